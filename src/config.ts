@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve, sep } from 'node:path';
+import type { S3Place } from './archive/s3/bucket.ts';
 import { makeOwnFolder } from './files/own-folder.ts';
 import type { CertificateFiles } from './http/server/certificate.ts';
 import type { Address } from './http/server/listener.ts';
@@ -35,10 +36,12 @@ export interface Config {
   /** What signalSecret was before, while fingerprints are still counted under it; null when it was not changed. */
   readonly signalSecretPrevious: string | null;
   readonly logLevel: LogLevel;
-  /** Null when nothing is archived and the hot store answers alone. */
+  /** The archive, or what this machine holds of it; null when nothing is archived and the hot store answers alone. */
   readonly archiveDir: string | null;
   /** A file outside every backup that says who was erased; null when none is kept. */
   readonly erasureLedger: string | null;
+  /** Where the archive is kept for good when that is no folder. */
+  readonly archiveS3: S3Place | null;
   /** Whether this node may move the journal to the archive; false leaves that to others. */
   readonly archiveShips: boolean;
   /** How long the archive keeps what was decided, ms. */
@@ -86,9 +89,9 @@ export function readConfig(env: Environment = process.env): Config {
     signalSecret: signalSecret(env, 'SIGNAL_SECRET'),
     signalSecretPrevious: signalSecret(env, 'SIGNAL_SECRET_PREVIOUS'),
     logLevel: logLevel(env),
-    archiveDir: archiveDir(env, dataDir),
+    ...archive(env, dataDir),
     erasureLedger: erasureLedger(env, dataDir),
-    archiveShips: archiveShips(env),
+    archiveShips: onOrOff(env, 'ARCHIVE_SHIP', 'on'),
     archiveKeepMs: duration(env, 'ARCHIVE_KEEP', '400d'),
     workers: workers(env),
     requiresApproval: requiresApproval(env),
@@ -130,16 +133,36 @@ function certificateFiles(env: Environment, certificate: string, key: string): C
   throw new ConfigError(`${given} is set without ${missing}; set both, or neither for HTTP without TLS`);
 }
 
-function archiveDir(env: Environment, dataDir: string): string | null {
+function archive(env: Environment, dataDir: string): Pick<Config, 'archiveDir' | 'archiveS3'> {
   const given = setting(env, 'ARCHIVE_DIR');
-  return given === 'off' ? null : resolve(given ?? join(dataDir, 'archive'));
+  if (given === 'off') return { archiveDir: null, archiveS3: null };
+  if (given?.startsWith('s3:') !== true)
+    return { archiveDir: resolve(given ?? join(dataDir, 'archive')), archiveS3: null };
+  const [, bucket, path = ''] =
+    /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w./-]*))?$/.exec(given) ?? [];
+  if (bucket === undefined || path.split('/').includes('..'))
+    throw new ConfigError(
+      `ARCHIVE_DIR is "${given}"; in a store that speaks S3 it must be s3://BUCKET or s3://BUCKET/PREFIX`,
+    );
+  const prefix = path === '' ? '' : `${path.replace(/\/+$/, '')}/`;
+  const cache = resolve(setting(env, 'ARCHIVE_CACHE') ?? join(dataDir, 'archive-cache'));
+  const pathStyle = onOrOff(env, 'ARCHIVE_S3_PATH_STYLE', 'off');
+  const cacheBytesMax = bytes(env, 'ARCHIVE_CACHE_MAX', '10GB');
+  const forSdk = ([name, value]: [string, string | undefined]) =>
+    value !== undefined && (name === 'HOME' || name.startsWith('AWS_')) ? [[name, value] as const] : [];
+  const environment = Object.fromEntries(Object.entries(env).flatMap(forSdk));
+  // Of another bucket nothing is mistaken for this one's.
+  return {
+    archiveDir: join(cache, bucket, prefix),
+    archiveS3: { bucket, prefix, pathStyle, cacheBytesMax, environment },
+  };
 }
 
 /** Where it would be put back with everything else, it could not tell what has happened since. */
 function erasureLedger(env: Environment, dataDir: string): string | null {
   const given = setting(env, 'ERASURE_LEDGER');
   if (given === null) return null;
-  for (const folder of [dataDir, archiveDir(env, dataDir)])
+  for (const folder of [dataDir, archive(env, dataDir).archiveDir])
     if (folder !== null && resolve(given).startsWith(`${folder}${sep}`))
       throw new ConfigError(
         `ERASURE_LEDGER is ${given}, which lies in ${folder}; name a file that no backup of the store or the archive brings back`,
@@ -147,10 +170,21 @@ function erasureLedger(env: Environment, dataDir: string): string | null {
   return resolve(given);
 }
 
-function archiveShips(env: Environment): boolean {
-  const given = setting(env, 'ARCHIVE_SHIP') ?? 'on';
+const BYTES_IN = { MB: 1e6, GB: 1e9, TB: 1e12 } as const;
+
+function bytes(env: Environment, name: string, fallback: string): number {
+  const text = setting(env, name) ?? fallback;
+  const [, number, unit] = /^(\d+)(MB|GB|TB)$/.exec(text) ?? [];
+  const times = unit === 'MB' || unit === 'GB' || unit === 'TB' ? BYTES_IN[unit] : 0;
+  const found = Number(number) * times;
+  if (found > 0) return found;
+  throw new ConfigError(`${name} is "${text}"; it must be a number with MB, GB or TB, like 10GB`);
+}
+
+function onOrOff(env: Environment, name: string, fallback: 'on' | 'off'): boolean {
+  const given = setting(env, name) ?? fallback;
   if (given === 'on' || given === 'off') return given === 'on';
-  throw new ConfigError(`ARCHIVE_SHIP is "${given}"; it must be on or off`);
+  throw new ConfigError(`${name} is "${given}"; it must be on or off`);
 }
 
 function requiresApproval(env: Environment): boolean {

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
 import { Audit } from './access/audit.ts';
 import { type Application, startApplication } from './application.ts';
-import { openStoreBesideArchive } from './archive/client-salt.ts';
+import type { Archive } from './archive/archive.ts';
 import { ArchiveReader } from './archive/read/archive-reader.ts';
 import { ArchiveWatch } from './archive/read/archive-watch.ts';
+import { followArchive, openArchive, openStoreOf } from './archive/s3/open-archive.ts';
 import { type Shipping, startShipping } from './archive/ship/start-shipping.ts';
 import { platformName } from './client/client-key.ts';
 import { exactSystemClock } from './clock.ts';
@@ -37,7 +38,7 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
   const patiently = <T>(step: () => Promise<T>) =>
     whileStoreIsLate(step, ({ message }) => log.warn({ store: message }, 'the start waits for the store'));
   const store = await patiently(() =>
-    openStoreBesideArchive(
+    openStoreOf(
       config,
       (error) => log.warn({ err: error }, 'store connection'),
       (error) => endLost(error, log),
@@ -51,9 +52,9 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     const erasureLedger = config.erasureLedger === null ? null : new ErasureLedger(config.erasureLedger);
     const fleet = new Fleet(store);
     const shipping = peers.leads ? startShippingTo(config, log) : null;
-    const { archiveDir } = config;
-    const archive = archiveDir === null ? null : new ArchiveReader(archiveDir, store);
-    const watched = archiveDir !== null && peers.leads;
+    const { archiveDir, archiveS3 } = config;
+    const archive = archiveDir === null ? null : openArchive({ archiveDir, archiveS3 }, store.registers);
+    const stopFollowing = archive === null ? () => {} : followArchive(archive);
     const node = await patiently(() => startNode(config, fleet, clock, peers, log));
     const application = await startApplication({
       ...withSecret,
@@ -61,9 +62,9 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
       erasureLedger,
       archiveKeepMs: config.archiveKeepMs,
       store,
-      archive,
-      archiveWatch: watched ? new ArchiveWatch(archiveDir, store, clock) : null,
-      evidence: evidenceDesk(withSecret, store, clock, log),
+      archive: archive === null ? null : new ArchiveReader(archive, store),
+      archiveWatch: archive !== null && peers.leads ? new ArchiveWatch(archive, store, clock) : null,
+      evidence: evidenceDesk(withSecret, archive, store, clock, log),
       shipping,
       ruleSource: node,
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
@@ -79,7 +80,7 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     node.watchLists(application.hasStaleLists);
     log.info(followed(node.rollout), FOLLOWING);
     const sweep = peers.leads ? clientSweep(store, clock, log) : null;
-    stopOnSignal({ config, application, node, sweep, store, shipping, peers, log });
+    stopOnSignal({ config, application, node, sweep, store, shipping, stopFollowing, peers, log });
     await peers.ready(announcement(application, store, node.active));
     sweep?.start();
     if (!peers.leads) return;
@@ -115,10 +116,11 @@ function endLost(error: Error, log: Logger): void {
 }
 
 function startShippingTo(config: Config, log: Logger): Shipping | null {
-  const { archiveDir, archiveKeepMs, decisionsHotMs, redisUrl, redisSecurity, dataDir, rulesDir } = config;
+  const { archiveDir, archiveS3, archiveKeepMs, decisionsHotMs } = config;
   if (archiveDir === null || !config.archiveShips) return null;
+  const { redisUrl, redisSecurity, dataDir, rulesDir } = config;
   return startShipping(
-    { archiveDir, archiveKeepMs, decisionsHotMs, redisUrl, redisSecurity, dataDir, rulesDir },
+    { archiveDir, archiveS3, archiveKeepMs, decisionsHotMs, redisUrl, redisSecurity, dataDir, rulesDir },
     (message) => log.warn(message),
   );
 }
@@ -130,13 +132,14 @@ function clientSweep(store: Store, clock: () => number, log: Logger): ClientSwee
 }
 
 function evidenceDesk(
-  { archiveDir, rulesDir, signalSecret }: Config & { readonly signalSecret: string },
+  { rulesDir, signalSecret }: Config & { readonly signalSecret: string },
+  archive: Archive | null,
   store: Store,
   clock: () => number,
   log: Logger,
 ): EvidenceDesk {
   const onTrouble = (message: string, error: unknown) => log.warn({ err: error }, message);
-  return new EvidenceDesk({ archiveDir, rulesDir, signalSecret, store, clock, onTrouble });
+  return new EvidenceDesk({ archive, rulesDir, signalSecret, store, clock, onTrouble });
 }
 
 function startNode(
@@ -229,7 +232,8 @@ function warnAboutSecret({ redisUrl, signalSecret }: Config, log: Logger): void 
  * Answers what is under way, then ends; a second signal ends at once. SIGTERM comes from a system that also runs a proxy,
  * which needs time to see that this node is not ready; SIGINT comes from a person at the keyboard.
  */
-function stopOnSignal({ config, application, node, sweep, store, shipping, peers, log }: Serving): void {
+function stopOnSignal(serving: Serving): void {
+  const { config, application, node, sweep, store, shipping, stopFollowing, peers, log } = serving;
   let stopping = false;
   peers.onDrain(async (signal) => {
     if (stopping) process.exit(1);
@@ -240,6 +244,7 @@ function stopOnSignal({ config, application, node, sweep, store, shipping, peers
     await node.stop();
     await shipping?.stop();
     await sweep?.stop();
+    stopFollowing();
     await store.close();
     log.info('stopped');
     process.exit(0);
@@ -250,6 +255,7 @@ function stopOnSignal({ config, application, node, sweep, store, shipping, peers
 interface Serving {
   readonly config: Config;
   readonly application: Application;
+  readonly stopFollowing: () => void;
   readonly node: RolloutNode;
   readonly sweep: ClientSweep | null;
   readonly store: Store;

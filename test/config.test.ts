@@ -82,6 +82,7 @@ describe('the configuration', () => {
       logLevel: 'info',
       archiveDir: join(directory, 'data', 'archive'),
       erasureLedger: null,
+      archiveS3: null,
       archiveShips: true,
       archiveKeepMs: 400 * 24 * 3_600_000,
       drainGraceMs: 5_000,
@@ -97,6 +98,28 @@ describe('the configuration', () => {
     const [, table = ''] = readFileSync(join(root, 'README.md'), 'utf8').split('## Settings');
     expect(read.length).to.be.above(15);
     expect(read.filter((name) => !table.includes(name))).to.deep.equal([]);
+  });
+
+  it('takes an archive in a store that speaks S3, with its variables', () => {
+    const key = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' };
+    const { archiveDir, archiveS3 } = read({
+      ARCHIVE_DIR: 's3://years/of/shop/',
+      ARCHIVE_CACHE: join(directory, 'cache'),
+      ARCHIVE_CACHE_MAX: '500MB',
+      ARCHIVE_S3_PATH_STYLE: 'on',
+      ...key,
+    });
+    expect(archiveDir).to.equal(join(directory, 'cache', 'years', 'of', 'shop', '/'));
+    expect(archiveS3).to.deep.equal({
+      bucket: 'years',
+      prefix: 'of/shop/',
+      pathStyle: true,
+      cacheBytesMax: 500_000_000,
+      environment: key,
+    });
+    const plain = read({ ARCHIVE_DIR: 's3://years' });
+    expect(plain.archiveDir).to.equal(join(directory, 'data', 'archive-cache', 'years'));
+    expect(plain.archiveS3).to.deep.include({ prefix: '', pathStyle: false, cacheBytesMax: 10e9 });
   });
 
   it('takes every setting', () => {

@@ -54,6 +54,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['authoring/cases', 'authoring/diff'],
   ['authoring/explain', 'authoring'],
   ['archive/ship', 'archive/read'],
+  ['archive/s3'],
   ['archive'],
   ['rollout', 'lists'],
   ['access'],
@@ -91,6 +92,7 @@ const CONFINED: readonly { readonly packages: readonly string[]; readonly home: 
   { packages: ['@redis/client', '@keyv/redis', 'keyv', 'node:sqlite'], home: 'src/state/' },
   { packages: ['json-rules-engine', 'yaml'], home: 'src/rules/' },
   { packages: ['@duckdb/node-api'], home: 'src/archive/' },
+  { packages: ['@aws-sdk/client-s3'], home: 'src/archive/s3/' },
 ];
 
 const FILE_LINES_MAX = 450;

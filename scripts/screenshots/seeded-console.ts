@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { INSTALLATION, OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
 import { Audit, type AuditEntry } from '../../src/access/audit.ts';
 import { startApplication } from '../../src/application.ts';
+import { Archive } from '../../src/archive/archive.ts';
 import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
 import { openShipper } from '../../src/archive/ship/open-shipper.ts';
 import { platformName } from '../../src/client/client-key.ts';
@@ -63,7 +64,14 @@ export async function startSeededConsole(): Promise<SeededConsole> {
   const archive = new ArchiveReader(archiveDir, store);
   const onTrouble = (message: string) => console.error(message);
   const { signalSecret } = SETTINGS;
-  const desk = { archiveDir, rulesDir, signalSecret, store, clock: clock.now, onTrouble };
+  const desk = {
+    archive: new Archive(archiveDir),
+    rulesDir,
+    signalSecret,
+    store,
+    clock: clock.now,
+    onTrouble,
+  };
   const application = await startApplication({
     ...SETTINGS,
     store,

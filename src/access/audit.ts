@@ -23,7 +23,8 @@ export type AuditAction =
   | 'client erased'
   | 'client rebuilt'
   | 'secret forgotten'
-  | 'archive forgotten';
+  | 'archive forgotten'
+  | 'archive adopted';
 
 /**
  * What keys do by themselves, as often as they like. Of each of these a key has so many noted one by one; of more, one

@@ -83,7 +83,7 @@ export class ArchiveDamaged extends Error {
   override readonly name = 'ArchiveDamaged';
 }
 
-const EMPTY: ArchiveState = {
+export const EMPTY: ArchiveState = {
   version: 0,
   cursor: null,
   shippedAt: null,
@@ -100,7 +100,7 @@ const BEHIND_COMMITS_MAX = 64;
 
 const GAPS_MAX = 1000;
 
-const LOG_FOLDER = 'log';
+export const LOG_FOLDER = 'log';
 
 /**
  * The archive's contents as a log of numbered commits. A commit is a file that comes into being whole and that
@@ -156,7 +156,7 @@ export class ArchiveLog {
     const version = this.#numbers(SNAPSHOT_ENDING).at(-1) ?? 0;
     const text = version > this.#state.version ? this.#readFile(snapshotFile(version)) : null;
     if (text === null) return false;
-    this.#state = parseSnapshot(text, version);
+    this.#state = parseSnapshot(text, snapshotFile(version));
     return true;
   }
 
@@ -229,22 +229,23 @@ function writeSnapshot(folder: string, state: ArchiveState): void {
   renameSync(draft, join(folder, snapshotFile(state.version)));
 }
 
-function snapshotText(state: ArchiveState): string {
+export function snapshotText(state: ArchiveState): string {
   return JSON.stringify({ ...state, segments: [...state.segments.values()] });
 }
 
 const COMMIT_ENDING = '.json';
-const SNAPSHOT_ENDING = '.snapshot';
+export const SNAPSHOT_ENDING = '.snapshot';
 
 function commitFile(version: number): string {
   return `${String(version).padStart(12, '0')}${COMMIT_ENDING}`;
 }
 
-function snapshotFile(version: number): string {
+export function snapshotFile(version: number): string {
   return `${String(version).padStart(12, '0')}${SNAPSHOT_ENDING}`;
 }
 
-function apply(state: ArchiveState, { at, cursor, add, remove, gap }: Commit): ArchiveState {
+/** What an archive comes to with one commit more. */
+export function apply(state: ArchiveState, { at, cursor, add, remove, gap }: Commit): ArchiveState {
   const segments = new Map(state.segments);
   for (const name of remove) segments.delete(name);
   for (const segment of add) segments.set(segment.name, segment);
@@ -258,13 +259,13 @@ function apply(state: ArchiveState, { at, cursor, add, remove, gap }: Commit): A
   };
 }
 
-function parseSnapshot(text: string, version: number): ArchiveState {
+export function parseSnapshot(text: string, name: string): ArchiveState {
   try {
     const { segments, ...rest }: Omit<ArchiveState, 'segments'> & { readonly segments: readonly Segment[] } =
       JSON.parse(text);
     return { ...rest, segments: new Map(segments.map((segment) => [segment.name, segment])) };
   } catch (cause) {
-    throw new ArchiveDamaged(`the archive's ${snapshotFile(version)} is not readable`, { cause });
+    throw new ArchiveDamaged(`the archive's ${name} is not readable`, { cause });
   }
 }
 

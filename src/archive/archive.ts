@@ -176,6 +176,8 @@ export class Archive {
         })),
       );
     const missing = await this.home.bring(files);
+    // A commit took it away while it came.
+    for (const segment of segments) if (!this.read().segments.has(segment.name)) this.#removeHere(segment);
     return segments.filter((segment) => missing.has(this.#fileOf(segment, 'parquet')));
   }
 
@@ -273,8 +275,12 @@ export class Archive {
 
   /** Whether a segment's file is as long as it was written; nobody knows that of one that was not brought. */
   isWhole(segment: Segment): boolean {
-    const size = statSync(this.pathOf(segment), { throwIfNoEntry: false })?.size;
-    return size === segment.bytes || (size === undefined && this.home.isElsewhere);
+    return this.hasFile(segment) || (this.home.isElsewhere && !existsSync(this.pathOf(segment)));
+  }
+
+  /** Whether its file lies here, as long as it was written. */
+  hasFile(segment: Segment): boolean {
+    return statSync(this.pathOf(segment), { throwIfNoEntry: false })?.size === segment.bytes;
   }
 
   /** Whether every value of a segment can be read. */

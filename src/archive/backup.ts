@@ -27,30 +27,40 @@ const RULE_SETS_FOLDER = 'rule-sets';
  * are there from an earlier backup stay, and those that are gone from the archive go. A file that was damaged in the
  * archive never replaces its copy. Copied back it is the archive again. Throws NotABackup.
  */
-export async function backUp(folder: string, target: string): Promise<BackupReport> {
+export async function backUp(archive: Archive, target: string): Promise<BackupReport> {
+  const { folder } = archive;
+  await archive.refresh();
   requireFitting(folder, target);
-  const [archive, backup] = [new Archive(folder), new Archive(target)];
+  const backup = new Archive(target);
   return archive.reading(async (state) => {
     const torn = await archive.torn(state);
-    const whole = [...state.segments.values()].filter((segment) => !torn.includes(segment));
-    const copied = whole.filter((segment) => copySegment(archive, backup, segment)).length;
+    const done = new Map<Segment, Copying>();
+    for (const segment of state.segments.values())
+      done.set(segment, torn.includes(segment) ? 'torn' : await copySegment(archive, backup, segment));
+    const segmentsThat = (wanted: Copying) =>
+      [...done].filter(([, copying]) => copying === wanted).map(([segment]) => segment);
+    const [copied, whole] = [segmentsThat('copied'), [...segmentsThat('copied'), ...segmentsThat('there')]];
     makeOwnFolder(target);
     for (const name of [RULE_SETS_FOLDER, ID_FILE, SALT_FILE])
       if (existsSync(join(folder, name))) cpSync(join(folder, name), join(target, name), { recursive: true });
     replaceState(target, state);
     backup.keepOnly(state);
-    const kept = torn.map((segment) => ({ segment, isKept: backup.isWhole(segment) }));
+    const kept = segmentsThat('torn').map((segment) => ({ segment, isKept: backup.isWhole(segment) }));
     const bytes = whole.reduce((sum, segment) => sum + segment.bytes, 0);
-    return { segments: state.segments.size, bytes, copied, torn: kept };
+    return { segments: state.segments.size, bytes, copied: copied.length, torn: kept };
   });
 }
 
-/** False when its rows were there already. */
-function copySegment(archive: Archive, backup: Archive, segment: Segment): boolean {
+/** What became of a segment: its file in the archive may be cut off or gone, and the backup may have it already. */
+type Copying = 'copied' | 'there' | 'torn';
+
+async function copySegment(archive: Archive, backup: Archive, segment: Segment): Promise<Copying> {
+  if (backup.hasFile(segment)) return 'there';
+  if ((await archive.bring([segment], SEGMENT_FILES)).length > 0) return 'torn';
   const [, rows] = SEGMENT_FILES.map((kind) =>
     copyOnce(archive.pathOf(segment, kind), backup.pathOf(segment, kind)),
   );
-  return rows === true;
+  return rows === true ? 'copied' : 'there';
 }
 
 /** False when the copy is there already, or there is nothing to copy: an order filter may be missing. */

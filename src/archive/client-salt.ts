@@ -28,6 +28,8 @@ export async function keepSalt(home: ArchiveHome, folder: string, salt: string):
   makeOwnFolder(folder);
   const [draft, path] = [join(folder, `.${randomUUID()}`), join(folder, SALT_FILE)];
   writeFileSync(draft, salt, { mode: 0o600 });
+  // Whoever is killed in between brings it back.
+  await home.keep([{ path: SALT_FILE, from: draft }]);
   try {
     linkSync(draft, path);
   } catch {
@@ -35,7 +37,6 @@ export async function keepSalt(home: ArchiveHome, folder: string, salt: string):
   } finally {
     rmSync(draft);
   }
-  await home.keep([{ path: SALT_FILE, from: path }]);
 }
 
 /** Of an archive that something was shipped to. Throws ArchiveDamaged. */
@@ -73,4 +74,4 @@ export async function openStoreBesideArchive(
   }
 }
 
-type OnTrouble = Parameters<typeof openStore> extends [StorePlace, ...infer Told] ? Told : never;
+export type OnTrouble = Parameters<typeof openStore> extends [StorePlace, ...infer Told] ? Told : never;

@@ -43,6 +43,29 @@ export function whileFrozen<T>(
   });
 }
 
+/**
+ * Gives `work` a folder that holds those segments of an archive that are wanted, and which of them it does not hold: the
+ * archive itself where it is a folder, and a copy of links where it lies elsewhere.
+ */
+export function whileHere<T>(
+  archive: Archive,
+  isWanted: (segment: Segment) => boolean,
+  work: (folder: string, leftOut: readonly Segment[]) => Promise<T>,
+): Promise<T> {
+  if (!archive.home.isElsewhere) return work(archive.folder, []);
+  return archive.reading(async (state) => {
+    const wanted = [...state.segments.values()].filter(isWanted);
+    const missing = new Set(await archive.bring(wanted));
+    const here = wanted.filter((segment) => !missing.has(segment));
+    const copy = join(archive.staging(), `${READING}${randomUUID()}`);
+    return whileThereIs(copy, async () => {
+      const segments = new Map(here.map((segment) => [segment.name, segment]));
+      if (link(archive, { ...state, segments }, copy)) return work(copy, [...missing]);
+      throw new Error(`${archive.folder} cannot be written to; set ARCHIVE_CACHE to a folder with room`);
+    });
+  });
+}
+
 /** The segments of a copy at which work may have failed: those that the engine names, otherwise all that cannot be read. */
 async function unreadableOf(copy: Archive, cause: unknown): Promise<readonly Segment[]> {
   const { segments } = copy.read();

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { openStoreBesideArchive } from '../archive/client-salt.ts';
+import { openStoreOf } from '../archive/s3/open-archive.ts';
 import { exactSystemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import { storeClock } from '../state/clock-offset.ts';
@@ -20,7 +20,7 @@ export async function withOpenStore<T>(run: (store: Store, clock: () => number) 
   const config = readConfig();
   const isNew = config.redisUrl === null && !existsSync(sqlitePath(config.dataDir));
   const patience = { limitMs: PATIENCE_MS, onLongWait: () => printError(WAITING) };
-  const store = await openStoreBesideArchive({ ...config, patience }, errorsSaidOnce());
+  const store = await openStoreOf({ ...config, patience }, errorsSaidOnce());
   if (isNew) printError(`The store is ${store.name}: it was made just now, because REDIS_URL is not set.`);
   try {
     return await run(store, storeClock(exactSystemClock, store));

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { actorOfUser } from '../access/actor.ts';
 import { Audit, type AuditAction } from '../access/audit.ts';
 import { ARCHIVE_REGISTER } from '../archive/archived-elsewhere.ts';
+import { HEAD_REGISTER } from '../archive/s3/bucket-home.ts';
 import { exactSystemClock } from '../clock.ts';
 import { rebuildClient } from '../service/rebuild.ts';
 import { SECRET_REGISTER } from '../service/signal-secret.ts';
@@ -126,6 +127,8 @@ async function rebuild(options: RebuildOptions): Promise<void> {
 /** What a store notes once and holds on to, so that nothing else is taken for it. */
 interface Noted {
   readonly register: string;
+  /** What goes with it. */
+  readonly also?: string;
   readonly action: AuditAction;
   readonly absent: string;
   readonly forgotten: string;
@@ -141,6 +144,7 @@ const SECRET: Noted = {
 
 const ARCHIVE: Noted = {
   register: ARCHIVE_REGISTER,
+  also: HEAD_REGISTER,
   action: 'archive forgotten',
   absent: 'no archive is noted in this store',
   forgotten:
@@ -159,12 +163,15 @@ function forgetCommand(state: Command, name: string, description: string, noted:
     });
 }
 
-async function forget({ register, action, absent }: Noted, reason: string): Promise<void> {
+async function forget({ register, also, action, absent }: Noted, reason: string): Promise<void> {
   await withOpenStore(async (store, clock) => {
     const place = { kind: 'register', name: register } as const;
     const found = await store.texts.read(place);
     if (found === null || !(await store.texts.replace(place, found.stamp, null)))
       throw new FindingsError(absent);
+    const other = also === undefined ? null : ({ kind: 'register', name: also } as const);
+    const held = other === null ? null : await store.texts.read(other);
+    if (other !== null && held !== null) await store.texts.replace(other, held.stamp, null);
     const nothing = { platform: null, subject: null, before: null, after: null };
     await new Audit(store.auditLog, clock).note({ who: actorOfUser(), action, ...nothing, reason });
   });

@@ -1,5 +1,6 @@
 import { ArchiveReader } from '../archive/read/archive-reader.ts';
 import { DecisionLookup } from '../archive/read/decision-lookup.ts';
+import { openArchive } from '../archive/s3/open-archive.ts';
 import { readConfig } from '../config.ts';
 import { type UnreadDecisions, unreadText } from '../state/decision-search.ts';
 import type { Store } from '../state/store.ts';
@@ -8,8 +9,12 @@ import { withOpenStore } from './open-store.ts';
 /** Runs a command on decisions wherever they are, in the hot store and in the archive. */
 export function withDecisions<T>(run: (decisions: DecisionLookup, store: Store) => Promise<T>): Promise<T> {
   return withOpenStore(async (store) => {
-    const { archiveDir } = readConfig();
-    const archive = archiveDir === null ? null : new ArchiveReader(archiveDir, store);
+    const { archiveDir, archiveS3 } = readConfig();
+    const opened = archiveDir === null ? null : openArchive({ archiveDir, archiveS3 }, store.registers);
+    const archive = opened === null ? null : new ArchiveReader(opened, store);
+    await opened?.refresh().catch(() => {
+      // Whatever is looked for there is told to be missing; what the store has is shown.
+    });
     try {
       return await run(new DecisionLookup(store, archive), store);
     } finally {

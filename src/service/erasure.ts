@@ -81,7 +81,7 @@ export class Erasure {
     const { store, archive = null } = this.#parts;
     const seenTo = Number((await store.registers.read(this.#register())) ?? 0);
     const pending = new Set((await store.unshippedErasures()).map((entry) => entry.clientNumber));
-    const archivedTo = archive?.erasedTo() ?? Number.POSITIVE_INFINITY;
+    const archivedTo = (await archive?.erasedTo()) ?? Number.POSITIVE_INFINITY;
     return async ({ at, platform, clientHash }) => {
       if (at > seenTo) return true;
       if (at > archivedTo && !pending.has(clientNumber(clientHash))) return true;

@@ -23,6 +23,8 @@ export interface Place {
   readonly givesWay?: 'to callers' | 'to everybody';
   /** It goes on until it is asked to stop, ends by itself then, and keeps nobody alive meanwhile. */
   readonly isServant?: true;
+  /** What a process is to find in its environment, which is empty otherwise: it needs no secret of ours. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** A thread or a process that does work, as whoever started it sees it. */
@@ -82,7 +84,7 @@ async function startProcess(module: URL, place: Place, isAnyCoreIdle: boolean): 
   const child = forkBackground(module, place, {
     starter: needsIdleCores ? await idleStarter() : [],
     priority: needsIdleCores ? PRIORITY_LOW : PRIORITY_BELOW_NORMAL,
-    env: folder === null ? {} : { TMPDIR: folder, TEMP: folder },
+    env: { ...place.environment, ...(folder === null ? {} : { TMPDIR: folder, TEMP: folder }) },
   });
   return {
     events: child,
@@ -118,7 +120,6 @@ function forkBackground(
   const child = fork(fileURLToPath(module), [String(priority)], {
     execPath,
     execArgv,
-    // All of its environment: it needs no secret of ours.
     env: { ...compiledModules(), ...env },
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

@@ -9,24 +9,30 @@ import { TEST_SALT } from '../client/client-keys.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { T0 } from '../state/clients.ts';
 
+/** Opens the archive for one more node; a disk of its own is for where they share none, and named it is used again. */
+export type NodeArchives = (folder?: string) => Archive;
+
 /** A store with an archive and the engine to read it; to be closed after the suite. */
 export class ArchivedStore {
   readonly store: Store;
   readonly archive: Archive;
   readonly duck: Duck;
+  readonly node: NodeArchives;
 
-  private constructor(store: Store, archive: Archive, duck: Duck) {
+  private constructor(store: Store, node: NodeArchives, duck: Duck) {
     this.store = store;
-    this.archive = archive;
+    this.node = node;
+    this.archive = node();
     this.duck = duck;
   }
 
   static async open(
     store: Store = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT }),
-    folder: string = temporaryDirectory(),
+    at: string | NodeArchives = temporaryDirectory(),
   ): Promise<ArchivedStore> {
-    const duck = await Duck.open({ threads: 1, memoryMiB: 256, temporaryFolder: `${folder}/spill` });
-    return new ArchivedStore(store, new Archive(folder), duck);
+    const temporaryFolder = `${temporaryDirectory()}/spill`;
+    const duck = await Duck.open({ threads: 1, memoryMiB: 256, temporaryFolder });
+    return new ArchivedStore(store, typeof at === 'string' ? () => new Archive(at) : at, duck);
   }
 
   /** A shipper of its own; several of one name renew each other's lease. */
@@ -34,7 +40,7 @@ export class ArchivedStore {
     const { holder = 'tester', ...others } = parts;
     return new Shipper({
       store: this.store,
-      archive: new Archive(this.archive.folder),
+      archive: this.node(this.archive.folder),
       duck: this.duck,
       lease: new Lease(this.store.registers, holder, () => performance.now()),
       ruleSets: new RuleSetShelf(this.archive.folder, null),
@@ -52,7 +58,9 @@ export class ArchivedStore {
     for (;;) {
       const step = await shipper.step();
       steps.push(step);
-      if (step.did === 'nothing') return steps;
+      if (step.did !== 'nothing') continue;
+      await this.archive.refresh();
+      return steps;
     }
   }
 

@@ -34,7 +34,7 @@ describe('a backup of the archive', () => {
 
   it('holds what the archive holds, and is one', async () => {
     const { decision } = await archived('order-1');
-    const report = await backUp(place.archive.folder, target);
+    const report = await backUp(place.archive, target);
     const { segments, bytes } = place.archive.contents();
     expect(report).to.deep.equal({ segments, bytes, copied: segments, torn: [] });
     expect(await found(target, decision.decisionId)).to.deep.equal(decision);
@@ -42,12 +42,12 @@ describe('a backup of the archive', () => {
 
   it('copies only what is new, and drops what is gone, such as an erased client', async () => {
     const first = await archived('order-1');
-    await backUp(place.archive.folder, target);
+    await backUp(place.archive, target);
     const second = await archived('order-2');
-    expect((await backUp(place.archive.folder, target)).copied).to.equal(1);
+    expect((await backUp(place.archive, target)).copied).to.equal(1);
     await place.store.erase(first.client);
     await place.shipAll();
-    await backUp(place.archive.folder, target);
+    await backUp(place.archive, target);
     expect(await found(target, first.decision.decisionId)).to.equal(null);
     expect(await found(target, second.decision.decisionId)).to.deep.equal(second.decision);
     expect(new Archive(target).read().version).to.equal(place.archive.read().version);
@@ -55,7 +55,7 @@ describe('a backup of the archive', () => {
 
   it('is shipped on to where it is copied back', async () => {
     const { decision } = await archived('order-1');
-    await backUp(place.archive.folder, target);
+    await backUp(place.archive, target);
     const restored = { archive: new Archive(target) };
     const later = await verdict(place.store, newClient(), 'order-2');
     rmSync(place.archive.folder, { recursive: true });
@@ -66,12 +66,12 @@ describe('a backup of the archive', () => {
   it('is refused inside the archive and over a backup of another one', async () => {
     await archived('order-1');
     const inside = join(place.archive.folder, 'backup');
-    const refusal = (to: string) => backUp(place.archive.folder, to).catch((error: unknown) => error);
+    const refusal = (to: string) => backUp(place.archive, to).catch((error: unknown) => error);
     expect(await refusal(inside)).to.be.instanceOf(NotABackup);
     const other = await ArchivedStore.open();
     await verdict(other.store, newClient(), 'order-1');
     await other.shipAll();
-    await backUp(other.archive.folder, target);
+    await backUp(other.archive, target);
     await other.close();
     expect(String(await refusal(target))).to.include('is a backup of another archive');
   });

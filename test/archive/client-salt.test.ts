@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { Archive } from '../../src/archive/archive.ts';
 import { backUp } from '../../src/archive/backup.ts';
 import { openStoreBesideArchive } from '../../src/archive/client-salt.ts';
 import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
@@ -44,7 +45,7 @@ describe('the salt of payers in the archive', () => {
 
   it('goes with a backup', async () => {
     const target = join(temporaryDirectory(), 'backup');
-    await backUp(archiveDir, target);
+    await backUp(new Archive(archiveDir), target);
     const store = await beside(target);
     expect(await found(store, target)).to.equal('order-1');
     await store.close();

@@ -46,6 +46,12 @@ export interface ArchivedDecisions extends ArchiveReach {
   readonly decisions: readonly Decision[];
 }
 
+/** Which of a table's segments are read, and which of other tables beside them. */
+interface WhichSegments {
+  readonly among?: (segments: readonly Segment[]) => Promise<readonly Segment[]>;
+  readonly also?: (state: ArchiveState) => readonly Segment[];
+}
+
 /** Of another platform, or scores: what lies behind so many may be what is asked about. */
 const UNSHIPPED_LOOKED_AT_MAX = 200;
 
@@ -63,8 +69,12 @@ export class ArchiveReader {
   readonly #decisionOf = (row: DuckRow) => decisionOf(row, this.#store.clientKeys);
   #duck: Promise<Duck> | null = null;
 
-  constructor(folder: string, store: Pick<Store, 'unshippedErasures' | 'readJournal' | 'clientKeys'>) {
-    this.#archive = new Archive(folder);
+  /** `archive`: the folder of one is enough. */
+  constructor(
+    archive: Archive | string,
+    store: Pick<Store, 'unshippedErasures' | 'readJournal' | 'clientKeys'>,
+  ) {
+    this.#archive = typeof archive === 'string' ? new Archive(archive) : archive;
     this.#store = store;
     this.#orders = new OrderFilters(this.#archive);
   }
@@ -90,8 +100,9 @@ export class ArchiveReader {
     limit: number,
   ): Promise<ArchivedDecisions> {
     const where = `order_ref = ${quote(orderRef)}`;
-    const mayHold = (segment: Segment) => this.#orders.mayHold(segment, orderRef);
-    return this.#decisions({ table: 'decisions', platform }, () => where, limit, mayHold);
+    return this.#decisions({ table: 'decisions', platform }, () => where, limit, {
+      among: (segments) => this.#orders.holding(segments, [orderRef]),
+    });
   }
 
   /** A client's decisions with a seq below `beforeSeq`, newest first. */
@@ -117,7 +128,8 @@ export class ArchiveReader {
           filterCondition({ ...filter, to }),
           ...(fate === null ? [] : [this.#fateCondition(state, platform, fate, unread)]),
         ].join(' AND ');
-      return this.#decisions(segments, where, limit);
+      const also = (state: ArchiveState) => (fate === null ? [] : this.#reports(state, platform, unread));
+      return this.#decisions(segments, where, limit, { also });
     };
     const found = await find([]);
     const isSuspect = fate !== null && found.unreadable.length > 0;
@@ -127,7 +139,8 @@ export class ArchiveReader {
 
   /** The time of the first decision or outcome of a platform that is not in the archive yet; null when all are. */
   async knowsUpTo(platform: PlatformName): Promise<number | null> {
-    const { entries } = await unshippedPage(this.#store, this.#archive.read(), UNSHIPPED_LOOKED_AT_MAX);
+    const state = await this.#archive.refresh();
+    const { entries } = await unshippedPage(this.#store, state, UNSHIPPED_LOOKED_AT_MAX);
     const missing = entries.filter(
       (entry) => entry.platform === platform && (entry.kind === 'verdict' || entry.kind === 'outcome'),
     );
@@ -169,12 +182,12 @@ export class ArchiveReader {
     where: string,
     asked: readonly AskedOrder[],
   ): Promise<ReadonlyMap<string, Exposure>> {
-    const mayHold = (segment: Segment) =>
-      asked.some(({ orderRef }) => this.#orders.mayHold(segment, orderRef));
+    const orderRefs = asked.map(({ orderRef }) => orderRef);
+    const among = (segments: readonly Segment[]) => this.#orders.holding(segments, orderRefs);
     const sql = (source: string) =>
       `SELECT client_id_key, order_ref, bool_or(${GRANTED_SQL}) AS granted FROM ${source} WHERE ${where} GROUP BY ALL`;
     const exposures = new Map<string, Exposure>();
-    for (const row of whole(await this.#rows({ table: 'decisions', platform }, sql, mayHold))) {
+    for (const row of whole(await this.#rows({ table: 'decisions', platform }, sql, { among }))) {
       const name = orderName(textOf(row['client_id_key']) ?? '', textOf(row['order_ref']) ?? '');
       exposures.set(name, exposureOf(flagOf(row['granted']) === true));
     }
@@ -188,10 +201,15 @@ export class ArchiveReader {
     fate: OrderFate,
     unread: readonly Segment[],
   ): string {
+    const segments = this.#reports(state, platform, unread);
+    return fateCondition(segments.length === 0 ? null : this.#archive.source(segments), fate);
+  }
+
+  /** The segments of outcomes but for some. */
+  #reports(state: ArchiveState, platform: PlatformName, unread: readonly Segment[]): readonly Segment[] {
     const leftOut = new Set(unread.map(({ name }) => name));
     const all = this.#archive.segments(state, { table: 'outcomes', platform });
-    const segments = all.filter(({ name }) => !leftOut.has(name));
-    return fateCondition(segments.length === 0 ? null : this.#archive.source(segments), fate);
+    return all.filter(({ name }) => !leftOut.has(name));
   }
 
   /** Segments of outcomes that cannot be read. */
@@ -241,8 +259,8 @@ export class ArchiveReader {
   }
 
   /** When the newest erasure was that the archive was told of, epoch ms; Infinity while it is empty. */
-  erasedTo(): number {
-    const state = this.#archive.read();
+  async erasedTo(): Promise<number> {
+    const state = await this.#archive.refresh();
     if (state.segments.size === 0) return Number.POSITIVE_INFINITY;
     const erasures = this.#archive.segments(state, { table: 'erasures' });
     return erasures.reduce((latest, { to }) => Math.max(latest, to), 0);
@@ -260,11 +278,11 @@ export class ArchiveReader {
     filter: SegmentFilter & { readonly platform: PlatformName },
     where: (state: ArchiveState) => string,
     limit: number,
-    mayHold?: (segment: Segment) => boolean,
+    which: WhichSegments = {},
   ): Promise<ArchivedDecisions> {
     const sql = (source: string, state: ArchiveState) =>
       `${select(source, where(state))} ORDER BY decided_at DESC, client_hash DESC, seq DESC LIMIT ${limit}`;
-    const { rows, state, unreadable } = await this.#rows(filter, sql, mayHold);
+    const { rows, state, unreadable } = await this.#rows(filter, sql, which);
     const found = await searchSteps.map(rows, async (some) => some.map(this.#decisionOf));
     const decisions = found.toSorted(newestFirst).slice(0, limit);
     return { decisions, from: this.#reach(state, filter.platform).from, unreadable };
@@ -283,37 +301,41 @@ export class ArchiveReader {
   async #rows(
     filter: SegmentFilter,
     sql: (source: string, state: ArchiveState) => string,
-    mayHold: (segment: Segment) => boolean = () => true,
+    { among = async (all) => all, also = () => [] }: WhichSegments = {},
   ): Promise<ReadRows & { readonly state: ArchiveState }> {
     await this.#open();
     const erased = await erasedClients(this.#store);
     return this.#archive.reading(async (state) => {
-      const segments = this.#archive.segments(state, filter).filter(mayHold);
-      return { ...(await this.#rowsOf(state, segments, (source) => sql(source, state), erased)), state };
+      const wanted = await among(this.#archive.segments(state, filter));
+      await this.#archive.bring(also(state));
+      return { ...(await this.#rowsOf(state, wanted, (source) => sql(source, state), erased)), state };
     });
   }
 
   async #rowsOf(
     state: ArchiveState,
-    segments: readonly Segment[],
+    wanted: readonly Segment[],
     sql: (source: string) => string,
     erased: ErasedClients,
   ): Promise<ReadRows> {
-    if (segments.length === 0) return { rows: [], unreadable: [] };
+    const replaced = async () => (await this.#archive.refresh()).version !== state.version;
+    const missing = new Set(await this.#archive.bring(wanted));
+    if (missing.size > 0 && (await replaced())) throw new Error('segments were replaced meanwhile');
+    const segments = wanted.filter((segment) => !missing.has(segment));
+    if (segments.length === 0) return { rows: [], unreadable: [...missing] };
     const duck = await this.#open();
     try {
       const source = this.#archive.source(segments, erased);
-      return { rows: await archiveReadings.run(() => duck.rows(sql(source))), unreadable: [] };
+      return { rows: await archiveReadings.run(() => duck.rows(sql(source))), unreadable: [...missing] };
     } catch (cause) {
-      const replaced = () => this.#archive.read().version !== state.version;
-      if (cause instanceof NobodyWaits || replaced()) throw cause;
+      if (cause instanceof NobodyWaits || (await replaced())) throw cause;
       const parts = await this.#oneByOne(
         segments,
         (segment) => sql(this.#archive.source([segment], erased)),
         cause,
       );
-      if (replaced()) throw cause;
-      return parts;
+      if (await replaced()) throw cause;
+      return { ...parts, unreadable: [...missing, ...parts.unreadable] };
     }
   }
 

@@ -1,5 +1,5 @@
 import { type Store, UnknownCursor } from '../../state/store.ts';
-import { Archive, type ArchiveContents } from '../archive.ts';
+import type { Archive, ArchiveContents } from '../archive.ts';
 
 type Journal = Pick<Store, 'readJournal' | 'journalLength'>;
 
@@ -13,8 +13,8 @@ export class ArchiveWatch {
   #completeTo: number;
 
   /** `clock` gives the store's time, epoch ms. */
-  constructor(folder: string, journal: Journal, clock: () => number) {
-    this.#archive = new Archive(folder);
+  constructor(archive: Archive, journal: Journal, clock: () => number) {
+    this.#archive = archive;
     this.#journal = journal;
     this.#clock = clock;
     this.#completeTo = clock();
@@ -52,7 +52,7 @@ export class ArchiveWatch {
 
   /** Epoch ms; null when everything is archived. */
   async #unshippedSince(): Promise<number | null> {
-    const { cursor, shippedAt } = this.#archive.read();
+    const { cursor, shippedAt } = await this.#archive.refresh();
     try {
       const { entries } = await this.#journal.readJournal(cursor, 1);
       return entries[0]?.at ?? null;

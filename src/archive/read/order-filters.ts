@@ -19,10 +19,15 @@ export class OrderFilters {
     this.#archive = archive;
   }
 
-  /** False only when the segment does not hold a decision about the order. */
-  mayHold(segment: Segment, orderRef: string): boolean {
-    const filter = this.#filters.get(segment.name) ?? this.#read(segment);
-    return filter === null || filter.mayHold(orderNumber(orderRef));
+  /** Those that may hold a decision about one of the orders. */
+  async holding(segments: readonly Segment[], orderRefs: readonly string[]): Promise<readonly Segment[]> {
+    const unknown = segments.filter(({ name }) => !this.#filters.has(name));
+    await this.#archive.bring(unknown, ['orders']);
+    const numbers = orderRefs.map(orderNumber);
+    return segments.filter((segment) => {
+      const filter = this.#filters.get(segment.name) ?? this.#read(segment);
+      return filter === null || numbers.some((number) => filter.mayHold(number));
+    });
   }
 
   /** Null when the file is missing: then the segment itself is looked through. */

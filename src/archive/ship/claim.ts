@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Store } from '../../state/store.ts';
+import { type Registers, type Store, StoreUnavailable } from '../../state/store.ts';
 import type { Archive } from '../archive.ts';
+import type { ArchiveHome } from '../archive-home.ts';
 import { ARCHIVE_REGISTER } from '../archived-elsewhere.ts';
-import { bringSalt, keepSalt, requireSalt } from '../client-salt.ts';
+import { bringSalt, keepSalt, requireSalt, SALT_FILE, saltOf } from '../client-salt.ts';
 
 /** The store's journal goes to another archive than this node's. */
 export class AnotherArchive extends Error {
@@ -19,15 +20,35 @@ export async function claimArchive(
 ): Promise<void> {
   const { registers, clientKeys } = store;
   await bringSalt(home);
+  if (home.isElsewhere && home.read().version > 0 && saltOf(folder) === null)
+    throw new StoreUnavailable(`${home.name}: ${SALT_FILE} cannot be read; it is tried again`);
   requireSalt(store, folder);
-  const own = (await home.id()) ?? randomUUID();
+  await claimId(registers, home);
+  await keepSalt(home, folder, clientKeys.salt);
+  requireSalt(store, folder);
+}
+
+/** What other installations can reach is not taken for this store's because it is there: a person says so. */
+async function claimId(registers: Registers, home: ArchiveHome): Promise<void> {
+  const own = await home.id();
   const claimed = await registers.read(ARCHIVE_REGISTER);
-  const isNew = claimed === null && (await registers.compareAndSet(ARCHIVE_REGISTER, null, own));
-  if (isNew || claimed === own) {
-    await keepSalt(home, folder, clientKeys.salt);
-    return requireSalt(store, folder);
-  }
+  if (own === null) return beginArchive(registers, home, claimed);
+  if (claimed === own) return;
+  if (claimed === null && home.isElsewhere)
+    throw new AnotherArchive(
+      `${home.name} holds an archive that this store knows nothing of; when its own store is lost, run archive adopt, otherwise set ARCHIVE_DIR to another place`,
+    );
+  if (claimed === null && (await registers.compareAndSet(ARCHIVE_REGISTER, null, own))) return;
   throw new AnotherArchive(
-    `this store's archive is ${claimed ?? 'another one'}, and ${home.name} is ${own}; set ARCHIVE_DIR to the folder that the fleet shares, or to "off" on this node; when that one is lost, run state forget-archive`,
+    `this store's archive is ${claimed ?? 'another one'}, and ${home.name} is ${own}; set ARCHIVE_DIR to the ${home.isElsewhere ? 'place' : 'folder'} that the fleet shares, or to "off" on this node; when that one is lost, run state forget-archive`,
   );
+}
+
+/** The register comes first: of two nodes that begin at once, both give the id that it holds. */
+async function beginArchive(registers: Registers, home: ArchiveHome, claimed: string | null): Promise<void> {
+  if (claimed !== null && home.read().version > 0)
+    throw new AnotherArchive(`${home.name} is empty, but this store has an archive; set ARCHIVE_DIR right`);
+  const id = claimed ?? randomUUID();
+  if (claimed !== null || (await registers.compareAndSet(ARCHIVE_REGISTER, null, id))) return home.giveId(id);
+  throw new AnotherArchive(`another node has just begun the archive in ${home.name}; it is tried again`);
 }

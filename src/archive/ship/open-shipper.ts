@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { storeClock } from '../../state/clock-offset.ts';
 import type { StorePlace } from '../../state/open-store.ts';
 import { RETENTION, type Store } from '../../state/store.ts';
-import { Archive } from '../archive.ts';
-import { openStoreBesideArchive } from '../client-salt.ts';
+import type { Archive } from '../archive.ts';
 import { Duck } from '../duck.ts';
+import { type ArchivePlace, openArchive, openStoreOf } from '../s3/open-archive.ts';
 import { Lease } from './lease.ts';
 import { RuleSetShelf } from './rule-set-shelf.ts';
 import { Shipper } from './shipper.ts';
 
 /** What a process needs to ship; plain data, so that it can be handed to a thread. */
-export interface ShippingConfig extends StorePlace {
+export interface ShippingConfig extends StorePlace, ArchivePlace {
   readonly archiveDir: string;
   readonly archiveKeepMs: number;
   /** How long decisions stay in the store after they were made, ms. */
@@ -23,6 +23,7 @@ export interface ShippingConfig extends StorePlace {
 export interface OpenShipper {
   readonly store: Store;
   readonly shipper: Shipper;
+  readonly archive: Archive;
   /** Gives up the lease and closes what was opened. */
   close(): Promise<void>;
 }
@@ -32,17 +33,18 @@ const SHIPPER_LIMITS = { threads: 1, memoryMiB: 512 } as const;
 
 /** A shipper with a connection of its own to the store. Throws StoreUnavailable. */
 export async function openShipper(
-  { archiveDir, archiveKeepMs, decisionsHotMs, rulesDir, ...place }: ShippingConfig,
+  { archiveDir, archiveS3, archiveKeepMs, decisionsHotMs, rulesDir, ...place }: ShippingConfig,
   onError: (error: Error) => void,
 ): Promise<OpenShipper> {
-  const store = await openStoreBesideArchive({ ...place, archiveDir }, onError);
+  const store = await openStoreOf({ ...place, archiveDir, archiveS3 }, onError);
   const duck = await Duck.open({ ...SHIPPER_LIMITS, temporaryFolder: join(archiveDir, 'staging', 'spill') });
   // Containers may share host name and process number.
   const name = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
   const lease = new Lease(store.registers, name, () => performance.now());
+  const archive = openArchive({ archiveDir, archiveS3 }, store.registers);
   const shipper = new Shipper({
     store,
-    archive: new Archive(archiveDir),
+    archive,
     duck,
     lease,
     ruleSets: new RuleSetShelf(archiveDir, rulesDir),
@@ -58,5 +60,5 @@ export async function openShipper(
     duck.close();
     await store.close();
   };
-  return { store, shipper, close };
+  return { store, shipper, archive, close };
 }

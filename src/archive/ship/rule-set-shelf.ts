@@ -16,21 +16,23 @@ export class RuleSetShelf {
 
   /** `rulesDir`: where rule sets lie that may have to be kept; null for reading only. */
   constructor(archiveDir: string, rulesDir: string | null) {
-    this.#folder = join(archiveDir, 'rule-sets');
+    this.#folder = join(archiveDir, RULE_SETS_FOLDER);
     this.#rulesDir = rulesDir;
   }
 
-  /** Copies the folder of a version, when it still has this digest and is not kept yet. */
-  keep(version: RuleVersion, digest: string): void {
-    if (this.#kept.has(digest)) return;
+  /** Copies the folder of a version, when it still has this digest and is not kept yet; gives its files the first time. */
+  keep(version: RuleVersion, digest: string): readonly string[] {
+    if (this.#kept.has(digest)) return [];
     const place = this.#placeOf(version, digest);
     if (!existsSync(place) && this.#rulesDir !== null) {
       const source = join(this.#rulesDir, version);
       const found = loadRuleSet(source);
-      if (!found.ok || found.ruleSet.digest !== digest) return;
+      if (!found.ok || found.ruleSet.digest !== digest) return [];
       copyRuleFolder(source, place);
     }
     this.#kept.add(digest);
+    const below = `${RULE_SETS_FOLDER}/${digest}/${version}`;
+    return filesOf(place).map((file) => `${below}/${file}`);
   }
 
   /** The rule set that decided; null when it was not kept. */
@@ -44,14 +46,20 @@ export class RuleSetShelf {
   }
 }
 
+/** Where rule sets lie in an archive. */
+export const RULE_SETS_FOLDER = 'rule-sets';
+
+function filesOf(folder: string): readonly string[] {
+  const files = [...(readRuleFiles(folder, []) ?? new Map<string, string>()).keys(), RELEASE_FILE];
+  return files.filter((file) => existsSync(join(folder, file)));
+}
+
 /** The files that make up the rule set; whole or not at all. */
 function copyRuleFolder(source: string, place: string): void {
   const draft = `${dirname(place)}.draft`;
   const inner = join(draft, 'files');
   rmSync(draft, { recursive: true, force: true });
-  const files = [...(readRuleFiles(source, []) ?? new Map()).keys(), RELEASE_FILE];
-  for (const file of files) {
-    if (!existsSync(join(source, file))) continue;
+  for (const file of filesOf(source)) {
     makeOwnFolder(dirname(join(inner, file)));
     copyFileSync(join(source, file), join(inner, file));
     chmodSync(join(inner, file), 0o600);

@@ -66,6 +66,7 @@ export class SegmentRewriter {
   /** What a segment is without some clients, null when it has no others, and how many rows of each it had. */
   async #leftOf(segment: Segment, isErased: string) {
     try {
+      if ((await this.#archive.bring([segment])).length > 0) return 'unreadable';
       const rows = await this.#duck.rows(
         `SELECT client_hash AS client, count(*) AS n FROM ${this.#archive.source([segment])} WHERE ${isErased} GROUP BY client_hash`,
       );

@@ -37,6 +37,7 @@ export class SegmentWriter {
     const [first] = segments;
     if (first === undefined) return null;
     const { table, platform } = first;
+    if ((await this.#archive.bring(segments)).length > 0) throw new Error('segments cannot be brought here');
     const day = commonDay(segments.map((segment) => segment.day));
     const times = TABLES[table].columns.filter(({ type }) => type === 'TIMESTAMP_MS');
     const kept = times.map(({ name }) => `${quoteName(name)}::TIMESTAMP_MS AS ${quoteName(name)}`).join(', ');

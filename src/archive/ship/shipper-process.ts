@@ -1,8 +1,7 @@
 import { serveWork, type Watch } from '../../work/serve-work.ts';
-import { Archive } from '../archive.ts';
 import { type OpenShipper, openShipper, type ShippingConfig } from './open-shipper.ts';
 import type { ShippingTurn } from './shipper.ts';
-import { keepShipping, type ShippingReport } from './shipping.ts';
+import { keepShipping, NOTHING_SHIPPED, type ShippingReport } from './shipping.ts';
 
 /** What the process of `startShipping` does. */
 const works = { ship };
@@ -17,8 +16,7 @@ async function ship(config: ShippingConfig, { progress, signal }: Watch<Shipping
     open ??= await openShipper(config, () => {});
     return open.shipper.step(turn);
   };
-  const archive = new Archive(config.archiveDir);
-  const contents = () => archive.contents();
+  const contents = () => open?.archive.contents() ?? NOTHING_SHIPPED;
   await keepShipping({ step, contents, clock: Date.now, signal, onReport: progress });
   await closeShipper(open);
 }

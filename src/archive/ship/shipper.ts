@@ -24,6 +24,9 @@ export interface ShippingLimits {
 
 const SHIPPING_LIMITS: ShippingLimits = { commitEntriesMax: 10_000, pageEntriesMax: 1_000 };
 
+/** So often it is looked for files that no commit names, where they do not show in the folder. */
+const SWEEP_EVERY_MS = 3_600_000;
+
 export interface ShipperParts {
   readonly store: Store;
   readonly archive: Archive;
@@ -68,6 +71,8 @@ export class Shipper {
   readonly #rewriter: SegmentRewriter;
   readonly #limits: ShippingLimits;
   #leads = false;
+  /** When it was last looked for files that no commit names, epoch ms. */
+  #sweptAt = 0;
 
   constructor(parts: ShipperParts) {
     this.#parts = parts;
@@ -80,13 +85,13 @@ export class Shipper {
     const { store, archive, lease, name, clock } = this.#parts;
     try {
       // First of all: a node that cannot write must not keep the lease from those that can.
+      await archive.refresh();
       await claimArchive(store, archive);
       await archive.tryWriting();
       if (!(await lease.hold())) {
         this.#leads = false;
         return { did: 'nothing', because: 'another node ships' };
       }
-      await archive.refresh();
       if (!this.#leads) await archive.takeOver(this.#commit({}));
       this.#leads = true;
       const state = archive.read();
@@ -143,7 +148,7 @@ export class Shipper {
     const { commitEntriesMax, pageEntriesMax } = this.#limits;
     let entries = 0;
     for (let page = first; ; ) {
-      this.#keepRuleSets(page);
+      await this.#keepRuleSets(page);
       await this.#parts.archive.setAside(page.unreadable ?? []);
       drafts.add(rowsOfPage(page, this.#parts.store.clientKeys));
       entries += page.entries.length;
@@ -162,10 +167,11 @@ export class Shipper {
   }
 
   /** Each once a page: one whose folder has changed since costs some 30 ms to find that out. */
-  #keepRuleSets({ entries }: JournalPage): void {
+  async #keepRuleSets({ entries }: JournalPage): Promise<void> {
     const decisions = entries.flatMap((entry) => (entry.kind === 'verdict' ? [entry.decision] : []));
     const versions = new Map(decisions.map(({ digest, ruleVersion }) => [digest, ruleVersion]));
-    for (const [digest, version] of versions) this.#parts.ruleSets.keep(version, digest);
+    for (const [digest, version] of versions)
+      await this.#parts.archive.keepFiles(this.#parts.ruleSets.keep(version, digest));
   }
 
   /** A row of each erasure up to a cursor: what comes behind it is shipped with its own page. */
@@ -206,6 +212,10 @@ export class Shipper {
     if (old.length > 0) {
       await archive.commit(state, this.#commit({ remove: old }));
       return true;
+    }
+    if (now - this.#sweptAt > SWEEP_EVERY_MS) {
+      this.#sweptAt = now;
+      if (await archive.sweep(this.#commit({}))) return true;
     }
     const rewriting = await this.#rewriter.next(state, now);
     if (rewriting === null) return false;

@@ -37,7 +37,8 @@ export function startShipping(
   let report: ShippingReport = NOTHING_SHIPPED;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const elsewhere = new WorkElsewhere<ShipperWorks>(PROCESS, { ...PLACE, silenceMs });
+  const environment = config.archiveS3?.environment ?? {};
+  const elsewhere = new WorkElsewhere<ShipperWorks>(PROCESS, { ...PLACE, silenceMs, environment });
   const onProgress = (next: ShippingReport) => {
     if (next.trouble !== null && essence(next.trouble) !== essence(report.trouble))
       onTrouble(`decisions are not shipped to the archive: ${next.trouble}`);

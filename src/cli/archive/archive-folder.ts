@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { type ErasedClients, erasedClients } from '../../archive/archive.ts';
+import { Archive, type ErasedClients, erasedClients } from '../../archive/archive.ts';
 import type { Segment } from '../../archive/archive-log.ts';
+import { openArchive } from '../../archive/s3/open-archive.ts';
 import { type Config, ConfigError, readConfig } from '../../config.ts';
 import { sqlitePath } from '../../state/sqlite/file/open-file.ts';
 import { withOpenStore } from '../open-store.ts';
@@ -11,6 +12,13 @@ export function readArchiveConfig(): Config & { readonly archiveDir: string } {
   const { archiveDir } = config;
   if (archiveDir !== null) return { ...config, archiveDir };
   throw new ConfigError('ARCHIVE_DIR is "off": this node has no archive; set it to the folder of one');
+}
+
+/** Runs a command on the archive; the store is asked only where it tells what the archive consists of. */
+export async function withArchive<T>(run: (archive: Archive) => Promise<T>): Promise<T> {
+  const config = readArchiveConfig();
+  if (config.archiveS3 === null) return run(new Archive(config.archiveDir));
+  return withOpenStore((store) => run(openArchive(config, store.registers)));
 }
 
 /** Says which segments are missing from what is shown, and what to do about it. */

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { adoptCommand } from './adopt.ts';
 import { backupCommand } from './backup.ts';
 import { queryCommand } from './query.ts';
 import { shipCommand } from './ship.ts';
@@ -13,4 +14,5 @@ export function archiveCommands(program: Command): void {
   verifyCommand(archive);
   shipCommand(archive);
   backupCommand(archive);
+  adoptCommand(archive);
 }

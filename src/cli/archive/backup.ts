@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { backUp, NotABackup } from '../../archive/backup.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { print, printError } from '../print.ts';
-import { readArchiveConfig, segmentPath } from './archive-folder.ts';
+import { segmentPath, withArchive } from './archive-folder.ts';
 
 /** archive backup: a copy of the archive as it is at one moment. */
 export function backupCommand(archive: Command): void {
@@ -14,8 +14,7 @@ export function backupCommand(archive: Command): void {
 }
 
 async function backup(folder: string, json: boolean): Promise<void> {
-  const { archiveDir } = readArchiveConfig();
-  const report = await backUp(archiveDir, folder).catch((error: unknown) => {
+  const report = await withArchive((archive) => backUp(archive, folder)).catch((error: unknown) => {
     throw error instanceof NotABackup ? new UsageError(error.message) : error;
   });
   const { segments, bytes, copied, torn } = report;

@@ -1,11 +1,12 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { QueryAnswer } from '../../archive/duck.ts';
-import { exportQuery, queryArchive } from '../../archive/read/query.ts';
+import { whileHere } from '../../archive/frozen-archive.ts';
+import { exportQuery, type Queried, queryArchive } from '../../archive/read/query.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { print, printError } from '../print.ts';
 import { table } from '../table.ts';
-import { erasedNow, leftOutTexts, readArchiveConfig } from './archive-folder.ts';
+import { erasedNow, leftOutTexts, readArchiveConfig, withArchive } from './archive-folder.ts';
 
 const FORMATS = ['table', 'csv', 'json', 'parquet'] as const;
 
@@ -38,17 +39,19 @@ export function queryCommand(archive: Command): void {
 }
 
 async function query(sql: string, { format, output, json }: QueryOptions): Promise<void> {
-  const { archiveDir } = readArchiveConfig();
+  readArchiveConfig();
   const erased = await erasedNow();
   try {
     if (format === 'parquet') {
       if (output === undefined) throw new UsageError('--format parquet needs --output FILE');
-      const { leftOut } = await exportQuery(archiveDir, sql, resolve(output), LIMITS, erased);
+      const { leftOut } = await onTables(sql, (folder) =>
+        exportQuery(folder, sql, resolve(output), LIMITS, erased),
+      );
       printError([...leftOutTexts(leftOut), `Written to ${output}.`].join('\n'));
       if (leftOut.length > 0) process.exitCode = EXIT.findings;
       return;
     }
-    const { answer, leftOut } = await queryArchive(archiveDir, sql, LIMITS, erased);
+    const { answer, leftOut } = await onTables(sql, (folder) => queryArchive(folder, sql, LIMITS, erased));
     for (const text of leftOutTexts(leftOut)) printError(text);
     print(textOf(answer, json === true ? 'json' : format));
     if (answer.more)
@@ -59,6 +62,26 @@ async function query(sql: string, { format, output, json }: QueryOptions): Promi
     throw new UsageError(error.message);
   }
 }
+
+/** Runs a query on the tables that it may name. */
+function onTables<T>(sql: string, run: (folder: string) => Promise<Queried<T>>): Promise<Queried<T>> {
+  const text = sql.toLowerCase();
+  const isNamed = (table: string) =>
+    text.includes(table) || (OF_ORDERS.has(table) && text.includes('orders'));
+  return withArchive((archive) =>
+    whileHere(
+      archive,
+      ({ table }) => isNamed(table),
+      async (folder, missing) => {
+        const { answer, leftOut } = await run(folder);
+        return { answer, leftOut: [...missing, ...leftOut] };
+      },
+    ),
+  );
+}
+
+/** What the view `orders` is made of. */
+const OF_ORDERS: ReadonlySet<string> = new Set(['decisions', 'outcomes']);
 
 function textOf({ columns, rows }: QueryAnswer, format: 'table' | 'csv' | 'json'): string {
   switch (format) {

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { Archive } from '../../archive/archive.ts';
 import { openShipper } from '../../archive/ship/open-shipper.ts';
 import { keepShipping, type ShippingReport } from '../../archive/ship/shipping.ts';
 import { print, printError } from '../print.ts';
@@ -20,7 +19,6 @@ async function ship(json: boolean): Promise<void> {
   const end = () => stop.abort();
   process.once('SIGINT', end).once('SIGTERM', end);
   const open = await openShipper(config, (error) => printError(`store: ${error.message}`));
-  const folder = new Archive(config.archiveDir);
   let before = '';
   const tell = (report: ShippingReport) => {
     const text = json ? JSON.stringify(report) : inWords(report);
@@ -30,7 +28,7 @@ async function ship(json: boolean): Promise<void> {
   try {
     await keepShipping({
       step: (turn) => open.shipper.step(turn),
-      contents: () => folder.contents(),
+      contents: () => open.archive.contents(),
       clock: Date.now,
       signal: stop.signal,
       onReport: tell,

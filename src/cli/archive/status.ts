@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { Archive } from '../../archive/archive.ts';
+import type { Archive } from '../../archive/archive.ts';
 import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
+import { openArchive } from '../../archive/s3/open-archive.ts';
 import { readSetAside, type SetAside } from '../../archive/set-aside.ts';
 import { leaseHolder } from '../../archive/ship/lease.ts';
 import { type ShippingTrouble, shippingTroubles } from '../../archive/ship/shipping-troubles.ts';
@@ -53,16 +54,15 @@ export function statusCommand(archive: Command): void {
     )
     .option('--json', 'print one JSON object')
     .action(async (options: { json?: true }) => {
-      const { archiveDir } = readArchiveConfig();
-      const status = await withOpenStore((store) => statusOf(archiveDir, store));
+      const config = readArchiveConfig();
+      const status = await withOpenStore((store) => statusOf(openArchive(config, store.registers), store));
       print(options.json === true ? JSON.stringify(status) : describe(status));
       if (status.torn.length > 0) process.exitCode = EXIT.findings;
     });
 }
 
-async function statusOf(folder: string, store: Store): Promise<ArchiveStatus> {
-  const archive = new Archive(folder);
-  const state = archive.read();
+async function statusOf(archive: Archive, store: Store): Promise<ArchiveStatus> {
+  const state = await archive.refresh();
   const { entries } = await unshippedPage(store, state, COUNTED_ENTRIES_MAX);
   const tables = TABLE_NAMES.map((name): TableStatus => {
     const segments = archive.segments(state, { table: name });
@@ -79,10 +79,10 @@ async function statusOf(folder: string, store: Store): Promise<ArchiveStatus> {
   const more = entries.length === COUNTED_ENTRIES_MAX;
   const behind = { entries: entries.length, more, since: entries[0]?.at ?? null };
   const torn = await archive.reading((now) => archive.torn(now));
-  const setAside = readSetAside(folder).map(({ place, why }) => ({ place, why }));
+  const setAside = readSetAside(archive.folder).map(({ place, why }) => ({ place, why }));
   const [shipper, troubles] = [await leaseHolder(store.registers), await shippingTroubles(store.documents)];
   return {
-    folder,
+    folder: archive.home.name,
     tables,
     shippedAt: state.shippedAt,
     behind,

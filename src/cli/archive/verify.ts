@@ -1,11 +1,13 @@
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
+import { whileHere } from '../../archive/frozen-archive.ts';
+import { isEvidence } from '../../evidence/source/views.ts';
 import type { Verification } from '../../evidence/verify/verification.ts';
 import { verifyArchive } from '../../evidence/verify/verify-archive.ts';
 import { EXIT } from '../exit.ts';
 import { print } from '../print.ts';
 import { parseTime, spanOptions } from '../time.ts';
-import { readArchiveConfig } from './archive-folder.ts';
+import { readArchiveConfig, withArchive } from './archive-folder.ts';
 
 interface VerifyOptions {
   readonly from?: string;
@@ -26,18 +28,26 @@ export function verifyCommand(archive: Command): void {
 async function verify({ from, to, json }: VerifyOptions): Promise<void> {
   const { archiveDir, rulesDir } = readArchiveConfig();
   let shownAt = 0;
-  const verification = await verifyArchive({
+  const span = { from: parseTime(from, '--from'), to: parseTime(to, '--to') };
+  const ask = {
     archiveDir,
     rulesDir,
-    from: parseTime(from, '--from'),
-    to: parseTime(to, '--to'),
+    ...span,
     threads: availableParallelism(),
-    onProgress: (checked, rows) => {
+    onProgress: (checked: number, rows: number) => {
       if (!process.stderr.isTTY || Date.now() - shownAt < PROGRESS_EVERY_MS) return;
       shownAt = Date.now();
       process.stderr.write(`\r${checked} of ${rows} decisions`);
     },
-  });
+  };
+  const isWanted = isEvidence({ ...span, platform: null });
+  const verification = await withArchive((archive) =>
+    whileHere(
+      archive,
+      (segment) => segment.table === 'decisions' && isWanted(segment),
+      (segmentsDir, missing) => verifyArchive({ ...ask, segmentsDir, missing }),
+    ),
+  );
   if (shownAt > 0) process.stderr.write('\r');
   print(json === true ? JSON.stringify(verification) : describe(verification));
   if (!isSound(verification)) process.exitCode = EXIT.findings;

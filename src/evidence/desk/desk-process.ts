@@ -33,8 +33,8 @@ const works = {
     const { from, to, platform, rules } = task;
     const decidedBy = task.kind === 'drift' && rules !== null ? { decidedBy: rules.ruleVersion } : {};
     const asOf = task.kind === 'experiment' ? { asOf: task.asOf } : {};
-    const { archiveDir, erased } = work.folders;
-    const place = { kind: 'archive', folder: archiveDir, erased } as const;
+    const { segmentsDir, leftOut, erased } = work.folders;
+    const place = { kind: 'archive', folder: segmentsDir, erased, leftOut } as const;
     const ask = {
       place,
       from,

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { AccessKeys, INSTALLATION, isInstallation } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
-import { erasedClients } from '../../archive/archive.ts';
+import { type Archive, erasedClients } from '../../archive/archive.ts';
+import { whileHere } from '../../archive/frozen-archive.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { DraftText } from '../../rules/folder/draft.ts';
 import type { Documents } from '../../state/documents.ts';
@@ -10,6 +11,7 @@ import type { Store } from '../../state/store.ts';
 import { Turns } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
 import type { EvidenceResult } from '../result.ts';
+import { isEvidence } from '../source/views.ts';
 import type { EvidenceWorks } from './desk-process.ts';
 import {
   type EvidenceFolders,
@@ -25,7 +27,7 @@ import {
 
 interface EvidenceDeskParts {
   /** Null for a node that keeps no archive. */
-  readonly archiveDir: string | null;
+  readonly archive: Archive | null;
   readonly rulesDir: string;
   /** Of the fleet: it says which clients are held out of which rules. */
   readonly signalSecret: string;
@@ -113,7 +115,7 @@ export class EvidenceDesk {
     const now = this.#parts.clock();
     const before = await this.#before(platform, task, now);
     if (before !== null) return before;
-    this.#archiveDir();
+    this.#archive();
     if (this.#closed || this.#turns.isFull(platform))
       throw new EvidenceDeskBusy(`${this.#entries.size} are under way`);
     const job: EvidenceJob = {
@@ -177,14 +179,20 @@ export class EvidenceDesk {
     return jobs.find((job) => isFresh(job) && JSON.stringify(job.task) === question) ?? null;
   }
 
-  async #folders(): Promise<EvidenceFolders> {
+  /** Gives `run` what the task is to be worked out from, for as long as that takes. */
+  async #withFolders<T>(task: EvidenceTask, run: (folders: EvidenceFolders) => Promise<T>): Promise<T> {
     const { rulesDir, store } = this.#parts;
-    return { archiveDir: this.#archiveDir(), erased: await erasedClients(store), rulesDir };
+    const archive = this.#archive();
+    const erased = await erasedClients(store);
+    const { folder: archiveDir } = archive;
+    return whileHere(archive, isEvidence(task), (segmentsDir, leftOut) =>
+      run({ archiveDir, segmentsDir, leftOut, erased, rulesDir }),
+    );
   }
 
-  #archiveDir(): string {
-    const { archiveDir } = this.#parts;
-    if (archiveDir !== null && existsSync(archiveDir)) return archiveDir;
+  #archive(): Archive {
+    const { archive } = this.#parts;
+    if (archive !== null && existsSync(archive.folder)) return archive;
     throw new NoArchive('there is no archive on this node');
   }
 
@@ -215,8 +223,10 @@ export class EvidenceDesk {
       entry.job = { ...entry.job, progress };
     };
     const { task } = entry.job;
-    const work: EvidenceWork = { task, folders: await this.#folders(), draft, holdoutSecret };
-    const result = await this.#process.run('answer', work, { onProgress, signal });
+    const result = await this.#withFolders(task, (folders) => {
+      const work: EvidenceWork = { task, folders, draft, holdoutSecret };
+      return this.#process.run('answer', work, { onProgress, signal });
+    });
     entry.job = { ...entry.job, state: await this.#keep(entry.job, result) };
   }
 

@@ -1,4 +1,5 @@
 import type { ErasedClients } from '../../archive/archive.ts';
+import type { Segment } from '../../archive/archive-log.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { DraftText } from '../../rules/folder/draft.ts';
 import type { RuleVersion } from '../../rules/rule-set.ts';
@@ -94,6 +95,10 @@ export const TASK_KINDS = [
 /** Where a node finds what its tasks are about. */
 export interface EvidenceFolders {
   readonly archiveDir: string;
+  /** What the task is to be worked out from: the archive, or those of its segments that were brought for it. */
+  readonly segmentsDir: string;
+  /** Segments that could not be brought. */
+  readonly leftOut: readonly Segment[];
   /** Whom the archive may still hold although they were erased. */
   readonly erased: ErasedClients;
   readonly rulesDir: string;

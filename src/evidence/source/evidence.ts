@@ -115,7 +115,11 @@ export function withEvidence<T>(asked: EvidenceAsk, work: (evidence: Evidence) =
   const { place } = ask;
   if (place.kind === 'archive')
     return whileFrozen(place.folder, (folder, leftOut) =>
-      workOnce({ ...ask, place: { ...place, folder, leftOut } }, false, work),
+      workOnce(
+        { ...ask, place: { ...place, folder, leftOut: [...(place.leftOut ?? []), ...leftOut] } },
+        false,
+        work,
+      ),
     );
   return withTemporaryFolder('scoring-journal-', async (folder) => {
     const { torn } = await importJournal(place.path, folder, limitsOf(ask));

@@ -1,5 +1,5 @@
 import { Archive } from '../../archive/archive.ts';
-import type { ArchiveGap } from '../../archive/archive-log.ts';
+import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
 import { type Duck, quote, quoteName, textOf } from '../../archive/duck.ts';
 import { factColumn, factLabel } from '../../archive/record-columns.ts';
 import { emptyTable, type TableName } from '../../archive/tables.ts';
@@ -18,6 +18,15 @@ interface ViewFilter {
 
 /** The tables that figures are taken from. */
 const EVIDENCE: ReadonlySet<TableName> = new Set(['decisions', 'outcomes']);
+
+/** Whether rows of a segment may belong to what is looked at. */
+export function isEvidence({ from, to, platform }: ViewFilter): (segment: Segment) => boolean {
+  return (segment) =>
+    EVIDENCE.has(segment.table) &&
+    (platform ?? segment.platform) === segment.platform &&
+    (from === null || segment.to >= from) &&
+    (to === null || segment.from <= to || segment.table === 'outcomes');
+}
 
 /**
  * Makes the views of evidence over the segments of an archive, each file read only as far as it is asked for. Gives what

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Archive } from '../../archive/archive.ts';
+import type { Segment } from '../../archive/archive-log.ts';
 import { keptSaltOf } from '../../archive/client-salt.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
 import { atOnce } from '../../work/turns.ts';
@@ -9,6 +10,9 @@ import type { VerifyWorks } from './verify-thread.ts';
 
 export interface VerifyAsk {
   readonly archiveDir: string;
+  /** Where the segments lie when they were brought; and those that could not be. */
+  readonly segmentsDir?: string;
+  readonly missing?: readonly Segment[];
   readonly rulesDir: string;
   /** Epoch ms; null for all. */
   readonly from: number | null;
@@ -24,9 +28,11 @@ const THREAD_MIB_MAX = 2048;
 
 /** Decides all archived decisions again from their facts and rule sets, segments in parallel. */
 export function verifyArchive(ask: VerifyAsk): Promise<Verification> {
-  return whileFrozen(ask.archiveDir, async (frozen, leftOut) => {
+  return whileFrozen(ask.segmentsDir ?? ask.archiveDir, async (frozen, leftOut) => {
     const sum = await verifySegments(frozen, ask);
-    const decided = leftOut.filter(({ table, from, to }) => table === 'decisions' && overlaps(ask, from, to));
+    const decided = [...(ask.missing ?? []), ...leftOut].filter(
+      ({ table, from, to }) => table === 'decisions' && overlaps(ask, from, to),
+    );
     return { ...sum, unreadable: [...decided.map(({ name }) => name), ...sum.unreadable] };
   });
 }

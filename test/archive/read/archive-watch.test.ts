@@ -15,7 +15,7 @@ describe('what a node tells about the archive', () => {
       isAway ? Promise.reject(new Error('away')) : place.store.readJournal(after, limit),
     journalLength: () => (isAway ? Promise.reject(new Error('away')) : place.store.journalLength()),
   };
-  const watch = () => new ArchiveWatch(place.archive.folder, journal, () => nowMs);
+  const watch = () => new ArchiveWatch(place.archive, journal, () => nowMs);
   beforeEach(async () => {
     nowMs = T0;
     isAway = false;

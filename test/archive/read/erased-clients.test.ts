@@ -1,18 +1,19 @@
 import { expect } from 'chai';
 import { erasedClients } from '../../../src/archive/archive.ts';
+import { whileHere } from '../../../src/archive/frozen-archive.ts';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
 import { queryArchive } from '../../../src/archive/read/query.ts';
 import { type ClientKey, clientNumber } from '../../../src/client/client-key.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
-import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { type Evidence, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { makeInputView } from '../../../src/evidence/source/input-view.ts';
 import { all } from '../../evidence/source/lived-evidence.ts';
 import { newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
-import { describeOnStores } from '../../stores/describe-on-stores.ts';
-import { ArchivedStore } from '../archived-store.ts';
+import type { ArchivedStore } from '../archived-store.ts';
+import { describeOnArchives } from '../describe-on-archives.ts';
 
-describeOnStores('a client who was erased, before the archive is rewritten', (store) => {
+describeOnArchives('a client who was erased, before the archive is rewritten', (store, open) => {
   const platform = newPlatform();
   const [erased, other] = [newClient(platform, 'ann'), newClient(platform, 'bob')];
   let place: ArchivedStore;
@@ -21,11 +22,11 @@ describeOnStores('a client who was erased, before the archive is rewritten', (st
   let decision: Decision;
 
   before(async () => {
-    place = await ArchivedStore.open(store());
+    place = await open();
     decision = await live(erased, 'order-1');
     await live(other, 'order-2');
     await place.shipAll();
-    reader = new ArchiveReader(place.archive.folder, store());
+    reader = new ArchiveReader(place.node(), store());
     lookup = new DecisionLookup(store(), reader);
     await store().erase(erased);
   });
@@ -40,15 +41,8 @@ describeOnStores('a client who was erased, before the archive is rewritten', (st
     return made;
   }
 
-  async function placeNow(): Promise<EvidencePlace> {
-    return { kind: 'archive', folder: place.archive.folder, erased: await erasedClients(store()) };
-  }
-
   it('is still in its files', async () => {
-    const {
-      answer: { rows },
-    } = await queryArchive(place.archive.folder, CLIENTS, LIMITS);
-    expect(rows.flat()).to.deep.equal(['ann', 'bob']);
+    expect(await answer(CLIENTS, place, [])).to.deep.equal(['ann', 'bob']);
   });
 
   it('is not found by its decision, its order or its name', async () => {
@@ -66,20 +60,24 @@ describeOnStores('a client who was erased, before the archive is rewritten', (st
   });
 
   it('is not in what evidence is worked out from', async () => {
-    const seen = await withEvidence(all(await placeNow()), async (evidence) => {
+    const erasedNow = await erasedClients(store());
+    const look = async (evidence: Evidence) => {
       await makeInputView(evidence, []);
       const clientsIn = async (view: string) =>
         (await evidence.duck.rows(`SELECT DISTINCT client_hash AS number FROM ${view}`)).map(({ number }) =>
           String(number),
         );
       return Promise.all(['decisions', 'outcomes', 'orders', 'inputs'].map(clientsIn));
-    });
+    };
+    const seen = await whileHere(place.node(), EVERYTHING, (folder) =>
+      withEvidence(all({ kind: 'archive', folder, erased: erasedNow }), look),
+    );
     const bob = [clientNumber(other.hash)];
     expect(seen).to.deep.equal([bob, bob, bob, bob]);
   });
 
   it('is not in what SQL is answered', async () => {
-    const ask = (sql: string) => answer(sql, place, erasedClients(store()));
+    const ask = (sql: string) => erasedClients(store()).then((clients) => answer(sql, place, clients));
     expect(await ask(CLIENTS)).to.deep.equal(['bob']);
     expect(await ask('SELECT client_id_key FROM outcomes')).to.deep.equal(['bob']);
   });
@@ -97,9 +95,11 @@ describeOnStores('a client who was erased, before the archive is rewritten', (st
 const CLIENTS = 'SELECT client_id_key FROM decisions ORDER BY client_id_key';
 const LIMITS = { rowsMax: 100, timeoutMs: 30_000, memoryMiB: 256 };
 
-async function answer(sql: string, { archive }: ArchivedStore, erased: Promise<readonly string[]>) {
-  const {
-    answer: { rows },
-  } = await queryArchive(archive.folder, sql, LIMITS, await erased);
-  return rows.flat();
+const EVERYTHING = () => true;
+
+function answer(sql: string, { node }: ArchivedStore, clients: readonly string[]) {
+  return whileHere(node(), EVERYTHING, async (folder) => {
+    const { answer: told } = await queryArchive(folder, sql, LIMITS, clients);
+    return told.rows.flat();
+  });
 }

@@ -16,14 +16,14 @@ import type { Store } from '../../../src/state/store.ts';
 import { TEST_KEYS, TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { changeTo, newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
-import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { storeWith } from '../../stores/store-with.ts';
 import { ArchivedStore } from '../archived-store.ts';
+import { describeOnArchives } from '../describe-on-archives.ts';
 
-describeOnStores('shipping the journal', (store) => {
+describeOnArchives('shipping the journal', (store, open) => {
   let place: ArchivedStore;
   before(async () => {
-    place = await ArchivedStore.open(store());
+    place = await open();
   });
   after(() => place?.duck.close());
 
@@ -183,7 +183,7 @@ describeOnStores('shipping the journal', (store) => {
   it('is left to others by a node that cannot write, or whose folder is another, and all can see why', async () => {
     const file = join(temporaryDirectory(), 'file');
     writeFileSync(file, 'no folder can be below it');
-    const unwritable = new Archive(place.archive.folder);
+    const unwritable = place.node(place.archive.folder);
     unwritable.staging = () => join(file, 'staging');
     const elsewhere = new Archive(temporaryDirectory());
     for (const [holder, archive] of Object.entries({ unwritable, elsewhere })) {
@@ -328,9 +328,10 @@ async function journalOf(store: Store): Promise<readonly JournalRecord[]> {
   return (await store.readJournal(null, 10_000)).entries.filter((entry) => entry.kind !== 'erasure');
 }
 
-function rowsOf(place: ArchivedStore, table: (typeof TABLE_NAMES)[number], where: string) {
-  const segments = place.archive.segments(place.archive.read(), { table });
-  if (segments.length === 0) return Promise.resolve([]);
+async function rowsOf(place: ArchivedStore, table: (typeof TABLE_NAMES)[number], where: string) {
+  const segments = place.archive.segments(await place.archive.refresh(), { table });
+  expect(await place.archive.bring(segments)).to.deep.equal([]);
+  if (segments.length === 0) return [];
   return place.duck.rows(`SELECT * FROM ${place.archive.source(segments)} WHERE ${where}`);
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { AccessKeys, INSTALLATION } from '../../../src/access/access-keys.ts';
 import { callerOfKey } from '../../../src/access/caller.ts';
+import { Archive } from '../../../src/archive/archive.ts';
 import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
 import {
   ALL_WAITING_MAX,
@@ -47,7 +48,7 @@ describe('the evidence desk', () => {
     const open = (of: Store = store()) => {
       const onTrouble = (message: string) => expect.fail(message);
       return new EvidenceDesk({
-        archiveDir,
+        archive: new Archive(archiveDir),
         rulesDir: place.rulesDir,
         signalSecret: 'a secret that holds nobody out here',
         store: of,

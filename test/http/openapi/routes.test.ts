@@ -97,7 +97,7 @@ describe('routes and API documents', () => {
       readiness: async () => ({ ready: true }),
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
       evidence: new EvidenceDesk({
-        archiveDir: null,
+        archive: null,
         rulesDir,
         signalSecret: SIGNAL_SECRET,
         store,

@@ -1,11 +1,18 @@
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
+import { whileHere } from '../../../archive/frozen-archive.ts';
 import { JournalFileError } from '../../../archive/ship/journal-file.ts';
 import { readConfig, signalSecretOf } from '../../../config.ts';
-import { type Evidence, type EvidenceAsk, withEvidence } from '../../../evidence/source/evidence.ts';
+import {
+  type ArchiveAsk,
+  type Evidence,
+  type EvidenceAsk,
+  withEvidence,
+} from '../../../evidence/source/evidence.ts';
+import { isEvidence } from '../../../evidence/source/views.ts';
 import { keptRules } from '../../../evidence/verify/verify-segment.ts';
 import { isRuleVersion, type RuleSet } from '../../../rules/rule-set.ts';
-import { erasedNow, readArchiveConfig } from '../../archive/archive-folder.ts';
+import { erasedNow, readArchiveConfig, withArchive } from '../../archive/archive-folder.ts';
 import { UsageError } from '../../exit.ts';
 import { parsePlatform } from '../../platform-option.ts';
 import { parseTime, spanOptions } from '../../time.ts';
@@ -49,7 +56,8 @@ export async function onEvidence<T>(
   const ask = await askOf(options);
   const progress = await progressBar();
   try {
-    return await withEvidence(ask, (evidence) => work(evidence, progress.show));
+    const show = (some: EvidenceAsk) => withEvidence(some, (evidence) => work(evidence, progress.show));
+    return await (ask.place.kind === 'journal' ? show(ask) : onArchive({ ...ask, place: ask.place }, show));
   } catch (error) {
     if (error instanceof JournalFileError && ask.place.kind === 'journal')
       throw new UsageError(`${ask.place.path}:${error.line}  ${error.message}`);
@@ -57,6 +65,14 @@ export async function onEvidence<T>(
   } finally {
     progress.stop();
   }
+}
+
+function onArchive<T>(ask: ArchiveAsk, work: (ask: EvidenceAsk) => Promise<T>): Promise<T> {
+  return withArchive((archive) =>
+    whileHere(archive, isEvidence(ask), (folder, leftOut) =>
+      work({ ...ask, place: { ...ask.place, folder, leftOut } }),
+    ),
+  );
 }
 
 /** The rule set that a person names, or else the one that decided last. */
@@ -99,8 +115,8 @@ async function askOf({
 }
 
 function archiveFolder(): string {
-  const { archiveDir } = readArchiveConfig();
-  if (statSync(archiveDir, { throwIfNoEntry: false }) !== undefined) return archiveDir;
+  const { archiveDir, archiveS3 } = readArchiveConfig();
+  if (archiveS3 !== null || statSync(archiveDir, { throwIfNoEntry: false }) !== undefined) return archiveDir;
   throw new UsageError(
     `there is no archive at ${archiveDir} yet; a running service writes it, or name an export: --journal <file>`,
   );

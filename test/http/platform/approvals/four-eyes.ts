@@ -46,7 +46,7 @@ export async function startFourEyes(store: Store, requiresApproval = true): Prom
     rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
     rulesDir,
     evidence: new EvidenceDesk({
-      archiveDir: null,
+      archive: null,
       rulesDir,
       signalSecret: SIGNAL_SECRET,
       store,

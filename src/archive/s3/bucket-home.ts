@@ -1,0 +1,245 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { makeOwnFolder } from '../../files/own-folder.ts';
+import { type Registers, StoreUnavailable } from '../../state/store.ts';
+import { type ArchiveFile, type ArchiveHome, type FileToKeep, ID_FILE } from '../archive-home.ts';
+import {
+  type ArchiveState,
+  apply,
+  type Commit,
+  CommitConflict,
+  EMPTY,
+  LOG_FOLDER,
+  parseSnapshot,
+  SNAPSHOT_ENDING,
+  snapshotFile,
+  snapshotText,
+} from '../archive-log.ts';
+import { bringSalt } from '../client-salt.ts';
+import { namesOfSetAside, SET_ASIDE_FOLDER } from '../set-aside.ts';
+import { TABLE_NAMES } from '../tables.ts';
+import type { Bucket } from './bucket.ts';
+import type { FileCache } from './file-cache.ts';
+
+/** Names the newest log object. */
+export const HEAD_REGISTER = 'archive-head';
+
+/** So many log objects stay for nodes that are a little behind. */
+const LOG_OBJECTS_KEPT = 64;
+
+/** So many files go at once. */
+const UPLOADS_AT_ONCE = 4;
+
+const RULE_SETS = 'rule-sets/';
+const SET_ASIDE = `${SET_ASIDE_FOLDER}/`;
+const LOG = `${LOG_FOLDER}/`;
+
+/** A state of the archive, and the log object that tells it. */
+interface Head {
+  /** What the register held; null before the first commit, and when the store was lost. */
+  readonly register: string | null;
+  /** Null of an archive without commits. */
+  readonly name: string | null;
+  /** The log object that this one followed. */
+  readonly parent: string | null;
+  readonly state: ArchiveState;
+}
+
+const NO_HEAD: Head = { register: null, name: null, parent: null, state: EMPTY };
+
+/**
+ * An archive in a store that speaks S3. Objects have the paths that the files of a folder have, and never change. A
+ * commit puts its files, then a log object that tells all that the archive then consists of, and then changes the
+ * register from the log object before to this one: only one of two writers succeeds. Whoever is killed before the last
+ * step leaves a log object that follows the newest one; the next writer completes that commit.
+ */
+export class BucketHome implements ArchiveHome {
+  readonly name: string;
+  readonly isElsewhere = true;
+  readonly #folder: string;
+  readonly #bucket: Bucket;
+  readonly #cache: FileCache;
+  readonly #registers: Registers;
+  #head: Head;
+  #id: string | null = null;
+
+  constructor(folder: string, bucket: Bucket, cache: FileCache, registers: Registers) {
+    this.name = bucket.name;
+    this.#folder = folder;
+    this.#bucket = bucket;
+    this.#cache = cache;
+    this.#registers = registers;
+    this.#head = this.#knownHead();
+  }
+
+  read(): ArchiveState {
+    return this.#head.state;
+  }
+
+  async refresh(): Promise<void> {
+    const register = await this.#registers.read(HEAD_REGISTER);
+    const name = register ?? (await this.#newest());
+    if (name === this.#head.name) {
+      this.#head = { ...this.#head, register };
+      return;
+    }
+    const head = name === null ? NO_HEAD : await this.#headOf(name);
+    await this.#mirror();
+    this.#know({ ...head, register });
+  }
+
+  async finishCommits(): Promise<void> {
+    for (;;) {
+      await this.refresh();
+      const { name, state, register } = this.#head;
+      const next = register === null ? name : await this.#follower(name, state.version + 1);
+      if (next === null || !(await this.#registers.compareAndSet(HEAD_REGISTER, register, next))) return;
+    }
+  }
+
+  async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
+    const { register, name: parent, state: known } = this.#head;
+    if (state.version !== known.version) throw new CommitConflict('somebody else has committed');
+    const next = apply(state, commit);
+    const name = snapshotFile(next.version).replace(SNAPSHOT_ENDING, `-${randomUUID()}${SNAPSHOT_ENDING}`);
+    await this.#bucket.put(
+      `${LOG}${name}`,
+      Buffer.from(`{"parent":${JSON.stringify(parent)},${snapshotText(next).slice(1)}`),
+    );
+    if (!(await this.#registers.compareAndSet(HEAD_REGISTER, register, name)))
+      throw new CommitConflict(`${name} was too late: somebody else has committed`);
+    this.#know({ register: name, name, parent, state: next });
+    if (next.version % LOG_OBJECTS_KEPT === 0) await this.#tidyLog(next.version);
+    return next;
+  }
+
+  async id(): Promise<string | null> {
+    this.#id ??= (await this.#bucket.text(ID_FILE))?.trim() ?? null;
+    return this.#id;
+  }
+
+  async giveId(id: string): Promise<void> {
+    await this.#bucket.put(ID_FILE, Buffer.from(id));
+    this.#id = id;
+  }
+
+  /** The newest log object that there is becomes the one that holds, whatever the register says. */
+  async adopt(): Promise<ArchiveState> {
+    const register = await this.#registers.read(HEAD_REGISTER);
+    const newest = await this.#newest();
+    if (newest === null) throw new StoreUnavailable(`${this.name} holds no archive`);
+    await this.#registers.compareAndSet(HEAD_REGISTER, register, newest);
+    await this.refresh();
+    return this.read();
+  }
+
+  async tryWriting(): Promise<void> {
+    await this.#bucket.put('staging/trial', Buffer.from(''));
+  }
+
+  async keep(files: readonly FileToKeep[]): Promise<void> {
+    const waiting = [...files];
+    const putNext = async () => {
+      for (let file = waiting.shift(); file !== undefined; file = waiting.shift())
+        await this.#bucket.put(file.path, await readFile(file.from));
+    };
+    await Promise.all(Array.from({ length: UPLOADS_AT_ONCE }, putNext));
+  }
+
+  bring(files: readonly ArchiveFile[]): Promise<ReadonlySet<string>> {
+    return this.#cache.bring(files);
+  }
+
+  async sizes(): Promise<ReadonlyMap<string, number>> {
+    const lists = await Promise.all(TABLE_NAMES.map((table) => this.#bucket.list(`${table}/`)));
+    return new Map(lists.flatMap((sizes) => [...sizes]));
+  }
+
+  async remove(paths: readonly string[]): Promise<void> {
+    await this.#bucket.remove(paths);
+  }
+
+  /** Of a folder that was an archive's, or an earlier process's, until it is asked what holds now. */
+  #knownHead(): Head {
+    try {
+      const { name, parent, text }: { name: string; parent: string | null; text: string } = JSON.parse(
+        readFileSync(join(this.#folder, HEAD_FILE), 'utf8'),
+      );
+      return { register: name, name, parent, state: parseSnapshot(text, name) };
+    } catch {
+      return NO_HEAD;
+    }
+  }
+
+  #know(head: Head): void {
+    this.#head = head;
+    const { name, parent, state } = head;
+    this.#writeHere(HEAD_FILE, JSON.stringify({ name, parent, text: snapshotText(state) }));
+  }
+
+  async #headOf(name: string): Promise<Omit<Head, 'register'>> {
+    const text = await this.#bucket.text(`${LOG}${name}`);
+    if (text === null)
+      throw new StoreUnavailable(
+        `${this.name} has no ${LOG}${name}, which the store names as its newest; when one of the two was put back from a backup, run archive adopt`,
+      );
+    const { parent = null, ...state }: ArchiveState & { readonly parent?: string | null } = parseSnapshot(
+      text,
+      name,
+    );
+    return { name, parent, state };
+  }
+
+  async #newest(): Promise<string | null> {
+    return (await this.#log()).at(-1) ?? null;
+  }
+
+  /** The log object that a killed writer put after this one. */
+  async #follower(name: string | null, version: number): Promise<string | null> {
+    for (const candidate of (await this.#log()).filter((one) => Number.parseInt(one, 10) === version))
+      if ((await this.#headOf(candidate)).parent === name) return candidate;
+    return null;
+  }
+
+  /** The names of log objects, oldest first. */
+  async #log(): Promise<readonly string[]> {
+    const names = [...(await this.#bucket.list(LOG)).keys()].map((path) => path.slice(LOG.length));
+    return names.filter((name) => name.endsWith(SNAPSHOT_ENDING)).toSorted();
+  }
+
+  async #tidyLog(version: number): Promise<void> {
+    const old = (await this.#log()).filter((name) => Number.parseInt(name, 10) < version - LOG_OBJECTS_KEPT);
+    await this.#bucket.remove(old.map((name) => `${LOG}${name}`));
+  }
+
+  /** Makes what is small the same here: the id, rule sets, and entries that were set aside. */
+  async #mirror(): Promise<void> {
+    const id = await this.id();
+    if (id !== null) this.#writeHere(ID_FILE, id);
+    await bringSalt(this);
+    const [ruleSets, setAside] = await Promise.all(
+      [RULE_SETS, SET_ASIDE].map((below) => this.#bucket.list(below)),
+    );
+    for (const path of [...(ruleSets?.keys() ?? []), ...(setAside?.keys() ?? [])]) {
+      if (existsSync(join(this.#folder, path))) continue;
+      const text = await this.#bucket.text(path);
+      if (text !== null) this.#writeHere(path, text);
+    }
+    for (const path of namesOfSetAside(this.#folder).map((name) => `${SET_ASIDE}${name}`))
+      if (setAside?.has(path) !== true) unlinkSync(join(this.#folder, path));
+  }
+
+  /** Whole or not at all. */
+  #writeHere(path: string, text: string): void {
+    const place = join(this.#folder, path);
+    const draft = `${place}.${randomUUID()}`;
+    makeOwnFolder(dirname(place));
+    writeFileSync(draft, text, { mode: 0o600 });
+    renameSync(draft, place);
+  }
+}
+
+/** What is known of the archive on this machine. */
+const HEAD_FILE = 'head.json';

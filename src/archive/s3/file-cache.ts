@@ -1,0 +1,179 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createWriteStream, type Dirent } from 'node:fs';
+import { readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { makeOwnFolder } from '../../files/own-folder.ts';
+import { StoreUnavailable } from '../../state/store.ts';
+import type { ArchiveFile } from '../archive-home.ts';
+import { TABLE_NAMES } from '../tables.ts';
+import type { Bucket } from './bucket.ts';
+
+/** So many files come at once. */
+const DOWNLOADS_AT_ONCE = 8;
+
+/** One that was cut off in the middle is asked for again. */
+const TRIES = 2;
+
+/** Whatever was asked for within this is being read. */
+const IN_USE_MS = 120_000;
+
+/** A file that is still not whole by then belongs to a process that was killed. */
+const LEFT_OVER_MS = 3_600_000;
+
+/** What came was not what had been written. */
+class WrongBytes extends Error {
+  override readonly name = 'WrongBytes';
+}
+
+/**
+ * The files of an archive that were brought to this machine, the least recently used out when there are too many. A file
+ * has its name once it is whole and checked; whoever wants one that is under way waits for it.
+ */
+export class FileCache {
+  readonly #folder: string;
+  readonly #bucket: Bucket;
+  readonly #bytesMax: number;
+  readonly #underWay = new Map<string, Promise<void>>();
+  #making: Promise<void> = Promise.resolve();
+
+  constructor(folder: string, bucket: Bucket, bytesMax: number) {
+    this.#folder = folder;
+    this.#bucket = bucket;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Gives the paths of those that cannot be brought: the store is away, a file is gone, or there is no room for all. */
+  async bring(files: readonly ArchiveFile[]): Promise<ReadonlySet<string>> {
+    const missing = new Set<string>();
+    const waiting: ArchiveFile[] = [];
+    let room = this.#bytesMax;
+    for (const file of files) {
+      room -= file.bytes ?? 0;
+      if (room < 0) missing.add(file.path);
+      else if (!(await this.#isHere(file))) waiting.push(file);
+    }
+    if (waiting.length === 0) return missing;
+    let isAway = false;
+    const bringNext = async () => {
+      for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+        try {
+          if (isAway) throw new StoreUnavailable('it did not answer before');
+          await this.#shared(file);
+        } catch (error) {
+          isAway ||= error instanceof StoreUnavailable;
+          missing.add(file.path);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: DOWNLOADS_AT_ONCE }, bringNext));
+    this.#making = this.#making.then(() => this.#makeRoom()).catch(() => {});
+    await this.#making;
+    return missing;
+  }
+
+  /** Whether it is here; it was used then. */
+  async #isHere({ path, bytes }: ArchiveFile): Promise<boolean> {
+    const place = join(this.#folder, path);
+    try {
+      const { size, mtime } = await stat(place);
+      if (bytes !== null && size !== bytes) return false;
+      await utimes(place, new Date(), mtime);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #shared(file: ArchiveFile): Promise<void> {
+    const known = this.#underWay.get(file.path);
+    if (known !== undefined) return known;
+    const coming = this.#bring(file).finally(() => this.#underWay.delete(file.path));
+    this.#underWay.set(file.path, coming);
+    return coming;
+  }
+
+  async #bring(file: ArchiveFile): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#bringOnce(file);
+      } catch (error) {
+        if (error instanceof StoreUnavailable || tries === TRIES) throw error;
+      }
+    }
+  }
+
+  async #bringOnce({ path, bytes }: ArchiveFile): Promise<void> {
+    const coming = await this.#bucket.get(path);
+    if (coming === null) throw new WrongBytes(`${path} is not there`);
+    makeOwnFolder(join(this.#folder, PARTIAL_FOLDER));
+    const part = join(this.#folder, PARTIAL_FOLDER, randomUUID());
+    const digest = createHash('sha256');
+    let got = 0;
+    const counted = new Transform({
+      transform: (chunk: Buffer, _, done) => {
+        digest.update(chunk);
+        got += chunk.length;
+        done(null, chunk);
+      },
+    });
+    try {
+      await pipeline(coming.body, counted, createWriteStream(part, { mode: 0o600 }));
+      const isSame = coming.sha256 === null || coming.sha256 === digest.digest('hex');
+      if (!isSame || (bytes !== null && bytes !== got))
+        throw new WrongBytes(`${path} is not what was written`);
+      makeOwnFolder(dirname(join(this.#folder, path)));
+      await rename(part, join(this.#folder, path));
+    } catch (error) {
+      await rm(part, { force: true });
+      throw error;
+    }
+  }
+
+  /** Removes the least recently used files, and what killed processes left. */
+  async #makeRoom(): Promise<void> {
+    const now = Date.now();
+    const kept = (
+      await Promise.all(TABLE_NAMES.map((table) => filesBelow(join(this.#folder, table))))
+    ).flat();
+    let bytes = kept.reduce((sum, { size }) => sum + size, 0);
+    for (const file of kept.toSorted((a, b) => a.usedAt - b.usedAt)) {
+      if (bytes <= this.#bytesMax || now - file.usedAt < IN_USE_MS) break;
+      await rm(file.path, { force: true });
+      bytes -= file.size;
+    }
+    for (const { path, usedAt } of await filesBelow(join(this.#folder, PARTIAL_FOLDER)))
+      if (now - usedAt > LEFT_OVER_MS) await rm(path, { force: true });
+  }
+}
+
+/** Where files lie that are not whole yet. */
+const PARTIAL_FOLDER = 'partial';
+
+interface CachedFile {
+  readonly path: string;
+  readonly size: number;
+  /** Epoch ms. */
+  readonly usedAt: number;
+}
+
+async function filesBelow(folder: string): Promise<readonly CachedFile[]> {
+  const entries: readonly Dirent[] = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
+    () => [],
+  );
+  const files = entries.filter((entry) => entry.isFile());
+  const found = await Promise.all(
+    files.map(async ({ parentPath, name }) => {
+      const path = join(parentPath, name);
+      try {
+        const { size, atimeMs } = await stat(path);
+        return [{ path, size, usedAt: atimeMs }];
+      } catch {
+        // It has just gone.
+        return [];
+      }
+    }),
+  );
+  return found.flat();
+}

@@ -1,0 +1,41 @@
+import { expect } from 'chai';
+import { Bucket } from '../../../src/archive/s3/bucket.ts';
+import { StoreUnavailable } from '../../../src/state/store.ts';
+import { freePort } from '../../servers/free-port.ts';
+import { type S3Server, s3Place, startS3 } from '../../servers/s3.ts';
+
+describe('objects in a store that speaks S3', () => {
+  let server: S3Server;
+  let bucket: Bucket;
+  before(async () => {
+    server = await startS3();
+    bucket = new Bucket(s3Place(server.port, 'a/b'));
+  });
+  after(() => server.stop());
+
+  it('are written, listed by their paths below the prefix, read and removed', async () => {
+    await bucket.put('log/1', Buffer.from('one'));
+    await bucket.put('log/2', Buffer.from('second'));
+    expect([...(await bucket.list('log/'))]).to.deep.equal([
+      ['log/1', 3],
+      ['log/2', 6],
+    ]);
+    expect(await bucket.text('log/2')).to.equal('second');
+    await bucket.remove(['log/1', 'log/never']);
+    expect(await bucket.text('log/1')).to.equal(null);
+    expect([...(await bucket.list('')).keys()]).to.deep.equal(['log/2']);
+  });
+
+  it('say who is away and what to look at', async () => {
+    const nobody = new Bucket(s3Place(await freePort(), 'a'));
+    const { message } = await failure(nobody.list(''));
+    expect(message).to.match(
+      /^s3:\/\/years\/a: what is there cannot be listed: .*ECONNREFUSED.*; AWS_ENDPOINT_URL_S3 and AWS_REGION say where it is$/,
+    );
+  });
+});
+
+async function failure(work: Promise<unknown>): Promise<StoreUnavailable> {
+  const error = await work.catch((cause: unknown) => cause);
+  return error instanceof StoreUnavailable ? error : expect.fail(`not a failure: ${String(error)}`);
+}

@@ -1,0 +1,327 @@
+import { readdirSync, statSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Archive } from '../../../src/archive/archive.ts';
+import { ARCHIVE_REGISTER } from '../../../src/archive/archived-elsewhere.ts';
+import { whileHere } from '../../../src/archive/frozen-archive.ts';
+import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
+import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
+import { queryArchive } from '../../../src/archive/read/query.ts';
+import { Bucket } from '../../../src/archive/s3/bucket.ts';
+import { HEAD_REGISTER } from '../../../src/archive/s3/bucket-home.ts';
+import { openArchive, openStoreOf } from '../../../src/archive/s3/open-archive.ts';
+import type { Decision } from '../../../src/decision/decision.ts';
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
+import { scoring } from '../../cli/scoring.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
+import { BUCKET, type S3Server, s3Environment, s3Place, startS3 } from '../../servers/s3.ts';
+import { type S3Proxy, startS3Proxy } from '../../servers/s3-proxy.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { newClient, newPlatform, T0, verdict } from '../../state/clients.ts';
+import { ArchivedStore } from '../archived-store.ts';
+
+const LIMITS = { rowsMax: 100, timeoutMs: 30_000, memoryMiB: 256 };
+
+describe('an archive that no two nodes have on a disk', () => {
+  let server: S3Server;
+  let proxy: S3Proxy;
+  before(async () => {
+    server = await startS3();
+    proxy = await startS3Proxy(server.port);
+  });
+  after(async () => {
+    await proxy.stop();
+    await server.stop();
+  });
+
+  let prefix: string;
+  let dataDir: string;
+  let place: ArchivedStore;
+  let bucket: Bucket;
+  /** A store that has forgotten all decisions: what is found comes from the archive. */
+  let forgetful: Store;
+  let number = 0;
+  const readers: ArchiveReader[] = [];
+  const platform = newPlatform();
+
+  const nodeOf = (store: Store, cacheBytesMax?: number, archiveDir = temporaryDirectory()): Archive =>
+    openArchive({ archiveDir, archiveS3: s3Place(proxy.port, prefix, cacheBytesMax) }, store.registers);
+  const lookupOf = (archive: Archive): DecisionLookup => {
+    const reader = new ArchiveReader(archive, place.store);
+    readers.push(reader);
+    return new DecisionLookup(forgetful, reader);
+  };
+  const shipped = async (orderRef: string, at = T0): Promise<Decision> => {
+    const decision = await verdict(place.store, newClient(platform), orderRef, at);
+    await place.shipAll();
+    return decision;
+  };
+  const command = (...args: readonly string[]) =>
+    scoring(['archive', ...args], {
+      DATA_DIR: dataDir,
+      REDIS_URL: '',
+      ...s3Environment(proxy.port, prefix),
+    });
+
+  beforeEach(async () => {
+    number += 1;
+    prefix = `archive-${number}`;
+    dataDir = temporaryDirectory();
+    bucket = new Bucket(s3Place(server.port, prefix));
+    const store = openSqliteStore(dataDir, { salt: TEST_SALT });
+    place = await ArchivedStore.open(store, (folder) => nodeOf(store, undefined, folder));
+    forgetful = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
+  });
+  afterEach(async () => {
+    proxy.treat(() => 'pass');
+    for (const reader of readers.splice(0)) await reader.close();
+    await forgetful.close();
+    await place.close();
+  });
+
+  it('gives every node the same answer, each from a disk of its own', async () => {
+    const first = await shipped('order-1');
+    const [one, other] = [nodeOf(place.store), nodeOf(place.store)];
+    for (const node of [one, other])
+      expect(await lookupOf(node).find(platform, {}, 10)).to.deep.include({ decisions: [first] });
+    const second = await shipped('order-2', T0 + 1);
+    const asked = (node: Archive) =>
+      whileHere(
+        node,
+        () => true,
+        async (folder) =>
+          (await queryArchive(folder, 'SELECT order_ref FROM decisions ORDER BY 1', LIMITS)).answer.rows,
+      );
+    for (const node of [one, other]) {
+      expect((await lookupOf(node).ofOrder(platform, 'order-2')).decisions).to.deep.equal([second]);
+      expect(await asked(node)).to.deep.equal([['order-1'], ['order-2']]);
+    }
+  });
+
+  it('is read by the commands, which name where it is', async () => {
+    await shipped('order-1');
+    const status = await command('status', '--json');
+    expect([status.exitCode, status.stderr]).to.deep.equal([0, '']);
+    expect(JSON.parse(status.stdout)).to.deep.include({ folder: `s3://${BUCKET}/${prefix}`, torn: [] });
+    expect((await command('query', 'SELECT order_ref FROM orders', '--format', 'csv')).stdout).to.equal(
+      'order_ref\norder-1\n',
+    );
+    expect((await command('verify')).stdout).to.include('1 decisions: ');
+  });
+
+  it('is backed up into a folder that is the archive then', async () => {
+    const decision = await shipped('order-1');
+    const target = join(temporaryDirectory(), 'backup');
+    const copied = await command('backup', target);
+    expect(copied.stdout).to.include('(segments: 1, ');
+    expect((await command('backup', target)).stdout).to.include('newly copied: 0');
+    const reader = new ArchiveReader(target, place.store);
+    readers.push(reader);
+    expect((await reader.decision(decision.decisionId, null)).decision).to.deep.equal(decision);
+  });
+
+  it('goes on answering from what it has while the store that speaks S3 is away, and says what it lacks', async () => {
+    const decision = await shipped('order-1');
+    const [warm, cold] = [nodeOf(place.store), nodeOf(place.store)];
+    await cold.refresh();
+    const [warmLookup, coldLookup] = [lookupOf(warm), lookupOf(cold)];
+    expect((await warmLookup.ofOrder(platform, 'order-1')).decisions).to.have.length(1);
+    const never = nodeOf(place.store);
+    await server.stop();
+    try {
+      expect((await warmLookup.decision(decision.decisionId, null)).decision).to.deep.equal(decision);
+      const unread = [{ from: T0, to: T0, decisions: 1 }];
+      expect(await coldLookup.decision(decision.decisionId, null)).to.deep.equal({ decision: null, unread });
+      const failure = await lookupOf(never)
+        .decision(decision.decisionId, null)
+        .catch((error: unknown) => error);
+      expect(failure).to.be.instanceOf(StoreUnavailable);
+    } finally {
+      await server.restart();
+    }
+    for (const node of [cold, never])
+      expect((await lookupOf(node).decision(decision.decisionId, null)).decision).to.deep.equal(decision);
+  });
+
+  for (const [status, code, advice] of [
+    [503, 'SlowDown', 'it is tried again'],
+    [403, 'AccessDenied', 'look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and what they allow'],
+    [404, 'NoSuchBucket', 'make the bucket, or set ARCHIVE_DIR right'],
+  ] as const)
+    it(`is told by status to answer ${status} ${code}, and shipping goes on by itself afterwards`, async () => {
+      await shipped('order-1');
+      proxy.treat(() => ({ status, code }));
+      const told = await command('status');
+      expect(told.stderr.replace(/log\/\S+/, 'log/NAME')).to.equal(
+        `error: s3://${BUCKET}/${prefix}: log/NAME cannot be read: ${status} ${code}; ${advice}\n`,
+      );
+      expect(told.exitCode).to.equal(3);
+      await verdict(place.store, newClient(platform), 'order-2', T0 + 1);
+      const shipper = place.shipper();
+      const failure = await shipper.step().catch((error: unknown) => String(error));
+      expect(failure).to.include(`${status} ${code}; ${advice}`);
+      proxy.treat(() => 'pass');
+      await place.shipAll(shipper);
+      expect((await lookupOf(nodeOf(place.store)).find(platform, {}, 10)).decisions).to.have.length(2);
+    });
+
+  it('is read although every answer comes late', async () => {
+    const decision = await shipped('order-1');
+    proxy.treat(() => 'late');
+    expect((await lookupOf(nodeOf(place.store)).decision(decision.decisionId, null)).decision).to.deep.equal(
+      decision,
+    );
+  });
+
+  it('never shows a part of a file that was cut off on its way', async () => {
+    const decision = await shipped('order-1');
+    const node = nodeOf(place.store);
+    proxy.treat((asked) => (asked.endsWith('.parquet') ? 'cut' : 'pass'));
+    const unread = [{ from: T0, to: T0, decisions: 1 }];
+    expect(await lookupOf(node).decision(decision.decisionId, null)).to.deep.equal({
+      decision: null,
+      unread,
+    });
+    expect(filesIn(node.folder).filter((name) => /parquet|partial/.test(name))).to.deep.equal([]);
+    proxy.treat(() => 'pass');
+    expect((await lookupOf(node).decision(decision.decisionId, null)).decision).to.deep.equal(decision);
+  });
+
+  it('is not read where an object is gone or is another, which is named and comes back by itself', async () => {
+    const decision = await shipped('order-1');
+    const [path = ''] = [...(await bucket.list('decisions/')).keys()].filter((name) =>
+      name.endsWith('.parquet'),
+    );
+    const whole = await bytesOf(bucket, path);
+    await bucket.remove([path]);
+    const unread = [{ from: T0, to: T0, decisions: 1 }];
+    const gone = lookupOf(nodeOf(place.store));
+    expect(await gone.decision(decision.decisionId, null)).to.deep.equal({ decision: null, unread });
+    const status = await command('status');
+    expect([status.exitCode, status.stdout.includes(`${path} cannot be read`)]).to.deep.equal([1, true]);
+    await bucket.put(path, Buffer.alloc(whole.length - 1));
+    expect(await gone.decision(decision.decisionId, null)).to.deep.equal({ decision: null, unread });
+    await bucket.put(path, whole);
+    expect((await gone.decision(decision.decisionId, null)).decision).to.deep.equal(decision);
+  });
+
+  it('brings a file once, however many ask for it at a time', async () => {
+    const decision = await shipped('order-1');
+    const lookup = lookupOf(nodeOf(place.store));
+    const before = proxy.asked.length;
+    const asked = await Promise.all(
+      Array.from({ length: 5 }, () => lookup.decision(decision.decisionId, null)),
+    );
+    expect(asked.map(({ decision: found }) => found?.orderRef)).to.deep.equal(Array(5).fill('order-1'));
+    const brought = proxy.asked.slice(before).filter((what) => /^GET .*\.parquet$/.test(what));
+    expect(brought).to.have.length(1);
+  });
+
+  it('keeps no more on a disk than it may, the least recently used goes first', async () => {
+    for (const day of [0, 1, 2]) await shipped(`order-${day}`, T0 + day * 24 * 3_600_000);
+    const segments = [...place.archive.read().segments.values()].toSorted((a, b) => a.from - b.from);
+    const [first, second, third] = segments;
+    if (first === undefined || second === undefined || third === undefined)
+      expect.fail('there are three segments');
+    const node = nodeOf(place.store, Math.max(...segments.map(({ bytes }) => bytes)) * 2 + 100);
+    await node.refresh();
+    const long = new Date(0);
+    for (const segment of [first, second]) {
+      expect(await node.bring([segment])).to.deep.equal([]);
+      utimesSync(node.pathOf(segment), segment === first ? long : new Date(60_000), new Date());
+    }
+    expect(await node.bring([third])).to.deep.equal([]);
+    expect([first, second, third].map((segment) => node.hasFile(segment))).to.deep.equal([false, true, true]);
+    expect(await node.bring(segments)).to.deep.equal([third]);
+  });
+
+  it('takes an erased client from the disk of every node', async () => {
+    const client = newClient(platform);
+    await verdict(place.store, client, 'order-1', T0);
+    await place.shipAll();
+    const node = nodeOf(place.store);
+    expect((await lookupOf(node).ofClient(client, 10)).decisions).to.have.length(1);
+    expect(filesIn(node.folder).filter((name) => name.endsWith('.parquet'))).to.have.length(1);
+    await place.store.erase(client);
+    await place.shipAll();
+    await node.refresh();
+    expect(
+      filesIn(node.folder).filter((name) => name.startsWith('decisions') && name.endsWith('.parquet')),
+    ).to.deep.equal([]);
+    expect([...(await bucket.list('decisions/'))]).to.deep.equal([]);
+  });
+
+  it('completes the commit of a writer that was killed before the register was changed', async () => {
+    await shipped('order-1');
+    await verdict(place.store, newClient(platform), 'order-2', T0 + 1);
+    const killed = {
+      read: (name: string) => place.store.registers.read(name),
+      version: (name: string) => place.store.registers.version(name),
+      compareAndSet: async (name: string, before: string | null, next: string) => {
+        if (name === HEAD_REGISTER && next.startsWith('000000000004')) throw new Error('killed');
+        return place.store.registers.compareAndSet(name, before, next);
+      },
+    };
+    const ownDisk = { archiveDir: temporaryDirectory(), archiveS3: s3Place(proxy.port, prefix) };
+    const shipper = place.shipper({ archive: openArchive(ownDisk, killed) });
+    expect(await shipper.step().catch((error: unknown) => String(error))).to.equal('Error: killed');
+    await place.shipAll(place.shipper({ archive: nodeOf(place.store) }));
+    const found = await lookupOf(nodeOf(place.store)).find(platform, {}, 10);
+    expect(found.decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['order-2', 'order-1']);
+  });
+
+  it('loses what a killed writer had put before its commit', async () => {
+    await shipped('order-1');
+    await bucket.put('decisions/platform=shop/day=2026-11-21/never-committed.parquet', Buffer.from('rows'));
+    await place.shipAll(place.shipper());
+    const left = [...(await bucket.list('decisions/')).keys()].filter((name) => name.endsWith('.parquet'));
+    expect(left).to.have.length(1);
+    expect(left[0]).not.to.include('never-committed');
+  });
+
+  it('is not taken by another store before a person says so, and then holds all that it held', async () => {
+    const decision = await shipped('order-1');
+    await place.store.close();
+    dataDir = temporaryDirectory();
+    const store = await openStoreOf(
+      {
+        redisUrl: null,
+        dataDir,
+        archiveDir: temporaryDirectory(),
+        archiveS3: s3Place(proxy.port, prefix),
+      },
+      () => {},
+    );
+    const archives = (folder?: string) => nodeOf(store, undefined, folder);
+    const other = await ArchivedStore.open(store, archives);
+    place = other;
+    const refusal = await other
+      .shipper()
+      .step()
+      .catch((error: unknown) => String(error));
+    expect(refusal).to.equal(
+      `AnotherArchive: s3://${BUCKET}/${prefix} holds an archive that this store knows nothing of; when its own store is lost, run archive adopt, otherwise set ARCHIVE_DIR to another place`,
+    );
+    const adopted = await command('adopt', '--reason', 'the store was lost', '--json');
+    expect([adopted.exitCode, JSON.parse(adopted.stdout).segments]).to.deep.equal([0, 1]);
+    expect(await store.registers.read(ARCHIVE_REGISTER)).to.equal(JSON.parse(adopted.stdout).archive);
+    const since = await shipped('order-2', T0 + 1);
+    const found = await lookupOf(archives()).find(platform, {}, 10);
+    expect(found.decisions).to.deep.equal([since, decision]);
+  });
+});
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true })
+    .map(String)
+    .filter((name) => statSync(join(folder, name)).isFile());
+}
+
+async function bytesOf(bucket: Bucket, path: string): Promise<Buffer> {
+  const coming = await bucket.get(path);
+  if (coming === null) throw new Error(`${path} is there`);
+  const parts: Buffer[] = [];
+  for await (const part of coming.body) parts.push(part);
+  return Buffer.concat(parts);
+}
