@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { AccessKeys } from './access/access-keys.ts';
 import { Audit } from './access/audit.ts';
+import type { ProviderSettings } from './access/identity-provider.ts';
 import { Sessions } from './access/sessions.ts';
 import type { ArchiveReader } from './archive/read/archive-reader.ts';
 import type { ArchiveWatch } from './archive/read/archive-watch.ts';
@@ -85,6 +86,8 @@ export interface ApplicationParts {
   readonly platform: Address;
   /** Where people reach the console; null: wherever they do. */
   readonly consoleUrl?: URL | null;
+  /** Where people sign in; null: with keys alone. */
+  readonly provider?: ProviderSettings | null;
   readonly log: Logger;
   /** The other processes of this node; none by default. */
   readonly peers?: Peers;
@@ -123,7 +126,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const watch = watchedStore(parts);
   const metrics = nodeMetrics(parts, new Metrics(hour, peers), watch);
   const keys = new AccessKeys(store.documents, clock);
-  const sessions = new Sessions(store.documents, keys, clock);
+  const sessions = new Sessions(store.documents, keys, parts.provider?.roles ?? [], clock);
   const audit = new Audit(store.auditLog, clock);
   const { signalSecret, signalSecretPrevious: former = null } = parts;
   const pseudonym = hmacPseudonym(signalSecret);

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve, sep } from 'node:path';
+import type { ProviderSettings } from './access/identity-provider.ts';
+import { parseRoles, type RoleGrant } from './access/roles.ts';
 import type { S3Place } from './archive/s3/bucket.ts';
 import { makeOwnFolder } from './files/own-folder.ts';
 import type { CertificateFiles } from './http/server/certificate.ts';
@@ -17,6 +19,8 @@ export interface Config {
   readonly platform: Address;
   /** Where people reach the console; null when that was not told. */
   readonly consoleUrl: URL | null;
+  /** Where people sign in; null: with keys alone. */
+  readonly provider: ProviderSettings | null;
   /** '' or a path like `/scoring`, put before every caller path. */
   readonly basePath: string;
   readonly dataDir: string;
@@ -78,6 +82,7 @@ export function readConfig(env: Environment = process.env): Config {
     caller: address(env, '', '0.0.0.0', 8080),
     platform: address(env, 'PLATFORM_', '127.0.0.1', 8081),
     consoleUrl: consoleUrl(env),
+    provider: provider(env),
     basePath: basePath(env),
     dataDir,
     ...redis(env),
@@ -268,6 +273,37 @@ function consoleUrl(env: Environment): URL | null {
   throw new ConfigError(
     `PLATFORM_URL must be the address that people open the console at, like https://scoring.example.com, not "${text}"`,
   );
+}
+
+function provider(env: Environment): ProviderSettings | null {
+  const issuer = setting(env, 'OIDC_ISSUER');
+  if (issuer === null) return null;
+  const required = (name: string, value = setting(env, name)) => {
+    if (value !== null) return value;
+    throw new ConfigError(`OIDC_ISSUER is set without ${name}; people sign in only when both are`);
+  };
+  required('PLATFORM_URL');
+  return {
+    issuer: issuerUrl(issuer),
+    clientId: required('OIDC_CLIENT_ID'),
+    clientSecret: required('OIDC_CLIENT_SECRET', secret(env, 'OIDC_CLIENT_SECRET')),
+    roles: roles(required('OIDC_ROLES')),
+  };
+}
+
+function issuerUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isHere = /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url?.hostname ?? '');
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isHere)) return url;
+  throw new ConfigError(
+    `OIDC_ISSUER must be the https address of the identity provider, as its issuer, not "${text}"`,
+  );
+}
+
+function roles(text: string): readonly RoleGrant[] {
+  const grants = parseRoles(text);
+  if (typeof grants !== 'string') return grants;
+  throw new ConfigError(`OIDC_ROLES ${grants}`);
 }
 
 function redisUrl(env: Environment): string | null {

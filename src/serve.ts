@@ -132,14 +132,15 @@ function clientSweep(store: Store, clock: () => number, log: Logger): ClientSwee
 }
 
 function evidenceDesk(
-  { rulesDir, signalSecret }: Config & { readonly signalSecret: string },
+  { rulesDir, signalSecret, provider }: Config & { readonly signalSecret: string },
   archive: Archive | null,
   store: Store,
   clock: () => number,
   log: Logger,
 ): EvidenceDesk {
   const onTrouble = (message: string, error: unknown) => log.warn({ err: error }, message);
-  return new EvidenceDesk({ archive, rulesDir, signalSecret, store, clock, onTrouble });
+  const roles = provider?.roles ?? [];
+  return new EvidenceDesk({ archive, rulesDir, signalSecret, roles, store, clock, onTrouble });
 }
 
 function startNode(

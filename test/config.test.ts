@@ -62,11 +62,53 @@ describe('the configuration', () => {
     expect(() => read(env)).to.throw(ConfigError, new RegExp(`^${RegExp.escape(message)}$`));
   };
 
+  describe('of the identity provider', () => {
+    const provider = {
+      OIDC_ISSUER: 'https://login.example.com/realms/shop',
+      OIDC_CLIENT_ID: 'scoring',
+      OIDC_CLIENT_SECRET: 'a secret',
+      OIDC_ROLES: 'groups:ops=operator@*',
+      PLATFORM_URL: 'https://scoring.example.com',
+    };
+
+    it('is read whole', () => {
+      expect(read(provider).provider).to.deep.include({ clientId: 'scoring', clientSecret: 'a secret' });
+      expect(read(provider).provider?.issuer.href).to.equal(provider.OIDC_ISSUER);
+    });
+
+    for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_ROLES', 'PLATFORM_URL'])
+      it(`needs ${name}`, () => {
+        const message = `OIDC_ISSUER is set without ${name}; people sign in only when both are`;
+        expectRefused({ ...provider, [name]: '' }, message);
+      });
+
+    it('takes the secret from a file', () => {
+      const OIDC_CLIENT_SECRET_FILE = join(directory, 'client-secret');
+      writeFileSync(OIDC_CLIENT_SECRET_FILE, 'of a file\n');
+      const { provider: found } = read({ ...provider, OIDC_CLIENT_SECRET: '', OIDC_CLIENT_SECRET_FILE });
+      expect(found?.clientSecret).to.equal('of a file');
+    });
+
+    it('is reached over TLS, except on this very machine', () => {
+      const OIDC_ISSUER = 'http://login.example.com';
+      const message = `OIDC_ISSUER must be the https address of the identity provider, as its issuer, not "${OIDC_ISSUER}"`;
+      expectRefused({ ...provider, OIDC_ISSUER }, message);
+      expect(read({ ...provider, OIDC_ISSUER: 'http://127.0.0.1:9' }).provider?.issuer.port).to.equal('9');
+    });
+
+    it('says which item of OIDC_ROLES is wrong', () => {
+      const message =
+        'OIDC_ROLES item 1, "ops=operator@*": it must be CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
+      expectRefused({ ...provider, OIDC_ROLES: 'ops=operator@*' }, message);
+    });
+  });
+
   it('has a default for everything', () => {
     expect(read()).to.deep.equal({
       caller: { host: '0.0.0.0', port: 8080 },
       platform: { host: '127.0.0.1', port: 8081 },
       consoleUrl: null,
+      provider: null,
       basePath: '',
       dataDir: join(directory, 'data'),
       requiresApproval: false,

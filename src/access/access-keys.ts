@@ -12,6 +12,7 @@ const PLATFORM_KEY_OPERATIONS = [
   'clients:read',
   'clients',
   'erase',
+  'figures',
   'decisions',
   'lists',
   'rules:read',
@@ -273,6 +274,7 @@ export function including(operations: readonly Operation[]): readonly Operation[
   return OPERATIONS.filter(
     (one) =>
       operations.includes(one) ||
+      (one === 'figures' && operations.includes('decisions')) ||
       (one === 'clients:read' && operations.includes('clients')) ||
       (one === 'rules:read' && operations.includes('rules')),
   );

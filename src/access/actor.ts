@@ -3,7 +3,7 @@ import type { AccessKey } from './access-keys.ts';
 
 /** Whoever changes or reads something through the HTTP API. */
 export interface Actor {
-  /** Tells it from all others: `key 3f9a0c51d2e7`. */
+  /** Tells it from all others: `key 3f9a0c51d2e7`, `person:248289761001`. */
   readonly id: string;
   /** The person or team that answers for it; null when nobody was named. */
   readonly owner: string | null;
@@ -16,6 +16,18 @@ export function actorOfKey({ id, owner }: Pick<AccessKey, 'id' | 'owner'>): Acto
   return owner === undefined
     ? { id: name, owner: null, text: name }
     : { id: name, owner, text: `${name} of ${owner}` };
+}
+
+/** A person whom the identity provider vouches for: `person:248289761001 (ann@example.com)`. */
+export function actorOfPerson({
+  sub,
+  email,
+}: {
+  readonly sub: string;
+  readonly email: string | null;
+}): Actor {
+  const id = `person:${sub}`;
+  return { id, owner: id, text: email === null ? id : `${id} (${email})` };
 }
 
 /** Who a change by a command is put down to: the user of the operating system, like `user ann on ops-1`. */

@@ -1,12 +1,21 @@
 import { hash, randomBytes } from 'node:crypto';
+import { isPlatformName, type PlatformName } from '../client/client-key.ts';
 import type { Documents } from '../state/documents.ts';
-import type { AccessKeys } from './access-keys.ts';
-import { type Caller, callerOfKey } from './caller.ts';
+import { type AccessKeys, grants, INSTALLATION, type Operation } from './access-keys.ts';
+import { actorOfPerson } from './actor.ts';
+import { type Caller, type Credential, callerOfKey } from './caller.ts';
+import type { Person } from './identity-provider.ts';
+import { operationsAt, type RoleGrant } from './roles.ts';
+
+/** Who signed in, and by what: whoever holds a key, or a person. */
+export type SignedIn =
+  | { readonly kind: 'key'; readonly keyId: string }
+  | ({ readonly kind: 'person' } & Person);
 
 /** What is kept of a session, under the hash of its secret. */
 interface SessionRecord {
   readonly id: string;
-  readonly keyId: string;
+  readonly who: SignedIn;
   /** Epoch ms. */
   readonly endsAt: number;
 }
@@ -15,6 +24,14 @@ interface SessionRecord {
 interface SessionUse {
   /** Epoch ms. */
   readonly at: number;
+}
+
+/** A session that lasts. */
+export interface Session {
+  /** Where whoever signed in may do something; `*` stands for all platforms. */
+  readonly platforms: readonly PlatformName[];
+  /** At a platform, or where it begins (null); null where there is nothing to do. */
+  readonly at: (platform: string | null) => Caller | null;
 }
 
 const SESSIONS = 'sessions';
@@ -33,42 +50,82 @@ const SESSIONS_MAX = 20;
 export class Sessions {
   readonly #documents: Documents;
   readonly #keys: AccessKeys;
+  readonly #roles: readonly RoleGrant[];
   readonly #now: () => number;
 
-  constructor(documents: Documents, keys: AccessKeys, now: () => number) {
+  constructor(documents: Documents, keys: AccessKeys, roles: readonly RoleGrant[], now: () => number) {
     this.#documents = documents;
     this.#keys = keys;
+    this.#roles = roles;
     this.#now = now;
   }
 
-  /** The secret of a new session of whoever holds the key. */
-  async start(keyId: string): Promise<string> {
-    const others = await this.#of(keyId);
+  /** The secret of a new session. */
+  async start(who: SignedIn): Promise<string> {
+    const others = await this.#of(who);
     const oldest = others.toSorted((a, b) => b.endsAt - a.endsAt).slice(SESSIONS_MAX - 1);
     for (const { id } of oldest) await this.#remove(id);
     const secret = randomBytes(32).toString('base64url');
     const id = idOf(secret);
-    const record: SessionRecord = { id, keyId, endsAt: this.#now() + SESSION_MS_MAX };
+    const record: SessionRecord = { id, who, endsAt: this.#now() + SESSION_MS_MAX };
     await this.#noteUse(id);
     await this.#documents.set(SESSIONS, id, record, SESSION_MS_MAX);
     return secret;
   }
 
-  /** Who signed in; null when the session is not known, has ended, or its key has. */
-  async callerOf(secret: string): Promise<Caller | null> {
-    const record = await this.#live(idOf(secret));
-    if (record === null) return null;
-    const key = await this.#keys.live(record.keyId);
-    return key === null ? null : callerOfKey(key);
+  /** Null when the session is not known, has ended, or what it came from has. */
+  find(secret: string): Promise<Session | null> {
+    return this.#find(idOf(secret));
   }
 
-  /** Ends the session, or all of the same key; gives how many ended. */
+  /** Whether whoever came with a credential may still do this, for work that lasts longer than its request. */
+  async isGranted({ kind, id }: Credential, platform: PlatformName, operation: Operation): Promise<boolean> {
+    if (kind === 'key') return this.#keys.isGranted(id, operation);
+    const caller = (await this.#find(id))?.at(platform) ?? null;
+    return caller !== null && grants(caller, operation);
+  }
+
+  /** Ends the session, or all of whoever signed in; gives how many ended. */
   async end(secret: string, which: 'this' | 'all'): Promise<number> {
     const record = await this.#documents.get<SessionRecord>(SESSIONS, idOf(secret));
     if (record === undefined) return 0;
-    const ending = which === 'this' ? [record] : await this.#of(record.keyId);
+    const ending = which === 'this' ? [record] : await this.#of(record.who);
     for (const { id } of ending) await this.#remove(id);
     return ending.length;
+  }
+
+  async #find(id: string): Promise<Session | null> {
+    const record = await this.#live(id);
+    if (record === null) return null;
+    const { who } = record;
+    if (who.kind === 'person') return this.#sessionOf(record, who);
+    const key = await this.#keys.live(who.keyId);
+    if (key === null) return null;
+    const caller = callerOfKey(key);
+    const at = (platform: string | null) => (platform === null || platform === key.platform ? caller : null);
+    return { platforms: [key.platform], at };
+  }
+
+  /** Roles that are not configured any more count no more. */
+  #sessionOf({ id, endsAt }: SessionRecord, person: Person): Session | null {
+    const roles = this.#roles.filter(({ item }) => person.items.includes(item));
+    const platforms = [...new Set(roles.map(({ platform }) => platform))];
+    const [first] = platforms;
+    if (first === undefined) return null;
+    const reaches = (name: string): name is PlatformName =>
+      platforms.some((one) => one === name) || (platforms.includes(INSTALLATION) && isPlatformName(name));
+    const at = (name: string | null): Caller | null => {
+      const platform = name ?? first;
+      if (!reaches(platform)) return null;
+      return {
+        actor: actorOfPerson(person),
+        platform,
+        operations: operationsAt(roles, platform),
+        credential: { kind: 'session', id },
+        expiresAt: new Date(endsAt).toISOString(),
+      };
+    };
+    return { platforms, at };
   }
 
   async #live(id: string): Promise<SessionRecord | null> {
@@ -89,18 +146,22 @@ export class Sessions {
   }
 
   /** Listing also makes the store forget the names of what has expired. */
-  async #of(keyId: string): Promise<readonly SessionRecord[]> {
+  async #of(who: SignedIn): Promise<readonly SessionRecord[]> {
     const [records] = await Promise.all([
       this.#documents.list<SessionRecord>(SESSIONS),
       this.#documents.list<SessionUse>(USES),
     ]);
-    return records.filter((record) => record.keyId === keyId);
+    return records.filter((record) => nameOf(record.who) === nameOf(who));
   }
 
   async #remove(id: string): Promise<void> {
     await this.#documents.delete(SESSIONS, id);
     await this.#documents.delete(USES, id);
   }
+}
+
+function nameOf(who: SignedIn): string {
+  return who.kind === 'key' ? `key ${who.keyId}` : actorOfPerson(who).id;
 }
 
 function idOf(secret: string): string {

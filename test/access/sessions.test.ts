@@ -1,35 +1,39 @@
 import { expect } from 'chai';
-import { AccessKeys, OPERATIONS } from '../../src/access/access-keys.ts';
+import { AccessKeys, grants, OPERATIONS } from '../../src/access/access-keys.ts';
+import { parseRoles } from '../../src/access/roles.ts';
 import { Sessions } from '../../src/access/sessions.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { MovableClock } from '../service/movable-clock.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 
+const shop = platformName('shop');
 const MINUTE_MS = 60_000;
 
 describeOnStores('sessions', (store) => {
   let clock: MovableClock;
   let keys: AccessKeys;
   let sessions: Sessions;
-  const issue = async () => (await keys.issue(platformName('shop'), OPERATIONS, null, 'ann')).record.id;
-  const isKnown = async (secret: string, node = sessions) => (await node.callerOf(secret)) !== null;
+  const issue = async () => (await keys.issue(shop, OPERATIONS, null, 'ann')).record.id;
+  const start = (keyId: string) => sessions.start({ kind: 'key', keyId });
+  const isKnown = async (secret: string, node = sessions) => (await node.find(secret)) !== null;
   beforeEach(() => {
     clock = new MovableClock();
     keys = new AccessKeys(store().documents, clock.now);
-    sessions = new Sessions(store().documents, keys, clock.now);
+    sessions = new Sessions(store().documents, keys, [], clock.now);
   });
 
   it('are whoever holds the key, on every node', async () => {
     const keyId = await issue();
-    const secret = await sessions.start(keyId);
+    const secret = await start(keyId);
     const elsewhere = new AccessKeys(store().documents, clock.now);
-    const caller = await new Sessions(store().documents, elsewhere, clock.now).callerOf(secret);
-    expect(caller).to.deep.include({ platform: 'shop', keyId });
+    const node = new Sessions(store().documents, elsewhere, [], clock.now);
+    const caller = (await node.find(secret))?.at(null);
+    expect(caller).to.deep.include({ platform: 'shop', credential: { kind: 'key', id: keyId } });
     expect(caller?.actor).to.deep.equal({ id: `key ${keyId}`, owner: 'ann', text: `key ${keyId} of ann` });
   });
 
   it('are kept by the hash of their secret alone', async () => {
-    const secret = await sessions.start(await issue());
+    const secret = await start(await issue());
     const kept = JSON.stringify([
       await store().documents.list('sessions'),
       await store().documents.list('session-uses'),
@@ -40,7 +44,7 @@ describeOnStores('sessions', (store) => {
   });
 
   it('end after half an hour without use, and last while they are used', async () => {
-    const secret = await sessions.start(await issue());
+    const secret = await start(await issue());
     for (let look = 0; look < 4; look++) {
       clock.moveSeconds(29 * 60);
       expect(await isKnown(secret)).to.equal(true);
@@ -50,7 +54,7 @@ describeOnStores('sessions', (store) => {
   });
 
   it('end after twelve hours however much they are used', async () => {
-    const secret = await sessions.start(await issue());
+    const secret = await start(await issue());
     for (let look = 0; look < 48; look++) {
       expect(await isKnown(secret), `look ${look}`).to.equal(true);
       clock.moveSeconds(15 * 60);
@@ -58,25 +62,69 @@ describeOnStores('sessions', (store) => {
     expect(await isKnown(secret)).to.equal(false);
   });
 
+  describe('of a person', () => {
+    const ROLES = parseRoles('groups:fraud=analyst@shop,groups:desk=support@bank,groups:ops=operator@*');
+    const roles = typeof ROLES === 'string' ? [] : ROLES;
+    const ann = { kind: 'person', sub: '248', email: 'ann@example.com' } as const;
+    const items = roles.map(({ item }) => item);
+    const of = (configured = roles) => new Sessions(store().documents, keys, configured, clock.now);
+
+    it('reach the platforms of the roles, with what each role may do there', async () => {
+      const secret = await of().start({ ...ann, items: items.slice(0, 2) });
+      const session = await of().find(secret);
+      expect(session?.platforms).to.deep.equal(['shop', 'bank']);
+      expect(session?.at('shop')?.operations).to.deep.equal(['figures', 'rules']);
+      expect(session?.at('bank')?.operations).to.deep.equal(['decisions', 'clients:read', 'rules:read']);
+      expect([session?.at('club'), session?.at('*')]).to.deep.equal([null, null]);
+      expect(session?.at(null)?.actor).to.deep.equal({
+        id: 'person:248',
+        owner: 'person:248',
+        text: 'person:248 (ann@example.com)',
+      });
+    });
+
+    it('reach every platform and the installation with a role at all of them', async () => {
+      const session = await of().find(await of().start({ ...ann, items: items.slice(2) }));
+      const may = (platform: string) => {
+        const caller = session?.at(platform) ?? null;
+        return caller === null ? null : OPERATIONS.filter((operation) => grants(caller, operation));
+      };
+      expect(may('club')).to.include.members(['clients', 'lists', 'decisions']).and.not.include('operate');
+      expect(may('*')).to.deep.equal(['lists', 'rules:read', 'rules', 'approve', 'operate']);
+      expect(may('No platform')).to.equal(null);
+    });
+
+    it('end when no role of theirs is configured any more', async () => {
+      const secret = await of().start({ ...ann, items: items.slice(0, 1) });
+      expect(await isKnown(secret, of(roles.slice(1)))).to.equal(false);
+      expect(await isKnown(secret, of())).to.equal(true);
+    });
+
+    it('end work that outlasts its request as soon as they end', async () => {
+      const secret = await of().start({ ...ann, items: items.slice(0, 1) });
+      const credential = (await of().find(secret))?.at('shop')?.credential ?? { kind: 'key', id: '' };
+      expect(await of().isGranted(credential, shop, 'rules')).to.equal(true);
+      expect(await of().isGranted(credential, shop, 'erase')).to.equal(false);
+      await of().end(secret, 'all');
+      expect(await of().isGranted(credential, shop, 'rules')).to.equal(false);
+    });
+  });
+
   it('end with the key that they came from', async () => {
     const keyId = await issue();
-    const secret = await sessions.start(keyId);
+    const secret = await start(keyId);
     await keys.revoke(keyId);
     expect(await isKnown(secret)).to.equal(false);
-    const lease = (await keys.issue(platformName('shop'), OPERATIONS, 5 * MINUTE_MS)).record.id;
-    const short = await sessions.start(lease);
+    const lease = (await keys.issue(shop, OPERATIONS, 5 * MINUTE_MS)).record.id;
+    const short = await start(lease);
     clock.moveSeconds(6 * 60);
     expect(await isKnown(short)).to.equal(false);
   });
 
   it('end one by one, or all of a key at once', async () => {
     const keyId = await issue();
-    const [first, second, third] = [
-      await sessions.start(keyId),
-      await sessions.start(keyId),
-      await sessions.start(keyId),
-    ];
-    const other = await sessions.start(await issue());
+    const [first, second, third] = [await start(keyId), await start(keyId), await start(keyId)];
+    const other = await start(await issue());
     expect(await sessions.end(first, 'this')).to.equal(1);
     expect([await isKnown(first), await isKnown(second)]).to.deep.equal([false, true]);
     expect(await sessions.end(second, 'all')).to.equal(2);
@@ -89,9 +137,9 @@ describeOnStores('sessions', (store) => {
   });
 
   it('do not come back when another node notes their use just then', async () => {
-    const secret = await sessions.start(await issue());
+    const secret = await start(await issue());
     clock.moveSeconds(5 * 60);
-    await Promise.all([sessions.callerOf(secret), sessions.end(secret, 'this'), sessions.callerOf(secret)]);
+    await Promise.all([sessions.find(secret), sessions.end(secret, 'this'), sessions.find(secret)]);
     expect(await isKnown(secret)).to.equal(false);
   });
 
@@ -99,7 +147,7 @@ describeOnStores('sessions', (store) => {
     const keyId = await issue();
     const secrets: string[] = [];
     for (let number = 0; number < 21; number++) {
-      secrets.push(await sessions.start(keyId));
+      secrets.push(await start(keyId));
       clock.moveSeconds(1);
     }
     const known = await Promise.all(secrets.map((secret) => isKnown(secret)));

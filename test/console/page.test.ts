@@ -8,6 +8,7 @@ import './pages/decisions.ts';
 import './pages/foreign-text.ts';
 import './pages/lists.ts';
 import './pages/now.ts';
+import './pages/provider.ts';
 import './pages/sign-in.ts';
 import './pages/what-if.ts';
 // Its canary ends the shadow that other suites look at.

@@ -172,7 +172,7 @@ describe('the console over HTTP', () => {
       const answer = await reader.ask<object>('GET', 'session');
       expect(answer.status).to.equal(200);
       expect(answer.body).to.include({ platform: 'shop', expiresAt: null });
-      expect(answer.body).to.have.deep.property('operations', ['decisions']);
+      expect(answer.body).to.have.deep.property('operations', ['figures', 'decisions']);
       expect(JSON.stringify(answer.body)).to.not.contain(reader.key.slice(16));
     });
 
@@ -187,7 +187,7 @@ describe('the console over HTTP', () => {
       const checkout = await new Tenant(shop, await seeded.keyFor('score', 'verdict')).ask('GET', 'session');
       expect(checkout.status).to.equal(403);
       expect(checkout.body.detail).to.equal(
-        'The access key has no operation of the platform; the console needs one of decisions, clients:read, clients, rules:read, rules, outcomes, erase, lists, operate, approve. The platform owner grants operations.',
+        'The access key has no operation of the platform; the console needs one of figures, decisions, clients:read, clients, rules:read, rules, outcomes, erase, lists, operate, approve. The platform owner grants operations.',
       );
       expect((await new Tenant(shop, 'ka_wrong').ask('GET', 'session')).status).to.equal(401);
     });

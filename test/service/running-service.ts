@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
+import type { ProviderSettings } from '../../src/access/identity-provider.ts';
 import { type Application, startApplication } from '../../src/application.ts';
 import type { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
 import { platformName } from '../../src/client/client-key.ts';
@@ -25,6 +26,9 @@ export interface ServiceOptions {
   readonly basePath?: string;
   readonly clock?: MovableClock;
   readonly consoleUrl?: URL;
+  readonly provider?: ProviderSettings;
+  /** Any free one when absent. */
+  readonly platformPort?: number;
   /** SIGNAL_SECRET when absent. */
   readonly signalSecret?: string;
   readonly signalSecretPrevious?: string;
@@ -72,8 +76,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     rateLimit: options.rateLimit ?? NO_RATE_LIMIT,
     basePath: options.basePath ?? '',
     caller: { host: '127.0.0.1', port: 0 },
-    platform: { host: '127.0.0.1', port: 0 },
+    platform: { host: '127.0.0.1', port: options.platformPort ?? 0 },
     consoleUrl: options.consoleUrl ?? null,
+    provider: options.provider ?? null,
     log: createLog('silent'),
     peers: options.peers ?? alone(),
     pace: PATIENT,

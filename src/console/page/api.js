@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from './html.js';
  * The platform that this tab shows; what another tab signed in for later is refused here.
  * @type {string | null}
  */
-let platform = null;
+let platform = new URLSearchParams(location.search).get('platform');
 
 /** @param {Session | null} session */
 export function follow(session) {

@@ -20,6 +20,7 @@ import { SESSION, SIGN_IN } from './questions.js';
  * @import { Session } from './answers.d.ts'
  * @import { Html } from './html.js'
  * @import { PageProps } from './page-props.d.ts'
+ * @import { InputEvent } from './parts/form.js'
  */
 
 /**
@@ -33,7 +34,7 @@ import { SESSION, SIGN_IN } from './questions.js';
 
 /** @type {readonly PageEntry[]} */
 const PAGES = [
-  { path: 'now', title: 'Now', needs: ['decisions'], page: NowPage },
+  { path: 'now', title: 'Now', needs: ['figures'], page: NowPage },
   { path: 'decisions', title: 'Decisions', needs: ['decisions'], page: DecisionsPage },
   { path: 'client', title: 'Client', needs: ['clients:read'], page: ClientPage },
   { path: 'lists', title: 'Lists', needs: ['lists'], page: ListsPage },
@@ -54,8 +55,12 @@ function App() {
   const [ended, setEnded] = useState(/** @type {Refusal | null} */ (null));
   const [trouble, setTrouble] = useState(/** @type {Refusal | null} */ (null));
   const [checking, setChecking] = useState(true);
+  const [provider, setProvider] = useState(/** @type {string | null} */ (null));
   const enter = (/** @type {Session} */ found) => {
     follow(found);
+    // A link then leads whoever has several platforms to what its sender saw.
+    const query = found.platforms.length > 1 ? `?${new URLSearchParams({ platform: found.platform })}` : '';
+    history.replaceState(null, '', `${location.pathname}${query}${location.hash}`);
     setEnded(null);
     setSession(found);
     dispatchEvent(new Event('signed-in'));
@@ -67,8 +72,9 @@ function App() {
   };
   const check = async () => {
     setTrouble(null);
-    const { signedIn } = await ask('GET', SIGN_IN);
-    if (signedIn) enter(await ask('GET', SESSION));
+    const way = await ask('GET', SIGN_IN);
+    setProvider(way.provider);
+    if (way.signedIn) enter(await ask('GET', SESSION));
   };
   useEffect(() => {
     const end = (/** @type {Event} */ event) => {
@@ -84,9 +90,9 @@ function App() {
   if (checking) return html`<main><${Loading} /></main>`;
   if (trouble !== null)
     return html`<main><${Trouble} error=${trouble} retry=${() => check().catch(setTrouble)} /></main>`;
-  if (session === null) return html`<${SignInPage} enter=${enter} />`;
+  if (session === null) return html`<${SignInPage} enter=${enter} provider=${provider} />`;
   return html`<${Console} key=${session.platform} session=${session} leave=${leave} />
-    ${ended && html`<${SignInAgain} enter=${enter} refusal=${ended} leave=${leave} />`}`;
+    ${ended && html`<${SignInAgain} enter=${enter} provider=${provider} refusal=${ended} leave=${leave} />`}`;
 }
 
 /** @param {{ session: Session, leave: () => void }} props */
@@ -108,9 +114,10 @@ function Console({ session, leave }) {
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to the page</a>
     <header class="top">
       <span class="brand">Client Scoring</span>
+      ${session.platforms.length > 1 && html`<${PlatformSwitch} session=${session} />`}
       <${Navigation} pages=${allowed} current=${current} />
       <details class="who">
-        <summary><b>${session.platform}</b> <span class="faint">key ${session.keyId}</span></summary>
+        <summary><b>${session.platform}</b> <span class="faint">${session.who}</span></summary>
         <button type="button" onClick=${() => signOut('all')}>Sign out in every browser</button>
       </details>
       <button type="button" class="button-quiet" onClick=${() => signOut('this')}>Sign out</button>
@@ -119,6 +126,20 @@ function Console({ session, leave }) {
       <h1>${current.title}</h1>
       <${Content} current=${current} allowed=${allowed} session=${session} place=${place} />
     </main>`;
+}
+
+/** Where else the session reaches. @param {{ session: Session }} props */
+function PlatformSwitch({ session }) {
+  const go = (/** @type {InputEvent} */ event) => {
+    location.search = new URLSearchParams({ platform: event.currentTarget.value }).toString();
+  };
+  return html`<select aria-label="Platform" onChange=${go}>
+    ${session.platforms.map(
+      (name) => html`<option value=${name} selected=${name === session.platform}>
+        ${name === '*' ? 'whole installation' : name}
+      </option>`,
+    )}
+  </select>`;
 }
 
 /** @param {{ pages: readonly PageEntry[], current: PageEntry }} props */
@@ -140,8 +161,8 @@ function Content({ current, allowed, session, place }) {
   if (current.page === undefined)
     return html`<${Empty} title="Nothing is at this address">Choose a page above.<//>`;
   if (!allowed.includes(current))
-    return html`<${Empty} title="This key may not see this page">
-      It needs ${current.needs.join(' and ')}. Ask the platform owner for a key with more operations.
+    return html`<${Empty} title="This session may not see this page">
+      It needs ${current.needs.join(' and ')}. Ask the platform owner for more operations.
     <//>`;
   return html`<${current.page} key=${current.path} session=${session} place=${place} />`;
 }

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { AccessKeys, INSTALLATION, isInstallation } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
+import type { RoleGrant } from '../../access/roles.ts';
+import { Sessions } from '../../access/sessions.ts';
 import { type Archive, erasedClients } from '../../archive/archive.ts';
 import { whileHere } from '../../archive/frozen-archive.ts';
 import type { PlatformName } from '../../client/client-key.ts';
@@ -14,13 +16,13 @@ import type { EvidenceResult } from '../result.ts';
 import { isEvidence } from '../source/views.ts';
 import type { EvidenceWorks } from './desk-process.ts';
 import {
+  ASKER_GONE,
   type EvidenceFolders,
   type EvidenceJob,
   type EvidenceTask,
   type EvidenceWork,
   isUnderWay,
   jobAt,
-  KEY_ENDED,
   NODE_GONE,
   SEEN_EVERY_MS,
 } from './evidence-task.ts';
@@ -32,14 +34,16 @@ interface EvidenceDeskParts {
   /** Of the fleet: it says which clients are held out of which rules. */
   readonly signalSecret: string;
   readonly store: Pick<Store, 'documents' | 'unshippedErasures'>;
+  /** As people have them by OIDC_ROLES; none by default. */
+  readonly roles?: readonly RoleGrant[];
   /** Epoch ms. */
   readonly clock: () => number;
   /** What cannot be kept does not end the work; somebody should hear of it. */
   readonly onTrouble: (message: string, error: unknown) => void;
 }
 
-/** Who asks: a key, whose platform keeps the job. */
-export type EvidenceAsker = Pick<Caller, 'keyId' | 'platform'>;
+/** Who asks; its platform keeps the job. */
+export type EvidenceAsker = Pick<Caller, 'actor' | 'credential' | 'platform'>;
 
 /** This node has as much to work out as it takes. */
 export class EvidenceDeskBusy extends Error {
@@ -93,7 +97,7 @@ const PROCESS = new URL('./desk-process.ts', import.meta.url);
 export class EvidenceDesk {
   readonly shelf: JobShelf;
   readonly #parts: EvidenceDeskParts;
-  readonly #keys: AccessKeys;
+  readonly #sessions: Sessions;
   readonly #turns = new Turns(TURNS);
   /** What is under way, and its end. */
   readonly #entries = new Map<Entry, Promise<void>>();
@@ -103,7 +107,8 @@ export class EvidenceDesk {
   constructor(parts: EvidenceDeskParts) {
     this.#parts = parts;
     this.shelf = new JobShelf(parts.store.documents, parts.clock);
-    this.#keys = new AccessKeys(parts.store.documents, parts.clock);
+    const { store, clock, roles = [] } = parts;
+    this.#sessions = new Sessions(store.documents, new AccessKeys(store.documents, clock), roles, clock);
   }
 
   /**
@@ -111,7 +116,7 @@ export class EvidenceDesk {
    * where it lies in no folder. Throws EvidenceDeskBusy or NoArchive.
    */
   async ask(asker: EvidenceAsker, task: EvidenceTask, draft: DraftText | null = null): Promise<EvidenceJob> {
-    const { keyId, platform } = asker;
+    const { actor, credential, platform } = asker;
     const now = this.#parts.clock();
     const before = await this.#before(platform, task, now);
     if (before !== null) return before;
@@ -122,7 +127,8 @@ export class EvidenceDesk {
       jobId: randomUUID().slice(0, 13),
       platform,
       task,
-      keyId,
+      askedBy: actor.text,
+      credential,
       state: 'waiting',
       askedAt: now,
       startedAt: null,
@@ -252,11 +258,11 @@ export class EvidenceDesk {
     await this.#tell(entry);
   }
 
-  /** Says that this node is still at it, and hears whether another was asked to stop it, or its key has ended. */
+  /** Says that this node is still at it, and hears whether another was asked to stop it, or that whoever asked may not ask any more. */
   async #beat(entry: Entry): Promise<void> {
-    const { jobId, keyId } = entry.job;
+    const { jobId, credential, platform } = entry.job;
     if (await this.shelf.isCancelled(jobId)) entry.stopping.abort(CANCELLED);
-    if (!(await this.#keys.isGranted(keyId, 'rules'))) entry.stopping.abort(KEY_ENDED);
+    if (!(await this.#sessions.isGranted(credential, platform, 'rules'))) entry.stopping.abort(ASKER_GONE);
     if (isUnderWay(entry.job)) await this.#tell(entry);
   }
 

@@ -1,3 +1,4 @@
+import type { Credential } from '../../access/caller.ts';
 import type { ErasedClients } from '../../archive/archive.ts';
 import type { Segment } from '../../archive/archive-log.ts';
 import type { PlatformName } from '../../client/client-key.ts';
@@ -124,8 +125,9 @@ export interface EvidenceJob {
   /** Whose it is. */
   readonly platform: PlatformName;
   readonly task: EvidenceTask;
-  /** The key that asked, by its id. */
-  readonly keyId: string;
+  /** Who asked, as the audit names it. */
+  readonly askedBy: string;
+  readonly credential: Credential;
   readonly state: JobState;
   readonly askedAt: number;
   readonly startedAt: number | null;
@@ -145,7 +147,7 @@ const SILENT_MS_MAX = 30_000;
 
 export const NODE_GONE = 'the node that worked on it was stopped; ask again';
 
-export const KEY_ENDED = 'the access key that asked was revoked or has expired; ask again with another';
+export const ASKER_GONE = 'the access key or session that asked has ended; ask again';
 
 /** The job as it is by now: one whose node fell silent has failed. */
 export function jobAt(job: EvidenceJob, now: number): EvidenceJob {

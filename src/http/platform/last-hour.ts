@@ -31,7 +31,7 @@ export const readLastHour = operation({
   description:
     'Verdicts are those of the platform, requests and latency those of all callers of this node. For a fleet over a longer time there is /metrics.',
   tag: 'Console',
-  grant: 'decisions',
+  grant: 'figures',
   answers: jsonAnswer(
     'Sixty minutes of each; the example shows the last one',
     LastHourSchema,

@@ -2,6 +2,7 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import type { AccessKeys } from '../../access/access-keys.ts';
 import type { Audit } from '../../access/audit.ts';
+import { IdentityProvider, type ProviderSettings } from '../../access/identity-provider.ts';
 import { Proposals } from '../../access/proposals.ts';
 import type { Sessions } from '../../access/sessions.ts';
 import type { EventFeed } from '../../archive/read/event-feed.ts';
@@ -33,6 +34,7 @@ import type { Readiness } from './health.ts';
 import type { LastHourParts } from './last-hour.ts';
 import { platformDocument } from './platform-document.ts';
 import { PLATFORM_OPERATIONS } from './platform-operations.ts';
+import { providerRoutes } from './provider-routes.ts';
 import type { RolloutView } from './rules/rollout.ts';
 
 export interface PlatformApiParts extends LastHourParts {
@@ -45,6 +47,8 @@ export interface PlatformApiParts extends LastHourParts {
   readonly audit: Audit;
   /** Where people reach the console; null: wherever they do. */
   readonly consoleUrl?: URL | null;
+  /** Where they sign in; null: with keys alone. */
+  readonly provider?: ProviderSettings | null;
   readonly clientKeys: ClientKeys;
   readonly readiness: Readiness;
   readonly clock: () => number;
@@ -73,7 +77,7 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   app.use(logRequests(log, metrics, (req) => hiddenAddress(parts.pseudonym, req, 0)));
   app.use(answerProblems(log));
   app.use(limitShares(PLATFORM_SHARES));
-  const { consoleUrl = null } = parts;
+  const { consoleUrl = null, provider = null } = parts;
   const browsers = new BrowserSessions(parts.sessions, consoleUrl);
   const desk = rulesDir === undefined || rollout === null ? null : new RuleDesk(rulesDir);
   const approvals = approvalsOf(parts, desk);
@@ -89,8 +93,14 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   const router = strictRouter('');
   const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIONS;
   const refusedSignIns = new LocalRateBuckets(() => performance.now());
-  const unlisted = { browsers, refusedSignIns, waiting: new Shares() };
-  addOperations(router, always, { ...common, ...unlisted }, listener);
+  const signInParts = {
+    keys,
+    audit: parts.audit,
+    browsers,
+    refusedSignIns,
+    providerHost: provider?.issuer.host ?? null,
+  };
+  addOperations(router, always, { ...common, ...signInParts, waiting: new Shares() }, listener);
   if (rollout !== null) {
     const rolloutParts = { ...common, ...rollout };
     addOperations(router, withRollout, rolloutParts, listener);
@@ -101,7 +111,11 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
       if (evidence !== undefined) addOperations(router, withEvidence, { ...folderParts, evidence }, listener);
     }
   }
-  mountRoutes(app, router, docsRoutes(platformDocument, ''), consoleRoutes());
+  const toProvider =
+    provider === null || consoleUrl === null
+      ? []
+      : [providerRoutes(new IdentityProvider(provider, consoleUrl), signInParts, log)];
+  mountRoutes(app, router, ...toProvider, docsRoutes(platformDocument, ''), consoleRoutes());
   return app;
 }
 

@@ -1,6 +1,7 @@
-import { type AccessKeys, including, OPERATIONS } from '../../access/access-keys.ts';
+import { type AccessKeys, INSTALLATION, including, OPERATIONS } from '../../access/access-keys.ts';
 import type { Audit } from '../../access/audit.ts';
 import { type Caller, callerOfKey } from '../../access/caller.ts';
+import type { Session, SignedIn } from '../../access/sessions.ts';
 import { networkOf } from '../../decision/network.ts';
 import { choice, list, named, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
 import type { LocalRateBuckets } from '../../state/rate-buckets.ts';
@@ -18,49 +19,68 @@ export interface SignInParts {
   readonly browsers: BrowserSessions;
   /** Counts the refused sign-ins of an address. */
   readonly refusedSignIns: LocalRateBuckets;
+  /** Of the identity provider; null where people sign in with keys alone. */
+  readonly providerHost: string | null;
 }
 
 export const SessionSchema = named(
   'Session',
   shape('What whoever asks may do', {
+    who: word('As the audit names it'),
+    owner: nullable(
+      word('The person or team that answers for it; null of a key that was issued without an owner'),
+    ),
     platform: word('Whose clients, orders and decisions it sees'),
-    keyId: word('As `keys list` shows it; not the key'),
-    owner: nullable(word('The person or team that answers for the key; null when it was issued without one')),
+    platforms: list(word('A platform; * is the whole installation'), 'Where it may do something'),
     operations: list(choice(OPERATIONS, 'An operation'), 'What was granted, with what that includes'),
     expiresAt: nullable(word('RFC 3339; null: it does not expire')),
   }),
 );
 
 const SESSION_EXAMPLE = {
-  platform: 'shop',
-  keyId: '3f9a0c51d2e7',
+  who: 'key 3f9a0c51d2e7 of risk-team',
   owner: 'risk-team',
+  platform: 'shop',
+  platforms: ['shop'],
   operations: ['clients:read', 'decisions', 'rules:read'],
   expiresAt: '2027-02-19T10:00:00.000Z',
 } as const;
 
-function shownSession(caller: Caller): Shape<typeof SessionSchema> {
-  const { platform, keyId, actor, operations, expiresAt } = caller;
-  return { platform, keyId, owner: actor.owner, operations: including(operations), expiresAt };
+function shownSession(
+  { platform, actor, operations, expiresAt }: Caller,
+  platforms: readonly string[] = [platform],
+): Shape<typeof SessionSchema> {
+  const { text, owner } = actor;
+  return { who: text, owner, platform, platforms, operations: including(operations), expiresAt };
+}
+
+/** Whoever may act at all platforms is shown those that ever had a key. */
+async function platformsOf(ctx: RouteContext, { keys, browsers }: SignInParts, caller: Caller) {
+  const platforms = caller.credential.kind === 'key' ? [] : ((await browsers.find(ctx))?.platforms ?? []);
+  const all = platforms.includes(INSTALLATION) ? (await keys.list()).map(({ platform }) => platform) : [];
+  return [...new Set([caller.platform, ...platforms, ...all])].toSorted();
 }
 
 export const readSession = operation({
   method: 'get',
   path: '/v1/platform/session',
   operationId: 'readSession',
-  summary: 'What this key may do',
-  description:
-    'For a key of any operation of the platform. The console shows the pages that the key may see.',
+  summary: 'What whoever asks may do',
+  description: 'For any operation of the platform. The console shows the pages that belong to them.',
   tag: 'Console',
   grant: ANY_OF_THE_PLATFORM,
-  answers: jsonAnswer('The platform and the operations of the key', SessionSchema, SESSION_EXAMPLE),
+  answers: jsonAnswer('Where, and which operations', SessionSchema, SESSION_EXAMPLE),
   refusals: [],
-  answer: async ({ caller }) => shownSession(caller),
+  answer: async ({ ctx, caller }, parts: SignInParts) =>
+    shownSession(caller, await platformsOf(ctx, parts, caller)),
 });
 
 export const SignInSchema = named(
   'SignIn',
-  shape('How to sign in', { signedIn: yesNo('Whether this browser is signed in already') }),
+  shape('How to sign in', {
+    signedIn: yesNo('Whether this browser is signed in already'),
+    provider: nullable(word('The host of the identity provider; null: with a key alone')),
+  }),
 );
 
 export const readSignIn = openOperation({
@@ -71,12 +91,14 @@ export const readSignIn = openOperation({
   summary: 'How to sign in',
   description: 'No key is needed: the console asks before anybody has signed in.',
   tag: 'Console',
-  answers: jsonAnswer('What the console offers', SignInSchema, { signedIn: false }),
+  answers: jsonAnswer('What the console offers', SignInSchema, {
+    signedIn: false,
+    provider: 'login.example.com',
+  }),
   refusals: [OTHER_SITE],
-  answer: async (ctx, { browsers }: SignInParts): Promise<Shape<typeof SignInSchema>> => {
+  answer: async (ctx, { browsers, providerHost }: SignInParts): Promise<Shape<typeof SignInSchema>> => {
     browsers.refuseOtherSites(ctx);
-    const secret = browsers.secretOf(ctx);
-    return { signedIn: secret !== null && (await browsers.sessions.callerOf(secret)) !== null };
+    return { signedIn: (await browsers.find(ctx)) !== null, provider: providerHost };
   },
 });
 
@@ -113,21 +135,45 @@ export const signIn = openOperation({
     TOO_MANY_REFUSED,
   ],
   answer: async (ctx, parts: SignInParts, body) => {
-    const { browsers, audit, refusedSignIns } = parts;
-    browsers.refuseOtherSites(ctx);
-    const address = networkOf(ctx.req.socket.remoteAddress ?? 'unknown');
-    if (!refusedSignIns.isFree(address, REFUSED_SIGN_INS)) throw TOO_MANY_REFUSED.problem();
+    parts.browsers.refuseOtherSites(ctx);
+    if (hasTriedTooOften(ctx, parts)) throw TOO_MANY_REFUSED.problem();
     const { key } = await body();
     const caller = await callerWith(ctx, key, parts).catch((error: unknown) => {
-      refusedSignIns.takeNow(address, REFUSED_SIGN_INS);
+      noteRefused(ctx, parts);
       throw error;
     });
-    await endSession(ctx, parts, 'this');
-    browsers.setSecret(ctx, await browsers.sessions.start(caller.keyId));
-    await audit.note({ ...signed(caller), action: 'sign-in', after: null });
+    await startSession(ctx, parts, { kind: 'key', keyId: caller.credential.id });
+    await parts.audit.note({ ...signed(caller), action: 'sign-in', after: null });
     return shownSession(caller);
   },
 });
+
+function addressOf(ctx: RouteContext): string {
+  return networkOf(ctx.req.socket.remoteAddress ?? 'unknown');
+}
+
+export function hasTriedTooOften(ctx: RouteContext, { refusedSignIns }: SignInParts): boolean {
+  return !refusedSignIns.isFree(addressOf(ctx), REFUSED_SIGN_INS);
+}
+
+export function noteRefused(ctx: RouteContext, { refusedSignIns }: SignInParts): void {
+  refusedSignIns.takeNow(addressOf(ctx), REFUSED_SIGN_INS);
+}
+
+/** Instead of the session that the browser had; null when whoever signed in may do nothing, and has none then. */
+export async function startSession(
+  ctx: RouteContext,
+  parts: SignInParts,
+  who: SignedIn,
+): Promise<Session | null> {
+  await endSession(ctx, parts, 'this');
+  const { browsers } = parts;
+  const secret = await browsers.sessions.start(who);
+  const session = await browsers.sessions.find(secret);
+  if (session === null) await browsers.sessions.end(secret, 'this');
+  browsers.setSecret(ctx, session === null ? null : secret);
+  return session;
+}
 
 /** Throws 401 or 403; the log then tells which key it was. */
 async function callerWith(ctx: RouteContext, text: string, { keys }: SignInParts): Promise<Caller> {
@@ -173,12 +219,12 @@ async function endSession(
 ): Promise<void> {
   const secret = browsers.secretOf(ctx);
   if (secret === null) return;
-  const caller = await browsers.sessions.callerOf(secret);
+  const caller = (await browsers.sessions.find(secret))?.at(null) ?? null;
   const ended = await browsers.sessions.end(secret, which);
   if (caller !== null)
     await audit.note({ ...signed(caller), action: 'sign-out', after: { sessions: ended } });
 }
 
-function signed({ actor, platform }: Caller) {
+export function signed({ actor, platform }: Caller) {
   return { who: actor.text, platform, subject: null, before: null, reason: null };
 }

@@ -38,7 +38,7 @@ export const readVerdictHistory = operation({
   description:
     'From the archive, so it survives restarts. Null where this node has none: then there is `last-hour` of each node.',
   tag: 'Console',
-  grant: 'decisions',
+  grant: 'figures',
   parameters: [SPAN],
   answers: jsonAnswer('Counts by slots of time; the example shows one', VerdictHistorySchema, {
     history: {

@@ -13,6 +13,7 @@ export const ANY_OF_THE_PLATFORM = 'any of the platform';
 
 /** Any of these opens the console. */
 export const PLATFORM_OPERATIONS = [
+  'figures',
   'decisions',
   'clients:read',
   'clients',

@@ -1,7 +1,7 @@
 import { TLSSocket } from 'node:tls';
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../access/caller.ts';
-import type { Sessions } from '../../access/sessions.ts';
+import type { Session, Sessions } from '../../access/sessions.ts';
 import { HttpProblem, refusal } from './problems.ts';
 import { NEEDS_KEY, UNKNOWN_KEY } from './refusals.ts';
 import type { RequestState } from './request-state.ts';
@@ -42,6 +42,8 @@ const PLATFORM_HEADER = 'x-ka-platform';
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
+type CookieName = 'session' | 'sign-in';
+
 /** Knows people by the cookie that their browser keeps. */
 export class BrowserSessions {
   readonly sessions: Sessions;
@@ -58,24 +60,36 @@ export class BrowserSessions {
     const secret = this.secretOf(ctx);
     if (secret === null) throw UNKNOWN_KEY.problem('The header X-KA-Access-Key is missing.');
     this.refuseOtherSites(ctx);
-    const caller = await this.sessions.callerOf(secret);
-    if (caller === null) throw SESSION_ENDED.problem();
-    const [platform = caller.platform] = ctx.req.headersDistinct[PLATFORM_HEADER] ?? [];
-    if (platform !== caller.platform) throw OTHER_PLATFORM.problem(platform);
+    const session = await this.sessions.find(secret);
+    if (session === null) throw SESSION_ENDED.problem();
+    const [platform = null] = ctx.req.headersDistinct[PLATFORM_HEADER] ?? [];
+    const caller = session.at(platform);
+    if (caller === null) throw OTHER_PLATFORM.problem(platform ?? '');
     return caller;
   }
 
+  /** The session of the browser, whatever it asks for. */
+  async find(ctx: Context): Promise<Session | null> {
+    const secret = this.secretOf(ctx);
+    return secret === null ? null : this.sessions.find(secret);
+  }
+
   secretOf(ctx: Context): string | null {
-    return ctx.cookies.get(this.#cookie(ctx)) ?? null;
+    return this.read(ctx, 'session');
   }
 
   /** Gives the browser the secret of a session, or takes it away. */
   setSecret(ctx: Context, secret: string | null): void {
-    const ends = secret === null ? '; Max-Age=0' : '';
-    ctx.append(
-      'Set-Cookie',
-      `${this.#cookie(ctx)}=${secret ?? ''}${this.#attributes(ctx)}; SameSite=Strict${ends}`,
-    );
+    this.write(ctx, 'session', secret ?? '', `SameSite=Strict${secret === null ? '; Max-Age=0' : ''}`);
+  }
+
+  read(ctx: Context, name: CookieName): string | null {
+    return ctx.cookies.get(this.#nameOf(ctx, name)) ?? null;
+  }
+
+  write(ctx: Context, name: CookieName, value: string, attributes: string): void {
+    const secure = this.#isSecure(ctx) ? '; Secure' : '';
+    ctx.append('Set-Cookie', `${this.#nameOf(ctx, name)}=${value}; Path=/; HttpOnly${secure}; ${attributes}`);
   }
 
   /** SameSite knows no ports, and old browsers not even SameSite. A browser that says where it comes from is believed. */
@@ -94,12 +108,8 @@ export class BrowserSessions {
   }
 
   /** Browsers take a name with this prefix from the very host alone, and only over TLS. */
-  #cookie(ctx: Context): string {
-    return this.#isSecure(ctx) ? '__Host-session' : 'session';
-  }
-
-  #attributes(ctx: Context): string {
-    return `; Path=/; HttpOnly${this.#isSecure(ctx) ? '; Secure' : ''}`;
+  #nameOf(ctx: Context, name: CookieName): string {
+    return this.#isSecure(ctx) ? `__Host-${name}` : name;
   }
 
   #isSecure({ req }: Context): boolean {

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
+import type { Caller } from '../../access/caller.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import { StoreUnavailable } from '../../state/store.ts';
 import type { RequestState } from '../request/request-state.ts';
@@ -44,7 +45,7 @@ export function logRequests(
       ...(route === null ? {} : { route }),
       status: ctx.status,
       ms: Math.round(ms * 100) / 100,
-      ...(caller === null ? {} : { platform: caller.platform, keyId: caller.keyId }),
+      ...(caller === null ? {} : { platform: caller.platform, ...nameOf(caller) }),
       ...(ctx.status >= 500 && failure instanceof Error ? { why: failure.message } : {}),
       ...triedKey(ctx, hiddenAddress),
       ...noted,
@@ -53,6 +54,10 @@ export function logRequests(
     else if (ctx.status >= 500) refusals.write(line);
     else log.info(line, 'request');
   };
+}
+
+function nameOf({ credential, actor }: Caller) {
+  return credential.kind === 'key' ? { keyId: credential.id } : { who: actor.id };
 }
 
 /** Because of the key. */

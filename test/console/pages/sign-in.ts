@@ -29,7 +29,7 @@ describeConsole('signing in to the console', (tab) => {
     const links = tab.page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
     expect(await links.allTextContents()).to.deep.equal(['Now', 'Decisions', 'Backtest']);
     await tab.visit('#/rollout');
-    await tab.page.getByText('This key may not see this page').waitFor();
+    await tab.page.getByText('This session may not see this page').waitFor();
     await tab.visit('#/nonsense');
     await tab.page.getByText('Nothing is at this address').waitFor();
     expect(tab.complaints).to.deep.equal([]);

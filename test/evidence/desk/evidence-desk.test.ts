@@ -140,7 +140,7 @@ describe('the evidence desk', () => {
       const { jobId } = held ?? expect.fail('no job');
       expect(await open().shelf.get(late.platform, jobId)).to.equal(null);
       const found = (await open().shelf.get(INSTALLATION, jobId)) ?? expect.fail('not found');
-      expect([found.platform, found.keyId, found.state]).to.deep.equal([SHOP, shop.keyId, 'running']);
+      expect([found.platform, found.askedBy, found.state]).to.deep.equal([SHOP, shop.actor.text, 'running']);
       await open().remove(found);
       goOn();
       expect((await over(desk, found)).state).to.equal('cancelled');
@@ -161,9 +161,9 @@ describe('the evidence desk', () => {
       const { desk, goOn } = stalled();
       const key = await issue(SHOP);
       const jobs = await fill(desk, key, 3000, 2);
-      await new AccessKeys(store().documents, () => now).revoke(key.keyId);
+      await new AccessKeys(store().documents, () => now).revoke(key.credential.id);
       const [first, second] = jobs.map((job) => over(desk, job));
-      const trouble = 'the access key that asked was revoked or has expired; ask again with another';
+      const trouble = 'the access key or session that asked has ended; ask again';
       expect(await second).to.include({ state: 'failed', trouble, startedAt: null });
       goOn();
       expect(await first).to.include({ state: 'failed', trouble });

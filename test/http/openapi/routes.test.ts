@@ -84,7 +84,7 @@ describe('routes and API documents', () => {
     const listEditor = new ListEditor({ ...shared, listLog: store.listLog, node: lists, audit });
     const platform = platformApi({
       ...shared,
-      sessions: new Sessions(store.documents, shared.keys, clock),
+      sessions: new Sessions(store.documents, shared.keys, [], clock),
       service,
       audit,
       lists,

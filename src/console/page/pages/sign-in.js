@@ -2,19 +2,29 @@ import { ask, Refusal } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
 import { Field, formValues } from '../parts/form.js';
 import { Trouble } from '../parts/notice.js';
-import { SESSION } from '../questions.js';
+import { SESSION, SIGN_IN } from '../questions.js';
 
 /**
- * @import { Session } from '../answers.d.ts'
+ * @import { Session, SignIn } from '../answers.d.ts'
  * @import { FormEvent } from '../parts/form.js'
  */
 
-/** @typedef {{ enter: (session: Session) => void }} Entering */
+/** @typedef {{ enter: (session: Session) => void, provider: SignIn['provider'] }} Entering */
+
+/** Why the way to the provider and back came to nothing. @type {Readonly<Record<string, string>>} */
+const OUTCOMES = {
+  refused: 'The provider did not sign you in, or it took too long. Try again.',
+  'no-role': 'You have no role here. Ask the platform owner to give one to a group of yours.',
+  away: 'The provider cannot be reached. Try again shortly, or use an access key.',
+};
 
 /** Before anybody has signed in. @param {Entering} props */
-export function SignInPage({ enter }) {
+export function SignInPage({ enter, provider }) {
+  const outcome = OUTCOMES[new URLSearchParams(location.search).get('sign-in') ?? ''];
   return html`<main class="sign-in">
     <h1>Client Scoring</h1>
+    ${outcome && html`<${Trouble} error=${new Refusal(401, outcome)} />`}
+    <${WithProvider} provider=${provider} target="_self" />
     <${WithKey} enter=${enter} />
   </main>`;
 }
@@ -23,19 +33,39 @@ export function SignInPage({ enter }) {
  * Over a page whose session ended: what was typed there stays.
  * @param {Entering & { refusal: Refusal, leave: () => void }} props
  */
-export function SignInAgain({ enter, refusal, leave }) {
+export function SignInAgain({ enter, provider, refusal, leave }) {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.showModal();
+    // The provider is asked in another tab, because this one would forget what was typed.
+    const look = () =>
+      ask('GET', SIGN_IN).then(
+        async ({ signedIn }) => signedIn && enter(await ask('GET', SESSION)),
+        () => {},
+      );
+    addEventListener('focus', look);
+    return () => removeEventListener('focus', look);
+  }, []);
   return html`<dialog ref=${dialog} class="sign-in-again" aria-labelledby="sign-in-again" onCancel=${leave}>
     <h2 id="sign-in-again">Sign in again</h2>
     <${Trouble} error=${refusal} />
     <p class="faint">What you typed stays as it is.</p>
+    <${WithProvider} provider=${provider} target="_blank" />
     <${WithKey} enter=${enter} />
     <button type="button" onClick=${leave}>Leave this page</button>
   </dialog>`;
 }
 
-/** @param {Entering} props */
+/** @param {Pick<Entering, 'provider'> & { target: '_self' | '_blank' }} props */
+function WithProvider({ provider, target }) {
+  if (provider === null) return null;
+  const platform = new URLSearchParams(location.search).get('platform');
+  const back = `${platform === null ? '' : `?platform=${platform}`}${location.hash}`;
+  const href = `session/sign-in?back=${encodeURIComponent(back)}`;
+  return html`<p><a class="button-accent" href=${href} target=${target}>Sign in at ${provider}</a></p>`;
+}
+
+/** @param {Pick<Entering, 'enter'>} props */
 function WithKey({ enter }) {
   const [error, setError] = useState(/** @type {Refusal | null} */ (null));
   const submit = (/** @type {FormEvent} */ event) => {

@@ -75,9 +75,9 @@ node shuts down.`,
     const { ctx, caller } = asked;
     const question = { after: AFTER.read(ctx), limit: LIMIT.read(ctx) };
     const waitSeconds = WAIT.read(ctx);
-    if (waitSeconds > 0 && waiting.of(caller.keyId) >= WAITING_MAX)
+    if (waitSeconds > 0 && waiting.of(caller.credential.id) >= WAITING_MAX)
       throw TOO_MANY_AT_ONCE.problem('access key');
-    waiting.take(caller.keyId);
+    waiting.take(caller.credential.id);
     const end = new WaitEnd(asked, waitSeconds * 1000);
     try {
       const text = await nextPage(asked, feed, question, end);
@@ -88,7 +88,7 @@ node shuts down.`,
       throw error;
     } finally {
       end.stop();
-      waiting.giveBack(caller.keyId);
+      waiting.giveBack(caller.credential.id);
     }
   },
 });

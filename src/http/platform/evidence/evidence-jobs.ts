@@ -91,7 +91,7 @@ async function requiredJob(
 }
 
 /** A job as the platform API shows it. */
-export function shownJob({ task, seenAt: _, ...job }: EvidenceJob): ShownJob {
+export function shownJob({ task, seenAt: _seen, credential: _whose, ...job }: EvidenceJob): ShownJob {
   const { kind, rules, from, to } = task;
   return { kind, rules, from, to, ...NOT_ASKED, ...ofKind(task), ...job };
 }

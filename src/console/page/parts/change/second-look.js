@@ -21,6 +21,6 @@ export function Typed({ label, typed, setTyped }) {
  * As whose deed a change is recorded.
  * @param {Session} session
  */
-export function recordedAs({ keyId, owner }) {
-  return `The history names key ${keyId}${owner === null ? '' : ` of ${owner}`}, and the reason.`;
+export function recordedAs({ who }) {
+  return `The history names ${who}, and the reason.`;
 }

@@ -1,0 +1,140 @@
+import type { Configuration } from 'openid-client';
+import { type RoleGrant, rolesOf } from './roles.ts';
+
+/** Where people sign in, and what they may do then. */
+export interface ProviderSettings {
+  readonly issuer: URL;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly roles: readonly RoleGrant[];
+}
+
+/** Somebody whom the provider vouches for. */
+export interface Person {
+  /** Of the provider; never given to somebody else. */
+  readonly sub: string;
+  /** The e-mail address, where the provider has verified it. */
+  readonly email: string | null;
+  /** As the items of OIDC_ROLES that the claims meet. */
+  readonly items: readonly string[];
+}
+
+/** What a browser keeps while its user is at the provider. */
+export interface SignInAttempt {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+const REQUEST_SECONDS_MAX = 10;
+
+/** Signs people in with OpenID Connect: the code flow with PKCE, state and nonce. No token is kept or logged. */
+export class IdentityProvider {
+  readonly #settings: ProviderSettings;
+  readonly #callback: string;
+  #discovered: Promise<Configuration> | null = null;
+
+  constructor(settings: ProviderSettings, consoleUrl: URL) {
+    this.#settings = settings;
+    this.#callback = `${consoleUrl.href.replace(/\/$/, '')}/session/callback`;
+  }
+
+  /** Where to send the browser. */
+  async begin(): Promise<{ readonly url: URL; readonly attempt: SignInAttempt }> {
+    const {
+      buildAuthorizationUrl,
+      calculatePKCECodeChallenge,
+      randomNonce,
+      randomPKCECodeVerifier,
+      randomState,
+    } = await import('openid-client');
+    const config = await this.#configuration();
+    const attempt = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
+    const url = buildAuthorizationUrl(config, {
+      redirect_uri: this.#callback,
+      scope: this.#scope(config),
+      state: attempt.state,
+      nonce: attempt.nonce,
+      code_challenge: await calculatePKCECodeChallenge(attempt.verifier),
+      code_challenge_method: 'S256',
+    });
+    return { url, attempt };
+  }
+
+  /** Who came back, with the query that the provider sent along. Throws when it does not vouch for anybody. */
+  async finish(query: string, { state, nonce, verifier }: SignInAttempt): Promise<Person> {
+    const { authorizationCodeGrant, fetchUserInfo } = await import('openid-client');
+    const config = await this.#configuration();
+    const tokens = await authorizationCodeGrant(config, new URL(`${this.#callback}?${query}`), {
+      expectedState: state,
+      expectedNonce: nonce,
+      pkceCodeVerifier: verifier,
+      idTokenExpected: true,
+    });
+    const claims = tokens.claims();
+    if (claims === undefined) throw new Error('the provider sent no id token');
+    const more =
+      config.serverMetadata().userinfo_endpoint === undefined
+        ? {}
+        : await fetchUserInfo(config, tokens.access_token, claims.sub);
+    return personOf(this.#settings.roles, { ...claims, ...more, sub: claims.sub });
+  }
+
+  /** Claims that the provider gives only where their scope is asked for. */
+  #scope(config: Configuration): string {
+    const offered = config.serverMetadata().scopes_supported ?? [];
+    const claims = this.#settings.roles.map(({ claim }) => claim);
+    return ['openid', ...new Set(['email', ...claims].filter((one) => offered.includes(one)))].join(' ');
+  }
+
+  /** Learnt when somebody first signs in: the service starts without its provider. */
+  #configuration(): Promise<Configuration> {
+    this.#discovered ??= this.#discover().catch((error: unknown) => {
+      this.#discovered = null;
+      throw error;
+    });
+    return this.#discovered;
+  }
+
+  async #discover(): Promise<Configuration> {
+    const {
+      allowInsecureRequests,
+      ClientSecretBasic,
+      ClientSecretPost,
+      discovery,
+      enableNonRepudiationChecks,
+    } = await import('openid-client');
+    const { issuer, clientId, clientSecret } = this.#settings;
+    const [basic, post] = [ClientSecretBasic(clientSecret), ClientSecretPost(clientSecret)];
+    return discovery(
+      issuer,
+      clientId,
+      undefined,
+      (server, client, body, headers) => {
+        const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+        const authenticate = methods.includes('client_secret_basic') ? basic : post;
+        return authenticate(server, client, body, headers);
+      },
+      {
+        timeout: REQUEST_SECONDS_MAX,
+        // The settings allow a provider without TLS on this very machine alone.
+        execute: [
+          enableNonRepudiationChecks,
+          ...(issuer.protocol === 'http:' ? [allowInsecureRequests] : []),
+        ],
+      },
+    );
+  }
+}
+
+function personOf(
+  roles: readonly RoleGrant[],
+  claims: { readonly sub: string } & Readonly<Record<string, unknown>>,
+): Person {
+  const { sub, email, email_verified: isVerified } = claims;
+  return {
+    sub,
+    email: typeof email === 'string' && isVerified === true ? email : null,
+    items: rolesOf(roles, claims).map(({ item }) => item),
+  };
+}

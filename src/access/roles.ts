@@ -1,0 +1,74 @@
+import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '../client/client-key.ts';
+import { INSTALLATION, isInstallation, type Operation } from './access-keys.ts';
+
+/** What people of each role may do, at the platforms where they have it. */
+export const ROLES = {
+  /** Figures, and no payers. */
+  viewer: ['figures', 'rules:read'],
+  /** Payers and decisions. */
+  support: ['decisions', 'clients:read', 'rules:read'],
+  /** Drafts and evidence. */
+  analyst: ['figures', 'rules'],
+  /** Rollouts, lists and overrides, and approving those of others. */
+  operator: ['decisions', 'clients', 'lists', 'rules', 'operate', 'approve'],
+  /** Everything that people do, erasure too. */
+  admin: ['decisions', 'clients', 'erase', 'lists', 'rules', 'operate', 'approve'],
+} as const satisfies Readonly<Record<string, readonly Operation[]>>;
+
+export type Role = keyof typeof ROLES;
+
+/** A claim of the provider that gives a role: `groups:fraud-team=analyst@shop`. */
+export interface RoleGrant {
+  /** The item as it was configured, which is what a session keeps. */
+  readonly item: string;
+  readonly claim: string;
+  readonly value: string;
+  readonly role: Role;
+  /** `*` is every platform, and the installation. */
+  readonly platform: PlatformName;
+}
+
+const FORM = 'CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
+
+/** Grants in the order of the text, or what is wrong with it: which item, and what is allowed. */
+export function parseRoles(text: string): readonly RoleGrant[] | string {
+  const grants: RoleGrant[] = [];
+  for (const [index, part] of text.split(',').entries()) {
+    const item = part.trim();
+    const grant = parseGrant(item);
+    if (typeof grant === 'string') return `item ${index + 1}, "${item}": ${grant}`;
+    grants.push(grant);
+  }
+  return grants;
+}
+
+function parseGrant(item: string): RoleGrant | string {
+  const [, claim = '', value = '', name = '', place = ''] =
+    /^([^:\s]+):(.+)=([^=@]*)@([^=@]*)$/.exec(item) ?? [];
+  if (claim === '') return `it must be ${FORM}`;
+  if (!isRole(name)) return `there is no role "${name}"; it must be one of ${Object.keys(ROLES).join(', ')}`;
+  if (!isInstallation(place) && !isPlatformName(place))
+    return `there can be no platform "${place}"; its name has ${PLATFORM_NAME_FORM}, or is * for all`;
+  return { item, claim, value, role: name, platform: place };
+}
+
+function isRole(name: string): name is Role {
+  return Object.hasOwn(ROLES, name);
+}
+
+/** The grants that somebody with these claims has. A claim is a text, or a list of texts. */
+export function rolesOf(
+  grants: readonly RoleGrant[],
+  claims: Readonly<Record<string, unknown>>,
+): readonly RoleGrant[] {
+  return grants.filter(({ claim, value }) => {
+    const given = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
+    return Array.isArray(given) ? given.includes(value) : given === value;
+  });
+}
+
+/** What the roles allow at a platform; a role at all platforms counts at each, and for the installation. */
+export function operationsAt(grants: readonly RoleGrant[], platform: PlatformName): readonly Operation[] {
+  const here = grants.filter((grant) => grant.platform === INSTALLATION || grant.platform === platform);
+  return [...new Set(here.flatMap(({ role }): readonly Operation[] => ROLES[role]))];
+}

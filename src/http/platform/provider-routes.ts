@@ -1,0 +1,107 @@
+import type Router from '@koa/router';
+import type { Logger } from 'pino';
+import type { IdentityProvider, Person, SignInAttempt } from '../../access/identity-provider.ts';
+import { StoreUnavailable } from '../../state/store.ts';
+import type { RouteContext } from '../operation/parameters.ts';
+import { strictRouter } from '../operation/routes.ts';
+import type { RequestState } from '../request/request-state.ts';
+import { hasTriedTooOften, noteRefused, type SignInParts, signed, startSession } from './session.ts';
+
+/** What the page says about a sign-in that came to nothing. */
+type Outcome = 'refused' | 'no-role' | 'away';
+
+/** An attempt, and where in the page it began: the part of its address behind the host. */
+interface KeptAttempt extends SignInAttempt {
+  readonly back: string;
+}
+
+const ATTEMPT_SECONDS_MAX = 600;
+const BACK_CHARACTERS_MAX = 1_000;
+
+/** The way of a browser to the provider and back. */
+export function providerRoutes(
+  provider: IdentityProvider,
+  parts: SignInParts,
+  log: Logger,
+): Router<RequestState> {
+  const router = strictRouter('/session');
+  const { browsers } = parts;
+  const fail = (ctx: RouteContext, outcome: Outcome, error: unknown) => {
+    // Messages of the library name what did not fit; tokens are in none of them.
+    log.warn({ requestId: ctx.state.requestId, outcome, why: reasonOf(error) }, 'a sign-in came to nothing');
+    ctx.redirect(`../?sign-in=${outcome}`);
+  };
+  router.get('/sign-in', async (ctx) => {
+    ctx.state.operation = 'sign-in';
+    try {
+      const { url, attempt } = await provider.begin();
+      const kept: KeptAttempt = { ...attempt, back: backOf(ctx.query['back']) };
+      browsers.write(ctx, 'sign-in', textOf(kept), `SameSite=Lax; Max-Age=${ATTEMPT_SECONDS_MAX}`);
+      ctx.redirect(url.href);
+    } catch (error) {
+      fail(ctx, 'away', error);
+    }
+  });
+  router.get('/callback', async (ctx) => {
+    ctx.state.operation = 'sign-in';
+    const attempt = attemptOf(browsers.read(ctx, 'sign-in'));
+    browsers.write(ctx, 'sign-in', '', 'SameSite=Lax; Max-Age=0');
+    if (attempt === null || hasTriedTooOften(ctx, parts))
+      return fail(ctx, 'refused', 'no attempt of this browser');
+    let person: Person;
+    try {
+      person = await provider.finish(ctx.querystring, attempt);
+    } catch (error) {
+      noteRefused(ctx, parts);
+      return fail(ctx, 'refused', error);
+    }
+    await enter(ctx, person, attempt.back);
+  });
+
+  async function enter(ctx: RouteContext, person: Person, back: string): Promise<void> {
+    const session = await startSession(ctx, parts, { kind: 'person', ...person });
+    const caller = session?.at(null) ?? null;
+    if (caller === null) {
+      noteRefused(ctx, parts);
+      return fail(ctx, 'no-role', `person:${person.sub}`);
+    }
+    ctx.state.caller = caller;
+    await parts.audit.note({
+      ...signed(caller),
+      platform: null,
+      action: 'sign-in',
+      after: { roles: person.items },
+    });
+    ctx.redirect(`../${back}`);
+  }
+  return router;
+}
+
+/** Only ever a query and a place within the page itself. */
+function backOf(given: string | string[] | undefined): string {
+  const isPlace = typeof given === 'string' && /^(\?platform=[a-z0-9*-]+)?(#\/[^\s\\]*)?$/.test(given);
+  return isPlace && given.length <= BACK_CHARACTERS_MAX ? given : '';
+}
+
+function textOf(attempt: KeptAttempt): string {
+  return Buffer.from(JSON.stringify(attempt)).toString('base64url');
+}
+
+/** Whatever the cookie holds, state, nonce and verifier must fit what the provider says. */
+function attemptOf(text: string | null): KeptAttempt | null {
+  try {
+    const { state, nonce, verifier, back } = JSON.parse(Buffer.from(text ?? '', 'base64url').toString());
+    const given = [state, nonce, verifier, back];
+    if (!given.every((one) => typeof one === 'string')) return null;
+    return { state, nonce, verifier, back: backOf(back) };
+  } catch {
+    return null;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof StoreUnavailable) throw error;
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  return cause instanceof Error ? `${error.message}: ${cause.message}` : error.message;
+}

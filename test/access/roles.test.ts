@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import { parseRoles, ROLES, rolesOf } from '../../src/access/roles.ts';
+
+const FORM = 'it must be CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
+
+function itemsOf(text: string, claims: Readonly<Record<string, unknown>>): readonly string[] {
+  const grants = parseRoles(text);
+  if (typeof grants === 'string') throw new Error(grants);
+  return rolesOf(grants, claims).map(({ item }) => item);
+}
+
+describe('roles of people', () => {
+  it('are given by a claim of the provider, at a platform or at all', () => {
+    expect(parseRoles('groups:fraud-team=analyst@shop, groups:ops=operator@*')).to.deep.equal([
+      {
+        item: 'groups:fraud-team=analyst@shop',
+        claim: 'groups',
+        value: 'fraud-team',
+        role: 'analyst',
+        platform: 'shop',
+      },
+      { item: 'groups:ops=operator@*', claim: 'groups', value: 'ops', role: 'operator', platform: '*' },
+    ]);
+  });
+
+  it('may hang on values with colons and equals signs', () => {
+    const item = 'groups:cn=ops:eu=admin@shop';
+    expect(itemsOf(item, { groups: ['cn=ops:eu'] })).to.deep.equal([item]);
+  });
+
+  it('count for a claim that is the text, or a list that has it, and for nothing like it', () => {
+    const item = 'groups:ops=viewer@shop';
+    expect(itemsOf(item, { groups: 'ops' })).to.deep.equal([item]);
+    expect(itemsOf(item, { groups: ['desk', 'ops'] })).to.deep.equal([item]);
+    for (const groups of ['ops-eu', 'desk,ops', ['OPS'], [['ops']], { ops: true }, null, undefined])
+      expect(itemsOf(item, { groups }), JSON.stringify(groups)).to.deep.equal([]);
+    expect(itemsOf('toString:ops=viewer@shop', {})).to.deep.equal([]);
+  });
+
+  for (const [text, message] of [
+    ['groups:ops', `item 1, "groups:ops": ${FORM}`],
+    ['a:b=viewer@shop,ops=viewer@shop', `item 2, "ops=viewer@shop": ${FORM}`],
+    ['a:b=viewer@shop,', `item 2, "": ${FORM}`],
+    [
+      'a:b=boss@shop',
+      'item 1, "a:b=boss@shop": there is no role "boss"; it must be one of viewer, support, analyst, operator, admin',
+    ],
+    [
+      'a:b=viewer@My Shop',
+      'item 1, "a:b=viewer@My Shop": there can be no platform "My Shop"; its name has lower-case letters, digits and "-", starting with a letter, at most 63 characters, or is * for all',
+    ],
+  ] as const)
+    it(`are refused in the words: ${message}`, () => {
+      expect(parseRoles(text)).to.equal(message);
+    });
+
+  it('are five', () => {
+    expect(Object.keys(ROLES)).to.deep.equal(['viewer', 'support', 'analyst', 'operator', 'admin']);
+  });
+});

@@ -1,0 +1,171 @@
+import { expect } from 'chai';
+import { Audit } from '../../../src/access/audit.ts';
+import { parseRoles } from '../../../src/access/roles.ts';
+import { freePort } from '../../servers/free-port.ts';
+import { type RunningProvider, startIdentityProvider } from '../../servers/identity-provider.ts';
+import { call, type HeaderList, type Problem } from '../../service/http-call.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
+
+const PARSED = parseRoles(
+  'groups:fraud-team=analyst@shop,groups:fraud-team=support@bank,groups:ops=operator@*',
+);
+const ROLES = typeof PARSED === 'string' ? [] : PARSED;
+const OWN = { 'Sec-Fetch-Site': 'same-origin' };
+
+/** A browser as far as cookies and redirects go. */
+class Visitor {
+  readonly #cookies = new Map<string, string>();
+
+  get cookie(): string {
+    return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  }
+
+  async visit(url: string): Promise<string | null> {
+    const answer = await fetch(url, { redirect: 'manual', headers: { Cookie: this.cookie } });
+    for (const line of answer.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (value === '') this.#cookies.delete(name);
+      else this.#cookies.set(name, value);
+    }
+    await answer.text();
+    const location = answer.headers.get('Location');
+    return location === null ? null : new URL(location, url).href;
+  }
+
+  /** From the page to the provider, where a name is typed, and to the callback, which is not visited. */
+  async toCallback(start: string, name: string): Promise<string> {
+    let next: string | null = start;
+    for (let step = 0; step < 8 && next !== null; step++) {
+      if (next.includes('/session/callback')) return next;
+      next = await this.visit(next.includes('/interaction/') ? `${next}?name=${name}` : next);
+    }
+    throw new Error('the provider leads nowhere');
+  }
+}
+
+describeOnStores('signing in at an identity provider', (store) => {
+  let provider: RunningProvider;
+  let service: RunningService;
+  let url: string;
+  before(async () => {
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    provider = await startIdentityProvider(() => url);
+    service = await startService({
+      store: store(),
+      consoleUrl: new URL(url),
+      provider: provider.settings(ROLES),
+      platformPort: port,
+    });
+  });
+  after(async () => {
+    await service?.stop();
+    await provider?.stop();
+  });
+
+  const start = (back = '') => `${url}/session/sign-in?back=${encodeURIComponent(back)}`;
+  const signIn = async (name: string, back = '') => {
+    const visitor = new Visitor();
+    const end = await visitor.visit(await visitor.toCallback(start(back), name));
+    return { visitor, end };
+  };
+  const ask = <Body = Problem>(method: string, path: string, headers: HeaderList, body?: object) =>
+    call<Body>(method, `${url}/v1/platform/${path}`, headers, body);
+
+  it('leads back to where the page was, as a person with the roles of the groups', async () => {
+    const { visitor, end } = await signIn('ann', '?platform=bank#/decisions');
+    expect(end).to.equal(`${url}/?platform=bank#/decisions`);
+    const { status, body } = await ask('GET', 'session', { Cookie: visitor.cookie });
+    expect(status).to.equal(200);
+    expect(body).to.deep.include({
+      who: 'person:ann (ann@example.com)',
+      owner: 'person:ann',
+      platform: 'shop',
+      platforms: ['bank', 'shop'],
+      operations: ['figures', 'rules:read', 'rules'],
+    });
+  });
+
+  it('lets a person act where the roles reach, and nowhere else', async () => {
+    const { visitor } = await signIn('ann');
+    const at = (platform: string) =>
+      ask('GET', 'decisions', { Cookie: visitor.cookie, 'X-KA-Platform': platform });
+    expect((await at('bank')).status).to.equal(200);
+    expect((await at('shop')).body.detail).to.include('"decisions"');
+    expect((await at('club')).body.detail).to.include('may not see the platform "club"');
+  });
+
+  it('puts changes down to the person', async () => {
+    const { visitor } = await signIn('ops');
+    const headers = { ...OWN, Cookie: visitor.cookie, 'X-KA-Platform': 'shop' };
+    const override = { group: 'BLOCKED', reason: 'chargebacks', by: 'somebody' };
+    expect((await ask('PUT', 'clients/by-person/override', headers, override)).status).to.equal(200);
+    const { entries } = await new Audit(store().auditLog, Date.now).read(null, 1000);
+    expect(entries.findLast(({ action }) => action === 'override')?.who).to.equal(
+      'person:ops (ops@example.com)',
+    );
+    expect(entries.findLast(({ action }) => action === 'sign-in')).to.deep.include({
+      who: 'person:ops (ops@example.com)',
+      after: { roles: ['groups:ops=operator@*'] },
+    });
+  });
+
+  it('gives somebody without a role no session, and says so', async () => {
+    const { visitor, end } = await signIn('guest');
+    expect(end).to.equal(`${url}/?sign-in=no-role`);
+    expect(visitor.cookie)
+      .not.to.include('session=ey')
+      .and.not.match(/(^|; )session=/);
+  });
+
+  it('refuses a callback in another browser than the one that began', async () => {
+    const victim = new Visitor();
+    const stolen = await new Visitor().toCallback(start(), 'ann');
+    expect(await victim.visit(stolen)).to.equal(`${url}/?sign-in=refused`);
+    await victim.visit(start());
+    expect(await victim.visit(stolen)).to.equal(`${url}/?sign-in=refused`);
+    expect(victim.cookie).not.to.match(/(^|; )session=/);
+  });
+
+  it('takes a callback once', async () => {
+    const visitor = new Visitor();
+    const callback = await visitor.toCallback(start(), 'ann');
+    expect(await visitor.visit(callback)).to.equal(`${url}/`);
+    expect(await visitor.visit(callback)).to.equal(`${url}/?sign-in=refused`);
+  });
+
+  it('leads to no other site afterwards', async () => {
+    for (const back of ['//evil.example', 'https://evil.example', '?platform=a#/x y', '#/\\evil'])
+      expect((await signIn('ann', back)).end, back).to.equal(`${url}/`);
+  });
+
+  it('keeps no token: what is stored is who it is, and the roles', async () => {
+    await signIn('ann');
+    const sessions = JSON.stringify(await store().documents.list('sessions'));
+    expect(sessions)
+      .to.include('"sub":"ann"')
+      .and.not.match(/token|eyJ/);
+  });
+
+  it('ends all sessions of the person at once', async () => {
+    const [here, there] = [(await signIn('ops')).visitor, (await signIn('ops')).visitor];
+    const gone = await ask('DELETE', 'session?sessions=all', { ...OWN, Cookie: here.cookie });
+    expect(gone.status).to.equal(204);
+    expect((await ask('GET', 'session', { Cookie: there.cookie })).status).to.equal(401);
+  });
+
+  it('says that the provider cannot be reached, and goes on with keys', async () => {
+    const away = await startService({
+      store: store(),
+      consoleUrl: new URL(url),
+      provider: { ...provider.settings(ROLES), issuer: new URL(`http://127.0.0.1:${await freePort()}`) },
+    });
+    const base = away.application.platformUrl;
+    expect(await new Visitor().visit(`${base}/session/sign-in`)).to.equal(`${base}/?sign-in=away`);
+    const { key } = await away.tenant();
+    const signedIn = await call('POST', `${base}/v1/platform/session`, { Origin: url }, { key });
+    expect(signedIn.status).to.equal(200);
+    await away.stop();
+  });
+});

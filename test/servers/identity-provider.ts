@@ -1,0 +1,109 @@
+/// <reference path="./oidc-provider.d.ts" />
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Provider from 'oidc-provider';
+import type { ProviderSettings } from '../../src/access/identity-provider.ts';
+import type { RoleGrant } from '../../src/access/roles.ts';
+
+const CLIENT_ID = 'scoring';
+const CLIENT_SECRET = 'known to the service and its provider alone';
+
+/** By the name that is typed at the provider. */
+export const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  ann: ['fraud-team'],
+  ops: ['ops'],
+  guest: [],
+};
+
+/** A real OpenID provider whose people say their names and nothing more. */
+export interface RunningProvider {
+  settings(roles: readonly RoleGrant[]): ProviderSettings;
+  stop(): Promise<void>;
+}
+
+/** `callback` is asked only when somebody signs in: the service starts later than its provider. */
+export async function startIdentityProvider(consoleUrl: () => string): Promise<RunningProvider> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = addressOf(server.address());
+  const issuer = `http://127.0.0.1:${port}`;
+  const provider = new Provider(issuer, configuration(consoleUrl));
+  const answer = provider.callback();
+  server.on('request', (req, res) => {
+    const { pathname, searchParams } = new URL(req.url ?? '/', issuer);
+    if (!pathname.startsWith('/interaction/')) return answer(req, res);
+    const accountId = searchParams.get('name');
+    if (accountId !== null)
+      return provider
+        .interactionFinished(req, res, { login: { accountId } })
+        .catch(() => res.writeHead(400).end());
+    res.setHeader('Content-Type', 'text/html');
+    return res.end(
+      '<title>Provider</title><link rel="icon" href="data:,"><form><label>Name <input name="name"></label><button>Continue</button></form>',
+    );
+  });
+  return {
+    settings: (roles) => ({
+      issuer: new URL(issuer),
+      clientId: CLIENT_ID,
+      clientSecret: CLIENT_SECRET,
+      roles,
+    }),
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function configuration(consoleUrl: () => string): object {
+  return {
+    clients: [
+      {
+        client_id: CLIENT_ID,
+        client_secret: CLIENT_SECRET,
+        get redirect_uris() {
+          return [`${consoleUrl()}/session/callback`];
+        },
+      },
+    ],
+    scopes: ['openid', 'email', 'groups'],
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], groups: ['groups'] },
+    pkce: { required: () => true },
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
+    cookies: { keys: ['of the tests'] },
+    findAccount: (_: unknown, accountId: string) => ({
+      accountId,
+      claims: () => ({
+        sub: accountId,
+        email: `${accountId}@example.com`,
+        email_verified: true,
+        groups: GROUPS[accountId],
+      }),
+    }),
+    // Nobody is asked for consent.
+    loadExistingGrant: async ({ oidc }: AskedContext) => {
+      const grant = new oidc.provider.Grant({
+        accountId: oidc.session.accountId,
+        clientId: oidc.client.clientId,
+      });
+      grant.addOIDCScope('openid email groups');
+      await grant.save();
+      return grant;
+    },
+  };
+}
+
+interface AskedContext {
+  readonly oidc: {
+    readonly provider: Provider;
+    readonly session: { readonly accountId: string };
+    readonly client: { readonly clientId: string };
+  };
+}
+
+function addressOf(address: AddressInfo | string | null): AddressInfo {
+  if (address === null || typeof address === 'string') throw new Error('the provider does not listen');
+  return address;
+}
