@@ -52,6 +52,12 @@ describeOnStores('an experiment', (store) => {
     const last = await world.live(1, CLIENTS + 25 * 60, 1);
     // Whether that one comes back is not known yet.
     lived = [...before, ...after, ...last.map((one) => ({ ...one, lost: 0 }))];
+    const payer = lived.find(({ lastPaid }) => lastPaid !== null);
+    if (!payer?.lastPaid) throw new Error('nobody paid');
+    const { cents } = payer.lastPaid;
+    await world.reverse(payer.lastPaid);
+    const taken = { paid: payer.paid - 1, amount: payer.amount - cents, reversed: cents };
+    lived = lived.map((one) => (one === payer ? { ...one, ...taken } : one));
     await world.stop();
     [found = NOTHING, halfway = NOTHING] = await experimentsOn(store(), T0 + (CLIENTS / 2) * 60_000);
   });
@@ -65,12 +71,14 @@ describeOnStores('an experiment', (store) => {
         ...{ paid: sum(mine, ({ paid }) => paid), requisites: sum(mine, ({ requisites }) => requisites) },
         ...{ waits: sum(mine, ({ waits }) => waits), lostAfterWait: sum(mine, ({ lost }) => lost) },
         ...{ money: sum(mine, ({ amount }) => amount) / 100 },
+        reversed: sum(mine, ({ reversed }) => reversed) / 100,
       };
     });
     expect(
       found.arms.map(({ version, share, clients, orders, requisites, waits, lostAfterWait, money }) => ({
         ...{ version, share, clients, paid: orders.paid, requisites, waits, lostAfterWait },
         money: Number(money['EUR']?.paid.toFixed(2)),
+        reversed: money['EUR']?.reversed,
       })),
     ).to.deep.equal(arms);
   });

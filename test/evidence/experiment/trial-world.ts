@@ -23,7 +23,16 @@ export interface Lived {
   /** Orders with a wait after which nothing was granted. */
   readonly lost: number;
   readonly paid: number;
+  /** In cents. */
   readonly amount: number;
+  readonly reversed: number;
+  readonly lastPaid: PaidOrder | null;
+}
+
+export interface PaidOrder {
+  readonly clientIdKey: string;
+  readonly orderRef: string;
+  readonly cents: number;
 }
 
 const PATIENCE_SECONDS = 600;
@@ -64,6 +73,14 @@ export class TrialWorld {
     await this.start();
   }
 
+  /** A payment is taken back. */
+  async reverse({ clientIdKey, orderRef }: PaidOrder): Promise<void> {
+    const [node] = this.nodes;
+    if (node === undefined) throw new Error('there is no node');
+    const report = { outcome: 'UNPAID', cause: 'REVERSED', occurredAt: this.now } as const;
+    await this.#service(node).outcome(SHOP, { clientIdKey, orderRef, ...report });
+  }
+
   async stop(): Promise<void> {
     for (const node of this.nodes) await node.stop();
   }
@@ -102,7 +119,8 @@ export class TrialWorld {
 
   async #life(service: ScoringService, seed: number, client: number): Promise<Lived> {
     const draw = seeded(seed * 1_000_003 + client);
-    const lived = { version: null, requisites: 0, waits: 0, lost: 0, paid: 0, amount: 0 };
+    const lived = { version: null, requisites: 0, waits: 0, lost: 0, paid: 0, amount: 0, reversed: 0 };
+    let lastPaid: PaidOrder | null = null;
     const clientIdKey = `payer-${client}`;
     const payChance = 0.2 + 0.6 * draw();
     this.now = T0 + 1 + client * CLIENT_EVERY_MS;
@@ -120,9 +138,10 @@ export class TrialWorld {
       await service.outcome(SHOP, { clientIdKey, orderRef, outcome, cause: null, occurredAt: this.now });
       lived.paid += pays ? 1 : 0;
       lived.amount += pays ? cents : 0;
+      if (pays) lastPaid = { clientIdKey, orderRef, cents };
       this.now += 30_000;
     }
-    return lived;
+    return { ...lived, lastPaid };
   }
 
   /** Asks for an order, and again after the wait that it is told, unless that is too long for the payer. */
