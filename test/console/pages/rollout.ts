@@ -37,6 +37,37 @@ describeConsole("the console's page Rollout", (tab) => {
     expect(tab.complaints).to.deep.equal([]);
   });
 
+  it('leaves nothing standing in the form after a change: no mode, no reason, no confirmation', async () => {
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    const { page } = tab;
+    const reason = page.getByLabel('Reason', { exact: true });
+    const typed = page.getByLabel('Type p2.v11 to confirm');
+    const shadow = page.getByRole('radio', { name: 'shadow' });
+    await page.getByRole('radio', { name: 'active' }).check();
+    await reason.fill('better waits');
+    await typed.fill('p2.v11');
+    await tab.button('Promote …').click();
+    await tab.button('Promote p2.v11').click();
+    await page.getByText('Done: 1 of 1 nodes follow.').waitFor();
+    await page.getByLabel('Type p2.v11 to take it back').fill('p2.v11');
+    await page.getByLabel('Reason for taking it back').fill('it was not');
+    await tab.button('Take back …').click();
+    await tab.button('Take p2.v11 back').click();
+    await page.getByRole('cell', { name: 'it was not' }).waitFor();
+    await typed.waitFor();
+    expect([await reason.inputValue(), await typed.inputValue()]).to.deep.equal(['', '']);
+    expect(await shadow.isChecked()).to.equal(true);
+  });
+
+  it('takes a confirmation for one mode only', async () => {
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    const typed = tab.page.getByLabel('Type p2.v11 to confirm');
+    await typed.fill('p2.v11');
+    await tab.page.getByRole('radio', { name: 'canary' }).check();
+    expect(await typed.inputValue()).to.equal('');
+    expect(await tab.button('Start the canary of …').isDisabled()).to.equal(true);
+  });
+
   it('shows a refused rollout in the service’s words, and changes nothing', async () => {
     await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
     await tab.page.route('**/rules/rollout', (route) =>

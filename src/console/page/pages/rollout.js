@@ -198,6 +198,11 @@ function BringIn({ rollout, session, others, propose }) {
   const { revision } = rollout;
   const isReleased = others.find((one) => one.version === version)?.released ?? false;
   const does = html`<${WhatItDoes} plan=${plan} rollout=${rollout} session=${session} />`;
+  const choose = (/** @type {Plan} */ next) => {
+    // What was typed confirms one version in one mode.
+    if (next.version !== version || next.mode !== mode) setTyped('');
+    setPlan(next);
+  };
   const submit = (/** @type {FormEvent} */ event) => {
     const { reason = '', accept } = formValues(event);
     const accepts = accept === undefined ? {} : { acceptDifference: true };
@@ -207,7 +212,7 @@ function BringIn({ rollout, session, others, propose }) {
   };
   return html`<form class="two" onSubmit=${submit}>
     <div class="stack">
-      <${Choices} ...${{ plan, setPlan, others, isReleased, beside: besideOf(plan, rollout) }} />
+      <${Choices} ...${{ plan, setPlan: choose, others, isReleased, beside: besideOf(plan, rollout) }} />
     </div>
     <div class="stack">
       ${does}
