@@ -1,17 +1,18 @@
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join, posix, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import Router from '@koa/router';
+import { gzipSync } from 'node:zlib';
+import Router, { type RouterContext } from '@koa/router';
 import helmet from 'koa-helmet';
 import { ruleSchemas } from '../authoring/schema/rule-schema.ts';
 import type { RequestState } from '../http/request/request-state.ts';
 
-/** A file that the page may load, read once at start. */
+/** A file that the page may load, read and compressed once at start. */
 interface ConsoleFile {
   readonly type: string;
   readonly bytes: Buffer;
-  readonly etag: string;
+  readonly gzipped: Buffer;
 }
 
 /** Kinds of files that browsers load; what else lies in the folder, like declarations of types, is not served. */
@@ -27,6 +28,11 @@ const PAGE = join(import.meta.dirname, 'page');
 
 /** The page itself, served at `/` alone. */
 const INDEX = 'index.html';
+
+/** What is loaded ahead: the page's frame, and the place that it opens with; the others come when they are gone to. */
+const LOADED_AHEAD = ['app.js', 'pages/now.js'];
+
+const YEAR_SECONDS = 31_536_000;
 
 /** Files of installed packages, by the path below `packages` that the page knows them under. */
 const PACKAGE_FILES: readonly (readonly [path: string, source: string])[] = [
@@ -65,61 +71,86 @@ const SCHEMAS = 'schemas.json';
 
 /**
  * The console at `/`: a page of plain modules, without a key, because it holds no data. Everything it
- * shows it asks for with the key that somebody signs in with. Nothing is loaded from elsewhere.
+ * shows it asks for with the key that somebody signs in with. Nothing is loaded from elsewhere. The addresses
+ * of its files hold a hash of them all, so that browsers keep them without asking again.
  */
 export function consoleRoutes(): Router<RequestState> {
   const router = new Router<RequestState>({ strict: true, sensitive: true });
   const files = consoleFiles();
+  const release = hashOf([...files].flatMap(([path, { bytes }]) => [path, bytes]));
+  const index = fileOf(INDEX, indexOf(release));
   router.use(securityHeaders());
+  router.get('/', (ctx) => {
+    ctx.set({ ETag: `W/"${hashOf([index.bytes])}"`, 'Cache-Control': 'no-cache' });
+    send(ctx, index);
+  });
   for (const [path, file] of files) {
-    router.get(path, (ctx) => {
-      ctx.state.operation = 'console';
-      // Asked for again each time, and answered with 304: nodes of different versions may take turns.
-      ctx.set({ ETag: file.etag, 'Cache-Control': 'no-cache', 'Content-Type': file.type });
-      ctx.status = 200;
-      if (ctx.fresh) ctx.status = 304;
-      else ctx.body = file.bytes;
+    router.get(`/console/:release/${path}`, (ctx) => {
+      // Nodes of different versions may take turns: the page of another gets what this one has, and keeps nothing.
+      const isOwn = ctx.params['release'] === release;
+      ctx.set('Cache-Control', isOwn ? `max-age=${YEAR_SECONDS}, immutable` : 'no-store');
+      send(ctx, file);
     });
   }
   return router;
 }
 
+function send(ctx: RouterContext<RequestState>, { type, bytes, gzipped }: ConsoleFile): void {
+  ctx.state.operation = 'console';
+  ctx.set({ 'Content-Type': type, Vary: 'Accept-Encoding' });
+  ctx.status = 200;
+  if (ctx.fresh) {
+    ctx.status = 304;
+    return;
+  }
+  const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
+  if (isGzipped) ctx.set('Content-Encoding', 'gzip');
+  ctx.body = isGzipped ? gzipped : bytes;
+}
+
+function hashOf(parts: readonly (string | Buffer)[]): string {
+  const all = createHash('sha256');
+  for (const part of parts) all.update(part);
+  return all.digest('base64url').slice(0, 22);
+}
+
 function consoleFiles(): ReadonlyMap<string, ConsoleFile> {
-  const own = ownPaths().map((path) => [path === INDEX ? '/' : `/console/${path}`, ownFile(path)] as const);
+  const own = ownPaths().map((path) => [path, fileOf(path, ownText(path))] as const);
   const packages = PACKAGE_FILES.map(
-    ([path, source]) => [`/console/packages/${path}`, fileOf(path, packageText(path, source))] as const,
+    ([path, source]) => [`packages/${path}`, fileOf(path, packageText(path, source))] as const,
   );
   const schemas = fileOf(SCHEMAS, JSON.stringify(Object.fromEntries(ruleSchemas())));
-  return new Map([...own, ...packages, [`/console/${SCHEMAS}`, schemas] as const]);
+  return new Map([...own, ...packages, [SCHEMAS, schemas] as const]);
 }
 
 /** Below the page's folder, with slashes on every system. */
 function ownPaths(): readonly string[] {
   return readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
-    .filter((path) => extname(path) in TYPES && !path.endsWith('.json'))
+    .filter((path) => extname(path) in TYPES && !path.endsWith('.json') && path !== INDEX)
     .map((path) => path.replaceAll(sep, '/'));
 }
 
-function ownFile(path: string): ConsoleFile {
-  const text = readFileSync(join(PAGE, path), 'utf8');
-  return fileOf(path, path === INDEX ? withPreloads(text) : text);
+function ownText(path: string): string {
+  return readFileSync(join(PAGE, path), 'utf8');
 }
 
 /** The page with its modules named at once: otherwise a browser learns of each only after it read the one before. */
-function withPreloads(index: string): string {
-  const links = [...modulesOf('app.js')].map((path) => `<link rel="modulepreload" href="console/${path}">`);
-  return index.replace('</head>', `  ${links.join('\n    ')}\n  </head>`);
+function indexOf(release: string): string {
+  const known = new Set<string>();
+  for (const path of LOADED_AHEAD) modulesOf(path, known);
+  const links = [...known].map((path) => `<link rel="modulepreload" href="console/${path}">`);
+  return ownText(INDEX)
+    .replace('</head>', `  ${links.join('\n    ')}\n  </head>`)
+    .replaceAll('="console/', `="console/${release}/`);
 }
 
-/** A module of the page with all that it imports before it runs; the editor comes later, when a draft is opened. */
-function modulesOf(path: string, known: Set<string> = new Set()): ReadonlySet<string> {
-  if (known.has(path)) return known;
+/** Adds a module of the page with all that it imports before it runs. */
+function modulesOf(path: string, known: Set<string>): void {
+  if (known.has(path)) return;
   known.add(path);
-  if (path.startsWith('packages/')) return known;
-  const text = readFileSync(join(PAGE, path), 'utf8');
-  for (const [, imported = ''] of text.matchAll(/^(?:import|export|\}) .*?from '([^']+\.js)';$/gm))
+  if (path.startsWith('packages/')) return;
+  for (const [, imported = ''] of ownText(path).matchAll(/^(?:import|export|\}) .*?from '([^']+\.js)';$/gm))
     modulesOf(posix.join(posix.dirname(path), imported), known);
-  return known;
 }
 
 /** Browsers resolve no package names, and an import map would be an inline script: a name becomes a path. */
@@ -134,8 +165,7 @@ function packageText(path: string, source: string): string {
 
 function fileOf(path: string, text: string): ConsoleFile {
   const bytes = Buffer.from(text);
-  const etag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
-  return { type: TYPES[extname(path)] ?? 'application/octet-stream', bytes, etag };
+  return { type: TYPES[extname(path)] ?? 'application/octet-stream', bytes, gzipped: gzipSync(bytes) };
 }
 
 function securityHeaders() {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { consolePages, WIDE } from '../../scripts/screenshots/browser.ts';
+import type { Page } from 'playwright-core';
+import { consolePages, signIn, WIDE } from '../../scripts/screenshots/browser.ts';
 import { closeConsole, describeConsole, NARROW } from './console-tab.ts';
 // Together in one file for the runner, so that these share one console and one browser.
 import './pages/approvals.ts';
@@ -20,6 +21,24 @@ const LOOKS = [
   ['wide and light', WIDE],
   ['narrow and dark', NARROW],
 ] as const;
+
+/** What comes over the line to a tab: bytes of all answers, and the files of the console. */
+async function watched(page: Page | undefined) {
+  if (page === undefined) throw new Error('there is no browser');
+  const line = await page.context().newCDPSession(page);
+  await line.send('Network.enable');
+  const urls = new Map<string, string>();
+  let bytes = 0;
+  line.on('Network.responseReceived', ({ requestId, response }) => {
+    if (response.fromDiskCache !== true) urls.set(requestId, response.url);
+  });
+  line.on('Network.requestServedFromCache', ({ requestId }) => urls.delete(requestId));
+  line.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    if (urls.has(requestId)) bytes += encodedDataLength;
+  });
+  const files = () => [...urls.values()].filter((url) => url.includes('/console/'));
+  return { page, bytes: () => bytes, files };
+}
 
 describeConsole('the console in a browser', (tab) => {
   for (const [name, how] of LOOKS) {
@@ -78,10 +97,36 @@ describeConsole('the console in a browser', (tab) => {
     expect(tab.complaints).to.deep.equal([]);
   });
 
+  it('loads its first place with less than 150 kB, and asks for no file again at the next visit', async () => {
+    await tab.openSignedOut();
+    const context = await tab.page.context().browser()?.newContext();
+    const first = await watched(await context?.newPage());
+    await first.page.goto(tab.seeded.url);
+    await signIn(first.page, tab.seeded.key);
+    await first.page.getByText('Waits by ladder level').first().waitFor();
+    expect(first.bytes()).to.be.lessThan(150_000);
+    expect(first.files().length).to.be.within(10, 30);
+    const second = await watched(await context?.newPage());
+    await second.page.goto(tab.seeded.url);
+    await second.page.getByText('Waits by ladder level').first().waitFor();
+    expect(second.files()).to.deep.equal([]);
+    await context?.close();
+  });
+
+  it('says which place did not come, and what to do', async () => {
+    await tab.openOwn(tab.seeded.key, '#/backtest');
+    await tab.page.route('**/console/*/pages/rules.js', (route) => route.abort());
+    await tab.visit('#/rules');
+    await tab.page.getByRole('alert').getByText('This place could not be loaded.').waitFor();
+    await tab.page.unroute('**/console/*/pages/rules.js');
+    await tab.button('Try again').click();
+    await tab.page.getByText('Ladder of p2.v10').waitFor();
+  });
+
   it('is loaded again when a part of it did not come', async () => {
     await tab.openSignedOut();
     const { page } = tab;
-    await page.route('**/console/parts/table.js', (route) => route.abort(), { times: 1 });
+    await page.route('**/console/*/parts/notice.js', (route) => route.abort(), { times: 1 });
     await page.reload();
     await page.getByLabel('Access key').waitFor();
   });
@@ -89,7 +134,7 @@ describeConsole('the console in a browser', (tab) => {
   it('says that it could not be loaded when that does not help', async () => {
     await tab.openSignedOut();
     const { page } = tab;
-    await page.route('**/console/parts/table.js', (route) => route.abort());
+    await page.route('**/console/*/parts/notice.js', (route) => route.abort());
     await page.reload();
     await page.getByText('The console could not be loaded. Check that the service runs').waitFor();
   });

@@ -34,11 +34,9 @@ interface WhatIfBody {
 
 const PAGE = fileURLToPath(new URL('../../src/console/page', import.meta.url));
 
-/** The addresses of the page's own modules. */
+/** The page's own modules, below the address of its release. */
 function modules(): readonly string[] {
-  return readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.js'))
-    .map((path) => `console/${path}`);
+  return readdirSync(PAGE, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.js'));
 }
 
 /** What a module names, at once or when it is needed. */
@@ -65,6 +63,12 @@ describe('the console over HTTP', () => {
   after(() => seeded.stop());
 
   const file = (path: string, headers = {}) => call<string>('GET', `${seeded.url}${path}`, headers);
+
+  /** Below which address the page has its files: it holds a hash of them. */
+  const release = async (): Promise<string> => {
+    const [, found = ''] = /src="(console\/[\w-]{22})\/app\.js"/.exec((await file('')).body) ?? [];
+    return found;
+  };
 
   describe('its files', () => {
     it('are served without a key, under a policy that allows nothing from elsewhere and nothing inline', async () => {
@@ -93,16 +97,17 @@ describe('the console over HTTP', () => {
           await walk(posix.join(posix.dirname(path), name));
         }
       };
-      await walk('console/app.js');
+      const root = await release();
+      await walk(`${root}/app.js`);
       expect([...seen]).to.include.members([
-        'console/packages/preact.js',
-        'console/packages/uplot.js',
-        'console/packages/editor/view.js',
-        'console/pages/now.js',
+        `${root}/packages/preact.js`,
+        `${root}/packages/uplot.js`,
+        `${root}/packages/editor/view.js`,
+        `${root}/pages/now.js`,
       ]);
     });
 
-    it('name at once all modules that the page begins with, and none of the editor, which comes with a draft', async () => {
+    it('name at once all modules of the frame and of the first place, and none of another place', async () => {
       const index = (await file('')).body;
       const named = [...index.matchAll(/rel="modulepreload" href="([^"]+)"/g)].map(([, path = '']) => path);
       const begun = new Set<string>();
@@ -113,42 +118,61 @@ describe('the console over HTTP', () => {
         for (const [, name = ''] of codeOf(body).matchAll(/\bfrom\s*["']([^"'\s]+)["']/g))
           await walk(posix.join(posix.dirname(path), name));
       };
-      await walk('console/app.js');
+      const root = await release();
+      await walk(`${root}/app.js`);
+      await walk(`${root}/pages/now.js`);
       expect(named.toSorted()).to.deep.equal([...begun].toSorted());
-      expect(named.filter((path) => path.includes('/editor/'))).to.deep.equal([]);
+      expect(named.filter((path) => /\/editor\/|\/pages\/(?!now|sign-in)/.test(path))).to.deep.equal([]);
     });
 
     it('are all that the page has, and each of them is asked for by another', async () => {
-      const used = ['console/app.js', 'console/start-again.js'];
+      const used = ['app.js', 'start-again.js'];
+      const root = await release();
       for (const path of modules()) {
-        const { body } = await file(path);
+        const { body } = await file(`${root}/${path}`);
         const imports = [...codeOf(body).matchAll(IMPORTED)];
         used.push(...imports.map(([, name = '']) => posix.join(posix.dirname(path), name)));
       }
       expect(modules().filter((path) => !used.includes(path))).to.deep.equal([]);
     });
 
-    it('are asked for again, and answered with 304 while they are the same', async () => {
-      const first = await file('console/app.js');
-      expect(first.headers.get('Cache-Control')).to.equal('no-cache');
-      const etag = first.headers.get('ETag') ?? '';
-      const again = await file('console/app.js', { 'If-None-Match': etag, 'Cache-Control': 'max-age=0' });
-      expect(again.status).to.equal(304);
-      expect((await file('console/app.js', { 'If-None-Match': '"other"' })).status).to.equal(200);
+    it('are kept for a year under an address that changes with them; the page itself is asked for again', async () => {
+      const page = await file('');
+      expect(page.headers.get('Cache-Control')).to.equal('no-cache');
+      const known = { 'If-None-Match': page.headers.get('ETag') ?? '', 'Cache-Control': 'max-age=0' };
+      expect((await file('', known)).status).to.equal(304);
+      expect((await file('', { 'If-None-Match': '"other"' })).status).to.equal(200);
+      const module = await file(`${await release()}/app.js`);
+      expect(module.headers.get('Cache-Control')).to.equal('max-age=31536000, immutable');
+    });
+
+    it('that a page of another version asks for come from this one, and are not kept', async () => {
+      const answer = await file('console/of-another-version/app.js');
+      expect([answer.status, answer.headers.get('Cache-Control')]).to.deep.equal([200, 'no-store']);
+    });
+
+    it('are sent compressed to whoever takes that', async () => {
+      const sent = async (encoding: string) =>
+        (await file(`${await release()}/app.js`, { 'Accept-Encoding': encoding })).headers.get(
+          'Content-Encoding',
+        );
+      expect([await sent('gzip, br'), await sent('identity')]).to.deep.equal(['gzip', null]);
     });
 
     it('are those of the page alone', async () => {
+      const root = await release();
       const strange = [
-        'console/',
-        'console/index.html',
-        'console/pages',
-        'console/packages/preact.d.ts',
-        'console/package.json',
-        'console/app.js/',
-        'console/APP.JS',
+        '',
+        'index.html',
+        'pages',
+        'packages/preact.d.ts',
+        'package.json',
+        'app.js/',
+        'APP.JS',
       ];
-      for (const path of strange) expect((await file(path)).status, path).to.equal(404);
-      for (const path of ['/console/../routes.ts', '/console/..%2froutes.ts', '//etc/passwd']) {
+      for (const path of strange) expect((await file(`${root}/${path}`)).status, path).to.equal(404);
+      expect((await file('console/app.js')).status).to.equal(404);
+      for (const path of ['/console/a/../routes.ts', '/console/a/..%2froutes.ts', '//etc/passwd']) {
         const answer = await rawExchange(
           seeded.url,
           `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
@@ -158,8 +182,9 @@ describe('the console over HTTP', () => {
     });
 
     it('never put data into markup', async () => {
+      const root = await release();
       for (const path of modules()) {
-        expect((await file(path)).body, path).to.not.match(
+        expect((await file(`${root}/${path}`)).body, path).to.not.match(
           /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/,
         );
       }

@@ -1,18 +1,7 @@
 import { ask, follow, may, Refusal } from './api.js';
 import { keepFocus } from './focus.js';
 import { html, render, useEffect, useRef, useState } from './html.js';
-import { ApprovalsPage } from './pages/approvals.js';
-import { BacktestPage } from './pages/backtest/backtest.js';
-import { ClientPage } from './pages/client.js';
-import { DecisionsPage } from './pages/decisions.js';
-import { DraftPage } from './pages/draft.js';
-import { EvidencePage } from './pages/evidence/evidence.js';
-import { ListsPage } from './pages/lists.js';
-import { NowPage } from './pages/now.js';
-import { RolloutPage } from './pages/rollout.js';
-import { RulesPage } from './pages/rules.js';
 import { SignInAgain, SignInPage } from './pages/sign-in.js';
-import { WhatIfPage } from './pages/what-if.js';
 import { Empty, Loading, Trouble } from './parts/notice.js';
 import { SESSION, SIGN_IN } from './questions.js';
 
@@ -29,22 +18,37 @@ import { SESSION, SIGN_IN } from './questions.js';
  * @property {string | null} path
  * @property {string} title
  * @property {readonly Session['operations'][number][]} needs
- * @property {(props: PageProps) => Html} [page]
+ * @property {() => Promise<PageBody>} [load]
  */
+
+/** @typedef {(props: PageProps) => Html} PageBody */
+
+// The modules of a place come when somebody goes there.
+const approvalsPage = async () => (await import('./pages/approvals.js')).ApprovalsPage;
+const backtestPage = async () => (await import('./pages/backtest/backtest.js')).BacktestPage;
+const clientPage = async () => (await import('./pages/client.js')).ClientPage;
+const decisionsPage = async () => (await import('./pages/decisions.js')).DecisionsPage;
+const draftPage = async () => (await import('./pages/draft.js')).DraftPage;
+const evidencePage = async () => (await import('./pages/evidence/evidence.js')).EvidencePage;
+const listsPage = async () => (await import('./pages/lists.js')).ListsPage;
+const nowPage = async () => (await import('./pages/now.js')).NowPage;
+const rolloutPage = async () => (await import('./pages/rollout.js')).RolloutPage;
+const rulesPage = async () => (await import('./pages/rules.js')).RulesPage;
+const whatIfPage = async () => (await import('./pages/what-if.js')).WhatIfPage;
 
 /** @type {readonly PageEntry[]} */
 const PAGES = [
-  { path: 'now', title: 'Now', needs: ['figures'], page: NowPage },
-  { path: 'decisions', title: 'Decisions', needs: ['decisions'], page: DecisionsPage },
-  { path: 'client', title: 'Client', needs: ['clients:read'], page: ClientPage },
-  { path: 'lists', title: 'Lists', needs: ['lists'], page: ListsPage },
-  { path: 'rules', title: 'Rules', needs: ['rules:read'], page: RulesPage },
-  { path: 'draft', title: 'Draft', needs: ['rules'], page: DraftPage },
-  { path: 'evidence', title: 'Evidence', needs: ['rules'], page: EvidencePage },
-  { path: 'what-if', title: 'What if', needs: ['rules', 'clients:read'], page: WhatIfPage },
-  { path: 'rollout', title: 'Rollout', needs: ['rules:read'], page: RolloutPage },
-  { path: 'approvals', title: 'Approvals', needs: ['approve'], page: ApprovalsPage },
-  { path: 'backtest', title: 'Backtest', needs: [], page: BacktestPage },
+  { path: 'now', title: 'Now', needs: ['figures'], load: nowPage },
+  { path: 'decisions', title: 'Decisions', needs: ['decisions'], load: decisionsPage },
+  { path: 'client', title: 'Client', needs: ['clients:read'], load: clientPage },
+  { path: 'lists', title: 'Lists', needs: ['lists'], load: listsPage },
+  { path: 'rules', title: 'Rules', needs: ['rules:read'], load: rulesPage },
+  { path: 'draft', title: 'Draft', needs: ['rules'], load: draftPage },
+  { path: 'evidence', title: 'Evidence', needs: ['rules'], load: evidencePage },
+  { path: 'what-if', title: 'What if', needs: ['rules', 'clients:read'], load: whatIfPage },
+  { path: 'rollout', title: 'Rollout', needs: ['rules:read'], load: rolloutPage },
+  { path: 'approvals', title: 'Approvals', needs: ['approve'], load: approvalsPage },
+  { path: 'backtest', title: 'Backtest', needs: [], load: backtestPage },
 ];
 
 /** What an address that was typed or cut off leads to. @type {PageEntry} */
@@ -158,13 +162,36 @@ function Navigation({ pages, current }) {
 
 /** @param {{ current: PageEntry, allowed: readonly PageEntry[] } & PageProps} props */
 function Content({ current, allowed, session, place }) {
-  if (current.page === undefined)
+  if (current.load === undefined)
     return html`<${Empty} title="Nothing is at this address">Choose a page above.<//>`;
   if (!allowed.includes(current))
     return html`<${Empty} title="This session may not see this page">
       It needs ${current.needs.join(' and ')}. Ask the platform owner for more operations.
     <//>`;
-  return html`<${current.page} key=${current.path} session=${session} place=${place} />`;
+  return html`<${Loaded} key=${current.path} load=${current.load} session=${session} place=${place} />`;
+}
+
+/** What was loaded before is shown at once. @type {Map<() => Promise<PageBody>, PageBody>} */
+const bodies = new Map();
+
+/** @param {{ load: () => Promise<PageBody> } & PageProps} props */
+function Loaded({ load, session, place }) {
+  const [body, setBody] = useState(() => bodies.get(load));
+  const [isLost, setIsLost] = useState(false);
+  useEffect(() => {
+    load().then(
+      (loaded) => {
+        bodies.set(load, loaded);
+        setBody(() => loaded);
+      },
+      () => setIsLost(true),
+    );
+  }, []);
+  if (body !== undefined) return html`<${body} session=${session} place=${place} />`;
+  if (!isLost) return html`<${Loading} />`;
+  // A browser does not ask again for a module that did not come.
+  const error = new Error('This place could not be loaded. Check that the service runs.');
+  return html`<${Trouble} error=${error} retry=${() => location.reload()} />`;
 }
 
 /** Where the page is, from the hash: `#/decisions/ID?orderRef=…`. */

@@ -134,7 +134,7 @@ function Code({ copy, path, at, edit, remarks }) {
 async function loadEditor() {
   const [{ CodeEditor }, answer] = await Promise.all([
     import('../parts/editor/code-editor.js'),
-    fetch('console/schemas.json'),
+    fetch(new URL('../schemas.json', import.meta.url)),
   ]);
   return { CodeEditor, schemas: await answer.json() };
 }
