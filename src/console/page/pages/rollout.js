@@ -111,7 +111,8 @@ function Changes({ rollout, previous, session, versions, propose }) {
   const { active } = rollout;
   const others = versions.filter(({ sound, version }) => sound && version !== active.version);
   const made = `npx scoring rules new ${versionAfter(active.version)} --from ${active.version}`;
-  const change = { rollout, session, propose };
+  // What was typed was meant for the rollout as it was; after a change nothing stands ready.
+  const change = { key: rollout.revision, rollout, session, propose };
   return html`
     <section class="card">
       <h2>Bring a version in</h2>
