@@ -36,6 +36,7 @@ const STOREYS: readonly (readonly string[])[] = [
     'console/page/pages/draft-release.js',
     'console/page/pages/experiment.js',
     'console/page/pages/opened-decision.js',
+    'console/page/pages/take-back.js',
     'console/page/pages/trial.js',
   ],
   ['console/page/parts'],
