@@ -71,7 +71,7 @@ describe('a journal entry as it is stored', () => {
       order: { outcome: 'PAID', cause: null, occurredAt: 1_795_000_000_000 },
     };
     expect(journalText(told)).to.equal(
-      'o[1795000000000,"shop","payer-1","order-1",["PAID",null,1795000000000]]',
+      'o[0,1795000000000,"shop","payer-1","order-1",["PAID",null,1795000000000]]',
     );
     const asked: JournalEntry = {
       ...names,
