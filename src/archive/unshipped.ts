@@ -1,6 +1,9 @@
 import { type JournalPage, type Store, UnknownCursor } from '../state/store.ts';
 import type { ArchiveState } from './archive-log.ts';
 
+/** The cursor of an archive that another store shipped to, whose entries were numbered otherwise: no store knows it. */
+export const ADOPTED_CURSOR = 'adopted';
+
 /** The first page of the journal that the archive does not have, of at most `limit` entries. */
 export async function unshippedPage(
   store: Pick<Store, 'readJournal'>,
@@ -16,8 +19,8 @@ export async function unshippedPage(
 }
 
 /**
- * A store that was put back to an earlier moment numbers its entries from there again, so that the archive's cursor
- * says nothing about them. What is newer than all that is archived has come since.
+ * A store that was put back to an earlier moment numbers its entries from there again, and a new one from the first, so
+ * that the archive's cursor says nothing about them. What is newer than all that is archived has come since.
  */
 async function pageOfRestored(
   store: Pick<Store, 'readJournal'>,

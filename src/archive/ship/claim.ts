@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Registers, type Store, StoreUnavailable } from '../../state/store.ts';
 import type { Archive } from '../archive.ts';
 import type { ArchiveHome } from '../archive-home.ts';
+import type { Commit } from '../archive-log.ts';
 import { ARCHIVE_REGISTER } from '../archived-elsewhere.ts';
 import { bringSalt, keepSalt, requireSalt, SALT_FILE, saltOf } from '../client-salt.ts';
 
@@ -13,23 +14,25 @@ export class AnotherArchive extends Error {
 /**
  * A store has one archive: the one that was first shipped to. An archive of another id, on another disk, would
  * hold a part of the history and look like all of it, so it is refused. It keeps the salt of the store's clients.
+ * `adoption` is committed where the archive was another store's until now.
  */
 export async function claimArchive(
   store: Pick<Store, 'name' | 'registers' | 'clientKeys'>,
   { folder, home }: Pick<Archive, 'folder' | 'home'>,
+  adoption: Commit,
 ): Promise<void> {
   const { registers, clientKeys } = store;
   await bringSalt(home);
   if (home.isElsewhere && home.read().version > 0 && saltOf(folder) === null)
     throw new StoreUnavailable(`${home.name}: ${SALT_FILE} cannot be read; it is tried again`);
   requireSalt(store, folder);
-  await claimId(registers, home);
+  await claimId(registers, home, adoption);
   await keepSalt(home, folder, clientKeys.salt);
   requireSalt(store, folder);
 }
 
 /** What other installations can reach is not taken for this store's because it is there: a person says so. */
-async function claimId(registers: Registers, home: ArchiveHome): Promise<void> {
+async function claimId(registers: Registers, home: ArchiveHome, adoption: Commit): Promise<void> {
   const own = await home.id();
   const claimed = await registers.read(ARCHIVE_REGISTER);
   if (own === null) return beginArchive(registers, home, claimed);
@@ -38,7 +41,11 @@ async function claimId(registers: Registers, home: ArchiveHome): Promise<void> {
     throw new AnotherArchive(
       `${home.name} holds an archive that this store knows nothing of; when its own store is lost, run archive adopt, otherwise set ARCHIVE_DIR to another place`,
     );
-  if (claimed === null && (await registers.compareAndSet(ARCHIVE_REGISTER, null, own))) return;
+  if (claimed === null) {
+    // First: whoever ends in between begins anew, and nobody goes on from the other store's cursor.
+    if (home.read().version > 0) await home.commit(home.read(), adoption);
+    if (await registers.compareAndSet(ARCHIVE_REGISTER, null, own)) return;
+  }
   throw new AnotherArchive(
     `this store's archive is ${claimed ?? 'another one'}, and ${home.name} is ${own}; set ARCHIVE_DIR to the ${home.isElsewhere ? 'place' : 'folder'} that the fleet shares, or to "off" on this node; when that one is lost, run state forget-archive`,
   );

@@ -6,7 +6,7 @@ import type { Archive } from '../archive.ts';
 import { type ArchiveState, type Commit, CommitConflict, type Segment } from '../archive-log.ts';
 import type { Duck } from '../duck.ts';
 import { type ArchiveRow, rowsOf, tombstoneOf } from '../rows.ts';
-import { unshippedPage } from '../unshipped.ts';
+import { ADOPTED_CURSOR, unshippedPage } from '../unshipped.ts';
 import { claimArchive } from './claim.ts';
 import type { Lease } from './lease.ts';
 import { RowDrafts } from './row-drafts.ts';
@@ -86,7 +86,7 @@ export class Shipper {
     try {
       // First of all: a node that cannot write must not keep the lease from those that can.
       await archive.refresh();
-      await claimArchive(store, archive);
+      await claimArchive(store, archive, this.#commit({ cursor: ADOPTED_CURSOR }));
       await archive.tryWriting();
       if (!(await lease.hold())) {
         this.#leads = false;

@@ -3,6 +3,7 @@ import { actorOfUser } from '../../access/actor.ts';
 import { Audit } from '../../access/audit.ts';
 import { ARCHIVE_REGISTER } from '../../archive/archived-elsewhere.ts';
 import { bucketHome } from '../../archive/s3/open-archive.ts';
+import { ADOPTED_CURSOR } from '../../archive/unshipped.ts';
 import { FindingsError } from '../exit.ts';
 import { withOpenStore } from '../open-store.ts';
 import { print } from '../print.ts';
@@ -32,8 +33,8 @@ async function adopt(reason: string, json: boolean): Promise<void> {
     const id = await home.id();
     if (id === null) throw new FindingsError(`${home.name} holds no archive`);
     const adopted = await home.adopt();
-    // Another store numbers its entries otherwise: what is newer than all that is archived is shipped.
-    const commit = { by: 'archive adopt', at: clock(), cursor: 'adopted', add: [], remove: [] };
+    // What is newer than all that is archived is shipped.
+    const commit = { by: 'archive adopt', at: clock(), cursor: ADOPTED_CURSOR, add: [], remove: [] };
     const { version, segments } = await home.commit(adopted, commit);
     const claimed = await store.registers.read(ARCHIVE_REGISTER);
     if (claimed !== id) await store.registers.compareAndSet(ARCHIVE_REGISTER, claimed, id);

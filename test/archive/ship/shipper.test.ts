@@ -16,6 +16,7 @@ import type { Store } from '../../../src/state/store.ts';
 import { TEST_KEYS, TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { changeTo, newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { storeWith } from '../../stores/store-with.ts';
 import { ArchivedStore } from '../archived-store.ts';
 import { describeOnArchives } from '../describe-on-archives.ts';
@@ -251,6 +252,25 @@ describe('shipping the journal of a SQLite store', () => {
       ]);
     } finally {
       await Promise.all([lived.close(), kept.close()]);
+    }
+  });
+});
+
+describeOnStores('shipping the journal of a new store', (store) => {
+  it('to the folder of an old one begins with the first entry, however far the old one had come', async () => {
+    const client = newClient();
+    const orders = ['new-1', 'new-2', 'new-3'];
+    const old = await ArchivedStore.open();
+    const place = await ArchivedStore.open(store(), old.archive.folder);
+    try {
+      await verdict(old.store, client, 'old', T0);
+      await old.shipAll();
+      for (const orderRef of orders) await verdict(store(), client, orderRef, T0 + 1000);
+      await place.shipAll();
+      expect(await ordersOf(place, client)).to.deep.equal([...orders, 'old']);
+    } finally {
+      place.duck.close();
+      await old.close();
     }
   });
 });
