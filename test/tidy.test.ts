@@ -35,6 +35,7 @@ const STOREYS: readonly (readonly string[])[] = [
     'console/page/pages/draft-files.js',
     'console/page/pages/draft-release.js',
     'console/page/pages/experiment.js',
+    'console/page/pages/now-nodes.js',
     'console/page/pages/opened-decision.js',
     'console/page/pages/take-back.js',
     'console/page/pages/trial.js',

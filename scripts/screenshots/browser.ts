@@ -21,6 +21,7 @@ export interface Look {
   readonly colorScheme: 'light' | 'dark';
   /** As of somebody who chose the colours of the system. */
   readonly forcedColors?: 'active' | 'none';
+  readonly timezoneId?: string;
 }
 
 export const WIDE: Look = { width: 1280, height: 900, colorScheme: 'light' };
@@ -48,12 +49,12 @@ export async function openConsole(
   look: Look = WIDE,
   hash = '',
 ): Promise<WatchedPage> {
-  const { width, height, colorScheme, forcedColors = 'none' } = look;
+  const { width, height, colorScheme, forcedColors = 'none', timezoneId = 'UTC' } = look;
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme,
     forcedColors,
-    timezoneId: 'UTC',
+    timezoneId,
     reducedMotion: 'reduce',
   });
   const page = await context.newPage();

@@ -128,8 +128,12 @@ export class Records {
   }
 
   /** What all nodes answered over a span, from the archive; null where this node has none. */
-  verdictHistory(platform: PlatformName, span: HistorySpan): Promise<VerdictHistoryView> | null {
-    return this.#history?.view(platform, span) ?? null;
+  verdictHistory(
+    platform: PlatformName,
+    span: HistorySpan,
+    before?: number,
+  ): Promise<VerdictHistoryView> | null {
+    return this.#history?.view(platform, span, before) ?? null;
   }
 
   /** What each of the rule sets would answer to a verdict request now, in their order. */

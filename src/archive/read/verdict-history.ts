@@ -35,7 +35,7 @@ export interface VerdictSlot {
 
 export interface VerdictHistoryView {
   readonly stepMs: number;
-  /** Oldest first, the running one last. */
+  /** Oldest first; the last one runs still, or ends with the span that was asked for. */
   readonly slots: readonly VerdictSlot[];
   /** Of the newest decision among them, epoch ms; null without one. What is newer was not shipped yet. */
   readonly to: number | null;
@@ -58,19 +58,21 @@ export class VerdictHistory {
     this.#clock = clock;
   }
 
-  view(platform: PlatformName, span: HistorySpan): Promise<VerdictHistoryView> {
-    const key = `${span} ${platform}`;
+  /** `before`, epoch ms, is where the span ends; the running slot is the last one without it. */
+  view(platform: PlatformName, span: HistorySpan, before?: number): Promise<VerdictHistoryView> {
+    const { stepMs } = SLOTS[span];
+    const last = Math.floor((before === undefined ? this.#clock() : before - 1) / stepMs) * stepMs;
+    const key = `${span} ${before === undefined ? '' : last} ${platform}`;
     const known = this.#views.get(key);
     if (known !== undefined) return known;
-    const view = this.#read(platform, span);
+    const view = this.#read(platform, span, last);
     this.#views.set(key, view, { ttl: KEPT_MS[span] });
     view.catch(() => this.#views.delete(key));
     return view;
   }
 
-  async #read(platform: PlatformName, span: HistorySpan): Promise<VerdictHistoryView> {
+  async #read(platform: PlatformName, span: HistorySpan, last: number): Promise<VerdictHistoryView> {
     const { stepMs, count } = SLOTS[span];
-    const last = Math.floor(this.#clock() / stepMs) * stepMs;
     const from = last - (count - 1) * stepMs;
     const to = last + stepMs;
     const { rows, gaps } = await this.#archive.ask({ table: 'decisions', platform, from }, (source) =>
@@ -86,7 +88,7 @@ export class VerdictHistory {
       stepMs,
       slots,
       to: newest.length === 0 ? null : Math.max(...newest),
-      gaps: gaps.filter((gap) => gap.to >= from),
+      gaps: gaps.filter((gap) => gap.to >= from && gap.from < to),
     };
   }
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from './html.js';
+import { forgetVisits } from './visits.js';
 
 /** @import { Session } from './answers.d.ts' */
 
@@ -10,7 +11,9 @@ let platform = new URLSearchParams(location.search).get('platform');
 
 /** @param {Session | null} session */
 export function follow(session) {
-  platform = session?.platform ?? null;
+  const next = session?.platform ?? null;
+  if (next !== platform) forgetVisits();
+  platform = next;
 }
 
 /** A service that is started again takes a few seconds. */

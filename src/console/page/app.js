@@ -4,6 +4,7 @@ import { html, render, useEffect, useRef, useState } from './html.js';
 import { SignInAgain, SignInPage } from './pages/sign-in.js';
 import { Empty, Loading, Trouble } from './parts/notice.js';
 import { SESSION, SIGN_IN } from './questions.js';
+import { Left } from './visits.js';
 
 /**
  * @import { Session } from './answers.d.ts'
@@ -64,7 +65,7 @@ function App() {
     follow(found);
     // A link then leads whoever has several platforms to what its sender saw.
     const query = found.platforms.length > 1 ? `?${new URLSearchParams({ platform: found.platform })}` : '';
-    history.replaceState(null, '', `${location.pathname}${query}${location.hash}`);
+    history.replaceState(history.state, '', `${location.pathname}${query}${location.hash}`);
     setEnded(null);
     setSession(found);
     dispatchEvent(new Event('signed-in'));
@@ -106,9 +107,11 @@ function Console({ session, leave }) {
   const allowed = PAGES.filter(({ needs }) => needs.every((operation) => may(session, operation)));
   const current = (place.page === '' ? allowed[0] : PAGES.find(({ path }) => path === place.page)) ?? NO_PAGE;
   useEffect(() => {
-    document.title = `${current.title} · Client Scoring`;
-    scrollTo(0, 0);
-  }, [current]);
+    const about = [place.item, ...place.query.values()].filter((text) => text !== '').join(' ');
+    document.title = [about, current.title, session.platform, 'Client Scoring'].filter(Boolean).join(' · ');
+  }, [place]);
+  useEffect(() => scrollTo(0, 0), [current]);
+  useEffect(() => returnTo(place.top), [place]);
   const skip = (/** @type {Event} */ event) => {
     event.preventDefault();
     main.current?.focus();
@@ -194,19 +197,49 @@ function Loaded({ load, session, place }) {
   return html`<${Trouble} error=${error} retry=${() => location.reload()} />`;
 }
 
+/** How far down each visit was left, pixels. @type {Left<number>} */
+const tops = new Left();
+
 /** Where the page is, from the hash: `#/decisions/ID?orderRef=…`. */
 function usePlace() {
-  const [hash, setHash] = useState(location.hash);
+  const [place, setPlace] = useState(placeNow);
   useEffect(() => {
-    const follow = () => setHash(location.hash);
+    const follow = () => setPlace(placeNow());
+    const note = () => tops.set(scrollY);
     addEventListener('hashchange', follow);
+    addEventListener('scroll', note);
     // It may have changed between the first look and now.
     follow();
-    return () => removeEventListener('hashchange', follow);
+    return () => {
+      removeEventListener('hashchange', follow);
+      removeEventListener('scroll', note);
+    };
   }, []);
+  return place;
+}
+
+function placeNow() {
+  const { hash } = location;
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
   const [page = '', ...rest] = path.split('/');
-  return { page, item: decoded(rest.join('/')), query: new URLSearchParams(query) };
+  const top = tops.get() ?? 0;
+  return { page, item: decoded(rest.join('/')), query: new URLSearchParams(query), top };
+}
+
+/**
+ * Scrolls to where somebody left, once the page is long enough again, unless they scroll before.
+ * @param {number} top
+ */
+function returnTo(top) {
+  if (top === 0) return undefined;
+  const watch = new ResizeObserver(() => {
+    scrollTo(0, top);
+    if (scrollY >= top - 1) stop();
+  });
+  const stop = () => watch.disconnect();
+  watch.observe(document.body);
+  for (const moved of ['wheel', 'keydown', 'pointerdown']) addEventListener(moved, stop, { once: true });
+  return stop;
 }
 
 /** @param {string} text */
@@ -217,6 +250,8 @@ function decoded(text) {
     return text;
   }
 }
+
+history.scrollRestoration = 'manual';
 
 const root = document.getElementById('app');
 if (root !== null) {

@@ -5,6 +5,8 @@ export interface Place {
   readonly page: string;
   readonly item: string;
   readonly query: URLSearchParams;
+  /** How far down it was left, pixels; 0 when it is new. */
+  readonly top: number;
 }
 
 /** What each page is given. */

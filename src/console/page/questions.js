@@ -21,10 +21,11 @@ export const LAST_HOUR = { path: 'last-hour' };
 
 /**
  * @param {string} span
+ * @param {number} [to] epoch ms; absent: up to now
  * @returns {Question<VerdictHistory>}
  */
-export function verdictHistory(span) {
-  return { path: `verdict-history?span=${span}` };
+export function verdictHistory(span, to) {
+  return { path: `verdict-history?span=${span}${to === undefined ? '' : `&to=${to}`}` };
 }
 
 /** @type {Question<RolloutStatus>} */

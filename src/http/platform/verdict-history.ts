@@ -5,7 +5,7 @@ import type { Records } from '../../service/records.ts';
 import { count, epochMs, list, named, nullable, shape } from '../../shapes.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
-import { BAD_PARAMETER, queryChoice } from '../operation/parameters.ts';
+import { BAD_PARAMETER, queryChoice, queryInstant } from '../operation/parameters.ts';
 
 export const VerdictHistorySchema = named(
   'VerdictHistory',
@@ -13,7 +13,7 @@ export const VerdictHistorySchema = named(
     history: nullable(
       shape('From the archive, which gets decisions within ten seconds', {
         stepMs: Type.Integer({ minimum: 1, description: 'Length of a slot, milliseconds' }),
-        slots: list(VerdictMinuteSchema, 'Oldest first, the running one last'),
+        slots: list(VerdictMinuteSchema, 'Oldest first; the running one last, or the one that holds the end'),
         to: nullable(epochMs('Of the newest decision among them; null without one')),
         gaps: list(
           shape('Entries that were lost before they were shipped, or whose file cannot be read', {
@@ -29,6 +29,7 @@ export const VerdictHistorySchema = named(
 );
 
 const SPAN = queryChoice('span', HISTORY_SPANS, 'How far back; absent: day');
+const TO = queryInstant('to', 'Where the span ends, in the last slot; absent: now');
 
 export const readVerdictHistory = operation({
   method: 'get',
@@ -39,7 +40,7 @@ export const readVerdictHistory = operation({
     'From the archive, so it survives restarts. Null where this node has none: then there is `last-hour` of each node.',
   tag: 'Console',
   grant: 'figures',
-  parameters: [SPAN],
+  parameters: [SPAN, TO],
   answers: jsonAnswer('Counts by slots of time; the example shows one', VerdictHistorySchema, {
     history: {
       stepMs: 1_800_000,
@@ -58,6 +59,10 @@ export const readVerdictHistory = operation({
   }),
   refusals: [BAD_PARAMETER],
   answer: async ({ ctx, caller }, { records }: { readonly records: Records }) => ({
-    history: await records.verdictHistory(caller.platform, SPAN.read(ctx) ?? 'day'),
+    history: await records.verdictHistory(
+      caller.platform,
+      SPAN.read(ctx) ?? 'day',
+      TO.read(ctx) ?? undefined,
+    ),
   }),
 });

@@ -59,6 +59,8 @@ describe('the history of verdicts', () => {
     expect((await history.view(platformName('another'), 'quarter')).to).to.equal(null);
     const before = await new VerdictHistory(archive, () => JULY - 1000).view(PLATFORM, 'day');
     expect(before.to).to.equal(null);
+    const upTo = await new VerdictHistory(archive, () => newest).view(PLATFORM, 'day', JULY);
+    expect([upTo.to, upTo.slots.at(-1)?.at]).to.deep.equal([null, JULY - 1_800_000]);
     expect(before.slots.every(({ verdicts }) => sum(verdicts) === 0)).to.equal(true);
   });
 });

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { WIDE } from '../../../scripts/screenshots/browser.ts';
 import { until } from '../../servers/until.ts';
 import { describeConsole } from '../console-tab.ts';
 
@@ -137,6 +138,41 @@ describeConsole("the console's page Decisions", (tab) => {
     const addresses = await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')));
     expect(addresses.length).to.be.above(400);
     expect(new Set(addresses).size).to.equal(addresses.length);
+  });
+
+  it('are found at the same time by a link in every time zone', async () => {
+    await tab.openOwn(tab.seeded.key, '#/backtest', { ...WIDE, timezoneId: 'Asia/Tokyo' });
+    const { page } = tab;
+    const asked = page.waitForRequest('**/v1/platform/decisions?**');
+    await tab.visit('#/decisions?from=2026-01-01T14:03Z');
+    const query = new URL((await asked).url()).searchParams;
+    expect(query.get('from')).to.equal(String(Date.UTC(2026, 0, 1, 14, 3)));
+    const from = page.getByLabel('from', { exact: true });
+    expect(await from.inputValue()).to.equal('2026-01-01T23:03');
+    await from.fill('2026-01-02T00:30');
+    await tab.button('Show').click();
+    await page.waitForURL(/#\/decisions\?from=2026-01-01T15%3A30Z$/);
+    expect(await page.title()).to.equal('2026-01-01T15:30Z · Decisions · shop · Client Scoring');
+  });
+
+  it('stand as they were left when somebody comes back: filter, rows and place', async () => {
+    await tab.openOwn(tab.seeded.key, '#/backtest');
+    const { page } = tab;
+    await tab.visit('#/decisions?verdict=GET_NEW');
+    await tab.button('Show older ones').click();
+    await until('there are more rows', async () => (await shownRows()) > 100, 120_000);
+    const rows = await shownRows();
+    const last = page.locator('.decisions tbody tr').nth(rows - 20);
+    await last.scrollIntoViewIfNeeded();
+    const placeOf = () => page.evaluate<number>('scrollY');
+    const place = await placeOf();
+    expect(place).to.be.above(1000);
+    await last.getByRole('link').first().click();
+    await page.getByText('Rule by rule').waitFor();
+    await page.goBack();
+    await until('the rows are there again', async () => (await shownRows()) === rows);
+    await until('the page is where it was', async () => Math.abs((await placeOf()) - place) < 5);
+    expect(page.url()).to.match(/#\/decisions\?verdict=GET_NEW$/);
   });
 
   it('are found by group, signal, amount, time and what became of the order', async () => {

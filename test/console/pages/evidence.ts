@@ -3,6 +3,17 @@ import { expect } from 'chai';
 import { describeConsole } from '../console-tab.ts';
 
 describeConsole("the console's page Evidence", (tab) => {
+  it('is worked out on the time that its address names, in UTC', async () => {
+    await tab.open('#/evidence');
+    await tab.page.getByLabel('or from').fill('2026-01-01T00:00');
+    const asked = tab.page.waitForRequest('**/evidence/report');
+    await tab.button('Show').click();
+    await tab.page.waitForURL(/#\/evidence\?version=p2\.v10&from=2026-01-01T00%3A00Z$/);
+    expect((await asked).postDataJSON()).to.include({ from: Date.UTC(2026, 0, 1) });
+    const sweep = await tab.page.getByRole('link', { name: 'Sweep' }).getAttribute('href');
+    expect(sweep).to.equal('#/evidence/sweep?version=p2.v10&from=2026-01-01T00%3A00Z');
+  });
+
   it('counts each rule on outcomes, with orders as paid, unpaid, turned away and unknown, and opens to what is behind it', async () => {
     await tab.open('#/evidence');
     const { page } = tab;

@@ -15,6 +15,17 @@ describeConsole("the console's page Now", (tab) => {
     expect(page.url()).to.match(/#\/now\?span=week$/);
   });
 
+  it('shows a span up to a time that its address names', async () => {
+    await tab.open('#/now?span=day&to=2020-01-01T00:00Z');
+    await tab.page.getByText('No verdict in this day').waitFor();
+    expect(await tab.page.getByText('This node in the last hour').count()).to.equal(0);
+    const end = new Date(Date.now() + 60_000).toISOString().slice(0, 16);
+    await tab.page.getByLabel('up to (empty: now)').fill(end);
+    await tab.button('Show').click();
+    await tab.page.waitForURL((url) => url.hash === `#/now?span=day&to=${encodeURIComponent(`${end}Z`)}`);
+    await tab.page.getByText('verdicts in this day').waitFor();
+  });
+
   it('has the same numbers as a table, with the dates of slots that are longer than minutes', async () => {
     await tab.open('#/now?span=month');
     await tab.page.getByText('Verdicts as a table').click();

@@ -10,6 +10,7 @@ import { TimeLine } from '../parts/time-line/time-line.js';
 import { FactsTable } from '../parts/trace.js';
 import { Figures, groupTone, Pill } from '../parts/verdict.js';
 import { client, clientHistory, clientMember } from '../questions.js';
+import { Left } from '../visits.js';
 
 /**
  * @import { ClientView, Session, Binding, Override, ClientHistory, HistoryEntry } from '../answers.d.ts'
@@ -258,6 +259,8 @@ function BindingForm({ view: { clientIdKey, binding }, propose }) {
 }
 
 const ENTRIES_AT_FIRST = 100;
+/** How many Back shows again. @type {Left<number>} */
+const limits = new Left();
 const ENTRIES_MAX = 500;
 
 /**
@@ -265,7 +268,7 @@ const ENTRIES_MAX = 500;
  * @param {{ view: ClientView, changes: number, session: Session }} props
  */
 function Past({ view, changes, session }) {
-  const [limit, setLimit] = useState(ENTRIES_AT_FIRST);
+  const [limit, setLimit] = useState(() => limits.get() ?? ENTRIES_AT_FIRST);
   const answer = useAnswer(clientHistory(view.clientIdKey, limit));
   const shown = useRef(/** @type {ClientHistory | null} */ (null));
   useEffect(() => {
@@ -274,7 +277,10 @@ function Past({ view, changes, session }) {
   // While more is on its way the shorter line stays, so that the page does not jump.
   if (answer.data !== null) shown.current = answer.data;
   const mayLook = may(session, 'decisions');
-  const showMore = () => setLimit(ENTRIES_MAX);
+  const showMore = () => {
+    limits.set(ENTRIES_MAX);
+    setLimit(ENTRIES_MAX);
+  };
   const line = (/** @type {ClientHistory} */ { entries, complete }) => {
     if (entries.length === 0) return html`<${NoEntries} view=${view} mayLook=${mayLook} />`;
     // Repeats of outcomes are left out: fewer entries than were asked for do not mean that there are no more.

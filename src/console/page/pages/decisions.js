@@ -1,6 +1,6 @@
 import { ask, may, useAnswer } from '../api.js';
-import { html, useState } from '../html.js';
-import { Field, formValues } from '../parts/form.js';
+import { html, useEffect, useState } from '../html.js';
+import { Field } from '../parts/form.js';
 import { count, dateTime } from '../parts/format.js';
 import { toClient, toDecision, toOrder } from '../parts/links.js';
 import { Answered, Empty, Trouble } from '../parts/notice.js';
@@ -8,8 +8,10 @@ import { saveFile } from '../parts/save-file.js';
 import { numbers, Table } from '../parts/table.js';
 import { outcomeText } from '../parts/time-line/moment.js';
 import { outcomeTone } from '../parts/time-line/sign.js';
+import { MinuteField, spanOf, valuesInUtc } from '../parts/time-span.js';
 import { GROUPS, Pill, VERDICTS, Verdict } from '../parts/verdict.js';
 import { decisions, ROLLOUT_STATUS, ruleFolder } from '../questions.js';
+import { Left } from '../visits.js';
 import { amountOf, methodOf, OpenedDecision } from './opened-decision.js';
 
 /**
@@ -21,15 +23,26 @@ import { amountOf, methodOf, OpenedDecision } from './opened-decision.js';
 
 const PAGE_DECISIONS = 100;
 
+/** The list that was looked at last, with its filter. */
+let lastList = '#/decisions';
+
+/**
+ * A first page and those behind it.
+ * @typedef {{ first: FoundDecisions, more: readonly FoundDecisions[] }} Listed
+ */
+
+/** @type {Left<Listed>} */
+const lists = new Left();
+
 /**
  * The newest decisions with a filter, or one of them opened.
  * @param {PageProps} props
  */
 export function DecisionsPage({ place, session }) {
   if (place.item !== '')
-    return html`<p><a href="#/decisions">← All decisions</a></p>
+    return html`<p><a href=${lastList}>← Back to the decisions</a></p>
       <${OpenedDecision} key=${place.item} decisionId=${place.item} session=${session} />`;
-  return html`<${DecisionList} query=${place.query} session=${session} />`;
+  return html`<${DecisionList} key=${place.query} query=${place.query} session=${session} />`;
 }
 
 /** @param {{ query: URLSearchParams, session: Session }} props */
@@ -38,23 +51,32 @@ function DecisionList({ query, session }) {
   const question = asked(filter);
   question.set('limit', String(PAGE_DECISIONS));
   question.set('include', 'outcomes');
-  const answer = useAnswer(decisions(question));
+  const [left, setLeft] = useState(() => lists.get() ?? null);
+  const fresh = useAnswer(left === null ? decisions(question) : null);
+  const again = () => {
+    setLeft(null);
+    fresh.reload();
+  };
+  const answer = left === null ? fresh : { data: left.first, error: null, reload: again };
+  lastList = location.hash;
   const page = { key: question.toString(), question, filtered: filter.size > 0 };
-  const listed = (/** @type {FoundDecisions} */ found) => html`<${Pages} ...${page} first=${found} />`;
+  const listed = (/** @type {FoundDecisions} */ found) =>
+    html`<${Pages} ...${page} first=${found} left=${left} />`;
   return html`
-    <${Filters} key=${query.toString()} filter=${filter} session=${session} reload=${answer.reload} />
+    <${Filters} key=${query.toString()} filter=${filter} session=${session} reload=${again} />
     <${Answered} answer=${answer}>${listed}<//>
     ${filter.has('orderRef') && answer.data && html`<${Newest} found=${answer.data} session=${session} />`}`;
 }
 
 /**
  * The first page and those that were asked for after it: each begins where the one before ended.
- * @param {{ first: FoundDecisions, question: URLSearchParams, filtered: boolean }} props
+ * @param {{ first: FoundDecisions, left: Listed | null, question: URLSearchParams, filtered: boolean }} props
  */
-function Pages({ first, question, filtered }) {
-  const [kept, setKept] = useState({ first, more: /** @type {FoundDecisions[]} */ ([]) });
+function Pages({ first, left, question, filtered }) {
+  const [kept, setKept] = useState(/** @returns {Listed} */ () => left ?? { first, more: [] });
   // Behind a first page that was asked for again lies something else.
   const more = kept.first === first ? kept.more : [];
+  useEffect(() => lists.set({ first, more }), [first, kept]);
   const [error, setError] = useState(/** @type {Refusal | null} */ (null));
   const found = together([first, ...more]);
   const older = () => {
@@ -205,8 +227,6 @@ const NAMES = /** @type {const} */ ([
 
 const OUTCOMES = /** @type {const} */ (['PAID', 'UNPAID', 'UNKNOWN']);
 
-const MINUTE_MS = 60_000;
-
 /**
  * The filter in an address; what the API does not know is left out.
  * @param {URLSearchParams} query
@@ -221,28 +241,20 @@ function filterOf(query) {
 }
 
 /**
- * The filter as the API takes it: minutes become the moments at which they begin and end, in the reader's
- * time zone.
+ * The filter as the API takes it: minutes become the moments at which they begin and end.
  * @param {Filter} filter
  */
 function asked(filter) {
   const query = new URLSearchParams([...filter]);
-  const [from, to] = [startOf(filter.get('from')), startOf(filter.get('to'))];
-  if (from !== null) query.set('from', String(from));
-  if (to !== null) query.set('to', String(to + MINUTE_MS));
+  const span = spanOf({ from: filter.get('from'), to: filter.get('to') });
+  for (const [name, at] of Object.entries(span)) query.set(name, String(at));
   return query;
-}
-
-/** @param {string | undefined} minute */
-function startOf(minute) {
-  const at = Date.parse(minute ?? '');
-  return Number.isNaN(at) ? null : at;
 }
 
 /** @param {{ filter: Filter, session: Session, reload: () => void }} props */
 function Filters({ filter, session, reload }) {
   const submit = (/** @type {FormEvent} */ event) => {
-    const values = new URLSearchParams(formValues(event));
+    const values = new URLSearchParams(valuesInUtc(event));
     location.hash = `#/decisions${values.size === 0 ? '' : `?${values}`}`;
     reload();
   };
@@ -273,8 +285,8 @@ function Filters({ filter, session, reload }) {
     <//>
     <${Field} label="amount from"><input ...${name('amountMin')} ...${AMOUNT} /><//>
     <${Field} label="amount to"><input ...${name('amountMax')} ...${AMOUNT} /><//>
-    <${Field} label="from"><input type="datetime-local" ...${name('from')} /><//>
-    <${Field} label="to"><input type="datetime-local" ...${name('to')} /><//>
+    <${MinuteField} name="from" minute=${filter.get('from')} />
+    <${MinuteField} name="to" minute=${filter.get('to')} />
     <div class="buttons">
       <button type="submit" class="button-accent">Show</button><button type="reset">Clear</button>
     </div>

@@ -3,15 +3,17 @@ import { html, useMemo } from '../html.js';
 import { Chart } from '../parts/chart.js';
 import { count, dateTime, share, shortDigest } from '../parts/format.js';
 import { Answered, Empty, UnreadableRollout } from '../parts/notice.js';
-import { Table } from '../parts/table.js';
+import { MinuteField, spanOf, valuesInUtc } from '../parts/time-span.js';
 import { Figures, GROUPS, Pill, VERDICTS } from '../parts/verdict.js';
 import { LAST_HOUR, ROLLOUT_STATUS, verdictHistory } from '../questions.js';
+import { Nodes } from './now-nodes.js';
 
 /**
  * @import { LastHour, RolloutStatus, VerdictHistory } from '../answers.d.ts'
- * @import { Rollout, TrialCounts, NodeReport } from '../answers.d.ts'
+ * @import { Rollout, TrialCounts } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
  * @import { Mark } from '../parts/chart.js'
+ * @import { FormEvent } from '../parts/form.js'
  */
 
 /**
@@ -36,35 +38,63 @@ const SPANS = /** @type {const} */ ([
 export function NowPage({ session, place }) {
   const chosen = SPANS.find(({ span }) => span === place.query.get('span')) ?? SPANS[0];
   const hour = useAnswer(LAST_HOUR, EVERY_MS);
-  const history = useAnswer(verdictHistory(chosen.span), EVERY_MS);
+  const { to } = spanOf({ to: place.query.get('to') });
+  const history = useAnswer(verdictHistory(chosen.span, to), to === undefined ? EVERY_MS : 0);
   const rollout = useAnswer(may(session, 'rules:read') ? ROLLOUT_STATUS : null, EVERY_MS);
   const deciding = (/** @type {RolloutStatus} */ status) => html`<${Deciding} status=${status} />`;
+  const upTo = place.query.get('to');
+  const shown = { chosen, hour: to === undefined ? hour.data : null, isPast: to !== undefined };
   const ofFleet = (/** @type {VerdictHistory} */ { history: found }) =>
-    html`<${Fleet} ...${{ found, chosen, hour: hour.data, rollout: rollout.data?.rollout ?? null }} />`;
+    html`<${Fleet} ...${{ ...shown, found, rollout: rollout.data?.rollout ?? null }} />`;
   const ofNode = (/** @type {LastHour} */ { requests }) => html`<${RequestCharts} minutes=${requests} />`;
   return html`
     ${may(session, 'rules:read') && html`<${Answered} answer=${rollout}>${deciding}<//>`}
     <nav class="tabs" aria-label="How far back">
       ${SPANS.map(
         ({ span }) => html`<a
-          href=${`#/now?span=${span}`}
+          href=${addressOf(span, upTo ?? undefined)}
           aria-current=${span === chosen.span ? 'page' : undefined}
           >${span}</a
         >`,
       )}
     </nav>
+    <${UpTo} key=${place.query} span=${chosen.span} minute=${upTo} />
     <${Answered} answer=${history}>${ofFleet}<//>
-    <${Answered} answer=${hour}>${ofNode}<//>
+    ${to === undefined && html`<${Answered} answer=${hour}>${ofNode}<//>`}
     ${rollout.data?.nodes && html`<${Nodes} rollout=${rollout.data.rollout} nodes=${rollout.data.nodes} />`}
   `;
 }
 
 /**
+ * @param {string} span
+ * @param {string | undefined} to
+ */
+function addressOf(span, to) {
+  return `#/now?${new URLSearchParams({ span, ...(to !== undefined && { to }) })}`;
+}
+
+/**
+ * Up to which time, so that a link shows everybody the same.
+ * @param {{ span: string, minute: string | null }} props
+ */
+function UpTo({ span, minute }) {
+  const submit = (/** @type {FormEvent} */ event) => {
+    location.hash = addressOf(span, valuesInUtc(event)['to']);
+  };
+  return html`<form class="filters" onSubmit=${submit}>
+    <${MinuteField} label="up to (empty: now)" name="to" minute=${minute} />
+    <div class="buttons"><button type="submit">Show</button></div>
+  </form>`;
+}
+
+/**
  * @param {{
- *   found: VerdictHistory['history'], chosen: typeof SPANS[number], hour: LastHour | null, rollout: Rollout,
+ *   found: VerdictHistory['history'], chosen: typeof SPANS[number], hour: LastHour | null,
+ *   isPast: boolean, rollout: Rollout,
  * }} props
  */
-function Fleet({ found, chosen: { span, note }, hour, rollout }) {
+function Fleet({ found, chosen: { span, note }, hour, isPast, rollout }) {
+  const name = isPast ? `this ${span}` : `the last ${span}`;
   // Without an archive there is what this node counted since its start.
   const slots = found?.slots ?? (span === 'hour' ? hour?.verdicts : undefined);
   const marks = useMemo(() => marksOf(rollout, slots), [rollout?.revision, slots]);
@@ -73,10 +103,10 @@ function Fleet({ found, chosen: { span, note }, hour, rollout }) {
       Only the last hour of this node is known. Set ARCHIVE_DIR, or ask a node that has it.
     <//>`;
   return html`
-    <${VerdictFigures} slots=${slots} name=${span} />
+    <${VerdictFigures} slots=${slots} name=${name} />
     ${
       verdictsIn(slots) === 0 &&
-      html`<${Empty} title=${`No verdict in the last ${span}`}>
+      html`<${Empty} title=${`No verdict in ${name}`}>
         When a checkout calls POST /v1/client/verdict, the charts fill.
       <//>`
     }
@@ -103,8 +133,10 @@ function Fleet({ found, chosen: { span, note }, hour, rollout }) {
  */
 function marksOf(rollout, slots) {
   const from = slots?.[0]?.at ?? Number.POSITIVE_INFINITY;
+  const step = (slots?.[1]?.at ?? from) - from;
+  const to = (slots?.at(-1)?.at ?? from) + step;
   return (rollout?.history ?? [])
-    .filter(({ at }) => at >= from)
+    .filter(({ at }) => at >= from && at < to)
     .map(({ at, action, to, who, reason }) => ({ at, text: `${action} ${to}, by ${who}: ${reason}` }));
 }
 
@@ -151,7 +183,7 @@ function VerdictFigures({ slots, name }) {
   const of = (/** @type {'WAIT' | 'BLOCK'} */ verdict) => sumOf(slots, ({ verdicts }) => verdicts[verdict]);
   const bots = sumOf(slots, (slot) => slot.bots);
   const figures = [
-    [`verdicts in the last ${name}`, count(all)],
+    [`verdicts in ${name}`, count(all)],
     ['bot share', share(bots, all)],
     ['told to wait', share(of('WAIT'), all)],
     ['blocked', share(of('BLOCK'), all)],
@@ -384,43 +416,4 @@ function guardText({ mode, guardPoints }) {
   return guardPoints === null
     ? html`<${Pill} tone="note">off<//>`
     : html`<${Pill} tone="good">on, ${guardPoints} points<//>`;
-}
-
-/** @param {{ rollout: Rollout | null, nodes: NonNullable<RolloutStatus['nodes']> }} props */
-function Nodes({ rollout, nodes }) {
-  if (nodes.length === 0)
-    return html`<${Empty} title="No node was heard of in the last 10 s">
-      Nodes report themselves to the store. Look at their logs, and at whether they reach it.
-    <//>`;
-  const columns = ['node', 'state', 'revision', 'versions', 'seen'];
-  return html`<section class="card">
-    <h2>Nodes</h2>
-    <${Table} name="Nodes" columns=${columns}>
-      ${nodes.map((node) => html`<${NodeRow} key=${node.nodeId} node=${node} rollout=${rollout} />`)}
-    <//>
-  </section>`;
-}
-
-/** @param {{ node: NodeReport, rollout: Rollout | null }} props */
-function NodeRow({ node, rollout }) {
-  const { host, pid, trouble, revision, versions, refused, seenAt, hasStaleLists } = node;
-  return html`<tr>
-    <td><b>${host}</b>/<span class="num">${pid}</span></td>
-    <td>
-      ${trouble === null ? html`<${Pill} tone="good">follows<//>` : html`<span class="bad">${trouble}</span>`}
-      ${hasStaleLists === true && html`<${Pill} tone="bad">old shared lists<//>`}
-    </td>
-    <td class="when">${revision} of ${rollout?.revision ?? '–'}</td>
-    <td>
-      <ul class="plain">
-        ${versions.map(
-          ({ version, digest, released }) => html`<li>
-            ${version} <code>${shortDigest(digest)}</code> ${!released && html`<${Pill}>draft<//>`}
-          </li>`,
-        )}
-        ${refused.map(({ version }) => html`<li>${version} <${Pill} tone="bad">refused<//></li>`)}
-      </ul>
-    </td>
-    <td class="when">${dateTime(seenAt)}</td>
-  </tr>`;
 }

@@ -1,9 +1,10 @@
 import { useAnswer } from '../../api.js';
 import { html } from '../../html.js';
-import { Reach } from '../../parts/evidence/span.js';
-import { Field, formValues } from '../../parts/form.js';
+import { TimeFields, timeIn } from '../../parts/evidence/span.js';
+import { Field } from '../../parts/form.js';
 import { Answered, Empty } from '../../parts/notice.js';
 import { unsavedCopy } from '../../parts/rules/working-copy.js';
+import { valuesInUtc } from '../../parts/time-span.js';
 import { ROLLOUT_STATUS, RULE_FOLDERS } from '../../questions.js';
 import { Reliability } from './reliability.js';
 import { RulesOnOutcomes } from './rules-report.js';
@@ -13,10 +14,9 @@ import { SweepOf } from './sweep.js';
 /**
  * @import { RuleFolderList } from '../../answers.d.ts'
  * @import { PageProps } from '../../page-props.d.ts'
+ * @import { EvidenceTime } from '../../parts/evidence/span.js'
  * @import { FormEvent } from '../../parts/form.js'
  */
-
-const DAYS_AT_FIRST = '30';
 
 /** What is looked at, by the address; each takes the version, the time, and the rest of the query. */
 const TABS = /** @type {const} */ ([
@@ -34,7 +34,7 @@ export function EvidencePage({ place, session }) {
   const folders = useAnswer(RULE_FOLDERS);
   const status = useAnswer(ROLLOUT_STATUS);
   const chosen = place.query.get('version') ?? status.data?.rollout?.active.version;
-  const days = place.query.get('days') ?? DAYS_AT_FIRST;
+  const time = timeIn(place.query);
   const given = { query: place.query, session };
   const tab = TABS.find(({ item }) => item === place.item) ?? TABS[0];
   const shown = (/** @type {RuleFolderList} */ { versions }) => {
@@ -47,7 +47,7 @@ export function EvidencePage({ place, session }) {
     // A draft may be swept as it stands in this browser.
     const versionsShown =
       sound.includes(version) || unsavedCopy(version) === null ? sound : [version, ...sound];
-    const query = new URLSearchParams({ version, days });
+    const query = new URLSearchParams({ version, ...time.words });
     return html`
       <nav class="tabs" aria-label="Evidence">
         ${TABS.map(
@@ -59,8 +59,8 @@ export function EvidencePage({ place, session }) {
         )}
       </nav>
       <${Choice} key=${`${tab.item} ${query}`} versions=${versionsShown}
-        ...${{ version, days, item: tab.item }} />
-      ${status.data && html`<${tab.view} key=${tab.item} ...${{ ...given, version, days }} />`}`;
+        ...${{ version, words: time.words, item: tab.item }} />
+      ${status.data && html`<${tab.view} key=${tab.item} ...${{ ...given, version, time }} />`}`;
   };
   return html`<${Answered} answer=${folders}>${shown}<//>`;
 }
@@ -73,10 +73,17 @@ function addressOf(item, query) {
   return `#/evidence${item === '' ? '' : `/${item}`}?${query}`;
 }
 
-/** @param {{ versions: readonly string[], version: string, days: string, item: string }} props */
-function Choice({ versions, version, days, item }) {
+/**
+ * @param {{
+ *   versions: readonly string[], version: string, words: EvidenceTime['words'], item: string,
+ * }} props
+ */
+function Choice({ versions, version, words, item }) {
   const choose = (/** @type {FormEvent} */ event) => {
-    location.hash = addressOf(item, new URLSearchParams(formValues(event)));
+    const { days, ...values } = valuesInUtc(event);
+    const isBetween = values['from'] !== undefined || values['to'] !== undefined;
+    const words = isBetween || days === undefined ? values : { ...values, days };
+    location.hash = addressOf(item, new URLSearchParams(words));
   };
   return html`<form class="filters" onSubmit=${choose}>
     <${Field} label="rules of">
@@ -84,7 +91,7 @@ function Choice({ versions, version, days, item }) {
         ${versions.map((one) => html`<option selected=${one === version}>${one}</option>`)}
       </select>
     <//>
-    <${Reach} days=${days} />
+    <${TimeFields} words=${words} />
     <div class="buttons"><button type="submit" class="button-accent">Show</button></div>
   </form>`;
 }

@@ -1,6 +1,5 @@
 import { html } from '../../html.js';
 import { EvidenceTables, Notes } from '../../parts/evidence/shown.js';
-import { sinceDays } from '../../parts/evidence/span.js';
 import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
 import { CALIBRATION } from '../../questions.js';
 import { DriftOf } from './drift.js';
@@ -8,20 +7,21 @@ import { MakeDraft } from './make-draft.js';
 
 /**
  * @import { Calibration, Session, SmoothingQuality } from '../../answers.d.ts'
+ * @import { EvidenceTime } from '../../parts/evidence/span.js'
  * @import { Evidence } from '../../parts/evidence/worked.js'
  * @typedef {SmoothingQuality['reliability'][number]} Decile
  */
 
 /**
  * Whether the payment score can be taken at its word, as it is and with the smoothing that fits best.
- * @param {{ version: string, days: string, session: Session }} props
+ * @param {{ version: string, time: EvidenceTime, session: Session }} props
  */
-export function Reliability({ version, days, session }) {
+export function Reliability({ version, time, session }) {
   /** @type {Evidence<Calibration>} */
-  const evidence = useEvidence(CALIBRATION, { version, from: sinceDays(days) });
+  const evidence = useEvidence(CALIBRATION, { version, ...time.span });
   const shown = (/** @type {Calibration} */ found) => html`<${Found} found=${found} session=${session} />`;
   return html`<${WorkedOut} evidence=${evidence}>${shown}<//>
-    <${DriftOf} version=${version} days=${days} />`;
+    <${DriftOf} version=${version} time=${time} />`;
 }
 
 /** @param {{ found: Calibration, session: Session }} props */

@@ -1,7 +1,6 @@
 import { html } from '../../html.js';
 import { FateLegend, intervalText, sumOf } from '../../parts/evidence/orders.js';
 import { Notes } from '../../parts/evidence/shown.js';
-import { sinceDays } from '../../parts/evidence/span.js';
 import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
 import { count } from '../../parts/format.js';
 import { Figures } from '../../parts/verdict.js';
@@ -10,17 +9,21 @@ import { RuleTable } from './rule-table.js';
 
 /**
  * @import { RulesReport } from '../../answers.d.ts'
+ * @import { EvidenceTime } from '../../parts/evidence/span.js'
  * @import { Evidence } from '../../parts/evidence/worked.js'
  */
 
+/** A trend of days is read up to here. */
+const LONG_MS = 60 * 86_400_000;
+
 /**
  * What each rule was worth on the outcomes that were seen.
- * @param {{ version: string, days: string }} props
+ * @param {{ version: string, time: EvidenceTime }} props
  */
-export function RulesOnOutcomes({ version, days }) {
-  const by = days === '90' || days === 'all' ? 'week' : 'day';
+export function RulesOnOutcomes({ version, time }) {
+  const by = (time.span.to ?? Date.now()) - (time.span.from ?? 0) > LONG_MS ? 'week' : 'day';
   /** @type {Evidence<RulesReport>} */
-  const evidence = useEvidence(RULES_REPORT, { version, from: sinceDays(days), by });
+  const evidence = useEvidence(RULES_REPORT, { version, ...time.span, by });
   const shown = (/** @type {RulesReport} */ report) => html`<${Counted} report=${report} />`;
   return html`<${WorkedOut} evidence=${evidence}>${shown}<//>`;
 }

@@ -1,6 +1,5 @@
 import { html } from '../../html.js';
 import { EvidenceTables, Notes } from '../../parts/evidence/shown.js';
-import { sinceDays } from '../../parts/evidence/span.js';
 import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
 import { Field, formValues } from '../../parts/form.js';
 import { Empty } from '../../parts/notice.js';
@@ -10,21 +9,23 @@ import { MakeDraft } from './make-draft.js';
 /**
  * @import { Session, Suggestion } from '../../answers.d.ts'
  * @import { FormEvent } from '../../parts/form.js'
+ * @import { EvidenceTime } from '../../parts/evidence/span.js'
  * @import { Evidence } from '../../parts/evidence/worked.js'
  */
 
 /**
  * Rules and thresholds that would have stopped more unpaid orders, within a budget.
- * @param {{ version: string, days: string, query: URLSearchParams, session: Session }} props
+ * @param {{ version: string, time: EvidenceTime, query: URLSearchParams, session: Session }} props
  */
-export function SuggestionOf({ version, days, query, session }) {
+export function SuggestionOf({ version, time, query, session }) {
   const budget = query.get('budget');
-  const body = budget === null ? null : { version, from: sinceDays(days), budgetPercent: Number(budget) };
+  const body = budget === null ? null : { version, ...time.span, budgetPercent: Number(budget) };
   /** @type {Evidence<Suggestion>} */
   const evidence = useEvidence(SUGGESTION, body);
   const shown = (/** @type {Suggestion} */ found) => html`<${Found} found=${found} session=${session} />`;
   const submit = (/** @type {FormEvent} */ event) => {
-    location.hash = `#/evidence/suggest?${new URLSearchParams({ version, days, ...formValues(event) })}`;
+    const asked = new URLSearchParams({ version, ...time.words, ...formValues(event) });
+    location.hash = `#/evidence/suggest?${asked}`;
   };
   return html`<form class="filters" onSubmit=${submit}>
       <${Field} label="budget, %" hint="paid orders that may be refused besides">

@@ -1,6 +1,5 @@
 import { useAnswer } from '../../api.js';
 import { html, useState } from '../../html.js';
-import { sinceDays } from '../../parts/evidence/span.js';
 import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
 import { Field, formValues } from '../../parts/form.js';
 import { Answered, Empty, Loading, Trouble } from '../../parts/notice.js';
@@ -12,6 +11,7 @@ import { TradeOffCurve } from './trade-off.js';
 /**
  * @import { OpenedRuleFolder, Session, SweepReport } from '../../answers.d.ts'
  * @import { FormEvent } from '../../parts/form.js'
+ * @import { EvidenceTime } from '../../parts/evidence/span.js'
  * @import { Evidence } from '../../parts/evidence/worked.js'
  * @import { WorkingCopy } from '../../parts/rules/working-copy.js'
  * @typedef {OpenedRuleFolder['constants'][number]} Constant
@@ -23,7 +23,7 @@ const FIRST_PATH = /unpaidChain$/;
 /**
  * @typedef {object} SweepProps
  * @property {string} version
- * @property {string} days
+ * @property {EvidenceTime} time
  * @property {URLSearchParams} query
  * @property {Session} session
  */
@@ -65,19 +65,17 @@ function SweepOfCopy({ copy, ...props }) {
 }
 
 /** @param {SweepProps & { constants: readonly Constant[], copy: WorkingCopy | null }} props */
-function Sweep({ version, days, query, session, constants, copy }) {
+function Sweep({ version, time, query, session, constants, copy }) {
   const [path, values] = [query.get('path'), query.get('values')];
   const rules = copy === null ? { version } : { version, files: copy.files };
   const body =
-    path === null || values === null
-      ? null
-      : { ...rules, from: sinceDays(days), vary: [`${path}=${values}`] };
+    path === null || values === null ? null : { ...rules, ...time.span, vary: [`${path}=${values}`] };
   /** @type {Evidence<SweepReport>} */
   const evidence = useEvidence(SWEEP, body);
   const draft = copy === null ? null : { copy, constants };
   const shown = (/** @type {SweepReport} */ report) =>
     html`<${TradeOffCurve} key=${`${path} ${values}`} report=${report} session=${session} draft=${draft} />`;
-  return html`<${Variation} key=${`${version} ${path}`} ...${{ constants, version, days, path, values }} />
+  return html`<${Variation} key=${`${version} ${path}`} ...${{ constants, version, time, path, values }} />
     ${
       body === null
         ? html`<${Empty} title="Choose a constant and its values">
@@ -90,11 +88,11 @@ function Sweep({ version, days, query, session, constants, copy }) {
 
 /**
  * @param {{
- *   constants: readonly Constant[], version: string, days: string, path: string | null,
+ *   constants: readonly Constant[], version: string, time: EvidenceTime, path: string | null,
  *   values: string | null,
  * }} props
  */
-function Variation({ constants, version, days, path, values }) {
+function Variation({ constants, version, time, path, values }) {
   const first =
     constants.find((one) => one.path === path) ?? constants.find((one) => FIRST_PATH.test(one.path));
   const [chosen, setChosen] = useState(first ?? constants[0]);
@@ -102,7 +100,7 @@ function Variation({ constants, version, days, path, values }) {
   const choose = (/** @type {{ currentTarget: HTMLSelectElement }} */ { currentTarget }) =>
     setChosen(constants.find((one) => one.path === currentTarget.value));
   const submit = (/** @type {FormEvent} */ event) => {
-    const asked = new URLSearchParams({ version, days, ...formValues(event) });
+    const asked = new URLSearchParams({ version, ...time.words, ...formValues(event) });
     location.hash = `#/evidence/sweep?${asked}`;
   };
   const suggested = chosen.path === path && values !== null ? values : around(chosen.text);

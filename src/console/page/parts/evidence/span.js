@@ -1,5 +1,6 @@
 import { html } from '../../html.js';
 import { Field } from '../form.js';
+import { MinuteField, spanOf } from '../time-span.js';
 
 const DAY_MS = 86_400_000;
 
@@ -24,6 +25,40 @@ export function Reach({ days }) {
       )}
     </select>
   <//>`;
+}
+
+/**
+ * The time that evidence is worked out on: between the minutes that an address names, or so many days back.
+ * `words` name it in another address.
+ * @typedef {{
+ *   readonly words: Readonly<Record<string, string>>, readonly span: { from?: number, to?: number },
+ * }} EvidenceTime
+ */
+
+const DAYS_AT_FIRST = '30';
+
+/**
+ * @param {URLSearchParams} query
+ * @returns {EvidenceTime}
+ */
+export function timeIn(query) {
+  const [from, to, days] = [query.get('from'), query.get('to'), query.get('days') ?? DAYS_AT_FIRST];
+  const span = spanOf({ from, to });
+  if (span.from === undefined && span.to === undefined) {
+    const since = sinceDays(days);
+    return { words: { days }, span: since === undefined ? {} : { from: since } };
+  }
+  return { words: { ...(from && { from }), ...(to && { to }) }, span };
+}
+
+/**
+ * The fields for it; minutes go before days.
+ * @param {{ words: EvidenceTime['words'] }} props
+ */
+export function TimeFields({ words }) {
+  return html`<${Reach} days=${words['days'] ?? DAYS_AT_FIRST} />
+    <${MinuteField} label="or from" name="from" minute=${words['from']} />
+    <${MinuteField} name="to" minute=${words['to']} />`;
 }
 
 /**

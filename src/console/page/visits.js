@@ -1,0 +1,38 @@
+/** What visits to an address held when somebody went on from them: Back shows it as it was left. */
+
+const VISITS_MAX = 20;
+
+let made = 0;
+let signedIn = 0;
+
+/** The entry of the browser's history that is shown. */
+function visitName() {
+  if (history.state?.visit === undefined)
+    history.replaceState({ visit: `${performance.timeOrigin} ${++made}` }, '');
+  return `${signedIn} ${history.state.visit}`;
+}
+
+/** What one platform was shown is none of the next one's. */
+export function forgetVisits() {
+  signedIn += 1;
+}
+
+/**
+ * One thing that is kept of the newest visits.
+ * @template T
+ */
+export class Left {
+  /** @type {Map<string, T>} */
+  #held = new Map();
+
+  /** Of the visit that is shown; undefined when it is new. */
+  get() {
+    return this.#held.get(visitName());
+  }
+
+  /** @param {T} value */
+  set(value) {
+    this.#held.set(visitName(), value);
+    for (const oldest of this.#held.keys()) if (this.#held.size > VISITS_MAX) this.#held.delete(oldest);
+  }
+}
