@@ -1,3 +1,4 @@
+import { searchSteps } from '../state/paced-steps.ts';
 import { type JournalPage, type Store, UnknownCursor } from '../state/store.ts';
 import type { ArchiveState } from './archive-log.ts';
 
@@ -16,6 +17,26 @@ export async function unshippedPage(
     if (!(error instanceof UnknownCursor)) throw error;
     return pageOfRestored(store, state, limit);
   }
+}
+
+/** Shipping leaves no more behind unless it has stopped; a page is read at once. */
+const COUNTED_MAX = 20_000;
+const PAGE = 500;
+
+/** Tells each entry of the journal that the archive does not have. Gives when the first came that was not read; null: all were. */
+export async function eachUnshipped(
+  store: Pick<Store, 'readJournal'>,
+  state: ArchiveState,
+  tell: (entry: JournalPage['entries'][number]) => void,
+): Promise<number | null> {
+  let page = await searchSteps.run(() => unshippedPage(store, state, PAGE));
+  for (let told = 0; page.entries.length > 0; told += page.entries.length) {
+    if (told >= COUNTED_MAX) return page.entries[0]?.at ?? null;
+    page.entries.forEach(tell);
+    const { cursor } = page;
+    page = await searchSteps.run(() => store.readJournal(cursor, PAGE));
+  }
+  return null;
 }
 
 /**

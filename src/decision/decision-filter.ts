@@ -1,6 +1,6 @@
 import type { ClientGroup } from '../client/client-group.ts';
 import type { Verdict } from '../rules/rule-set.ts';
-import type { Decision } from './decision.ts';
+import type { Arm, Decision } from './decision.ts';
 import { type DecisionPosition, isAfter } from './newest-first.ts';
 
 /** Which decisions somebody looks for; members that are left out fit all. Names are compared exactly. */
@@ -11,6 +11,10 @@ export interface DecisionFilter {
   readonly clientGroup?: ClientGroup;
   /** A bot signal that matched. */
   readonly signal?: string;
+  readonly sellPointKey?: string;
+  /** The method that was asked for. */
+  readonly method?: string;
+  readonly arm?: Arm;
   /** The amount that was asked for, whatever its currency; both are included. */
   readonly amountMin?: number;
   readonly amountMax?: number;
@@ -22,13 +26,17 @@ export interface DecisionFilter {
 }
 
 export function fitsFilter(decision: Decision, filter: DecisionFilter): boolean {
-  const { verdict, rule, ruleVersion, clientGroup, signal, from, to, after } = filter;
+  const { verdict, rule, ruleVersion, clientGroup, signal, sellPointKey, method, arm, from, to, after } =
+    filter;
   return (
     (verdict === undefined || decision.verdict === verdict) &&
     (rule === undefined || decision.rule === rule) &&
     (ruleVersion === undefined || decision.ruleVersion === ruleVersion) &&
     (clientGroup === undefined || decision.clientGroup === clientGroup) &&
     (signal === undefined || decision.signals.includes(signal)) &&
+    (sellPointKey === undefined || decision.sellPointKey === sellPointKey) &&
+    (method === undefined || decision.facts['method'] === method) &&
+    (arm === undefined || decision.arm === arm) &&
     (from === undefined || decision.at >= from) &&
     (to === undefined || decision.at < to) &&
     (after === undefined || isAfter(decision, after)) &&

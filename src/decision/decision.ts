@@ -19,7 +19,9 @@ import {
 import { HeldOutSchema } from './holdout.ts';
 
 /** Which rule set of a rollout decided. */
-export type Arm = 'active' | 'candidate';
+export const ARMS = ['active', 'candidate'] as const;
+
+export type Arm = (typeof ARMS)[number];
 
 /** What a client was drawn into while several versions decide, each for a share of the clients. */
 const DrawSchema = shape('Of a trial: what the client was drawn into', {

@@ -6,6 +6,7 @@ import {
   type LookedUpDecision,
   type LookedUpDecisions,
 } from '../archive/read/decision-lookup.ts';
+import { type Exploration, type ExplorationAsk, explore } from '../archive/read/exploration.ts';
 import {
   type HistorySpan,
   VerdictHistory,
@@ -134,6 +135,12 @@ export class Records {
     before?: number,
   ): Promise<VerdictHistoryView> | null {
     return this.#history?.view(platform, span, before) ?? null;
+  }
+
+  /** What was decided over a time, and why it changed; null where this node keeps no archive. */
+  async explore(ask: ExplorationAsk): Promise<Exploration | null> {
+    const { archive = null } = this.#parts;
+    return archive === null ? null : explore(archive, ask);
   }
 
   /** What each of the rule sets would answer to a verdict request now, in their order. */

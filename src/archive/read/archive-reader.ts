@@ -12,14 +12,14 @@ import {
   recordedExposure,
 } from '../../state/journal/entry.ts';
 import { archiveReadings, NobodyWaits, searchSteps } from '../../state/paced-steps.ts';
-import { type Store, StoreUnavailable } from '../../state/store.ts';
+import { type JournalPage, type Store, StoreUnavailable } from '../../state/store.ts';
 import { Archive, type ErasedClients, erasedClients, type SegmentFilter } from '../archive.ts';
 import type { ArchiveState, Segment } from '../archive-log.ts';
 import { Duck, type DuckRow, flagOf, quote, textOf } from '../duck.ts';
 import { decisionOf, entryOf } from '../entries.ts';
 import { fateCondition, type OrderFate, REPORT_NUMBER_SQL } from '../order-fate.ts';
 import { isAboutClients, JOURNAL_ORDER_SQL, TABLE_NAMES, TABLES } from '../tables.ts';
-import { unshippedPage } from '../unshipped.ts';
+import { eachUnshipped, unshippedPage } from '../unshipped.ts';
 import type { ArchivedOrder, AskedOrder } from './archived-orders.ts';
 import { filterCondition } from './filter-condition.ts';
 import { OrderFilters } from './order-filters.ts';
@@ -38,6 +38,9 @@ export interface ReadRows {
   readonly rows: readonly DuckRow[];
   readonly unreadable: readonly Segment[];
 }
+
+/** A verdict as the journal has it. */
+type VerdictEntry = Extract<JournalPage['entries'][number], { readonly kind: 'verdict' }>;
 
 /** Asks for rows of some segments of a table. */
 export type RowsOf = (segments: readonly Segment[], sql: (source: string) => string) => Promise<ReadRows>;
@@ -254,8 +257,35 @@ export class ArchiveReader {
     sql: (source: string) => string,
   ): Promise<{ readonly rows: readonly DuckRow[]; readonly gaps: ArchiveState['gaps'] }> {
     const { rows, state, unreadable } = await this.#rows(filter, sql);
-    const lost = unreadable.map(({ from, to, rows: entries }) => ({ from, to, entries }));
-    return { rows, gaps: [...state.gaps, ...lost] };
+    return { rows, gaps: [...state.gaps, ...lostWith(unreadable)] };
+  }
+
+  /**
+   * As `ask`, with the verdicts that the journal has and the archive has not: `add` is told each of them, once. `upTo` is the time
+   * of the first that was not read, epoch ms; null: all were.
+   */
+  async askAsOne(
+    filter: SegmentFilter,
+    sql: (source: string) => string,
+    add: (verdict: VerdictEntry) => void,
+  ): Promise<Awaited<ReturnType<ArchiveReader['ask']>> & { readonly upTo: number | null }> {
+    await this.#open();
+    const erased = await erasedClients(this.#store);
+    return this.#archive.reading(async (state) => {
+      const { rows, unreadable } = await this.#rowsOf(
+        state,
+        this.#archive.segments(state, filter),
+        sql,
+        erased,
+      );
+      const unshipped: VerdictEntry[] = [];
+      const upTo = await eachUnshipped(this.#store, state, (entry) => {
+        if (entry.kind === 'verdict' && entry.platform === (filter.platform ?? entry.platform))
+          unshipped.push(entry);
+      });
+      unshipped.forEach(add);
+      return { rows, gaps: [...state.gaps, ...lostWith(unreadable)], upTo };
+    });
   }
 
   /** When the newest erasure was that the archive was told of, epoch ms; Infinity while it is empty. */
@@ -375,6 +405,10 @@ export class ArchiveReader {
     });
     return this.#duck;
   }
+}
+
+function lostWith(unreadable: readonly Segment[]): ArchiveState['gaps'] {
+  return unreadable.map(({ from, to, rows: entries }) => ({ from, to, entries }));
 }
 
 /** What is known of an order after one more report of it. */

@@ -8,7 +8,7 @@ import {
   type PlatformName,
   parseDecisionId,
 } from '../../client/client-key.ts';
-import { type Decision, DecisionSchema } from '../../decision/decision.ts';
+import { ARMS, type Decision, DecisionSchema } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import type { DecisionPosition } from '../../decision/newest-first.ts';
 import type { LoadedRules } from '../../rollout/loaded-rules.ts';
@@ -96,13 +96,16 @@ const DECISIONS_LISTED = { default: 50, max: 500 } as const;
 
 const ORDER_REF = queryText('orderRef', 'The order that the caller quotes');
 const CLIENT_ID_KEY = queryText('clientIdKey', 'A client; not looked at beside an orderRef');
-const VERDICT = queryChoice('verdict', VERDICTS, 'Only decisions with this verdict');
+export const VERDICT = queryChoice('verdict', VERDICTS, 'Only decisions with this verdict');
 const RULE = queryText('rule', 'Only decisions by this rule, or by "otherwise"; compared exactly');
 const RULE_VERSION = queryText('ruleVersion', 'Only decisions of this rule set, like p2.v10', {
   pattern: RULE_VERSION_PATTERN,
 });
 const GROUP = queryChoice('clientGroup', CLIENT_GROUPS, 'Only decisions about clients of this group');
 const SIGNAL = queryText('signal', 'Only decisions in which this bot signal matched; compared exactly');
+const SELL_POINT = queryText('sellPointKey', 'Only decisions at this point of sale; compared exactly');
+const METHOD = queryText('method', 'Only decisions about this payment method; compared exactly');
+const ARM = queryChoice('arm', ARMS, 'Only decisions of the active version, or of those on trial');
 const OUTCOME = queryChoice(
   'outcome',
   ['PAID', 'UNPAID', 'UNKNOWN'] as const,
@@ -110,6 +113,20 @@ const OUTCOME = queryChoice(
 );
 const AMOUNT_MIN = queryAmount('amountMin', 'Only decisions about at least this amount, in any currency');
 const AMOUNT_MAX = queryAmount('amountMax', 'Only decisions about at most this amount, in any currency');
+
+/** What decisions have in common, besides a verdict and a time. */
+export const COMMON_FILTERS = [
+  RULE,
+  RULE_VERSION,
+  GROUP,
+  SIGNAL,
+  SELL_POINT,
+  METHOD,
+  ARM,
+  AMOUNT_MIN,
+  AMOUNT_MAX,
+] as const;
+
 const INCLUDE = queryChoice(
   'include',
   ['outcomes'],
@@ -138,13 +155,8 @@ export const listDecisions = operation<DecisionParts>({
     ORDER_REF,
     CLIENT_ID_KEY,
     VERDICT,
-    RULE,
-    RULE_VERSION,
-    GROUP,
-    SIGNAL,
+    ...COMMON_FILTERS,
     OUTCOME,
-    AMOUNT_MIN,
-    AMOUNT_MAX,
     FROM,
     TO,
     AFTER,
@@ -258,23 +270,33 @@ async function ofClient(
 }
 
 function filterOf(ctx: RouteContext): DecisionFilter {
-  const verdict = VERDICT.read(ctx);
+  const [verdict, from, to, after] = [VERDICT.read(ctx), FROM.read(ctx), TO.read(ctx), afterOf(ctx)];
+  return {
+    ...commonFilterOf(ctx),
+    ...(from === null ? {} : { from }),
+    ...(to === null ? {} : { to }),
+    ...(after === null ? {} : { after }),
+    ...(verdict === null ? {} : { verdict }),
+  };
+}
+
+/** What `COMMON_FILTERS` say. */
+export function commonFilterOf(ctx: RouteContext): Omit<DecisionFilter, 'from' | 'to' | 'after' | 'verdict'> {
   const rule = RULE.read(ctx);
   const ruleVersion = RULE_VERSION.read(ctx);
   if (ruleVersion !== null && !isRuleVersion(ruleVersion))
     throw BAD_PARAMETER.problem(`The parameter ruleVersion must be ${RULE_VERSION_FORM}.`);
   const [clientGroup, signal] = [GROUP.read(ctx), SIGNAL.read(ctx)];
   const [amountMin, amountMax] = [AMOUNT_MIN.read(ctx), AMOUNT_MAX.read(ctx)];
-  const [from, to, after] = [FROM.read(ctx), TO.read(ctx), afterOf(ctx)];
+  const [sellPointKey, method, arm] = [SELL_POINT.read(ctx), METHOD.read(ctx), ARM.read(ctx)];
   return {
     ...(clientGroup === null ? {} : { clientGroup }),
     ...(signal === null ? {} : { signal }),
     ...(amountMin === null ? {} : { amountMin }),
     ...(amountMax === null ? {} : { amountMax }),
-    ...(from === null ? {} : { from }),
-    ...(to === null ? {} : { to }),
-    ...(after === null ? {} : { after }),
-    ...(verdict === null ? {} : { verdict }),
+    ...(sellPointKey === null ? {} : { sellPointKey }),
+    ...(method === null ? {} : { method }),
+    ...(arm === null ? {} : { arm }),
     ...(rule === null ? {} : { rule }),
     ...(ruleVersion === null ? {} : { ruleVersion }),
   };

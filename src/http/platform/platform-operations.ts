@@ -20,6 +20,7 @@ import {
   askSweep,
 } from './evidence/evidence-questions.ts';
 import { readExperiment } from './evidence/read-experiment.ts';
+import { readExploration } from './explore.ts';
 import { readLiveness, readMetrics, readReadiness } from './health.ts';
 import { readLastHour } from './last-hour.ts';
 import { putListEntry, removeListEntry } from './lists/list-entry.ts';
@@ -66,6 +67,7 @@ export const PLATFORM_OPERATIONS = {
     signOut,
     readLastHour,
     readVerdictHistory,
+    readExploration,
     readLiveness,
     readReadiness,
     readMetrics,

@@ -6,8 +6,11 @@ import { HttpProblem, refusal, type ShownRefusal } from './problems.ts';
 import { UNKNOWN_KEY } from './refusals.ts';
 import type { RequestState } from './request-state.ts';
 
-/** What a key must be granted: one operation, several together, or any of the platform's. */
-export type Grant = Operation | readonly Operation[] | typeof ANY_OF_THE_PLATFORM;
+/** What a key must be granted: one operation, several together, or any of some. */
+export type Grant = Operation | readonly Operation[] | typeof ANY_OF_THE_PLATFORM | typeof FIGURES_OR_RULES;
+
+/** Who works on rules for the whole installation is granted no figures of a platform. */
+export const FIGURES_OR_RULES = 'figures or rules';
 
 export const ANY_OF_THE_PLATFORM = 'any of the platform';
 
@@ -84,8 +87,8 @@ function givenKey(ctx: ParameterizedContext<RequestState>): string | null {
 
 /** The operation that the request counts as, in log and metrics. */
 function firstOf(grant: Grant): Operation {
-  if (typeof grant === 'string') return grant === ANY_OF_THE_PLATFORM ? PLATFORM_OPERATIONS[0] : grant;
-  return grant[0] ?? PLATFORM_OPERATIONS[0];
+  if (grant === ANY_OF_THE_PLATFORM || grant === FIGURES_OR_RULES) return 'figures';
+  return listOf(grant)[0] ?? PLATFORM_OPERATIONS[0];
 }
 
 /** Throws 403 when the caller lacks what it must be granted. */
@@ -94,6 +97,11 @@ export function grantedOf(caller: Caller, grant: Grant): Operation {
     const granted = PLATFORM_OPERATIONS.find((operation) => grants(caller, operation));
     if (granted === undefined) throw NO_OPERATION_OF_THE_PLATFORM.problem();
     return granted;
+  }
+  if (grant === FIGURES_OR_RULES) {
+    if (grants(caller, 'figures')) return 'figures';
+    if (grants(caller, 'rules')) return 'rules';
+    throw notGranted('figures').problem();
   }
   const lacking = listOf(grant).find((operation) => !grants(caller, operation));
   if (lacking !== undefined) throw notGranted(lacking).problem();
@@ -106,11 +114,13 @@ function listOf(grant: Operation | readonly Operation[]): readonly Operation[] {
 
 /** Every 403 that an operation with this grant may answer. */
 export function grantRefusals(grant: Grant): readonly ShownRefusal[] {
+  if (grant === FIGURES_OR_RULES) return [notGranted('figures')];
   return grant === ANY_OF_THE_PLATFORM ? [NO_OPERATION_OF_THE_PLATFORM] : listOf(grant).map(notGranted);
 }
 
 /** The lists of operations of which a key must have one; OpenAPI 3.1 calls them roles. */
 export function grantLists(grant: Grant): readonly (readonly Operation[])[] {
+  if (grant === FIGURES_OR_RULES) return [['figures'], ['rules']];
   return grant === ANY_OF_THE_PLATFORM ? PLATFORM_OPERATIONS.map((one) => [one]) : [listOf(grant)];
 }
 

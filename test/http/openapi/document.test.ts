@@ -346,6 +346,13 @@ const PLATFORM_CASES: readonly Case[] = [
     ask: get('/v1/platform/verdict-history?span=year'),
   },
   ...sharedByKey('readVerdictHistory', get('/v1/platform/verdict-history?span=week')),
+  {
+    operationId: 'readExploration',
+    status: 200,
+    ask: get('/v1/platform/explore?by=rule&verdict=WAIT&from=3000&to=4000&againstFrom=1000'),
+  },
+  { operationId: 'readExploration', status: 400, ask: get('/v1/platform/explore?by=moon') },
+  ...sharedByKey('readExploration', get('/v1/platform/explore')),
   { operationId: 'listRuleFolders', status: 200, ask: get(VERSIONS) },
   ...sharedByKey('listRuleFolders', get(VERSIONS)),
   { operationId: 'readRuleFolder', status: 200, ask: get(`${VERSIONS}/p2.v10`) },

@@ -1,0 +1,152 @@
+import { isInstallation } from '../../access/access-keys.ts';
+import type { Caller } from '../../access/caller.ts';
+import {
+  EXPLORED_MS_MAX,
+  type ExplorationAsk,
+  SPLIT_NAMES,
+  type TimeSpan,
+} from '../../archive/read/exploration.ts';
+import { isPlatformName, type PlatformName } from '../../client/client-key.ts';
+import { Type } from '../../json-schema.ts';
+import type { Records } from '../../service/records.ts';
+import { choice, count, epochMs, list, named, nullable, shape, word } from '../../shapes.ts';
+import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
+import { jsonAnswer, operation } from '../operation/operation.ts';
+import {
+  BAD_PARAMETER,
+  queryChoice,
+  queryInstant,
+  queryText,
+  type RouteContext,
+} from '../operation/parameters.ts';
+import { FIGURES_OR_RULES } from '../request/authenticate.ts';
+import { COMMON_FILTERS, commonFilterOf, VERDICT } from './decisions.ts';
+
+const counted = shape('Decisions of a time', {
+  part: count('With the verdict'),
+  whole: count('With any verdict'),
+});
+
+const counts = (description: string) => list(count('Decisions'), `${description}, slot by slot`);
+
+export const ExplorationSchema = named(
+  'Exploration',
+  shape('What was decided over a time', {
+    exploration: nullable(
+      shape('From archive and journal as one; null where this node keeps no archive', {
+        stepMs: Type.Integer({ minimum: 1, description: 'Length of a slot, milliseconds' }),
+        slots: list(epochMs('Beginning of a slot, in whole steps of UTC'), 'Oldest first'),
+        all: counts('Decisions that fit, whatever their verdict'),
+        values: list(
+          shape('Decisions with a value of the split in common', {
+            value: nullable(word('Null: all values beside the most frequent ones')),
+            decisions: counts('With the verdict'),
+            money: Type.Record(list(Type.Number(), 'Slot by slot'), {
+              description: 'What they asked for, each time that it was asked, by currency',
+            }),
+          }),
+          'The most frequent first; a decision counts under each of its signals',
+        ),
+        change: nullable(
+          shape('What is different from the time that it is compared with', {
+            before: counted,
+            after: counted,
+            contributions: list(
+              shape('Of a dimension the value that explains most of the difference', {
+                dimension: choice(SPLIT_NAMES, 'The dimension'),
+                value: word('The value'),
+                before: counted,
+                after: counted,
+                difference: Type.Number({ description: 'So many more than there would be without it' }),
+                share: Type.Number({ description: 'Of the whole difference: 1 is all' }),
+              }),
+              'The likely cause first',
+            ),
+          }),
+        ),
+        gaps: list(
+          shape('Entries that were lost, or whose file cannot be read', {
+            from: epochMs('About'),
+            to: epochMs('About'),
+            entries: count('About'),
+          }),
+          'Within the time',
+        ),
+        upTo: nullable(epochMs('What was decided since then is not counted; null: all is')),
+      }),
+    ),
+  }),
+);
+
+const BY = queryChoice('by', SPLIT_NAMES, 'What decisions are split by; absent: verdict');
+const FROM = queryInstant('from', 'The beginning; absent: a day before the end');
+const TO = queryInstant('to', 'The end; absent: now');
+const AGAINST_FROM = queryInstant('againstFrom', 'The beginning of the time that it is compared with');
+const AGAINST_TO = queryInstant('againstTo', 'Its end; absent: where the other begins');
+const PLATFORM = queryText('platform', 'With a key of the whole installation: one platform; absent: all');
+
+const DAY_MS = 86_400_000;
+
+export const readExploration = operation({
+  method: 'get',
+  path: '/v1/platform/explore',
+  operationId: 'readExploration',
+  summary: 'Why the mix of verdicts changed',
+  description:
+    'Counts of decisions over a time, split by what they have in common. Compared with another time, it says what contributes to the difference, the likely cause first: a value ranks by its share of the difference less its share of everything before.',
+  tag: 'Console',
+  grant: FIGURES_OR_RULES,
+  isSearch: true,
+  parameters: [FROM, TO, BY, VERDICT, ...COMMON_FILTERS, AGAINST_FROM, AGAINST_TO, PLATFORM],
+  answers: jsonAnswer('Counts by slots of time; the example shows one', ExplorationSchema, {
+    exploration: {
+      stepMs: 1_800_000,
+      slots: [AT_EXAMPLE],
+      all: [580],
+      values: [{ value: 'WAIT', decisions: [120], money: { EUR: [3000] } }],
+      change: null,
+      gaps: [],
+      upTo: null,
+    },
+  }),
+  refusals: [BAD_PARAMETER],
+  answer: async ({ ctx, caller }, { records, clock }: ExploreParts) => ({
+    exploration: await records.explore(askOf(ctx, caller, clock())),
+  }),
+});
+
+interface ExploreParts {
+  readonly records: Records;
+  readonly clock: () => number;
+}
+
+function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
+  const to = TO.read(ctx) ?? now;
+  const span = sound({ from: FROM.read(ctx) ?? to - DAY_MS, to }, 'to must be after from');
+  const againstFrom = AGAINST_FROM.read(ctx);
+  const against = againstFrom === null ? null : { from: againstFrom, to: AGAINST_TO.read(ctx) ?? span.from };
+  return {
+    ...span,
+    platform: platformOf(ctx, caller),
+    by: BY.read(ctx) ?? 'verdict',
+    verdict: VERDICT.read(ctx),
+    filter: commonFilterOf(ctx),
+    against: against === null ? null : sound(against, 'againstTo must be after againstFrom'),
+  };
+}
+
+function sound(span: TimeSpan, rule: string): TimeSpan {
+  const lengthMs = span.to - span.from;
+  if (lengthMs > 0 && lengthMs <= EXPLORED_MS_MAX) return span;
+  throw BAD_PARAMETER.problem(`The parameter ${rule}, by at most ${EXPLORED_MS_MAX / DAY_MS} days.`);
+}
+
+/** Null for all platforms. */
+function platformOf(ctx: RouteContext, { platform }: Caller): PlatformName | null {
+  const named = PLATFORM.read(ctx);
+  if (named !== null && !isPlatformName(named))
+    throw BAD_PARAMETER.problem('The parameter platform must be the name of a platform.');
+  if (isInstallation(platform)) return named;
+  if (named === null || named === platform) return platform;
+  throw BAD_PARAMETER.problem('The parameter platform is for keys of the whole installation.');
+}

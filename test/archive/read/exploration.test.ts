@@ -1,0 +1,102 @@
+import { expect } from 'chai';
+import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
+import { type Exploration, type ExplorationAsk, explore } from '../../../src/archive/read/exploration.ts';
+import { TEST_KEYS } from '../../client/client-keys.ts';
+import { MINUTE_MS, newClient, newPlatform, T0, verdict } from '../../state/clients.ts';
+import { ArchivedStore } from '../archived-store.ts';
+import { archiveOfIncidents, DAY_MS, INCIDENTS, incidentAt } from './incidents.ts';
+
+const NOTHING_UNSHIPPED = {
+  clientKeys: TEST_KEYS,
+  unshippedErasures: async () => [],
+  readJournal: async () => ({ entries: [], cursor: null, gap: null }),
+};
+
+/** Of twenty. */
+const NAMED_FIRST_MIN = 18;
+
+describe('the exploration of decisions', () => {
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+  const of = (ask: Partial<ExplorationAsk>): ExplorationAsk => ({
+    ...{ from: T0, to: T0 + DAY_MS, platform: null, by: 'rule', verdict: null, filter: {}, against: null },
+    ...ask,
+  });
+
+  describe('over an archive with twenty incidents', () => {
+    let archive: ArchiveReader;
+    before(async () => {
+      archive = new ArchiveReader(await archiveOfIncidents(7), NOTHING_UNSHIPPED);
+    });
+    after(() => archive?.close());
+
+    const incident = (place: number, ask: Partial<ExplorationAsk> = {}) => {
+      const [from, verdict] = [incidentAt(place), INCIDENTS[place]?.verdict ?? 'WAIT'];
+      return explore(
+        archive,
+        of({
+          ...{ from: from + DAY_MS, to: from + 2 * DAY_MS, verdict, against: { from, to: from + DAY_MS } },
+          ...ask,
+        }),
+      );
+    };
+
+    it('names the cause first in eighteen of them at least', async () => {
+      const missed: string[] = [];
+      for (const [place, { name, cause }] of INCIDENTS.entries()) {
+        const first = (await incident(place)).change?.contributions[0];
+        if (first?.dimension !== cause.dimension || first.value !== cause.value)
+          missed.push(`${name}: ${first?.dimension} ${first?.value}`);
+      }
+      expect(INCIDENTS).to.have.length(20);
+      expect(INCIDENTS.length - missed.length, missed.join('; ')).to.be.at.least(NAMED_FIRST_MIN);
+    });
+
+    it('counts the same in the slots as in the two times that it compares', async () => {
+      const later = await incident(0);
+      const earlier = await incident(0, { from: incidentAt(0), to: incidentAt(0) + DAY_MS });
+      const counted = ({ all, values }: Exploration) => ({
+        part: sum(values.flatMap(({ decisions }) => decisions)),
+        whole: sum(all),
+      });
+      expect([later.change?.before, later.change?.after]).to.deep.equal([counted(earlier), counted(later)]);
+      expect(later.slots).to.have.length(48);
+      expect(sum(later.values[0]?.money['EUR'] ?? [])).to.be.above(
+        10 * sum(later.values[0]?.decisions ?? []),
+      );
+    });
+
+    it('counts only what fits a filter', async () => {
+      const { values } = await incident(0, { by: 'platform', filter: { rule: 'too-fast', method: 'card' } });
+      const all = await incident(0, { by: 'platform', filter: { rule: 'too-fast' } });
+      const counted = ({ values }: Pick<Exploration, 'values'>) =>
+        sum(values.flatMap((one) => one.decisions));
+      expect(values.map(({ value }) => value)).to.have.members(['shop', 'kiosk', 'stall']);
+      expect(counted({ values })).to.be.within(1, counted(all) - 1);
+    });
+  });
+
+  it('counts the archive and the journal as one, whatever was shipped', async () => {
+    const place = await ArchivedStore.open();
+    const platform = newPlatform('shop');
+    const asked = async () => {
+      const reader = new ArchiveReader(place.archive.folder, place.store);
+      const found = await explore(reader, of({ platform, to: T0 + 10 * MINUTE_MS }));
+      await reader.close();
+      return { ...found, values: found.values.map(({ value, decisions }) => [value, sum(decisions)]) };
+    };
+    try {
+      for (let minute = 0; minute < 6; minute += 1) {
+        await verdict(place.store, newClient(platform), `order-${minute}`, T0 + minute * MINUTE_MS);
+        if (minute === 3) await place.shipAll();
+      }
+      await verdict(place.store, newClient(newPlatform('kiosk')), 'order', T0);
+      const half = await asked();
+      expect([half.values, half.upTo]).to.deep.equal([[['otherwise', 6]], null]);
+      expect(half.all).to.deep.equal([1, 1, 1, 1, 1, 1, 0, 0, 0, 0]);
+      await place.shipAll();
+      expect(await asked()).to.deep.equal(half);
+    } finally {
+      await place.close();
+    }
+  });
+});

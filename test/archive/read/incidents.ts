@@ -1,0 +1,157 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Draw, seeded } from '../../../scripts/bench/payer-world.ts';
+import type { SplitName } from '../../../src/archive/read/exploration.ts';
+import { importJournal } from '../../../src/archive/ship/journal-import.ts';
+import type { Decision } from '../../../src/decision/decision.ts';
+import { isRuleVersion, type RuleVersion, type Verdict } from '../../../src/rules/rule-set.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { decisionFor, newClient, newPlatform, T0 } from '../../state/clients.ts';
+
+export const DAY_MS = 86_400_000;
+
+const DECISIONS_A_DAY = 1000;
+
+/** Something that went wrong on the day after `from`, and what ought to be named as its cause. */
+export interface Incident {
+  readonly name: string;
+  readonly verdict: Verdict;
+  readonly cause: { readonly dimension: SplitName; readonly value: string };
+  /** Changes what happens on the day, by chance. */
+  readonly strike: (one: Decision, draw: Draw) => Decision;
+}
+
+function version(text: string): RuleVersion {
+  if (isRuleVersion(text)) return text;
+  throw new Error(text);
+}
+
+const [V10, V11] = [version('p2.v10'), version('p2.v11')];
+
+const waiting = (rule: string) => ({ verdict: 'WAIT', rule }) as const;
+
+const usualWait = (draw: Draw) => waiting(draw() < 0.75 ? 'cooldown' : 'too-fast');
+
+const canary = { ruleVersion: V11, arm: 'candidate' } as const;
+
+/** Four of each kind, of different strength; in every second of them a version is on trial that does nothing. */
+export const INCIDENTS: readonly Incident[] = [0.08, 0.15, 0.2, 0.3].flatMap(
+  (strength, place): Incident[] => {
+    const onTrial = (one: Decision, draw: Draw): Decision =>
+      place % 2 === 0 && draw() < 0.1 * (place + 1) ? { ...one, ...canary } : one;
+    const share = [0.1, 0.3, 0.5, 1][place] ?? 1;
+    return [
+      {
+        name: `a bad rule, ${strength}`,
+        verdict: 'WAIT',
+        cause: { dimension: 'rule', value: 'too-fast' },
+        strike: (one, draw) => onTrial(draw() < strength ? { ...one, ...waiting('too-fast') } : one, draw),
+      },
+      {
+        name: `a ring, ${strength}`,
+        verdict: 'BLOCK',
+        cause: { dimension: 'signal', value: 'shared-fingerprint' },
+        strike: (one, draw) =>
+          onTrial(
+            draw() < strength
+              ? { ...one, verdict: 'BLOCK', rule: 'bot', clientGroup: 'NEW', signals: ['shared-fingerprint'] }
+              : one,
+            draw,
+          ),
+      },
+      {
+        name: `a missing fingerprint, ${strength}`,
+        verdict: 'WAIT',
+        cause: { dimension: 'signal', value: 'missing-fingerprint' },
+        strike: (one, draw) =>
+          onTrial(
+            draw() < strength
+              ? { ...one, ...waiting('cooldown'), signals: [...one.signals, 'missing-fingerprint'] }
+              : one,
+            draw,
+          ),
+      },
+      {
+        name: `one platform, ${strength}`,
+        verdict: 'WAIT',
+        cause: { dimension: 'platform', value: 'kiosk' },
+        strike: (one, draw) =>
+          onTrial(
+            one.platform === 'kiosk' && draw() < 2 * strength ? { ...one, ...usualWait(draw) } : one,
+            draw,
+          ),
+      },
+      {
+        name: `a new version for ${share}, ${strength}`,
+        verdict: 'WAIT',
+        cause: { dimension: 'version', value: 'p2.v11' },
+        strike: (one, draw) => {
+          if (draw() >= share) return one;
+          const decided = share < 1 ? { ...one, ...canary } : { ...one, ruleVersion: V11 };
+          return draw() < strength + 0.2 ? { ...decided, ...usualWait(draw) } : decided;
+        },
+      },
+    ];
+  },
+);
+
+/** When the day before an incident begins. */
+export function incidentAt(place: number): number {
+  return T0 + 3 * place * DAY_MS;
+}
+
+/** An archive in which each incident has a day of its own, behind one on which nothing is the matter. */
+export async function archiveOfIncidents(seed: number): Promise<string> {
+  const lines = INCIDENTS.flatMap(({ strike }, place) => {
+    const draw = seeded(seed + place);
+    const from = incidentAt(place);
+    const grown = Math.round(DECISIONS_A_DAY * (0.8 + 0.7 * draw()));
+    return [
+      ...ordinaryDay(from, DECISIONS_A_DAY, draw),
+      ...ordinaryDay(from + DAY_MS, grown, draw).map((one) => strike(one, draw)),
+    ];
+  }).map((decision) => {
+    const { at, platform, clientIdKey, decisionId } = decision;
+    const entry = {
+      kind: 'verdict',
+      at,
+      platform,
+      clientIdKey,
+      clientHash: decisionId.slice(0, 22),
+      decision,
+    };
+    return `${JSON.stringify(entry)}\n`;
+  });
+  const [journal, folder] = [join(temporaryDirectory(), 'journal.ndjson'), temporaryDirectory()];
+  writeFileSync(journal, lines.join(''));
+  await importJournal(journal, folder, { threads: 1, memoryMiB: 256 });
+  return folder;
+}
+
+const PLATFORMS = ['shop', 'kiosk', 'stall'].map(newPlatform);
+const SIGNALS = ['shared-fingerprint', 'crowded-ip', 'no-javascript', 'missing-fingerprint'] as const;
+const ANSWERS = [
+  [0.6, 'GET_NEW', 'otherwise'],
+  [0.7, 'GET_SAME_STICKY', 'sticky'],
+  [0.85, 'WAIT', 'cooldown'],
+  [0.9, 'WAIT', 'too-fast'],
+  [0.95, 'BLOCK', 'unpaid-chain'],
+  [1, 'BLOCK', 'bot'],
+] as const;
+
+function ordinaryDay(from: number, decisions: number, draw: Draw): readonly Decision[] {
+  return Array.from({ length: decisions }, (_, seq) => {
+    const [platform = newPlatform()] = PLATFORMS.slice(draw() < 0.6 ? 0 : draw() < 0.7 ? 1 : 2);
+    const chance = draw();
+    const [, verdict, rule] = ANSWERS.find(([below]) => chance < below) ?? ANSWERS[0];
+    const signal = SIGNALS[Math.floor(4 * draw())] ?? 'crowded-ip';
+    const at = from + Math.floor((seq / decisions) * DAY_MS);
+    return {
+      ...decisionFor(newClient(platform, `payer-${seq % 97}`), seq + 1, `order-${from}-${seq}`, at),
+      ...{ verdict, rule, ruleVersion: V10, sellPointKey: `till-${Math.floor(5 * draw())}` },
+      clientGroup: draw() < 0.6 ? 'NEW' : 'PAYING',
+      signals: rule === 'bot' || draw() < 0.05 ? [signal] : [],
+      facts: { amount: 10 + Math.floor(90 * draw()), currency: 'EUR', method: draw() < 0.5 ? 'card' : 'p2p' },
+    };
+  });
+}
