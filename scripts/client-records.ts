@@ -20,6 +20,7 @@ const OPERATIONS = [
   'reportOutcomes',
   'readClient',
   'readClientHistory',
+  'readClientLinks',
   'bindClient',
   'overrideClient',
   'listDecisions',

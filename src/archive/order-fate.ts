@@ -1,3 +1,5 @@
+import type { OrderOutcome } from '../client/order.ts';
+
 /** What became of an order. TECHNICAL says nothing about the payer, so figures about payers leave it out. */
 export type OrderFate = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';
 
@@ -7,6 +9,17 @@ export type OrderFate = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';
  */
 export const REPORT_NUMBER_SQL = `epoch_ms(reported_at) * 4 +
   CASE WHEN outcome = 'PAID' THEN 2 WHEN cause = 'REVERSED' THEN 3 WHEN cause = 'TECHNICAL' THEN 1 ELSE 0 END`;
+
+/** The same of a report that is not archived yet. */
+export function reportNumber(reportedAt: number, { outcome, cause }: OrderOutcome): number {
+  const rank = outcome === 'PAID' ? 2 : cause === 'REVERSED' ? 3 : cause === 'TECHNICAL' ? 1 : 0;
+  return reportedAt * 4 + rank;
+}
+
+/** What the report behind a number says. */
+export function reportedResult(number: number): 'UNPAID' | 'TECHNICAL' | 'PAID' | 'REVERSED' {
+  return (['UNPAID', 'TECHNICAL', 'PAID', 'REVERSED'] as const)[number % 4] ?? 'UNPAID';
+}
 
 /** The fate behind the largest report number of an order; null is an order that nothing was reported about. */
 export function fateSql(reportNumber: string): string {

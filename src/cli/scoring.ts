@@ -23,6 +23,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
   audit: async () => (await import('./log/audit.ts')).auditCommand,
   archive: async () => (await import('./archive/archive.ts')).archiveCommands,
   proposals: async () => (await import('./proposals.ts')).proposalsCommands,
+  links: async () => (await import('./links.ts')).linksCommand,
   lists: async () => (await import('./lists/lists.ts')).listsCommands,
   state: async () => (await import('./state.ts')).stateCommands,
   restore: async () => (await import('./restore.ts')).restoreCommand,

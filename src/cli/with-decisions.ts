@@ -8,6 +8,11 @@ import { withOpenStore } from './open-store.ts';
 
 /** Runs a command on decisions wherever they are, in the hot store and in the archive. */
 export function withDecisions<T>(run: (decisions: DecisionLookup, store: Store) => Promise<T>): Promise<T> {
+  return withArchive((store, archive) => run(new DecisionLookup(store, archive), store));
+}
+
+/** Runs a command on the store and its archive, which is null where there is none. */
+export function withArchive<T>(run: (store: Store, archive: ArchiveReader | null) => Promise<T>): Promise<T> {
   return withOpenStore(async (store) => {
     const { archiveDir, archiveS3 } = readConfig();
     const opened = archiveDir === null ? null : openArchive({ archiveDir, archiveS3 }, store.registers);
@@ -16,7 +21,7 @@ export function withDecisions<T>(run: (decisions: DecisionLookup, store: Store) 
       // Whatever is looked for there is told to be missing; what the store has is shown.
     });
     try {
-      return await run(new DecisionLookup(store, archive), store);
+      return await run(store, archive);
     } finally {
       await archive?.close();
     }

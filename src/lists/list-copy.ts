@@ -1,6 +1,7 @@
-import { ListMembership, type ListOwner, type SharedLists } from '../decision/shared-lists.ts';
+import type { PlatformName } from '../client/client-key.ts';
+import { type ListKind, ListMembership, type ListOwner, type SharedLists } from '../decision/shared-lists.ts';
 import type { ListRecord } from '../state/list-log.ts';
-import { decodeEntry, type StoredEntry } from './list-entry.ts';
+import { decodeEntry, entryId, type StoredEntry } from './list-entry.ts';
 
 /** The newest state of all shared lists that a node has heard of, for decisions and for people. */
 export class ListCopy {
@@ -55,6 +56,16 @@ export class ListCopy {
 
   lists(): readonly ReadonlyMap<string, StoredEntry>[] {
     return [...this.#lists.values()];
+  }
+
+  /** The lists of a platform and of the installation on which this very value stands now, epoch ms. */
+  namesHolding(platform: PlatformName, kind: ListKind, value: string, now: number): readonly string[] {
+    const firsts = this.lists().flatMap((entries) => [...entries.values()].slice(0, 1));
+    return firsts
+      .filter((first) => first.kind === kind && (first.owner === platform || first.owner === '*'))
+      .flatMap(({ owner, list }) => this.#byId.get(entryId({ owner, list, kind, value })) ?? [])
+      .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
+      .map(({ list }) => list);
   }
 
   #remember(entry: StoredEntry): void {

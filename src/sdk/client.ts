@@ -29,7 +29,7 @@ export {
   PlatformClient,
   type ReportedOutcome,
 } from './platform-client.ts';
-export type { DecisionQuery, HistoryQuery, ListEntryQuery } from './query.ts';
+export type { DecisionQuery, HistoryQuery, LinksQuery, ListEntryQuery } from './query.ts';
 export * from './records.ts';
 export {
   type Score,

@@ -2,10 +2,11 @@ import { type Answer, jsonOf } from './answer.ts';
 import { checkKey, checkWholeNumber, jsonText, pathSegment, queryText } from './arguments.ts';
 import { type CallOptions, Connection, type ConnectionOptions, type Outgoing } from './connection.ts';
 import { pause } from './pause.ts';
-import type { DecisionQuery, HistoryQuery, ListEntryQuery } from './query.ts';
+import type { DecisionQuery, HistoryQuery, LinksQuery, ListEntryQuery } from './query.ts';
 import type {
   Binding,
   ClientHistory,
+  ClientLinks,
   ClientView,
   Decision,
   EventPage,
@@ -115,6 +116,16 @@ export class PlatformClient {
     checkLimit(query);
     const path = clientPath(clientIdKey, '/history', query);
     return jsonOf(await this.#search(path, options));
+  }
+
+  /** Whom the client shares devices and addresses with, and whom a block would hit. Throws NotFoundError. */
+  async clientLinks(
+    clientIdKey: string,
+    query: LinksQuery = {},
+    options?: CallOptions,
+  ): Promise<ClientLinks> {
+    checkLimit(query);
+    return jsonOf(await this.#search(clientPath(clientIdKey, '/links', query), options));
   }
 
   /** Forgets the client: all that is kept of it. */

@@ -31,6 +31,15 @@ export interface HistoryQuery {
   readonly limit?: number | undefined;
 }
 
+export interface LinksQuery {
+  /** The most clients to show, from 1 to 200; 50 when absent. */
+  readonly limit?: number | undefined;
+  /** How many days are looked back over, from 1 to 400; 60 when absent. */
+  readonly days?: number | undefined;
+  /** 1: whom the client shares something with; 2, also when absent: also whom these share something with. */
+  readonly depth?: 1 | 2 | undefined;
+}
+
 export interface ListEntryQuery {
   /** Only the entry for this value. */
   readonly value?: string | undefined;

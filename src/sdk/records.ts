@@ -60,6 +60,23 @@ export interface ClientHistory {
   readonly complete: boolean;
 }
 
+/** Who shares devices and addresses with a client */
+export interface ClientLinks {
+  readonly clientIdKey: string;
+  readonly from: number;
+  readonly complete: boolean;
+  readonly devices: readonly LinkedDevice[];
+  readonly clients: readonly LinkedClient[];
+  readonly cut: {
+    readonly devices: number;
+    readonly clients: number;
+  };
+  readonly proposal: {
+    readonly clients: readonly string[];
+    readonly refused: RefusedPayers;
+  };
+}
+
 /** What is known of a client */
 export interface ClientView {
   readonly clientIdKey: string;
@@ -336,6 +353,56 @@ export interface Ladder {
   readonly waitUntil: number | null;
 }
 
+/** A client that hangs together with the one asked about */
+export interface LinkedClient {
+  readonly clientIdKey: string;
+  readonly tie: 'self' | 'device' | 'addresses' | 'address';
+  readonly devices: readonly string[];
+  readonly firstAt: number;
+  readonly lastAt: number;
+  readonly orders: LinkedOrders;
+  readonly money: Readonly<Record<string, LinkedMoney>>;
+  readonly verdicts: {
+    readonly GET_NEW: number;
+    readonly GET_SAME_STICKY: number;
+    readonly WAIT: number;
+    readonly BLOCK: number;
+  };
+  readonly cut: boolean;
+  readonly override: 'BLOCKED' | 'TRUSTED' | null;
+  readonly lists: readonly string[];
+  readonly proposed: boolean;
+}
+
+/** A device, or an address */
+export interface LinkedDevice {
+  readonly kind: 'fingerprint' | 'ip';
+  readonly value: string;
+  readonly ofClient: boolean;
+  readonly firstAt: number;
+  readonly lastAt: number;
+  readonly clients: number;
+  readonly followed: boolean;
+  readonly lists: readonly string[];
+  readonly refused: RefusedPayers | null;
+}
+
+/** Amounts of orders by what became of them */
+export interface LinkedMoney {
+  readonly paid: number;
+  readonly reversed: number;
+  readonly unpaid: number;
+}
+
+/** Orders by what became of them; those whose last outcome is technical are left out */
+export interface LinkedOrders {
+  readonly paid: number;
+  readonly reversed: number;
+  readonly unpaid: number;
+  readonly turnedAway: number;
+  readonly unknown: number;
+}
+
 export interface ListChange {
   /** What is put on the list, or taken from it */
   readonly value: string;
@@ -532,6 +599,14 @@ export type PlatformEvent =
   | OverrideEvent
   | ErasureEvent
   | GapEvent;
+
+/** Whom a block would refuse who paid so far, and what they paid */
+export interface RefusedPayers {
+  readonly clients: number;
+  readonly payers: number;
+  readonly orders: number;
+  readonly money: Readonly<Record<string, number>>;
+}
 
 export interface RollbackRequest {
   /** The one candidate to take back; absent: all of them */

@@ -28,13 +28,16 @@ import type { VerdictBody } from '../decision/request-bodies.ts';
 import { verdictRequest } from '../decision/requests.ts';
 import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
+import type { ListCopy } from '../lists/list-copy.ts';
 import type { RuleSource } from '../rollout/rule-source.ts';
 import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Shape, shape, word } from '../shapes.ts';
 import type { FoundDecisions } from '../state/decision-search.ts';
 import { searchSteps } from '../state/paced-steps.ts';
 import type { ClientJournal, Store } from '../state/store.ts';
+import { type ClientLinks, clientLinks } from './client-links.ts';
 import { seeDevices } from './device-sightings.ts';
+import type { LinksAsk } from './link-web.ts';
 
 export interface RecordsParts {
   readonly store: Store;
@@ -126,6 +129,17 @@ export class Records {
     const { entries, complete } = await this.#decisions.history(client, limit);
     const oldestAt = entries.at(-1)?.at ?? Number.POSITIVE_INFINITY;
     return { entries, complete: complete && oldestAt <= (state.firstSeenAt ?? Number.NEGATIVE_INFINITY) };
+  }
+
+  /** Whom a client shares devices and addresses with; null when nothing is known of it. */
+  links(
+    platform: PlatformName,
+    clientIdKey: string,
+    ask: LinksAsk,
+    lists: ListCopy,
+  ): Promise<ClientLinks | null> {
+    const { store, archive = null, clock } = this.#parts;
+    return clientLinks({ store, archive, lists, now: clock() }, platform, clientIdKey, ask);
   }
 
   /** What all nodes answered over a span, from the archive; null where this node has none. */

@@ -114,6 +114,14 @@ describe('the platform client at a running service', () => {
     expect(error).to.be.instanceOf(NotFoundError);
   });
 
+  it('tells whom a client shares devices with, whatever its name', async () => {
+    const name = 'links/ü %';
+    await ask(name, 'o-1');
+    const { clients, complete } = await platform.clientLinks(name, { depth: 1, limit: 5 });
+    expect(clients.map(({ clientIdKey, tie }) => [clientIdKey, tie])).to.deep.equal([[name, 'self']]);
+    expect(complete).to.equal(true);
+  });
+
   it('tells what happened to a client, whatever its name', async () => {
     const name = 'eve/ü %';
     await ask(name, 'o-1');

@@ -40,6 +40,7 @@ describe('a search of the client library', () => {
     'for a decision': () => platform.decision('a.1'),
     'for the explanation of a decision': () => platform.explanation('a.1'),
     'for what happened to a client': () => platform.clientHistory('ann'),
+    'for the links of a client': () => platform.clientLinks('ann'),
   };
 
   for (const [what, search] of Object.entries(searches))

@@ -320,11 +320,14 @@ export class ArchiveReader {
 
   /**
    * Asks several questions of one state of the archive. Rows of clients who were erased and are still in it are for the
-   * asker to leave out.
+   * asker to leave out, but for those whose numbers are given.
    */
-  reading<T>(work: (state: ArchiveState, rowsOf: RowsOf) => Promise<T>): Promise<T> {
+  reading<T>(
+    work: (state: ArchiveState, rowsOf: RowsOf) => Promise<T>,
+    erased: ErasedClients = [],
+  ): Promise<T> {
     return this.#archive.reading((state) =>
-      work(state, (segments, sql) => this.#rowsOf(state, segments, sql, [])),
+      work(state, (segments, sql) => this.#rowsOf(state, segments, sql, erased)),
     );
   }
 

@@ -149,33 +149,33 @@ const AMOUNT = /^\d{1,15}(\.\d{1,9})?$/;
 
 /** How many an answer lists: a whole number up to a bound. */
 export function queryLimit(bounds: { readonly default: number; readonly max: number }): Parameter<number> {
-  return {
-    name: 'limit',
-    in: 'query',
-    required: false,
-    description: 'The most to list',
-    schema: { type: 'integer', minimum: 1, maximum: bounds.max, default: bounds.default },
-    read: (ctx) => wholeOf(ctx, 'limit', { min: 1, ...bounds }),
-  };
+  return queryWhole('limit', { min: 1, ...bounds }, 'The most to list');
 }
 
 /** A whole number from 0 up to a bound; 0 when it is absent. */
 export function queryCount(name: string, max: number, description: string): Parameter<number> {
+  return queryWhole(name, { min: 0, default: 0, max }, description);
+}
+
+interface WholeBounds {
+  readonly min: number;
+  readonly max: number;
+  readonly default: number;
+}
+
+/** A whole number within bounds. */
+export function queryWhole(name: string, bounds: WholeBounds, description: string): Parameter<number> {
   return {
     name,
     in: 'query',
     required: false,
     description,
-    schema: { type: 'integer', minimum: 0, maximum: max, default: 0 },
-    read: (ctx) => wholeOf(ctx, name, { min: 0, default: 0, max }),
+    schema: { type: 'integer', minimum: bounds.min, maximum: bounds.max, default: bounds.default },
+    read: (ctx) => wholeOf(ctx, name, bounds),
   };
 }
 
-function wholeOf(
-  ctx: RouteContext,
-  name: string,
-  bounds: { readonly min: number; readonly max: number; readonly default: number },
-): number {
+function wholeOf(ctx: RouteContext, name: string, bounds: WholeBounds): number {
   const text = textOf(ctx, name);
   if (text === null) return bounds.default;
   const number = Number(text);

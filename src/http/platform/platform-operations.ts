@@ -7,6 +7,7 @@ import {
   readClientHistory,
   unbindClient,
 } from './client/client.ts';
+import { readClientLinks } from './client/client-links.ts';
 import { askDecisionWhatIf, explainDecision, listDecisions, readDecision } from './decisions.ts';
 import { readEvents } from './events/events.ts';
 import { listEvidence, readEvidence, removeEvidence } from './evidence/evidence-jobs.ts';
@@ -44,6 +45,7 @@ export const PLATFORM_OPERATIONS = {
     reportOutcomes,
     ...readClient,
     ...readClientHistory,
+    ...readClientLinks,
     ...eraseClient,
     ...bindClient,
     ...unbindClient,

@@ -116,6 +116,7 @@ const BINDING = put(`${CLIENT}/binding`, {
 });
 const OVERRIDE = put(`${CLIENT}/override`, { group: 'TRUSTED', reason: 'known', by: 'ann' });
 const HISTORY = `${CLIENT}/history`;
+const LINKS = `${CLIENT}/links`;
 const ENTRIES = '/v1/platform/lists/blocked/entries';
 const ENTRY = { kind: 'client', reason: 'chargebacks', expiresAt: '2030-01-01T00:00:00Z' };
 const PUT_ENTRY = put(`${ENTRIES}/listed`, ENTRY);
@@ -210,6 +211,11 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'readClientHistory', status: 400, ask: get(`${LONG_CLIENT}/history`) },
   { operationId: 'readClientHistory', status: 404, ask: get('/v1/platform/clients/nobody/history') },
   ...shared('readClientHistory', get(HISTORY)),
+  { operationId: 'readClientLinks', status: 200, ask: async (live) => get(`${await judged(live)}/links`) },
+  { operationId: 'readClientLinks', status: 400, ask: get(`${LINKS}?depth=3`) },
+  { operationId: 'readClientLinks', status: 400, ask: get(`${LONG_CLIENT}/links`) },
+  { operationId: 'readClientLinks', status: 404, ask: get('/v1/platform/clients/nobody/links') },
+  ...shared('readClientLinks', get(LINKS)),
   { operationId: 'putListEntry', status: 200, ask: PUT_ENTRY },
   { operationId: 'putListEntry', status: 422, ask: put(`${ENTRIES}/x`, { ...ENTRY, kind: 'ip' }) },
   ...withBody('putListEntry', PUT_ENTRY),
@@ -448,7 +454,7 @@ async function decision(live: Live, way: 'approve' | 'reject', by: 'ann' | 'bob'
 
 /** The same questions about a client that is named in the query instead of the path. */
 function byQuery({ operationId, ask, ...rest }: Case): readonly Case[] {
-  const ofClient = /Client(History)?$|Override$/.test(operationId);
+  const ofClient = /Client(History|Links)?$|Override$/.test(operationId);
   if (!ofClient) return [];
   const inQuery = (one: Ask): Ask => ({ ...one, path: pathByQuery(one.path) });
   return [

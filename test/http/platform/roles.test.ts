@@ -41,6 +41,7 @@ describe('operations by role', () => {
       readEvents: '',
       readClient: WITH_PAYERS,
       readClientHistory: WITH_PAYERS,
+      readClientLinks: WITH_PAYERS,
       eraseClient: 'admin',
       bindClient: IN_CHARGE,
       unbindClient: IN_CHARGE,

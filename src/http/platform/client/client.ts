@@ -23,7 +23,7 @@ import { ClientHistorySchema, HISTORY_EXAMPLE, viewOfHistory } from './client-hi
 import { type AskedAboutClient, clientOperation } from './client-id-key.ts';
 import { CLIENT_EXAMPLE, ClientSchema, viewOfClient } from './client-view.ts';
 
-interface AuditParts {
+export interface AuditParts {
   readonly audit: Audit;
   readonly clientKeys: ClientKeys;
 }
@@ -53,7 +53,7 @@ const HISTORY_LISTED = { default: 100, max: 500 } as const;
 
 const LIMIT = queryLimit(HISTORY_LISTED);
 
-const UNKNOWN_CLIENT = refusal('unknownClient', 'Nothing is known of the client.', () =>
+export const UNKNOWN_CLIENT = refusal('unknownClient', 'Nothing is known of the client.', () =>
   notFound('Nothing is known of this client.'),
 );
 

@@ -1,0 +1,159 @@
+import type { Command } from 'commander';
+import type { PlatformName } from '../client/client-key.ts';
+import { exactSystemClock } from '../clock.ts';
+import { ListNode } from '../lists/list-node.ts';
+import { nameText, quoted } from '../rules/condition-text.ts';
+import {
+  type ClientLinks,
+  clientLinks,
+  LINKS_DEFAULT,
+  LINKS_MAX,
+  type LinkedClient,
+  linksAsk,
+  type RefusedPayers,
+  refusedBy,
+} from '../service/client-links.ts';
+import { storeClock } from '../state/clock-offset.ts';
+import { EXIT, UsageError } from './exit.ts';
+import { parsePlatform } from './platform-option.ts';
+import { print, printError } from './print.ts';
+import { table } from './table.ts';
+import { withArchive } from './with-decisions.ts';
+
+interface LinksOptions {
+  readonly platform: string;
+  readonly days: string;
+  readonly depth: string;
+  readonly limit: string;
+  readonly block?: readonly string[];
+  readonly json?: true;
+}
+
+/** links: who shares devices and addresses with a client, and whom a block would hit. */
+export function linksCommand(program: Command): void {
+  const { days, depth, clients } = LINKS_DEFAULT;
+  program
+    .command('links <client>')
+    .description(
+      'who shares devices and addresses with a client, with what became of their orders; whom a list could block together, and which payers that would refuse. Exit code 1 when nothing is known of the client, or a part could not be read',
+    )
+    .requiredOption('--platform <name>', 'whose client it is')
+    .option('--days <number>', 'how many days are looked back over', String(days))
+    .option('--depth <number>', '1: whom it shares something with; 2: also whom these do', String(depth))
+    .option('--limit <number>', 'the most clients to show', String(clients))
+    .option('--block <client...>', 'say whom a list of these of the clients shown would refuse')
+    .option('--json', 'print what GET /v1/platform/clients/{clientIdKey}/links answers; null for nobody')
+    .action((clientIdKey: string, options: LinksOptions) => links(clientIdKey, options));
+}
+
+async function links(clientIdKey: string, options: LinksOptions): Promise<void> {
+  const platform = parsePlatform(options.platform);
+  const bounds = {
+    days: whole('days', options.days, LINKS_MAX.days),
+    depth: whole('depth', options.depth, LINKS_MAX.depth),
+    clients: whole('limit', options.limit, LINKS_MAX.clients),
+  };
+  const found = proposing(await read(platform, clientIdKey, bounds), options.block ?? null);
+  if (options.json === true) print(JSON.stringify(found));
+  else if (found !== null) print(describe(found));
+  else printError(`Nothing is known of the client ${quoted(clientIdKey)} of ${platform}.`);
+  if (found?.complete === false)
+    printError('A part could not be read, or was too much: there may be more. archive status says why.');
+  if (found?.complete !== true) process.exitCode = EXIT.findings;
+}
+
+function whole(option: string, text: string, max: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
+  throw new UsageError(`--${option} must be a whole number from 1 to ${max}, not "${text}"`);
+}
+
+function read(platform: PlatformName, clientIdKey: string, bounds: typeof LINKS_DEFAULT) {
+  return withArchive(async (store, archive) => {
+    const clock = storeClock(exactSystemClock, store);
+    const node = new ListNode({ listLog: store.listLog, clock });
+    await node.sync();
+    const parts = { store, archive, lists: node.copy, now: clock() };
+    return clientLinks(parts, platform, clientIdKey, linksAsk(bounds, parts.now));
+  });
+}
+
+/** With these proposed to be blocked, and not those that the links propose. */
+function proposing(found: ClientLinks | null, block: readonly string[] | null): ClientLinks | null {
+  if (found === null || block === null) return found;
+  const chosen = found.clients.filter(({ clientIdKey }) => block.includes(clientIdKey));
+  const missing = block.find((one) => chosen.every(({ clientIdKey }) => clientIdKey !== one));
+  if (missing !== undefined)
+    throw new UsageError(`--block names ${quoted(missing)}, who is not among the clients shown`);
+  const clients = found.clients.map((one) => ({ ...one, proposed: chosen.includes(one) }));
+  const proposal = { clients: chosen.map((one) => one.clientIdKey), refused: refusedBy(chosen) };
+  return { ...found, clients, proposal };
+}
+
+function describe({ clients, devices, cut, from, proposal }: ClientLinks): string {
+  const more = [
+    ...(cut.clients === 0 ? [] : [`${cut.clients} more clients with weaker ties are not shown.`]),
+    ...(cut.devices === 0 ? [] : [`${cut.devices} more devices and addresses were not followed.`]),
+  ];
+  return [
+    `Since ${new Date(from).toISOString()}:`,
+    '',
+    table(
+      ['DEVICE', 'VALUE', 'CLIENTS', 'FIRST SEEN', 'LAST SEEN', 'LISTS', 'BLOCKING IT REFUSES'],
+      devices.map(deviceCells),
+      { right: [2] },
+    ),
+    '',
+    table(
+      ['CLIENT', 'TIE', 'PAID', 'REVERSED', 'UNPAID', 'TURNED AWAY', 'UNKNOWN', 'MONEY', 'VERDICTS', 'BLOCK'],
+      clients.map(clientCells),
+      { right: [2, 3, 4, 5, 6] },
+    ),
+    '',
+    ...more,
+    proposal.clients.length === 0
+      ? 'Nobody is proposed for a list.'
+      : `A list of ${proposal.clients.map(nameText).join(', ')} refuses ${refusedText(proposal.refused)}.`,
+  ].join('\n');
+}
+
+function deviceCells({ kind, value, clients, firstAt, lastAt, followed, lists, refused }: Device) {
+  const hit =
+    refused === null
+      ? followed
+        ? 'more clients than are shown'
+        : `${clients} clients: too many to be a ring`
+      : refusedText(refused);
+  return [kind, value, String(clients), day(firstAt), day(lastAt), lists.join(', ') || '-', hit];
+}
+
+type Device = ClientLinks['devices'][number];
+
+function clientCells({ clientIdKey, tie, orders, money, verdicts, cut, ...one }: LinkedClient) {
+  const { paid, reversed, unpaid, turnedAway, unknown } = orders;
+  const sums = Object.entries(money).map(
+    ([currency, sum]) => `${sum.paid}/${sum.reversed}/${sum.unpaid} ${currency}`,
+  );
+  const mix = Object.entries(verdicts).flatMap(([name, number]) => (number === 0 ? [] : `${name} ${number}`));
+  const marks = [one.override ?? [], one.lists.map((list) => `on ${list}`), one.proposed ? 'proposed' : []];
+  return [
+    nameText(clientIdKey),
+    tie,
+    ...[paid, reversed, unpaid, turnedAway, unknown].map((number) => `${number}${cut ? '+' : ''}`),
+    sums.join(', ') || '-',
+    mix.join(', ') || '-',
+    marks.flat().join(', ') || '-',
+  ];
+}
+
+function day(epochMs: number): string {
+  return new Date(epochMs).toISOString().slice(0, 10);
+}
+
+/** Which payers are hit, first of all. */
+function refusedText({ clients, payers, orders, money }: RefusedPayers): string {
+  const whom = `${clients} ${clients === 1 ? 'client' : 'clients'}`;
+  if (payers === 0) return `${whom}, of whom none paid`;
+  const sums = Object.entries(money).map(([currency, sum]) => `${sum} ${currency}`);
+  return `${whom}, of whom ${payers} paid ${orders} ${orders === 1 ? 'order' : 'orders'}: ${sums.join(', ')}`;
+}

@@ -1,0 +1,340 @@
+import { reportedResult } from '../archive/order-fate.ts';
+import type { ArchiveReader } from '../archive/read/archive-reader.ts';
+import {
+  DEVICE_KINDS,
+  type Device,
+  LinkedClients,
+  type LinkedOrder,
+  type SeenClient,
+} from '../archive/read/linked-clients.ts';
+import type { PlatformName } from '../client/client-key.ts';
+import { live, overrideGroup } from '../client/client-state.ts';
+import { Type } from '../json-schema.ts';
+import type { ListCopy } from '../lists/list-copy.ts';
+import { VERDICTS } from '../rules/rule-set.ts';
+import {
+  choice,
+  count,
+  epochMs,
+  list,
+  meaning,
+  named,
+  nullable,
+  type Shape,
+  shape,
+  word,
+  yesNo,
+} from '../shapes.ts';
+import { searchSteps } from '../state/paced-steps.ts';
+import type { Store } from '../state/store.ts';
+import { DEVICE_CLIENTS_MAX, type LinksAsk, TIES, textOf, type Web, webAround } from './link-web.ts';
+
+const ORDERS_PER_CLIENT_MAX = 500;
+
+const money = (description: string) => Type.Number({ minimum: 0, description });
+
+const LinkedOrdersSchema = named(
+  'LinkedOrders',
+  shape('Orders by what became of them; those whose last outcome is technical are left out', {
+    paid: count('Paid, and not taken back'),
+    reversed: count('Paid and taken back'),
+    unpaid: count('A requisite was shown, or nobody asked here, and it was not paid'),
+    turnedAway: count('No requisite was shown, so that nobody could pay'),
+    unknown: count('A requisite was shown, and nothing was reported'),
+  }),
+);
+
+const LinkedMoneySchema = Type.Record(
+  named(
+    'LinkedMoney',
+    shape('Amounts of orders by what became of them', {
+      paid: money('Of those paid'),
+      reversed: money('Of those taken back'),
+      unpaid: money('Of those unpaid'),
+    }),
+  ),
+  { description: 'By currency, in its units' },
+);
+
+const RefusedSchema = named(
+  'RefusedPayers',
+  shape('Whom a block would refuse who paid so far, and what they paid', {
+    clients: count('Whom it would refuse, payers or not'),
+    payers: count('Of these, clients with a paid order that was not taken back'),
+    orders: count('Their paid orders'),
+    money: Type.Record(money('Sum'), { description: 'What they paid, by currency' }),
+  }),
+);
+
+const LinkedDeviceSchema = named(
+  'LinkedDevice',
+  shape('A device, or an address', {
+    kind: choice(DEVICE_KINDS, 'What it is'),
+    value: word('Its HMAC as shared lists take it, like hmac:p2Yk4r0bQ8nV5sXc1eWtLA'),
+    ofClient: yesNo('The client itself was seen on it'),
+    firstAt: epochMs('When one of the clients shown was first seen on it'),
+    lastAt: epochMs('When one of them was last seen on it'),
+    clients: count('Clients of the platform that were seen on it within the time looked at'),
+    followed: yesNo(`False: on it are more than ${DEVICE_CLIENTS_MAX} clients, and it links nobody`),
+    lists: list(Type.String(), 'Shared lists that hold this very value'),
+    refused: nullable(RefusedSchema),
+  }),
+);
+
+const LinkedClientSchema = named(
+  'LinkedClient',
+  shape('A client that hangs together with the one asked about', {
+    clientIdKey: word('As the caller chose it'),
+    tie: meaning(TIES, 'How it hangs together with the client'),
+    devices: list(Type.String(), 'Values of the devices shown that it was seen on and that link'),
+    firstAt: epochMs('When it was first seen on one of the devices shown'),
+    lastAt: epochMs('When it was last seen on one of them'),
+    orders: LinkedOrdersSchema,
+    money: LinkedMoneySchema,
+    verdicts: shape('What it was answered', {
+      GET_NEW: count('Answers'),
+      GET_SAME_STICKY: count('Answers'),
+      WAIT: count('Answers'),
+      BLOCK: count('Answers'),
+    }),
+    cut: yesNo(`It has more orders; the newest ${ORDERS_PER_CLIENT_MAX} are counted`),
+    override: nullable(overrideGroup),
+    lists: list(Type.String(), 'Shared lists that it is on by its clientIdKey'),
+    proposed: yesNo('It is one of those who might be blocked together; see `proposal`'),
+  }),
+);
+
+export const ClientLinksSchema = named(
+  'ClientLinks',
+  shape('Who shares devices and addresses with a client', {
+    clientIdKey: word('As the caller chose it'),
+    from: epochMs('Since when was looked'),
+    complete: yesNo('False: a part of the archive or of the journal could not be read, or was too much'),
+    devices: list(LinkedDeviceSchema, 'Those of the client first, then by how many clients they link'),
+    clients: list(LinkedClientSchema, 'The client itself first, then the closest ties'),
+    cut: shape('What is there and not shown', {
+      devices: count('Devices and addresses'),
+      clients: count('Clients; those with the weakest ties are left out first'),
+    }),
+    proposal: shape(
+      'Whom a list could block together: linked more closely than by a single address, without an override TRUSTED, and with no more orders paid than unpaid or taken back; nobody where none of them has one of these',
+      { clients: list(Type.String(), 'Who'), refused: RefusedSchema },
+    ),
+  }),
+);
+
+export type ClientLinks = Shape<typeof ClientLinksSchema>;
+export type LinkedClient = Shape<typeof LinkedClientSchema>;
+export type RefusedPayers = Shape<typeof RefusedSchema>;
+
+/** How far is looked: `depth` 1 is whom the client shares something with, 2 also whom these share something with. */
+interface LinksBounds {
+  readonly days: number;
+  readonly depth: number;
+  readonly clients: number;
+}
+
+/** Rings live for weeks. */
+export const LINKS_DEFAULT: LinksBounds = { days: 60, depth: 2, clients: 50 };
+export const LINKS_MAX: LinksBounds = { days: 400, depth: 2, clients: 200 };
+
+const DAY_MS = 24 * 3_600_000;
+
+export function linksAsk({ days, depth, clients }: LinksBounds, now: number): LinksAsk {
+  return { depth, from: Math.max(0, now - days * DAY_MS), clientsMax: clients };
+}
+
+/** What may be known of clients and devices besides what they did. */
+export interface LinksParts {
+  readonly store: Store;
+  readonly archive: ArchiveReader | null;
+  /** This node's copy of the shared lists. */
+  readonly lists: ListCopy;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+/** Whom a client shares devices and addresses with; null when nothing is known of it. */
+export async function clientLinks(
+  parts: LinksParts,
+  platform: PlatformName,
+  clientIdKey: string,
+  ask: LinksAsk,
+): Promise<ClientLinks | null> {
+  const { store, archive, lists, now } = parts;
+  const { stamp } = await store.load(store.clientKeys.of(platform, clientIdKey));
+  if (stamp.raw === null) return null;
+  const linked = new LinkedClients(store, archive);
+  const found = await linked.reading(platform, ask.from, async (reading) => {
+    const web = await webAround(reading, clientIdKey, ask);
+    const shown = [...web.ties.keys()];
+    const orders = await reading.ordersOf(shown, ORDERS_PER_CLIENT_MAX);
+    return { web, orders, complete: !reading.isIncomplete() };
+  });
+  const overrides = await overridesOf(store, platform, [...found.web.ties.keys()], now);
+  const listsWith = (kind: 'client' | Device['kind'], value: string) =>
+    lists.namesHolding(platform, kind, value, now);
+  const clients = proposing(
+    clientsIn(found.web, found.orders).map((one) => ({
+      ...one,
+      override: overrides.get(one.clientIdKey) ?? null,
+      lists: listsWith('client', one.clientIdKey),
+    })),
+  );
+  const devices = devicesIn(found.web, clientIdKey, clients).map((one) => ({
+    ...one,
+    lists: listsWith(one.kind, one.value),
+  }));
+  const proposed = clients.filter((one) => one.proposed);
+  return {
+    clientIdKey,
+    from: ask.from,
+    complete: found.complete,
+    devices,
+    clients,
+    cut: found.web.cut,
+    proposal: { clients: proposed.map((one) => one.clientIdKey), refused: refusedBy(proposed) },
+  };
+}
+
+type CountedClient = Omit<LinkedClient, 'override' | 'lists' | 'proposed'>;
+
+function clientsIn({ ties, seen, devices }: Web, orders: readonly LinkedOrder[]): readonly CountedClient[] {
+  const links = new Set(devices.filter((one) => one.seen.length > 1).map(({ device }) => textOf(device)));
+  const seenBy = Map.groupBy(seen, ({ clientIdKey }) => clientIdKey);
+  const ordersBy = Map.groupBy(orders, ({ clientIdKey }) => clientIdKey);
+  return [...ties].map(([clientIdKey, tie]) => {
+    const own = seenBy.get(clientIdKey) ?? [];
+    return {
+      clientIdKey,
+      tie,
+      devices: own.map(textOf).filter((value) => links.has(value)),
+      ...spanOf(own),
+      ...figuresOf(ordersBy.get(clientIdKey) ?? []),
+    };
+  });
+}
+
+function spanOf(seen: readonly SeenClient[]) {
+  const [firsts, lasts] = [seen.map(({ firstAt }) => firstAt), seen.map(({ lastAt }) => lastAt)];
+  return seen.length === 0
+    ? { firstAt: 0, lastAt: 0 }
+    : { firstAt: Math.min(...firsts), lastAt: Math.max(...lasts) };
+}
+
+type Fate = 'paid' | 'reversed' | 'unpaid' | 'turnedAway' | 'unknown' | 'technical';
+
+/** An order that was turned away proves nothing by what was reported of it, unless it was paid. */
+function fateOf({ report, granted, turnedAway, verdicts }: LinkedOrder): Fate {
+  const result = report === null ? null : reportedResult(report);
+  if (result === 'PAID') return 'paid';
+  if (result === 'REVERSED') return 'reversed';
+  if (result === 'TECHNICAL') return 'technical';
+  const asked = VERDICTS.some((verdict) => verdicts[verdict] > 0);
+  if (!granted && (asked || turnedAway)) return 'turnedAway';
+  return result === null ? 'unknown' : 'unpaid';
+}
+
+function figuresOf(orders: readonly LinkedOrder[]) {
+  const counts = { paid: 0, reversed: 0, unpaid: 0, turnedAway: 0, unknown: 0, technical: 0 };
+  const sums: Record<string, { paid: number; reversed: number; unpaid: number }> = {};
+  const verdicts = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
+  for (const order of orders) {
+    const fate = fateOf(order);
+    counts[fate] += 1;
+    for (const verdict of VERDICTS) verdicts[verdict] += order.verdicts[verdict];
+    const { amount, currency } = order;
+    if (amount === null || currency === null || !isAboutMoney(fate)) continue;
+    const before = sums[currency] ?? { paid: 0, reversed: 0, unpaid: 0 };
+    sums[currency] = { ...before, [fate]: sumOf(before[fate], amount) };
+  }
+  const { technical, ...known } = counts;
+  return { orders: known, money: sums, verdicts, cut: orders.length >= ORDERS_PER_CLIENT_MAX };
+}
+
+function isAboutMoney(fate: Fate): fate is 'paid' | 'reversed' | 'unpaid' {
+  return fate === 'paid' || fate === 'reversed' || fate === 'unpaid';
+}
+
+const DIGITS = 12;
+
+/** Without the last digits of doubles. */
+function sumOf(a: number, b: number): number {
+  return Number((a + b).toPrecision(DIGITS));
+}
+
+function proposing(clients: readonly Omit<LinkedClient, 'proposed'>[]): readonly LinkedClient[] {
+  const mayBe = clients.filter(
+    (one) => one.tie !== 'address' && one.override !== 'TRUSTED' && one.orders.paid <= harmOf(one),
+  );
+  const isHarmful = mayBe.some((one) => harmOf(one) > 0);
+  return clients.map((one) => ({ ...one, proposed: isHarmful && mayBe.includes(one) }));
+}
+
+function harmOf({ orders }: Pick<LinkedClient, 'orders'>): number {
+  return orders.unpaid + orders.reversed;
+}
+
+/** Whom a list with these clients would refuse who paid so far. */
+export function refusedBy(clients: readonly Pick<LinkedClient, 'orders' | 'money'>[]): RefusedPayers {
+  const payers = clients.filter(({ orders }) => orders.paid > 0);
+  const sums: Record<string, number> = {};
+  for (const one of payers)
+    for (const [currency, { paid }] of Object.entries(one.money))
+      if (paid > 0) sums[currency] = sumOf(sums[currency] ?? 0, paid);
+  return {
+    clients: clients.length,
+    payers: payers.length,
+    orders: payers.reduce((sum, { orders }) => sum + orders.paid, 0),
+    money: sums,
+  };
+}
+
+type CountedDevice = Omit<ClientLinks['devices'][number], 'lists'>;
+
+function devicesIn(
+  { devices, seen }: Web,
+  clientIdKey: string,
+  clients: readonly LinkedClient[],
+): readonly CountedDevice[] {
+  const seenOn = Map.groupBy(seen, textOf);
+  const known = new Map(clients.map((one) => [one.clientIdKey, one]));
+  const counted = devices.map(({ device, clients: number, seen: all }) => {
+    const here = seenOn.get(textOf(device)) ?? [];
+    const shown = all.flatMap((one) => known.get(one.clientIdKey) ?? []);
+    return {
+      kind: device.kind,
+      value: textOf(device),
+      ofClient: here.some((one) => one.clientIdKey === clientIdKey),
+      ...spanOf(here),
+      clients: number,
+      followed: all.length > 0,
+      refused: all.length > 0 && shown.length === all.length ? refusedBy(shown) : null,
+    };
+  });
+  return counted.toSorted(
+    (a, b) => Number(b.ofClient) - Number(a.ofClient) || linksOf(b) - linksOf(a) || b.lastAt - a.lastAt,
+  );
+}
+
+function linksOf({ followed, clients }: CountedDevice): number {
+  return followed ? clients : 0;
+}
+
+async function overridesOf(
+  store: Store,
+  platform: PlatformName,
+  clients: readonly string[],
+  now: number,
+): Promise<ReadonlyMap<string, 'BLOCKED' | 'TRUSTED'>> {
+  const found = await searchSteps.map(clients, (some) =>
+    Promise.all(
+      some.map(async (clientIdKey) => {
+        const { state } = await store.load(store.clientKeys.of(platform, clientIdKey));
+        const override = live(state.override, now);
+        return override === null ? [] : [[clientIdKey, override.group] as const];
+      }),
+    ),
+  );
+  return new Map(found.flat());
+}

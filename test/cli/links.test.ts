@@ -1,0 +1,75 @@
+import { expect } from 'chai';
+import { openSqliteStore } from '../../src/state/sqlite/store.ts';
+import { TEST_SALT } from '../client/client-keys.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { startService } from '../service/running-service.ts';
+import { scoring } from './scoring.ts';
+
+const dataDir = temporaryDirectory();
+
+describe('the links command', () => {
+  before(async () => {
+    const store = openSqliteStore(dataDir, { salt: TEST_SALT });
+    const service = await startService({ store });
+    const shop = await service.tenant('shop');
+    // The command looks back from the present.
+    service.clock.moveSeconds((Date.now() - service.clock.now()) / 1000);
+    for (const clientIdKey of ['ann', 'bob', 'payer']) {
+      await shop.score({ clientIdKey, fingerprint: 'shared', ip: '198.51.100.1' });
+      await shop.verdict({ clientIdKey, orderRef: `${clientIdKey}-1` });
+      await shop.outcome(clientIdKey, `${clientIdKey}-1`, clientIdKey === 'payer' ? 'PAID' : 'UNPAID');
+    }
+    await service.stop();
+    await store.close();
+  });
+
+  const run = (...args: readonly string[]) =>
+    scoring(['links', ...args, '--platform', 'shop'], { DATA_DIR: dataDir });
+
+  it('shows who shares devices, and proposes those who did not pay', async () => {
+    const { exitCode, stdout, stderr } = await run('ann');
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' });
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.filter((line) => /^(fingerprint|ip) /.test(line))).to.have.length(2);
+    expect(
+      lines.filter((line) => /^(ann|bob|payer) /.test(line)).map((line) => line.trimEnd()),
+    ).to.deep.equal([
+      'ann     self       0         0       1            0        0  0/0/25 EUR  GET_NEW 1  proposed',
+      'bob     device     0         0       0            1        0  -           BLOCK 1    proposed',
+      'payer   device     1         0       0            0        0  25/0/0 EUR  BLOCK 1    -',
+    ]);
+    expect(lines.at(-1)).to.equal('A list of ann, bob refuses 2 clients, of whom none paid.');
+  });
+
+  it('says which payers a block of some of them would refuse', async () => {
+    const { stdout } = await run('ann', '--block', 'bob', 'payer');
+    expect(stdout.trimEnd().split('\n').at(-1)).to.equal(
+      'A list of bob, payer refuses 2 clients, of whom 1 paid 1 order: 25 EUR.',
+    );
+  });
+
+  it('prints what the API answers as JSON', async () => {
+    const { clients, proposal } = JSON.parse((await run('ann', '--depth', '1', '--json')).stdout);
+    expect(clients).to.have.length(3);
+    expect(proposal.clients).to.deep.equal(['ann', 'bob']);
+  });
+
+  it('has nothing to show of a client that nobody knows', async () => {
+    const { exitCode, stderr } = await run('nobody');
+    expect({ exitCode, stderr }).to.deep.equal({
+      exitCode: 1,
+      stderr: 'Nothing is known of the client "nobody" of shop.\n',
+    });
+  });
+
+  it('refuses to block whom it does not show, and bounds that it cannot keep', async () => {
+    expect(await run('ann', '--block', 'eve')).to.include({
+      exitCode: 2,
+      stderr: 'error: --block names "eve", who is not among the clients shown\n',
+    });
+    expect(await run('ann', '--depth', '3')).to.include({
+      exitCode: 2,
+      stderr: 'error: --depth must be a whole number from 1 to 2, not "3"\n',
+    });
+  });
+});

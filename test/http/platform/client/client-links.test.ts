@@ -1,0 +1,189 @@
+import { writeFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { Audit } from '../../../../src/access/audit.ts';
+import { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
+import type { ClientLinks } from '../../../../src/service/client-links.ts';
+import { DEVICE_CLIENTS_MAX } from '../../../../src/service/link-web.ts';
+import { ArchivedStore } from '../../../archive/archived-store.ts';
+import { liveRings, pays, type RingWorld } from '../../../service/ring-world.ts';
+import { type RunningService, startService } from '../../../service/running-service.ts';
+import type { Tenant } from '../../../service/tenant.ts';
+import { describeOnStores } from '../../../stores/describe-on-stores.ts';
+
+const WEEK_SECONDS = 7 * 24 * 3600;
+
+describeOnStores('the links of a client', (store) => {
+  let place: ArchivedStore;
+  let reader: ArchiveReader;
+  let service: RunningService;
+  let shop: Tenant;
+  let rival: Tenant;
+  let world: RingWorld;
+
+  before(async () => {
+    place = await ArchivedStore.open(store());
+    reader = new ArchiveReader(place.archive.folder, store());
+    service = await startService({ store: store(), archive: reader });
+    shop = await service.tenant('shop');
+    rival = await service.tenant('rival');
+    await pays(rival, 'ring-0-0', 0, { fingerprint: 'ring-0-0', ip: '198.51.100.0' });
+    await pays(rival, 'stranger', 0, { fingerprint: 'ring-0-0', ip: '198.51.100.0' });
+    // The last two weeks are in the journal alone.
+    world = await liveRings(shop, 7, async (week) => {
+      service.clock.moveSeconds(WEEK_SECONDS);
+      if (week === 2) await ship();
+    });
+  });
+  after(async () => {
+    await service?.stop();
+    await reader?.close();
+    place?.duck.close();
+  });
+
+  const ship = () => place.shipAll(place.shipper({ clock: service.clock.now }));
+
+  async function linksOf(clientIdKey: string, query = '', tenant = shop): Promise<ClientLinks> {
+    const path = `clients/${encodeURIComponent(clientIdKey)}/links${query}`;
+    const { status, body } = await tenant.ask<ClientLinks>('GET', path);
+    expect(status, JSON.stringify(body)).to.equal(200);
+    return body;
+  }
+
+  const keysOf = ({ clients }: ClientLinks) => clients.map(({ clientIdKey }) => clientIdKey);
+
+  function figuresOf({ clients }: ClientLinks, clientIdKey: string) {
+    return clients.find((one) => one.clientIdKey === clientIdKey) ?? expect.fail(`${clientIdKey} is linked`);
+  }
+
+  /** Of each ring the member who holds it together, and two of those who have one device each. */
+  const asked = () =>
+    world.rings.flatMap((ring) => ring.slice(0, 3).map((member) => [ring, member] as const));
+
+  it('finds every member of each planted ring from any of its members', async () => {
+    for (const ring of world.rings)
+      for (const member of ring) expect(keysOf(await linksOf(member)), member).to.include.members([...ring]);
+  });
+
+  it('proposes nobody but members of the ring', async () => {
+    for (const [ring, member] of asked()) {
+      const { proposal } = await linksOf(member);
+      expect(proposal.clients, member).to.have.members([...ring]);
+    }
+  });
+
+  it('tells an innocent neighbour on a shared address apart', async () => {
+    const [ring = []] = world.rings;
+    const links = await linksOf(ring[0] ?? '');
+    const { tie, proposed, orders, money } = figuresOf(links, world.neighbour);
+    expect({ tie, proposed, orders, money }).to.deep.equal({
+      tie: 'address',
+      proposed: false,
+      orders: { paid: 5, reversed: 0, unpaid: 0, turnedAway: 0, unknown: 0 },
+      money: { EUR: { paid: 125, reversed: 0, unpaid: 0 } },
+    });
+  });
+
+  it('says whom a block of each device and address would refuse who paid', async () => {
+    const [ring = []] = world.rings;
+    const { devices } = await linksOf(ring[0] ?? '');
+    const refused = devices.find(
+      ({ kind, clients }) => kind === 'ip' && clients === ring.length + 1,
+    )?.refused;
+    expect(refused?.clients).to.equal(ring.length + 1);
+    expect(refused?.payers).to.be.at.least(1);
+    expect(refused?.money['EUR']).to.be.at.least(125);
+  });
+
+  it('proposes nobody among payers who share a device', async () => {
+    const { proposal, clients } = await linksOf('wife');
+    expect(clients.map(({ clientIdKey, tie }) => [clientIdKey, tie])).to.deep.equal([
+      ['wife', 'self'],
+      ['husband', 'device'],
+    ]);
+    expect(proposal).to.deep.equal({
+      clients: [],
+      refused: { clients: 0, payers: 0, orders: 0, money: {} },
+    });
+  });
+
+  it('never tells of clients of another platform', async () => {
+    expect(keysOf(await linksOf('stranger', '', rival))).to.deep.equal(['stranger', 'ring-0-0']);
+    for (const ring of world.rings) expect(keysOf(await linksOf(ring[0] ?? ''))).not.to.include('stranger');
+  });
+
+  it('looks a step further with depth 2, and back over as many days as it is told', async () => {
+    for (const [clientIdKey, device] of [
+      ['first', 'a'],
+      ['middle', 'a'],
+      ['middle', 'b'],
+      ['last', 'b'],
+    ])
+      await shop.score({ clientIdKey, fingerprint: `chain-${device}` });
+    expect(keysOf(await linksOf('first', '?depth=1'))).to.deep.equal(['first', 'middle']);
+    expect(keysOf(await linksOf('first', '?depth=2'))).to.deep.equal(['first', 'middle', 'last']);
+    service.clock.moveSeconds(2 * 24 * 3600);
+    expect(keysOf(await linksOf('first', '?days=1'))).to.deep.equal(['first']);
+  });
+
+  it('shows what is there and cut, the weakest ties first', async () => {
+    const links = await linksOf('ring-0-0', '?limit=5');
+    expect(keysOf(links)).not.to.include(world.neighbour);
+    expect(links.cut).to.deep.equal({ devices: 0, clients: 1 });
+  });
+
+  it('shows overrides and lists', async () => {
+    await shop.override('ring-1-1', 'TRUSTED');
+    await shop.ask('PUT', 'lists/ring-list/entries/ring-1-2', { kind: 'client', reason: 'a ring' });
+    const links = await linksOf('ring-1-0');
+    const told = ['ring-1-1', 'ring-1-2'].map((one) => {
+      const { override, lists, proposed } = figuresOf(links, one);
+      return { override, lists, proposed };
+    });
+    expect(told).to.deep.equal([
+      { override: 'TRUSTED', lists: [], proposed: false },
+      { override: null, lists: ['ring-list'], proposed: true },
+    ]);
+  });
+
+  it('shows a device of very many, and follows nobody there', async () => {
+    const many = Array.from({ length: DEVICE_CLIENTS_MAX + 5 }, (_, index) => `guest-${index}`);
+    const guests = (some: readonly string[]) =>
+      Promise.all(some.map((clientIdKey) => shop.score({ clientIdKey, fingerprint: 'terminal' })));
+    await guests(many.slice(0, 20));
+    await ship();
+    await guests(many.slice(10));
+    const { clients, devices } = await linksOf('guest-0');
+    expect(clients.map(({ clientIdKey }) => clientIdKey)).to.deep.equal(['guest-0']);
+    const shown = devices.map((one) => [one.clients, one.followed, one.refused]);
+    expect(shown).to.deep.equal([[many.length, false, null]]);
+  });
+
+  it('knows an erased client no more, before the archive has taken it out and after', async () => {
+    const ring = world.rings[2] ?? [];
+    await shop.ask('DELETE', 'clients/ring-2-4');
+    expect(keysOf(await linksOf('ring-2-0'))).to.have.members(ring.slice(0, 4));
+    await ship();
+    expect(keysOf(await linksOf('ring-2-0'))).to.have.members(ring.slice(0, 4));
+  });
+
+  it('answers the same once everything is shipped', async () => {
+    const before = await linksOf('ring-0-1');
+    await ship();
+    expect(await linksOf('ring-0-1')).to.deep.equal(before);
+  });
+
+  it('answers nothing for a client that nobody knows, and notes who was shown whom', async () => {
+    expect((await shop.ask('GET', 'clients/nobody/links')).status).to.equal(404);
+    const { entries } = await new Audit(store().auditLog, service.clock.now).read(null, 500);
+    const read = entries.filter(({ action }) => action === 'client read').map(({ subject }) => subject);
+    expect(read).to.include('ring-1-0');
+    expect(read).not.to.include('nobody');
+  });
+
+  it('says that it is not all when a file of the archive cannot be read', async () => {
+    expect((await linksOf('husband')).complete).to.equal(true);
+    const segments = place.archive.segments(place.archive.read(), { table: 'scores' });
+    for (const segment of segments) writeFileSync(place.archive.pathOf(segment), 'torn');
+    expect((await linksOf('husband')).complete).to.equal(false);
+  });
+});
