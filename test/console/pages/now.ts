@@ -26,6 +26,21 @@ describeConsole("the console's page Now", (tab) => {
     await tab.page.getByText('verdicts in this day').waitFor();
   });
 
+  it('keeps the value that is pointed at when newer ones come, and says which slot is not over', async () => {
+    await tab.open('#/now?span=day');
+    const chart = tab.page.locator('figure', { hasText: 'Verdicts' }).first();
+    const canvas = await chart.locator('canvas').elementHandle();
+    const box = await chart.locator('.u-over').boundingBox();
+    if (box === null) throw new Error('the chart is not there');
+    await tab.page.mouse.move(box.x + box.width - 4, box.y + box.height / 2);
+    const told = chart.locator('figcaption');
+    await told.getByText(/\d\d:\d\d so far$/).waitFor();
+    await tab.page.waitForResponse('**/verdict-history?**');
+    await tab.page.waitForResponse('**/verdict-history?**');
+    expect(await canvas?.evaluate((element) => element.isConnected)).to.equal(true);
+    expect(await told.textContent()).to.match(/\d\d:\d\d so far$/);
+  });
+
   it('has the same numbers as a table, with the dates of slots that are longer than minutes', async () => {
     await tab.open('#/now?span=month');
     await tab.page.getByText('Verdicts as a table').click();

@@ -1,5 +1,6 @@
 import { html, useEffect, useRef, useState } from '../html.js';
 import UPlot from '../packages/uplot.js';
+import { capOf } from './chart-cap.js';
 import { clockTime, count as countText, day } from './format.js';
 import { numbers, Table } from './table.js';
 
@@ -27,6 +28,7 @@ import { numbers, Table } from './table.js';
  * @property {readonly Series[]} series
  * @property {SetPlace} setPlace
  * @property {readonly Mark[]} marks
+ * @property {readonly number[]} heights of the slots
  */
 
 const HEIGHT = 150;
@@ -48,11 +50,17 @@ const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_00
 export function Chart({ title, note, kind, at, series, format = countText, marks = NO_MARKS }) {
   const [place, setPlace] = useState(/** @type {number | null} */ (null));
   const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const plot = useRef(/** @type {UPlot | null} */ (null));
   const scheme = useScheme();
-  useEffect(
-    () => (box.current === null ? undefined : drawInto(box.current, { kind, at, series, setPlace, marks })),
-    [kind, at, series, scheme, marks],
-  );
+  const heights = at.map((_, slot) => heightOf(kind, series, slot));
+  const drawing = { kind, at, series, setPlace, marks, heights };
+  // What a plot that stays reads when it is drawn again.
+  const now = useRef(drawing);
+  now.current = drawing;
+  const look = `${kind} ${scheme} ${series.map(({ name }) => name)} ${spanOf(at) <= DAY_MS}`;
+  useEffect(() => (box.current === null ? undefined : drawInto(box.current, now, plot)), [look]);
+  useEffect(() => plot.current?.setData(dataOf(drawing)), [at, series, marks]);
+  const { cut } = capOf(heights);
   const pointedAt = place === null ? undefined : at[place];
   const shown = (/** @type {Series} */ { values, total }) =>
     place === null ? (total ?? '') : reading(values[place], format);
@@ -60,6 +68,7 @@ export function Chart({ title, note, kind, at, series, format = countText, marks
     <figcaption>
       <h3>${title}</h3>
       <span class="faint num">${pointedAt === undefined ? note : slotTime(pointedAt, at)}</span>
+      ${cut > 0 && html`<span class="faint">▲ ${cut} taller, up to ${format(Math.max(...heights))}</span>`}
     </figcaption>
     <div ref=${box} class="plot" aria-hidden="true"></div>
     <ul class="legend">
@@ -123,7 +132,31 @@ const NO_MARKS = [];
  * @param {readonly number[]} at
  */
 function slotTime(slot, at) {
-  return spanOf(at) <= DAY_MS ? clockTime(slot) : `${day(slot).slice(5)} ${clockTime(slot)}`;
+  const time = spanOf(at) <= DAY_MS ? clockTime(slot) : `${day(slot).slice(5)} ${clockTime(slot)}`;
+  return slot === at.at(-1) && isRunning(at) ? `${time} so far` : time;
+}
+
+/**
+ * Whether the last slot is not over yet.
+ * @param {readonly number[]} at
+ */
+function isRunning(at) {
+  return (at.at(-1) ?? 0) + stepOf(at) > Date.now();
+}
+
+/** @param {readonly number[]} at */
+function stepOf(at) {
+  return at.length < 2 ? MINUTE_MS : (at[1] ?? 0) - (at[0] ?? 0);
+}
+
+/**
+ * @param {ChartKind} kind
+ * @param {readonly Series[]} series
+ * @param {number} slot
+ */
+function heightOf(kind, series, slot) {
+  const values = series.map(({ values }) => values[slot] ?? 0);
+  return kind === 'bars' ? values.reduce((sum, value) => sum + value, 0) : Math.max(0, ...values);
 }
 
 /** @param {readonly number[]} at */
@@ -132,19 +165,28 @@ function spanOf(at) {
 }
 
 /**
+ * @param {Drawing} drawing
+ * @returns {UPlot.AlignedData}
+ */
+function dataOf({ kind, at, series }) {
+  const columns = kind === 'bars' ? stacked(series) : series.map(({ values }) => [...values]);
+  return [at.map((ms) => ms / 1000), ...columns];
+}
+
+/**
  * Draws into the element and gives the way to take it down again.
  * @param {HTMLElement} element
- * @param {Drawing} drawing
+ * @param {{ readonly current: Drawing }} now
+ * @param {{ current: UPlot | null }} kept where it is found to be given other data
  */
-function drawInto(element, drawing) {
-  const { kind, at, series } = drawing;
-  const seconds = at.map((ms) => ms / 1000);
-  const columns = kind === 'bars' ? stacked(series) : series.map(({ values }) => [...values]);
-  const plot = new UPlot(options(element, drawing), [seconds, ...columns], element);
+function drawInto(element, now, kept) {
+  const plot = new UPlot(options(element, now), dataOf(now.current), element);
+  kept.current = plot;
   const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
   watch.observe(element);
   return () => {
     watch.disconnect();
+    kept.current = null;
     plot.destroy();
   };
 }
@@ -167,13 +209,14 @@ function stacked(series) {
 
 /**
  * @param {HTMLElement} element
- * @param {Drawing} drawing
+ * @param {{ readonly current: Drawing }} now
  * @returns {UPlot.Options}
  */
-function options(element, { kind, at, series, setPlace, marks }) {
+function options(element, now) {
+  const { kind, at, series, setPlace } = now.current;
   const drawn = kind === 'bars' ? series.toReversed() : series;
   // So that the first and the last bar are whole.
-  const halfSlot = ((at[1] ?? MINUTE_MS) - (at[0] ?? 0)) / 2000;
+  const halfSlot = () => stepOf(now.current.at) / 2000;
   return {
     width: element.clientWidth || 300,
     height: HEIGHT,
@@ -183,11 +226,11 @@ function options(element, { kind, at, series, setPlace, marks }) {
     cursor: { y: false, points: { show: kind === 'lines' }, drag: { x: false, y: false } },
     hooks: {
       setCursor: [({ cursor }) => setPlace(cursor.idx ?? null)],
-      draw: [(plot) => drawMarks(plot, marks)],
+      draw: [(plot) => drawUnfinished(plot, now.current), (plot) => drawMarks(plot, now.current)],
     },
     scales: {
-      x: { range: (_plot, min, max) => [min - halfSlot, max + halfSlot] },
-      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
+      x: { range: (_plot, min, max) => [min - halfSlot(), max + halfSlot()] },
+      y: { range: () => [0, capOf(now.current.heights).top * 1.08 || 1] },
     },
     axes: axesOf(kind, spanOf(at) <= DAY_MS ? clockTime : (ms) => day(ms).slice(5)),
     series: [{}, ...drawn.map((one) => seriesOptions(kind, colorOf(one.color)))],
@@ -195,10 +238,27 @@ function options(element, { kind, at, series, setPlace, marks }) {
 }
 
 /**
+ * The slot that is not over yet is pale, so that nobody takes it for a fall.
  * @param {UPlot} plot
- * @param {readonly Mark[]} marks
+ * @param {Drawing} drawing
  */
-function drawMarks({ ctx, bbox, valToPos }, marks) {
+function drawUnfinished({ ctx, bbox, valToPos }, { at }) {
+  if (!isRunning(at)) return;
+  const left = valToPos(((at.at(-1) ?? 0) - stepOf(at) / 2) / 1000, 'x', true);
+  ctx.save();
+  ctx.globalAlpha = 0.65;
+  ctx.fillStyle = colorOf('--card');
+  ctx.fillRect(left, bbox.top, bbox.left + bbox.width - left, bbox.height);
+  ctx.restore();
+}
+
+/**
+ * What happened, across the time, and a tip on each slot that is taller than the chart.
+ * @param {UPlot} plot
+ * @param {Drawing} drawing
+ */
+function drawMarks({ ctx, bbox, valToPos }, { at: slots, marks, heights }) {
+  const { top, cut } = capOf(heights);
   ctx.save();
   ctx.strokeStyle = colorOf('--accent');
   ctx.setLineDash([4, 3]);
@@ -209,6 +269,12 @@ function drawMarks({ ctx, bbox, valToPos }, marks) {
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
   }
+  ctx.fillStyle = colorOf('--ink');
+  ctx.font = '20px system-ui, sans-serif';
+  ctx.textAlign = 'center';
+  for (const [slot, height] of heights.entries())
+    if (cut > 0 && height > top)
+      ctx.fillText('▲', valToPos((slots[slot] ?? 0) / 1000, 'x', true), bbox.top + 16);
   ctx.restore();
 }
 
