@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { readConfig } from '../../src/config.ts';
@@ -9,8 +11,11 @@ interface Compose {
     Record<
       string,
       {
+        readonly image?: string;
         readonly environment?: Readonly<Record<string, string>>;
         readonly command?: string[];
+        readonly ports?: readonly string[];
+        readonly secrets?: readonly string[];
         readonly volumes?: readonly string[];
         readonly mem_limit?: string;
         readonly read_only?: boolean;
@@ -23,20 +28,49 @@ describe('the container files', () => {
   const compose: Compose = parse(packaged('compose.yaml'), { merge: true });
 
   it('set what the service reads, to what it takes', () => {
-    const { SIGNAL_SECRET_FILE, ...environment } = compose.services['scoring-1']?.environment ?? {};
-    expect(SIGNAL_SECRET_FILE).to.equal('/run/secrets/signal-secret');
-    const config = readConfig({
-      ...environment,
-      SIGNAL_SECRET: 'x'.repeat(32),
-      DATA_DIR: temporaryDirectory(),
-    });
-    expect(config.redisUrl).to.equal('redis://redis:6379');
+    const secrets = temporaryDirectory();
+    writeFileSync(join(secrets, 'signal-secret'), 'x'.repeat(32));
+    writeFileSync(join(secrets, 'redis-url'), 'redis://:secret@redis:6379');
+    const { environment = {}, secrets: given } = compose.services['scoring-1'] ?? {};
+    const here = Object.entries(environment).map(
+      ([name, value]) => [name, value.replace('/run/secrets', secrets)] as const,
+    );
+    const config = readConfig({ ...Object.fromEntries(here), DATA_DIR: temporaryDirectory() });
+    expect(given).to.deep.equal(['signal-secret', 'redis-url', 's3-credentials']);
+    expect(config.redisUrl).to.equal('redis://:secret@redis:6379');
     expect(config.trustedProxies).to.equal(1);
+    expect(config.archiveS3).to.deep.include({
+      bucket: 'client-scoring',
+      prefix: 'archive/',
+      pathStyle: true,
+    });
+    expect(config.erasureLedger).to.equal('/ledger/erased');
   });
 
-  it('run two nodes, Redis with our settings, and a proxy', () => {
-    expect(Object.keys(compose.services)).to.deep.equal(['scoring-1', 'scoring-2', 'redis', 'haproxy']);
-    expect(compose.services['redis']?.command).to.include('/etc/redis/redis.conf');
+  it('run two nodes, Redis with our settings and a password, an S3 server, and a proxy', () => {
+    expect(Object.keys(compose.services)).to.deep.equal(['scoring-1', 'scoring-2', 'redis', 's3', 'haproxy']);
+    const { command, secrets } = compose.services['redis'] ?? {};
+    expect(command?.slice(1, 4)).to.deep.equal([
+      '/etc/redis/redis.conf',
+      '--include',
+      `/run/secrets/${secrets?.[0]}`,
+    ]);
+  });
+
+  it('show nothing to others but the port of the proxy for callers, on this machine', () => {
+    const published = Object.entries(compose.services).flatMap(([name, { ports = [] }]) =>
+      ports.map((port) => `${name} ${port}`),
+    );
+    expect(published).to.deep.equal(['haproxy 127.0.0.1:8080:8080']);
+  });
+
+  it('name every image by one version', () => {
+    const images = Object.values(compose.services).flatMap(({ image = '' }) =>
+      image.startsWith('client-scoring') ? [] : [image],
+    );
+    const bases = [...packaged('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, base]) => base ?? '');
+    for (const image of [...images, ...bases])
+      expect(image).to.match(/:(\d+\.\d+\.\d+(-\w+)?|RELEASE\.[\dTZ-]+)$/);
   });
 
   it('bound the memory of each, and let none be restarted because the store is away', () => {
@@ -55,12 +89,9 @@ describe('the container files', () => {
     expect(pod).to.match(/name: scratch, mountPath: \/tmp/);
   });
 
-  it('take the rules from the folder beside them, and archive to one folder', () => {
-    for (const name of ['scoring-1', 'scoring-2']) {
-      const { volumes, environment } = compose.services[name] ?? {};
-      expect(volumes).to.include('./rules:/app/rules:ro');
-      expect(volumes).to.include(`archive:${environment?.['ARCHIVE_DIR']}`);
-    }
+  it('take the rules from the folder beside them, and share no other', () => {
+    const [one, other] = ['scoring-1', 'scoring-2'].map((name) => compose.services[name]?.volumes ?? []);
+    expect(one?.filter((volume) => other?.includes(volume))).to.deep.equal(['./rules:/app/rules:ro', '/tmp']);
   });
 
   it('copy into the image what the service needs, and run it as nobody special', () => {

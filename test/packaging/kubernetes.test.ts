@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse, parseAllDocuments } from 'yaml';
 import { readConfig } from '../../src/config.ts';
@@ -13,7 +14,8 @@ const FOLDER = 'packaging/kubernetes';
 interface Kustomization {
   readonly resources: readonly string[];
   readonly configMapGenerator: readonly { readonly name: string; readonly literals: readonly string[] }[];
-  readonly images: readonly { readonly name: string }[];
+  readonly secretGenerator: readonly { readonly name: string; readonly files: readonly string[] }[];
+  readonly images: readonly { readonly name: string; readonly newTag: string }[];
 }
 
 interface Manifest {
@@ -43,8 +45,19 @@ interface Deployment extends Manifest {
       readonly spec: {
         readonly terminationGracePeriodSeconds: number;
         readonly containers: readonly [Container];
+        readonly volumes: readonly { readonly name: string }[];
       };
     };
+  };
+}
+
+interface Policy extends Manifest {
+  readonly spec: {
+    readonly policyTypes: readonly string[];
+    readonly egress: readonly {
+      readonly to: readonly object[];
+      readonly ports: readonly { readonly port: number }[];
+    }[];
   };
 }
 
@@ -75,7 +88,6 @@ const CHECKS: Readonly<Record<string, KindCheck>> = {
   Service: checkOf('CoreV1Service'),
   PodDisruptionBudget: checkOf('PolicyV1PodDisruptionBudget'),
   NetworkPolicy: checkOf('NetworkingV1NetworkPolicy'),
-  PersistentVolumeClaim: checkOf('CoreV1PersistentVolumeClaim'),
 };
 
 function manifestsOf(text: string): readonly Manifest[] {
@@ -115,6 +127,18 @@ function watched(value: unknown, path: string, unread: Set<string>): unknown {
   });
 }
 
+/** What kubectl makes of the folder with these contents of each secret. */
+function builtWith(secret: string): readonly Manifest[] {
+  const folder = temporaryDirectory();
+  cpSync(packagedPath(FOLDER), folder, { recursive: true });
+  mkdirSync(join(folder, 'secrets'), { recursive: true });
+  for (const name of ['signal-secret', 'redis-url', 'redis-ca.pem', 's3-credentials'])
+    writeFileSync(join(folder, 'secrets', name), secret);
+  const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', folder]);
+  expect(status, stderr.toString()).to.equal(0);
+  return manifestsOf(stdout.toString());
+}
+
 describe('the Kubernetes manifests', () => {
   const kustomization: Kustomization = parse(packaged(`${FOLDER}/kustomization.yaml`));
   const deployment: Deployment = parse(packaged(`${FOLDER}/deployment.yaml`));
@@ -138,12 +162,14 @@ describe('the Kubernetes manifests', () => {
     expect(complaints('readinessProbe:', 'readinesProbe:')).to.deep.equal([
       '/spec/template/spec/containers/0/readinesProbe: unknown',
     ]);
-    expect(complaints('replicas: 3', 'replicas: three')[0]).to.match(/^\/spec\/replicas: type/);
+    expect(complaints('replicas: 2', 'replicas: three')[0]).to.match(/^\/spec\/replicas: type/);
     expect(complaints('memory: 3Gi', 'memory: 3Gib').join()).to.include('/resources/limits/memory: format');
   });
 
   it('are all named by the kustomization', () => {
-    const files = readdirSync(packagedPath(FOLDER)).filter((file) => file !== 'kustomization.yaml');
+    const files = readdirSync(packagedPath(FOLDER)).filter(
+      (file) => file !== 'kustomization.yaml' && file !== 'secrets',
+    );
     expect([...kustomization.resources].toSorted()).to.deep.equal(files.toSorted());
     expect(kustomization.images.map(({ name }) => name)).to.deep.equal([container.image]);
   });
@@ -172,28 +198,78 @@ describe('the Kubernetes manifests', () => {
   it('set what the service reads, to what it takes', () => {
     const literals = kustomization.configMapGenerator.flatMap(({ literals }) => literals);
     const settings = Object.fromEntries(literals.map((literal) => literal.split('=')));
-    const secrets = container.env.map(({ name }) => name);
-    expect(secrets).to.deep.equal(['SIGNAL_SECRET_FILE', 'REDIS_URL_FILE']);
-    const config = readConfig({ ...settings, SIGNAL_SECRET: 'x'.repeat(32), DATA_DIR: temporaryDirectory() });
+    const secrets = temporaryDirectory();
+    writeFileSync(join(secrets, 'signal-secret'), 'x'.repeat(32));
+    writeFileSync(join(secrets, 'redis-url'), 'rediss://:secret@redis:6379');
+    writeFileSync(join(secrets, 'redis-ca.pem'), 'PEM');
+    const named = container.env.map(({ name, value }) => [name, value.replace('/secrets', secrets)] as const);
+    const config = readConfig({
+      ...settings,
+      ...Object.fromEntries(named),
+      DATA_DIR: temporaryDirectory(),
+    });
+    expect(config.redisUrl).to.equal('rediss://:secret@redis:6379');
     expect(config.trustedProxies).to.equal(1);
-    expect(config.archiveDir).to.equal('/archive');
+    expect(config.archiveS3).to.deep.include({ bucket: 'client-scoring', cacheBytesMax: 5e9 });
+    expect(config.archiveS3?.environment).to.deep.include({
+      AWS_REGION: 'eu-central-1',
+      AWS_SHARED_CREDENTIALS_FILE: join(secrets, 's3-credentials'),
+    });
     expect(config.platform.port).to.equal(8081);
+  });
+
+  it('name the files of every secret that the pods read', () => {
+    const { volumes } = template.spec;
+    expect(volumes[0]).to.deep.equal({ name: 'secrets', secret: { secretName: 'client-scoring' } });
+    expect(kustomization.secretGenerator.map(({ name }) => name)).to.deep.equal(['client-scoring']);
+    const read = container.env.map(({ value }) => value.slice(1));
+    expect(kustomization.secretGenerator.flatMap(({ files }) => files)).to.deep.equal(read);
+  });
+
+  it('give pods no volume that outlives them, and two of them a place in every drain', () => {
+    const kinds = template.spec.volumes.map(({ name, ...kind }) => [name, ...Object.keys(kind)]);
+    expect(kinds).to.deep.equal([
+      ['secrets', 'secret'],
+      ['data', 'emptyDir'],
+      ['scratch', 'emptyDir'],
+    ]);
+    expect(deployment.spec.replicas).to.equal(2);
+    expect(packaged(`${FOLDER}/disruption-budget.yaml`)).to.include('maxUnavailable: 1');
+  });
+
+  it('take the rule folders from the image, which has no tag that moves', () => {
+    expect(packaged('Dockerfile')).to.include('COPY rules ./rules');
+    expect(kustomization.images[0]?.newTag).to.match(/^\d+\.\d+\.\d+$/);
+  });
+
+  it('let nodes reach names, Redis and what speaks TLS, and nothing else', () => {
+    const policy: Policy = parse(packaged(`${FOLDER}/network-policy.yaml`));
+    expect(policy.spec.policyTypes).to.deep.equal(['Ingress', 'Egress']);
+    const ports = policy.spec.egress.flatMap((rule) => rule.ports.map(({ port }) => port));
+    expect(new Set(ports)).to.deep.equal(new Set([53, 6379, 26379, 443]));
+    expect(policy.spec.egress.every(({ to }) => to.length > 0)).to.equal(true);
   });
 
   if (hasProgram('kubectl')) {
     it('are put together by kubectl', () => {
-      const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', packagedPath(FOLDER)]);
-      expect(status, stderr.toString()).to.equal(0);
-      const kinds = manifestsOf(stdout.toString()).map(({ kind }) => kind);
+      const manifests = builtWith('one secret');
+      const kinds = manifests.map(({ kind }) => kind);
       expect(kinds.toSorted()).to.deep.equal([
         'ConfigMap',
         'Deployment',
         'NetworkPolicy',
-        'PersistentVolumeClaim',
         'PodDisruptionBudget',
+        'Secret',
         'Service',
         'Service',
       ]);
+    });
+
+    it('roll the pods when a secret changes', () => {
+      const deploymentWith = (secret: string) =>
+        JSON.stringify(builtWith(secret).find(({ kind }) => kind === 'Deployment'));
+      expect(deploymentWith('one secret')).to.equal(deploymentWith('one secret'));
+      expect(deploymentWith('one secret')).not.to.equal(deploymentWith('another'));
     });
   }
 });
