@@ -276,7 +276,8 @@ export class ScoringService {
   }
 
   async #claim(platform: PlatformName, body: VerdictBody, idempotencyKey: string): Promise<void> {
-    const requestHash = hash('sha256', JSON.stringify(Object.entries(body).toSorted()), 'base64url');
+    const request = JSON.stringify(Object.entries(body).toSorted());
+    const requestHash = hash('sha256', request, 'base64url').slice(0, 22);
     const claimed = await this.#parts.store.claimIdempotencyKey(platform, idempotencyKey, requestHash);
     if (claimed !== requestHash) throw new IdempotencyKeyReused();
   }

@@ -180,7 +180,7 @@ export function textPlaceOf(key: string): TextPlace | null {
   );
 }
 
-/** 128 bits of sha256: names an orderRef or Idempotency-Key whatever characters the caller chose. */
+/** 72 bits of sha256: names an orderRef or Idempotency-Key of a platform whatever characters the caller chose. */
 export function nameOf(text: string): string {
-  return hash('sha256', text, 'base64url').slice(0, 22);
+  return hash('sha256', text, 'base64url').slice(0, 12);
 }

@@ -1,19 +1,24 @@
 import { type KnownOrder, type OrderOutcome, RESULTS_WEAKEST_FIRST, type Result, rank } from '../order.ts';
 
 /**
- * The stored form of an order: positional, because there is one for every order. A result is its place in
- * RESULTS_WEAKEST_FIRST; the amount is 0 when none is known. Where the reports are more than the one that counts, they
- * follow, each as its result and its distance in ms to `occurredAt`. TURNED_AWAY is added to the result of an order.
+ * The stored form of an order, short because there is one for every order: its result as a place in
+ * RESULTS_WEAKEST_FIRST, when it held first, and after a comma its amount. Where the reports are more than the one that
+ * counts, they follow, each as its result and its distance in ms to that moment. Numbers are to the base of 36.
  */
-type OrderRow = [result: number, occurredAt: number, amount: string | 0, ...reports: number[]];
+const ORDER = /^([0-9a-e])(-?[0-9a-z]+)(?:,|$)/;
 
+/** Added to the result of an order. */
 const TURNED_AWAY = 8;
 
 /** The text to store; `decodeOrder` gives the same order back. */
 export function encodeOrder({ occurredAt, amount, turnedAway, reports = [], ...result }: KnownOrder): string {
-  const row: OrderRow = [rank(result) + (turnedAway ? TURNED_AWAY : 0), occurredAt, amount ?? 0];
-  row.push(...encodeReports(reports, occurredAt));
-  return JSON.stringify(row);
+  const [code, at, ...told] = [
+    rank(result) + (turnedAway ? TURNED_AWAY : 0),
+    occurredAt,
+    ...encodeReports(reports, occurredAt),
+  ].map((number) => number.toString(36));
+  const cells = [`${code}${at}`, amount ?? '', ...told];
+  return cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1).join(',');
 }
 
 /** Each report as its result and its distance in ms to `occurredAt`. */
@@ -23,14 +28,18 @@ export function encodeReports(reports: readonly OrderOutcome[], occurredAt: numb
 
 /** Throws when the text is of no order. */
 export function decodeOrder(text: string): KnownOrder {
-  const row: OrderRow = JSON.parse(text);
-  const [code, occurredAt, amount, ...told] = row;
-  const reports = decodeReports(told, occurredAt);
+  const [, result = '', at = ''] = ORDER.exec(text) ?? [];
+  const [code, occurredAt] = [Number.parseInt(result, 36), Number.parseInt(at, 36)];
+  const [, amount = '', ...told] = text.split(',');
+  const reports = decodeReports(
+    told.map((cell) => Number.parseInt(cell, 36)),
+    occurredAt,
+  );
   return {
     ...resultOf(code < TURNED_AWAY ? code : code - TURNED_AWAY),
     occurredAt,
     ...(code < TURNED_AWAY ? {} : { turnedAway: true }),
-    ...(amount === 0 ? {} : { amount }),
+    ...(amount === '' ? {} : { amount }),
     ...(reports.length === 0 ? {} : { reports }),
   };
 }
