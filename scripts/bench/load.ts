@@ -7,6 +7,9 @@ import { temporaryDirectory } from '../../test/servers/temporary-directory.ts';
 
 const run = promisify(execFile);
 
+/** What a load asks for: verdicts alone, or in turns a score with a device and a verdict under an Idempotency-Key. */
+export type Asks = 'verdict' | 'pair';
+
 /** How verdicts are asked for. */
 export interface LoadPlan {
   readonly url: string;
@@ -17,6 +20,8 @@ export interface LoadPlan {
   readonly rate: number | null;
   /** From how many addresses callers ask, as X-Forwarded-For tells it; absent: it tells nothing. */
   readonly callerAddresses?: number;
+  /** 'verdict' when absent. A score and the verdict of the same client count as two requests. */
+  readonly asks?: Asks;
 }
 
 export interface LoadResult {
@@ -38,7 +43,7 @@ export function loadTool(): LoadTool {
 
 let plans = 0;
 
-/** Asks for verdicts, each of a client that was never seen before. */
+/** Asks for verdicts, each of a client that was never seen before; in pairs, of one whose score was answered before. */
 export function runLoad(tool: LoadTool, plan: LoadPlan): Promise<LoadResult> {
   plans += 1;
   const prefix = `${process.pid}-${plans}`;
@@ -52,10 +57,17 @@ export function runLoad(tool: LoadTool, plan: LoadPlan): Promise<LoadResult> {
   }
 }
 
-/** What is sent, around the number of the client. */
-const BODY_START = '{"sellPointKey":"shop-1","method":"card","amountRequested":"25.00","clientIdKey":"payer-';
-const BODY_MIDDLE = '","orderRef":"order-';
-const BODY_END = '"}';
+/** What is sent, with `#` for the name of the client and `@` for an address of its own. */
+const SENT = {
+  score: {
+    path: '/v1/client/score',
+    body: '{"sellPointKey":"shop-1","selectedMethodKey":"card","amountRequested":"25.00","clientIdKey":"payer-#","fingerprint":"device-#","ip":"@","userAgent":"Mozilla/5.0"}',
+  },
+  verdict: {
+    path: '/v1/client/verdict',
+    body: '{"sellPointKey":"shop-1","method":"card","amountRequested":"25.00","clientIdKey":"payer-#","orderRef":"order-#"}',
+  },
+} as const;
 
 function headersOf({ accessKey }: LoadPlan) {
   return { 'Content-Type': 'application/json', 'X-KA-Access-Key': accessKey };
@@ -65,7 +77,7 @@ async function runWrk(plan: LoadPlan, prefix: string): Promise<LoadResult> {
   const script = join(temporaryDirectory(), 'verdicts.lua');
   writeFileSync(script, wrkScript(plan, prefix));
   const args = ['-t1', `-c${plan.connections}`, `-d${plan.seconds}s`, '-s', script];
-  const { stdout } = await run('wrk', [...args, `${plan.url}/v1/client/verdict`]);
+  const { stdout } = await run('wrk', [...args, plan.url]);
   return parseWrk(stdout);
 }
 
@@ -83,13 +95,23 @@ function wrkScript(plan: LoadPlan, prefix: string): string {
   // A connection rests so long between two requests that all of them together keep to the rate.
   const meanRestMs = plan.rate === null ? 0 : (plan.connections * 1000) / plan.rate;
   const rest = `function delay() return math.random(0, ${Math.round(2 * meanRestMs)}) end`;
+  const pairs = `local client = math.floor((count + 1) / 2)
+  if count % 2 == 1 then return sent('${SENT.score.path}', '${SENT.score.body}', client, nil) end
+  client = (client - ${plan.connections}) % 4294967296
+  local key = "key-${prefix}-" .. client`;
   return `wrk.method = "POST"
 ${headers.join('\n')}
 local count = 0
+local function sent(path, body, client, key)
+  wrk.headers["Idempotency-Key"] = key
+  local address = "10." .. math.floor(client / 65536) % 256 .. "." .. math.floor(client / 256) % 256 .. "." .. client % 256
+  body = string.gsub(string.gsub(body, "#", "${prefix}-" .. client), "@", address)
+  return wrk.format(nil, path, nil, body)
+end
 function request()
   count = count + 1${address}
-  local client = "${prefix}-" .. count
-  return wrk.format(nil, nil, nil, '${BODY_START}' .. client .. '${BODY_MIDDLE}' .. client .. '${BODY_END}')
+  ${plan.asks === 'pair' ? pairs : 'local client, key = count, nil'}
+  return sent('${SENT.verdict.path}', '${SENT.verdict.body}', client, key)
 end
 ${plan.rate === null ? '' : rest}
 function done(summary, latency)
@@ -123,7 +145,7 @@ function forwardedFor({ callerAddresses }: LoadPlan, count: number): Readonly<Re
 async function runAutocannon(plan: LoadPlan, prefix: string): Promise<LoadResult> {
   let count = 0;
   const result = await autocannon({
-    url: `${plan.url}/v1/client/verdict`,
+    url: plan.url,
     method: 'POST',
     headers: headersOf(plan),
     connections: plan.connections,
@@ -133,9 +155,8 @@ async function runAutocannon(plan: LoadPlan, prefix: string): Promise<LoadResult
       {
         setupRequest: (request) => {
           count += 1;
-          const client = `${prefix}-${count}`;
-          const headers = { ...request.headers, ...forwardedFor(plan, count) };
-          return { ...request, headers, body: BODY_START + client + BODY_MIDDLE + client + BODY_END };
+          const { headers, ...asked } = requestOf(plan, prefix, count);
+          return { ...request, ...asked, headers: { ...request.headers, ...headers } };
         },
       },
     ],
@@ -146,5 +167,23 @@ async function runAutocannon(plan: LoadPlan, prefix: string): Promise<LoadResult
     p50Ms: result.latency.p50,
     p99Ms: result.latency.p99,
     failures: result.errors + result.non2xx,
+  };
+}
+
+function requestOf(plan: LoadPlan, prefix: string, count: number) {
+  const { asks = 'verdict', connections } = plan;
+  const headers = forwardedFor(plan, count);
+  const sent = ({ path, body }: { readonly path: string; readonly body: string }, client: number) => {
+    const address = `10.${(client >> 16) & 255}.${(client >> 8) & 255}.${client & 255}`;
+    return { path, headers, body: body.replaceAll('#', `${prefix}-${client}`).replace('@', address) };
+  };
+  if (asks === 'verdict') return sent(SENT.verdict, count);
+  const pair = Math.ceil(count / 2);
+  if (count % 2 === 1) return sent(SENT.score, pair);
+  // So many requests later its score was answered, whichever connection asked for it.
+  const client = pair - connections;
+  return {
+    ...sent(SENT.verdict, client),
+    headers: { ...headers, 'Idempotency-Key': `key-${prefix}-${client}` },
   };
 }

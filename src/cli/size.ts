@@ -19,11 +19,16 @@ const EACH = {
   journal: { verdict: 100, key: 0, score: 320, outcome: 230 },
 } as const;
 
-/** Bytes of the state of a payer who stays away: by verdicts, until it has the newest orders and no more. */
-const STATE = { atFirst: 176, eachVerdict: 14, most: 1008, orders: 64 };
+/** Bytes of the state of a payer who stays away: without orders, and for each of the newest ones that it remembers. */
+const STATE = { bare: 163, order: 13.2, ordersMax: 64 };
 
-/** Bytes of Redis while it is kept, with its share of the tables that hold the keys. */
-const KEPT = { notes: 205, note: 61.6, device: 311, decision: 626.4, idempotencyKey: 186.8 };
+/** Bytes of Redis while it is kept, with its share of the tables that hold the keys. `notes`: of a payer, with its two devices. */
+const KEPT = { notes: 195, order: 46, answer: 30, device: 311, decision: 618, idempotencyKey: 156 };
+
+/** Orders that a state does not remember any more are kept so long; without an archive as long as decisions. */
+const DISPLACED_DAYS = 7;
+const DAYS_WITHOUT_ARCHIVE = 90;
+const DEVICE_DAYS = 7;
 
 const DAY_SECONDS = 86_400;
 const JOURNAL_ENTRIES_KEPT = 100_000;
@@ -83,11 +88,17 @@ function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
   const within = (aVerdict: number, kept: number) =>
     verdictsPerSecond * aVerdict * DAY_SECONDS * Math.min(days, kept);
   const entries = 1 + load.scores + load.outcomes;
-  const state = Math.min(STATE.most, STATE.atFirst + (STATE.eachVerdict * within(1, 90)) / payers);
-  const olderOrders = Math.max(0, within(work.outcome, 90) - STATE.orders * payers);
-  const notes = olderOrders + within(work.key, 1);
-  const ofPayers = payers * state + Math.min(payers, notes) * KEPT.notes + notes * KEPT.note;
-  const devices = Math.min(payers, within(work.score, 7)) * KEPT.device;
+  const [askedIn7Days, newest, displaced] = [
+    seenIn(within(1, DEVICE_DAYS) / payers),
+    rememberedOf(within(work.outcome, days) / payers),
+    displacedShare(within(work.outcome, days) / payers),
+  ];
+  const displacedDays = load.daysHot < DAYS_WITHOUT_ARCHIVE ? DISPLACED_DAYS : DAYS_WITHOUT_ARCHIVE;
+  const ofPayers =
+    payers * (STATE.bare + newest * STATE.order + askedIn7Days * KEPT.notes) +
+    displaced * within(work.outcome, displacedDays) * KEPT.order +
+    within(work.key, 1) * KEPT.answer;
+  const devices = payers * seenIn(within(work.score, DEVICE_DAYS) / payers) * KEPT.device;
   const decisions = within(1, load.daysHot) * KEPT.decision;
   const keys = within(work.key, 1) * KEPT.idempotencyKey;
   const journal = (JOURNAL_ENTRIES_KEPT * each('journal')) / entries;
@@ -119,6 +130,27 @@ function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
     ['shippingPercent', 100 * shipping, '%', 'shipping: of what one process ships, on average'],
     ['archiveAwayMinutes', away, 'min', 'the archive may be away before journal entries are lost to it'],
   ];
+}
+
+/*
+ * Payers differ: most ask seldom and some very often. How often each of them does is taken as spread exponentially around
+ * the mean, which is less unequal than payers are: equal ones would all fill their states.
+ */
+
+/** The share of payers who come at all, of a mean of so many times. */
+function seenIn(mean: number): number {
+  return mean / (1 + mean);
+}
+
+/** Orders that a state remembers, on average. */
+function rememberedOf(meanOrders: number): number {
+  return meanOrders * (1 - Math.exp(-STATE.ordersMax / meanOrders));
+}
+
+/** The share of new orders that take the place of an older one in a state: those of payers who have had more than it remembers. */
+function displacedShare(meanOrders: number): number {
+  const full = STATE.ordersMax / meanOrders;
+  return Math.exp(-full) * (1 + full);
 }
 
 function inWords({ verdictsPerSecond, peak, days }: Load, payers: number, needs: readonly Need[]): string {

@@ -1,5 +1,5 @@
 import { type Figure, median, medianRatio } from '../figure.ts';
-import { type LoadTool, runLoad } from '../load.ts';
+import { type Asks, type LoadTool, runLoad } from '../load.ts';
 import { type MeasuredProcess, startMeasured } from '../measured-process.ts';
 import { redisInfo } from '../redis-info.ts';
 
@@ -26,6 +26,11 @@ const SCRIPTS: Readonly<Record<Peer, string>> = {
   'naive peer': 'scripts/bench/servers/naive-peer.ts',
   service: 'src/main.ts',
 };
+
+/** What is measured: a bare verdict on each server, and on the service what a payment really asks for. */
+const SUBJECTS = [...PEERS, 'pair'] as const;
+
+type Subject = (typeof SUBJECTS)[number];
 
 /** One round of one server. */
 interface Round {
@@ -58,26 +63,36 @@ export async function measureCost(plan: CostPlan): Promise<readonly Figure[]> {
     SIGNAL_SECRET: 'a secret of the bench, long enough',
   };
   const servers = new Map<Peer, MeasuredProcess>();
-  const rounds = new Map<Peer, Round[]>(PEERS.map((peer) => [peer, []]));
+  const rounds = new Map<Subject, Round[]>(SUBJECTS.map((subject) => [subject, []]));
   try {
     for (const peer of PEERS) servers.set(peer, await startMeasured(SCRIPTS[peer], env));
     // Round 0 warms everything up and is thrown away.
     for (let round = 0; round <= plan.rounds; round++) {
-      for (const [peer, server] of servers) {
-        plan.onProgress(`cost: round ${round} of ${plan.rounds}, ${peer}`);
-        const measured = await measureRound(plan, server);
-        if (round > 0) rounds.get(peer)?.push(measured);
+      for (const subject of SUBJECTS) {
+        plan.onProgress(`cost: round ${round} of ${plan.rounds}, ${subject}`);
+        const measured = await measureRound(plan, serverOf(servers, subject), asksOf(subject));
+        if (round > 0) rounds.get(subject)?.push(measured);
       }
     }
   } finally {
     await Promise.all([...servers.values()].map((server) => server.stop()));
   }
-  return figures((peer) => rounds.get(peer) ?? []);
+  return figures((subject) => rounds.get(subject) ?? []);
 }
 
-async function measureRound(plan: CostPlan, server: MeasuredProcess): Promise<Round> {
+function serverOf(servers: ReadonlyMap<Peer, MeasuredProcess>, subject: Subject): MeasuredProcess {
+  const server = servers.get(subject === 'pair' ? 'service' : subject);
+  if (server === undefined) throw new Error(`${subject} has no server`);
+  return server;
+}
+
+function asksOf(subject: Subject): Asks {
+  return subject === 'pair' ? 'pair' : 'verdict';
+}
+
+async function measureRound(plan: CostPlan, server: MeasuredProcess, asks: Asks): Promise<Round> {
   const { tool, seconds, accessKey, redisPort } = plan;
-  const load = { url: server.url, accessKey, connections: CONNECTIONS, seconds };
+  const load = { url: server.url, accessKey, connections: CONNECTIONS, seconds, asks };
   const cpuBefore = await server.cpuMicros();
   const redisBefore = (await redisInfo(redisPort, 'cpu')).cpuMicros;
   const full = await runLoad(tool, { ...load, rate: null });
@@ -96,8 +111,8 @@ async function measureRound(plan: CostPlan, server: MeasuredProcess): Promise<Ro
   };
 }
 
-function figures(roundsOf: (peer: Peer) => readonly Round[]): readonly Figure[] {
-  const all = (peer: Peer, what: keyof Round) => roundsOf(peer).map((round) => round[what]);
+function figures(roundsOf: (subject: Subject) => readonly Round[]): readonly Figure[] {
+  const all = (subject: Subject, what: keyof Round) => roundsOf(subject).map((round) => round[what]);
   const cpu = (peer: Peer) => all(peer, 'cpuMicros');
   const part = 'cost';
   const ratio = (peer: Peer, target: Figure['target']): Figure => ({
@@ -120,7 +135,31 @@ function figures(roundsOf: (peer: Peer) => readonly Round[]): readonly Figure[] 
       unit,
       target: peer === 'service' ? ofService : null,
     }));
+  /** A pair is two requests. */
+  const pair = (what: 'cpuMicros' | 'redisCpuMicros') => all('pair', what).map((each) => 2 * each);
+  const headline = 'score with a device, then a verdict under a key';
   return [
+    {
+      part,
+      name: `${headline}: CPU of the service`,
+      value: median(pair('cpuMicros')),
+      unit: 'us',
+      target: null,
+    },
+    {
+      part,
+      name: `${headline}: CPU of redis-server`,
+      value: median(pair('redisCpuMicros')),
+      unit: 'us',
+      target: null,
+    },
+    {
+      part,
+      name: `${headline} / a bare verdict`,
+      value: medianRatio(pair('cpuMicros'), cpu('service')),
+      unit: 'x',
+      target: null,
+    },
     ratio('skeleton', { atMost: 1.35 }),
     ratio('naive peer', { atMost: 1 / 6 }),
     ratio('floor', null),
@@ -131,12 +170,12 @@ function figures(roundsOf: (peer: Peer) => readonly Round[]): readonly Figure[] 
     ...column('fullP99Ms', 'p99 at full load', 'ms'),
     ...column('halfP50Ms', 'p50 at half load', 'ms'),
     ...column('halfP99Ms', 'p99 at half load', 'ms'),
-    ...PEERS.map((peer) => failed(peer, all(peer, 'failures'))),
+    ...SUBJECTS.map((subject) => failed(subject, all(subject, 'failures'))),
   ];
 }
 
 /** On a machine that is too busy the service gives up Redis after its 200 ms, and says 503. */
-function failed(peer: Peer, failures: readonly number[]): Figure {
+function failed(subject: Subject, failures: readonly number[]): Figure {
   const value = failures.reduce((sum, count) => sum + count, 0);
-  return { part: 'cost', name: `${peer}: requests that failed`, value, unit: '', target: { atMost: 0 } };
+  return { part: 'cost', name: `${subject}: requests that failed`, value, unit: '', target: { atMost: 0 } };
 }

@@ -2,14 +2,17 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { parseWrk, runLoad } from '../../../scripts/bench/load.ts';
+import { type Asks, parseWrk, runLoad } from '../../../scripts/bench/load.ts';
 
 /** What the server was asked. */
 interface Asked {
   readonly line: string;
   readonly key: string | undefined;
   readonly type: string | undefined;
+  readonly idempotencyKey: string | undefined;
   readonly body: {
+    readonly fingerprint?: string;
+    readonly ip?: string;
     readonly sellPointKey: string;
     readonly clientIdKey: string;
     readonly orderRef: string;
@@ -28,8 +31,9 @@ describe('a load of the bench', () => {
     status = 200;
     server = createServer(async (req, res) => {
       const body: Asked['body'] = JSON.parse(await text(req));
-      const { 'x-ka-access-key': key, 'content-type': type } = req.headers;
-      asked.push({ line: `${req.method} ${req.url}`, key: key?.toString(), type, body });
+      const { 'x-ka-access-key': key, 'content-type': type, 'idempotency-key': once } = req.headers;
+      const idempotencyKey = once?.toString();
+      asked.push({ line: `${req.method} ${req.url}`, key: key?.toString(), type, idempotencyKey, body });
       res.writeHead(status).end('{}');
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -41,11 +45,11 @@ describe('a load of the bench', () => {
     await once(server, 'close');
   });
 
-  function load(rate: number | null) {
+  function load(rate: number | null, asks: Asks = 'verdict') {
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('no port');
     const url = `http://127.0.0.1:${address.port}`;
-    return runLoad('autocannon', { url, accessKey: 'ka_bench', connections: 2, seconds: 1, rate });
+    return runLoad('autocannon', { url, accessKey: 'ka_bench', connections: 2, seconds: 1, rate, asks });
   }
 
   it('by autocannon asks for verdicts, each of a client and an order of its own', async () => {
@@ -57,6 +61,21 @@ describe('a load of the bench', () => {
     expect(first?.body).to.include({ sellPointKey: 'shop-1', amountRequested: '25.00', method: 'card' });
     expect(new Set(asked.map(({ body }) => body.clientIdKey)).size).to.equal(asked.length);
     expect(new Set(asked.map(({ body }) => body.orderRef)).size).to.equal(asked.length);
+  });
+
+  it('in pairs asks for a score with a device, and later for a verdict of that client under a key', async () => {
+    await load(100, 'pair');
+    const scores = asked.filter(({ line }) => line === 'POST /v1/client/score');
+    const verdicts = asked.filter(({ line }) => line === 'POST /v1/client/verdict');
+    expect(new Set(scores.map(({ body }) => body.fingerprint)).size).to.equal(scores.length);
+    expect(new Set(scores.map(({ body }) => body.ip)).size).to.equal(scores.length);
+    expect(new Set(verdicts.map(({ idempotencyKey }) => idempotencyKey)).size).to.equal(verdicts.length);
+    const asOf = (clientIdKey: string | undefined) =>
+      asked.filter(({ body }) => body.clientIdKey === clientIdKey).map(({ line }) => line);
+    expect(asOf(verdicts.at(-1)?.body.clientIdKey)).to.deep.equal([
+      'POST /v1/client/score',
+      'POST /v1/client/verdict',
+    ]);
   });
 
   it('by autocannon is told as what was answered', async () => {
