@@ -1,6 +1,6 @@
 import type { BacktestReport, OrderSums, ScoreQuality } from '../../src/evidence/backtest/backtest-report.ts';
 import { readable } from '../../src/evidence/result.ts';
-import type { OrderCounts } from '../../src/evidence/result-shapes.ts';
+import { NO_ORDERS, type OrderCounts } from '../../src/evidence/result-shapes.ts';
 import type { Shown } from '../../src/evidence/shown.ts';
 import type { ShareInterval } from '../../src/statistics/share-interval.ts';
 
@@ -97,16 +97,17 @@ function quality(figures: Pick<ScoreQuality, 'auc' | 'brier' | 'calibrationError
   return { orders: 5_300, ...figures, aucOfGranted, intervals };
 }
 
-const NONE = { decisions: 0, paid: 0, unpaid: 0, unknown: 0 };
+const NONE = { decisions: 0, ...NO_ORDERS };
 
 function decisions(count: number) {
   return { decisions: count, ...orders(count) };
 }
 
-/** Six of ten are paid, three are not. */
+/** Six of ten are paid, two are not. */
 function orders(count: number): OrderCounts {
-  const [paid, unpaid] = [Math.floor(0.6 * count), Math.floor(0.3 * count)];
-  return { paid, unpaid, unknown: count - paid - unpaid };
+  const [paid, unpaid] = [Math.floor(0.6 * count), Math.floor(0.2 * count)];
+  const turnedAway = Math.floor(0.1 * count);
+  return { paid, unpaid, turnedAway, unknown: count - paid - unpaid - turnedAway };
 }
 
 function tally(count: number): OrderSums {

@@ -27,6 +27,17 @@ export function fateSql(reportNumber: string): string {
     ELSE ['UNPAID', 'TECHNICAL', 'PAID', 'UNPAID'][(${reportNumber} % 4 + 1)::INT] END`;
 }
 
+export type AskedFate = OrderFate | 'TURNED_AWAY';
+
+/**
+ * The same of an order that was asked for. One that was never granted and not paid was TURNED_AWAY, whatever was
+ * reported of it: nobody could pay it, which proves nothing.
+ */
+export function askedFateSql(reportNumber: string, granted: string): string {
+  const fate = fateSql(reportNumber);
+  return `CASE WHEN NOT ${granted} AND ${fate} IN ('UNPAID', 'UNKNOWN') THEN 'TURNED_AWAY' ELSE ${fate} END`;
+}
+
 /** SQL: that an order came to this, by the reports that can be read from there; null where there are none. */
 export function fateCondition(reports: string | null, fate: OrderFate): string {
   if (reports === null) return String(fate === 'UNKNOWN');

@@ -33,12 +33,26 @@ const ORDER_COUNTS = named(
   'OrderCounts',
   shape('Orders by what became of them; those whose last outcome is technical are left out', {
     paid: count('The last outcome is PAID'),
-    unpaid: count('The last outcome is UNPAID'),
-    unknown: count('Nothing was reported about them: nobody knows, and no figure takes that for harmless'),
+    unpaid: count('Granted, and the last outcome is UNPAID'),
+    turnedAway: count(
+      'Asked for and never granted, and not paid: what was reported of them proves nothing, since nobody could pay',
+    ),
+    unknown: count(
+      'Granted, and nothing was reported about them: nobody knows, and no figure takes that for harmless',
+    ),
   }),
 );
 
 export type OrderCounts = Shape<typeof ORDER_COUNTS>;
+
+export const NO_ORDERS: OrderCounts = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
+
+/** Where orders of this fate, as the view `orders` has it, are counted. */
+export function fateMember(fate: unknown): keyof OrderCounts {
+  if (fate === 'PAID') return 'paid';
+  if (fate === 'UNPAID') return 'unpaid';
+  return fate === 'TURNED_AWAY' ? 'turnedAway' : 'unknown';
+}
 
 export const orderCounts = ORDER_COUNTS;
 
@@ -48,6 +62,7 @@ export const amounts = Type.Record(
     shape('Sums of the amounts of orders by what became of them', {
       paid: number('Of paid orders'),
       unpaid: number('Of unpaid ones'),
+      turnedAway: number('Of those turned away'),
       unknown: number('Of those of which nothing was reported'),
     }),
   ),

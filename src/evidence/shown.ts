@@ -122,8 +122,8 @@ export function ruleSetText(version: string, digest: string): string {
   return `${version} (sha256:${digest.slice(0, 12)})`;
 }
 
-export function ordersText({ paid, unpaid, unknown }: OrderCounts): string {
-  return `${countText(paid)} paid, ${countText(unpaid)} unpaid, ${countText(unknown)} unknown`;
+export function ordersText({ paid, unpaid, turnedAway, unknown }: OrderCounts): string {
+  return `${countText(paid)} paid, ${countText(unpaid)} unpaid, ${countText(turnedAway)} turned away, ${countText(unknown)} unknown`;
 }
 
 /** From when to when, and what is missing. */

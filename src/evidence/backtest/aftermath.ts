@@ -3,18 +3,16 @@ import { BATCH_ROWS_MAX, type BatchCell, type DuckAppender } from '../../archive
 import { ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
 import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-group.ts';
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
-import type { OrderCounts } from '../result-shapes.ts';
+import { fateMember, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
 import { amountSum, clusterOf } from '../source/order-clusters.ts';
 import type { LadderLevelReport, OrderEffects, OrderSums } from './backtest-report.ts';
 import { type ClusteredScore, type ClusterVerdicts, verdictAt } from './comparison.ts';
 import type { LifeAnswer } from './lives.ts';
 
-const NOBODY: OrderCounts = { paid: 0, unpaid: 0, unknown: 0 };
-
 /**
  * What came after the answers of some sides: the AnswerTable joined to the outcomes, by order and by client. An
- * order whose last outcome is a technical failure says nothing about the payer and is left out; of several
- * outcomes the last one counts.
+ * order whose last outcome is a technical failure says nothing about the payer and is left out, and one that was turned
+ * away when it was recorded is no unpaid one that a side stops; of several outcomes the last one counts.
  */
 export class Aftermath {
   readonly #duck: Duck;
@@ -108,12 +106,12 @@ export class Aftermath {
       `SELECT currency, fate, count(*) AS orders, sum(amount) AS amount FROM answered_orders
        WHERE fate <> 'TECHNICAL' AND ${which} GROUP BY ALL ORDER BY ALL`,
     );
-    let orders = NOBODY;
+    let orders = NO_ORDERS;
     const amount: Record<string, OrderCounts> = {};
     for (const row of rows) {
-      const outcome = outcomeOf(row);
+      const outcome = fateMember(row['fate']);
       const currency = textOf(row['currency']) ?? '';
-      const before = amount[currency] ?? NOBODY;
+      const before = amount[currency] ?? NO_ORDERS;
       orders = { ...orders, [outcome]: orders[outcome] + cell(row, 'orders') };
       amount[currency] = { ...before, [outcome]: amountSum(before[outcome] + cell(row, 'amount')) };
     }
@@ -126,7 +124,7 @@ export interface AnsweredPair {
   readonly base: ReturnType<AnswerTable['answerOf']>;
   readonly candidate: ReturnType<AnswerTable['answerOf']>;
   readonly decisions: number;
-  /** The decisions by what became of their orders; technical failures are in none of the three. */
+  /** The decisions by what became of their orders; technical failures are in none of these. */
   readonly orders: OrderCounts;
 }
 
@@ -173,19 +171,19 @@ function ladderLevels(side: number): string {
     GROUP BY level ORDER BY level`;
 }
 
-/** SQL: an aggregate for each fate; a technical failure is in none of them. */
-function byOutcome(aggregate: string): string {
+/** SQL: an aggregate for each fate, as `outcomeCells` reads them; a technical failure is in none of them. */
+export function byOutcome(aggregate: string): string {
   return `${aggregate} FILTER (fate = 'PAID') AS paid, ${aggregate} FILTER (fate = 'UNPAID') AS unpaid,
-    ${aggregate} FILTER (fate = 'UNKNOWN') AS unknown`;
+    ${aggregate} FILTER (fate = 'TURNED_AWAY') AS turned_away, ${aggregate} FILTER (fate = 'UNKNOWN') AS unknown`;
 }
 
-function outcomeCells(row: DuckRow): OrderCounts {
-  return { paid: cell(row, 'paid'), unpaid: cell(row, 'unpaid'), unknown: cell(row, 'unknown') };
-}
-
-function outcomeOf(row: DuckRow): keyof OrderCounts {
-  const fate = textOf(row['fate']);
-  return fate === 'PAID' ? 'paid' : fate === 'UNPAID' ? 'unpaid' : 'unknown';
+export function outcomeCells(row: DuckRow): OrderCounts {
+  return {
+    paid: cell(row, 'paid'),
+    unpaid: cell(row, 'unpaid'),
+    turnedAway: cell(row, 'turned_away'),
+    unknown: cell(row, 'unknown'),
+  };
 }
 
 function cell(row: DuckRow, column: string): number {

@@ -193,7 +193,15 @@ export type OrderEffects = Shape<typeof OrderEffectsSchema>;
 export type LadderLevelReport = Shape<typeof LadderLevelSchema>;
 export type ScoreQuality = Shape<typeof ScoreQualitySchema>;
 
-const FATES = ['paid', 'unpaid', 'unknown'] as const satisfies readonly (keyof OrderCounts)[];
+/** What became of orders, in the words of its columns. */
+const FATES = [
+  ['paid', 'paid'],
+  ['unpaid', 'unpaid'],
+  ['turnedAway', 'turned away'],
+  ['unknown', 'unknown'],
+] as const satisfies readonly (readonly [keyof OrderCounts, string])[];
+
+const FATE_COLUMNS = FATES.map(([, words]) => words);
 
 const EFFECTS = [
   ['blocked', 'blocked at least once'],
@@ -302,7 +310,7 @@ function headlines(report: BacktestReport): readonly string[] {
 function headline({ all: { orders }, base, candidate }: OrderComparison): string {
   const move = (effect: keyof OrderEffects, fate: keyof OrderCounts) =>
     `${countText(base[effect].orders[fate])} -> ${countText(candidate[effect].orders[fate])}`;
-  return `unpaid orders stopped ${move('stopped', 'unpaid')} of ${countText(orders.unpaid)}; paid orders blocked ${move('blocked', 'paid')} and held back ${move('heldBack', 'paid')} of ${countText(orders.paid)}.`;
+  return `unpaid orders stopped ${move('stopped', 'unpaid')} of ${countText(orders.unpaid)}; paid orders blocked ${move('blocked', 'paid')} and held back ${move('heldBack', 'paid')} of ${countText(orders.paid)}; ${countText(orders.turnedAway)} more were turned away and prove nothing.`;
 }
 
 /** How the columns and rows of the two sides are headed. */
@@ -313,14 +321,14 @@ function sidesOf({ against, ruleVersion }: BacktestReport): readonly [base: stri
 function verdictsTable(report: BacktestReport): EvidenceTable {
   return {
     name: 'verdicts',
-    title: 'Verdicts, and how many of the decisions are about paid, unpaid and unknown orders',
-    columns: [...columns('text', ...sidesOf(report)), ...columns('count', 'decisions', ...FATES)],
+    title: 'Verdicts, and what became of the orders that the decisions are about',
+    columns: [...columns('text', ...sidesOf(report)), ...columns('count', 'decisions', ...FATE_COLUMNS)],
     rows: VERDICTS.flatMap((from) =>
       VERDICTS.map((to) => ({ from, to, cell: report.transitions[from][to] }))
         .filter(({ cell }) => cell.decisions > 0)
         .map(({ from, to, cell }) => [
           ...[from, from === to ? '' : to, cell.decisions],
-          ...FATES.map((fate) => cell[fate]),
+          ...FATES.map(([fate]) => cell[fate]),
         ]),
     ),
   };
@@ -340,11 +348,11 @@ function changesTable(report: BacktestReport): EvidenceTable {
     name: 'changes',
     title: 'Changes by rule',
     columns: [
-      ...columns('count', 'count', ...FATES),
+      ...columns('count', 'count', ...FATE_COLUMNS),
       ...columns('text', 'from', 'by rule', 'to', 'by rule', 'orders, for example'),
     ],
     rows: report.changes.map(({ from, to, fromRule, toRule, count: times, samples, ...orders }) => [
-      ...[times, orders.paid, orders.unpaid, orders.unknown],
+      ...[times, ...FATES.map(([fate]) => orders[fate])],
       ...[from, fromRule, to, toRule, samples.join(', ')],
     ]),
   };
@@ -361,13 +369,13 @@ function effectsTable(report: BacktestReport): EvidenceTable {
       ...sidesOf(report).flatMap((side) => [...columns('count', side), ...columns('share', '95 %')]),
     ],
     rows: EFFECTS.flatMap(([effect, name]) =>
-      FATES.map((fate) => {
+      FATES.map(([fate, words]) => {
         const total = all.orders[fate];
         const side = ({ [effect]: { orders } }: OrderEffects): readonly Cell[] => [
           orders[fate],
           shareInterval(orders[fate], total),
         ];
-        return [name, fate, total, ...side(base), ...side(candidate)];
+        return [name, words, total, ...side(base), ...side(candidate)];
       }),
     ),
   };
@@ -384,9 +392,9 @@ function amountsTable(report: BacktestReport): EvidenceTable {
     ],
     rows: EFFECTS.flatMap(([effect, name]) =>
       Object.entries(all.amount).flatMap(([currency, total]) =>
-        FATES.map((fate) => {
+        FATES.map(([fate, words]) => {
           const side = ({ [effect]: { amount } }: OrderEffects) => amount[currency]?.[fate] ?? 0;
-          return [name, fate, currency, total[fate], side(base), side(candidate)];
+          return [name, words, currency, total[fate], side(base), side(candidate)];
         }),
       ),
     ),

@@ -5,7 +5,7 @@ import type { ScoredOrders } from '../../statistics/calibration.ts';
 import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';
 import { type JudgedOrders, scoreFigures } from '../calibrate/score-figures.ts';
-import type { VerdictMix } from '../result-shapes.ts';
+import { NO_ORDERS, type VerdictMix } from '../result-shapes.ts';
 import type { AnsweredPair } from './aftermath.ts';
 import type { AnswerComparison, ScoreQuality, WaitChanges } from './backtest-report.ts';
 import type { LifeAnswer } from './lives.ts';
@@ -15,7 +15,7 @@ type DecisionCount = Transitions[Verdict][Verdict];
 type VerdictChange = AnswerComparison['changes'][number];
 type GroupChange = AnswerComparison['groups'][number];
 
-const NONE: DecisionCount = { decisions: 0, paid: 0, unpaid: 0, unknown: 0 };
+const NONE: DecisionCount = { decisions: 0, ...NO_ORDERS };
 
 /** Where two sides agree and where they do not, out of how often each pair of answers was given. */
 export function compare(pairs: readonly AnsweredPair[], examples: Examples): AnswerComparison {
@@ -85,6 +85,7 @@ function total(pairs: readonly AnsweredPair[]): DecisionCount {
       decisions: sum.decisions + decisions,
       paid: sum.paid + orders.paid,
       unpaid: sum.unpaid + orders.unpaid,
+      turnedAway: sum.turnedAway + orders.turnedAway,
       unknown: sum.unknown + orders.unknown,
     }),
     NONE,

@@ -184,7 +184,7 @@ export async function scoredOrders(
     onProgress(pass, passes.length);
     const rows = await duck.rows(`
       SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, rule_version, recorded_score, paid_before,
-        final_before, granted, count(*) FILTER (fate = 'PAID') AS paid, count(*) FILTER (fate = 'UNPAID' AND granted) AS unpaid,
+        final_before, granted, count(*) FILTER (fate = 'PAID') AS paid, count(*) FILTER (fate = 'UNPAID') AS unpaid,
         count(*) FILTER (fate = 'UNKNOWN') AS unknown
       FROM (
         SELECT ${ORDER_KEY_SQL} AS order_key, ${clusterOf('any_value(client_hash)')} AS cluster,

@@ -1,5 +1,5 @@
 import { type Duck, type DuckRow, numberOf, quote, textOf } from '../../archive/duck.ts';
-import { fateSql, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
+import { askedFateSql, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
 import { addMoments, type Moments, NO_MOMENTS } from '../../statistics/confidence-sequence.ts';
 import { NO_CURRENCY } from '../report/report.ts';
@@ -93,8 +93,8 @@ async function addPass({ duck, span, ask }: Evidence, { stage, clients, sums }: 
     WHERE coalesce(grants.decided_at > waited_at + ${day}, true) AND waited_at + ${day} <= make_timestamp_ms(${knownUntil})`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE compared AS
     SELECT client_hash, arm, level, currency, amount, requisites, waits, fate = 'PAID' AS paid, coalesce(report % 4 = 3, false) AS reversed,
-      fate = 'UNPAID' AND granted AS unpaid, NOT granted AND fate IN ('UNPAID', 'UNKNOWN') AS "turnedAway",
-      fate = 'UNKNOWN' AND granted AS unknown, fate != 'PAID' AND order_key IN (FROM lost) AS "lostAfterWait"
+      fate = 'UNPAID' AS unpaid, fate = 'TURNED_AWAY' AS "turnedAway", fate = 'UNKNOWN' AS unknown,
+      fate != 'PAID' AND order_key IN (FROM lost) AS "lostAfterWait"
     FROM (
       SELECT order_key, any_value(client_hash) AS client_hash, any_value(arm) AS arm, arg_min(level, seq) AS level,
         arg_max(currency, seq) AS currency, arg_max(amount, seq) AS amount, bool_or(granted) AS granted,
@@ -102,7 +102,7 @@ async function addPass({ duck, span, ask }: Evidence, { stage, clients, sums }: 
       FROM drawn GROUP BY order_key
     ) LEFT JOIN (
       SELECT ${ORDER_KEY_SQL} AS order_key, max(${REPORT_NUMBER_SQL}) AS report FROM outcomes WHERE ${clients} GROUP BY order_key
-    ) USING (order_key), LATERAL (SELECT ${fateSql('report')} AS fate)`);
+    ) USING (order_key), LATERAL (SELECT ${askedFateSql('report', 'granted')} AS fate)`);
   for (const row of await duck.rows(TOTALS_SQL)) sums.addCounted(row);
   for (const row of await duck.rows(MONEY_SQL)) sums.addMoney(row);
   for (const row of await duck.rows(LEVELS_SQL)) sums.addLevel(row);

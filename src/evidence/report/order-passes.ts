@@ -1,17 +1,15 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
-import { fateSql, type OrderFate, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
+import { type AskedFate, askedFateSql, fateSql, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
 import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';
+import { fateMember, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { amountSum, clusterOf, OrderClusters } from '../source/order-clusters.ts';
 import { clientPasses } from '../source/time-spans.ts';
 import type { VectorCode } from './fact-cells.ts';
 import type { Judgement } from './judgement.ts';
-import type { ReportOrders, RuleFigures } from './rule-report.ts';
-
-/** TURNED_AWAY: asked for and never granted, and not paid. Nobody could pay, so an UNPAID of it proves nothing. */
-type ReportFate = OrderFate | 'TURNED_AWAY';
+import type { RuleFigures } from './rule-report.ts';
 
 /** Decisions whose facts and slice are the same to the rules. */
 interface DecisionGroup {
@@ -25,7 +23,7 @@ interface OrderGroup {
   /** The matching rules by their places. */
   readonly matched: readonly number[];
   readonly place: number;
-  readonly fate: ReportFate;
+  readonly fate: AskedFate;
   readonly orders: number;
   readonly amount: number;
 }
@@ -135,14 +133,13 @@ async function makeMasks(
 async function makeAsked(duck: Duck, codeColumns: readonly string[], rules: number): Promise<void> {
   const masks = masksOf(rules);
   await duck.run(`CREATE OR REPLACE TEMP TABLE asked AS
-    SELECT ${masks.join(', ')}, place, cluster, amount,
-      CASE WHEN NOT granted AND fate IN ('UNPAID', 'UNKNOWN') THEN 'TURNED_AWAY' ELSE fate END AS fate
+    SELECT ${masks.join(', ')}, place, cluster, amount, ${askedFateSql('report', 'granted')} AS fate
     FROM (
       SELECT order_key, arg_max(place, seq) AS place, arg_max(amount, seq) AS amount, bool_or(granted) AS granted,
         ${clusterOf('any_value(client_hash)')} AS cluster,
         ${masks.map((mask) => `bit_or(${mask}) AS ${mask}`).join(', ')}
       FROM seen JOIN masks USING (${codeColumns.join(', ')}) GROUP BY order_key
-    ) LEFT JOIN (SELECT order_key, report FROM told) USING (order_key), LATERAL (SELECT ${fateSql('report')} AS fate)`);
+    ) LEFT JOIN (SELECT order_key, report FROM told) USING (order_key)`);
 }
 
 async function orderGroups(duck: Duck, rules: number): Promise<readonly OrderGroup[]> {
@@ -236,7 +233,7 @@ function bigOf(row: DuckRow, column: string): bigint {
   return typeof value === 'bigint' ? value : 0n;
 }
 
-function fateOf(row: DuckRow): ReportFate {
+function fateOf(row: DuckRow): AskedFate {
   const fate = textOf(row['fate']);
   return fate === 'PAID' || fate === 'UNPAID' || fate === 'TURNED_AWAY' || fate === 'TECHNICAL'
     ? fate
@@ -255,14 +252,14 @@ export class OrderTally {
     this.#decisions[what] += decisions;
   }
 
-  addOrders(fate: ReportFate, currency: string, orders: number, amount: number): void {
+  addOrders(fate: AskedFate, currency: string, orders: number, amount: number): void {
     this.#orders.add(fate, orders);
     const sums = this.#amounts.get(currency) ?? new FateSums();
     this.#amounts.set(currency, sums);
     sums.add(fate, amount);
   }
 
-  get orders(): ReportOrders {
+  get orders(): OrderCounts {
     return this.#orders.counts();
   }
 
@@ -292,42 +289,23 @@ export class OrderTally {
 }
 
 class FateSums {
-  #paid = 0;
-  #unpaid = 0;
-  #turnedAway = 0;
-  #unknown = 0;
+  readonly #sums = { ...NO_ORDERS };
 
-  add(fate: ReportFate, value: number): void {
-    switch (fate) {
-      case 'PAID':
-        this.#paid += value;
-        return;
-      case 'UNPAID':
-        this.#unpaid += value;
-        return;
-      case 'TURNED_AWAY':
-        this.#turnedAway += value;
-        return;
-      case 'UNKNOWN':
-        this.#unknown += value;
-        return;
-      case 'TECHNICAL':
-        return;
-      default:
-        fate satisfies never;
-    }
+  add(fate: AskedFate, value: number): void {
+    if (fate !== 'TECHNICAL') this.#sums[fateMember(fate)] += value;
   }
 
-  counts(): ReportOrders {
-    return { paid: this.#paid, unpaid: this.#unpaid, turnedAway: this.#turnedAway, unknown: this.#unknown };
+  counts(): OrderCounts {
+    return { ...this.#sums };
   }
 
-  amounts(): ReportOrders {
+  amounts(): OrderCounts {
+    const { paid, unpaid, turnedAway, unknown } = this.#sums;
     return {
-      paid: amountSum(this.#paid),
-      unpaid: amountSum(this.#unpaid),
-      turnedAway: amountSum(this.#turnedAway),
-      unknown: amountSum(this.#unknown),
+      paid: amountSum(paid),
+      unpaid: amountSum(unpaid),
+      turnedAway: amountSum(turnedAway),
+      unknown: amountSum(unknown),
     };
   }
 }

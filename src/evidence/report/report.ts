@@ -4,13 +4,14 @@ import { OTHERWISE } from '../../decision/decision.ts';
 import { holdoutShares } from '../../decision/holdout.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { clusteredShare } from '../../statistics/clustered-share.ts';
+import { fateMember, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { amountSum, clusterOf, OrderClusters } from '../source/order-clusters.ts';
 import { columnsOf } from '../source/views.ts';
 import { factCells, valuesOf, vectorCodes } from './fact-cells.ts';
 import { Judge, type NamedRule, namedRules } from './judgement.ts';
 import { OrderTally, orderPasses, type PassResult, type WaitGroup } from './order-passes.ts';
-import type { HoldoutReport, Report, ReportOrders, RuleReport, SliceName } from './rule-report.ts';
+import type { HoldoutReport, Report, RuleReport, SliceName } from './rule-report.ts';
 
 interface ReportAsk {
   readonly rules: RuleSet;
@@ -267,25 +268,17 @@ async function holdoutFigures({ duck }: Evidence, rules: RuleSet): Promise<Reado
   return tallies;
 }
 
-const HELD_ORDERS_SQL = `SELECT rule, ${clusterOf('client_hash')} AS cluster, currency, fate, granted, count(*)::DOUBLE AS orders,
+const HELD_ORDERS_SQL = `SELECT rule, ${clusterOf('client_hash')} AS cluster, currency, fate, count(*)::DOUBLE AS orders,
     sum(amount)::DOUBLE AS amount
   FROM (SELECT DISTINCT unnest(holdout_rule) AS rule, ${ORDER_KEY_SQL} AS order_key FROM decisions
     WHERE holdout_rule IS NOT NULL)
   JOIN orders USING (order_key) WHERE fate <> 'TECHNICAL' GROUP BY ALL`;
 
-const NOBODY: ReportOrders = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
-
-function kindOf({ fate, granted }: Readonly<Record<string, unknown>>): keyof ReportOrders {
-  if (fate === 'PAID') return 'paid';
-  if (granted === false) return 'turnedAway';
-  return fate === 'UNPAID' ? 'unpaid' : 'unknown';
-}
-
 /** Orders for which one rule was skipped. */
 export class HeldOrders {
   readonly #share: number;
-  readonly #orders = { ...NOBODY };
-  readonly #amount: Record<string, ReportOrders> = {};
+  readonly #orders = { ...NO_ORDERS };
+  readonly #amount: Record<string, OrderCounts> = {};
   readonly #clusters = new OrderClusters();
 
   /** Of the clients, as the rule has it. */
@@ -295,9 +288,9 @@ export class HeldOrders {
 
   add(row: Readonly<Record<string, unknown>>): void {
     const { cluster, currency, orders, amount } = row;
-    const kind = kindOf(row);
+    const kind = fateMember(row['fate']);
     this.#orders[kind] += Number(orders);
-    const sums = this.#amount[String(currency)] ?? NOBODY;
+    const sums = this.#amount[String(currency)] ?? NO_ORDERS;
     this.#amount[String(currency)] = { ...sums, [kind]: amountSum(sums[kind] + Number(amount)) };
     if (kind === 'paid') this.#clusters.add(Number(cluster), Number(orders), 0);
     if (kind === 'unpaid') this.#clusters.add(Number(cluster), 0, Number(orders));
@@ -306,7 +299,7 @@ export class HeldOrders {
   /** `matched` are all orders that the rule matched, held out or not. */
   besideOthers(matched: OrderTally): HoldoutReport {
     const held = this.#orders;
-    const others = (fate: keyof ReportOrders) => Math.max(0, matched.orders[fate] - held[fate]);
+    const others = (fate: keyof OrderCounts) => Math.max(0, matched.orders[fate] - held[fate]);
     return {
       share: this.#share,
       orders: held,

@@ -1,47 +1,20 @@
 import { OTHERWISE } from '../../decision/decision.ts';
 import { Type } from '../../json-schema.ts';
-import { always, choice, count, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { type ShareInterval, shareInterval } from '../../statistics/share-interval.ts';
-import { interval, number, SPAN } from '../result-shapes.ts';
+import { amounts, interval, number, type OrderCounts, orderCounts, SPAN } from '../result-shapes.ts';
 import {
   type Cell,
   columns,
   countText,
   type EvidenceTable,
+  ordersText,
   percentText,
   ruleSetText,
   type Shown,
   shareText,
   spanNotes,
 } from '../shown.ts';
-
-const TURNED_AWAY =
-  'Asked for and never granted, and not paid: what was reported of them proves nothing, since nobody could pay';
-
-const ReportOrdersSchema = named(
-  'ReportOrders',
-  shape('Orders by what became of them; those whose last outcome is technical are left out', {
-    paid: count('The last outcome is PAID'),
-    unpaid: count('Granted, and the last outcome is UNPAID'),
-    turnedAway: count(TURNED_AWAY),
-    unknown: count(
-      'Granted, and nothing was reported about them: nobody knows, and no figure takes that for harmless',
-    ),
-  }),
-);
-
-const ReportAmountsSchema = Type.Record(
-  named(
-    'ReportAmounts',
-    shape('Sums of the amounts of orders by what became of them', {
-      paid: number('Of paid orders'),
-      unpaid: number('Of unpaid ones'),
-      turnedAway: number('Of those turned away'),
-      unknown: number('Of those of which nothing was reported'),
-    }),
-  ),
-  { description: 'By currency, in its units' },
-);
 
 export const SLICE_NAMES = ['day', 'week', 'method', 'currency', 'sellPoint', 'platform'] as const;
 
@@ -53,10 +26,10 @@ const RULE_FIGURES = {
   sole: nullable(
     count('Decisions whose verdict or bot flag would have been another without it; null for otherwise'),
   ),
-  orders: ReportOrdersSchema,
+  orders: orderCounts,
   unpaidShare: interval('Of its orders with a known outcome, by client; null without one'),
   lift: nullable(number('Its unpaid share over that of all orders; null when either has none')),
-  amount: ReportAmountsSchema,
+  amount: amounts,
 } as const;
 
 const paidShare = interval('Of those with a known outcome, by client; null for too few');
@@ -65,10 +38,10 @@ const HoldoutSchema = shape(
   'What became of the orders for which the rule matched and was skipped, beside those for which it was not',
   {
     share: number('Of the clients, 0 to 1, as the rule has it'),
-    orders: ReportOrdersSchema,
+    orders: orderCounts,
     paidShare,
-    amount: ReportAmountsSchema,
-    others: shape('The other orders that it matched', { orders: ReportOrdersSchema, paidShare }),
+    amount: amounts,
+    others: shape('The other orders that it matched', { orders: orderCounts, paidShare }),
   },
 );
 
@@ -105,7 +78,7 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
     count: count('How many'),
     facts: list(word('Its label'), 'The facts'),
   }),
-  orders: ReportOrdersSchema,
+  orders: orderCounts,
   unpaidShare: interval('Of all orders with a known outcome'),
   technical: count('Orders that are left out because they ended in a technical failure'),
   by: nullable(choice(SLICE_NAMES, 'The slices that were asked for')),
@@ -115,7 +88,6 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
   }),
 });
 
-export type ReportOrders = Shape<typeof ReportOrdersSchema>;
 export type RuleFigures = Shape<typeof RuleFiguresSchema>;
 export type RuleReport = Shape<typeof RuleReportSchema>;
 export type HoldoutReport = Shape<typeof HoldoutSchema>;
@@ -160,7 +132,7 @@ function totalsNotes(report: Report): readonly string[] {
   const others = decisions - ownDecisions;
   const when = (holds: boolean, note: string) => (holds ? [note] : []);
   return [
-    `Orders: ${countText(orders.paid)} paid, ${countText(orders.unpaid)} unpaid, ${countText(orders.turnedAway)} turned away, ${countText(orders.unknown)} unknown. Of those with an outcome ${shareText(unpaidShare)} are unpaid.`,
+    `Orders: ${ordersText(orders)}. Of those with an outcome ${shareText(unpaidShare)} are unpaid.`,
     ...when(
       orders.turnedAway > 0,
       `Turned away: ${countText(orders.turnedAway)} orders were asked for, never granted and not paid. They prove nothing, whatever was reported of them.`,
@@ -187,7 +159,7 @@ function figureCells({ matched, decided, sole, orders, unpaidShare, lift }: Rule
   return [matched, decided, sole, ...fateCells(orders), unpaidShare, lift];
 }
 
-function fateCells({ paid, unpaid, turnedAway, unknown }: ReportOrders): readonly Cell[] {
+function fateCells({ paid, unpaid, turnedAway, unknown }: OrderCounts): readonly Cell[] {
   return [paid, unpaid, turnedAway, unknown];
 }
 
@@ -235,7 +207,7 @@ function waitsTable(rules: readonly RuleReport[]): EvidenceTable {
 }
 
 function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
-  const cells = (orders: ReportOrders, paid: ShareInterval | null) => [
+  const cells = (orders: OrderCounts, paid: ShareInterval | null) => [
     ...fateCells(orders),
     paid ?? 'too few',
   ];

@@ -5,6 +5,7 @@ import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
 import { shareUpperBound } from '../../statistics/share-interval.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
 import { OUTCOME_ASSUMPTIONS, type OutcomeAssumption } from '../backtest/lives.ts';
+import { NO_ORDERS } from '../result-shapes.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
 import type { PartName, TimePart } from '../sweep/sweep-report.ts';
@@ -49,7 +50,7 @@ export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Sugg
     budget,
     span: evidence.span,
     splitAt,
-    parts: granted?.result.parts ?? { earlier: NO_ORDERS, later: NO_ORDERS },
+    parts: granted?.result.parts ?? { earlier: NO_TIME, later: NO_TIME },
     changes,
     rejected: found.rejected,
     effects: found.trials.flatMap((trial) => effectOf(trial, found.chosen.length)),
@@ -60,7 +61,7 @@ export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Sugg
   };
 }
 
-const NO_ORDERS: TimePart = { from: null, to: null, orders: { paid: 0, unpaid: 0, unknown: 0 } };
+const NO_TIME: TimePart = { from: null, to: null, orders: NO_ORDERS };
 
 interface WithinBudget {
   readonly chosen: readonly ProposedChange[];

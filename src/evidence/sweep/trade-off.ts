@@ -1,6 +1,7 @@
 import { type Duck, numberOf, quoteName, textOf } from '../../archive/duck.ts';
 import { bootstrapInterval, bootstrapIntervals, type Estimate } from '../../statistics/bootstrap.ts';
 import { type ClusterCount, clusteredInterval } from '../../statistics/clustered-share.ts';
+import { byOutcome, outcomeCells } from '../backtest/aftermath.ts';
 import type { Effect, PartName, TimePart, TradeOff } from './sweep-report.ts';
 
 const EFFECTS = {
@@ -18,15 +19,13 @@ function inPart(part: PartName, splitAt: number): string {
 /** The orders of a part, out of the table `answered_orders` that Aftermath makes. */
 export async function timePart(duck: Duck, part: PartName, splitAt: number): Promise<TimePart> {
   const [row = {}] = await duck.rows(
-    `SELECT min(first_at) AS first, max(first_at) AS last, count(*) FILTER (fate = 'PAID') AS paid,
-       count(*) FILTER (fate = 'UNPAID') AS unpaid, count(*) FILTER (fate = 'UNKNOWN') AS unknown
+    `SELECT min(first_at) AS first, max(first_at) AS last, ${byOutcome('count(*)')}
      FROM answered_orders WHERE ${inPart(part, splitAt)}`,
   );
-  const count = (column: string) => numberOf(row[column]) ?? 0;
   return {
     from: numberOf(row['first']),
     to: numberOf(row['last']),
-    orders: { paid: count('paid'), unpaid: count('unpaid'), unknown: count('unknown') },
+    orders: outcomeCells(row),
   };
 }
 

@@ -33,6 +33,8 @@ describe('the amounts in a backtest', () => {
       }),
     );
     place.end();
-    expect(outcomes.all.amount).to.deep.equal({ EUR: { paid: 0.0003, unpaid: 0, unknown: 0 } });
+    expect(outcomes.all.amount).to.deep.equal({
+      EUR: { paid: 0.0003, unpaid: 0, turnedAway: 0, unknown: 0 },
+    });
   });
 });

@@ -15,10 +15,12 @@ function brierByHand(journal: string): {
 } {
   const scores = new Map<string, number>();
   const fates = new Map<string, string>();
+  const granted = new Set<string>();
   for (const line of journal.trim().split('\n')) {
     const { kind, clientIdKey, orderRef, order, decision } = JSON.parse(line);
     const key = JSON.stringify([clientIdKey, decision?.orderRef ?? orderRef]);
     if (kind === 'verdict' && !scores.has(key)) scores.set(key, Number(decision.paymentScore));
+    if (kind === 'verdict' && decision.verdict.startsWith('GET')) granted.add(key);
     if (kind === 'outcome') fates.set(key, order.cause === 'TECHNICAL' ? 'technical' : order.outcome);
   }
   const known = [...scores].filter(([key]) => ['PAID', 'UNPAID'].includes(fates.get(key) ?? ''));
@@ -26,7 +28,7 @@ function brierByHand(journal: string): {
   return {
     brier: errors.reduce((sum, error) => sum + error, 0) / errors.length,
     orders: known.length,
-    unknown: [...scores.keys()].filter((key) => !fates.has(key)).length,
+    unknown: [...scores.keys()].filter((key) => granted.has(key) && !fates.has(key)).length,
   };
 }
 

@@ -2,7 +2,7 @@ import { html } from '../../html.js';
 import { count } from '../format.js';
 import { cellText } from './shown.js';
 
-/** @import { ReportOrders, ShareInterval } from '../../answers.d.ts' */
+/** @import { OrderCounts, ShareInterval } from '../../answers.d.ts' */
 
 /** What became of orders, in the order in which it is stacked. */
 export const FATES = /** @type {const} */ ([
@@ -12,14 +12,14 @@ export const FATES = /** @type {const} */ ([
   { name: 'unknown', words: 'unknown', color: '--group-new' },
 ]);
 
-/** @param {ReportOrders} orders */
+/** @param {OrderCounts} orders */
 export function sumOf({ paid, unpaid, turnedAway, unknown }) {
   return paid + unpaid + turnedAway + unknown;
 }
 
 /**
  * Orders as a bar of what became of them, as long as their part of the `most`.
- * @param {{ orders: ReportOrders, most: number }} props
+ * @param {{ orders: OrderCounts, most: number }} props
  */
 export function OrdersBar({ orders, most }) {
   const words = FATES.map(({ name, words: fate }) => `${count(orders[name])} ${fate}`).join(', ');
