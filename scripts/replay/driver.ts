@@ -1,7 +1,8 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Outcome, OutcomeCause } from '../../src/client/order.ts';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '../../src/decision/decision.ts';
-import type { RecordedPayment, RecordedResult } from './recorded-payments.ts';
+import type { RecordedPayment } from './recorded-payments.ts';
 
 /** The operations that a replay uses, and how much they were used. */
 export type DrivenOperation = 'score' | 'verdict' | 'outcomes' | 'decisions';
@@ -112,10 +113,10 @@ export class Driver {
   /** Tells how an order ended, as the platform does. */
   async reportOutcome(
     { clientIdKey, orderRef, line }: RecordedPayment,
-    { outcome }: RecordedResult,
+    told: { readonly outcome: Outcome; readonly cause?: OutcomeCause },
   ): Promise<void> {
     const url = `${this.#endpoints.platformUrl}/v1/platform/outcomes`;
-    await this.#ask({ operation: 'outcomes', url, body: { clientIdKey, orderRef, outcome }, line });
+    await this.#ask({ operation: 'outcomes', url, body: { clientIdKey, orderRef, ...told }, line });
   }
 
   /** The record of a decision: it holds what the answer does not, like the level of the ladder. */

@@ -33,9 +33,9 @@ export interface ReplayOptions {
 }
 
 /**
- * Replays a file of recorded payments: each outcome when it became known, each attempt as score and then
- * verdict, with the service's clock at that moment. One request at a time, so the clock never moves under
- * a request and equal files give equal results.
+ * Replays a file of recorded payments: each attempt as score and then verdict, each outcome when it became known, with the
+ * service's clock at that moment. An order that was refused is reported as abandoned. One request at a time, so the clock
+ * never moves under a request and equal files give equal results.
  *
  * Throws InputError, UnexpectedAnswer, the reason of `signal`, and what the start of the service throws.
  */
@@ -74,13 +74,25 @@ async function drive(
   signal: AbortSignal,
   note: (observation: Observation) => void,
 ): Promise<void> {
+  const granted = new Set<number>();
   for await (const moment of timeline(readRecordedPayments(path))) {
     signal.throwIfAborted();
-    clock.now = moment.at;
-    if (moment.kind === 'outcome') await driver.reportOutcome(moment.payment, moment.result);
-    else note(await observe(driver, moment.payment));
+    const { at, payment } = moment;
+    clock.now = at;
+    if (moment.kind === 'outcome') {
+      // Nobody paid what could not be paid, whatever is recorded.
+      const { outcome } = moment.result;
+      await driver.reportOutcome(payment, granted.delete(payment.line) ? { outcome } : ABANDONED);
+      continue;
+    }
+    const observation = await observe(driver, payment);
+    if (observation.verdict.startsWith('GET')) granted.add(payment.line);
+    note(observation);
   }
 }
+
+/** What a platform tells of an order for which no requisite was shown. */
+const ABANDONED = { outcome: 'UNPAID', cause: 'EXPIRED' } as const;
 
 async function observe(driver: Driver, payment: RecordedPayment): Promise<Observation> {
   const { clientGroup, paymentScore, isBot } = await driver.score(payment);
