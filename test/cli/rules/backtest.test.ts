@@ -36,6 +36,7 @@ describe('rules backtest', () => {
       'Share of each verdict, 95 %',
       '                                RECORDED                 P2.V11',
       '  GET_NEW          53.8 % (23.1 to 81.9)  61.5 % (29.1 to 86.2)',
+      '  GET_SAME_STICKY    7.7 % (0.7 to 50.6)    7.7 % (0.7 to 50.6)',
       '  WAIT              15.4 % (2.0 to 62.3)    7.7 % (0.9 to 43.0)',
       '  BLOCK             23.1 % (5.6 to 60.1)   23.1 % (5.6 to 60.1)',
       '',
