@@ -122,7 +122,7 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
           isWanted() ? searchSteps.whileWanted(isWanted, search, unwanted) : unwanted,
         );
       const asked = { ctx, caller, body: read, isGranted: () => isGranted(ctx, listener, grant), inTurn };
-      const work = async () => {
+      const orProposed = async () => {
         if (gate === undefined || approvals === null) return answer(asked, parts);
         const change = await gate(asked, parts);
         const proposal = await orNotProposed(() => approvals.propose(caller.platform, change, caller.actor));
@@ -130,6 +130,8 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
         ctx.status = 202;
         return { proposalId: proposal.proposalId, expiresAt: proposal.expiresAt };
       };
+      // Verdicts come this way: no promise more than they need.
+      const work = gate === undefined ? () => answer(asked, parts) : orProposed;
       if (!isSearch) return work();
       const text = await inTurn(async () => jsonInSteps(await work()), '');
       ctx.type = 'json';
