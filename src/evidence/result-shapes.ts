@@ -85,6 +85,13 @@ export const SPAN = {
   decisions: count('Decisions within the time'),
   gaps,
   torn: yesNo("The last line of the journal's file is incomplete and was left out"),
+  asOf: Type.Optional(
+    shape('A moment of the past whose knowledge the figures are of; absent: all that is known', {
+      at: epochMs('What came to the journal later is in no figure'),
+      erasedPayers: count('Payers who were erased since: they were counted then and are no more'),
+      erasedRows: count('Rows of all times and tables that went with them'),
+    }),
+  ),
 } as const;
 
 /** From the archive's records to the shape of a result. */

@@ -127,8 +127,14 @@ export function ordersText({ paid, unpaid, turnedAway, unknown }: OrderCounts): 
 }
 
 /** From when to when, and what is missing. */
-export function spanNotes({ from, to, decisions, gaps, torn }: EvidenceSpan): readonly string[] {
+export function spanNotes({ from, to, decisions, gaps, torn, asOf }: EvidenceSpan): readonly string[] {
   return [
+    ...(asOf === undefined ? [] : [`As known at ${timeText(asOf.at)}.`]),
+    ...(asOf === undefined || asOf.erasedPayers === 0
+      ? []
+      : [
+          `Payers who were erased since: ${countText(asOf.erasedPayers)}. They were counted then and are no more, with ${countText(asOf.erasedRows)} rows of all times.`,
+        ]),
     from === null || to === null
       ? 'There is no decision within this time.'
       : `${countText(decisions)} decisions, ${timeText(from)} to ${timeText(to)}.`,

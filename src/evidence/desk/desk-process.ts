@@ -30,21 +30,12 @@ const PROGRESS_EVERY_MS = 100;
 const works = {
   answer: (work: EvidenceWork, { progress }: Watch<EvidenceProgress>) => {
     const { task } = work;
-    const { from, to, platform, rules } = task;
+    const { from, to, asOf, platform, rules } = task;
     const decidedBy = task.kind === 'drift' && rules !== null ? { decidedBy: rules.ruleVersion } : {};
-    const asOf = task.kind === 'experiment' ? { asOf: task.asOf } : {};
     const { segmentsDir, leftOut, erased } = work.folders;
     const place = { kind: 'archive', folder: segmentsDir, erased, leftOut } as const;
-    const ask = {
-      place,
-      from,
-      to,
-      platform,
-      threads: 1,
-      holdoutSecret: work.holdoutSecret,
-      ...decidedBy,
-      ...asOf,
-    };
+    const { holdoutSecret } = work;
+    const ask = { place, from, to, asOf, platform, threads: 1, holdoutSecret, ...decidedBy };
     const onProgress = eachTenth((done, of) => progress({ done, of }));
     return withEvidence(ask, (evidence) => answer(task, evidence, rulesFor(work), onProgress));
   },

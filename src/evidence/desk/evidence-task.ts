@@ -21,6 +21,8 @@ interface TaskSpan {
   /** Decisions from this time on and before that one, epoch ms; null for all. */
   readonly from: number | null;
   readonly to: number | null;
+  /** Epoch ms; null for all that is known. */
+  readonly asOf: number | null;
 }
 
 export interface ReportTask extends TaskSpan {
@@ -62,8 +64,6 @@ export interface ExperimentTask extends TaskSpan {
   readonly rules: null;
   /** Which candidates of the newest trial; none for all. */
   readonly versions: readonly RuleVersion[];
-  /** What was known at this moment, epoch ms; null for now. */
-  readonly asOf: number | null;
 }
 
 interface SuggestionTask extends TaskSpan {

@@ -1,14 +1,14 @@
 import { availableParallelism } from 'node:os';
 import type { ErasedClients } from '../../archive/archive.ts';
 import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
-import { Duck, numberOf, quote, textOf } from '../../archive/duck.ts';
+import { Duck, numberOf, quote, textOf, textsOf } from '../../archive/duck.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
 import { makeOrderViews } from '../../archive/read/order-views.ts';
 import { importJournal } from '../../archive/ship/journal-import.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../decision/holdout.ts';
 import { withTemporaryFolder } from '../../files/temporary-folder.ts';
-import { makeArchiveViews } from './views.ts';
+import { knownRows, makeArchiveViews } from './views.ts';
 
 /** The folder of an archive. */
 export interface ArchivePlace {
@@ -28,7 +28,7 @@ export interface EvidenceAsk {
   /** Decisions from this time on and before that one, epoch ms; null for all. */
   readonly from: number | null;
   readonly to: number | null;
-  /** What was known at this moment, epoch ms: decisions and reports before it. Absent: all that is known now. */
+  /** Gives what was known then, epoch ms: decisions and reports that had come. Absent or null: all that is known. */
   readonly asOf?: number | null;
   /** Null for all platforms. */
   readonly platform: PlatformName | null;
@@ -56,6 +56,16 @@ export interface EvidenceSpan {
   readonly gaps: readonly ArchiveGap[];
   /** The last line of the journal's file is incomplete and was left out. */
   readonly torn: boolean;
+  /** Absent unless figures of the past were asked for. */
+  readonly asOf?: AsOf;
+}
+
+/** A moment whose figures were asked for, epoch ms, and who was counted in them then and has been erased since. */
+interface AsOf {
+  readonly at: number;
+  readonly erasedPayers: number;
+  /** All that were theirs, of any time. */
+  readonly erasedRows: number;
 }
 
 /** A rule set that decided within the span. */
@@ -110,8 +120,7 @@ export class Evidence {
  * Opens the evidence for as long as `work` takes, and gives what that gives. When a client is erased meanwhile, `work`
  * is done once more, without the client. Throws JournalFileError when the file is not a journal.
  */
-export function withEvidence<T>(asked: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
-  const ask = { ...asked, to: earlier(asked.to, asked.asOf ?? null) };
+export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
   const { place } = ask;
   if (place.kind === 'archive')
     return whileFrozen(place.folder, (folder, leftOut) =>
@@ -127,10 +136,6 @@ export function withEvidence<T>(asked: EvidenceAsk, work: (evidence: Evidence) =
   });
 }
 
-function earlier(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
-}
-
 function workOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) => Promise<T>): Promise<T> {
   return withTemporaryFolder('scoring-evidence-', async (temporaryFolder) => {
     const duck = await Duck.open({ ...limitsOf(ask), temporaryFolder });
@@ -138,7 +143,8 @@ function workOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) 
       // Nothing here goes by the order of rows in a file, and keeping it costs memory.
       await duck.run('SET preserve_insertion_order = false');
       const gaps = await makeViews(duck, ask);
-      return await work(new Evidence(ask, duck, { ...(await spanOf(duck)), gaps, torn }));
+      const span = { ...(await spanOf(duck)), gaps, torn, ...(await asOfIn(duck, ask)) };
+      return await work(new Evidence(ask, duck, span));
     } finally {
       duck.close();
     }
@@ -162,6 +168,19 @@ async function spanOf(duck: Duck): Promise<Pick<EvidenceSpan, 'from' | 'to' | 'd
   );
   const [from, to] = [numberOf(row['oldest']), numberOf(row['newest'])];
   return { from, to, decisions: numberOf(row['n']) ?? 0 };
+}
+
+async function asOfIn(
+  duck: Duck,
+  { asOf = null, place, platform }: ArchiveAsk,
+): Promise<Pick<EvidenceSpan, 'asOf'>> {
+  if (asOf === null) return {};
+  const rows = knownRows(place, 'erasures', { from: asOf + 1, to: null, platform });
+  const [row = {}] = await duck.rows(
+    `SELECT list_distinct(list(client_number)) AS payers, sum(rows_removed)::DOUBLE AS n FROM ${rows}`,
+  );
+  const payers = new Set([...(textsOf(row['payers']) ?? []), ...(place.erased ?? [])]);
+  return { asOf: { at: asOf, erasedPayers: payers.size, erasedRows: numberOf(row['n']) ?? 0 } };
 }
 
 async function keepDecisionsOf(duck: Duck, version: string): Promise<void> {

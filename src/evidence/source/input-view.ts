@@ -1,11 +1,10 @@
-import { Archive } from '../../archive/archive.ts';
 import type { Duck } from '../../archive/duck.ts';
 import type { Column } from '../../archive/record-columns.ts';
-import { emptyTable, JOURNAL_ORDER_SQL, TABLES } from '../../archive/tables.ts';
+import { JOURNAL_ORDER_SQL, TABLES } from '../../archive/tables.ts';
 import { type RuleSet, VERDICTS } from '../../rules/rule-set.ts';
 import type { ArchiveAsk, Evidence } from './evidence.ts';
 import { countSharedDevices, sharingWindowsOf } from './shared-devices.ts';
-import { between, enumOf, onPlatform } from './views.ts';
+import { between, enumOf, knownRows } from './views.ts';
 
 /** Tables of the archive that only a life lived again asks for. */
 const TABLES_OF_INPUTS = ['scores', 'bindings', 'overrides'] as const;
@@ -77,16 +76,9 @@ function at(column: string): string {
   return `epoch_ms(${column})::DOUBLE AS "at"`;
 }
 
-async function makeTableView(
-  duck: Duck,
-  table: InputTable,
-  { place: { folder, erased = [] }, from, to, platform }: ArchiveAsk,
-): Promise<void> {
-  const archive = new Archive(folder);
-  const segments = archive.segments(archive.read(), { table });
-  const source = segments.length === 0 ? emptyTable(table) : archive.source(segments, erased);
+async function makeTableView(duck: Duck, table: InputTable, ask: ArchiveAsk): Promise<void> {
   const columns: readonly Column[] = TABLES[table].columns;
   const names = columns.map(({ name }) => name).join(', ');
-  const where = [...between(TABLES[table].time, from, to), ...onPlatform(platform)].join(' AND ');
-  await duck.run(`CREATE OR REPLACE VIEW ${table} AS SELECT ${names} FROM ${source} WHERE ${where}`);
+  const rows = knownRows(ask.place, table, ask);
+  await duck.run(`CREATE OR REPLACE VIEW ${table} AS SELECT ${names} FROM ${rows}`);
 }

@@ -64,6 +64,19 @@ describeConsole("the console's page Evidence", (tab) => {
   });
 });
 
+describeConsole("the console's page Evidence, of the past", (tab) => {
+  it('shows what was known in a minute that is named', async () => {
+    await tab.open('#/evidence');
+    await tab.page.getByLabel('as known at').fill('2020-01-01T10:00');
+    await tab.button('Show').click();
+    await tab.page
+      .getByText(/^As known at 20(19-12-31|20-01-0[12])T\d\d:\d\d:59Z\.$/)
+      .waitFor({ timeout: 120_000 });
+    await tab.page.getByText('There is no decision within this time.').waitFor();
+    expect(tab.page.url()).to.match(/[?&]asOf=20\d\d-\d\d-\d\dT/);
+  });
+});
+
 describeConsole("the console's pages Sweep and Calibration", (tab) => {
   it('try other values of a constant, and show what each costs and saves beside what holds', async () => {
     await tab.open('#/evidence/sweep?version=p2.v10&days=7');

@@ -2,6 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { platformName } from '../../../src/client/client-key.ts';
+import type { OutcomeCause } from '../../../src/client/order.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { fixedRules } from '../../../src/rollout/rule-source.ts';
@@ -135,15 +136,20 @@ export class History {
     clientIdKey: string,
     orderRef: string,
     outcome: 'PAID' | 'UNPAID',
-    cause: 'TECHNICAL' | null = null,
+    cause: OutcomeCause | null = null,
+    occurredAt: number | null = null,
   ): Promise<void> {
     await this.#service.outcome(PLATFORM, {
       clientIdKey,
       orderRef,
       outcome,
       cause,
-      occurredAt: null,
+      occurredAt,
     });
+  }
+
+  async erase(clientIdKey: string): Promise<void> {
+    await this.#service.erase(PLATFORM, clientIdKey);
   }
 
   async bind(clientIdKey: string): Promise<void> {

@@ -59,7 +59,7 @@ describe('the evidence desk', () => {
     const task = (from: number): ReportTask => {
       const { version, digest } = place.rules('p2.v10');
       const rules = { ruleVersion: version, digest };
-      return { kind: 'report', rules, by: null, platform: null, from, to: null };
+      return { kind: 'report', rules, by: null, platform: null, from, to: null, asOf: null };
     };
     const over = async (desk: EvidenceDesk, { platform, jobId }: EvidenceJob): Promise<EvidenceJob> => {
       for (;;) {

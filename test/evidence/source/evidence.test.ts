@@ -4,8 +4,10 @@ import { expect } from 'chai';
 import { Archive } from '../../../src/archive/archive.ts';
 import { namesIn } from '../../../src/archive/archive-log.ts';
 import type { DuckRow } from '../../../src/archive/duck.ts';
+import { TABLE_NAMES, type TableName } from '../../../src/archive/tables.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { type EvidenceAsk, type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { isEvidence } from '../../../src/evidence/source/views.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { History, JULY, PLATFORM, Workplace } from '../backtest/backtest-history.ts';
@@ -140,6 +142,17 @@ describe('evidence', () => {
     expect(await gapsOf(ask)).to.deep.equal([gap]);
     expect(await gapsOf({ ...ask, from: JULY + 2 * HOUR })).to.deep.equal([]);
     expect(await gapsOf({ ...ask, to: JULY })).to.deep.equal([]);
+  });
+
+  it('wants every table of an archive that is elsewhere: the devices of scores, too, and reports of later', () => {
+    const isWanted = isEvidence({ from: JULY, to: JULY + HOUR, platform: PLATFORM });
+    const segment = (table: TableName, from: number) => ({
+      ...{ name: table, table, platform: PLATFORM, day: '2026-07', from, to: from, rows: 1, bytes: 1 },
+      ...{ firstTick: 0, lastTick: 0 },
+    });
+    const within = TABLE_NAMES.filter((table) => isWanted(segment(table, JULY)));
+    const later = TABLE_NAMES.filter((table) => isWanted(segment(table, JULY + 2 * HOUR)));
+    expect([within, later]).to.deep.equal([TABLE_NAMES, ['outcomes', 'erasures']]);
   });
 
   it('finds a decision that is missing from a journal by the numbers of those around it', async () => {

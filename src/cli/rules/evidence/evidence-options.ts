@@ -35,7 +35,7 @@ export interface EvidenceOptions {
 export function evidenceOptions(command: Command): Command {
   command.option('--journal <file>', 'what "journal export" wrote; without it the archive is read');
   return spanOptions(command)
-    .option('--as-of <time>', 'what was known at this time: decisions and reports before it')
+    .option('--as-of <time>', 'what was known then: only decisions and reports that had come by this time')
     .option('--platform <name>', 'only of this platform')
     .option('--json', 'print one JSON object');
 }

@@ -51,12 +51,12 @@ export function MinuteField({ name, label = name, minute }) {
 }
 
 /**
- * The values of a form, with its minutes `from` and `to` as addresses name them.
+ * The values of a form, with its minutes `from`, `to` and `asOf` as addresses name them.
  * @param {FormEvent} event
  */
 export function valuesInUtc(event) {
   const values = formValues(event);
-  for (const name of ['from', 'to']) {
+  for (const name of ['from', 'to', 'asOf']) {
     const local = values[name];
     if (local !== undefined) values[name] = `${minuteIn(new Date(local).getTime())}Z`;
   }

@@ -92,8 +92,8 @@ async function requiredJob(
 
 /** A job as the platform API shows it. */
 export function shownJob({ task, seenAt: _seen, credential: _whose, ...job }: EvidenceJob): ShownJob {
-  const { kind, rules, from, to } = task;
-  return { kind, rules, from, to, ...NOT_ASKED, ...ofKind(task), ...job };
+  const { kind, rules, from, to, asOf } = task;
+  return { kind, rules, from, to, asOf, ...NOT_ASKED, ...ofKind(task), ...job };
 }
 
 const NOT_ASKED = { against: null, mode: null, vary: null, by: null, budgetPercent: null } as const;

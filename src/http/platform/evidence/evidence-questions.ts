@@ -95,14 +95,22 @@ export const DESK_BUSY = refusal(
 const SPAN_BACKWARDS = ['/to', 'must be after from'] as const;
 
 /** The members of a body that name the time of the decisions. */
-const SPAN_MEMBERS = { from: Type.Optional(instant), to: Type.Optional(instant) } as const;
+const SPAN_MEMBERS = {
+  from: Type.Optional(instant),
+  to: Type.Optional(instant),
+  asOf: Type.Optional({
+    ...instant,
+    description: 'What was known then: only decisions and reports that had come by this time',
+  }),
+} as const;
 
 interface SpanBody {
   readonly from?: string | number;
   readonly to?: string | number;
+  readonly asOf?: string | number;
 }
 
-type Span = Pick<EvidenceTask, 'platform' | 'from' | 'to'>;
+type Span = Pick<EvidenceTask, 'platform' | 'from' | 'to' | 'asOf'>;
 
 type WithoutSpan<Task> = Task extends EvidenceTask ? Omit<Task, keyof Span> : never;
 
@@ -179,8 +187,8 @@ function evidenceQuestion<Body extends SpanBody & TriedBody>({
 }
 
 /** Null as platform where the key is of the whole installation: it sees all. */
-function spanOf({ platform }: Caller, { from, to }: SpanBody): Span {
-  const span = { from: toEpochMs(from), to: toEpochMs(to) };
+function spanOf({ platform }: Caller, { from, to, asOf }: SpanBody): Span {
+  const span = { from: toEpochMs(from), to: toEpochMs(to), asOf: toEpochMs(asOf) };
   if (span.from !== null && span.to !== null && span.to <= span.from) throw malformedAt(...SPAN_BACKWARDS);
   return { platform: isInstallation(platform) ? null : platform, ...span };
 }
@@ -343,7 +351,6 @@ const ExperimentBodySchema = Type.Object({
   versions: Type.Optional(
     Type.Array(versionText('A candidate of the newest trial'), { maxItems: 10, description: 'Absent: all' }),
   ),
-  asOf: Type.Optional(instant),
   ...SPAN_MEMBERS,
 });
 
@@ -354,10 +361,9 @@ export const askExperiment = evidenceQuestion({
   asksFor: 'what "rules experiment" prints, as a job; GET /v1/platform/experiment waits for the same',
   body: jsonBody('ExperimentBody', ExperimentBodySchema, { versions: ['p2.v11'] }),
   example: { rules: null },
-  task: ({ versions = [], asOf }, rulesNamed) => ({
+  task: ({ versions = [] }, rulesNamed) => ({
     kind: 'experiment',
     rules: null,
     versions: versions.map((version) => rulesNamed(version, 'versions').ruleVersion),
-    asOf: toEpochMs(asOf),
   }),
 });

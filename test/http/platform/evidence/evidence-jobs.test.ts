@@ -80,6 +80,17 @@ describe('POST /v1/platform/evidence', () => {
       expect(result.tables.length > 0).to.equal(kind !== 'suggestion' && kind !== 'experiment');
     });
 
+  it('tells what was known at a moment of the past', async () => {
+    const question = { version: 'p2.v10', asOf: '2020-01-01T00:00:00Z' };
+    const { body } = await shop.ask<ShownJob>('POST', 'evidence/report', question);
+    expect(body.asOf).to.equal(Date.UTC(2020, 0));
+    const { notes } = await worked<Report & Shown>(body);
+    expect(notes.slice(1)).to.deep.equal([
+      'As known at 2020-01-01T00:00:00Z.',
+      'There is no decision within this time.',
+    ]);
+  });
+
   it('backtests a version on the archive', async () => {
     const question = { version: 'p2.v11', mode: 'closed-loop' };
     const { body } = await shop.ask<ShownJob>('POST', 'evidence/backtest', question);

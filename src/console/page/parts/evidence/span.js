@@ -28,10 +28,12 @@ export function Reach({ days }) {
 }
 
 /**
- * The time that evidence is worked out on: between the minutes that an address names, or so many days back.
+ * The time that evidence is worked out on: between the minutes that an address names, or so many days
+ * back; `asOf` is the minute at whose end it was known.
  * `words` name it in another address.
  * @typedef {{
- *   readonly words: Readonly<Record<string, string>>, readonly span: { from?: number, to?: number },
+ *   readonly words: Readonly<Record<string, string>>,
+ *   readonly span: { from?: number, to?: number, asOf?: number },
  * }} EvidenceTime
  */
 
@@ -43,12 +45,16 @@ const DAYS_AT_FIRST = '30';
  */
 export function timeIn(query) {
   const [from, to, days] = [query.get('from'), query.get('to'), query.get('days') ?? DAYS_AT_FIRST];
+  const minute = query.get('asOf');
+  const { to: after } = spanOf({ to: minute });
+  const known = after === undefined ? {} : { asOf: after - 1 };
   const span = spanOf({ from, to });
+  const words = { ...(minute && { asOf: minute }) };
   if (span.from === undefined && span.to === undefined) {
-    const since = sinceDays(days);
-    return { words: { days }, span: since === undefined ? {} : { from: since } };
+    const since = sinceDays(days, after);
+    return { words: { days, ...words }, span: { ...known, ...(since === undefined ? {} : { from: since }) } };
   }
-  return { words: { ...(from && { from }), ...(to && { to }) }, span };
+  return { words: { ...(from && { from }), ...(to && { to }), ...words }, span: { ...span, ...known } };
 }
 
 /**
@@ -58,7 +64,8 @@ export function timeIn(query) {
 export function TimeFields({ words }) {
   return html`<${Reach} days=${words['days'] ?? DAYS_AT_FIRST} />
     <${MinuteField} label="or from" name="from" minute=${words['from']} />
-    <${MinuteField} name="to" minute=${words['to']} />`;
+    <${MinuteField} name="to" minute=${words['to']} />
+    <${MinuteField} label="as known at" name="asOf" minute=${words['asOf']} />`;
 }
 
 /**
@@ -66,8 +73,8 @@ export function TimeFields({ words }) {
  * everything.
  * @param {string} days
  */
-export function sinceDays(days) {
+export function sinceDays(days, now = Date.now()) {
   const number = Number(days);
   if (!(number > 0)) return undefined;
-  return Math.floor((Date.now() - number * DAY_MS) / DAY_MS) * DAY_MS;
+  return Math.floor((now - number * DAY_MS) / DAY_MS) * DAY_MS;
 }

@@ -1,0 +1,184 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { exported } from '../../../src/archive/ship/journal-file.ts';
+import { clientNumber } from '../../../src/client/client-key.ts';
+import { timeText } from '../../../src/client/instant.ts';
+import { backtest } from '../../../src/evidence/backtest/backtest.ts';
+import { calibrate } from '../../../src/evidence/calibrate/calibrate.ts';
+import { drift } from '../../../src/evidence/drift.ts';
+import { experiment } from '../../../src/evidence/experiment/experiment.ts';
+import { report } from '../../../src/evidence/report/report.ts';
+import { shownReport } from '../../../src/evidence/report/rule-report.ts';
+import type { EvidenceResult } from '../../../src/evidence/result.ts';
+import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { suggest } from '../../../src/evidence/suggest/suggest.ts';
+import { sweep } from '../../../src/evidence/sweep/sweep.ts';
+import { combinationsOf, parseVariation } from '../../../src/evidence/sweep/vary.ts';
+import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { ArchivedStore } from '../../archive/archived-store.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { SeededRandom } from '../../simulation/seeded-random.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
+import { draftCandidates, History, JULY, PLATFORM, Workplace } from '../backtest/backtest-history.ts';
+import { all } from './lived-evidence.ts';
+
+const DAY = 86_400_000;
+const CHAPTERS = 3;
+const STEPS = 40;
+
+describeOnStores('figures of the past', (store) => {
+  const random = new SeededRandom(25);
+  const place = new Workplace();
+  const recorded: { readonly at: number; readonly figures: readonly EvidenceResult[] }[] = [];
+  let livedThrough: readonly EvidenceResult[] = [];
+  let archived: ArchivedStore;
+  let history: History;
+
+  before(async () => {
+    draftCandidates(place);
+    archived = await ArchivedStore.open(store());
+    history = new History(store(), place.rules('p2.v10'));
+    for (let chapter = 0; chapter < CHAPTERS; chapter++) {
+      await liveOn(history, random, chapter);
+      // The first moment is looked at before anything was shipped, the second after, the last with both.
+      if (chapter === 1) await shipOn(JULY);
+      const looked: EvidencePlace = chapter === 1 ? archiveOf(archived) : await journalOf(store());
+      recorded.push({ at: history.now, figures: await figuresOf(place, looked, null) });
+      if (chapter === 1) livedThrough = await livedFiguresOf(place, looked, null);
+      history.now += DAY;
+    }
+  });
+  after(() => {
+    archived.duck.close();
+    place.end();
+  });
+
+  const shipOn = (now: number) => archived.shipAll(archived.shipper({ clock: () => now }));
+  const expectRecorded = async (looked: EvidencePlace) => {
+    for (const { at, figures } of recorded)
+      expect(withoutMoment(await figuresOf(place, looked, at)), new Date(at).toISOString()).to.deep.equal(
+        withoutMoment(figures),
+      );
+  };
+
+  it('change from moment to moment', () => {
+    const told = recorded.map(({ figures }) => JSON.stringify(figures));
+    expect(new Set(told).size).to.equal(CHAPTERS);
+  });
+
+  it('come out as they were printed then, from an export of all that came since', async () => {
+    await expectRecorded(await journalOf(store()));
+  });
+
+  it('come out as they were printed then from the archive, once all is shipped', async () => {
+    await shipOn(JULY);
+    await expectRecorded(archiveOf(archived));
+  });
+
+  it('come out as they were printed then from the archive, once its days are merged', async () => {
+    const before = archived.archive.read().segments.size;
+    await shipOn(JULY + 90 * DAY);
+    expect(archived.archive.read().segments.size).to.be.below(before);
+    await expectRecorded(archiveOf(archived));
+  });
+
+  it('come out as they were printed then where history was lived through with other rules', async () => {
+    const at = recorded[1]?.at ?? expect.fail('there is no second moment');
+    const again = await livedFiguresOf(place, await journalOf(store()), at);
+    expect(withoutMoment(again)).to.deep.equal(withoutMoment(livedThrough));
+  });
+
+  it('say how many payers were erased since, and how many rows went with them', async () => {
+    const first = recorded[0] ?? expect.fail('there is no first moment');
+    const { hash } = store().clientKeys.of(PLATFORM, 'client-1');
+    const rows = await withEvidence(all(archiveOf(archived)), async ({ duck }) => {
+      const [row = {}] = await duck.rows(
+        `SELECT (SELECT count(*) FROM decisions WHERE client_hash = ${clientNumber(hash)})
+           + (SELECT count(*) FROM outcomes WHERE client_hash = ${clientNumber(hash)}) AS n`,
+      );
+      return Number(row['n']);
+    });
+    await history.erase('client-1');
+    await shipOn(JULY + 90 * DAY);
+    const [told] = await figuresOf(place, archiveOf(archived), first.at);
+    if (told?.kind !== 'report') throw new Error('a report comes first');
+    expect(told.asOf).to.deep.include({ at: first.at, erasedPayers: 1 });
+    expect(told.asOf?.erasedRows).to.be.at.least(rows);
+    expect(shownReport(told).notes.slice(1, 3)).to.deep.equal([
+      `As known at ${timeText(first.at)}.`,
+      `Payers who were erased since: 1. They were counted then and are no more, with ${told.asOf?.erasedRows} rows of all times.`,
+    ]);
+  });
+});
+
+/** Some weeks of thirty payers; what became of an order is often told later, and as having happened before. */
+async function liveOn(history: History, random: SeededRandom, chapter: number): Promise<void> {
+  const open: (readonly [client: string, order: string])[] = [];
+  for (let step = 0; step < STEPS; step++) {
+    history.now += random.whole(1, 6 * 3_600_000);
+    const client = `client-${random.whole(0, 29)}`;
+    const order = `order-${chapter}-${step}`;
+    await history.score(client, random.chance(0.2) ? 'shared' : client);
+    await history.verdict(client, order, `${random.whole(1, 90)}.50`);
+    open.push([client, order]);
+    const [payer, asked] = random.pick([open[0] ?? [client, order], ...open]);
+    const occurredAt = history.now - random.whole(0, DAY);
+    if (random.chance(0.7)) await history.outcome(payer, asked, 'PAID', null, occurredAt);
+    if (random.chance(0.4))
+      await history.outcome(payer, asked, 'UNPAID', random.chance(0.5) ? 'REVERSED' : 'DECLINED');
+  }
+}
+
+function archiveOf({ archive: { folder } }: ArchivedStore): EvidencePlace {
+  return { kind: 'archive', folder };
+}
+
+async function journalOf(store: Store): Promise<EvidencePlace> {
+  const { entries } = await store.readJournal(null, 100_000);
+  const path = join(temporaryDirectory(), 'journal.ndjson');
+  const lines = entries.map((entry) => `${JSON.stringify(exported(entry, store.clientKeys))}\n`);
+  writeFileSync(path, lines.join(''));
+  return { kind: 'journal', path };
+}
+
+/** What most commands would print; null: of all that is known. */
+function figuresOf(
+  place: Workplace,
+  looked: EvidencePlace,
+  asOf: number | null,
+): Promise<readonly EvidenceResult[]> {
+  const rules = place.rules('p2.v10');
+  return withEvidence({ ...all(looked), asOf }, async (evidence) => [
+    await report(evidence, { rules, by: 'week' }),
+    await backtest(evidence, {
+      ...{ candidate: place.rules('p2.v13'), against: rules, mode: 'closed-loop', outcomes: 'granted' },
+      rulesOf: () => rules,
+    }),
+    await calibrate(evidence, { rules, platform: null, splitAt: null }),
+    await drift(evidence, null),
+    await experiment(evidence, []),
+  ]);
+}
+
+/** The same of those that take seconds. */
+function livedFiguresOf(
+  place: Workplace,
+  looked: EvidencePlace,
+  asOf: number | null,
+): Promise<readonly EvidenceResult[]> {
+  const files = readRuleFiles(`${place.rulesDir}/p2.v10`, []) ?? new Map();
+  const version = 'p2.v10';
+  const vary = parseVariation(files, 'groups.blocked-by-unpaid-chain.unpaidChain=2,3');
+  const combinations = combinationsOf(version, files, [vary]);
+  return withEvidence({ ...all(looked), asOf }, async (evidence) => [
+    await sweep(evidence, { version, combinations, outcomes: 'granted', threads: 1 }),
+    await suggest(evidence, { version, files, budget: 0.05 }),
+  ]);
+}
+
+/** Without the words for which moment was asked for. */
+function withoutMoment(figures: readonly EvidenceResult[]): unknown {
+  return JSON.parse(JSON.stringify(figures), (name, value) => (name === 'asOf' ? undefined : value));
+}
