@@ -2,6 +2,7 @@ import { archiveKills } from './accidents/archive-kills.ts';
 import { clockJumps } from './accidents/clock-jumps.ts';
 import { diskFull } from './accidents/disk-full.ts';
 import { failover } from './accidents/failover.ts';
+import { fleet } from './accidents/fleet.ts';
 import { redisKills } from './accidents/redis-kills.ts';
 import { redisStopped } from './accidents/redis-stopped.ts';
 import { rollingRestart } from './accidents/rolling-restart.ts';
@@ -31,6 +32,7 @@ export const scenarios: readonly Scenario[] = [
   workerKills,
   redisKills,
   archiveKills,
+  fleet,
   redisStopped,
   sharedLists,
   failover,

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
 import { accepts, command } from './redis-command.ts';
@@ -36,11 +36,24 @@ export async function startStandalone(options = MEMORY_ONLY): Promise<RedisServe
   };
 }
 
+/** What a cluster may have otherwise. */
+export interface ClusterSettings {
+  readonly options?: readonly string[];
+  /** Without replicas a master that is away stays away until it is back. */
+  readonly replicas?: boolean;
+  /** The port by which clients are to find the server on this one. */
+  readonly announced?: (port: number) => Promise<number>;
+}
+
 /** Three masters, each with a replica that takes over when nothing is heard of its master for so long. */
-export async function startCluster(failoverAfterMs = SOON_MS): Promise<RedisServers> {
+export async function startCluster(
+  failoverAfterMs = SOON_MS,
+  settings: ClusterSettings = {},
+): Promise<RedisServers> {
   const directory = temporaryDirectory();
+  const length = settings.replicas === false ? MASTERS : 2 * MASTERS;
   const nodes = await Promise.all(
-    Array.from({ length: 2 * MASTERS }, () => startClusterNode(directory, failoverAfterMs)),
+    Array.from({ length }, () => startClusterNode(directory, failoverAfterMs, settings)),
   );
   const masters = nodes.slice(0, MASTERS);
   const replicas = nodes.slice(MASTERS);
@@ -55,10 +68,12 @@ export async function startCluster(failoverAfterMs = SOON_MS): Promise<RedisServ
       await until('a replica knows its master', () => accepts(port, ['CLUSTER', 'REPLICATE', String(id)]));
     }),
   );
-  await Promise.all(nodes.map(({ port }) => until('the cluster is ready', () => isClusterReady(port))));
+  await Promise.all(
+    nodes.map(({ port }) => until('the cluster is ready', () => isClusterReady(port, length))),
+  );
   await Promise.all(replicas.map(({ port }) => until('replicas follow', () => isFollowing(port))));
   return {
-    url: masters.map(({ url }) => url).join(','),
+    url: masters.map(({ announcedPort }) => `redis://127.0.0.1:${announcedPort}`).join(','),
     nodes,
     stop: () => stopAll(nodes, directory),
   };
@@ -88,15 +103,20 @@ export async function startSentinel(failoverAfterMs = SOON_MS / 2): Promise<Redi
 async function startClusterNode(
   directory: string,
   failoverAfterMs: number,
-): Promise<RedisProcess & { readonly busPort: number }> {
+  { options = MEMORY_ONLY, announced = async (port) => port }: ClusterSettings,
+): Promise<RedisProcess & { readonly busPort: number; readonly announcedPort: number }> {
   const port = await freePort();
   const busPort = await freePort();
-  const node = await startRedis(directory, port, [
-    ...MEMORY_ONLY,
+  const announcedPort = await announced(port);
+  const own = join(directory, String(port));
+  mkdirSync(own);
+  const node = await startRedis(own, port, [
+    ...options,
     ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
-    ...['--cluster-node-timeout', String(failoverAfterMs), '--cluster-config-file', `nodes-${port}.conf`],
+    ...['--cluster-announce-port', String(announcedPort)],
+    ...['--cluster-node-timeout', String(failoverAfterMs)],
   ]);
-  return { ...node, busPort };
+  return { ...node, busPort, announcedPort };
 }
 
 async function startSentinelNode(
@@ -127,14 +147,14 @@ export async function assignSlots(ports: readonly number[]): Promise<void> {
     await command(port, ['CLUSTER', 'ADDSLOTSRANGE', String(from(index)), String(from(index + 1) - 1)]);
 }
 
-async function isClusterReady(port: number): Promise<boolean> {
+async function isClusterReady(port: number, knownNodes: number): Promise<boolean> {
   const info = String(await command(port, ['CLUSTER', 'INFO']));
   const nodes = String(await command(port, ['CLUSTER', 'NODES']));
   const replicas = nodes.split('\n').filter((line) => line.includes('slave'));
   return (
     info.includes('cluster_state:ok') &&
-    info.includes(`cluster_known_nodes:${2 * MASTERS}`) &&
-    replicas.length === MASTERS &&
+    info.includes(`cluster_known_nodes:${knownNodes}`) &&
+    replicas.length === knownNodes - MASTERS &&
     !nodes.includes('handshake')
   );
 }

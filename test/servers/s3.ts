@@ -10,6 +10,9 @@ export interface S3Server {
   readonly port: number;
   /** Where its objects lie, each as `KEY._S3rver_object`. */
   readonly folder: string;
+  /** Stops it without closing its connections, like a machine that hangs. */
+  suspend(): void;
+  resume(): void;
   /** kill -9. */
   stop(): Promise<void>;
   /** On the same port, with the same objects. */
@@ -44,6 +47,8 @@ export async function startS3(): Promise<S3Server> {
   return {
     port,
     folder: `${directory}/${BUCKET}`,
+    suspend: () => child.kill('SIGSTOP'),
+    resume: () => child.kill('SIGCONT'),
     stop: () => end(child),
     restart: async () => {
       child = await start();

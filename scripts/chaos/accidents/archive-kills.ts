@@ -2,9 +2,6 @@ import { join, parse } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Archive } from '../../../src/archive/archive.ts';
 import { namesIn } from '../../../src/archive/archive-log.ts';
-import { keptSaltOf } from '../../../src/archive/client-salt.ts';
-import { Duck, numberOf, textOf } from '../../../src/archive/duck.ts';
-import { ClientKeys, decisionId, isPlatformName } from '../../../src/client/client-key.ts';
 import type { Verification } from '../../../src/evidence/verify/verification.ts';
 import { openStore } from '../../../src/state/open-store.ts';
 import type { Store } from '../../../src/state/store.ts';
@@ -18,6 +15,7 @@ import { onEachStore } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import { ShipperProcess } from '../processes/shipper-process.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
+import { archivedDecisions, countsOf } from '../traffic/archived-decisions.ts';
 import { Load, payersInTurn, type Sample } from '../traffic/load.ts';
 import { firstSuccess, recordedDecisions } from '../traffic/records.ts';
 
@@ -195,7 +193,7 @@ async function shipAll({ name, store, archiveDir, shipper }: Place): Promise<num
 }
 
 async function accountFor({ service, archiveDir }: Place, acknowledged: readonly Sample[]) {
-  const archived = await archivedIds(archiveDir);
+  const archived = countsOf((await archivedDecisions(archiveDir)).map(({ decisionId }) => decisionId));
   const step = Math.max(1, Math.floor(acknowledged.length / LOOKED_UP));
   const some = acknowledged.filter((_, index) => index % step === 0);
   const recorded = await recordedDecisions(
@@ -212,24 +210,6 @@ async function accountFor({ service, archiveDir }: Place, acknowledged: readonly
     notOnce: some.filter((sample) => !isOnce(sample)).length,
     gapEntries: gaps.reduce((sum, { entries }) => sum + entries, 0),
   };
-}
-
-/** How often each decision is in the archive. */
-async function archivedIds(archiveDir: string): Promise<ReadonlyMap<string, number>> {
-  const archive = new Archive(archiveDir);
-  const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder: temporaryDirectory() });
-  const clientKeys = new ClientKeys(keptSaltOf(archiveDir));
-  const counts = new Map<string, number>();
-  const source = archive.source(archive.segments(archive.read(), { table: 'decisions' }));
-  for (const row of await duck.rows(`SELECT platform, client_id_key, seq, decided_at FROM ${source}`)) {
-    const platform = textOf(row['platform']) ?? '';
-    if (!isPlatformName(platform)) continue;
-    const { hash } = clientKeys.of(platform, textOf(row['client_id_key']) ?? '');
-    const id = decisionId(hash, numberOf(row['seq']) ?? 0, numberOf(row['decided_at']) ?? 0);
-    counts.set(id, (counts.get(id) ?? 0) + 1);
-  }
-  duck.close();
-  return counts;
 }
 
 async function verify({ env }: Place): Promise<Verification> {

@@ -25,6 +25,9 @@ export interface ServiceNode {
   memoryMib(): number;
   /** CPU seconds that it has used since it was started last, all its threads together. */
   cpuSeconds(): number;
+  /** Stops it without closing its connections, like a machine that hangs. */
+  suspend(): void;
+  resume(): void;
   /** Waits until the process is gone; kill -9 when no signal is named. */
   kill(signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>;
   /** Starts it again on the same ports and the same store, once it is gone. */
@@ -70,6 +73,8 @@ export async function startServiceNode(given: NodeSettings = {}): Promise<Servic
     workerIds: () => childIds(service.child.pid ?? 0),
     memoryMib: () => residentMib(service.child.pid ?? 0),
     cpuSeconds: () => usedCpuSeconds(service.child.pid ?? 0),
+    suspend: () => service.child.kill('SIGSTOP'),
+    resume: () => service.child.kill('SIGCONT'),
     kill: (signal) => end(service.child, signal),
     restart: async () => {
       service = await spawnService(dataDir, settings);

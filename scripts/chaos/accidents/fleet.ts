@@ -1,0 +1,214 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+import { until } from '../../../test/servers/until.ts';
+import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
+import { type Fault, type Fleet, shippedBackup, startFleet } from '../processes/fleet.ts';
+import type { ServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
+import { type ArchivedDecision, archivedDecisions, countsOf } from '../traffic/archived-decisions.ts';
+import { failed, Load, type Sample } from '../traffic/load.ts';
+import { firstSuccess, retryAll } from '../traffic/records.ts';
+import { countsByStatus } from './rolling-restart.ts';
+
+const LOAD = { ratePerSecond: 60, connections: 32, idempotent: true, timeoutMs: 5_000 };
+const PAYERS_AT_ONCE = 20;
+const ASKS_A_PAYER = 20;
+
+/** With masters that come back, and with masters that are replaced. */
+const DRILL_MS = { full: [480_000, 120_000], quick: [60_000, 20_000] } as const;
+const FAULT_MS = { full: 8_000, quick: 2_000 };
+const PAUSE_MS = { full: 4_000, quick: 1_500 };
+
+const HEALTHY_WITHIN_MS = 30_000;
+
+/** The shortest wait of the shipped rules: no two requisites are shown to a payer within it. */
+const SHORTEST_WAIT_MS = 30_000;
+
+/** What was acknowledged this long before a master went, or until it knew that it was replaced, its replica may lack. */
+const REPLICA_BEHIND_MS = 1_000;
+
+const COMPARED = 20;
+const ASKED_AGAIN_MAX = 5;
+
+/** All that can happen to a fleet, one after the other, and whether it comes through by itself. */
+export const fleet: Scenario = {
+  name: 'fleet',
+  does: 'three nodes with disks of their own on a Redis Cluster and an archive in S3, behind HAProxy; nodes, shipper, masters and S3 killed, stopped and cut off in turn: every acknowledged verdict is archived exactly once, and the fleet recovers by itself',
+  needs: ['redis-server', 'haproxy'],
+  limitSeconds: 1_800,
+  run: async (run) => [
+    ...(await drill('masters that come back', await startFleet(false), run)),
+    ...(await drill('masters that are replaced', await startFleet(true), run)),
+  ],
+};
+
+/** When something happened to a part, ms of `performance.now()`. */
+interface Happened {
+  readonly name: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+async function drill(name: string, tried: Fleet, run: ScenarioRun): Promise<readonly Figure[]> {
+  const size = run.quick ? 'quick' : 'full';
+  await firstSuccess(tried.target, 'begin', HEALTHY_WITHIN_MS);
+  const load = new Load({ target: tried.target, ...LOAD, ask: newPayersInTurn });
+  await delay(PAUSE_MS[size]);
+  const faults = tried.hasReplicas ? tried.faults.filter(isAboutMaster) : tried.faults;
+  const drillMs = DRILL_MS[size][tried.hasReplicas ? 1 : 0];
+  const happened: Happened[] = [];
+  for (const startedMs = performance.now(); performance.now() - startedMs < drillMs; ) {
+    const fault = faults[happened.length % faults.length];
+    if (fault === undefined) break;
+    happened.push(await happens(fault, FAULT_MS[size]));
+    await delay(PAUSE_MS[size]);
+    run.report(`${name}: ${fault.name}; ${failed(load.samples).length} of ${load.samples.length} failed`);
+  }
+  const healthyMs = await untilHealthy(tried);
+  const samples = await load.stop();
+  const unanswered = samples.filter(({ status }) => status !== 200);
+  const answers = await retryAll(tried.target, unanswered);
+  const acknowledged = [...samples.filter(({ status }) => status === 200), ...answers];
+  const folder = temporaryDirectory();
+  const { gaps } = await shippedBackup(tried, folder);
+  const archived = await archivedDecisions(folder);
+  const differing = await answersThatDiffer(tried.nodes, acknowledged);
+  await tried.stop();
+  return [
+    reported(`${name}: faults`, String(happened.length)),
+    atLeast(`${name}: verdicts acknowledged`, acknowledged.length, 1),
+    reported(`${name}: not answered 200 at first, and asked again`, countsByStatus(unanswered) || 'none'),
+    ...accountFor(name, { acknowledged, archived, happened, hasReplicas: tried.hasReplicas }, run),
+    never(
+      `${name}: entries lost in gaps`,
+      gaps.reduce((sum, { entries }) => sum + entries, 0),
+    ),
+    never(`${name}: questions that nodes answer differently`, differing.length),
+    ...(differing.length === 0 ? [] : [reported(`${name}: these`, differing.slice(0, 3).join('; '))]),
+    atMost(
+      `${name}: every node healthy after the last fault`,
+      healthyMs / 1000,
+      HEALTHY_WITHIN_MS / 1000,
+      's',
+    ),
+  ];
+}
+
+async function happens(fault: Fault, forMs: number): Promise<Happened> {
+  const fromMs = performance.now();
+  await fault.begin();
+  await delay(forMs);
+  await fault.end();
+  return { name: fault.name, fromMs, toMs: performance.now() };
+}
+
+function isAboutMaster({ name }: Fault | Happened): boolean {
+  return name.startsWith('master');
+}
+
+/** Some payers at a time, each for some orders, two of them at once. */
+function newPayersInTurn(n: number) {
+  const generation = Math.floor(n / (PAYERS_AT_ONCE * ASKS_A_PAYER));
+  return { clientIdKey: `payer-${generation}-${(n >> 1) % PAYERS_AT_ONCE}`, orderRef: `order-${n}` };
+}
+
+/** Every node says that it is ready, and gives verdicts for payers of every master; how long that took, ms. */
+async function untilHealthy({ nodes }: Fleet): Promise<number> {
+  const startedMs = performance.now();
+  for (const [index, node] of nodes.entries()) {
+    await until(`node ${index + 1} is ready`, () => isReady(node), 4 * HEALTHY_WITHIN_MS);
+    for (let payer = 0; payer < 30; payer++)
+      await firstSuccess(node, `healthy-${index}-${payer}`, 4 * HEALTHY_WITHIN_MS);
+  }
+  return performance.now() - startedMs;
+}
+
+async function isReady({ platformUrl }: ServiceNode): Promise<boolean> {
+  return fetch(`${platformUrl}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
+interface Account {
+  readonly acknowledged: readonly Sample[];
+  readonly archived: readonly ArchivedDecision[];
+  readonly happened: readonly Happened[];
+  readonly hasReplicas: boolean;
+}
+
+/** Of masters that come back nothing may be missing; what a replica had not heard of is counted and named. */
+function accountFor(name: string, account: Account, { report }: ScenarioRun): readonly Figure[] {
+  const { acknowledged, archived, hasReplicas } = account;
+  const counts = countsOf(archived.map(({ decisionId }) => decisionId));
+  const missing = acknowledged.filter((sample) => !counts.has(sample.decisionId ?? ''));
+  for (const { orderRef, clientIdKey } of missing) report(`${name}: ${orderRef} of ${clientIdKey} is gone`);
+  const lacked = hasReplicas ? missing.filter((sample) => mayBeLacked(sample, account.happened)) : [];
+  const twice = [...counts.values()].filter((count) => count > 1);
+  const ordersTwice = [...countsOf(archived.map(({ orderRef }) => orderRef))].filter(
+    ([orderRef, count]) => orderRef?.startsWith('order-') === true && count > 1,
+  );
+  const shownTwo = requisitesAtOnce(archived, SHORTEST_WAIT_MS);
+  const unlessReplaced = (figure: string, seen: number) =>
+    hasReplicas ? reported(`${name}: ${figure}`, String(seen)) : never(`${name}: ${figure}`, seen);
+  return [
+    never(`${name}: acknowledged verdicts that are not in the archive`, missing.length - lacked.length),
+    ...(hasReplicas ? [unlessReplaced('of these gone with a master that was replaced', lacked.length)] : []),
+    never(`${name}: decisions that are in the archive twice`, twice.length),
+    unlessReplaced('orders that were decided twice', ordersTwice.length),
+    unlessReplaced('payers who were shown two requisites within a wait', shownTwo.length),
+  ];
+}
+
+/** Whether it was acknowledged just before a master went, or before that master knew that it had been replaced. */
+function mayBeLacked({ answeredAtMs }: Sample, happened: readonly Happened[]): boolean {
+  return happened
+    .filter(isAboutMaster)
+    .some(({ fromMs, toMs }) =>
+      [fromMs, toMs].some((momentMs) => Math.abs(answeredAtMs - momentMs) < REPLICA_BEHIND_MS),
+    );
+}
+
+/** Payers who got two new requisites although less than a wait lay between. */
+export function requisitesAtOnce(
+  decisions: readonly Pick<ArchivedDecision, 'clientIdKey' | 'verdict' | 'at'>[],
+  waitMs: number,
+): readonly string[] {
+  const shown = decisions.filter(({ verdict }) => verdict === 'GET_NEW').toSorted((a, b) => a.at - b.at);
+  const isSoonAfter = (one: { at: number }, before: { at: number } | undefined) =>
+    before !== undefined && one.at - before.at < waitMs;
+  return [...Map.groupBy(shown, ({ clientIdKey }) => clientIdKey)]
+    .filter(([, times]) => times.some((one, index) => isSoonAfter(one, times[index - 1])))
+    .map(([clientIdKey]) => clientIdKey);
+}
+
+/** Questions about decisions and payers to which some node has another answer than the first. */
+async function answersThatDiffer(
+  nodes: readonly ServiceNode[],
+  acknowledged: readonly Sample[],
+): Promise<readonly string[]> {
+  const step = Math.max(1, Math.floor(acknowledged.length / COMPARED));
+  const some = acknowledged.filter((_, index) => index % step === 0);
+  const questions = some.flatMap(({ orderRef, clientIdKey, decisionId }) => [
+    `decisions?orderRef=${orderRef}`,
+    `decisions?clientIdKey=${clientIdKey}`,
+    `decisions/${decisionId}`,
+    `client?clientIdKey=${clientIdKey}`,
+  ]);
+  const differing: string[] = [];
+  for (const question of [...questions, 'decisions?verdict=GET_NEW&limit=100']) {
+    const texts = await Promise.all(nodes.map((node) => answerOf(node, question)));
+    if (new Set(texts).size > 1)
+      differing.push(`${question}: ${texts.map((text) => text.slice(0, 200)).join(' or ')}`);
+  }
+  return differing;
+}
+
+/** A 503 is no answer: a node that reads the archive for the first time may need longer than it may take. */
+async function answerOf({ shop }: ServiceNode, question: string): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    const { status, body } = await shop.ask<unknown>('GET', question);
+    if (status !== 503 || tries === ASKED_AGAIN_MAX) return JSON.stringify([status, body]);
+    await delay(1_000);
+  }
+}

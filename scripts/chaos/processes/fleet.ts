@@ -1,0 +1,227 @@
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ArchiveState } from '../../../src/archive/archive-log.ts';
+import { backUp } from '../../../src/archive/backup.ts';
+import { openArchive } from '../../../src/archive/s3/open-archive.ts';
+import { leaseHolder } from '../../../src/archive/ship/lease.ts';
+import { unshippedPage } from '../../../src/archive/unshipped.ts';
+import { openStore } from '../../../src/state/open-store.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { packaged } from '../../../test/packaging/packaged.ts';
+import { end, own } from '../../../test/processes/own-process.ts';
+import { type CutOffProxy, startCutOffProxy } from '../../../test/servers/cut-off-proxy.ts';
+import { freePort } from '../../../test/servers/free-port.ts';
+import { type ClusterSettings, NO_FAILOVER_MS, startCluster } from '../../../test/servers/redis.ts';
+import { APPEND_ONLY } from '../../../test/servers/redis-process.ts';
+import { type S3Server, s3Environment, s3Place, startS3 } from '../../../test/servers/s3.ts';
+import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+import { until } from '../../../test/servers/until.ts';
+import type { Target } from '../traffic/requests.ts';
+import { type ServiceNode, startServiceNode } from './service-node.ts';
+
+/** One way in which a part of the fleet fails, and how that ends. */
+export interface Fault {
+  /** `S3 killed` */
+  readonly name: string;
+  begin(): unknown;
+  end(): unknown;
+}
+
+/** Nodes that share no disk, what they need, and all that can happen to any of it. */
+export interface Fleet {
+  readonly nodes: readonly ServiceNode[];
+  /** Through HAProxy, as packaged. */
+  readonly target: Target;
+  readonly s3: S3Server;
+  readonly store: Store;
+  readonly hasReplicas: boolean;
+  readonly faults: readonly Fault[];
+  stop(): Promise<void>;
+}
+
+const NODES = 3;
+const PREFIX = 'fleet';
+const SHIPPED_LIMIT_MS = 120_000;
+
+/** Every write is on the disk before it is answered. */
+const EVERY_WRITE_SAVED = [...APPEND_ONLY, '--appendfsync', 'always', '--repl-diskless-sync-delay', '0'];
+
+/** `hasReplicas`: whether a master that is away for a second is replaced; otherwise it comes back with its file. */
+export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
+  const mastersWay = new Map<number, CutOffProxy>();
+  const settings: ClusterSettings = {
+    options: EVERY_WRITE_SAVED,
+    replicas: hasReplicas,
+    announced: async (port) => {
+      const proxy = await startCutOffProxy(port);
+      mastersWay.set(port, proxy);
+      return proxy.port;
+    },
+  };
+  const redis = await startCluster(hasReplicas ? undefined : NO_FAILOVER_MS, settings);
+  const s3 = await startS3();
+  const nodes: ServiceNode[] = [];
+  const [waysIn, waysToS3]: [CutOffProxy[][], CutOffProxy[]] = [[], []];
+  for (let number = 0; number < NODES; number++) {
+    const wayToS3 = await startCutOffProxy(s3.port);
+    const key = nodes[0] === undefined ? {} : { key: nodes[0].key };
+    const env = { ...s3Environment(wayToS3.port, PREFIX), TRUSTED_PROXIES: '1' };
+    const node = await startServiceNode({ redisUrl: redis.url, env, ...key });
+    nodes.push(node);
+    waysToS3.push(wayToS3);
+    waysIn.push(
+      await Promise.all([node.callerUrl, node.platformUrl].map((url) => startCutOffProxy(portOf(url)))),
+    );
+  }
+  const [node] = nodes;
+  if (node === undefined) throw new Error('there is no node');
+  const store = await openStore({ redisUrl: redis.url, dataDir: temporaryDirectory() }, () => {});
+  const masters = redis.nodes.slice(0, 3).map((master) => ({
+    ...master,
+    way: mastersWay.get(master.port) ?? NO_WAY,
+  }));
+  const faults = inTurn([
+    nodes.map((each, index) => partFaults(`node ${index + 1}`, each, waysIn[index] ?? [])),
+    [shipperFaults(nodes, store, waysToS3)],
+    masters.map((master, index) => partFaults(`master ${index + 1}`, master, [master.way])),
+    [partFaults('S3', { ...s3, kill: s3.stop }, waysToS3)],
+  ]);
+  const proxy = await startPackagedProxy(waysIn);
+  const stop = async () => {
+    await Promise.all([...nodes.map((each) => each.kill()), end(proxy.child), s3.stop()]);
+    await store.close();
+    await redis.stop();
+  };
+  return { nodes, target: { ...node, callerUrl: proxy.url }, s3, store, hasReplicas, faults, stop };
+}
+
+/** Waits until all is archived, and copies the archive into a folder, past all that was cut. */
+export async function shippedBackup({ s3, store }: Fleet, folder: string): Promise<ArchiveState> {
+  const place = { archiveDir: temporaryDirectory(), archiveS3: s3Place(s3.port, PREFIX) };
+  const archive = openArchive(place, store.registers);
+  const isShipped = async () => {
+    const { entries } = await unshippedPage(store, await archive.refresh(), 1);
+    return entries.length === 0;
+  };
+  await until('all is shipped', () => isShipped().catch(() => false), SHIPPED_LIMIT_MS);
+  await backUp(archive, folder);
+  return archive.read();
+}
+
+const NO_WAY: CutOffProxy = { port: 0, cut: () => {}, mend: () => {}, close: () => {}, open: async () => {} };
+
+interface Part {
+  kill(): Promise<void>;
+  restart(): Promise<void>;
+  suspend(): void;
+  resume(): void;
+}
+
+function partFaults(name: string, part: Part, ways: readonly CutOffProxy[]): readonly Fault[] {
+  return [
+    {
+      name: `${name} killed`,
+      begin: async () => {
+        await part.kill();
+        for (const way of ways) way.close();
+      },
+      end: async () => {
+        await part.restart();
+        for (const way of ways) await way.open();
+      },
+    },
+    { name: `${name} stopped`, begin: () => part.suspend(), end: () => part.resume() },
+    cutFault(name, () => ways),
+  ];
+}
+
+function cutFault(name: string, waysOf: () => readonly CutOffProxy[]): Fault {
+  let ways: readonly CutOffProxy[] = [];
+  return {
+    name: `${name} cut off`,
+    begin: () => {
+      ways = waysOf();
+      for (const way of ways) way.cut();
+    },
+    end: () => {
+      for (const way of ways) way.mend();
+    },
+  };
+}
+
+/** What happens to the process that ships, on whichever node that is then. */
+function shipperFaults(
+  nodes: readonly ServiceNode[],
+  store: Store,
+  waysToS3: readonly CutOffProxy[],
+): readonly Fault[] {
+  let shipper: { readonly pid: number; readonly way: CutOffProxy } | null = null;
+  const find = async () => {
+    const [, pid] = /^[^/]*\/(\d+)/.exec((await leaseHolder(store.registers)) ?? '') ?? [];
+    const index = nodes.findIndex((node) => node.workerIds().includes(Number(pid)));
+    shipper = index === -1 ? null : { pid: Number(pid), way: waysToS3[index] ?? NO_WAY };
+    return shipper;
+  };
+  const signal = (name: NodeJS.Signals) => {
+    if (shipper !== null) process.kill(shipper.pid, name);
+  };
+  return [
+    {
+      name: 'shipper killed',
+      begin: async () => {
+        await find();
+        signal('SIGKILL');
+      },
+      // Its node starts another.
+      end: () => {},
+    },
+    {
+      name: 'shipper stopped',
+      begin: async () => {
+        await find();
+        signal('SIGSTOP');
+      },
+      end: () => signal('SIGCONT'),
+    },
+    {
+      name: 'shipper cut off from S3',
+      begin: async () => (await find())?.way.cut(),
+      end: () => shipper?.way.mend(),
+    },
+  ];
+}
+
+/** Of each group one fault after the other, so that a short run meets each group in each way. */
+function inTurn(groups: readonly (readonly (readonly Fault[])[])[]): readonly Fault[] {
+  const rounds = Math.max(...groups.map((parts) => parts.length));
+  return Array.from({ length: rounds }, (_, round) =>
+    [0, 1, 2].flatMap((way) =>
+      groups.flatMap((parts) => {
+        const fault = parts[(round + way) % parts.length]?.[way];
+        return fault === undefined ? [] : [fault];
+      }),
+    ),
+  ).flat();
+}
+
+/** HAProxy with the settings that are shipped, but for the addresses and as many files as a tester may open. */
+async function startPackagedProxy(waysIn: readonly (readonly CutOffProxy[])[]) {
+  const port = await freePort();
+  const servers = waysIn.map(
+    ([callers, platform], index) =>
+      `    server scoring-${index + 1} 127.0.0.1:${callers?.port} check port ${platform?.port} inter 1s fall 2 rise 1\n`,
+  );
+  const settings = packaged('packaging/haproxy.cfg')
+    .replace('bind :8080', `bind 127.0.0.1:${port}`)
+    .replace('maxconn 20000', 'maxconn 200')
+    .replaceAll(/^ {4}server .*\n/gm, '');
+  const file = join(temporaryDirectory(), 'haproxy.cfg');
+  writeFileSync(file, `${settings}${servers.join('')}`);
+  const child = own(spawn('haproxy', ['-db', '-q', '-f', file], { stdio: 'ignore' }));
+  return { child, url: `http://127.0.0.1:${port}` };
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
+}

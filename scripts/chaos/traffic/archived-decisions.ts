@@ -1,0 +1,44 @@
+import { Archive } from '../../../src/archive/archive.ts';
+import { keptSaltOf } from '../../../src/archive/client-salt.ts';
+import { Duck, numberOf, textOf } from '../../../src/archive/duck.ts';
+import { ClientKeys, decisionId, isPlatformName } from '../../../src/client/client-key.ts';
+import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+
+/** A decision, as far as it tells whether payers were treated as they must be. */
+export interface ArchivedDecision {
+  readonly decisionId: string;
+  readonly clientIdKey: string;
+  readonly orderRef: string | null;
+  readonly verdict: string;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** Every row of `decisions` in the archive that this folder is, or a copy of. */
+export async function archivedDecisions(archiveDir: string): Promise<readonly ArchivedDecision[]> {
+  const archive = new Archive(archiveDir);
+  const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder: temporaryDirectory() });
+  const clientKeys = new ClientKeys(keptSaltOf(archiveDir));
+  const source = archive.source(archive.segments(archive.read(), { table: 'decisions' }));
+  const rows = await duck.rows(
+    `SELECT platform, client_id_key, order_ref, seq, decided_at, verdict FROM ${source} ORDER BY decided_at`,
+  );
+  duck.close();
+  return rows.flatMap((row) => {
+    const platform = textOf(row['platform']) ?? '';
+    if (!isPlatformName(platform)) return [];
+    const clientIdKey = textOf(row['client_id_key']) ?? '';
+    const at = numberOf(row['decided_at']) ?? 0;
+    const { hash } = clientKeys.of(platform, clientIdKey);
+    const id = decisionId(hash, numberOf(row['seq']) ?? 0, at);
+    const orderRef = textOf(row['order_ref']);
+    return [{ decisionId: id, clientIdKey, orderRef, verdict: textOf(row['verdict']) ?? '', at }];
+  });
+}
+
+/** How often each value is there. */
+export function countsOf<T>(values: readonly T[]): ReadonlyMap<T, number> {
+  const counts = new Map<T, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,20 @@
+import { expect } from 'chai';
+import { requisitesAtOnce } from '../../../../scripts/chaos/accidents/fleet.ts';
+
+const WAIT_MS = 30_000;
+
+function shown(clientIdKey: string, at: number, verdict = 'GET_NEW') {
+  return { clientIdKey, at, verdict };
+}
+
+describe('a drill of a fleet', () => {
+  it('names payers who were shown a second requisite before a wait was over, in whatever order it is told', () => {
+    const decisions = [shown('a', 29_999), shown('b', 1), shown('a', 0), shown('c', 5)];
+    expect(requisitesAtOnce(decisions, WAIT_MS)).to.deep.equal(['a']);
+  });
+
+  it('takes no offence at a second one after the wait, at waits, or at other payers', () => {
+    const decisions = [shown('a', 0), shown('a', 10, 'WAIT'), shown('a', 30_000), shown('b', 30_001)];
+    expect(requisitesAtOnce(decisions, WAIT_MS)).to.deep.equal([]);
+  });
+});
