@@ -138,6 +138,11 @@ function certificateFiles(env: Environment, certificate: string, key: string): C
   throw new ConfigError(`${given} is set without ${missing}; set both, or neither for HTTP without TLS`);
 }
 
+/** Where an archive in S3 is that another installation or a backup may have, named as in ARCHIVE_DIR. */
+export function readS3Place(given: string, env: Environment = process.env): S3Place | null {
+  return archive({ ...env, ARCHIVE_DIR: given }, '').archiveS3;
+}
+
 function archive(env: Environment, dataDir: string): Pick<Config, 'archiveDir' | 'archiveS3'> {
   const given = setting(env, 'ARCHIVE_DIR');
   if (given === 'off') return { archiveDir: null, archiveS3: null };

@@ -7,11 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
 import { Archive } from '../archive/archive.ts';
+import { openArchive } from '../archive/s3/open-archive.ts';
+import { readS3Place } from '../config.ts';
 import { unreadableTexts } from '../service/unreadable.ts';
 import { healthTexts } from '../state/health/store-health.ts';
 import { openStore } from '../state/open-store.ts';
 import { faultOfFile, sqlitePath } from '../state/sqlite/file/open-file.ts';
-import { type Store, StoreUnavailable } from '../state/store.ts';
+import { type Registers, type Store, StoreUnavailable } from '../state/store.ts';
 import { EXIT, FindingsError, UsageError } from './exit.ts';
 import { print } from './print.ts';
 
@@ -34,6 +36,7 @@ interface BackupReport {
 }
 
 interface ArchiveReport {
+  /** Or its address in S3. */
   readonly folder: string;
   readonly decisions: number;
   /** Files that were cut off or are gone. */
@@ -56,7 +59,10 @@ export function restoreCommand(program: Command): void {
       '--check <folder>',
       'scoring.sqlite, or appendonlydir, or a folder for each master with appendonlydir and nodes.conf',
     )
-    .option('--archive <folder>', 'the archive, or its backup; <folder>/archive when it is there')
+    .option(
+      '--archive <place>',
+      'the archive or its backup, a folder or s3://BUCKET/PREFIX; <folder>/archive when it is there',
+    )
     .option('--work <folder>', 'where the copy is made; the system folder for temporary files by default')
     .option('--json', 'print one JSON object')
     .action(async (options: { check: string; archive?: string; work?: string; json?: true }) => {
@@ -78,7 +84,7 @@ async function checkBackup(options: {
     throw error;
   });
   try {
-    return await reportOf(kind, opened.store, options.archive ?? join(options.check, 'archive'));
+    return await reportOf(kind, opened.store, archiveOf(options, copy));
   } finally {
     await opened.store.close();
     await opened.stop();
@@ -170,7 +176,22 @@ async function openedAt(redisUrl: string, dataDir: string): Promise<Store> {
   }
 }
 
-async function reportOf(kind: Kind, store: Store, archiveDir: string): Promise<BackupReport> {
+/** The archive that was named, or lies beside the backup. What is brought of one in S3 goes with the copy. */
+function archiveOf({ check, archive }: { check: string; archive?: string }, copy: string): Archive | null {
+  if (archive?.startsWith('s3:') === true)
+    return openArchive({ archiveDir: join(copy, 'archive'), archiveS3: readS3Place(archive) }, AS_IF_LOST);
+  const folder = archive ?? join(check, 'archive');
+  return existsSync(folder) ? new Archive(folder) : null;
+}
+
+/** The store does not tell what the archive consists of: its backup knows of an earlier state alone. */
+const AS_IF_LOST: Registers = {
+  read: async () => null,
+  compareAndSet: async () => false,
+  version: async () => '',
+};
+
+async function reportOf(kind: Kind, store: Store, archive: Archive | null): Promise<BackupReport> {
   const { newestMs, entries } = await journalOf(store);
   const broken = (await Array.fromAsync(unreadableTexts(store, ignored))).map(
     ({ kind: what, name, why }) => `${what} ${name}: ${why}`,
@@ -181,7 +202,7 @@ async function reportOf(kind: Kind, store: Store, archiveDir: string): Promise<B
     asOf: newestMs === null ? null : new Date(newestMs).toISOString(),
     journalEntries: entries,
     unreadable: [...failing, ...broken],
-    archive: existsSync(archiveDir) ? await archiveReport(archiveDir, newestMs ?? 0) : null,
+    archive: archive === null ? null : await archiveReport(archive, newestMs ?? 0),
   };
 }
 
@@ -197,15 +218,14 @@ async function journalOf(store: Store): Promise<{ newestMs: number | null; entri
   }
 }
 
-async function archiveReport(folder: string, asOfMs: number): Promise<ArchiveReport> {
-  const archive = new Archive(folder);
+async function archiveReport(archive: Archive, asOfMs: number): Promise<ArchiveReport> {
   const state = await archive.refresh();
   const segments = [...state.segments.values()];
   const decisions = segments.filter(({ table }) => table === 'decisions');
   const later = decisions.filter(({ to }) => to > asOfMs);
   const rows = (some: readonly { readonly rows: number }[]) => some.reduce((sum, one) => sum + one.rows, 0);
   return {
-    folder,
+    folder: archive.home.name,
     decisions: rows(decisions),
     torn: (await archive.torn(state)).length,
     later:

@@ -9,8 +9,11 @@ import { type TemporaryStore, temporaryRedis } from '../stores/temporary-store.t
 import { ArchivedStore, type NodeArchives } from './archived-store.ts';
 
 /** The archives of nodes that share no disk. */
-export function archivesInS3(server: S3Server, store: Store): NodeArchives {
-  const prefix = `archive-${randomUUID()}`;
+export function archivesInS3(
+  server: S3Server,
+  store: Store,
+  prefix = `archive-${randomUUID()}`,
+): NodeArchives {
   return (archiveDir = temporaryDirectory()) =>
     openArchive({ archiveDir, archiveS3: s3Place(server.port, prefix) }, store.registers);
 }

@@ -5,11 +5,15 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
+import { ArchivedStore } from '../archive/archived-store.ts';
+import { archivesInS3 } from '../archive/describe-on-archives.ts';
+import { TEST_SALT } from '../client/client-keys.ts';
 import { freePort } from '../servers/free-port.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { assignSlots } from '../servers/redis.ts';
 import { command } from '../servers/redis-command.ts';
 import { APPEND_ONLY, type RedisProcess, startRedis } from '../servers/redis-process.ts';
+import { s3Environment, startS3 } from '../servers/s3.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
 import { newClient, verdictOn } from '../state/clients.ts';
@@ -17,9 +21,9 @@ import { openPatiently } from '../stores/temporary-store.ts';
 import { scoring } from './scoring.ts';
 
 /** Five payers with a verdict each. */
-async function fill(store: Store) {
+async function fill(store: Store, at?: number) {
   const clients = [1, 2, 3, 4, 5].map(() => newClient());
-  for (const client of clients) await store.commit(verdictOn(client, await store.load(client), 'order'));
+  for (const client of clients) await store.commit(verdictOn(client, await store.load(client), 'order', at));
   return clients;
 }
 
@@ -44,6 +48,32 @@ describe('restore --check of SQLite', () => {
       `What happened after ${AS_OF} would be lost to the store: waits, outcomes, bindings, lists, keys. Send the outcomes again, repeat the erasures.`,
     ]);
     expect(exitCode).to.equal(0);
+  });
+
+  it('reads an archive in S3, and says what of it came after the backup', async () => {
+    const server = await startS3();
+    const live = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
+    const place = await ArchivedStore.open(live, archivesInS3(server, live, 'years'));
+    await fill(live, Date.parse(AS_OF) + 60_000);
+    await place.shipAll();
+    const environment = s3Environment(server.port, 'years');
+    const check = (archive: string) =>
+      scoring(['restore', '--check', backup, '--json', '--archive', archive], environment);
+    const { exitCode, stdout } = await check(environment['ARCHIVE_DIR'] ?? '');
+    expect([exitCode, JSON.parse(stdout).archive]).to.deep.equal([
+      0,
+      {
+        folder: 's3://years/years',
+        decisions: 5,
+        torn: 0,
+        later: { decisionsMax: 5, to: '2026-11-01T00:01:00.001Z' },
+      },
+    ]);
+    await place.close();
+    await server.stop();
+    const away = await check(environment['ARCHIVE_DIR'] ?? '');
+    expect([away.exitCode, away.stdout]).to.deep.equal([3, '']);
+    expect(away.stderr).to.match(/^error: s3:\/\/years\/years: what is there cannot be /);
   });
 
   it('finds a file that was cut off', async () => {
