@@ -147,6 +147,11 @@ export class Audit {
     return { entries: links.map(entryOf), cursor };
   }
 
+  /** The entries that lead to a client, oldest first. */
+  async *about({ hash }: Pick<ClientKey, 'hash'>): AsyncGenerator<NotedEntry> {
+    for await (const link of this.#log.about(hash)) yield entryOf(link);
+  }
+
   /** Notes how much was not noted one by one. */
   async sumUp(): Promise<void> {
     if (this.#summing !== null) clearTimeout(this.#summing);

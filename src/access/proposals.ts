@@ -222,10 +222,20 @@ export class Proposals {
     await this.#change(platform, proposalId, (proposal) => ({ ...proposal, state: 'failed', note: why }));
   }
 
-  /** Forgets what was proposed about an erased client. */
-  async forgetClient({ platform, hash }: Pick<ClientKey, 'platform' | 'hash'>): Promise<void> {
-    const isAbout = ({ change }: StoredProposal) =>
+  /** What was proposed about a client. */
+  async about(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<readonly StoredProposal[]> {
+    return (await this.list(client.platform)).filter(this.#isAbout(client));
+  }
+
+  #isAbout({ platform, hash }: Pick<ClientKey, 'platform' | 'hash'>) {
+    return ({ change }: StoredProposal) =>
       change.what === 'override' && this.#clientKeys.of(platform, change.clientIdKey).hash === hash;
+  }
+
+  /** Forgets what was proposed about an erased client. */
+  async forgetClient(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<void> {
+    const { platform } = client;
+    const isAbout = this.#isAbout(client);
     if (!(await this.list(platform)).some(isAbout)) return;
     await this.#write(platform, (all) => all.filter((one) => !isAbout(one)));
   }

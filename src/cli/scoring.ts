@@ -18,6 +18,7 @@ type Describe = (program: Command) => void;
 const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
   keys: async () => (await import('./keys.ts')).keysCommands,
   rules: async () => (await import('./rules/rules.ts')).rulesCommands,
+  clients: async () => (await import('./clients.ts')).clientsCommands,
   decisions: async () => (await import('./decisions.ts')).decisionsCommands,
   journal: async () => (await import('./log/journal.ts')).journalCommands,
   audit: async () => (await import('./log/audit.ts')).auditCommand,

@@ -13,19 +13,25 @@ export function withDecisions<T>(run: (decisions: DecisionLookup, store: Store) 
 
 /** Runs a command on the store and its archive, which is null where there is none. */
 export function withArchive<T>(run: (store: Store, archive: ArchiveReader | null) => Promise<T>): Promise<T> {
-  return withOpenStore(async (store) => {
-    const { archiveDir, archiveS3 } = readConfig();
-    const opened = archiveDir === null ? null : openArchive({ archiveDir, archiveS3 }, store.registers);
-    const archive = opened === null ? null : new ArchiveReader(opened, store);
-    await opened?.refresh().catch(() => {
-      // Whatever is looked for there is told to be missing; what the store has is shown.
-    });
-    try {
-      return await run(store, archive);
-    } finally {
-      await archive?.close();
-    }
+  return withOpenStore((store) => withArchiveOf(store, (archive) => run(store, archive)));
+}
+
+/** The same in a store that is open. */
+export async function withArchiveOf<T>(
+  store: Store,
+  run: (archive: ArchiveReader | null) => Promise<T>,
+): Promise<T> {
+  const { archiveDir, archiveS3 } = readConfig();
+  const opened = archiveDir === null ? null : openArchive({ archiveDir, archiveS3 }, store.registers);
+  const archive = opened === null ? null : new ArchiveReader(opened, store);
+  await opened?.refresh().catch(() => {
+    // Whatever is looked for there is told to be missing; what the store has is shown.
   });
+  try {
+    return await run(archive);
+  } finally {
+    await archive?.close();
+  }
 }
 
 /** Says what cannot be told, and what to do about it. */

@@ -155,16 +155,22 @@ export class ListEditor {
       );
   }
 
-  /** Takes an erased client from all lists of its platform. */
-  async forgetClient(platform: PlatformName, clientIdKey: string): Promise<void> {
-    const { node, listLog } = this.#parts;
+  /** What the lists of its platform say of a client. */
+  async aboutClient(platform: PlatformName, clientIdKey: string): Promise<readonly StoredEntry[]> {
+    const { node } = this.#parts;
     await node.sync();
-    const known = node.copy
+    return node.copy
       .lists()
       .flatMap((entries) => [...entries.values()].slice(0, 1))
       .filter(({ owner }) => owner === platform)
-      .map(({ owner, list }) => entryId({ owner, list, kind: 'client', value: clientIdKey }))
-      .filter((id) => node.copy.entry(id) !== null);
+      .map(({ owner, list }) => node.copy.entry(entryId({ owner, list, kind: 'client', value: clientIdKey })))
+      .filter((entry) => entry !== null);
+  }
+
+  /** Takes an erased client from all lists of its platform. */
+  async forgetClient(platform: PlatformName, clientIdKey: string): Promise<void> {
+    const { node, listLog } = this.#parts;
+    const known = (await this.aboutClient(platform, clientIdKey)).map(({ id }) => id);
     for (let start = 0; start < known.length; start += LIST_CHANGES_MAX) {
       await listLog.write(known.slice(start, start + LIST_CHANGES_MAX).map((id) => ({ id, text: null })));
     }

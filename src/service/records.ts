@@ -35,6 +35,7 @@ import { type Shape, shape, word } from '../shapes.ts';
 import type { FoundDecisions } from '../state/decision-search.ts';
 import { searchSteps } from '../state/paced-steps.ts';
 import type { ClientJournal, Store } from '../state/store.ts';
+import { type ClientExportParts, clientExport } from './client-export.ts';
 import { type ClientLinks, clientLinks } from './client-links.ts';
 import { seeDevices } from './device-sightings.ts';
 import type { LinksAsk } from './link-web.ts';
@@ -140,6 +141,16 @@ export class Records {
   ): Promise<ClientLinks | null> {
     const { store, archive = null, clock } = this.#parts;
     return clientLinks({ store, archive, lists, now: clock() }, platform, clientIdKey, ask);
+  }
+
+  /** The JSON of all that is held on a client, a piece at a time. */
+  export(
+    parts: Pick<ClientExportParts, 'listEditor' | 'audit'>,
+    client: ClientKey,
+    who: string,
+  ): AsyncGenerator<string> {
+    const { store, clock } = this.#parts;
+    return clientExport({ ...parts, store, clock, decisions: this.#decisions }, client, who);
   }
 
   /** What all nodes answered over a span, from the archive; null where this node has none. */

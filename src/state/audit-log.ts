@@ -62,6 +62,14 @@ export class AuditLog {
     return { links, cursor: links.at(-1)?.number.toString() ?? after };
   }
 
+  /** The entries that lead to a client, oldest first. */
+  async *about(clientHash: string): AsyncGenerator<AuditLink> {
+    for (const number of await this.#rows.about(clientHash)) {
+      const [link] = await this.#rows.read(number - 1, 1);
+      if (link?.payer?.clientHash === clientHash) yield link;
+    }
+  }
+
   /** The number that was given last; 0 when there is none. */
   async newest(): Promise<number> {
     return (await this.#rows.newest())?.number ?? 0;

@@ -12,7 +12,7 @@ import type { Documents } from './documents.ts';
 import type { StoreHealth } from './health/store-health.ts';
 import type { StoredTexts } from './health/stored-texts.ts';
 import type { JournalCursors } from './journal/cursor.ts';
-import type { ErasureEntry, JournalEntry, JournalRecord, Placed } from './journal/entry.ts';
+import type { EntryPlace, ErasureEntry, JournalEntry, JournalRecord, Placed } from './journal/entry.ts';
 import type { UnreadableEntry } from './journal/text.ts';
 import type { ListLog } from './list-log.ts';
 import type { RateBuckets } from './rate-buckets.ts';
@@ -105,8 +105,15 @@ export interface Store {
    */
   unshippedErasures(): Promise<readonly Placed<ErasureEntry>[]>;
 
-  /** The newest journal entries about a client, newest first. The journal is looked back over only so far. */
-  historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal>;
+  /**
+   * The newest journal entries about a client, newest first, of those before a place where there is one. The journal is
+   * looked back over only so far.
+   */
+  historyOfClient(
+    client: Pick<ClientKey, 'hash'>,
+    limit: number,
+    before?: EntryPlace | null,
+  ): Promise<ClientJournal>;
 
   /** Forgets a client: state, decisions, orders, stored answers, sightings and journal entries. */
   erase(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<void>;

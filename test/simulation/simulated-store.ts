@@ -9,7 +9,7 @@ import type { Documents } from '../../src/state/documents.ts';
 import type { StoreHealth } from '../../src/state/health/store-health.ts';
 import type { StoredTexts } from '../../src/state/health/stored-texts.ts';
 import { NUMBER_CURSORS } from '../../src/state/journal/cursor.ts';
-import type { ErasureEntry, Placed } from '../../src/state/journal/entry.ts';
+import type { EntryPlace, ErasureEntry, Placed } from '../../src/state/journal/entry.ts';
 import type { ListLog, ListRecord } from '../../src/state/list-log.ts';
 import { LocalRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
 import {
@@ -166,9 +166,14 @@ export class SimulatedStore implements Store {
     );
   }
 
-  historyOfClient(client: ClientKey, limit: number): Promise<ClientJournal> {
+  historyOfClient(
+    client: ClientKey,
+    limit: number,
+    before: EntryPlace | null = null,
+  ): Promise<ClientJournal> {
     return this.#carry(() => {
-      const known = this.#clients.journalOf(client.hash);
+      const all = this.#clients.journalOf(client.hash);
+      const known = before === null ? all : all.filter(({ place }) => place.seq < before.seq);
       return { entries: known.toReversed().slice(0, limit), complete: known.length <= limit };
     });
   }

@@ -14,7 +14,7 @@ import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
 import { newestFirst } from '../../src/decision/newest-first.ts';
 import { CLIENTS_ON_DEVICE_MAX } from '../../src/facts/fact.ts';
 import { type JournalEntry, type JournalRecord, newestEntryFirst } from '../../src/state/journal/entry.ts';
-import { type Store, StoreUnavailable } from '../../src/state/store.ts';
+import { type ClientJournal, type Store, StoreUnavailable } from '../../src/state/store.ts';
 import {
   askFor,
   changeTo,
@@ -729,6 +729,22 @@ function describeHistory(store: () => Store): void {
     expect(await orders(4)).to.deep.equal(['order-3', 'order-2', 'order-1', true]);
     expect(await orders(3)).to.deep.equal(['order-3', 'order-2', 'order-1', true]);
     expect(await orders(2)).to.deep.equal(['order-3', 'order-2', false]);
+  });
+
+  it('goes on before a place, until it is complete', async () => {
+    const client = newClient();
+    const orders = Array.from({ length: 7 }, (_, index) => `order-${index + 1}`);
+    for (const order of orders) await verdict(store(), client, order);
+    const { entries: all } = await store().historyOfClient(client, 10);
+    const pages = [];
+    for (let place = null, isAll = false; !isAll; ) {
+      const { entries, complete }: ClientJournal = await store().historyOfClient(client, 3, place);
+      pages.push(entries);
+      place = entries.at(-1)?.place ?? null;
+      isAll = complete;
+    }
+    expect(pages.map(({ length }) => length)).to.deep.equal([3, 3, 1]);
+    expect(pages.flat()).to.deep.equal(all);
   });
 
   it('of a client that is not known is empty and complete', async () => {

@@ -18,7 +18,7 @@ import type { ArchiveState, Segment } from '../archive-log.ts';
 import { Duck, type DuckRow, flagOf, quote, textOf } from '../duck.ts';
 import { decisionOf, entryOf } from '../entries.ts';
 import { fateCondition, type OrderFate, REPORT_NUMBER_SQL } from '../order-fate.ts';
-import { isAboutClients, JOURNAL_ORDER_SQL, TABLE_NAMES, TABLES } from '../tables.ts';
+import { isAboutClients, JOURNAL_ORDER_SQL, TABLE_NAMES, TABLES, type TableName } from '../tables.ts';
 import { eachUnshipped, unshippedPage } from '../unshipped.ts';
 import type { ArchivedOrder, AskedOrder } from './archived-orders.ts';
 import { filterCondition } from './filter-condition.ts';
@@ -222,19 +222,25 @@ export class ArchiveReader {
     return (await this.#rows({ table: 'outcomes', platform }, sql)).unreadable;
   }
 
-  /** What happened to a client before a time, in the order of the journal, newest first. */
+  /** What happened to a client before an entry (null: ever), in the order of the journal, newest first. */
   async history(
     client: ClientKey,
-    before: number,
+    before: Placed<JournalEntry> | null,
     limit: number,
+    tables: readonly TableName[] = TABLE_NAMES.filter(isAboutClients),
   ): Promise<ArchiveReach & { readonly entries: readonly Placed<JournalEntry>[] }> {
     const where = `client_hash = ${clientNumber(client.hash)} AND client_id_key = ${quote(client.clientIdKey)}`;
     const parts = await Promise.all(
-      TABLE_NAMES.filter(isAboutClients).map(async (table) => {
+      tables.map(async (table) => {
         const { time } = TABLES[table];
+        const older = before === null ? '' : ` AND ${isBefore(time, before)}`;
         const sql = (source: string) =>
-          `${select(source, `${where} AND ${time} < make_timestamp_ms(${before})`)} ORDER BY ${time} DESC, journal_ms DESC, journal_seq DESC LIMIT ${limit}`;
-        const filter = { table, platform: client.platform, to: before };
+          `${select(source, `${where}${older}`)} ORDER BY ${time} DESC, journal_ms DESC, journal_seq DESC LIMIT ${limit}`;
+        const filter = {
+          table,
+          platform: client.platform,
+          ...(before === null ? {} : { to: before.at + 1 }),
+        };
         const { rows, unreadable } = await this.#rows(filter, sql);
         const entries = await searchSteps.map(rows, async (some) =>
           some.map((row) => entryOf(table, row, this.#store.clientKeys)),
@@ -412,6 +418,12 @@ export class ArchiveReader {
 
 function lostWith(unreadable: readonly Segment[]): ArchiveState['gaps'] {
   return unreadable.map(({ from, to, rows: entries }) => ({ from, to, entries }));
+}
+
+/** SQL: whether a row's entry came before another of its client. */
+function isBefore(time: string, { at, place }: Placed<JournalEntry>): string {
+  const moment = `make_timestamp_ms(${at})`;
+  return `(${time} < ${moment} OR (${time} = ${moment} AND (journal_ms, journal_seq) < (${place.ms}, ${place.seq})))`;
 }
 
 /** What is known of an order after one more report of it. */

@@ -3,11 +3,12 @@ import type { Decision } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import { newestFirst } from '../../decision/newest-first.ts';
 import { type FoundDecisions, type UnreadDecisions, withUnread } from '../../state/decision-search.ts';
-import { newestEntryFirst } from '../../state/journal/entry.ts';
+import type { JournalEntry, Placed } from '../../state/journal/entry.ts';
 import { type ClientJournal, RETENTION, type Store } from '../../state/store.ts';
 import type { Segment } from '../archive-log.ts';
 import { isArchivedElsewhere } from '../archived-elsewhere.ts';
 import type { OrderFate } from '../order-fate.ts';
+import { isAboutClients, TABLE_NAMES } from '../tables.ts';
 import type { ArchiveReach, ArchiveReader } from './archive-reader.ts';
 
 /** One decision, null when there is none in what could be read, and where else it may lie. */
@@ -121,18 +122,49 @@ export class DecisionLookup {
   async history(client: ClientKey, limit: number): Promise<ClientJournal> {
     const hot = await this.#store.historyOfClient(client, limit);
     if (hot.entries.length >= limit) return hot;
-    const before = (hot.entries.at(-1)?.at ?? TIME_MAX_MS - 1) + 1;
-    const archived = await this.#archive?.history(client, before, limit + 1);
+    const oldest = hot.entries.at(-1) ?? null;
+    const archived = await this.#archive?.history(client, oldest, limit + 1 - hot.entries.length);
     if (archived === undefined)
       return { ...hot, complete: hot.complete && (await this.#unread([])).length === 0 };
-    const { entries } = archived;
     const unreadable = await this.#unread(archived.unreadable);
-    // Only entries of one millisecond can be in both.
-    const older = entries.filter(
-      (entry) => !hot.entries.some((known) => newestEntryFirst(known, entry) === 0),
-    );
-    const all = [...hot.entries, ...older];
+    const all = [...hot.entries, ...archived.entries];
     return { entries: all.slice(0, limit), complete: all.length <= limit && unreadable.length === 0 };
+  }
+
+  /** All of a client's decisions that are kept, newest first, by pages; in the end whether none is missing. */
+  async *allOfClient(client: ClientKey): AsyncGenerator<readonly Decision[], boolean> {
+    let isWhole = true;
+    for (let beforeSeq = Number.MAX_SAFE_INTEGER; beforeSeq > 1; ) {
+      const { decisions, unread } = await this.ofClient(client, PAGE_MAX, beforeSeq);
+      yield decisions;
+      isWhole &&= unread.length === 0;
+      beforeSeq = decisions.length < PAGE_MAX ? 0 : (decisions.at(-1)?.seq ?? 0);
+    }
+    return isWhole;
+  }
+
+  /** All that happened to a client besides its decisions, as `allOfClient`. */
+  async *allHistory(client: ClientKey): AsyncGenerator<readonly OtherEntry[], boolean> {
+    let oldest: Placed<JournalEntry> | null = null;
+    let isWhole = true;
+    for (let isAll = false; !isAll; ) {
+      const hot: ClientJournal = await this.#store.historyOfClient(client, PAGE_MAX, oldest?.place);
+      yield othersOf(hot.entries);
+      oldest = hot.entries.at(-1) ?? oldest;
+      isAll = hot.complete || hot.entries.length === 0;
+      // Fewer than there are: some cannot be read.
+      isWhole &&= hot.complete || hot.entries.length === PAGE_MAX;
+    }
+    const tables = TABLE_NAMES.filter((table) => isAboutClients(table) && table !== 'decisions');
+    for (let isAll = this.#archive === null; !isAll; ) {
+      const archived = await this.#archive?.history(client, oldest, PAGE_MAX, tables);
+      const { entries = [], unreadable = [] } = archived ?? {};
+      yield othersOf(entries);
+      oldest = entries.at(-1) ?? oldest;
+      isAll = entries.length < PAGE_MAX;
+      isWhole &&= unreadable.length === 0;
+    }
+    return isWhole && (await this.#unread([])).length === 0;
   }
 
   /** What this node cannot look into: some files, or all of an archive that only others have. */
@@ -142,6 +174,12 @@ export class DecisionLookup {
     return [...segments.map(unreadOf), ...elsewhere];
   }
 }
+
+/** Decisions are told by themselves. */
+type OtherEntry = Exclude<JournalEntry, { readonly kind: 'verdict' }>;
+
+/** What is in memory at once of all that is kept about a client. */
+const PAGE_MAX = 100;
 
 /** Of a node without an archive. */
 const NOTHING_ARCHIVED = { decision: null, decisions: [], unreadable: [] };
@@ -163,6 +201,10 @@ function cut(
   const next = isCut ? (last?.decisionId ?? null) : null;
   const lookedAt = { decisions: looked.decisions, backTo, complete, next };
   return withUnread({ decisions, lookedAt }, looked.unreadable.map(unreadOf));
+}
+
+function othersOf(entries: readonly Placed<JournalEntry>[]): readonly OtherEntry[] {
+  return entries.filter((entry) => entry.kind !== 'verdict').map(({ place: _place, ...entry }) => entry);
 }
 
 function unreadOf({ from, to, rows: decisions }: Segment): UnreadDecisions {

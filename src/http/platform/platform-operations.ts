@@ -1,6 +1,7 @@
 import {
   bindClient,
   eraseClient,
+  exportClient,
   liftOverride,
   overrideClient,
   readClient,
@@ -46,6 +47,7 @@ export const PLATFORM_OPERATIONS = {
     ...readClient,
     ...readClientHistory,
     ...readClientLinks,
+    ...exportClient,
     ...eraseClient,
     ...bindClient,
     ...unbindClient,

@@ -1,6 +1,6 @@
 import type { ClientKey } from '../../client/client-key.ts';
 import { parsePlace } from '../journal/cursor.ts';
-import type { JournalEntry, Placed } from '../journal/entry.ts';
+import type { EntryPlace, JournalEntry, Placed } from '../journal/entry.ts';
 import { journalKey, partitionNumber, partitionOf } from '../keys.ts';
 import { searchSteps } from '../paced-steps.ts';
 import type { ClientJournal } from '../store.ts';
@@ -26,11 +26,15 @@ export class RedisClientHistory {
   }
 
   /** The client's newest entries, looked for backwards in the journal of its partition. */
-  async of({ hash }: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal> {
+  async of(
+    { hash }: Pick<ClientKey, 'hash'>,
+    limit: number,
+    before: EntryPlace | null,
+  ): Promise<ClientJournal> {
     const { commands, runOn, entries: whole } = this.#parts;
     const journal = journalKey(partitionOf(hash));
     const found: Placed<JournalEntry>[] = [];
-    let from = '+';
+    let from = before === null ? '+' : `(${before.ms}-${before.seq}`;
     let isWhole = true;
     for (let lookedAt = 0; lookedAt < LOOKED_AT_ENTRIES_MAX; lookedAt += BATCH_ENTRIES_MAX) {
       // One more than is wanted tells whether that was all.

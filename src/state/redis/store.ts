@@ -10,7 +10,7 @@ import type { Documents } from '../documents.ts';
 import type { StoreHealth } from '../health/store-health.ts';
 import type { StoredTexts } from '../health/stored-texts.ts';
 import { PARTITION_CURSORS } from '../journal/cursor.ts';
-import type { ErasureEntry, Placed } from '../journal/entry.ts';
+import type { EntryPlace, ErasureEntry, Placed } from '../journal/entry.ts';
 import { claimKey, DOCUMENTS, nameOf } from '../keys.ts';
 import type { ListLog } from '../list-log.ts';
 import type { RateBuckets } from '../rate-buckets.ts';
@@ -241,8 +241,12 @@ class RedisStore implements Store {
     return this.#journal.unshippedErasures();
   }
 
-  historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal> {
-    return this.#history.of(client, limit);
+  historyOfClient(
+    client: Pick<ClientKey, 'hash'>,
+    limit: number,
+    before: EntryPlace | null = null,
+  ): Promise<ClientJournal> {
+    return this.#history.of(client, limit, before);
   }
 
   erase(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<void> {

@@ -5,7 +5,7 @@ const JOURNAL_ROWS =
   'SELECT journal.position, entry, coalesce(decisions.client, journal.client) AS client, record FROM journal LEFT JOIN decisions USING (position)';
 
 const newestOf = (table: string, order: string) =>
-  `SELECT position FROM (SELECT position FROM ${table} WHERE client = ?1 ORDER BY ${order} DESC LIMIT ?2)`;
+  `SELECT position FROM (SELECT position FROM ${table} WHERE client = ?1 AND position < ?2 ORDER BY ${order} DESC LIMIT ?3)`;
 
 type Prepare = (source: string) => StatementSync;
 
@@ -111,7 +111,7 @@ function journalStatements(sql: Prepare) {
     ),
     journalEnd: sql("SELECT seq FROM sqlite_sequence WHERE name = 'journal'"),
     history: sql(
-      `${JOURNAL_ROWS} WHERE journal.position IN (${newestOf('journal', 'position')} UNION ALL ${newestOf('decisions', 'seq')}) ORDER BY journal.position DESC LIMIT ?2`,
+      `${JOURNAL_ROWS} WHERE journal.position IN (${newestOf('journal', 'position')} UNION ALL ${newestOf('decisions', 'seq')}) ORDER BY journal.position DESC LIMIT ?3`,
     ),
     /** The oldest entries up to a position, as long as more than so many stay. */
     trimJournal: sql(

@@ -16,7 +16,7 @@ import type { Documents } from '../documents.ts';
 import { failureText, type StoreHealth } from '../health/store-health.ts';
 import type { StoredTexts } from '../health/stored-texts.ts';
 import { NUMBER_CURSORS } from '../journal/cursor.ts';
-import type { ErasureEntry, Placed } from '../journal/entry.ts';
+import type { EntryPlace, ErasureEntry, Placed } from '../journal/entry.ts';
 import { isOfClient, journalText, parseErasure } from '../journal/text.ts';
 import type { ListLog } from '../list-log.ts';
 import { searchSteps } from '../paced-steps.ts';
@@ -239,10 +239,14 @@ class SqliteStore implements Store {
     );
   }
 
-  async historyOfClient(client: Pick<ClientKey, 'hash'>, limit: number): Promise<ClientJournal> {
+  async historyOfClient(
+    client: Pick<ClientKey, 'hash'>,
+    limit: number,
+    before: EntryPlace | null = null,
+  ): Promise<ClientJournal> {
     return this.#run(async () => {
       // One more than is wanted tells whether that was all.
-      const rows = this.#sql.history.all(client.hash, limit + 1);
+      const rows = this.#sql.history.all(client.hash, before?.seq ?? Number.MAX_SAFE_INTEGER, limit + 1);
       const entries = await searchSteps.map(rows.slice(0, limit), (some) => wholeEntries(this.#reader, some));
       return {
         entries: entries.filter(isOfClient),

@@ -216,6 +216,9 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'readClientLinks', status: 400, ask: get(`${LONG_CLIENT}/links`) },
   { operationId: 'readClientLinks', status: 404, ask: get('/v1/platform/clients/nobody/links') },
   ...shared('readClientLinks', get(LINKS)),
+  { operationId: 'exportClient', status: 200, ask: async (live) => get(await fullExport(live)) },
+  { operationId: 'exportClient', status: 400, ask: get(`${LONG_CLIENT}/export`) },
+  ...shared('exportClient', get(`${CLIENT}/export`)),
   { operationId: 'putListEntry', status: 200, ask: PUT_ENTRY },
   { operationId: 'putListEntry', status: 422, ask: put(`${ENTRIES}/x`, { ...ENTRY, kind: 'ip' }) },
   ...withBody('putListEntry', PUT_ENTRY),
@@ -567,6 +570,13 @@ async function fullHistory(live: Live): Promise<string> {
   await live.ask(removal(`${CLIENT}/binding`));
   await live.ask(removal(`${CLIENT}/override`));
   return HISTORY;
+}
+
+/** The path of a document that has something of everything. */
+async function fullExport(live: Live): Promise<string> {
+  await fullHistory(live);
+  await live.ask(put('/v1/platform/lists/of-clients/entries/judged', { ...ENTRY, kind: 'client' }));
+  return `${CLIENT}/export`;
 }
 
 /** The path of the rollout, once a shadow has differed. */

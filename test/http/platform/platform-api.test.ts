@@ -15,6 +15,7 @@ const REQUESTS: readonly { readonly operation: Operation; readonly method: strin
     { operation: 'outcomes', method: 'POST', path: 'outcomes' },
     { operation: 'clients:read', method: 'GET', path: 'clients/a' },
     { operation: 'clients:read', method: 'GET', path: 'clients/a/history' },
+    { operation: 'clients', method: 'GET', path: 'clients/a/export' },
     { operation: 'erase', method: 'DELETE', path: 'clients/a' },
     { operation: 'clients', method: 'PUT', path: 'clients/a/binding' },
     { operation: 'clients', method: 'DELETE', path: 'clients/a/binding' },

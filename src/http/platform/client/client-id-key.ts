@@ -21,9 +21,9 @@ const BAD_CLIENT_QUERY = refusal(
 );
 
 /** What stands below a client in a path. */
-type Below = '' | '/history' | '/links' | '/binding' | '/override';
+type Below = '' | '/history' | '/links' | '/export' | '/binding' | '/override';
 
-const BELOW: readonly Below[] = ['/history', '/links', '/binding', '/override'];
+const BELOW: readonly Below[] = ['/history', '/links', '/export', '/binding', '/override'];
 
 /** The client that a path names. */
 const IN_PATH: Parameter<string> = {

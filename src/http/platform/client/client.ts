@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Audit } from '../../../access/audit.ts';
 import type { Caller } from '../../../access/caller.ts';
 import type { ClientKeys } from '../../../client/client-key.ts';
@@ -9,12 +10,14 @@ import {
 } from '../../../client/client-state.ts';
 import { toEpochMs } from '../../../client/instant.ts';
 import { Type } from '../../../json-schema.ts';
+import type { ListEditor } from '../../../lists/list-editor.ts';
 import type { Approvals } from '../../../service/approvals.ts';
+import { ClientExportSchema } from '../../../service/client-export.ts';
 import type { Erasure } from '../../../service/erasure.ts';
 import type { Records } from '../../../service/records.ts';
 import type { BeforeAndAfter, ScoringService } from '../../../service/scoring.ts';
 import { instant, key, type Shape, text } from '../../../shapes.ts';
-import { AT_EXAMPLE } from '../../openapi/decision-shapes.ts';
+import { AT_EXAMPLE, DECISION_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { DONE, jsonAnswer } from '../../operation/operation.ts';
 import { queryLimit } from '../../operation/parameters.ts';
 import { jsonBody, malformed } from '../../operation/request-body.ts';
@@ -45,8 +48,18 @@ export async function audited<T>(
 
 interface ClientParts extends AuditParts {
   readonly records: Records;
+  readonly listEditor: ListEditor;
   readonly erasure: Erasure;
 }
+
+const EXPORT_EXAMPLE = {
+  platform: 'shop',
+  clientIdKey: 'ann',
+  at: AT_EXAMPLE,
+  state: null,
+  ...{ lists: [], proposals: [], audit: [], decisions: [DECISION_EXAMPLE], history: [] },
+  complete: true,
+};
 
 /** How many entries one answer lists. */
 const HISTORY_LISTED = { default: 100, max: 500 } as const;
@@ -97,6 +110,35 @@ export const readClientHistory = clientOperation({
     if (history === null) throw UNKNOWN_CLIENT.problem();
     await audit.noteReading(caller.actor.text, clientKeys.of(platform, clientIdKey));
     return viewOfHistory(clientIdKey, history);
+  },
+});
+
+export const exportClient = clientOperation({
+  method: 'get',
+  below: '/export',
+  operationId: 'exportClient',
+  summary: 'All that is held on a client, as one document',
+  description:
+    'State, entries of shared lists, proposals, audit, decisions, and what else happened, from store and archive. It is written while it is read: a document without its end is not whole.',
+  grant: 'clients',
+  answers: jsonAnswer('Also when nothing is held', ClientExportSchema, EXPORT_EXAMPLE),
+  refusals: [],
+  answer: async ({ ctx, caller, clientIdKey, inTurn, isGranted }, parts: ClientParts) => {
+    const client = parts.clientKeys.of(caller.platform, clientIdKey);
+    const pieces = parts.records.export(parts, client, caller.actor.text);
+    const end = { done: true, value: undefined } as const;
+    const next = () => inTurn(() => pieces.next(), end);
+    // What is refused is refused before the document begins.
+    const first = await next();
+    ctx.type = 'json';
+    return Readable.from(
+      (async function* () {
+        for (let piece = first; piece.done !== true; piece = await next()) {
+          yield piece.value;
+          if (!(await isGranted())) throw new Error('the access key ended while the answer was sent');
+        }
+      })(),
+    );
   },
 });
 

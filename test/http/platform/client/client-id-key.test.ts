@@ -68,6 +68,7 @@ describe('the client that a request is about', () => {
       const query = `clientIdKey=${encodeURIComponent(clientIdKey)}`;
       for (const [method, path, status] of [
         ['GET', `client/history?${query}`, 200],
+        ['GET', `client/export?${query}`, 200],
         ['DELETE', `client/binding?${query}`, 204],
         ['DELETE', `client/override?${query}`, 204],
         ['DELETE', `client?${query}`, 204],

@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import { actorOfUser } from '../access/actor.ts';
+import { Audit } from '../access/audit.ts';
+import { DecisionLookup } from '../archive/read/decision-lookup.ts';
+import { KEY_CHARACTERS_MAX } from '../key-length.ts';
+import { clientExport } from '../service/client-export.ts';
+import { UsageError } from './exit.ts';
+import { withLists } from './lists/with-lists.ts';
+import { withLongOutput } from './log/follow.ts';
+import { parsePlatform } from './platform-option.ts';
+import { withArchiveOf } from './with-decisions.ts';
+
+/** clients export: what is held on a payer, for whoever has to tell him. */
+export function clientsCommands(program: Command): void {
+  program
+    .command('clients')
+    .description('what is held on single clients')
+    .command('export <client>')
+    .description('print one JSON object with all that is held on a client; the audit notes that it was read')
+    .requiredOption('--platform <name>', 'whose client it is')
+    .action((client: string, { platform }: { platform: string }) => exportClient(client, platform));
+}
+
+async function exportClient(clientIdKey: string, platform: string): Promise<void> {
+  const whose = parsePlatform(platform);
+  if (clientIdKey === '' || [...clientIdKey].length > KEY_CHARACTERS_MAX || !clientIdKey.isWellFormed())
+    throw new UsageError(`A client's id has 1 to ${KEY_CHARACTERS_MAX} characters.`);
+  await withLongOutput(({ stop, write }) =>
+    withLists(({ store, editor: listEditor, clock }) =>
+      withArchiveOf(store, async (archive) => {
+        const decisions = new DecisionLookup(store, archive);
+        const audit = new Audit(store.auditLog, clock);
+        const parts = { store, decisions, listEditor, audit, clock };
+        const client = store.clientKeys.of(whose, clientIdKey);
+        for await (const piece of clientExport(parts, client, actorOfUser())) {
+          if (stop.aborted) return;
+          await write(piece);
+        }
+        await write('\n');
+      }),
+    ),
+  );
+}

@@ -1,0 +1,129 @@
+import type { Audit, NotedEntry } from '../access/audit.ts';
+import { ProposalSchema, Proposals, shownProposal } from '../access/proposals.ts';
+import type { DecisionLookup } from '../archive/read/decision-lookup.ts';
+import type { ClientKey } from '../client/client-key.ts';
+import { DecisionSchema } from '../decision/decision.ts';
+import { Type } from '../json-schema.ts';
+import type { ListEditor } from '../lists/list-editor.ts';
+import { ListEntrySchema } from '../lists/list-entry.ts';
+import { count, epochMs, list, named, nullable, shape, word, yesNo } from '../shapes.ts';
+import {
+  BindingEntrySchema,
+  OutcomeEntrySchema,
+  OverrideEntrySchema,
+  ScoreEntrySchema,
+} from '../state/journal/entry.ts';
+import type { Store } from '../state/store.ts';
+
+const { owner: _owner, keys: _keys, ...listed } = ListEntrySchema.properties;
+
+const AuditEntrySchema = shape('An entry of the audit', {
+  at: epochMs('When'),
+  who: word('The key, person or user who did it'),
+  action: word('What was done'),
+  platform: nullable(word('Where')),
+  subject: nullable(word('The client')),
+  before: Type.Unknown({ description: 'What was there; null for nothing' }),
+  after: Type.Unknown({ description: 'What is there since; null for nothing' }),
+  reason: nullable(word('Why')),
+  number: count('Its place in the audit'),
+  hash: word('Its link in the chain'),
+});
+
+export const ClientExportSchema = named(
+  'ClientExport',
+  shape('All that is held on a client', {
+    platform: word('Whose client it is'),
+    clientIdKey: word('As the caller chose it'),
+    at: epochMs('When it was read'),
+    state: nullable(
+      Type.Record(Type.Unknown(), {
+        description:
+          'What decides next time, member by member; devices as pseudonyms and orders as tokens; null: none',
+      }),
+    ),
+    lists: list(shape('An entry of a shared list of the platform', listed), 'Where it is listed'),
+    proposals: list(ProposalSchema, 'What was proposed about it'),
+    audit: list(AuditEntrySchema, 'Who did what about it or looked at it, oldest first'),
+    decisions: list(DecisionSchema, 'All that are kept, newest first'),
+    history: list(
+      Type.Union([ScoreEntrySchema, OutcomeEntrySchema, BindingEntrySchema, OverrideEntrySchema]),
+      'What else happened, as it is kept, newest first; devices as pseudonyms',
+    ),
+    complete: yesNo(
+      'Nothing is missing since the first contact; otherwise older parts are kept no longer, cannot be read, or lie in an archive that this node does not have',
+    ),
+  }),
+);
+
+export interface ClientExportParts {
+  readonly store: Store;
+  readonly decisions: DecisionLookup;
+  readonly listEditor: ListEditor;
+  readonly audit: Audit;
+  /** Epoch ms. */
+  readonly clock: () => number;
+}
+
+/** The JSON of a ClientExport, a piece at a time; that somebody read it is noted before the first. */
+export async function* clientExport(
+  { store, decisions, listEditor, audit, clock }: ClientExportParts,
+  client: ClientKey,
+  who: string,
+): AsyncGenerator<string> {
+  const { platform, clientIdKey } = client;
+  await audit.noteReading(who, client);
+  const { state, stamp } = await store.load(client);
+  const lists = await listEditor.aboutClient(platform, clientIdKey);
+  const proposals = new Proposals(store.registers, audit, store.clientKeys, clock);
+  const head = {
+    platform,
+    clientIdKey,
+    at: clock(),
+    state: stamp.raw === null ? null : state,
+    lists: lists.map(({ owner, keys, id, version, ...entry }) => entry),
+    proposals: (await proposals.about(client)).map(shownProposal),
+  };
+  yield JSON.stringify(head).slice(0, -1);
+  yield* member('audit', onePages(audit.about(client)));
+  const seen = { oldestAt: Number.POSITIVE_INFINITY };
+  const areDecisionsWhole = yield* member('decisions', noting(decisions.allOfClient(client), seen));
+  const isHistoryWhole = yield* member('history', noting(decisions.allHistory(client), seen));
+  const isFromTheFirst = seen.oldestAt <= (state.firstSeenAt ?? Number.POSITIVE_INFINITY);
+  yield `,"complete":${areDecisionsWhole && isHistoryWhole && isFromTheFirst}}`;
+}
+
+type Pages<Item, End> = AsyncGenerator<readonly Item[], End>;
+
+/** A member that is a list, written as its pages come; gives what the pages end with. */
+async function* member<End>(name: string, pages: Pages<unknown, End>): AsyncGenerator<string, End> {
+  yield `,${JSON.stringify(name)}:[`;
+  let isFirst = true;
+  for (;;) {
+    const { value, done } = await pages.next();
+    if (done === true) {
+      yield ']';
+      return value;
+    }
+    if (value.length === 0) continue;
+    yield `${isFirst ? '' : ','}${value.map((item) => JSON.stringify(item)).join()}`;
+    isFirst = false;
+  }
+}
+
+async function* onePages(entries: AsyncIterable<NotedEntry>): Pages<NotedEntry, void> {
+  for await (const entry of entries) yield [entry];
+}
+
+/** The pages, of which the time of the oldest item is noted. */
+async function* noting<Item extends { readonly at: number }, End>(
+  pages: Pages<Item, End>,
+  seen: { oldestAt: number },
+): Pages<Item, End> {
+  for (;;) {
+    const { value, done } = await pages.next();
+    if (done === true) return value;
+    for (const { at } of value) seen.oldestAt = Math.min(seen.oldestAt, at);
+    yield value;
+  }
+}

@@ -1,0 +1,162 @@
+import { expect } from 'chai';
+import { Audit } from '../../../../src/access/audit.ts';
+import { Proposals } from '../../../../src/access/proposals.ts';
+import { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
+import { platformName } from '../../../../src/client/client-key.ts';
+import type { Decision } from '../../../../src/decision/decision.ts';
+import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
+import { ArchivedStore } from '../../../archive/archived-store.ts';
+import { scoring } from '../../../cli/scoring.ts';
+import { TEST_SALT } from '../../../client/client-keys.ts';
+import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
+import { type RunningService, startService } from '../../../service/running-service.ts';
+import type { Tenant } from '../../../service/tenant.ts';
+import { describeOnStores } from '../../../stores/describe-on-stores.ts';
+
+interface Exported {
+  readonly platform: string;
+  readonly clientIdKey: string;
+  readonly state: { readonly seq: number; readonly hints: { readonly shown: readonly object[] } } | null;
+  readonly lists: readonly { readonly list: string; readonly value: string; readonly reason: string }[];
+  readonly proposals: readonly { readonly subject: string }[];
+  readonly audit: readonly { readonly action: string; readonly subject: string | null }[];
+  readonly decisions: readonly Decision[];
+  readonly history: readonly { readonly kind: string; readonly clientIdKey: string }[];
+  readonly complete: boolean;
+}
+
+describeOnStores('all that is held on a client', (store) => {
+  let archived: ArchivedStore;
+  let reader: ArchiveReader;
+  let service: RunningService;
+  let shop: Tenant;
+  before(async () => {
+    archived = await ArchivedStore.open(store());
+    reader = new ArchiveReader(archived.archive.folder, store());
+    service = await startService({ store: store(), archive: reader });
+    shop = await service.tenant();
+  });
+  after(async () => {
+    await service?.stop();
+    await reader?.close();
+    archived?.duck.close();
+  });
+
+  const exported = async (clientIdKey: string, of: Tenant = shop): Promise<Exported> => {
+    const { status, body } = await of.ask<Exported>('GET', `clients/${clientIdKey}/export`);
+    expect(status).to.equal(200);
+    return body;
+  };
+
+  /** As a key does where somebody else approves it. */
+  async function proposeTrust(clientIdKey: string): Promise<void> {
+    const { registers, auditLog, clientKeys } = store();
+    const { now } = service.clock;
+    const proposals = new Proposals(registers, new Audit(auditLog, now), clientKeys, now);
+    const override = { group: 'TRUSTED', reason: 'knows us', by: 'ann', expiresAt: null } as const;
+    await proposals.add(
+      platformName('shop'),
+      { what: 'override', clientIdKey, ...override },
+      { subject: clientIdKey, basis: 'nothing', lines: [], versions: null },
+      { text: 'key shop 1', owner: 'key shop 1' },
+    );
+  }
+
+  /** As much as fills several pages of the document, with every kind of entry among it. */
+  async function live(clientIdKey: string, verdicts: number, from = 1): Promise<void> {
+    await shop.score({ clientIdKey, fingerprint: 'device-of-ann', ip: '192.0.2.7' });
+    const orders = Array.from({ length: verdicts }, (_, index) => `order-${from + index}`);
+    await Promise.all(orders.map((orderRef) => shop.verdict({ clientIdKey, orderRef })));
+    const reports = orders.map((orderRef) => ({ clientIdKey, orderRef, outcome: 'PAID' }));
+    const lines = reports.map((report) => `${JSON.stringify(report)}\n`).join('');
+    await shop.ask('POST', 'outcomes', lines, { 'Content-Type': 'application/x-ndjson' });
+    await shop.bind(clientIdKey);
+    await shop.override(clientIdKey, 'BLOCKED');
+  }
+
+  it('is one document of store and archive: nothing twice, nothing left out', async () => {
+    await live('ann', 120);
+    await archived.shipAll(archived.shipper({ kept: { journalEntries: 0, decisionsHotMs: 0 } }));
+    await live('ann', 3, 121);
+    await live('bob', 1);
+    const document = await exported('ann');
+    expect(document.decisions.map(({ seq }) => seq)).to.deep.equal(
+      Array.from({ length: 123 }, (_, index) => 123 - index),
+    );
+    const kinds = Object.groupBy(document.history, ({ kind }) => kind);
+    expect(Object.entries(kinds).map(([kind, entries = []]) => [kind, entries.length])).to.have.deep.members([
+      ['outcome', 123],
+      ['score', 2],
+      ['binding', 2],
+      ['override', 2],
+    ]);
+    expect(new Set(document.history.map(({ clientIdKey }) => clientIdKey))).to.deep.equal(new Set(['ann']));
+    expect(document.state?.seq).to.equal(123);
+    expect(document.complete).to.equal(true);
+  });
+
+  it('has the lists, the proposals, the pseudonyms of devices, and the audit with this very reading', async () => {
+    await shop.score({ clientIdKey: 'cleo', fingerprint: 'device-of-cleo' });
+    await shop.ask('PUT', 'lists/fraud-ring/entries/cleo', { kind: 'client', reason: 'seen with bob' });
+    await shop.override('cleo', 'BLOCKED');
+    await proposeTrust('cleo');
+    const document = await exported('cleo');
+    expect(document.lists.map(({ list, value, reason }) => [list, value, reason])).to.deep.equal([
+      ['fraud-ring', 'cleo', 'seen with bob'],
+    ]);
+    expect(document.proposals.map(({ subject }) => subject)).to.deep.equal(['cleo']);
+    expect(JSON.stringify(document.state?.hints.shown)).to.match(/"fingerprint"/);
+    expect(JSON.stringify(document)).not.to.contain('device-of-cleo');
+    expect(document.audit.map(({ action }) => action)).to.deep.equal([
+      'list',
+      'override',
+      'proposal',
+      'client read',
+    ]);
+  });
+
+  it('of a client that nobody knows holds nothing but that somebody looked', async () => {
+    const { at: _, audit, ...nothing } = { at: 0, ...(await exported('nobody')) };
+    expect(audit.map(({ action }) => action)).to.deep.equal(['client read']);
+    const empty = { state: null, lists: [], proposals: [], decisions: [], history: [], complete: true };
+    expect(nothing).to.deep.equal({ platform: 'shop', clientIdKey: 'nobody', ...empty });
+  });
+
+  it('of a namesake at another platform is his own', async () => {
+    const bank = await service.tenant('bank');
+    await bank.verdict({ clientIdKey: 'ann', orderRef: 'of-the-bank' });
+    const { decisions, lists, proposals } = await exported('ann', bank);
+    expect(decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['of-the-bank']);
+    expect([...lists, ...proposals]).to.deep.equal([]);
+  });
+});
+
+describe('clients export', () => {
+  const dataDir = temporaryDirectory();
+  before(async () => {
+    const store = openSqliteStore(dataDir, { salt: TEST_SALT });
+    const service = await startService({ store });
+    const shop = await service.tenant();
+    await shop.verdict({ clientIdKey: 'ann', orderRef: 'order-1' });
+    await service.stop();
+    await store.close();
+  });
+
+  const run = (...args: readonly string[]) => scoring(['clients', 'export', ...args], { DATA_DIR: dataDir });
+
+  it('prints the same as one JSON object, and is noted as a reading by the user', async () => {
+    const { exitCode, stdout } = await run('ann', '--platform', 'shop');
+    expect(exitCode).to.equal(0);
+    const document: Exported = JSON.parse(stdout);
+    expect(document.decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['order-1']);
+    expect(document.audit.map(({ action, subject }) => [action, subject])).to.deep.equal([
+      ['client read', 'ann'],
+    ]);
+    expect(document.complete).to.equal(true);
+  });
+
+  it('refuses an id that no client has', async () => {
+    const { exitCode, stderr } = await run('', '--platform', 'shop');
+    expect([exitCode, stderr]).to.deep.equal([2, "error: A client's id has 1 to 256 characters.\n"]);
+  });
+});
