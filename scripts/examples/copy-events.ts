@@ -43,9 +43,11 @@ const readPlace = db.prepare('SELECT next FROM place');
 /** Once by its id, whatever is told again; an erasure takes what is known of the payer, and stays itself. */
 function take(event: PlatformEvent): void {
   if (known.get(event.id) !== undefined) return;
-  const subject = 'subject' in event ? event.subject : null;
+  const subject = ('subject' in event ? event.subject : null) ?? null;
   db.exec('BEGIN IMMEDIATE');
-  if (event.type === 'erasure') forget.run(event.subject);
+  if (event.type === 'erasure') forget.run(subject);
+  if (event.type === 'erasure' && subject === null)
+    console.error(`Who was erased at ${event.time} is known no more; make the copy anew`);
   putEvent.run(event.id, event.type, subject, event.time, JSON.stringify(event.data));
   db.exec('COMMIT');
 }

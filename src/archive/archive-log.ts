@@ -35,6 +35,8 @@ export interface Segment {
    * it is put back; rewritten without them it is another segment. Absent: nobody.
    */
   readonly without?: readonly string[];
+  /** Of erasures that are so old that their rows name nobody any more. Absent: they do. */
+  readonly nameless?: true;
 }
 
 /** Journal entries that were pushed out by the journal's bound before anybody shipped them. */

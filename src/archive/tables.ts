@@ -108,7 +108,7 @@ export const TABLES = {
   },
   erasures: {
     description:
-      'A client was erased: its number, by which whoever keeps rows elsewhere removes them, and nothing else of it',
+      'A client was erased: for 30 days its number, by which whoever keeps rows elsewhere removes them, then nothing of it',
     time: 'erased_at',
     order: ['erased_at'],
     columns: [...PLACE.columns, ...RECORDS.erasures.columns],

@@ -190,7 +190,7 @@ export interface ErasureEvent {
   readonly id: string;
   readonly source: string;
   readonly type: 'erasure';
-  readonly subject: string;
+  readonly subject?: string;
   readonly time: string;
   readonly datacontenttype: 'application/json';
   readonly data: {

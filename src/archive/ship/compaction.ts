@@ -20,7 +20,11 @@ export function nextMerge(segments: readonly Segment[], today: string): readonly
     if (parts !== null) return parts;
   }
   const quiet = segments.filter(
-    ({ day, rows }) => rows <= QUIET_DAY_ROWS_MAX && monthOf(day) < monthOf(today),
+    ({ table, nameless, day, rows }) =>
+      rows <= QUIET_DAY_ROWS_MAX &&
+      monthOf(day) < monthOf(today) &&
+      // A whole month of numbers would stay for as long as its last.
+      (table !== 'erasures' || nameless === true),
   );
   for (const month of groupsBy(quiet, ({ day }) => monthOf(day))) {
     const parts = withinRowsMax(month);
@@ -35,7 +39,7 @@ function groupsBy(
 ): Iterable<readonly Segment[]> {
   return Map.groupBy(
     segments,
-    (segment) => `${segment.table}/${segment.platform}/${period(segment)}`,
+    (segment) => `${segment.table}/${segment.platform}/${segment.nameless ?? false}/${period(segment)}`,
   ).values();
 }
 

@@ -11,6 +11,15 @@ type Rewriting = Pick<Commit, 'add' | 'remove'>;
 /** So much later a file is tried again that has its length and cannot be read, ms; one that has not shows at once. */
 const TRY_AGAIN_MS = 600_000;
 
+/** So long the archive tells of an erasure by the client's number, ms; then only that somebody was erased. */
+export const ERASURES_NAMED_MS = 30 * 24 * 3_600_000;
+
+const NAMELESS_SQL = ["'' AS client_number"];
+
+function isOldErasure({ table, to, nameless }: Segment, now: number): boolean {
+  return table === 'erasures' && nameless !== true && to < now - ERASURES_NAMED_MS;
+}
+
 /** A client's number and a count of rows. */
 type ClientRows = readonly [string, number];
 
@@ -86,7 +95,7 @@ export class SegmentRewriter {
       const parts = this.#nextParts(state, now);
       if (parts === null) return null;
       try {
-        const whole = await this.#writer.merge(parts);
+        const whole = await this.#asOne(parts, now);
         return { add: whole === null ? [] : [whole], remove: parts.map(({ name }) => name) };
       } catch (error) {
         if (!(await this.#setAside(parts, now))) throw error;
@@ -94,12 +103,21 @@ export class SegmentRewriter {
     }
   }
 
-  /** Who was erased goes first, as soon as the file is back; then what is small. */
+  async #asOne(parts: readonly Segment[], now: number): Promise<Segment | null> {
+    const isOld = parts.every((segment) => isOldErasure(segment, now));
+    const whole = await this.#writer.merge(parts, null, isOld ? NAMELESS_SQL : []);
+    const isNameless = isOld || parts.every(({ nameless }) => nameless);
+    return whole === null || !isNameless ? whole : { ...whole, nameless: true };
+  }
+
+  /** Who was erased goes first, as soon as the file is back; then the numbers of those erased long ago, and what is small. */
   #nextParts(state: ArchiveState, now: number): readonly Segment[] | null {
     const readable = [...state.segments.values()]
       .filter(({ name }) => (this.#tryAgainAt.get(name) ?? 0) <= now)
       .filter((segment) => this.#archive.isWhole(segment));
-    const noted = readable.find(({ without }) => without !== undefined);
+    const noted =
+      readable.find(({ without }) => without !== undefined) ??
+      readable.find((segment) => isOldErasure(segment, now));
     return noted === undefined ? nextMerge(readable, dayOf(now)) : [noted];
   }
 

@@ -32,17 +32,24 @@ export class SegmentWriter {
     return segments;
   }
 
-  /** One segment with the rows of several that have table, platform and month in common. */
-  async merge(segments: readonly Segment[], without: string | null = null): Promise<Segment | null> {
+  /**
+   * One segment with the rows of several that have table, platform and month in common, but for those of which `without` is
+   * true, and with other values of some columns.
+   */
+  async merge(
+    segments: readonly Segment[],
+    without: string | null = null,
+    others: readonly string[] = [],
+  ): Promise<Segment | null> {
     const [first] = segments;
     if (first === undefined) return null;
     const { table, platform } = first;
     if ((await this.#archive.bring(segments)).length > 0) throw new Error('segments cannot be brought here');
     const day = commonDay(segments.map((segment) => segment.day));
     const times = TABLES[table].columns.filter(({ type }) => type === 'TIMESTAMP_MS');
-    const kept = times.map(({ name }) => `${quoteName(name)}::TIMESTAMP_MS AS ${quoteName(name)}`).join(', ');
+    const kept = times.map(({ name }) => `${quoteName(name)}::TIMESTAMP_MS AS ${quoteName(name)}`);
     const where = without === null ? '' : `WHERE NOT (${without})`;
-    const select = `SELECT * REPLACE (${kept}) FROM ${this.#archive.source(segments)} ${where}`;
+    const select = `SELECT * REPLACE (${[...kept, ...others].join(', ')}) FROM ${this.#archive.source(segments)} ${where}`;
     return this.copy(select, { table, platform, day });
   }
 

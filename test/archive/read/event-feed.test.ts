@@ -94,6 +94,25 @@ describeOnStores('the feed of events', (store) => {
     ]);
   });
 
+  it('tells of an erasure without the number of the client when 30 days are over, and the archive keeps it nowhere', async () => {
+    const platform = newPlatform();
+    const [gone, other] = [newClient(platform, 'ann'), newClient(platform, 'bob')];
+    for (const client of [gone, other]) await verdict(store(), client, 'before', T0);
+    const first = await firstPage(feed, platform, 10);
+    await store().erase(gone);
+    await place.shipAll();
+    const after = (days: number) => place.shipper({ clock: () => Date.now() + days * 24 * 3_600_000 });
+    const told = async () => (await readAll(feed, platform, first.cursor, 10)).map(labelOf);
+    await place.shipAll(after(29));
+    expect(await told()).to.deep.equal([`erasure ${clientNumber(gone.hash)}`]);
+    await place.shipAll(after(31));
+    expect(await told()).to.deep.equal(['erasure ']);
+    const segments = place.archive.segments(place.archive.read(), { table: 'erasures', platform });
+    const rows = await place.duck.rows(`SELECT client_number FROM ${place.archive.source(segments)}`);
+    expect(rows).to.deep.equal([{ client_number: '' }]);
+    expect(await place.shipAll(after(31))).to.deep.equal([{ did: 'nothing', because: 'nothing to do' }]);
+  });
+
   it('tells of a gap that the archive knows of, once', async () => {
     const platform = newPlatform();
     const client = newClient(platform, 'ann');

@@ -34,6 +34,19 @@ describe('which segments become one', () => {
     );
   });
 
+  it('are the quiet days of erasures only when these name nobody any more', () => {
+    const days = ['2026-10-03', '2026-10-04'].map((day) => ({
+      ...segment(day, day, 3),
+      table: 'erasures' as const,
+    }));
+    expect(nextMerge(days, TODAY)).to.equal(null);
+    const nameless = days.map((one) => ({ ...one, nameless: true as const }));
+    expect(nextMerge(nameless, TODAY)).to.deep.equal(nameless);
+    const [first, second] = days.map((one) => ({ ...one, day: '2026-11-20' }));
+    if (first === undefined || second === undefined) throw new Error('no segments');
+    expect(nextMerge([first, { ...second, nameless: true }], TODAY)).to.equal(null);
+  });
+
   it('are never those of two platforms or tables', () => {
     const one = segment('a', '2026-10-03', 200);
     const others = [

@@ -70,6 +70,11 @@ describeOnStores('the feed over HTTP', (store) => {
     const [erasure, ...others] = await all();
     expect(others).to.deep.equal([]);
     expect(erasure).to.deep.include({ type: 'erasure', subject: subjectOf(verdict) });
+    await place.shipAll();
+    expect(await all()).to.deep.equal([erasure]);
+    await place.shipAll(place.shipper({ clock: () => Date.now() + 31 * 24 * 3_600_000 }));
+    const { subject: _, ...nameless } = { subject: '', ...erasure };
+    expect(await all()).to.deep.equal([nameless]);
   });
 
   it('waits for an event and answers with it, and with nothing when the time is up', async () => {

@@ -1,6 +1,6 @@
 import type { EventFeed, FeedPage, FeedRecord } from '../../../archive/read/event-feed.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
-import type { TProperties } from '../../../json-schema.ts';
+import { type TProperties, Type } from '../../../json-schema.ts';
 import { always, count, epochMs, named, oneOf, type Shape, shape, word } from '../../../shapes.ts';
 import type { JournalGap } from '../../../state/store.ts';
 import { HAPPENED, type HistoryEntry, viewOfEntry } from '../client/client-history.ts';
@@ -58,7 +58,13 @@ const OverrideEventSchema = cloudEvent('override', 'An override was set or lifte
 const ErasureEventSchema = cloudEvent(
   'erasure',
   'A payer was erased: whoever keeps earlier events with this subject removes them',
-  SUBJECT,
+  {
+    subject: Type.Optional(
+      word(
+        'As in the events of the payer; absent when that is more than 30 days ago and nobody knows it any more: whoever keeps events from before it, and did not read on since, reads the feed anew from its beginning',
+      ),
+    ),
+  },
   { kind: always('erasure'), at: epochMs('When it was accepted') },
 );
 const GapEventSchema = cloudEvent(
@@ -114,7 +120,8 @@ function eventOf(platform: PlatformName, record: FeedRecord, numberOf: EventFeed
   const id = [place.partition, place.ms, place.seq, at].map(short).join('.');
   if (record.kind === 'erasure') {
     const data = { kind: record.kind, at } as const;
-    return { ...envelope(platform, id, at), subject: record.clientNumber, type: 'erasure', data };
+    const subject = record.clientNumber === '' ? {} : { subject: record.clientNumber };
+    return { ...envelope(platform, id, at), ...subject, type: 'erasure', data };
   }
   const { clientIdKey } = record;
   const subject = numberOf(platform, clientIdKey);
