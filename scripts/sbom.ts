@@ -1,0 +1,102 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { isJsonObject } from '../src/files/json-object.ts';
+
+/**
+ * Writes what the service consists of as CycloneDX, from package-lock.json and without a network: `npm run -s sbom >
+ * sbom.cdx.json`. Ends with 1 when a package has a licence that nobody has looked at.
+ */
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** Each allows to use and pass on without opening what it is used in. */
+const LICENSES: ReadonlySet<string> = new Set([
+  'MIT',
+  'ISC',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  '0BSD',
+  'BlueOak-1.0.0',
+  'Unlicense',
+]);
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** As far as it is read here; the rest is passed on as npm wrote it. */
+export interface Sbom {
+  readonly bomFormat: string;
+  readonly specVersion: string;
+  readonly metadata: { readonly component: Component };
+  readonly components: readonly Component[];
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
+}
+
+export interface Component {
+  readonly 'bom-ref': string;
+  readonly name: string;
+  readonly version: string;
+  readonly purl: string;
+  readonly licenses?: readonly { readonly license?: { readonly id?: string } }[];
+  readonly hashes?: readonly Json[];
+  readonly properties?: readonly { readonly name: string }[];
+}
+
+/** What runs in production. `npm sbom --omit dev` leaves out what the tests use, too, so the parts are chosen here. */
+export function sbomOfLockfile(): Sbom {
+  const args = [
+    'sbom',
+    '--offline',
+    '--package-lock-only',
+    '--sbom-format=cyclonedx',
+    '--sbom-type=application',
+  ];
+  const { status, stdout, stderr } = spawnSync('npm', args, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const made: unknown = status === 0 ? JSON.parse(stdout) : null;
+  if (!isSbom(made)) throw new Error(`npm sbom failed: ${stderr}`);
+  return production(made);
+}
+
+function isSbom(value: unknown): value is Sbom {
+  return isJsonObject(value) && value['bomFormat'] === 'CycloneDX' && Array.isArray(value['components']);
+}
+
+function production(whole: Sbom): Sbom {
+  const components = whole.components.filter(({ properties = [] }) =>
+    properties.every(({ name }) => name !== 'cdx:npm:package:development'),
+  );
+  const { component } = whole.metadata;
+  const kept = new Set([component, ...components].map((one) => one['bom-ref']));
+  return {
+    ...whole,
+    // npm takes the name of the folder.
+    metadata: { ...whole.metadata, component: { ...component, name: 'client-scoring-service' } },
+    components,
+    dependencies: whole.dependencies
+      .filter(({ ref }) => kept.has(ref))
+      .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => kept.has(one)) })),
+  };
+}
+
+/** For people, a line for each package whose licence is not among those that were looked at. */
+export function unknownLicenses({ components }: Pick<Sbom, 'components'>): readonly string[] {
+  return components.flatMap(({ name, version, licenses = [] }) => {
+    const ids = licenses.map(({ license }) => license?.id ?? 'one without an SPDX id');
+    const isKnown = ids.length > 0 && ids.every((id) => LICENSES.has(id));
+    return isKnown
+      ? []
+      : [`${name}@${version} has the licence ${ids.join(', ') || 'none'}; look at it first`];
+  });
+}
+
+if (import.meta.main) {
+  const sbom = sbomOfLockfile();
+  console.log(JSON.stringify(sbom, null, 2));
+  const unknown = unknownLicenses(sbom);
+  for (const line of unknown) console.error(line);
+  if (unknown.length > 0) process.exitCode = 1;
+}

@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import packageFile from '../../package.json' with { type: 'json' };
+import lockfile from '../../package-lock.json' with { type: 'json' };
+import { type Sbom, sbomOfLockfile, unknownLicenses } from '../../scripts/sbom.ts';
+
+interface LockedPackage {
+  readonly name?: string;
+  readonly version?: string;
+  readonly license?: string;
+  readonly dev?: boolean;
+}
+
+/** `name@version license` of all that the lock file does not keep for development alone. */
+function lockedInProduction(): ReadonlySet<string> {
+  const packages: Readonly<Record<string, LockedPackage>> = lockfile.packages;
+  return new Set(
+    Object.entries(packages)
+      .filter(([path, { dev }]) => path !== '' && dev !== true)
+      .map(
+        ([path, { name = path.split('node_modules/').at(-1), version, license }]) =>
+          `${name}@${version} ${license}`,
+      ),
+  );
+}
+
+describe('the bill of materials', () => {
+  let sbom: Sbom;
+  before(() => {
+    sbom = sbomOfLockfile();
+  });
+
+  it('names every package that runs in production with its licence and hash, and no other', () => {
+    const named = sbom.components.map(
+      ({ name, version, licenses = [] }) => `${name}@${version} ${licenses[0]?.license?.id}`,
+    );
+    expect(new Set(named)).to.deep.equal(lockedInProduction());
+    expect(sbom.components.filter(({ hashes = [] }) => hashes.length === 0)).to.deep.equal([]);
+  });
+
+  it('is one of this service as CycloneDX 1.5, whose dependencies are all among its components', () => {
+    const { name, version } = sbom.metadata.component;
+    expect([sbom.bomFormat, sbom.specVersion]).to.deep.equal(['CycloneDX', '1.5']);
+    expect([name, version]).to.deep.equal([packageFile.name, packageFile.version]);
+    const known = new Set([sbom.metadata.component, ...sbom.components].map((one) => one['bom-ref']));
+    const refs = sbom.dependencies.flatMap(({ ref, dependsOn }) => [ref, ...dependsOn]);
+    expect(refs.filter((ref) => !known.has(ref))).to.deep.equal([]);
+    expect(known).to.have.property('size', sbom.components.length + 1);
+  });
+
+  it('has no licence that nobody has looked at', () => {
+    expect(unknownLicenses(sbom)).to.deep.equal([]);
+  });
+
+  it('tells of a package with a licence that nobody has looked at, or with none', () => {
+    const [first] = sbom.components;
+    if (first === undefined) throw new Error('no components');
+    const { licenses: _, ...bare } = { ...first, name: 'bare', version: '1.0.0' };
+    const copyleft = { ...bare, name: 'copyleft', licenses: [{ license: { id: 'AGPL-3.0-only' } }] };
+    expect(unknownLicenses({ components: [first, copyleft, bare] })).to.deep.equal([
+      'copyleft@1.0.0 has the licence AGPL-3.0-only; look at it first',
+      'bare@1.0.0 has the licence none; look at it first',
+    ]);
+  });
+});
