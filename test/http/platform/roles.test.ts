@@ -57,6 +57,7 @@ describe('operations by role', () => {
       putListEntry: IN_CHARGE,
       removeListEntry: IN_CHARGE,
       readSession: EVERYBODY,
+      readExploration: EVERYBODY,
       readLastHour: 'viewer support analyst operator admin',
       readVerdictHistory: 'viewer support analyst operator admin',
       readRollout: EVERYBODY,
