@@ -236,11 +236,8 @@ export class ArchiveReader {
         const older = before === null ? '' : ` AND ${isBefore(time, before)}`;
         const sql = (source: string) =>
           `${select(source, `${where}${older}`)} ORDER BY ${time} DESC, journal_ms DESC, journal_seq DESC LIMIT ${limit}`;
-        const filter = {
-          table,
-          platform: client.platform,
-          ...(before === null ? {} : { to: before.at + 1 }),
-        };
+        const to = before === null ? {} : { to: before.at + 1 };
+        const filter = { table, platform: client.platform, ...to };
         const { rows, unreadable } = await this.#rows(filter, sql);
         const entries = await searchSteps.map(rows, async (some) =>
           some.map((row) => entryOf(table, row, this.#store.clientKeys)),
