@@ -32,6 +32,7 @@ const STOREYS: readonly (readonly string[])[] = [
     'console/page/pages/what-if.js',
   ],
   [
+    'console/page/pages/client-links.js',
     'console/page/pages/draft-files.js',
     'console/page/pages/draft-release.js',
     'console/page/pages/experiment.js',

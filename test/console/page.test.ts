@@ -14,6 +14,8 @@ import './pages/sign-in.ts';
 import './pages/what-if.ts';
 // Its canary ends the shadow that other suites look at.
 import './keyboard.ts';
+// Many clients of which other suites know nothing.
+import './pages/client-links.ts';
 
 after(closeConsole);
 

@@ -67,6 +67,7 @@ export type { LastHourView as LastHour } from '../../metrics/last-hour.ts';
 export type {
   Binding,
   ClientHistory,
+  ClientLinks,
   ClientView,
   ConditionTrace,
   Decision,

@@ -2,10 +2,10 @@
 
 /**
  * @import {
- *   CheckedDraft, ClientHistory, ClientView, DecisionWhatIf, EvidenceJob, EvidenceJobList,
- *   Experiment, Explanation, Following, FoundDecisions, LastHour, ListEntries, OpenedRuleFolder,
- *   Proposal, ProposalList, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft, Session, SharedLists,
- *   SignIn, VerdictHistory, WhatIfAnswers, Worked,
+ *   CheckedDraft, ClientHistory, ClientLinks, ClientView, DecisionWhatIf, EvidenceJob,
+ *   EvidenceJobList, Experiment, Explanation, Following, FoundDecisions, LastHour, ListEntries,
+ *   OpenedRuleFolder, Proposal, ProposalList, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft,
+ *   Session, SharedLists, SignIn, VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
  * @import { Question } from './api.js'
  */
@@ -193,6 +193,14 @@ export function client(clientIdKey) {
  */
 export function clientHistory(clientIdKey, limit) {
   return { path: `client/history?clientIdKey=${encodeURIComponent(clientIdKey)}&limit=${limit}` };
+}
+
+/**
+ * @param {string} clientIdKey
+ * @returns {Question<ClientLinks>}
+ */
+export function clientLinks(clientIdKey) {
+  return { path: `client/links?clientIdKey=${encodeURIComponent(clientIdKey)}` };
 }
 
 /**

@@ -11,6 +11,7 @@ import { FactsTable } from '../parts/trace.js';
 import { Figures, groupTone, Pill } from '../parts/verdict.js';
 import { client, clientHistory, clientMember } from '../questions.js';
 import { Left } from '../visits.js';
+import { Links } from './client-links.js';
 
 /**
  * @import { ClientView, Session, Binding, Override, ClientHistory, HistoryEntry } from '../answers.d.ts'
@@ -61,6 +62,7 @@ function Known({ clientIdKey, session }) {
   const shown = (/** @type {ClientView} */ view) => html`
     <${State} view=${view} session=${session} />
     ${may(session, 'clients') && html`<${ByHand} view=${view} propose=${setChange} />`}
+    <${Links} clientIdKey=${clientIdKey} session=${session} propose=${setChange} />
     <div class="past-and-now">
       <${Past} view=${view} changes=${changes} session=${session} />
       <div class="now">

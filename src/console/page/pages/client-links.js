@@ -1,0 +1,211 @@
+import { ask, may, useAnswer } from '../api.js';
+import { html, useState } from '../html.js';
+import { endAfter, Field, formValues, LastDay } from '../parts/form.js';
+import { counted, day } from '../parts/format.js';
+import { Answered } from '../parts/notice.js';
+import { numbers, Table } from '../parts/table.js';
+import { groupTone, Pill, VERDICTS } from '../parts/verdict.js';
+import { clientLinks, listEntry } from '../questions.js';
+
+/**
+ * @import { ClientLinks, Session } from '../answers.d.ts'
+ * @import { Proposal } from '../parts/change/confirm.js'
+ * @import { FormEvent } from '../parts/form.js'
+ */
+
+/**
+ * @typedef {ClientLinks['clients'][number]} LinkedClient
+ * @typedef {ClientLinks['devices'][number]} LinkedDevice
+ * @typedef {(change: Proposal<object | null>) => void} Propose
+ * @typedef {{ clientIdKey: string, session: Session, propose: Propose }} LinksProps
+ */
+
+/**
+ * Who shares devices and addresses with a client; the archive is asked only when somebody wants it.
+ * @param {LinksProps} props
+ */
+export function Links(props) {
+  const [wanted, setWanted] = useState(false);
+  return html`<section class="card">
+    <h2>Links</h2>
+    ${
+      wanted
+        ? html`<${AskedLinks} ...${props} />`
+        : html`<button type="button" onClick=${() => setWanted(true)}>Show who shares its devices</button>`
+    }
+  </section>`;
+}
+
+/** @param {LinksProps} props */
+function AskedLinks({ clientIdKey, ...rest }) {
+  const answer = useAnswer(clientLinks(clientIdKey));
+  const shown = (/** @type {ClientLinks} */ links) => html`<${ShownLinks} links=${links} ...${rest} />`;
+  return html`<${Answered} answer=${answer}>${shown}<//>`;
+}
+
+/** @param {{ links: ClientLinks, session: Session, propose: Propose }} props */
+function ShownLinks({ links, session, propose }) {
+  const { clients, devices, cut, complete, from } = links;
+  const [chosen, setChosen] = useState(links.proposal.clients);
+  const toggle = (/** @type {string} */ one) =>
+    setChosen(chosen.includes(one) ? chosen.filter((other) => other !== one) : [...chosen, one]);
+  const left = [
+    ...(complete ? [] : ['A part of the archive or the journal could not be read.']),
+    ...(cut.clients === 0 ? [] : [`${counted(cut.clients, 'client')} with weaker ties are not shown.`]),
+    ...(cut.devices === 0 ? [] : [`${counted(cut.devices, 'device')} were not followed.`]),
+  ];
+  const picked = clients.filter((one) => chosen.includes(one.clientIdKey));
+  return html`
+    <p class="faint">
+      Since ${day(from)}. A tie by one address alone may be a neighbour. Chosen are those who are tied more
+      closely and paid no more orders than they left unpaid or took back. ${left.join(' ')}
+    </p>
+    <${Table} name="Linked clients" columns=${CLIENT_COLUMNS}>
+      ${clients.map(
+        (one) => html`<${ClientRow}
+          key=${one.clientIdKey} one=${one} isChosen=${chosen.includes(one.clientIdKey)} toggle=${toggle}
+        />`,
+      )}
+    <//>
+    <${Table} name="Devices and addresses" columns=${DEVICE_COLUMNS}>
+      ${devices.map((one) => html`<${DeviceRow} key=${one.value} one=${one} />`)}
+    <//>
+    ${may(session, 'lists') && html`<${BlockForm} chosen=${picked} propose=${propose} />`}`;
+}
+
+const CLIENT_COLUMNS = [
+  'list',
+  'client',
+  'tied by',
+  ...numbers('devices', 'paid', 'reversed', 'unpaid', 'turned away', 'unknown'),
+  'paid / reversed / unpaid',
+  'answers',
+];
+
+const TIES = /** @type {const} */ ({
+  self: 'the client',
+  device: 'device',
+  addresses: 'addresses',
+  address: 'one address',
+});
+
+/** @param {{ one: LinkedClient, isChosen: boolean, toggle: (clientIdKey: string) => void }} props */
+function ClientRow({ one, isChosen, toggle }) {
+  const { clientIdKey, tie, orders, money, verdicts, override, lists } = one;
+  const href = `#/client/${encodeURIComponent(clientIdKey)}`;
+  const sums = Object.entries(money).map(
+    ([currency, { paid, reversed, unpaid }]) => `${paid} / ${reversed} / ${unpaid} ${currency}`,
+  );
+  const answers = VERDICTS.flatMap(({ name }) => (verdicts[name] === 0 ? [] : `${name} ${verdicts[name]}`));
+  return html`<tr>
+    <td>
+      <input
+        type="checkbox" aria-label=${`Choose ${clientIdKey}`} checked=${isChosen}
+        onChange=${() => toggle(clientIdKey)}
+      />
+    </td>
+    <td>
+      <a href=${href}>${clientIdKey}</a>
+      ${override && html` <${Pill} tone=${groupTone(override)}>${override}<//>`}
+      ${lists.map((name) => html` <${Pill} tone="note">on ${name}<//>`)}
+    </td>
+    <td>${TIES[tie]}</td>
+    <td class="num">${one.devices.length}</td>
+    ${[orders.paid, orders.reversed, orders.unpaid, orders.turnedAway, orders.unknown].map(
+      (number) => html`<td class="num">${number}${one.cut ? '+' : ''}</td>`,
+    )}
+    <td>${sums.join(', ') || '–'}</td>
+    <td>${answers.join(', ') || '–'}</td>
+  </tr>`;
+}
+
+const DEVICE_COLUMNS = [
+  'kind',
+  'value for a list',
+  ...numbers('clients'),
+  'first seen',
+  'last seen',
+  'blocking it refuses',
+];
+
+/** @param {{ one: LinkedDevice }} props */
+function DeviceRow({ one: { kind, value, clients, firstAt, lastAt, followed, refused, lists } }) {
+  const unknown = followed
+    ? 'more clients than are shown'
+    : 'too many clients to be a ring; nobody is linked by it';
+  return html`<tr>
+    <td>${kind === 'ip' ? 'address' : 'device'}</td>
+    <td><code>${value}</code>${lists.map((name) => html` <${Pill} tone="note">on ${name}<//>`)}</td>
+    <td class="num">${clients}</td>
+    <td>${day(firstAt)}</td>
+    <td>${day(lastAt)}</td>
+    <td>${refused === null ? unknown : refusedText(refused)}</td>
+  </tr>`;
+}
+
+/**
+ * Which payers a block hits.
+ * @param {LinkedDevice['refused'] & {}} refused
+ */
+function refusedText({ clients, payers, orders, money }) {
+  if (payers === 0) return `${counted(clients, 'client')}, of whom none paid`;
+  const sums = Object.entries(money).map(([currency, sum]) => `${sum} ${currency}`);
+  const paid = `${counted(orders, 'order')}: ${sums.join(', ')}`;
+  return `${counted(clients, 'client')}, of whom ${payers} paid ${paid}`;
+}
+
+/**
+ * Whom a list of these would refuse who paid so far; as the service says it of whom it proposes.
+ * @param {readonly LinkedClient[]} clients
+ */
+function refusedBy(clients) {
+  const payers = clients.filter(({ orders }) => orders.paid > 0);
+  /** @type {Record<string, number>} */
+  const money = {};
+  for (const one of payers)
+    for (const [currency, { paid }] of Object.entries(one.money))
+      money[currency] = Number(((money[currency] ?? 0) + paid).toPrecision(12));
+  const orders = payers.reduce((sum, one) => sum + one.orders.paid, 0);
+  return { clients: clients.length, payers: payers.length, orders, money };
+}
+
+/**
+ * Puts those who are chosen on a list, and shows before that which payers it hits.
+ * @param {{ chosen: readonly LinkedClient[], propose: Propose }} props
+ */
+function BlockForm({ chosen, propose }) {
+  const refuses = `${refusedText(refusedBy(chosen))}.`;
+  const put = (/** @type {FormEvent} */ event) => {
+    const { list = '', reason = '', lastDay } = formValues(event);
+    const { expires, howLong } = endAfter(lastDay, 'until somebody removes them');
+    const payers = chosen.filter(({ orders }) => orders.paid > 0);
+    propose({
+      title: `Put ${counted(chosen.length, 'client')} on ${list}?`,
+      action: 'Put them on the list',
+      tone: 'bad',
+      act: async () => {
+        for (const { clientIdKey } of chosen)
+          await ask('PUT', listEntry(list, clientIdKey), { kind: 'client', reason, ...expires });
+        location.hash = `#/lists/${list}`;
+        return null;
+      },
+      children: html`
+        <p>Where rules block who is on ${list}, within 2 seconds this refuses ${refuses}</p>
+        ${payers.length > 0 && html`<p>They paid: ${payers.map((one) => one.clientIdKey).join(', ')}.</p>`}
+        <p>They stay on it${howLong}. Reason: ${reason}</p>
+      `,
+    });
+  };
+  if (chosen.length === 0) return html`<p>Nobody is chosen for a list.</p>`;
+  return html`<form onSubmit=${put}>
+    <p role="status">A list of those chosen refuses <b>${refuses}</b></p>
+    <div class="fields">
+      <${Field} label="List" hint="Of clients; the name that rules use">
+        <input name="list" required maxlength="64" pattern="[a-z][a-z0-9]*(-[a-z0-9]+)*" />
+      <//>
+      <${Field} label="Reason"><input name="reason" required maxlength="500" /><//>
+      <${LastDay} otherwise="until they are removed" />
+    </div>
+    <button type="submit" class="button-accent">Put ${counted(chosen.length, 'client')} on a list …</button>
+  </form>`;
+}
