@@ -6,7 +6,7 @@ import {
   SPLIT_NAMES,
   type TimeSpan,
 } from '../../archive/read/exploration.ts';
-import { isPlatformName, type PlatformName } from '../../client/client-key.ts';
+import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '../../client/client-key.ts';
 import { Type } from '../../json-schema.ts';
 import type { Records } from '../../service/records.ts';
 import { choice, count, epochMs, list, named, nullable, shape, word } from '../../shapes.ts';
@@ -83,7 +83,9 @@ const FROM = queryInstant('from', 'The beginning; absent: a day before the end')
 const TO = queryInstant('to', 'The end; absent: now');
 const AGAINST_FROM = queryInstant('againstFrom', 'The beginning of the time that it is compared with');
 const AGAINST_TO = queryInstant('againstTo', 'Its end; absent: where the other begins');
-const PLATFORM = queryText('platform', 'With a key of the whole installation: one platform; absent: all');
+const PLATFORM = queryText('platform', 'With a key of the whole installation: one platform; absent: all', {
+  pattern: PLATFORM_NAME_PATTERN,
+});
 
 const DAY_MS = 86_400_000;
 

@@ -89,6 +89,7 @@ export class Analyst {
     await this.#page.locator('select[name=version]').selectOption(this.#version);
     await this.#page.getByRole('radio', { name: 'canary' }).check();
     await this.#page.getByLabel('Percent of clients').fill('100');
+    await this.#page.getByRole('checkbox', { name: 'It may answer much otherwise' }).check();
     await this.#confirmRollout('Start the canary of …');
   }
 

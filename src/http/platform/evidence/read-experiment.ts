@@ -4,7 +4,7 @@ import type { Caller } from '../../../access/caller.ts';
 import { type ExperimentTask, isUnderWay } from '../../../evidence/desk/evidence-task.ts';
 import { experimentOf } from '../../../evidence/experiment/experiment-report.ts';
 import { type EvidenceResult, readable } from '../../../evidence/result.ts';
-import { isRuleVersion, RULE_VERSION_FORM } from '../../../rules/rule-set.ts';
+import { isRuleVersion, RULE_VERSION_FORM, RULE_VERSION_PATTERN } from '../../../rules/rule-set.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { BAD_PARAMETER, queryInstant, queryText } from '../../operation/parameters.ts';
 import { refusal, unavailable } from '../../request/problems.ts';
@@ -16,7 +16,10 @@ import { ShownExperimentSchema } from './evidence-shapes.ts';
 const WAITS_MAX_MS = 20_000;
 const LOOKS_EVERY_MS = 100;
 
-const VERSIONS = queryText('versions', 'Candidates of the newest trial, like p2.v11,p2.v12; absent: all');
+const ONE_VERSION = RULE_VERSION_PATTERN.slice(1, -1);
+const VERSIONS = queryText('versions', 'Candidates of the newest trial, like p2.v11,p2.v12; absent: all', {
+  pattern: `^${ONE_VERSION}(,${ONE_VERSION})*$`,
+});
 const AS_OF = queryInstant('asOf', 'What was known at this moment; absent: now');
 
 const NO_SPAN = { from: null, to: null, decisions: 0, gaps: [], torn: false };
