@@ -59,6 +59,30 @@ export const OverrideSchema = named(
 
 export type Override = Shape<typeof OverrideSchema>;
 
+/** What a payer was answered in one stage of a trial: each payer counts once there for each of these. */
+export interface StageMark {
+  /** When the stage began, epoch ms. */
+  readonly since: number;
+  readonly blocked: boolean;
+  readonly waited: boolean;
+  readonly bot: boolean;
+}
+
+/** The mark after one more verdict of a stage that began at `since`. */
+export function markStage(
+  mark: StageMark | null,
+  since: number,
+  { verdict, isBot }: { readonly verdict: string; readonly isBot: boolean },
+): StageMark {
+  const before = mark?.since === since ? mark : null;
+  return {
+    since,
+    blocked: before?.blocked === true || verdict === 'BLOCK',
+    waited: before?.waited === true || verdict === 'WAIT',
+    bot: before?.bot === true || isBot,
+  };
+}
+
 /** All that the service knows about one payer of one platform. Times are epoch ms. */
 export interface ClientState {
   /** Decisions made for this client; the next one gets seq + 1. */
@@ -78,6 +102,8 @@ export interface ClientState {
   readonly hints: Hints | null;
   readonly binding: Binding | null;
   readonly override: Override | null;
+  /** Of the newest stage in which a version was drawn for the payer; null: none was. */
+  readonly stage: StageMark | null;
 }
 
 /** How many verdict requests a client's state remembers singly; windowed counts stop there. */
@@ -99,6 +125,7 @@ export const UNKNOWN_CLIENT: ClientState = {
   hints: null,
   binding: null,
   override: null,
+  stage: null,
 };
 
 /**

@@ -1,4 +1,4 @@
-import type { ClientState } from './client-state.ts';
+import type { ClientState, StageMark } from './client-state.ts';
 import { decodeEvents, type EventRow, encodeEvent } from './document/event-rows.ts';
 import { decodeHints, encodeHints, type HintsRow } from './document/hint-rows.ts';
 import { ageOf, decodeOutcomes, encodeOutcomes, type OutcomesRow } from './document/outcome-rows.ts';
@@ -12,6 +12,9 @@ const FORMAT = 1;
 
 /** `lastWaitMs` is left out where it is 0; 0 is a ladder on which nothing is. */
 type LadderRow = 0 | [level: number, attemptOpen: 0 | 1, waitUntil: number | null, lastWaitMs?: number];
+
+/** The sum of 1 (blocked), 2 (waited) and 4 (bot), and since when. */
+type StageRow = [answered: number, since: number];
 
 /** Moments are their ages at `lastAt`: shorter, and exact. What is null at the end is left out. */
 type Document = [
@@ -28,6 +31,7 @@ type Document = [
   hints?: HintsRow | null,
   binding?: ClientState['binding'],
   override?: ClientState['override'],
+  stage?: StageRow | null,
 ];
 
 /** The text to store; `decodeClientState` gives the same state back. */
@@ -45,6 +49,7 @@ export function encodeClientState(state: ClientState): string {
     state.hints === null ? null : encodeHints(state.hints, state.lastAt),
     state.binding,
     state.override,
+    state.stage === null ? null : encodeStage(state.stage),
   ];
   while (document.at(-1) === null) document.pop();
   return JSON.stringify(document);
@@ -71,6 +76,7 @@ export function decodeClientState(text: string): ClientState {
     hints = null,
     binding = null,
     override = null,
+    stage = null,
   ] = document;
   if (format !== FORMAT) {
     throw new Error(`client state has format ${format}; this version reads format ${FORMAT}`);
@@ -88,7 +94,16 @@ export function decodeClientState(text: string): ClientState {
     hints: hints === null ? null : decodeHints(hints, lastAt),
     binding,
     override,
+    stage: stage === null ? null : decodeStage(stage),
   };
+}
+
+function encodeStage({ since, blocked, waited, bot }: StageMark): StageRow {
+  return [(blocked ? 1 : 0) + (waited ? 2 : 0) + (bot ? 4 : 0), since];
+}
+
+function decodeStage([answered, since]: StageRow): StageMark {
+  return { since, blocked: (answered & 1) > 0, waited: (answered & 2) > 0, bot: (answered & 4) > 0 };
 }
 
 function encodeLadder({ ladder, lastWaitMs }: ClientState): LadderRow {

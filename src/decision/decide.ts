@@ -6,6 +6,7 @@ import {
   familiarToken,
   isNewClient,
   live,
+  markStage,
   momentFor,
   rememberEvent,
   token,
@@ -111,7 +112,9 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
     ladderBefore,
     ladderAfter: concluded.ladderAfter,
   });
-  return { decision, nextState };
+  const { draw } = request;
+  if (draw === undefined) return { decision, nextState };
+  return { decision, nextState: { ...nextState, stage: markStage(state.stage, draw.since, decision) } };
 }
 
 /** What `decideVerdict` decides, without the record of it, which costs as much again: for years of requests. */

@@ -1,17 +1,18 @@
+import { markStage, type StageMark } from '../client/client-state.ts';
 import { count, type Shape, shape } from '../shapes.ts';
 
 /**
- * The clients of one arm, each counted once: by its first verdict since the trial decides for this share of
- * the clients. The verdicts of a client hang together, so only clients can be compared by chance.
+ * The clients of one arm, each counted once for whatever it was answered since the trial decides for this share of the
+ * clients. The verdicts of a client hang together, so only clients can be compared by chance.
  */
 const ClientCountsSchema = shape(
-  'By client, each counted once by its first verdict since the canary has this percent',
+  'By client, each counted once by all of its verdicts since the canary has this percent',
   {
     seen: count('All'),
-    blocked: count('Answered BLOCK'),
-    waited: count('Answered WAIT'),
-    bots: count('isBot true'),
-    paid: count('Of those who asked since then: paid an order'),
+    blocked: count('Answered BLOCK at least once'),
+    waited: count('Answered WAIT at least once'),
+    bots: count('isBot true at least once'),
+    paid: count('Of those who asked since then: paid an order, and that was not taken back'),
     unpaid: count('Of the same: paid none, and an order ended unpaid; of the others nothing is known'),
   },
 );
@@ -35,9 +36,9 @@ const NO_CLIENTS: ClientCounts = { seen: 0, blocked: 0, waited: 0, bots: 0, paid
 
 export const NO_COUNTS: ArmCounts = { verdicts: 0, blocks: 0, waits: 0, bots: 0, clients: NO_CLIENTS };
 
-/** The counts of one client whose fate changed. Who paid stays a payer, whatever is taken back. */
+/** The counts of one client whose fate changed. */
 export function countsOfFate(before: ClientFate, after: ClientFate): ArmCounts {
-  if (before === after || before === 'paid') return NO_COUNTS;
+  if (before === after) return NO_COUNTS;
   const change = (fate: ClientFate) => (after === fate ? 1 : 0) - (before === fate ? 1 : 0);
   return { ...NO_COUNTS, clients: { ...NO_CLIENTS, paid: change('paid'), unpaid: change('unpaid') } };
 }
@@ -53,10 +54,13 @@ export function countsOf({ verdict, isBot }: Answered): ArmCounts {
   return { ...NO_COUNTS, verdicts: 1, blocks: is('BLOCK'), waits: is('WAIT'), bots: isBot ? 1 : 0 };
 }
 
-/** The counts of a client by its first verdict. */
-export function countsOfClient(first: Answered): ArmCounts {
-  const { blocks, waits, bots } = countsOf(first);
-  return { ...NO_COUNTS, clients: { ...NO_CLIENTS, seen: 1, blocked: blocks, waited: waits, bots } };
+/** What a verdict tells of its client for the first time in the stage that began at `since`. */
+export function countsOfClient(mark: StageMark | null, since: number, answered: Answered): ArmCounts {
+  const before = mark?.since === since ? mark : null;
+  const after = markStage(before, since, answered);
+  const isNew = (what: 'blocked' | 'waited' | 'bot') => (after[what] && before?.[what] !== true ? 1 : 0);
+  const clients = { blocked: isNew('blocked'), waited: isNew('waited'), bots: isNew('bot') };
+  return { ...NO_COUNTS, clients: { ...NO_CLIENTS, seen: before === null ? 1 : 0, ...clients } };
 }
 
 export function addCounts(a: ArmCounts, b: ArmCounts): ArmCounts {

@@ -16,72 +16,76 @@ export function whyUnguarded(percent: number): string | null {
 const FALSE_ALARMS_MAX = 0.01;
 
 /**
- * What is compared, and its part of the false alarms; the most harmful mistake has the most. What is not final is
- * known only of clients with an outcome.
+ * What is compared, whether more of it (1) or less (-1) is harm, and its part of the false alarms; the most harmful mistake
+ * has the most. What is not final is known only of clients with an outcome.
  */
 export const COMPARED_SHARES = [
-  { name: 'BLOCK', of: (counts: ClientCounts) => counts.blocked, weight: 0.5, final: true },
-  { name: 'WAIT', of: (counts: ClientCounts) => counts.waited, weight: 0.2, final: true },
-  { name: 'bot flag', of: (counts: ClientCounts) => counts.bots, weight: 0.1, final: true },
-  // Who has not paid may still pay, so only payers are evidence.
-  { name: 'paid', of: (counts: ClientCounts) => counts.paid, weight: 0.2, final: false },
+  { name: 'BLOCK', of: (counts: ClientCounts) => counts.blocked, harm: 1, weight: 0.5, final: true },
+  { name: 'WAIT', of: (counts: ClientCounts) => counts.waited, harm: 1, weight: 0.2, final: true },
+  { name: 'bot flag', of: (counts: ClientCounts) => counts.bots, harm: 1, weight: 0.1, final: true },
+  { name: 'paid', of: (counts: ClientCounts) => counts.paid, harm: -1, weight: 0.2, final: false },
 ] as const;
 
 /**
- * Why a canary must be taken back: a share of its clients lies more than `points` percentage points from
- * the active version's, and chance does not explain it. Null while there is no such reason.
+ * Why a canary must be taken back: a share of its clients is more than `points` percentage points worse than the active
+ * version's, and chance does not explain it. Null while there is no such reason. What is better takes nothing back.
  *
- * Which arm a client belongs to is a draw by hash with a known chance, `percent`, whatever the client does.
- * Were the rules the same, the arms of the blocked clients would be such draws, and so would those of the
- * others. The evidence is how much better alternatives explain the draws than chance does: a mixture of
- * likelihood ratios, which is a martingale while the rules are the same. It therefore exceeds 1 / a with a
- * chance of at most a, over a trial of any length, however often somebody looks (Ville's inequality; Howard,
- * Ramdas, McAuliffe and Sekhon, Time-uniform nonparametric, nonasymptotic confidence sequences, 2021).
+ * Which arm a client belongs to is a draw by hash with a known chance, `percent`, whatever the client does. Were the rules
+ * the same, the arm of each client that is blocked for the first time would be such a draw. Who was not blocked may still
+ * be, and who has not paid may still pay, so these are no evidence. The evidence is how much better alternatives explain
+ * the draws than chance does: a mixture of likelihood ratios, which is a martingale while the rules are the same. It
+ * therefore exceeds 1 / a with a chance of at most a, over a trial of any length, however often somebody looks (Ville's
+ * inequality; Howard, Ramdas, McAuliffe and Sekhon, Time-uniform nonparametric, nonasymptotic confidence sequences, 2021).
+ * Payments that are taken back leave the count, for which the bound is kept by the weights, not by the theorem.
  */
 export function guardBreach(arms: ArmClients, percent: number, points: number): string | null {
+  return strayed(arms, percent, points, 1)[0] ?? null;
+}
+
+/** In what the canary is better by as much, said in the same words. */
+export function guardGains(arms: ArmClients, percent: number, points: number): readonly string[] {
+  return strayed(arms, percent, points, -1);
+}
+
+/** The shares that went so far into harm (1), or out of it (-1). */
+function strayed(arms: ArmClients, percent: number, points: number, towards: 1 | -1): readonly string[] {
   const { active, candidate } = arms;
-  if (whyUnguarded(percent) !== null || active.seen === 0 || candidate.seen === 0) return null;
-  for (const { name, of, weight, final } of COMPARED_SHARES) {
+  if (whyUnguarded(percent) !== null || active.seen === 0 || candidate.seen === 0) return [];
+  return COMPARED_SHARES.flatMap(({ name, of, harm, weight, final }) => {
     const activeShare = of(active) / active.seen;
     const candidateShare = of(candidate) / candidate.seen;
-    if (Math.abs(candidateShare - activeShare) * 100 <= points) continue;
-    const misses: Draws['misses'] = final ? missesOf(arms, of) : [0, 0];
-    const draws: Draws = { hits: [of(active), of(candidate)], misses };
-    const evidence = logEvidence(draws, percent / 100, points / 100);
-    if (evidence < -Math.log(FALSE_ALARMS_MAX * weight)) continue;
+    const sign = harm === towards ? 1 : -1;
+    if (sign * (candidateShare - activeShare) * 100 <= points) return [];
+    const evidence = logEvidence([of(active), of(candidate)], percent / 100, (sign * points) / 100);
+    if (evidence < -Math.log(FALSE_ALARMS_MAX * weight)) return [];
     const trials = Math.floor(weight * Math.exp(Math.min(evidence, LOG_SHOWN_MAX)));
     const told = final ? '' : ` (${fatesOf(candidate)}; against ${fatesOf(active)})`;
-    return `${name} share ${inPercent(candidateShare)} of ${candidate.seen} clients against ${inPercent(activeShare)} of ${active.seen}${told}: more than ${points} points apart, which chance shows in less than 1 of ${trials} trials`;
-  }
-  return null;
+    return [
+      `${name} share ${inPercent(candidateShare)} of ${candidate.seen} clients against ${inPercent(activeShare)} of ${active.seen}${told}: more than ${points} points apart, which chance shows in less than 1 of ${trials} trials`,
+    ];
+  });
 }
 
 /** A chance of one in a million is as good as none to people. */
 const LOG_SHOWN_MAX = Math.log(5_000_000);
 
-function missesOf({ active, candidate }: ArmClients, of: (counts: ClientCounts) => number): Draws['misses'] {
-  return [active.seen - of(active), candidate.seen - of(candidate)];
-}
-
-/** How many of the clients with and without a thing were drawn into each arm: active, candidate. */
-export interface Draws {
-  readonly hits: readonly [number, number];
-  readonly misses: readonly [number, number];
-}
-
 /** Shares of the active version that alternatives are spread over, and their distance in units of the points. */
 const BASES = [0.002, 0.005, 0.01, 0.02, 0.04, 0.07, 0.12, 0.2, 0.3, 0.45, 0.6, 0.75, 0.88, 0.96, 0.99];
-const DISTANCES = [-6, -3, -2, -1.2, 1.2, 2, 3, 6];
+const DISTANCES = [1.2, 2, 3, 6];
+
+/** How many clients to whom something happened were drawn into each arm: active, candidate. */
+type Hits = readonly [number, number];
 
 /**
- * The natural logarithm of the mixture over alternatives in which the share of one arm lies further from
- * the other's than `distance`. `chance` is a client's chance of being drawn into the candidate's arm.
+ * The natural logarithm of the mixture over alternatives in which the share of the candidate lies further from the active
+ * one's than `distance`, above it or, when that is less than 0, below. `chance` is a client's chance of being drawn into
+ * the candidate's arm.
  */
-export function logEvidence(draws: Draws, chance: number, distance: number): number {
+export function logEvidence(hits: Hits, chance: number, distance: number): number {
   const logs = BASES.flatMap((base) =>
     DISTANCES.map((times) => base + times * distance)
       .filter((other) => other > 0 && other < 1)
-      .map((other) => logRatio(draws, chance, base, other)),
+      .map((other) => logRatio(hits, chance, base, other)),
   );
   const largest = Math.max(...logs);
   const sum = logs.reduce((total, log) => total + Math.exp(log - largest), 0);
@@ -89,15 +93,9 @@ export function logEvidence(draws: Draws, chance: number, distance: number): num
 }
 
 /** How much better the draws are explained when the active share is `base` and the candidate's is `other`. */
-function logRatio({ hits, misses }: Draws, chance: number, base: number, other: number): number {
+function logRatio(hits: Hits, chance: number, base: number, other: number): number {
   const ofHit = (chance * other) / (chance * other + (1 - chance) * base);
-  const ofMiss = (chance * (1 - other)) / (chance * (1 - other) + (1 - chance) * (1 - base));
-  return (
-    hits[1] * Math.log(ofHit / chance) +
-    hits[0] * Math.log((1 - ofHit) / (1 - chance)) +
-    misses[1] * Math.log(ofMiss / chance) +
-    misses[0] * Math.log((1 - ofMiss) / (1 - chance))
-  );
+  return hits[1] * Math.log(ofHit / chance) + hits[0] * Math.log((1 - ofHit) / (1 - chance));
 }
 
 /** What is known of the clients by now: who is unknown may still pay. */

@@ -121,10 +121,9 @@ export class RolloutNode implements RuleSource {
     return { rules, arm: 'candidate', draw, fallback: active };
   }
 
-  observe({ decision, shadowed, lastVerdictAt }: VerdictSeen): void {
-    this.#countFor(decision.draw ?? null, (counts, arm, since) => {
-      const firstIn = (lastVerdictAt ?? 0) < since ? arm : null;
-      const counted = countDecision(counts, decision, firstIn);
+  observe({ decision, shadowed, stageBefore }: VerdictSeen): void {
+    this.#countFor(decision.draw ?? null, (counts, arm) => {
+      const counted = countDecision(counts, decision, arm, stageBefore);
       if (shadowed === undefined) return counted;
       if (shadowed === null) return countCandidateError(counted, decision.platform);
       return countShadow(counted, decision, shadowed);

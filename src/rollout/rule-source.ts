@@ -1,4 +1,5 @@
 import type { ClientKey } from '../client/client-key.ts';
+import type { StageMark } from '../client/client-state.ts';
 import type { Arm, Decision, Draw } from '../decision/decision.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 
@@ -29,8 +30,8 @@ export interface VerdictSeen {
   readonly decision: Decision;
   /** What it would have been in the shadow; null: the shadow threw. */
   readonly shadowed: Decision | null | undefined;
-  /** When the client had asked before, epoch ms; null: never. */
-  readonly lastVerdictAt: number | null;
+  /** What the client was answered in a stage before. */
+  readonly stageBefore: StageMark | null;
 }
 
 /** When a client's newest outcomes of either kind were, epoch ms. */

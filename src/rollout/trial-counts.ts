@@ -1,4 +1,5 @@
 import type { PlatformName } from '../client/client-key.ts';
+import type { StageMark } from '../client/client-state.ts';
 import type { Arm, Decision } from '../decision/decision.ts';
 import {
   type ArmCounts,
@@ -55,11 +56,17 @@ export function noTrialCounts(trial: string): TrialCounts {
   return { trial, platforms: {} };
 }
 
-/** The counts with one more answered verdict; `firstIn`: it is the first of a client that was drawn into this arm, not null. */
-export function countDecision(counts: TrialCounts, decision: Decision, firstIn: Arm | null): TrialCounts {
-  const { platform, arm } = decision;
+/** The counts with one more answered verdict of a client that was drawn into an arm, and that had this mark. */
+export function countDecision(
+  counts: TrialCounts,
+  decision: Decision,
+  drawnInto: Arm,
+  before: StageMark | null,
+): TrialCounts {
+  const { platform, arm, draw } = decision;
   const counted = countArm(counts, platform, arm, countsOf(decision));
-  return firstIn === null ? counted : countArm(counted, platform, firstIn, countsOfClient(decision));
+  if (draw === undefined) return counted;
+  return countArm(counted, platform, drawnInto, countsOfClient(before, draw.since, decision));
 }
 
 /** The counts with another fate of one client. */

@@ -6,7 +6,7 @@ import { choice, count, list, named, nullable, type Shape, shape, word } from '.
 import { shareInterval } from '../statistics/share-interval.ts';
 import { type ArmCounts, ArmCountsSchema, type ClientCounts } from './arm-counts.ts';
 import { activePercent } from './draw.ts';
-import { COMPARED_SHARES, guardBreach } from './guard.ts';
+import { type ArmClients, COMPARED_SHARES, guardBreach, guardGains } from './guard.ts';
 import type { Candidate, Rollout } from './rollout.ts';
 import { sumTrialCounts, type TrialCounts, type TrialFigures } from './trial-counts.ts';
 
@@ -44,6 +44,10 @@ export const TrialSchema = named(
       word(
         'Why the guard takes the canary back, by the clients of all platforms; null while it does not, and for a key of one platform',
       ),
+    ),
+    gains: list(
+      Type.String(),
+      'In what the canary is better by more than the points of its guard, which takes nothing back for that; empty for a key of one platform',
     ),
     shadow: shape('Answers of a shadow compared with those given', {
       compared: count('Verdicts that both decided'),
@@ -89,22 +93,30 @@ export async function viewOfTrial(
     arms,
     shares: candidate.mode === 'canary' ? sharesOf(arms.active, arms.candidate) : [],
     breach: platform === null ? breachOf(rollout, candidate, arms) : null,
+    gains: platform === null ? guarded(guardGains, rollout, candidate, arms, []) : [],
     shadow: { ...shadow, differences },
     candidateErrors,
   };
 }
 
 /** Why the guard of this candidate takes it back; null when it does not, or there is no guard. */
-export function breachOf(
+export function breachOf(rollout: Rollout, candidate: Candidate, arms: TrialFigures['arms']): string | null {
+  return guarded(guardBreach, rollout, candidate, arms, null);
+}
+
+/** What a guard says of a candidate; `none` where there is no guard. */
+function guarded<T>(
+  says: (clients: ArmClients, percent: number, points: number) => T,
   rollout: Rollout,
   { guardPoints, percent }: Candidate,
   arms: TrialFigures['arms'],
-): string | null {
-  if (guardPoints === null) return null;
+  none: T,
+): T {
+  if (guardPoints === null) return none;
   // Only clients of these two are compared, so this is their chance to be the candidate's.
   const chance = percent / (percent + activePercent(rollout));
   const clients = { active: arms.active.clients, candidate: arms.candidate.clients };
-  return guardBreach(clients, chance * 100, guardPoints);
+  return says(clients, chance * 100, guardPoints);
 }
 
 function sharesOf(active: ArmCounts, candidate: ArmCounts): readonly ClientShare[] {

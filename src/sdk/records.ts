@@ -836,6 +836,7 @@ export interface TrialCounts {
     } | null;
   }[];
   readonly breach: string | null;
+  readonly gains: readonly string[];
   readonly shadow: {
     readonly compared: number;
     readonly different: number;

@@ -3,6 +3,7 @@ import { repeatOutcome, setBinding, setOverride } from '../client/changes.ts';
 import {
   type ClientState,
   deviceToken,
+  markStage,
   rememberEvent,
   token,
   touch,
@@ -56,10 +57,18 @@ function after(state: ClientState, entry: JournalEntry, orders: Map<string, Know
 }
 
 function afterVerdict(state: ClientState, decision: Decision): ClientState {
-  const { at, seq, ladderAfter } = decision;
+  const { at, seq, ladderAfter, draw } = decision;
   const events = rememberEvent(state.events, eventOf(state, decision));
   const lastWaitMs = lastWaitAfter(decision, state.lastWaitMs, at);
-  return { ...touch({ ...state, events }, at), seq, lastVerdictAt: at, ladder: ladderAfter, lastWaitMs };
+  const stage = draw === undefined ? state.stage : markStage(state.stage, draw.since, decision);
+  return {
+    ...touch({ ...state, events }, at),
+    seq,
+    lastVerdictAt: at,
+    ladder: ladderAfter,
+    lastWaitMs,
+    stage,
+  };
 }
 
 function eventOf(state: ClientState, decision: Decision): VerdictEvent {

@@ -291,8 +291,8 @@ export class ScoringService {
     const decideBy: DecideBy<VerdictResult> = (rules, arm) =>
       decideVerdict(rules, standing, verdictRequest(body, requestId, arm, choice.draw));
     const { rules, result } = decideByChoice(this.#parts.ruleSource, choice, decideBy);
-    const { lastVerdictAt } = standing.state;
-    return { ...result, rules, shadowed: decideByShadow(choice, decideBy), lastVerdictAt };
+    const shadowed = decideByShadow(choice, decideBy);
+    return { ...result, rules, shadowed, stageBefore: standing.state.stage };
   }
 
   #note(verdicts: Verdicts | null): void {

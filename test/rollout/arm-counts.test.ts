@@ -1,19 +1,24 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { addCounts, type ClientFate, countsOfFate, NO_COUNTS } from '../../src/rollout/arm-counts.ts';
+import { markStage, type StageMark } from '../../src/client/client-state.ts';
+import {
+  addCounts,
+  type ClientFate,
+  countsOfClient,
+  countsOfFate,
+  NO_COUNTS,
+} from '../../src/rollout/arm-counts.ts';
 
 describe('the outcomes of the clients of an arm', () => {
   const fate = fc.constantFrom<ClientFate>('paid', 'unpaid', 'unknown');
 
-  it('count each client once, as a payer as soon as it has paid, otherwise by what is known last', () => {
+  it('count each client once, by what is known last: a payment that is taken back is none', () => {
     fc.assert(
       fc.property(fc.array(fc.array(fate, { maxLength: 6 }), { maxLength: 8 }), (clients) => {
         let counts = NO_COUNTS;
         for (const fates of clients)
           for (const [place, after] of fates.entries())
             counts = addCounts(counts, countsOfFate(fates[place - 1] ?? 'unknown', after));
-        // A fate is told again only when it changes: a payer whose payment was taken back has none after that.
-        if (clients.some((fates) => fates.slice(0, -1).includes('paid'))) return;
         const last = clients.map((fates) => fates.at(-1) ?? 'unknown');
         expect([counts.clients.paid, counts.clients.unpaid]).to.deep.equal([
           last.filter((one) => one === 'paid').length,
@@ -22,8 +27,38 @@ describe('the outcomes of the clients of an arm', () => {
       }),
     );
   });
+});
 
-  it('keep a payer whose payment is taken back, so that looking often raises no more false alarms', () => {
-    expect(countsOfFate('paid', 'unpaid')).to.deep.equal(NO_COUNTS);
+describe('what a verdict tells of its client in a stage', () => {
+  /** The figures of one client after some verdicts, each told with the mark that the ones before it left. */
+  function clientAfter(...verdicts: readonly (readonly [since: number, verdict: string, isBot?: boolean])[]) {
+    let mark: StageMark | null = null;
+    let counts = NO_COUNTS;
+    for (const [since, verdict, isBot = false] of verdicts) {
+      counts = addCounts(counts, countsOfClient(mark, since, { verdict, isBot }));
+      mark = markStage(mark, since, { verdict, isBot });
+    }
+    const { seen, blocked, waited, bots } = counts.clients;
+    return { seen, blocked, waited, bots };
+  }
+
+  it('is counted by any of its verdicts, and once for each answer', () => {
+    const counted = clientAfter(
+      [1, 'GET_NEW'],
+      [1, 'WAIT'],
+      [1, 'WAIT', true],
+      [1, 'BLOCK', true],
+      [1, 'WAIT'],
+    );
+    expect(counted).to.deep.equal({ seen: 1, blocked: 1, waited: 1, bots: 1 });
+  });
+
+  it('is counted again in the next stage', () => {
+    expect(clientAfter([1, 'WAIT'], [2, 'GET_NEW'])).to.deep.equal({
+      seen: 2,
+      blocked: 0,
+      waited: 1,
+      bots: 0,
+    });
   });
 });

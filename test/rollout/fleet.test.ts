@@ -308,7 +308,7 @@ function describeFleet(open: () => Promise<Store>): void {
     const draw = fleet.nodes.map((node) => node.choose(client).draw)[0];
     if (draw === undefined) throw new Error('nothing was drawn');
     const decision = { ...decisionFor(client, 1, 'order-1'), draw };
-    const seen = { decision, shadowed: undefined, lastVerdictAt: null };
+    const seen = { decision, shadowed: undefined, stageBefore: null };
     for (const node of fleet.nodes) node.observe(seen);
     for (const node of fleet.nodes) await node.stop();
     const restarted = await fleet.start(rulesDir);
@@ -335,7 +335,7 @@ function describeFleet(open: () => Promise<Store>): void {
       if (draw === undefined) throw new Error('nothing was drawn');
       const verdict = rules.version === 'p2.v12' ? 'BLOCK' : 'GET_NEW';
       const decision = { ...decisionFor(client, 1, 'order'), draw, arm, verdict } as const;
-      node.observe({ decision, shadowed: undefined, lastVerdictAt: null });
+      node.observe({ decision, shadowed: undefined, stageBefore: null });
       return draw.version;
     }
 

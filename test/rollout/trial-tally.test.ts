@@ -20,20 +20,21 @@ import { decisionFor, newClient } from '../state/clients.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 
 const shop = platformName('shop');
-const DECISION = decisionFor(newClient(shop), 1, 'order-1');
+const DECIDED = decisionFor(newClient(shop), 1, 'order-1');
+const DECISION = { ...DECIDED, draw: { version: DECIDED.ruleVersion, percent: 10, since: 1 } };
 const SHADOWED = { ...DECISION, verdict: 'BLOCK', rule: 'a "quoted" rule' } as const;
 
-const countOne = (counts: TrialCounts) => countDecision(counts, DECISION, 'active');
+const countOne = (counts: TrialCounts) => countDecision(counts, DECISION, 'active', null);
 
 type Step = (counts: TrialCounts) => TrialCounts;
 
 const arm = fc.constantFrom<Arm>('active', 'candidate');
 const fate = fc.constantFrom<ClientFate>('paid', 'unpaid', 'unknown');
 const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.option(arm).map(
-    (first): Step =>
+  arm.map(
+    (drawn): Step =>
       (counts) =>
-        countDecision(counts, DECISION, first),
+        countDecision(counts, DECISION, drawn, null),
   ),
   fc.tuple(arm, fate, fate).map(
     ([drawn, ...fates]): Step =>
@@ -71,7 +72,7 @@ describe('the tally of a trial', () => {
   });
 
   it("counts a client in the arm that it was drawn into, also when the other arm's version stepped in", () => {
-    const { arms } = sumTrialCounts(countDecision(noTrialCounts('t'), DECISION, 'candidate'), null);
+    const { arms } = sumTrialCounts(countDecision(noTrialCounts('t'), DECISION, 'candidate', null), null);
     expect([arms.active.verdicts, arms.active.clients.seen]).to.deep.equal([1, 0]);
     expect([arms.candidate.verdicts, arms.candidate.clients.seen]).to.deep.equal([0, 1]);
   });

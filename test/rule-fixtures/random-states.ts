@@ -141,5 +141,6 @@ export const anyState: fc.Arbitrary<ClientState> = fc
     hints: maybe(hints),
     binding: maybe(binding),
     override: maybe(override),
+    stage: maybe(fc.record({ since: past, blocked: fc.boolean(), waited: fc.boolean(), bot: fc.boolean() })),
   })
   .map((state) => ({ ...state, lastWaitMs: state.ladder.level === 0 ? 0 : state.lastWaitMs }));

@@ -67,8 +67,8 @@ function describeShadow({ shadow: { compared, different, differences } }: TrialV
   return lines.join('\n');
 }
 
-function describeArms({ arms, shares, breach }: TrialView, guardPoints: number | null): string {
-  const clients = `by clients, each counted once by its first verdict: ${arms.active.clients.seen} active, ${arms.candidate.clients.seen} candidate`;
+function describeArms({ arms, shares, breach, gains }: TrialView, guardPoints: number | null): string {
+  const clients = `by clients, each counted once by all of its verdicts: ${arms.active.clients.seen} active, ${arms.candidate.clients.seen} candidate`;
   const rows = shares.map(({ name, active, candidate }) => [
     `  ${name}`,
     shareText(active),
@@ -84,6 +84,7 @@ function describeArms({ arms, shares, breach }: TrialView, guardPoints: number |
     outcomes,
     verdicts,
     guard,
+    ...gains.map((gain) => `  better: ${gain}`),
   ].join('\n');
 }
 

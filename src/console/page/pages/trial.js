@@ -23,7 +23,7 @@ const ORDERS_MAX = 5;
 /** @param {{ rollout: Rollout, trial: TrialCounts }} props */
 export function Trial({
   rollout: { active, candidates },
-  trial: { version, arms, shares, breach, shadow, candidateErrors },
+  trial: { version, arms, shares, breach, gains, shadow, candidateErrors },
 }) {
   const candidate = candidates.find((one) => one.version === version);
   if (candidate === undefined) return null;
@@ -35,7 +35,7 @@ export function Trial({
     ${
       candidate.mode === 'shadow'
         ? html`<${ShadowDifferences} shadow=${shadow} ...${versions} />`
-        : html`<${Arms} arms=${arms} shares=${shares} breach=${breach} ...${versions} />`
+        : html`<${Arms} arms=${arms} shares=${shares} breach=${breach} gains=${gains} ...${versions} />`
     }
   </section>`;
 }
@@ -98,9 +98,10 @@ function apartFromGroup({ change, count, sampleOrders }) {
 
 /**
  * The shares by clients, each with its interval: the verdicts of one client hang together.
- * @param {Pick<TrialCounts, 'arms' | 'shares' | 'breach'> & { active: string, candidate: string }} props
+ * @param {Pick<TrialCounts, 'arms' | 'shares' | 'breach' | 'gains'> &
+ *   { active: string, candidate: string }} props
  */
-function Arms({ arms, shares, breach, active, candidate }) {
+function Arms({ arms, shares, breach, gains, active, candidate }) {
   const rows = /** @type {const} */ ([
     [active, 'active'],
     [candidate, 'candidate'],
@@ -123,11 +124,12 @@ function Arms({ arms, shares, breach, active, candidate }) {
       )}
     <//>
     <p class="faint">
-      Shares of clients with 95 % intervals: each client counts once, by its first verdict at this
-      percentage. Paid is of those of whom an outcome is known since then: who paid at least once, against
-      who only failed to.
+      Shares of clients with 95 % intervals: each client counts once, by all of its verdicts at this
+      percentage. Paid is of those of whom an outcome is known since then: who paid at least once, and
+      not to take it back, against who only failed to.
     </p>
-    ${breach !== null && html`<p class="bad">The guard takes it back: ${breach}.</p>`}`;
+    ${breach !== null && html`<p class="bad">The guard takes it back: ${breach}.</p>`}
+    ${gains.map((gain) => html`<p class="good">Better: ${gain}.</p>`)}`;
 }
 
 /**
