@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { factText } from '../../src/console/page/parts/format.js';
+import { factText, moneyText } from '../../src/console/page/parts/format.js';
 
 describe('the value of a fact in the console', () => {
   for (const [value, text] of [
@@ -22,4 +22,18 @@ describe('the value of a fact in the console', () => {
   it('is a list of such texts where it is compared with several', () => {
     expect(factText([0.00005, 2])).to.equal('0.00005, 2');
   });
+});
+
+describe('an amount in the console', () => {
+  for (const [amount, currency, text] of [
+    [25, 'EUR', '25.00 EUR'],
+    [25.5, 'EUR', '25.50 EUR'],
+    [500, 'JPY', '500 JPY'],
+    [1.25, 'USDT', '1.25 USDT'],
+    [0.00004, 'BTC', '0.00004 BTC'],
+    [25, '', '25'],
+  ] as const)
+    it(`keeps its zeros and its decimals: ${text}`, () => {
+      expect(moneyText(amount, currency)).to.equal(text);
+    });
 });

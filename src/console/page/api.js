@@ -51,36 +51,50 @@ export class Refusal extends Error {
  * @template T
  * @param {'GET' | 'PUT' | 'POST' | 'DELETE'} method
  * @param {Question<T>} question
- * @param {object} [body]
+ * @param {object | string} [body] a text is of lines of JSON
  * @returns {Promise<T>}
  */
 export async function ask(method, { path }, body) {
   const { answer, text } = await send(method, path, body);
-  const isJson = (answer.headers.get('Content-Type') ?? '').includes('json');
-  const value = isJson && text !== '' ? JSON.parse(text) : null;
+  const value = readValue(answer.headers.get('Content-Type') ?? '', text);
   if (answer.status === PROPOSED) throw new Refusal(PROPOSED, `${WAITS} ${value.proposalId}.`);
   if (answer.ok) return value;
   if (answer.status === 401 && path !== 'session')
     dispatchEvent(new CustomEvent('session-ended', { detail: value?.detail }));
   const retryAfter = answer.headers.get('Retry-After');
   const detail = value?.detail ?? `The service answered ${answer.status}.`;
-  throw new Refusal(answer.status, detail, retryAfter === null ? null : Number(retryAfter));
+  const otherwise = answer.status >= 500 ? UNREACHABLE_RETRY_SECONDS : null;
+  throw new Refusal(answer.status, detail, retryAfter === null ? otherwise : Number(retryAfter));
+}
+
+/**
+ * @param {string} type
+ * @param {string} text
+ */
+function readValue(type, text) {
+  if (text === '' || !type.includes('json')) return null;
+  if (!type.includes('ndjson')) return JSON.parse(text);
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
 }
 
 /**
  * @param {string} method
  * @param {string} path
- * @param {object | undefined} body
+ * @param {object | string | undefined} body
  */
 async function send(method, path, body) {
   const shown = platform === null ? {} : { 'X-KA-Platform': platform };
-  const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  const isLines = typeof body === 'string';
+  const type = body === undefined ? {} : { 'Content-Type': `application/${isLines ? 'x-ndjson' : 'json'}` };
   try {
     const answer = await fetch(`v1/platform/${path}`, {
       method,
       headers: { ...shown, ...type },
       cache: 'no-store',
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: isLines ? body : JSON.stringify(body) }),
     });
     // An answer that breaks off is none.
     return { answer, text: await answer.text() };
@@ -111,6 +125,8 @@ export function useAnswer(question, everyMs = 0) {
   const [known, setKnown] = useState(() => nothingKnown(question));
   const [round, setRound] = useState(0);
   const askedAtMs = useRef(Number.NEGATIVE_INFINITY);
+  // Who was told when to ask again asks then, and not before.
+  const heals = useRef(false);
   const reload = () => setRound((number) => number + 1);
   useEffect(() => {
     addEventListener('signed-in', reload);
@@ -136,10 +152,12 @@ export function useAnswer(question, everyMs = 0) {
   useEffect(() => {
     if (everyMs === 0) return undefined;
     const isUnderWay = () => performance.now() - askedAtMs.current < LOST_MS;
-    const timer = setInterval(() => document.hidden || isUnderWay() || reload(), everyMs);
+    const timer = setInterval(() => document.hidden || heals.current || isUnderWay() || reload(), everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
   const { data, error } = known.path === path ? known : nothingKnown(question);
+  heals.current = (error?.retryAfterSeconds ?? null) !== null;
+  useHealing(error, reload);
   return { data, error, reload };
 }
 
@@ -150,6 +168,20 @@ export function useAnswer(question, everyMs = 0) {
  */
 function nothingKnown(_question) {
   return { path: null, data: null, error: null };
+}
+
+/**
+ * Asks again when the service said that it may have an answer.
+ * @param {Refusal | null} error
+ * @param {() => void} again
+ */
+export function useHealing(error, again) {
+  useEffect(() => {
+    const seconds = error?.retryAfterSeconds ?? null;
+    if (seconds === null) return undefined;
+    const timer = setTimeout(again, seconds * 1000);
+    return () => clearTimeout(timer);
+  }, [error]);
 }
 
 /**

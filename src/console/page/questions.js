@@ -59,14 +59,23 @@ export function decideProposal(proposalId, way) {
 export const LISTS = { path: 'lists' };
 
 /**
- * The newest entries of a list, or those before a change.
+ * The newest entries of a list, those before a change, or the one for a value.
  * @param {string} list
- * @param {string | null} before
+ * @param {{ before?: string | null, value?: string, limit?: number }} which
  * @returns {Question<ListEntries>}
  */
-export function listEntries(list, before) {
-  const query = before === null ? '' : `?before=${encodeURIComponent(before)}`;
-  return { path: `lists/${encodeURIComponent(list)}/entries${query}` };
+export function listEntries(list, { before, value, limit = 100 }) {
+  const which = { limit: String(limit), ...(before && { before }), ...(value && { value }) };
+  return { path: `lists/${encodeURIComponent(list)}/entries?${new URLSearchParams(which)}` };
+}
+
+/**
+ * Many changes of a list as lines, answered by a line each.
+ * @param {string} list
+ * @returns {Question<{ line: number, result?: string, detail?: string }[]>}
+ */
+export function listLines(list) {
+  return { path: `lists/${encodeURIComponent(list)}/entries` };
 }
 
 /**

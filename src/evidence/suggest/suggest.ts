@@ -84,13 +84,16 @@ async function keepingToBudget(
   fitting: FittingAsk,
   splitAt: number,
 ): Promise<WithinBudget> {
-  const first = await attempt(evidence, ask, fitting, splitAt, ask.budget);
+  const tries = 1 + NARROWER.length;
+  const { onProgress = () => {} } = ask;
+  const told = (nth: number): SuggestAsk => ({ ...ask, onProgress: progressOfTry(onProgress, nth, tries) });
+  const first = await attempt(evidence, told(0), fitting, splitAt, ask.budget);
   const rejected = [...first.rejected];
   let tried = first;
-  for (const part of NARROWER) {
+  for (const [place, part] of NARROWER.entries()) {
     // Nothing fits into less when nothing fitted into more.
     if (tried.kept > 0 || tried.candidates.length === 0) break;
-    tried = await attempt(evidence, ask, fitting, splitAt, part * ask.budget);
+    tried = await attempt(evidence, told(place + 1), fitting, splitAt, part * ask.budget);
     rejected.push(...tried.rejected.filter((one) => !rejected.some(({ change }) => change === one.change)));
   }
   const { candidates, kept, trials } = tried;
@@ -98,6 +101,11 @@ async function keepingToBudget(
   const why = first.found ? NOTHING_FITS : NOTHING_FOUND;
   const nothing = first.candidates.length > 0 ? OVER_BUDGET : why;
   return { chosen: [], trials, rejected, nothing };
+}
+
+/** Tells the progress of the nth try of several as that of all, so that it never runs backwards. */
+export function progressOfTry(tell: OnProgress, nth: number, tries: number): OnProgress {
+  return (done, of) => tell(nth * of + done, tries * of);
 }
 
 /** What a search within a budget finds, and how much of it keeps to the whole budget. */

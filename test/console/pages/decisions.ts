@@ -140,6 +140,41 @@ describeConsole("the console's page Decisions", (tab) => {
     expect(new Set(addresses).size).to.equal(addresses.length);
   });
 
+  it('stand at 1440 px with no column cut, also with long names', async () => {
+    await tab.openOwn(tab.seeded.key, '#/backtest', { ...WIDE, width: 1440 });
+    await tab.page.route('**/v1/platform/decisions?**', async (route) => {
+      const answer = await route.fetch();
+      const found = await answer.json();
+      for (const one of found.decisions) {
+        one.orderRef = one.clientIdKey = '8f0a61c6-3a55-4c0e-9a43-ab93d1b2f1c7';
+        one.facts.amount = 123_456.78;
+      }
+      await route.fulfill({ response: answer, json: found });
+    });
+    await tab.visit('#/decisions');
+    const table = tab.page.getByRole('region', { name: 'Decisions' });
+    await table.getByRole('row').nth(1).waitFor();
+    expect(await table.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).to.equal(0);
+  });
+
+  it('are found by an order with a blank before it, as it is pasted', async () => {
+    await tab.open('#/decisions');
+    await tab.page.getByLabel('orderRef').fill(' order-ivan-4');
+    await tab.button('Show').click();
+    await tab.page.getByText(/^All \d+ that fit$/).waitFor();
+    await tab.page.getByText('Rule by rule').waitFor();
+  });
+
+  it('are asked for again by themselves when the service said after which time', async () => {
+    await tab.open('#/backtest');
+    const refusal = { status: 503, headers: { 'Retry-After': '1' }, json: { detail: 'Too much at once.' } };
+    await tab.page.route('**/v1/platform/decisions?**', (route) => route.fulfill(refusal), { times: 1 });
+    await tab.visit('#/decisions');
+    await tab.page.getByRole('alert').getByText('Too much at once.').waitFor();
+    await tab.page.getByText(/that are kept|^The newest/).waitFor();
+    expect(await tab.page.getByRole('alert').count()).to.equal(0);
+  });
+
   it('are found at the same time by a link in every time zone', async () => {
     await tab.openOwn(tab.seeded.key, '#/backtest', { ...WIDE, timezoneId: 'Asia/Tokyo' });
     const { page } = tab;
@@ -246,7 +281,7 @@ describeConsole("the console's page Decisions", (tab) => {
     it('give a text for the caller, with what to do', async () => {
       await tab.open('#/decisions?orderRef=order-ivan-4');
       const text = await tab.page.getByLabel('Text').inputValue();
-      expect(text).to.match(/^Order order-ivan-4, 25 EUR by card, asked at 2\d{3}-/);
+      expect(text).to.match(/^Order order-ivan-4, 25\.00 EUR by card, asked at 2\d{3}-/);
       expect(text).to.contain('The answer was WAIT of 1800 s. Asked 300 s before the wait was over');
       expect(text).to.contain(
         'It was given by the rule asked-too-early of p2.v10: A request before waitSeconds',

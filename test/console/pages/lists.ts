@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { until } from '../../servers/until.ts';
 import { describeConsole, NARROW } from '../console-tab.ts';
 
 describeConsole("the console's page Lists", (tab) => {
@@ -33,5 +35,39 @@ describeConsole("the console's page Lists", (tab) => {
     await page
       .getByText('"203.0.113.9/24" does not begin where the range does; write 203.0.113.0/24.')
       .waitFor();
+  });
+
+  it('takes many values at once, finds one of them, and saves them all', async () => {
+    await tab.shop.ask('PUT', 'lists/many-methods/entries?value=method-0', {
+      kind: 'method',
+      reason: 'first',
+    });
+    await tab.open('#/lists/many-methods');
+    const { page } = tab;
+    await page.getByText('Put many on many-methods').click();
+    const values = Array.from({ length: 120 }, (_, index) => `method-${index + 1}`);
+    await page.getByLabel('Values').fill(`${values.join('\n')}\n{"value":"","reason":"none"}\n`);
+    await page.getByLabel('Reason for all').fill('a test of many');
+    await tab.button('Put them on the list').click();
+    await page.getByText('120 lines added').waitFor();
+    await page.getByText(/^line 121: /).waitFor();
+    await page.getByRole('heading', { name: 'many-methods: 121 entries' }).waitFor();
+    await page.getByText('no end').first().waitFor();
+    const saved = page.waitForEvent('download');
+    await tab.button('Save all as NDJSON').click();
+    const text = readFileSync(await (await saved).path(), 'utf8');
+    expect(text.trimEnd().split('\n').length).to.equal(121);
+    expect(JSON.parse(text.split('\n')[0] ?? '')).to.include({
+      value: 'method-120',
+      reason: 'a test of many',
+    });
+    await page.getByLabel('Find a value').fill('method-7');
+    await tab.button('Find').click();
+    await until(
+      'the one is shown',
+      async () => (await page.getByRole('button', { name: 'Remove …' }).count()) === 1,
+    );
+    await page.getByRole('row', { name: /^method-7 / }).waitFor();
+    await tab.expectNoFindings();
   });
 });

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { makeInputView } from '../../../src/evidence/source/input-view.ts';
 import { learningOrders } from '../../../src/evidence/suggest/known-orders.ts';
+import { progressOfTry } from '../../../src/evidence/suggest/suggest.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
 import { SIGNAL_SECRET } from '../../service/running-service.ts';
@@ -65,6 +66,17 @@ async function liveWithChancers(workplace: Workplace): Promise<void> {
       }
   await store.close();
 }
+
+describe('the progress of a search that is made again', () => {
+  it('goes on where the try before ended', () => {
+    const shares: number[] = [];
+    for (const nth of [0, 1, 2]) {
+      const tell = progressOfTry((done, of) => shares.push(done / of), nth, 4);
+      for (const done of [0, 50, 100]) tell(done, 100);
+    }
+    expect(shares).to.deep.equal([0, 0.125, 0.25, 0.25, 0.375, 0.5, 0.5, 0.625, 0.75]);
+  });
+});
 
 describe('rules suggest, where a threshold is all that is wrong', () => {
   let place: Workplace;

@@ -234,7 +234,7 @@ const OUTCOMES = /** @type {const} */ (['PAID', 'UNPAID', 'UNKNOWN']);
  */
 function filterOf(query) {
   return new Map(
-    NAMES.map((name) => [name, query.get(name) ?? '']).flatMap(([name = '', value = '']) =>
+    NAMES.map((name) => [name, (query.get(name) ?? '').trim()]).flatMap(([name = '', value = '']) =>
       value === '' ? [] : [/** @type {const} */ ([name, value])],
     ),
   );

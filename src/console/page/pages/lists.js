@@ -3,6 +3,7 @@ import { html, useEffect, useState } from '../html.js';
 import { Confirm } from '../parts/change/confirm.js';
 import { endAfter, Field, formValues, LastDay } from '../parts/form.js';
 import { counted, dateTime } from '../parts/format.js';
+import { ExportList, ImportList } from '../parts/list-files.js';
 import { Answered, Empty } from '../parts/notice.js';
 import { numbers, Table } from '../parts/table.js';
 import { Pill } from '../parts/verdict.js';
@@ -45,6 +46,7 @@ export function ListsPage({ place }) {
       <section class="card">
         <h2>${place.item === '' ? 'Start a list' : `Put on ${place.item}`}</h2>
         <${PutForm} name=${place.item} kind=${chosen?.kind ?? null} propose=${setChange} />
+        ${chosen && html`<${ImportList} key=${chosen.list} list=${chosen} done=${done} />`}
       </section>
       ${change && html`<${Confirm} ...${change} done=${done} cancel=${() => setChange(null)} />`}
     `;
@@ -110,11 +112,16 @@ const COLUMNS = ['value', 'reason', 'by', 'since', 'until', ''];
  * @param {{ name: string, before: string | null, changes: number, propose: Propose }} props
  */
 function OpenedList({ name, before, changes, propose }) {
-  const answer = useAnswer(listEntries(name, before));
+  const [value, setValue] = useState('');
+  const answer = useAnswer(listEntries(name, { before, value }));
   useEffect(() => {
     if (changes > 0) answer.reload();
   }, [changes]);
   const shown = (/** @type {ListEntries} */ { entries, total, complete }) => {
+    const search = html`<${Search} value=${value} setValue=${setValue} />`;
+    if (entries.length === 0 && value !== '')
+      return html`${search}
+        <${Empty} title=${`This value is not on ${name}`}>Values are compared exactly.<//>`;
     if (entries.length === 0)
       return html`<${Empty} title=${`Nothing is on the list ${name}`}>
         A rule that asks about it finds nobody. Put something on it below.
@@ -122,14 +129,28 @@ function OpenedList({ name, before, changes, propose }) {
     const older = `#/lists/${name}?before=${entries.at(-1)?.change}`;
     return html`<section class="card">
       <h2>${name}: ${counted(total, 'entry', 'entries')}</h2>
+      ${search}
       <${Table} name=${`Entries of ${name}`} kind="in-lines" columns=${COLUMNS}>
         ${entries.map((one) => html`<${Row} key=${one.change} list=${name} one=${one} propose=${propose} />`)}
       <//>
       ${before !== null && html`<p><a href=${`#/lists/${name}`}>Newest entries</a></p>`}
       ${!complete && html`<p><a href=${older}>Older entries</a></p>`}
+      <${ExportList} name=${name} />
     </section>`;
   };
   return html`<${Answered} answer=${answer}>${shown}<//>`;
+}
+
+/**
+ * The value is no part of the address: of payers and devices only an HMAC is kept.
+ * @param {{ value: string, setValue: (value: string) => void }} props
+ */
+function Search({ value, setValue }) {
+  const find = (/** @type {FormEvent} */ event) => setValue((formValues(event)['sought'] ?? '').trim());
+  return html`<form class="filters" onSubmit=${find} onReset=${() => setValue('')}>
+    <${Field} label="Find a value"><input name="sought" defaultValue=${value} maxlength="256" /><//>
+    <div class="buttons"><button type="submit">Find</button><button type="reset">Clear</button></div>
+  </form>`;
 }
 
 /** @param {{ list: string, one: ListEntry, propose: Propose }} props */
@@ -149,7 +170,7 @@ function Row({ list, one, propose }) {
     <td data-of="by">${who}</td>
     <td data-of="since">${dateTime(addedAt)}</td>
     <td data-of="until">
-      ${expiresAt === null ? html`<span class="faint">removed</span>` : dateTime(expiresAt)}
+      ${expiresAt === null ? html`<span class="faint">no end</span>` : dateTime(expiresAt)}
       ${hasEnded && html` <${Pill} tone="faint">ended<//>`}
     </td>
     <td><button type="button" onClick=${remove}>Remove …</button></td>

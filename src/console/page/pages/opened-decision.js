@@ -2,7 +2,7 @@ import { may, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
 import { Copy } from '../parts/copy.js';
 import { Field } from '../parts/form.js';
-import { dateTime, factText, shortDigest } from '../parts/format.js';
+import { dateTime, factText, moneyText, shortDigest } from '../parts/format.js';
 import { LadderMove } from '../parts/ladder.js';
 import { toClient, toDecision, toOrder } from '../parts/links.js';
 import { Answered, Empty } from '../parts/notice.js';
@@ -124,14 +124,23 @@ const ACTIONS = {
 function callerText(decision, rules) {
   const { orderRef, verdict, waitSeconds, reason, rule, ruleVersion, decisionId } = decision;
   const described = rules?.verdicts.rules.find(({ name }) => name === rule)?.description;
+  const asked = `${amountOf(decision)} by ${methodOf(decision)}`;
   const wait = waitSeconds === undefined ? '' : ` of ${waitSeconds} s`;
   return [
-    `Order ${orderRef}, ${amountOf(decision)} by ${methodOf(decision)}, asked at ${utc(decision.at)}:`,
+    `Order ${isolated(orderRef)}, ${asked}, asked at ${utc(decision.at)}:`,
     `The answer was ${verdict}${wait}. ${reason}`,
     `It was given by the rule ${rule} of ${ruleVersion}${described ? `: ${described}` : '.'}`,
     ACTIONS[verdict],
     `Decision ${decisionId}.`,
   ].join('\n');
+}
+
+/**
+ * A name that may be written from right to left keeps its order to itself in a text without markup.
+ * @param {string} name
+ */
+function isolated(name) {
+  return /[\u0590-\u08ff\ufb1d-\ufefc]/.test(name) ? `\u2068${name}\u2069` : name;
 }
 
 /**
@@ -217,9 +226,7 @@ function Then({ then: { version, decision, missing }, was }) {
  * @param {Decision} decision
  */
 export function amountOf({ facts: { amount, currency } }) {
-  return amount === undefined
-    ? '–'
-    : `${factText(amount)} ${currency === undefined ? '' : factText(currency)}`;
+  return amount === undefined ? '–' : moneyText(amount, currency === undefined ? '' : factText(currency));
 }
 
 /** @param {Decision} decision */

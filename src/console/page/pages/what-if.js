@@ -262,7 +262,7 @@ function OwnValues({ facts, present }) {
     <legend>Suppose otherwise</legend>
     <div class="fields">
       ${shown.map(
-        (fact) => html`<${Field} key=${fact.label} label=${fact.label} hint=${fact.description}>
+        (fact) => html`<${Field} key=${fact.label} label=${fact.label} hint=${hintOf(fact)}>
           <${FactInput} fact=${fact} now=${present.decision.facts[fact.label]} />
         <//>`,
       )}
@@ -353,4 +353,12 @@ function ownValuesOf(values, facts) {
 function typed(type, text) {
   if (type === 'number') return Number(text);
   return type === 'boolean' ? text === 'true' : text;
+}
+
+/**
+ * What a fact is, without the number that stands for never.
+ * @param {{ readonly description: string }} fact
+ */
+function hintOf({ description }) {
+  return description.replace('999999999', 'never');
 }

@@ -101,6 +101,27 @@ export function factText(value) {
 }
 
 /**
+ * `25.00 EUR`: with the zeros of its currency, and with all decimals that there are.
+ * @param {FactValue} amount
+ * @param {string} currency
+ */
+export function moneyText(amount, currency) {
+  const text = factText(amount);
+  const [whole, fraction = ''] = text.split('.');
+  const digits = currency === '' ? fraction.length : fraction.padEnd(decimalsOf(currency), '0').length;
+  return `${whole}${digits === 0 ? '' : `.${fraction.padEnd(digits, '0')}`} ${currency}`.trimEnd();
+}
+
+/** @param {string} currency */
+function decimalsOf(currency) {
+  // Only names of three letters can be asked for; others, like USDT, are no currencies of a state.
+  if (!/^[A-Z]{3}$/.test(currency)) return 2;
+  return (
+    new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().minimumFractionDigits ?? 2
+  );
+}
+
+/**
  * A number as an amount is written: every digit of `0.00012345`, no exponent, and not the last digit or two
  * of a fraction, which are those of the sum that it came from.
  * @param {number} number

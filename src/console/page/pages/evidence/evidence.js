@@ -23,7 +23,7 @@ const TABS = /** @type {const} */ ([
   { item: '', title: 'Rules', view: RulesOnOutcomes },
   { item: 'sweep', title: 'Sweep', view: SweepOf },
   { item: 'suggest', title: 'Suggest', view: SuggestionOf },
-  { item: 'calibration', title: 'Calibration', view: Reliability },
+  { item: 'calibration', title: 'Calibration and drift', view: Reliability },
 ]);
 
 /**

@@ -1,4 +1,4 @@
-import { ask, useAnswer } from '../../api.js';
+import { ask, useAnswer, useHealing } from '../../api.js';
 import { html, useEffect, useState } from '../../html.js';
 import { evidenceJob } from '../../questions.js';
 import { count, share } from '../format.js';
@@ -42,6 +42,7 @@ export function useEvidence(question, body) {
     };
   }, [wanted, round]);
   const { jobId, refusal } = asked.wanted === wanted ? asked : nothingAsked();
+  useHealing(refusal, again);
   return { answer: useJob(jobId), refusal, again };
 }
 

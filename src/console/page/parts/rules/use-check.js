@@ -1,4 +1,4 @@
-import { ask } from '../../api.js';
+import { ask, useHealing } from '../../api.js';
 import { useEffect, useRef, useState } from '../../html.js';
 import { CHECK_DRAFT } from '../../questions.js';
 
@@ -40,12 +40,7 @@ export function useCheck({ version, files }) {
     return () => clearTimeout(timer);
   }, [files, known, answered]);
   const { checked, error } = known;
-  useEffect(() => {
-    const seconds = error?.retryAfterSeconds ?? null;
-    if (seconds === null) return undefined;
-    const timer = setTimeout(() => setKnown((before) => ({ ...before, files: null })), seconds * 1000);
-    return () => clearTimeout(timer);
-  }, [error]);
+  useHealing(error, () => setKnown((before) => ({ ...before, files: null })));
   return { checked, checking: known.files !== files, error };
 }
 

@@ -121,9 +121,8 @@ function ScoreMoment({ request, answer, ruleVersion }) {
   ].filter(Boolean);
   const acceptors = answer.preferredAcceptorKey ?? [];
   const limits = answer.payLimitValue ?? [];
-  const asked = [
-    `${request.amount}${request.currency === null ? '' : ` ${request.currency}`} by ${request.method}`,
-    ` at ${request.sellPointKey}, ${ruleVersion}`,
+  const amount = `${request.amount} ${request.currency ?? ''}`.trimEnd();
+  const answered = [
     acceptors.length > 0 ? `; acceptors ${acceptors.join(', ')}` : '',
     limits.length > 0 ? `; at most ${limits.join(', ')}` : '',
   ].join('');
@@ -131,7 +130,10 @@ function ScoreMoment({ request, answer, ruleVersion }) {
       <b>score</b> <${Pill} tone=${groupTone(answer.clientGroup)}>${answer.clientGroup}<//>
       <b class="num">${answer.paymentScore}</b> ${answer.isBot && html`<${Pill} tone="bad">bot<//>`}
     </p>
-    <p class="faint">${asked}</p>
+    <p class="faint">
+      <bdi>${amount}</bdi> by <bdi>${request.method}</bdi> at <bdi>${request.sellPointKey}</bdi>,
+      ${` ${ruleVersion}${answered}`}
+    </p>
     ${hints.length > 0 && html`<p class="faint">${hints.join('; ')}</p>`}`;
 }
 
