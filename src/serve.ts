@@ -180,12 +180,15 @@ function announcement(
   return `Client Scoring Service: callers ${callerUrl}, platform ${platformUrl}, store ${store.name}, rules ${version} sha256:${digest}`;
 }
 
+/** Who tries the service out calls it, and looks at what it answered and by which rules. */
+const DEMO_OPERATIONS = ['score', 'verdict', 'outcomes', 'decisions', 'clients:read', 'rules:read'] as const;
+
 /**
  * With no key at all nobody could call; the key for trying out is shown once, with the calls to try. A service
  * that others can reach on a store that others share gets none.
  */
 async function greetNewcomer(
-  { keys, callerUrl }: Application,
+  { keys, callerUrl, platformUrl }: Application,
   config: Config,
   { auditLog }: Store,
   clock: () => number,
@@ -197,7 +200,7 @@ async function greetNewcomer(
     );
     return;
   }
-  const { key, record } = await keys.issue(platformName('demo'), ['score', 'verdict'], DEMO_KEY_LIFETIME_MS);
+  const { key, record } = await keys.issue(platformName('demo'), DEMO_OPERATIONS, DEMO_KEY_LIFETIME_MS);
   const { id, platform, operations, expiresAt } = record;
   await new Audit(auditLog, clock).note({
     who: 'service',
@@ -208,7 +211,9 @@ async function greetNewcomer(
     after: { id, platform, operations, expiresAt },
     reason: 'there was no key yet',
   });
-  const url = callerUrl.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+  const onThisMachine = (url: string) =>
+    url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+  const url = onThisMachine(callerUrl);
   const curl = (path: string, body: object) =>
     `  curl -s ${url}/v1/client/${path} -H 'X-KA-Access-Key: ${key}' -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
   const payer = { sellPointKey: 'shop-1', clientIdKey: 'payer-1', amountRequested: '25.00' };
@@ -218,6 +223,7 @@ There was no access key yet, so one was issued for the platform "demo". It is sh
 It expires in 24 hours. Try it:
 ${curl('score', { ...payer, selectedMethodKey: 'card' })}
 ${curl('verdict', { ...payer, method: 'card', orderRef: 'order-1' })}
+See why it was answered so: sign in with the key at ${onThisMachine(platformUrl)}/#/decisions
 `);
 }
 
