@@ -213,7 +213,7 @@ function callerListener(
 
 /** Before anybody is served: a store that was put back knows who was erased since. */
 async function repeatErasures(erasure: Erasure, log: Logger): Promise<void> {
-  const { clients, unreadable } = await whileStoreIsLate(
+  const { clients, unreadable, waitsForArchive } = await whileStoreIsLate(
     () => erasure.repeat(),
     ({ message }) => log.warn({ store: message }, 'the erasures of the ledger wait for the store'),
   );
@@ -223,7 +223,28 @@ async function repeatErasures(erasure: Erasure, log: Logger): Promise<void> {
       { lines: unreadable },
       'the erasure ledger has lines that cannot be read: whom they name is not erased again',
     );
+  if (!waitsForArchive) return;
+  log.warn(
+    'the archive is away: whether it was put back, too, is seen by the erasure ledger once it is there',
+  );
+  repeatOnceArchiveIsThere(erasure, log);
 }
+
+/** Callers are served meanwhile: what cannot be read shows nobody. */
+function repeatOnceArchiveIsThere(erasure: Erasure, log: Logger): void {
+  const again = async () => {
+    // The store may be away, too, for a while.
+    const repeated = await erasure.repeat().catch(() => null);
+    if (repeated === null || repeated.waitsForArchive) return repeatOnceArchiveIsThere(erasure, log);
+    log.info(
+      { clients: repeated.clients },
+      'the archive is there, and the erasure ledger was repeated on it',
+    );
+  };
+  setTimeout(again, ARCHIVE_TRIED_EVERY_MS).unref();
+}
+
+const ARCHIVE_TRIED_EVERY_MS = 5_000;
 
 /** Looks after the store and tells the log what changes. */
 function watchedStore({ store, log }: ApplicationParts): StoreWatch {

@@ -4,7 +4,7 @@ import type { ArchiveReader } from '../archive/read/archive-reader.ts';
 import { type ClientKey, clientNumber } from '../client/client-key.ts';
 import type { EvidenceDesk } from '../evidence/desk/evidence-desk.ts';
 import type { ListEditor } from '../lists/list-editor.ts';
-import { RETENTION, type Store } from '../state/store.ts';
+import { RETENTION, type Store, StoreUnavailable } from '../state/store.ts';
 import type { ErasedClient, ErasureLedger } from './erasure-ledger.ts';
 import type { ScoringService } from './scoring.ts';
 
@@ -26,6 +26,8 @@ export interface RepeatedErasures {
   readonly clients: number;
   /** Lines of the ledger that cannot be read. */
   readonly unreadable: number;
+  /** The archive is away, so nobody knows yet whether an earlier moment of it was put back: to be repeated. */
+  readonly waitsForArchive: boolean;
 }
 
 /** Erasures that were under way at once with a newer one may not be in a store that knows of the newer one. */
@@ -58,10 +60,11 @@ export class Erasure {
    */
   async repeat(): Promise<RepeatedErasures> {
     const { ledger = null, store, listEditor, archiveKeepMs = 0 } = this.#parts;
-    if (ledger === null) return { clients: 0, unreadable: 0 };
+    if (ledger === null) return { clients: 0, unreadable: 0, waitsForArchive: false };
     const { erased, unreadable } = ledger.read();
     const oldest = Date.now() - Math.max(RETENTION.stateMs, archiveKeepMs);
-    const isBack = await this.#backAgain();
+    const archivedTo = await this.#archivedTo();
+    const isBack = await this.#backAgain(archivedTo ?? Number.POSITIVE_INFINITY);
     const back: ErasedClient[] = [];
     for (const one of erased) if (one.at > oldest && (await isBack(one))) back.push(one);
     const unique = new Map(back.map((one) => [one.clientHash, one]));
@@ -73,15 +76,14 @@ export class Erasure {
     }
     const newest = erased.at(-1);
     if (newest !== undefined) await this.#noteSeen(newest.at);
-    return { clients: unique.size, unreadable };
+    return { clients: unique.size, unreadable, waitsForArchive: archivedTo === null };
   }
 
   /** Says of a line of the ledger whether something of the client may have come back since. */
-  async #backAgain(): Promise<(erased: ErasedClient) => Promise<boolean>> {
-    const { store, archive = null } = this.#parts;
+  async #backAgain(archivedTo: number): Promise<(erased: ErasedClient) => Promise<boolean>> {
+    const { store } = this.#parts;
     const seenTo = Number((await store.registers.read(this.#register())) ?? 0);
     const pending = new Set((await store.unshippedErasures()).map((entry) => entry.clientNumber));
-    const archivedTo = (await archive?.erasedTo()) ?? Number.POSITIVE_INFINITY;
     return async ({ at, platform, clientHash }) => {
       if (at > seenTo) return true;
       if (at > archivedTo && !pending.has(clientNumber(clientHash))) return true;
@@ -89,6 +91,16 @@ export class Erasure {
       const { state } = await store.load({ platform, clientIdKey: '', hash: clientHash });
       return state.firstSeenAt !== null && state.firstSeenAt <= at;
     };
+  }
+
+  /** Null while the archive cannot be read, and nobody by what it holds. */
+  async #archivedTo(): Promise<number | null> {
+    try {
+      return (await this.#parts.archive?.erasedTo()) ?? Number.POSITIVE_INFINITY;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      return null;
+    }
   }
 
   async #forget(
