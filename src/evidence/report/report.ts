@@ -216,6 +216,10 @@ const SLICE_SQL = {
   currency: `coalesce(fact_currency, '${NO_CURRENCY}')`,
   sellPoint: 'sell_point_key',
   platform: 'platform',
+  version: 'rule_version',
+  arm: 'arm',
+  group: 'client_group',
+  level: 'ladder_after_level::VARCHAR',
 } as const satisfies Record<SliceName, string>;
 
 /** Numbers the currencies, and the slices when there are any: the most frequent ones get a number of their own. */

@@ -16,7 +16,18 @@ import {
   spanNotes,
 } from '../shown.ts';
 
-export const SLICE_NAMES = ['day', 'week', 'method', 'currency', 'sellPoint', 'platform'] as const;
+export const SLICE_NAMES = [
+  'day',
+  'week',
+  'method',
+  'currency',
+  'sellPoint',
+  'platform',
+  'version',
+  'arm',
+  'group',
+  'level',
+] as const;
 
 export type SliceName = (typeof SLICE_NAMES)[number];
 

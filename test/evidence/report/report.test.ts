@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { report } from '../../../src/evidence/report/report.ts';
-import type { Report, RuleReport, SliceName } from '../../../src/evidence/report/rule-report.ts';
+import {
+  type Report,
+  type RuleReport,
+  SLICE_NAMES,
+  type SliceName,
+} from '../../../src/evidence/report/rule-report.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { clusteredInterval } from '../../../src/statistics/clustered-share.ts';
@@ -143,7 +148,7 @@ describe('the report on rules', () => {
   });
 
   it('parts each rule by day, by method and by what else is asked, to the same sums', async () => {
-    for (const by of ['day', 'week', 'method', 'currency', 'sellPoint', 'platform'] as const) {
+    for (const by of SLICE_NAMES) {
       const sliced = await reportOn(lived.archive, place.rules('p2.v10'), by);
       for (const { name, matched, decided, orders, by: parts = [] } of sliced.rules) {
         const sum = (of: (part: (typeof parts)[number]) => number) =>
@@ -158,6 +163,33 @@ describe('the report on rules', () => {
       }
       expect(sliced.rules.map(({ by: _, ...rule }) => rule)).to.deep.equal(found.rules);
     }
+  });
+
+  it('parts by version, arm, group and level of the ladder, an order by its last decision', async () => {
+    const waits = await livedEvidence(async (store) => {
+      const history = new History(store, place.rules('p2.v10'));
+      for (const order of ['1', '1']) await history.verdict('ann', order);
+      await history.outcome('ann', '1', 'PAID');
+    });
+    const told = async (by: SliceName) => {
+      const { rules } = await reportOn(waits.archive, place.rules('p2.v10'), by);
+      const parts = rules.filter(({ file }) => file === 'verdicts.yaml').flatMap((rule) => rule.by ?? []);
+      const decided = parts.filter((part) => part.decided > 0);
+      return decided
+        .map(({ slice, ...part }) => `${slice}: ${part.decided}, ${part.orders.paid} paid`)
+        .toSorted();
+    };
+    expect({
+      version: await told('version'),
+      arm: await told('arm'),
+      group: await told('group'),
+      level: await told('level'),
+    }).to.deep.equal({
+      version: ['p2.v10: 1, 1 paid', 'p2.v10: 1, 1 paid'],
+      arm: ['active: 1, 1 paid', 'active: 1, 1 paid'],
+      group: ['NEW: 1, 1 paid', 'NEW: 1, 1 paid'],
+      level: ['0: 1, 0 paid', '1: 1, 1 paid'],
+    });
   });
 
   it('asks another version about the facts that were recorded, and says whose decisions they are', async () => {
