@@ -179,7 +179,7 @@ export class Proposals {
     };
     await this.#write(platform, (all) => {
       const open = all.filter(({ state }) => state === 'open');
-      const own = open.filter((one) => isSameOwner(one.owner, owner));
+      const own = open.filter((one) => isProposedBy(one, { owner }));
       if (open.length >= OPEN_MAX || own.length >= OPEN_OF_OWNER_MAX) {
         throw new ProposalRefused(
           `${own.length} of the ${open.length} open proposals are of ${owner}; have some of them approved or returned first`,
@@ -303,14 +303,17 @@ export function requireSomebodyElse(
   { text, owner }: Pick<Actor, 'text' | 'owner'>,
 ): void {
   if (owner === null) throw new ProposalRefused(`${text} ${NO_OWNER}`);
-  if (!isSameOwner(proposal.owner, owner)) return;
+  if (!isProposedBy(proposal, { owner })) return;
   throw new ProposalRefused(`${owner} proposed it; somebody else approves it`);
 }
 
 /** Two spellings of one name are one person. */
-function isSameOwner(a: string, b: string): boolean {
+export function isProposedBy(
+  proposal: Pick<StoredProposal, 'owner'>,
+  { owner }: Pick<Actor, 'owner'>,
+): boolean {
   const plain = (name: string) => name.normalize('NFKC').trim().toLowerCase();
-  return plain(a) === plain(b);
+  return owner !== null && plain(proposal.owner) === plain(owner);
 }
 
 function registerOf(platform: PlatformName): string {

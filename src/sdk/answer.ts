@@ -1,6 +1,7 @@
 import {
   type Origin,
   type PointedDetail,
+  ProposedError,
   refusal,
   type ScoringError,
   UnexpectedAnswerError,
@@ -33,6 +34,15 @@ export function jsonOf<T extends object>(answer: Answer, text: string = answer.t
   objectOf(answer, text);
   const value: T = JSON.parse(text);
   return value;
+}
+
+/** The same of what somebody else may have to approve. Throws ProposedError. */
+export function doneOf<T extends object>(answer: Answer): T {
+  if (answer.status !== 202) return jsonOf(answer);
+  const { proposalId, expiresAt } = objectOf(answer);
+  if (typeof proposalId === 'string' && typeof expiresAt === 'number')
+    throw new ProposedError(proposalId, expiresAt, answer.origin);
+  throw new UnexpectedAnswerError(answer.status, 'the answer names no proposal', answer.origin);
 }
 
 /** The error for an answer that is not a success. */

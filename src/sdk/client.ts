@@ -12,6 +12,7 @@ export {
   NotProvisionedError,
   type PointedDetail,
   type Problem,
+  ProposedError,
   RefusedError,
   RolloutRefusedError,
   ScoringError,

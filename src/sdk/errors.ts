@@ -111,6 +111,23 @@ export class IdempotencyKeyReusedError extends RefusedError {
 }
 
 /**
+ * 202: somebody else has to approve it first (APPROVALS=required), and nothing was changed. Proposed again it would be
+ * another proposal.
+ */
+export class ProposedError extends ScoringError {
+  override readonly name = 'ProposedError';
+  readonly proposalId: string;
+  /** Until when it can be approved, epoch ms. */
+  readonly expiresAt: number;
+
+  constructor(proposalId: string, expiresAt: number, origin: Origin) {
+    super(`nothing was changed: the proposal ${proposalId} waits for somebody else`, { origin });
+    this.proposalId = proposalId;
+    this.expiresAt = expiresAt;
+  }
+}
+
+/**
  * Nobody knows what the service would have said: it is away, overloaded or broken, or something stands in between.
  * The ancestor of all errors in which a checkout must decide by itself.
  */

@@ -1,4 +1,4 @@
-import { type Answer, jsonOf } from './answer.ts';
+import { type Answer, doneOf, jsonOf } from './answer.ts';
 import { checkKey, checkWholeNumber, jsonText, pathSegment, queryText } from './arguments.ts';
 import { type CallOptions, Connection, type ConnectionOptions, type Outgoing } from './connection.ts';
 import { pause } from './pause.ts';
@@ -141,8 +141,9 @@ export class PlatformClient {
     await this.#send('DELETE', clientPath(clientIdKey, '/binding'), undefined, options);
   }
 
+  /** Throws ProposedError where somebody else has to approve it. */
   async setOverride(clientIdKey: string, override: NewOverride, options?: CallOptions): Promise<Override> {
-    return jsonOf(await this.#send('PUT', clientPath(clientIdKey, '/override'), override, options));
+    return doneOf(await this.#send('PUT', clientPath(clientIdKey, '/override'), override, options));
   }
 
   async liftOverride(clientIdKey: string, options?: CallOptions): Promise<void> {
@@ -197,7 +198,10 @@ export class PlatformClient {
     return jsonOf(await this.#send('GET', entriesPath(list, query), undefined, options));
   }
 
-  /** Puts a value on a list, or renews its reason and end; every node knows of it within 2 s. */
+  /**
+   * Puts a value on a list, or renews its reason and end; every node knows of it within 2 s. Throws ProposedError where
+   * somebody else has to approve it.
+   */
   async putListEntry(
     list: string,
     value: string,
@@ -205,7 +209,7 @@ export class PlatformClient {
     options?: CallOptions,
   ): Promise<ListEntry> {
     checkKey('value', value);
-    return jsonOf(await this.#send('PUT', entriesPath(list, { value }), entry, options));
+    return doneOf(await this.#send('PUT', entriesPath(list, { value }), entry, options));
   }
 
   /** Does nothing when the value is not on the list. The audit log keeps the reason. */
@@ -234,9 +238,12 @@ export class PlatformClient {
     return jsonOf(await this.#send('GET', 'rules', undefined, options));
   }
 
-  /** Waits until every node follows, so give it time. Throws RolloutRefusedError when it must not happen. */
+  /**
+   * Waits until every node follows, so give it time. Throws RolloutRefusedError when it must not happen, ProposedError where
+   * somebody else has to approve it.
+   */
   async rollOut(request: RolloutRequest, options: CallOptions = {}): Promise<Following> {
-    return jsonOf(await this.#changeRules('rules/rollout', request, options));
+    return doneOf(await this.#changeRules('rules/rollout', request, options));
   }
 
   /** Takes the candidate back, or without one returns to the version before. */

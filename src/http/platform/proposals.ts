@@ -1,4 +1,6 @@
+import { grants } from '../../access/access-keys.ts';
 import {
+  isProposedBy,
   PROPOSAL_STATES,
   ProposalRefused,
   ProposalSchema,
@@ -12,6 +14,7 @@ import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import { BAD_PARAMETER, pathText, queryChoice } from '../operation/parameters.ts';
 import { jsonBody, malformed } from '../operation/request-body.ts';
+import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
 import { HttpProblem, refusal } from '../request/problems.ts';
 
 interface ApprovalParts {
@@ -64,16 +67,18 @@ export const listProposals = operation({
   path: '/v1/platform/proposals',
   operationId: 'listProposals',
   summary: 'What waits for somebody else, or did',
-  description: 'Of the platform of the key, newest first; nothing where APPROVALS is off.',
+  description:
+    'Of the platform of the key, newest first; nothing where APPROVALS is off. Without `approve` a key sees what its owner proposed.',
   tag: 'Approvals',
-  grant: 'approve',
+  grant: ANY_OF_THE_PLATFORM,
   parameters: [STATE],
   answers: jsonAnswer('With what each would change', ProposalListSchema, { proposals: [EXAMPLE] }),
   refusals: [BAD_PARAMETER],
   answer: async ({ ctx, caller }, { approvals }: ApprovalParts) => {
     const wanted = STATE.read(ctx);
     const all = await approvals.all(caller.platform);
-    return { proposals: all.filter(({ state }) => wanted === null || state === wanted).map(shownProposal) };
+    const seen = grants(caller, 'approve') ? all : all.filter((one) => isProposedBy(one, caller.actor));
+    return { proposals: seen.filter(({ state }) => wanted === null || state === wanted).map(shownProposal) };
   },
 });
 

@@ -102,6 +102,34 @@ describeConsole("the console's page Rollout", (tab) => {
     await tab.expectNoFindings();
   });
 
+  it('makes what an experiment speaks for active, however different, only when that was seen and ticked', async () => {
+    const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
+    const canary = { version: 'p2.v11', mode: 'canary', percent: 5, reason: 'for the experiment' };
+    expect((await owner.ask('POST', 'rules/rollout', canary)).status).to.equal(200);
+    const asked: unknown[] = [];
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    await tab.page.route('**/rules/rollout', (route) => {
+      asked.push(route.request().postDataJSON());
+      const problem = { title: 'rollout refused', status: 409, detail: 'it answers otherwise', errors: [] };
+      return route.fulfill({ status: 409, contentType: 'application/problem+json', json: problem });
+    });
+    await tab.button('Make p2.v11 active …').click();
+    const dialog = tab.page.getByRole('dialog');
+    await dialog.getByText('since p2.v10').waitFor();
+    for (const isTicked of [false, true]) {
+      if (isTicked) await dialog.getByRole('checkbox').check();
+      await dialog.getByRole('button', { name: 'Make p2.v11 active' }).click();
+      await dialog.getByRole('alert').getByText('it answers otherwise').waitFor();
+      await dialog.getByRole('button', { name: 'Make p2.v11 active' }).waitFor();
+    }
+    expect(asked.map((body) => JSON.stringify(body).includes('"acceptDifference":true'))).to.deep.equal([
+      false,
+      true,
+    ]);
+    await tab.page.unroute('**/rules/rollout');
+    expect((await owner.ask('POST', 'rules/rollback', { reason: 'after the test' })).status).to.equal(200);
+  });
+
   it('cannot bring in a canary of all clients with a guard, also past the page', async () => {
     const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
     const { status, body } = await owner.ask('POST', 'rules/rollout', {

@@ -83,7 +83,7 @@ describe('operations by role', () => {
       compareDraft: WITH_RULES,
       saveDraft: IN_CHARGE,
       releaseVersion: IN_CHARGE,
-      listProposals: IN_CHARGE,
+      listProposals: EVERYBODY,
       approveProposal: IN_CHARGE,
       rejectProposal: IN_CHARGE,
     });

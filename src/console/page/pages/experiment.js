@@ -3,11 +3,13 @@ import { html, useState } from '../html.js';
 import { recordedAs } from '../parts/change/second-look.js';
 import { Notes, ShownTable } from '../parts/evidence/shown.js';
 import { Answered } from '../parts/notice.js';
+import { ChangedSince } from '../parts/rules/differences.js';
 import { EXPERIMENT, ROLL_BACK, ROLL_OUT } from '../questions.js';
 
 /**
  * @import { Experiment, Following, Rollout, Session } from '../answers.d.ts'
  * @import { Proposal } from '../parts/change/confirm.js'
+ * @import { InputEvent } from '../parts/form.js'
  */
 
 /**
@@ -66,13 +68,21 @@ export function ExperimentPart({ rollout, session, propose }) {
  * @returns {Proposal<Following>}
  */
 function promoted({ rollout: { active, revision }, session, version }) {
-  const body = { version, mode: 'active', acceptDifference: true, reason: 'by the experiment', revision };
+  const body = { version, mode: 'active', reason: 'by the experiment', revision };
+  let accepts = false;
+  const accept = (/** @type {InputEvent} */ event) => {
+    accepts = event.currentTarget.checked;
+  };
   const others = `${active.version} stays on the nodes; taking back returns to it.`;
   return {
     title: `Make ${version} active?`,
     action: `Make ${version} active`,
-    act: () => ask('POST', ROLL_OUT, body),
-    children: html`<p>It decides for everybody, however much otherwise it answers. ${others}</p>
+    act: () => ask('POST', ROLL_OUT, accepts ? { ...body, acceptDifference: true } : body),
+    children: html`<p>It decides for everybody. ${others}</p>
+      <${ChangedSince} before=${active.version} after=${version} />
+      <label class="choice">
+        <input type="checkbox" onChange=${accept} /> It may answer much otherwise than ${active.version}
+      </label>
       <p>${recordedAs(session)}</p>`,
   };
 }

@@ -1,7 +1,10 @@
 import { expect } from 'chai';
+import { actorOfPerson } from '../../../../src/access/actor.ts';
 import { Audit } from '../../../../src/access/audit.ts';
-import type { Proposal } from '../../../../src/access/proposals.ts';
+import { type Proposal, Proposals } from '../../../../src/access/proposals.ts';
+import { platformName } from '../../../../src/client/client-key.ts';
 import type { Rollout } from '../../../../src/rollout/rollout.ts';
+import { PlatformClient, ProposedError } from '../../../../src/sdk/client.ts';
 import type { Answer, Problem } from '../../../service/http-call.ts';
 import type { Tenant } from '../../../service/tenant.ts';
 import { describeOnStores } from '../../../stores/describe-on-stores.ts';
@@ -186,6 +189,16 @@ describeOnStores('with APPROVALS=required', (store) => {
     }
   });
 
+  it('who may propose and not approve sees what he proposed, and nothing else', async () => {
+    const dora = await eyes.person('dora', 'shop', ['clients']);
+    const proposalId = await proposed(dora.override('payer-7', 'TRUSTED'));
+    await proposed(annOfShop.override('payer-8', 'TRUSTED'));
+    expect((await listed(dora, 'open')).map((one) => one.proposalId)).to.deep.equal([proposalId]);
+    const nobody = await eyes.person(undefined, 'shop', ['clients']);
+    expect(await listed(nobody, 'open')).to.deep.equal([]);
+    expect((await decide(dora, 'approve', proposalId)).status).to.equal(403);
+  });
+
   it('a key without an owner neither proposes nor approves', async () => {
     const nobody = await eyes.person(undefined, 'shop');
     const refused = await nobody.override('payer-3', 'TRUSTED');
@@ -197,6 +210,38 @@ describeOnStores('with APPROVALS=required', (store) => {
     expect((await decide(nobody, 'approve', proposalId)).status).to.equal(409);
     const otherSpelling = await eyes.person(' ANN ', 'shop');
     expect((await decide(otherSpelling, 'approve', proposalId)).status).to.equal(409);
+  });
+
+  it('the client library tells that nothing was changed yet, and which proposal waits', async () => {
+    const client = new PlatformClient({ baseUrl: eyes.application.platformUrl, accessKey: annOfShop.key });
+    const override = { group: 'TRUSTED', reason: 'knows us', by: 'ann' } as const;
+    const error = await client.setOverride('payer-6', override).catch((reason: unknown) => reason);
+    if (!(error instanceof ProposedError)) throw new Error('not proposed', { cause: error });
+    const waiting = (await listed(bobOfShop, 'open')).find(({ subject }) => subject === 'payer-6');
+    expect(waiting).to.include({ proposalId: error.proposalId, expiresAt: error.expiresAt });
+    expect((await client.setOverride('payer-6', { ...override, group: 'BLOCKED' })).group).to.equal(
+      'BLOCKED',
+    );
+  });
+
+  it('somebody with a session and a key is one, where the key was issued with the person as its owner', async () => {
+    const { id: person, owner } = actorOfPerson({ sub: '248', email: null });
+    const change = { what: 'override', clientIdKey: 'payer-5', group: 'TRUSTED', by: 'ann' } as const;
+    const { clientKeys, registers, auditLog } = eyes.store;
+    const now = eyes.clock.now;
+    const proposals = new Proposals(registers, new Audit(auditLog, now), clientKeys, now);
+    const { proposalId } = await proposals.add(
+      platformName('shop'),
+      { ...change, reason: 'knows us', expiresAt: null },
+      { subject: 'payer-5', basis: 'no override', lines: [], versions: null },
+      { text: person, owner },
+    );
+    const ownKey = await eyes.person(person, 'shop');
+    const answer = await decide(ownKey, 'approve', proposalId);
+    expect([answer.status, answer.body.detail]).to.deep.equal([
+      409,
+      'person:248 proposed it; somebody else approves it',
+    ]);
   });
 
   it('nobody proposes without end', async () => {

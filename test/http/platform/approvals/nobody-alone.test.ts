@@ -3,7 +3,6 @@ import { type Operation as Grant, grantable, INSTALLATION } from '../../../../sr
 import { platformName } from '../../../../src/client/client-key.ts';
 import { PLATFORM_OPERATIONS } from '../../../../src/http/platform/platform-operations.ts';
 import type { Tenant } from '../../../service/tenant.ts';
-import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 import { temporarySqlite } from '../../../stores/temporary-store.ts';
 import { type FourEyes, startFourEyes } from './four-eyes.ts';
 
@@ -149,13 +148,18 @@ async function knownTo({ store }: FourEyes, key: Tenant | undefined) {
 const trusts = ({ status, body }: Seen) => status === 200 && body.includes('"group":"TRUSTED"');
 const hasRange = ({ body }: Seen) => body.includes('"value":"10.0.0.0/8"');
 
-describeOnStores('nobody alone, with APPROVALS=required,', function (store) {
+describe('nobody alone, with APPROVALS=required,', function () {
   this.timeout(600_000);
+  // What may be asked is declared above both stores, and proposals on each are tested beside this.
+  const opened = temporarySqlite();
   let eyes: FourEyes;
   before(async () => {
-    eyes = await startFourEyes(store());
+    eyes = await startFourEyes(opened.store);
   });
-  after(() => eyes?.stop());
+  after(async () => {
+    await eyes?.stop();
+    await opened.remove();
+  });
 
   it('brings a new version to active, trusts anybody, or reaches a payer of another platform, by any operation', async () => {
     const neighbour = await eyes.person('nick', 'neighbour');
