@@ -68,7 +68,7 @@ const ANSWER_MS_MAX = 8_000;
 /** A reader must take one part before it is cut off for taking nothing; fewer parts cost less. */
 const PART_BYTES = 256 * 1024;
 
-/** The package's files that the page needs; read once, for both listeners. */
+/** The package's files that the page needs; read when one is first asked for, once for both listeners. */
 const ASSETS = [
   asset('swagger-ui.css', 'text/css; charset=utf-8'),
   asset('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
@@ -99,7 +99,7 @@ export function docsRoutes(document: () => OpenApiDocument, basePath: string): R
   });
   serve('/docs', 'text/html; charset=utf-8', () => PAGE);
   serve('/docs/initializer.js', 'text/javascript; charset=utf-8', () => INITIALIZER);
-  for (const { name, type, parts } of ASSETS) serve(`/docs/${name}`, type, () => Readable.from(parts));
+  for (const { name, type, parts } of ASSETS) serve(`/docs/${name}`, type, () => Readable.from(parts()));
   return router;
 }
 
@@ -123,10 +123,13 @@ function breakOffLate(res: ServerResponse): void {
 
 /** Part by part it shows whether a reader takes anything, and all readers share the same parts. */
 function asset(name: string, type: string) {
-  const file = readFileSync(join(SWAGGER_UI, name));
+  let parts: readonly Buffer[] | null = null;
+  return { name, type, parts: () => (parts ??= partsOf(readFileSync(join(SWAGGER_UI, name)))) };
+}
+
+function partsOf(file: Buffer): readonly Buffer[] {
   const count = Math.ceil(file.length / PART_BYTES);
-  const parts = Array.from({ length: count }, (_, index) =>
+  return Array.from({ length: count }, (_, index) =>
     file.subarray(index * PART_BYTES, (index + 1) * PART_BYTES),
   );
-  return { name, type, parts };
 }
