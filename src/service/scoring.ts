@@ -1,6 +1,11 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { ArchivedOrder, ArchivedOrders } from '../archive/read/archived-orders.ts';
+import {
+  type ArchivedOrder,
+  type ArchivedOrders,
+  type AskedOrder,
+  ExpectedOrders,
+} from '../archive/read/archived-orders.ts';
 import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from '../client/changes.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import {
@@ -95,6 +100,13 @@ export type OrderReport = ReportedOutcome & {
   readonly orderRef: string;
 };
 
+/** Records the outcomes of a request that tells of many. */
+export interface OutcomeRecorder {
+  /** Tells of a report that comes soon, once before it is recorded. */
+  expect(report: OrderReport): void;
+  record(report: OrderReport): Promise<OutcomeEffect>;
+}
+
 /** An Idempotency-Key came with another request than the one it was first used for. */
 export class IdempotencyKeyReused extends Error {
   override readonly name = 'IdempotencyKeyReused';
@@ -177,8 +189,26 @@ export class ScoringService {
     return answer;
   }
 
+  /** Outcomes of which many come: what the archive must be asked for, it is asked for together. */
+  outcomes(platform: PlatformName): OutcomeRecorder {
+    const { store, archivedOrders = null } = this.#parts;
+    const orders = archivedOrders === null ? null : new ExpectedOrders(archivedOrders);
+    const asked = ({ clientIdKey, orderRef }: OrderReport) => ({
+      client: store.clientKeys.of(platform, clientIdKey),
+      orderRef,
+    });
+    return {
+      expect: (report) => orders?.expect(asked(report)),
+      record: (report) => this.outcome(platform, report, orders).finally(() => orders?.forget(asked(report))),
+    };
+  }
+
   /** An outcome is final for its order: a repeat changes nothing, a later different one supersedes. */
-  async outcome(platform: PlatformName, report: OrderReport): Promise<OutcomeEffect> {
+  async outcome(
+    platform: PlatformName,
+    report: OrderReport,
+    archivedOrders: Pick<ArchivedOrders, 'find'> | null = this.#parts.archivedOrders ?? null,
+  ): Promise<OutcomeEffect> {
     const { clientIdKey, orderRef } = report;
     const turn = {
       operation: 'outcome',
@@ -189,7 +219,11 @@ export class ScoringService {
     const effect = await this.#turns.take(turn, async (snapshot) => {
       const now = this.#moment(snapshot);
       const { state: before } = snapshot;
-      const { known, exposure } = await this.#found(turn.client, snapshot, orderRef);
+      const { known, exposure } = await this.#found(
+        { client: turn.client, orderRef },
+        snapshot,
+        archivedOrders,
+      );
       const change = recordOutcome(before, known, report, now, exposure);
       const { effect, state, order, displaced, report: taken } = change;
       if (state === before) return { result: effect, change: null };
@@ -251,11 +285,11 @@ export class ScoringService {
    * None of them is asked for what cannot be there or makes no difference.
    */
   async #found(
-    client: ClientKey,
+    asked: AskedOrder,
     { state, order }: Pick<Snapshot, 'state' | 'order'>,
-    orderRef: string,
+    archivedOrders: Pick<ArchivedOrders, 'find'> | null,
   ): Promise<ArchivedOrder> {
-    const { store, archivedOrders = null } = this.#parts;
+    const { client, orderRef } = asked;
     const { events, outcomes, seq } = state;
     const known = recentOrder(outcomes, token(orderRef)) ?? order;
     const remembered = rememberedExposure(events, token(orderRef));
@@ -263,11 +297,11 @@ export class ScoringService {
     const wantsExposure = !isSettled && (known === null || known.turnedAway === true);
     const wantsOrder = known === null && hasOlderOrders(outcomes);
     const hot = wantsExposure
-      ? exposureIn(await store.decisionsOfOrder(client.platform, orderRef), client)
+      ? exposureIn(await this.#parts.store.decisionsOfOrder(client.platform, orderRef), client)
       : remembered;
     const isEnough = !wantsOrder && (!wantsExposure || hot === 'granted');
     if (isEnough || archivedOrders === null) return { known, exposure: farther(remembered, hot) };
-    const archived = await archivedOrders.find({ client, orderRef });
+    const archived = await archivedOrders.find(asked);
     return { known: known ?? archived.known, exposure: farther(farther(remembered, hot), archived.exposure) };
   }
 

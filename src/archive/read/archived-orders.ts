@@ -74,3 +74,47 @@ export class ArchivedOrders {
     return waiting;
   }
 }
+
+/**
+ * The orders of a request that tells of many: when the archive is asked for one of them, it is asked for all that are expected,
+ * too, because reading months for one order costs nearly as much as for a thousand. What it told stays right until the
+ * report is recorded: the store remembers for days whatever changes an order meanwhile.
+ */
+export class ExpectedOrders {
+  readonly #orders: Pick<ArchivedOrders, 'find'>;
+  readonly #expected = new Map<string, AskedOrder>();
+  readonly #found = new Map<string, Promise<ArchivedOrder>>();
+
+  constructor(orders: Pick<ArchivedOrders, 'find'>) {
+    this.#orders = orders;
+  }
+
+  expect(asked: AskedOrder): void {
+    this.#expected.set(nameOf(asked), asked);
+  }
+
+  /** Throws StoreUnavailable when that cannot be told. */
+  find(asked: AskedOrder): Promise<ArchivedOrder> {
+    const known = this.#found.get(nameOf(asked));
+    if (known !== undefined) return known;
+    this.#expected.set(nameOf(asked), asked);
+    for (const [name, order] of this.#expected) {
+      const found = this.#orders.find(order);
+      // Its report may never ask.
+      found.catch(() => {});
+      this.#found.set(name, found);
+    }
+    this.#expected.clear();
+    return this.find(asked);
+  }
+
+  /** Its report is through. */
+  forget(asked: AskedOrder): void {
+    this.#expected.delete(nameOf(asked));
+    this.#found.delete(nameOf(asked));
+  }
+}
+
+function nameOf({ client, orderRef }: AskedOrder): string {
+  return `${client.hash}/${orderRef}`;
+}

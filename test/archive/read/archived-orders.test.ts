@@ -98,6 +98,22 @@ describe('an order that only the archive remembers', () => {
     expect(readings.map((asked) => asked.length)).to.deep.equal([3]);
   });
 
+  it('is looked up with those that are expected in the same request, of which none is asked for again', async () => {
+    const expected = ['order-3', 'order-4', 'order-6'].map((orderRef, index) => ({
+      clientIdKey: 'ann',
+      orderRef,
+      ...REVERSED,
+      occurredAt: nowMs + index,
+    }));
+    const recorder = service.outcomes(platform);
+    for (const report of expected) recorder.expect(report);
+    readings.length = 0;
+    for (const report of expected) expect(await recorder.record(report)).to.equal('superseded');
+    expect(readings.map((asked) => asked.map(({ orderRef }) => orderRef))).to.deep.equal([
+      ['order-3', 'order-4', 'order-6'],
+    ]);
+  });
+
   it('changes nothing while a part of the archive cannot be read', async () => {
     const before = await outcomes();
     const [segment] = place.archive.segments(place.archive.read(), { table: 'outcomes', platform });

@@ -1,6 +1,6 @@
-import type { OutcomeEffect } from '../../../client/changes.ts';
+import { Readable } from 'node:stream';
 import { TooManyWaiting } from '../../../service/client-turns.ts';
-import type { OrderReport } from '../../../service/scoring.ts';
+import type { OrderReport, OutcomeRecorder } from '../../../service/scoring.ts';
 import { StoreUnavailable } from '../../../state/store.ts';
 import type { GrantWatch } from '../../request/grant-watch.ts';
 import { HttpProblem } from '../../request/problems.ts';
@@ -11,7 +11,15 @@ import { outcomeReport } from './outcome-report.ts';
 /** Lines that are worked on at the same time; those of one client keep their order. */
 const LINES_UNDER_WAY_MAX = 32;
 
-type Recorder = (report: OrderReport) => Promise<OutcomeEffect>;
+/** Lines that are read before their turn, so that their orders can be looked up together. */
+const LINES_AHEAD_MAX = 1000;
+
+/** What a line says, or why it says nothing. */
+interface ReadLine {
+  readonly line: number;
+  readonly report: OrderReport | null;
+  readonly error: unknown;
+}
 
 /**
  * Takes outcomes, one JSON object a line, and gives a result a line, in the same order:
@@ -19,22 +27,19 @@ type Recorder = (report: OrderReport) => Promise<OutcomeEffect>;
  */
 export async function* recordOutcomes(
   lines: AsyncIterable<Buffer | null>,
-  record: Recorder,
+  recorder: OutcomeRecorder,
   grant: GrantWatch,
   onFault: (error: unknown) => void,
 ): AsyncGenerator<object> {
   const underWay: Promise<object>[] = [];
   let number = 0;
-  for await (const bytes of lines) {
+  const ahead: AsyncIterable<ReadLine> = Readable.from(readLines(lines, recorder), {
+    highWaterMark: LINES_AHEAD_MAX,
+  });
+  for await (const read of ahead) {
     if (grant.hasEnded) break;
-    number++;
-    if (number > LINES_MAX) {
-      underWay.push(Promise.resolve(tooManyLines(number)));
-      break;
-    }
-    if (bytes?.length === 0) continue;
-    const result = resultLine(number, bytes, record, onFault);
-    underWay.push(result);
+    number = read.line;
+    underWay.push(resultLine(read, recorder, onFault));
     const first = underWay.length < LINES_UNDER_WAY_MAX ? undefined : underWay.shift();
     if (first !== undefined) yield await first;
   }
@@ -42,16 +47,39 @@ export async function* recordOutcomes(
   if (grant.hasEnded) yield keyEnded(number + 1, 'recorded');
 }
 
-async function resultLine(
-  line: number,
-  bytes: Buffer | null,
-  record: Recorder,
-  onFault: (error: unknown) => void,
-): Promise<object> {
+async function* readLines(
+  lines: AsyncIterable<Buffer | null>,
+  recorder: OutcomeRecorder,
+): AsyncGenerator<ReadLine> {
+  let line = 0;
+  for await (const bytes of lines) {
+    line++;
+    if (bytes?.length !== 0 || line > LINES_MAX) yield readLine(line, bytes, recorder);
+    if (line > LINES_MAX) return;
+  }
+}
+
+function readLine(line: number, bytes: Buffer | null, recorder: OutcomeRecorder): ReadLine {
+  if (line > LINES_MAX) return { line, report: null, error: null };
   try {
     const report = outcomeReport(lineValue(bytes));
+    recorder.expect(report);
+    return { line, report, error: null };
+  } catch (error) {
+    return { line, report: null, error };
+  }
+}
+
+async function resultLine(
+  { line, report, error }: ReadLine,
+  recorder: OutcomeRecorder,
+  onFault: (error: unknown) => void,
+): Promise<object> {
+  if (line > LINES_MAX) return tooManyLines(line);
+  try {
+    if (report === null) throw error;
     const { clientIdKey, orderRef } = report;
-    return { line, clientIdKey, orderRef, result: await record(report) };
+    return { line, clientIdKey, orderRef, result: await recorder.record(report) };
   } catch (error) {
     if (error instanceof HttpProblem) return refusedLine(line, error);
     if (error instanceof StoreUnavailable || error instanceof TooManyWaiting) {

@@ -86,7 +86,7 @@ export const reportOutcomes = operation({
       const { requestId } = asked.ctx.state;
       const onFault = (err: unknown) => log.error({ requestId, err }, 'unexpected error');
       return answerLines(asked, (lines, grant) =>
-        recordOutcomes(lines, (report) => service.outcome(platform, report), grant, onFault),
+        recordOutcomes(lines, service.outcomes(platform), grant, onFault),
       );
     }
     const result = await service.outcome(platform, report);

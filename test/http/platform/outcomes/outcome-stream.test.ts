@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { platformName } from '../../../../src/client/client-key.ts';
 import { recordOutcomes } from '../../../../src/http/platform/outcomes/outcome-stream.ts';
@@ -153,6 +154,32 @@ describe('a stream of outcomes', () => {
     expect((await shop.client('crowd')).body.outcomes.paidCount).to.equal(64);
   });
 
+  it('tells of lines before their turn, at most a thousand', async () => {
+    const bytes = Array.from({ length: 5000 }, (_, index) => Buffer.from(report('ann', `order-${index}`)));
+    let expected = 0;
+    const { promise: first, resolve: goOn } = Promise.withResolvers<void>();
+    const recorder = {
+      expect: () => void expected++,
+      record: async () => {
+        await first;
+        return 'recorded' as const;
+      },
+    };
+    const grant = new GrantWatch(async () => true);
+    const stream = recordOutcomes(Readable.from(bytes), recorder, grant, () => {});
+    const result = stream.next();
+    await until('a thousand lines are read', async () => expected >= 1000);
+    await setImmediate();
+    expect(expected).to.be.within(1000, 1100);
+    goOn();
+    expect(await result).to.deep.equal({
+      done: false,
+      value: { line: 1, clientIdKey: 'ann', orderRef: 'order-0', result: 'recorded' },
+    });
+    await stream.return(undefined);
+    grant.stop();
+  });
+
   it('records the lines around one that meets a fault, and asks to have that one again', async () => {
     const faults: unknown[] = [];
     const bytes = ['good-1', 'poison', 'good-2'].map((orderRef) => Buffer.from(report('ann', orderRef)));
@@ -160,9 +187,10 @@ describe('a stream of outcomes', () => {
       if (orderRef === 'poison') throw new Error('a bug');
       return 'recorded' as const;
     };
+    const recorder = { expect: () => {}, record };
     const grant = new GrantWatch(async () => true);
     const lines: object[] = [];
-    const stream = recordOutcomes(Readable.from(bytes), record, grant, (fault) => faults.push(fault));
+    const stream = recordOutcomes(Readable.from(bytes), recorder, grant, (fault) => faults.push(fault));
     for await (const line of stream) lines.push(line);
     grant.stop();
     expect(lines).to.deep.equal([
