@@ -20,6 +20,7 @@ const OPERATIONS = [
   'reportOutcomes',
   'readClient',
   'readClientHistory',
+  'exportClient',
   'readClientLinks',
   'bindClient',
   'overrideClient',

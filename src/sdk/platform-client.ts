@@ -5,6 +5,7 @@ import { pause } from './pause.ts';
 import type { DecisionQuery, HistoryQuery, LinksQuery, ListEntryQuery } from './query.ts';
 import type {
   Binding,
+  ClientExport,
   ClientHistory,
   ClientLinks,
   ClientView,
@@ -126,6 +127,11 @@ export class PlatformClient {
   ): Promise<ClientLinks> {
     checkLimit(query);
     return jsonOf(await this.#search(clientPath(clientIdKey, '/links', query), options));
+  }
+
+  /** All that is held on the client, which the audit notes as a reading. It is held in memory here as a whole. */
+  async exportClient(clientIdKey: string, options?: CallOptions): Promise<ClientExport> {
+    return jsonOf(await this.#search(clientPath(clientIdKey, '/export'), options));
   }
 
   /** Forgets the client: all that is kept of it. */

@@ -53,6 +53,99 @@ export interface BlockAnswer {
   readonly isBot: boolean;
 }
 
+/** All that is held on a client */
+export interface ClientExport {
+  readonly platform: string;
+  readonly clientIdKey: string;
+  readonly at: number;
+  readonly state: Readonly<Record<string, unknown>> | null;
+  readonly lists: readonly {
+    readonly list: string;
+    readonly kind: ListKind;
+    readonly value: string;
+    readonly expiresAt: number | null;
+    readonly reason: string;
+    readonly who: string;
+    readonly addedAt: number;
+  }[];
+  readonly proposals: readonly Proposal[];
+  readonly audit: readonly {
+    readonly at: number;
+    readonly who: string;
+    readonly action: string;
+    readonly platform: string | null;
+    readonly subject: string | null;
+    readonly before: unknown;
+    readonly after: unknown;
+    readonly reason: string | null;
+    readonly number: number;
+    readonly hash: string;
+  }[];
+  readonly decisions: readonly Decision[];
+  readonly history: readonly (
+    | {
+        readonly kind: 'score';
+        readonly at: number;
+        readonly platform: string;
+        readonly clientIdKey: string;
+        readonly request: {
+          readonly sellPointKey: string;
+          readonly method: string;
+          readonly amount: string;
+          readonly currency: string | null;
+          readonly fingerprint: string | null;
+          readonly ip: string | null;
+          readonly networks?: readonly string[];
+          readonly former?: {
+            readonly fingerprint: string | null;
+            readonly ip: string | null;
+          };
+          readonly jsOk: boolean | null;
+          readonly honeypotTriggered: boolean;
+          readonly userAgentPresent: boolean;
+          readonly userAgentIsAutomated: boolean;
+        };
+        readonly ruleVersion: string;
+        readonly answer: ScoreAnswer;
+      }
+    | {
+        readonly kind: 'outcome';
+        readonly at: number;
+        readonly platform: string;
+        readonly clientIdKey: string;
+        readonly orderRef: string;
+        readonly order: {
+          readonly outcome: 'PAID' | 'UNPAID';
+          readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
+          readonly occurredAt: number;
+        };
+        readonly report?: {
+          readonly outcome: 'PAID' | 'UNPAID';
+          readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
+          readonly occurredAt: number;
+        };
+        readonly amount?: string;
+        readonly turnedAway?: boolean;
+      }
+    | {
+        readonly kind: 'binding';
+        readonly at: number;
+        readonly platform: string;
+        readonly clientIdKey: string;
+        readonly binding: Binding | null;
+      }
+    | {
+        readonly kind: 'override';
+        readonly at: number;
+        readonly platform: string;
+        readonly clientIdKey: string;
+        readonly override: Override | null;
+        readonly who: string;
+      }
+  )[];
+  readonly complete: boolean;
+}
+
 /** What happened to a client */
 export interface ClientHistory {
   readonly clientIdKey: string;
@@ -599,6 +692,25 @@ export type PlatformEvent =
   | OverrideEvent
   | ErasureEvent
   | GapEvent;
+
+/** A change that somebody else approves or returns */
+export interface Proposal {
+  readonly proposalId: string;
+  readonly what: 'rollout' | 'release' | 'override' | 'list' | 'key';
+  readonly subject: string;
+  readonly lines: readonly string[];
+  readonly versions: {
+    readonly before: string;
+    readonly after: string;
+  } | null;
+  readonly proposedBy: string;
+  readonly proposedAt: number;
+  readonly expiresAt: number;
+  readonly state: 'open' | 'approved' | 'failed' | 'rejected' | 'expired';
+  readonly decidedBy: string | null;
+  readonly decidedAt: number | null;
+  readonly note: string | null;
+}
 
 /** Whom a block would refuse who paid so far, and what they paid */
 export interface RefusedPayers {

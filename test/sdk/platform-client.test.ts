@@ -137,6 +137,16 @@ describe('the platform client at a running service', () => {
     expect(error).to.be.instanceOf(NotFoundError);
   });
 
+  it('gives all that is held on a client, whatever its name', async () => {
+    const name = 'all/ü %';
+    await ask(name, 'o-1');
+    const { clientIdKey, decisions, audit, complete } = await platform.exportClient(name);
+    expect(clientIdKey).to.equal(name);
+    expect(decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['o-1']);
+    expect(audit.map(({ action, subject }) => [action, subject])).to.deep.equal([['client read', name]]);
+    expect(complete).to.equal(true);
+  });
+
   it('finds and explains a decision', async () => {
     const { decisionId } = await ask('carl', 'disputed');
     const { decisions } = await platform.decisions({ orderRef: 'disputed', limit: 1 });
