@@ -7,6 +7,7 @@ import { clusteredShare } from '../../statistics/clustered-share.ts';
 import { fateMember, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { amountSum, clusterOf, OrderClusters } from '../source/order-clusters.ts';
+import { reversalsOf } from '../source/reversals.ts';
 import { columnsOf } from '../source/views.ts';
 import { factCells, valuesOf, vectorCodes } from './fact-cells.ts';
 import { Judge, type NamedRule, namedRules } from './judgement.ts';
@@ -59,6 +60,7 @@ export async function report(evidence: Evidence, { rules, by, onProgress }: Repo
     orders: sums.all.orders,
     unpaidShare: sums.all.unpaidShare,
     technical: sums.technical,
+    reversals: await reversalsOf(evidence),
     by,
     rules: sums.rules(await holdoutFigures(evidence, rules)),
     unknownReasons: { notReported: sums.all.orders.unknown },

@@ -15,6 +15,7 @@ import {
   shareText,
   spanNotes,
 } from '../shown.ts';
+import { causesTable, reversalNotes, reversals } from '../source/reversals.ts';
 
 export const SLICE_NAMES = [
   'day',
@@ -92,6 +93,7 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
   orders: orderCounts,
   unpaidShare: interval('Of all orders with a known outcome'),
   technical: count('Orders that are left out because they ended in a technical failure'),
+  reversals,
   by: nullable(choice(SLICE_NAMES, 'The slices that were asked for')),
   rules: list(RuleReportSchema, 'In the order of the files'),
   unknownReasons: shape('Why outcomes are unknown: what was never granted stands as turned away', {
@@ -114,6 +116,7 @@ export function shownReport(report: Report): Shown {
   const tables = [
     ...[...Map.groupBy(fired, ({ file }) => file)].map(([file, some]) => rulesTable(file, some)),
     amountsTable(fired),
+    causesTable(report.reversals),
     waitsTable(fired),
     holdoutsTable(fired),
     ...(report.by === null ? [] : [slicesTable(fired, report.by)]),
@@ -122,6 +125,7 @@ export function shownReport(report: Report): Shown {
     notes: [
       ...head,
       ...totalsNotes(report),
+      ...reversalNotes(report.reversals),
       ...(silent.length === 0 ? [] : [`Matched nothing: ${silent.map(({ name }) => name).join(', ')}.`]),
       ...new Set(tables.flatMap(({ name }) => ABOUT[name] ?? [])),
     ],

@@ -177,10 +177,17 @@ async function asOfIn(
   if (asOf === null) return {};
   const rows = knownRows(place, 'erasures', { from: asOf + 1, to: null, platform });
   const [row = {}] = await duck.rows(
-    `SELECT list_distinct(list(client_number)) AS payers, sum(rows_removed)::DOUBLE AS n FROM ${rows}`,
+    `SELECT list_distinct(list(client_number)) AS payers, count(*) FILTER (client_number IS NULL) AS nameless,
+       sum(rows_removed)::DOUBLE AS n FROM ${rows}`,
   );
   const payers = new Set([...(textsOf(row['payers']) ?? []), ...(place.erased ?? [])]);
-  return { asOf: { at: asOf, erasedPayers: payers.size, erasedRows: numberOf(row['n']) ?? 0 } };
+  return {
+    asOf: {
+      at: asOf,
+      erasedPayers: payers.size + (numberOf(row['nameless']) ?? 0),
+      erasedRows: numberOf(row['n']) ?? 0,
+    },
+  };
 }
 
 async function keepDecisionsOf(duck: Duck, version: string): Promise<void> {

@@ -8,6 +8,7 @@ import { OUTCOME_ASSUMPTIONS, type OutcomeAssumption } from '../backtest/lives.t
 import { NO_ORDERS } from '../result-shapes.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
+import { reversalsOf } from '../source/reversals.ts';
 import type { PartName, TimePart } from '../sweep/sweep-report.ts';
 import { halfOfOrders, type TrialResult, tryRuleSets } from '../sweep/trial.ts';
 import { type FittingAsk, fittingChanges, type ProposedChange } from './fitting.ts';
@@ -56,6 +57,8 @@ export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Sugg
     effects: found.trials.flatMap((trial) => effectOf(trial, found.chosen.length)),
     nothing,
     heldOut: granted?.result.heldOut[0] ?? [],
+    stopped: nothing === null ? (granted?.result.stopped[found.chosen.length] ?? null) : null,
+    reversals: await reversalsOf(evidence),
     emptyLists: sharedListsOf(present),
     files: nothing === null ? drafted(files, found.chosen, changes, splitAt) : null,
   };

@@ -13,6 +13,7 @@ import {
   type Shown,
   spanNotes,
 } from '../shown.ts';
+import { adviceNotes, reversalNotes, stoppedPayments } from '../source/reversals.ts';
 import { effectColumns, PARTED, TradeOffSchema, tradeOffCells } from '../sweep/sweep-report.ts';
 
 const CHANGE = {
@@ -76,6 +77,7 @@ export const SuggestionSchema = shape('Rules and constants that would have stopp
   effects: list(EffectSchema, 'Under each assumption about outcomes'),
   nothing: nullable(word('Why nothing is suggested; null when something is')),
   heldOut: heldOutCounts,
+  stopped: nullable(stoppedPayments),
   files: Type.Union([Type.Record(Type.String()), Type.Null()], {
     description: 'The texts that are new or changed, by path; null when nothing is suggested',
   }),
@@ -100,6 +102,8 @@ export function shownSuggestion(suggestion: Suggestion): Shown {
       ...head,
       `Looked for on the orders before ${timeText(splitAt)}: ${ordersText(parts.earlier.orders)}.`,
       `Shown on the orders since then: ${ordersText(parts.later.orders)}.`,
+      ...reversalNotes(suggestion.reversals),
+      ...adviceNotes('What is suggested', suggestion.stopped),
       ...heldOutNotes(version, suggestion.heldOut),
       ...emptyListsNotes(suggestion.emptyLists),
       ...(nothing === null ? [] : [`Nothing is suggested. ${nothing}`]),

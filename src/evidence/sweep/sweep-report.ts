@@ -26,6 +26,7 @@ import {
   type Shown,
   spanNotes,
 } from '../shown.ts';
+import { adviceNotes, reversalNotes, reversals, stoppedPayments } from '../source/reversals.ts';
 
 export const PARTS = ['earlier', 'later'] as const;
 
@@ -62,6 +63,7 @@ export const PARTED = {
     earlier: TimePartSchema,
     later: TimePartSchema,
   }),
+  reversals,
   emptyLists,
 } as const;
 
@@ -77,6 +79,7 @@ const CombinationSchema = shape('One choice of values and what it does', {
     later: yesNo('In the later part'),
   }),
   heldOut: heldOutCounts,
+  stopped: nullable(stoppedPayments),
 });
 
 /** What `rules sweep --json` prints, but for notes and tables. */
@@ -107,6 +110,10 @@ export function shownSweep(report: SweepReport): Shown {
       `Varied: ${paths.join(', ')}`,
       ...heldOutNotes(`${version} as it is`, present?.heldOut ?? []),
       ...emptyListsNotes(report.emptyLists),
+      ...reversalNotes(report.reversals),
+      ...combinations.flatMap(({ values, stopped }) =>
+        adviceNotes(paths.map((path) => `${path}=${values[path]}`).join(' '), stopped),
+      ),
       PAYERS_REPLAYED,
       ofLadder
         ? noLadderNote('rules rollout VERSION')

@@ -3,6 +3,7 @@ import { WorkElsewhere } from '../../work/work-elsewhere.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
 import type { Evidence } from '../source/evidence.ts';
+import { reversalsOf } from '../source/reversals.ts';
 import type { SweepReport } from './sweep-report.ts';
 import type { SweepWorks } from './sweep-thread.ts';
 import { paretoFront } from './trade-off.ts';
@@ -35,6 +36,7 @@ export async function sweep(evidence: Evidence, ask: Sweep): Promise<SweepReport
   if (first === undefined) throw new Error('a sweep needs at least one combination');
   const tried = results.flatMap(({ tradeOffs }) => tradeOffs);
   const heldOut = results.flatMap((result) => result.heldOut);
+  const stopped = results.flatMap((result) => result.stopped);
   const [earlier, later] = [
     paretoFront(tried.map((one) => one.earlier)),
     paretoFront(tried.map((one) => one.later)),
@@ -46,13 +48,23 @@ export async function sweep(evidence: Evidence, ask: Sweep): Promise<SweepReport
     span: evidence.span,
     splitAt,
     parts: first.parts,
+    reversals: await reversalsOf(evidence),
     emptyLists: first.emptyLists,
     combinations: tried.flatMap((tradeOff, place) => {
       const combination = combinations[place];
       if (combination === undefined) return [];
       const { values, present } = combination;
       const onFront = { earlier: earlier[place] === true, later: later[place] === true };
-      return [{ values, present, ...tradeOff, onFront, heldOut: heldOut[place] ?? [] }];
+      return [
+        {
+          values,
+          present,
+          ...tradeOff,
+          onFront,
+          heldOut: heldOut[place] ?? [],
+          stopped: stopped[place] ?? null,
+        },
+      ];
     }),
   };
 }

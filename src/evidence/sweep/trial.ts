@@ -6,6 +6,7 @@ import { inputsOf } from '../backtest/input.ts';
 import { Lives, type OutcomeAssumption } from '../backtest/lives.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
+import { reversalsOf, type StoppedPayments, stoppedPaymentsOf } from '../source/reversals.ts';
 import type { PartName, TimePart, TradeOff } from './sweep-report.ts';
 import { type AddedEffect, addedEffects, clientSums, timePart, tradeOffs } from './trade-off.ts';
 
@@ -31,6 +32,8 @@ export interface TrialResult {
   readonly added: readonly AddedEffect[];
   /** In the order of the rule sets: whom each held out of a rule that matched, as in live traffic. */
   readonly heldOut: readonly (readonly HeldOutCount[])[];
+  /** In the order of the rule sets: which payments each would have stopped. */
+  readonly stopped: readonly StoppedPayments[];
   /** Shared lists that the present rules ask about and that nobody was on, because inputs do not tell. */
   readonly emptyLists: readonly string[];
 }
@@ -57,6 +60,7 @@ export async function tryRuleSets(evidence: Evidence, trial: Trial): Promise<Tri
     }),
     added: trial.growing === true ? addedEffects(later) : [],
     heldOut,
+    stopped: await stoppedPaymentsOf(duck, await reversalsOf(evidence), sides),
     emptyLists: sharedListsOf(trial.present),
   };
 }

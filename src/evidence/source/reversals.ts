@@ -1,0 +1,269 @@
+import { numberOf, textOf } from '../../archive/duck.ts';
+import { fateSql, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
+import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
+import { OUTCOME_CAUSES } from '../../client/order.ts';
+import { choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { bootstrapInterval } from '../../statistics/bootstrap.ts';
+import { type ClusterCount, clusteredInterval } from '../../statistics/clustered-share.ts';
+import { type AgedPayments, expectedEvents, maturityOf } from '../../statistics/reversal-ages.ts';
+import { interval, number } from '../result-shapes.ts';
+import { columns, countText, type EvidenceTable, shareText } from '../shown.ts';
+import type { Evidence } from './evidence.ts';
+import { amountSum, clusterOf } from './order-clusters.ts';
+import { knownRows } from './views.ts';
+
+const UNSTATED = 'UNSTATED';
+
+const MONEY = {
+  currency: word('Of the amounts; - where none is known'),
+  orders: count('How many'),
+  amount: number('Their money'),
+} as const;
+
+export const reversals = shape('Why granted orders were not paid, and what may yet be taken back', {
+  causes: list(
+    shape('Granted orders of one cause', {
+      cause: choice([...OUTCOME_CAUSES, UNSTATED], 'Of the report that holds'),
+      ...MONEY,
+    }),
+    'By cause and currency; TECHNICAL ones are in no other figure',
+  ),
+  seen: count('Payments of all times that were reported reversed'),
+  maturityDays: nullable(
+    count(
+      'So old a payment is when 95 % of the reversals have come; null: they are too few, or still coming',
+    ),
+  ),
+  immature: list(
+    shape('Paid orders that are younger, or all of them where nobody knows how old is enough', MONEY),
+    'By currency; they are among the paid ones',
+  ),
+  expected: interval(
+    'Reversals of these to be expected, by the ages at which older payments were reversed, by client; in no other figure. Null without maturityDays',
+  ),
+});
+
+export type Reversals = Shape<typeof reversals>;
+
+/** What is known of reversals, as all reports tell, also those from before the time that is looked at. */
+export async function reversalsOf({ duck, ask }: Evidence): Promise<Reversals> {
+  const reported = knownRows(ask.place, 'outcomes', { ...ask, from: null, to: null });
+  await duck.run(`CREATE OR REPLACE TEMP TABLE payments AS
+    WITH told AS (
+      SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, max(${REPORT_NUMBER_SQL}) AS report,
+        arg_max(coalesce(cause, outcome), ${REPORT_NUMBER_SQL}) AS result,
+        min(reported_at) FILTER (outcome = 'PAID') AS paid_at, max(reported_at) AS told_at
+      FROM ${reported} GROUP BY order_key
+    ), known AS (
+      SELECT greatest((SELECT max(told_at) FROM told), (SELECT max(decided_at) FROM decisions)) AS known_at
+    )
+    SELECT order_key, ${clusterOf('client_hash')} AS cluster, paid_at IS NOT NULL AS was_paid,
+      CASE WHEN result = 'UNPAID' THEN if(paid_at IS NULL, '${UNSTATED}', 'REVERSED') ELSE result END AS result,
+      ${daysTo(`if(${fateSql('report')} = 'PAID', known_at, told_at)`)} AS day, ${daysTo('known_at')} AS age
+    FROM told, known`);
+  const payments = await agedPayments(duck);
+  const maturityDays = maturityOf(payments.all);
+  const immature = `result = 'PAID' AND ${maturityDays === null ? `${payments.seen > 0}` : `day < ${maturityDays}`}`;
+  return {
+    causes: (await moneyWhere(duck, `result <> 'PAID' AND granted`)).map(({ result, ...money }) => ({
+      cause: CAUSES.find((cause) => cause === result) ?? UNSTATED,
+      ...money,
+    })),
+    seen: payments.seen,
+    maturityDays,
+    immature: (await moneyWhere(duck, immature)).map(({ result: _, ...money }) => money),
+    expected: maturityDays === null ? null : await expectedOf(duck, payments, immature),
+  };
+}
+
+/** SQL: whole days from the payment on; `day` ends with the payment, and `age` is how long ago it was. */
+function daysTo(end: string): string {
+  return `floor((epoch_ms(${end}) - epoch_ms(paid_at)) / ${DAY_MS})::INT`;
+}
+
+const CAUSES = [...OUTCOME_CAUSES, UNSTATED] as const;
+
+const DAY_MS = 86_400_000;
+
+type Duck = Evidence['duck'];
+
+interface Payments {
+  readonly all: AgedPayments;
+  /** The same by the cluster of their clients. */
+  readonly clusters: readonly AgedPayments[];
+  readonly seen: number;
+}
+
+async function agedPayments(duck: Duck): Promise<Payments> {
+  const rows =
+    await duck.rows(`SELECT cluster, day, count(*) FILTER (result = 'REVERSED')::DOUBLE AS reversed,
+      count(*)::DOUBLE AS n
+    FROM payments WHERE was_paid AND result IN ('PAID', 'REVERSED') GROUP BY ALL ORDER BY ALL`);
+  const aged = rows.map((row) => ({
+    cluster: numberOf(row['cluster']) ?? 0,
+    day: numberOf(row['day']) ?? 0,
+    events: numberOf(row['reversed']) ?? 0,
+    left: numberOf(row['n']) ?? 0,
+  }));
+  return {
+    all: aged,
+    clusters: [...Map.groupBy(aged, ({ cluster }) => cluster).values()],
+    seen: aged.reduce((sum, { events }) => sum + events, 0),
+  };
+}
+
+async function expectedOf(
+  duck: Duck,
+  { clusters }: Payments,
+  immature: string,
+): Promise<Reversals['expected']> {
+  const rows = await duck.rows(
+    `SELECT day, count(*)::DOUBLE AS n FROM payments JOIN orders USING (order_key) WHERE ${immature} GROUP BY day ORDER BY day`,
+  );
+  const young = rows.map((row) => ({ day: numberOf(row['day']) ?? 0, payments: numberOf(row['n']) ?? 0 }));
+  const all = young.reduce((sum, { payments }) => sum + payments, 0);
+  const drawn = bootstrapInterval(clusters.length, (times) =>
+    expectedEvents(
+      clusters.flatMap((cluster, place) => {
+        const weight = times[place] ?? 0;
+        return weight === 0
+          ? []
+          : cluster.map(({ day, events, left }) => ({ day, events: weight * events, left: weight * left }));
+      }),
+      young,
+    ),
+  );
+  return drawn === null ? null : { ...drawn, high: Math.min(all, drawn.high) };
+}
+
+/** Orders that are looked at, by what was reported last and by currency. */
+async function moneyWhere(duck: Duck, where: string) {
+  const rows =
+    await duck.rows(`SELECT result, coalesce(currency, '-') AS currency, count(*) AS n, sum(amount)::DOUBLE AS amount
+    FROM payments JOIN orders USING (order_key) WHERE ${where} GROUP BY ALL ORDER BY ALL`);
+  return rows.map((row) => ({
+    result: textOf(row['result']),
+    currency: textOf(row['currency']) ?? '-',
+    orders: numberOf(row['n']) ?? 0,
+    amount: amountSum(numberOf(row['amount']) ?? 0),
+  }));
+}
+
+/** What a reader must know of reversals before he believes what was paid; nothing where none was ever reported. */
+export function reversalNotes({
+  causes,
+  seen,
+  maturityDays,
+  immature,
+  expected,
+}: Reversals): readonly string[] {
+  if (seen === 0) return [];
+  const young = countText(immature.reduce((sum, { orders }) => sum + orders, 0));
+  const reversed = causes.filter(({ cause }) => cause === 'REVERSED');
+  const ofThese = countText(reversed.reduce((sum, { orders }) => sum + orders, 0));
+  return [
+    `Reversed: ${ofThese} of the unpaid orders were paid and taken back.`,
+    maturityDays === null
+      ? `Not mature: reversals seen so far: ${countText(seen)}, too few or too young to tell when a payment is safe. Each of the ${young} paid orders may yet be reversed: do not judge by them yet.`
+      : `Immature: ${young} paid orders are younger than ${maturityDays} days, by which 95 % of the reversals come. ${expected === null ? 'How many of them will be' : `Of these ${expected.value.toFixed(1)} (${expected.low.toFixed(1)} to ${expected.high.toFixed(1)}) are to be expected`} reversed, which no figure here counts.`,
+  ];
+}
+
+/** Why granted orders were not paid. */
+export function causesTable({ causes }: Reversals): EvidenceTable {
+  return {
+    name: 'causes',
+    title: 'Granted and not paid, by cause',
+    columns: [
+      ...columns('text', 'cause', 'currency'),
+      ...columns('count', 'orders'),
+      ...columns('money', 'amount'),
+    ],
+    rows: causes.map(({ cause, currency, orders, amount }) => [
+      cause.toLowerCase(),
+      currency,
+      orders,
+      amount,
+    ]),
+  };
+}
+
+export const ADVICE = ['for', 'against', 'notYet'] as const;
+
+export const stoppedPayments = shape(
+  'Payments as recorded that would have been stopped, by what became of them; without them nothing can be advised',
+  {
+    reversed: count('Mature ones that were reversed'),
+    held: count('Mature ones that were not'),
+    immature: count('Those younger than maturityDays, reversed already or not: they count neither way'),
+    reversedShare: interval('Of the mature ones, by client; null without one'),
+    advice: nullable(
+      choice(
+        ADVICE,
+        'for: beyond chance more of the mature ones were reversed than held; against: fewer; notYet: too few are mature to tell; null: no payment is stopped',
+      ),
+    ),
+  },
+);
+
+export type StoppedPayments = Shape<typeof stoppedPayments>;
+
+/** What each side would have stopped, out of the tables that `reversalsOf` and Aftermath make; the sides in their order. */
+export async function stoppedPaymentsOf(
+  duck: Duck,
+  { seen, maturityDays }: Reversals,
+  sides: number,
+): Promise<readonly StoppedPayments[]> {
+  const isMature = maturityDays === null ? `${seen === 0}` : `age >= ${maturityDays}`;
+  const stopped: StoppedPayments[] = [];
+  for (let side = 0; side < sides; side++) {
+    const rows =
+      await duck.rows(`SELECT cluster, count(*) FILTER (mature AND result = 'REVERSED')::DOUBLE AS part,
+        count(*) FILTER (mature)::DOUBLE AS whole, count(*)::DOUBLE AS n
+      FROM (SELECT *, ${isMature} AS mature FROM payments) JOIN answered_orders USING (order_key)
+      WHERE was_paid AND result IN ('PAID', 'REVERSED') AND NOT granted_${side} GROUP BY cluster ORDER BY cluster`);
+    stopped.push(
+      stoppedFrom(
+        rows.map((row) => ({
+          part: numberOf(row['part']) ?? 0,
+          whole: numberOf(row['whole']) ?? 0,
+          all: numberOf(row['n']) ?? 0,
+        })),
+      ),
+    );
+  }
+  return stopped;
+}
+
+function stoppedFrom(clusters: readonly (ClusterCount & { readonly all: number })[]): StoppedPayments {
+  const sum = (of: 'part' | 'whole' | 'all') => clusters.reduce((total, one) => total + one[of], 0);
+  const [reversed, mature, all] = [sum('part'), sum('whole'), sum('all')];
+  const reversedShare = clusteredInterval(clusters);
+  return {
+    reversed,
+    held: mature - reversed,
+    immature: all - mature,
+    reversedShare,
+    advice: all === 0 ? null : adviceOf(reversedShare),
+  };
+}
+
+function adviceOf(reversed: StoppedPayments['reversedShare']): StoppedPayments['advice'] {
+  if (reversed !== null && reversed.low > 0.5) return 'for';
+  return reversed !== null && reversed.high < 0.5 ? 'against' : 'notYet';
+}
+
+const ADVISED = {
+  for: 'advised for',
+  against: 'advised against',
+  notYet: 'not yet to be told',
+} as const satisfies Record<(typeof ADVICE)[number], string>;
+
+/** What payments say of a change; nothing where it stops none. */
+export function adviceNotes(change: string, stopped: StoppedPayments | null): readonly string[] {
+  if (stopped === null || stopped.advice === null) return [];
+  const { reversed, held, immature, reversedShare, advice } = stopped;
+  return [
+    `${change} is ${ADVISED[advice]}: of the payments that it stops ${countText(reversed)} of ${countText(reversed + held)} mature ones were reversed (${shareText(reversedShare)}), ${countText(immature)} are immature.`,
+  ];
+}

@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import { report } from '../../../src/evidence/report/report.ts';
+import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { sweep } from '../../../src/evidence/sweep/sweep.ts';
+import { type SweepReport, shownSweep } from '../../../src/evidence/sweep/sweep-report.ts';
+import { combinationsOf, parseVariation } from '../../../src/evidence/sweep/vary.ts';
+import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { SeededRandom } from '../../simulation/seeded-random.ts';
+import { History, JULY, Workplace } from '../backtest/backtest-history.ts';
+import { all, livedEvidence } from '../source/lived-evidence.ts';
+
+const DAY = 86_400_000;
+const WINDOW = 'bot-signals.shared-fingerprint.clientsOnFingerprint.window';
+const DAYS = 92;
+
+/** Two honest payers a day; every other day one more abuser on the device of a ring, whose payment is taken back 14 to 35 days later. */
+async function liveWithRings(store: Store, place: Workplace): Promise<void> {
+  const random = new SeededRandom(3);
+  const history = new History(store, place.rules('p2.v10'));
+  const due: { readonly at: number; readonly payer: string }[] = [];
+  for (let day = 0; day < DAYS; day++) {
+    history.now = JULY + day * DAY;
+    for (const { payer } of due.filter(({ at }) => at === day))
+      await history.outcome(payer, `order of ${payer}`, 'UNPAID', 'REVERSED');
+    const abusers = day % 2 === 0 ? [`abuser-${day}`] : [];
+    for (const payer of [`payer-${day}`, `patron-${day}`, ...abusers]) {
+      history.now += 3 * 3_600_000;
+      await history.score(payer, abusers.includes(payer) ? `ring-${Math.floor(day / 20)}` : payer);
+      await history.verdict(payer, `order of ${payer}`);
+      await history.outcome(payer, `order of ${payer}`, 'PAID');
+      if (abusers.includes(payer)) due.push({ at: day + random.whole(14, 35), payer });
+    }
+  }
+}
+
+describe('a sweep of the window on shared devices, where chargebacks come 14 to 35 days later', () => {
+  let place: Workplace;
+  let lived: EvidencePlace;
+  before(async () => {
+    place = new Workplace();
+    lived = (await livedEvidence((store) => liveWithRings(store, place))).archive;
+  });
+  after(() => place.end());
+
+  function sweptOn(day: number): Promise<SweepReport> {
+    const files = readRuleFiles(`${place.rulesDir}/p2.v10`, []) ?? new Map();
+    const combinations = combinationsOf('p2.v10', files, [parseVariation(files, `${WINDOW}=7d`)]);
+    return withEvidence({ ...all(lived), asOf: JULY + day * DAY }, (evidence) =>
+      sweep(evidence, { version: 'p2.v10', combinations, outcomes: 'granted', threads: 1 }),
+    );
+  }
+
+  it('says not yet until enough ring orders are mature, and then advises for it', async () => {
+    const days = [20, 40, 50, 90];
+    const told = await Promise.all(days.map(sweptOn));
+    expect(told.map(({ combinations }) => combinations[1]?.stopped?.advice)).to.deep.equal([
+      'notYet',
+      'notYet',
+      'for',
+      'for',
+    ]);
+    expect(told.map(({ reversals }) => reversals.maturityDays === null)).to.deep.equal([
+      true,
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it('says so in words, beside what is to be expected of the payments that are too young', async () => {
+    const { notes } = shownSweep(await sweptOn(90));
+    expect(notes.slice(4, 7)).to.deep.equal([
+      'Reversed: 34 of the unpaid orders were paid and taken back.',
+      'Immature: 77 paid orders are younger than 33 days, by which 95 % of the reversals come. Of these 12.2 (8.2 to 16.4) are to be expected reversed, which no figure here counts.',
+      `${WINDOW}=7d is advised for: of the payments that it stops 25 of 25 mature ones were reversed (100.0 % (86.7 to 100.0)), 15 are immature.`,
+    ]);
+    expect(shownSweep(await sweptOn(20)).notes.slice(5, 7)).to.deep.equal([
+      'Not mature: reversals seen so far: 1, too few or too young to tell when a payment is safe. Each of the 49 paid orders may yet be reversed: do not judge by them yet.',
+      `${WINDOW}=7d is not yet to be told: of the payments that it stops 0 of 0 mature ones were reversed (-), 9 are immature.`,
+    ]);
+  });
+
+  it('is beside a report that tells why orders were not paid, in orders and money', async () => {
+    const rules = place.rules('p2.v10');
+    const { reversals } = await withEvidence({ ...all(lived), asOf: JULY + 90 * DAY }, (evidence) =>
+      report(evidence, { rules, by: null }),
+    );
+    expect(reversals.causes).to.deep.equal([{ cause: 'REVERSED', currency: 'EUR', orders: 34, amount: 357 }]);
+    expect(reversals.immature).to.deep.equal([{ currency: 'EUR', orders: 77, amount: 808.5 }]);
+  });
+});
