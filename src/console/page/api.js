@@ -14,6 +14,14 @@ export function follow(session) {
   const next = session?.platform ?? null;
   if (next !== platform) forgetVisits();
   platform = next;
+  drafter = session === null ? '' : `${session.platform} ${session.who}`;
+}
+
+/** Whose drafts a browser keeps: of one platform and one person. @type {string} */
+let drafter = '';
+
+export function whoDrafts() {
+  return drafter;
 }
 
 /** A service that is started again takes a few seconds. */

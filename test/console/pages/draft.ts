@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Route } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
+import { signIn } from '../../../scripts/screenshots/browser.ts';
 import { until } from '../../servers/until.ts';
 import { Tenant } from '../../service/tenant.ts';
 import { describeConsole, NARROW } from '../console-tab.ts';
@@ -101,7 +102,7 @@ describeConsole("the console's page Draft", (tab) => {
       await page.keyboard.press('Control+Home');
       await page.keyboard.type('# looked at twice ');
       const isKept = () =>
-        page.evaluate<boolean>("localStorage.getItem('draft p2.v36').includes('# looked at twice ')");
+        page.evaluate<boolean>("Object.values(localStorage).join().includes('# looked at twice ')");
       await until('what was typed is kept', isKept);
       isTyped.resolve();
       await tab.button('Save to RULES_DIR').waitFor();
@@ -121,7 +122,7 @@ describeConsole("the console's page Draft", (tab) => {
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v37');
     await tab.button('Begin').click();
-    const isKept = () => page.evaluate<boolean>("localStorage.getItem('draft p2.v37') !== null");
+    const isKept = () => page.evaluate<boolean>("Object.keys(localStorage).join().includes('p2.v37')");
     await tab.button('Discard …').click();
     const dialog = page.getByRole('dialog', { name: 'Discard what is not saved of p2.v37?' });
     await dialog.getByRole('button', { name: 'Cancel' }).click();
@@ -143,5 +144,54 @@ describeConsole("the console's page Draft", (tab) => {
     const [download] = await Promise.all([page.waitForEvent('download'), tab.button('Download').click()]);
     expect(download.suggestedFilename()).to.equal('p2.v32-night.zip');
     await page.getByText('A version with a word in its name stays a draft.').waitFor();
+  });
+
+  it('shows in a second tab what was typed in the first, and says so', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v38');
+    await tab.button('Begin').click();
+    const editorOf = (one: Page) => one.getByRole('textbox', { name: 'verdicts.yaml', exact: true });
+    await editorOf(page).waitFor();
+    const second = await page.context().newPage();
+    await second.goto(`${tab.seeded.url}#/draft/p2.v38`);
+    await editorOf(second).focus();
+    await second.keyboard.press('Control+Home');
+    await second.keyboard.type('# from the second tab ');
+    await page.getByText('This draft was changed in another tab.').waitFor();
+    await editorOf(page).getByText('# from the second tab').waitFor();
+  });
+
+  it('shows a draft to nobody of another platform, in the same browser', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v39');
+    await tab.button('Begin').click();
+    await page.getByRole('textbox', { name: 'verdicts.yaml', exact: true }).waitFor();
+    await tab.button('Sign out').click();
+    await signIn(page, tab.seeded.operatorKey);
+    await tab.visit('#/draft/p2.v39');
+    await page.getByText('No such draft').waitFor();
+  });
+
+  it('says when the browser cannot keep what is typed', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v40');
+    await tab.button('Begin').click();
+    const editor = page.getByRole('textbox', { name: 'verdicts.yaml', exact: true });
+    await editor.waitFor();
+    await page.evaluate(() => {
+      let room = 2 ** 23;
+      while (room > 8)
+        try {
+          localStorage.setItem(`filler ${localStorage.length}`, 'x'.repeat(room));
+        } catch {
+          room = Math.floor(room / 2);
+        }
+    });
+    await editor.focus();
+    await page.keyboard.type('# one more line than fits');
+    await page.getByRole('alert').getByText('The storage of this browser is full').waitFor();
   });
 });

@@ -5,6 +5,7 @@ import { Field, formValues } from '../parts/form.js';
 import { Trouble } from '../parts/notice.js';
 import { takenName, VERSION_NAME } from '../parts/rules/version-name.js';
 import {
+  FULL,
   forgetCopy,
   keepCopy,
   pathsOf,
@@ -302,8 +303,8 @@ function Rename({ copy, list }) {
   const rename = (/** @type {FormEvent} */ event) => {
     const { version = '' } = formValues(event);
     if (list.versions.some((one) => one.version === version)) return setError(takenName(version));
+    if (!keepCopy({ ...renamedCopy(copy, version), saved: false })) return setError(FULL);
     if (!copy.saved) forgetCopy(copy.version);
-    keepCopy({ ...renamedCopy(copy, version), saved: false });
     location.hash = `#/draft/${version}`;
   };
   return html`<details>

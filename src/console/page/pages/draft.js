@@ -1,5 +1,5 @@
 import { ask, may, useAnswer } from '../api.js';
-import { html, useState } from '../html.js';
+import { html, useEffect, useState } from '../html.js';
 import { Field, formValues } from '../parts/form.js';
 import { dateTime, versionAfter } from '../parts/format.js';
 import { Answered, Empty, Loading, Trouble } from '../parts/notice.js';
@@ -9,10 +9,12 @@ import { useCheck } from '../parts/rules/use-check.js';
 import { takenName, VERSION_NAME } from '../parts/rules/version-name.js';
 import {
   copyOf,
+  FULL,
   forgetCopy,
   keepCopy,
   keptCopies,
   keptCopy,
+  keyOfCopy,
   savedCopyOf,
   withFile,
 } from '../parts/rules/working-copy.js';
@@ -59,18 +61,33 @@ function OpenedDraft({ version, list, session, again }) {
   const [copy, setCopy] = useState(() => keptCopy(version));
   const lying = list.versions.find((one) => one.version === version);
   const answer = useAnswer(copy === null && lying !== undefined ? ruleFolder(version) : null);
+  const [isKept, setIsKept] = useState(true);
+  const [others, setOthers] = useState(0);
   const change = (/** @type {WorkingCopy} */ changed) => {
-    keepCopy(changed);
+    setIsKept(keepCopy(changed));
     setCopy(changed);
   };
+  useEffect(() => {
+    // Another tab works on it, too: both show what was typed last, and neither overwrites it unseen.
+    const follow = (/** @type {StorageEvent} */ { key }) => {
+      if (key !== keyOfCopy(version)) return;
+      setCopy(keptCopy(version));
+      setOthers((number) => number + 1);
+    };
+    addEventListener('storage', follow);
+    return () => removeEventListener('storage', follow);
+  }, [version]);
   const discard = () => {
     forgetCopy(version);
     setCopy(null);
     again();
   };
   if (copy !== null)
-    return html`<${Workbench} copy=${copy} change=${change} discard=${discard} list=${list}
-      session=${session} again=${again} />`;
+    return html`
+      ${!isKept && html`<${Trouble} error=${FULL} />`}
+      ${others > 0 && html`<p class="notice" role="status">This draft was changed in another tab.</p>`}
+      <${Workbench} key=${others} copy=${copy} change=${change} discard=${discard} list=${list}
+        session=${session} again=${again} />`;
   if (lying === undefined)
     return html`<${Empty} title="No such draft">
       Nothing of ${version} is in this browser or on this node. <a href="#/draft">Begin a new draft</a>.
@@ -147,7 +164,7 @@ function Begin({ list: { versions }, from }) {
     if (taken) return setError(takenName(version));
     ask('GET', ruleFolder(source)).then((folder) => {
       if (!folder.whole) return setError(new Error(`${source} is too long for this page.`));
-      keepCopy(copyOf(folder, version));
+      if (!keepCopy(copyOf(folder, version))) return setError(FULL);
       location.hash = `#/draft/${version}`;
     }, setError);
   };

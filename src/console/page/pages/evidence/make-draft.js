@@ -3,7 +3,7 @@ import { html, useState } from '../../html.js';
 import { Field, formValues } from '../../parts/form.js';
 import { Trouble } from '../../parts/notice.js';
 import { takenName, VERSION_NAME } from '../../parts/rules/version-name.js';
-import { copyOf, keepCopy, keptCopy, renamedCopy, withValues } from '../../parts/rules/working-copy.js';
+import { copyOf, FULL, keepCopy, keptCopy, renamedCopy, withValues } from '../../parts/rules/working-copy.js';
 import { RULE_FOLDERS, ruleFolder, savedDraft } from '../../questions.js';
 
 /**
@@ -77,6 +77,6 @@ function workOn(folder, version, { values = {}, files = {} }) {
   // The places of the constants are those in the texts under the old name.
   const same = withValues(copyOf(folder, folder.version), folder.constants, values);
   const copy = renamedCopy(same, version);
-  keepCopy({ ...copy, files: { ...copy.files, ...files } });
+  if (!keepCopy({ ...copy, files: { ...copy.files, ...files } })) throw FULL;
   location.hash = `#/draft/${version}`;
 }

@@ -2,7 +2,8 @@ import { html, useState } from '../../html.js';
 import { intervalText } from '../../parts/evidence/orders.js';
 import { EvidenceTables, Notes } from '../../parts/evidence/shown.js';
 import { count } from '../../parts/format.js';
-import { keepCopy, withValues } from '../../parts/rules/working-copy.js';
+import { Trouble } from '../../parts/notice.js';
+import { FULL, keepCopy, withValues } from '../../parts/rules/working-copy.js';
 import { numbers, Table } from '../../parts/table.js';
 import { Pill } from '../../parts/verdict.js';
 import { MakeDraft } from './make-draft.js';
@@ -101,14 +102,16 @@ function signed(difference) {
  * }} props
  */
 function Draft({ version, chosen, session, draft }) {
+  const [isFull, setIsFull] = useState(false);
   if (chosen.present) return null;
   if (draft !== null) {
     const take = () => {
-      keepCopy(withValues(draft.copy, draft.constants, chosen.values));
+      if (!keepCopy(withValues(draft.copy, draft.constants, chosen.values))) return setIsFull(true);
       location.hash = `#/draft/${version}`;
     };
     return html`<div class="buttons">
       <button type="button" onClick=${take}>Put ${valuesText(chosen)} into ${version}</button>
+      ${isFull && html`<${Trouble} error=${FULL} />`}
     </div>`;
   }
   return html`<${MakeDraft} session=${session} found=${{ from: version, values: chosen.values }} />`;

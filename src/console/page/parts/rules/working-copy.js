@@ -1,3 +1,5 @@
+import { whoDrafts } from '../../api.js';
+
 /** @import { OpenedRuleFolder } from '../../answers.d.ts' */
 
 /** @typedef {OpenedRuleFolder['constants'][number]} Constant */
@@ -14,14 +16,26 @@
  * @property {number} editedAt epoch ms
  */
 
-const PREFIX = 'draft ';
+/** Below it lie the drafts of whoever is signed in; those of another person or platform never show. */
+function prefix() {
+  return `draft ${whoDrafts()} `;
+}
+
+/**
+ * Where the browser keeps a draft.
+ * @param {string} version
+ */
+export function keyOfCopy(version) {
+  return prefix() + version;
+}
 
 /** The names of all that is worked on in this browser. @returns {readonly WorkingCopy[]} */
 export function keptCopies() {
+  const start = prefix();
   const keys = Array.from({ length: localStorage.length }, (_, index) => localStorage.key(index) ?? '');
   return keys
-    .filter((key) => key.startsWith(PREFIX))
-    .flatMap((key) => keptCopy(key.slice(PREFIX.length)) ?? [])
+    .filter((key) => key.startsWith(start))
+    .flatMap((key) => keptCopy(key.slice(start.length)) ?? [])
     .toSorted((a, b) => b.editedAt - a.editedAt);
 }
 
@@ -31,7 +45,7 @@ export function keptCopies() {
  */
 export function keptCopy(version) {
   try {
-    const text = localStorage.getItem(PREFIX + version);
+    const text = localStorage.getItem(keyOfCopy(version));
     return text === null ? null : JSON.parse(text);
   } catch {
     return null;
@@ -47,14 +61,26 @@ export function unsavedCopy(version) {
   return copy === null || copy.saved ? null : copy;
 }
 
-/** @param {WorkingCopy} copy */
+export const FULL = new Error(
+  'The storage of this browser is full, so what you type is in this tab only. Save it, or download it.',
+);
+
+/**
+ * Whether the browser keeps it: its storage may be full.
+ * @param {WorkingCopy} copy
+ */
 export function keepCopy(copy) {
-  localStorage.setItem(PREFIX + copy.version, JSON.stringify(copy));
+  try {
+    localStorage.setItem(keyOfCopy(copy.version), JSON.stringify(copy));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** @param {string} version */
 export function forgetCopy(version) {
-  localStorage.removeItem(PREFIX + version);
+  localStorage.removeItem(keyOfCopy(version));
 }
 
 /**
