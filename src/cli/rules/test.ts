@@ -1,7 +1,10 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type CaseReport, runCases, traceFailure } from '../../authoring/cases/cases.ts';
 import type { Coverage, Share } from '../../authoring/cases/coverage.ts';
 import { failureLines } from '../../authoring/cases/expectations.ts';
+import { type ChangedLine, updateCases } from '../../authoring/cases/update-cases.ts';
 import { type Paint, placeInWords } from '../../authoring/explain/explanation-text.ts';
 import { formatProblems, loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { Location } from '../../rules/problem.ts';
@@ -12,6 +15,7 @@ import { chosenFolders, fromHere } from './rule-folders.ts';
 
 interface TestOptions {
   readonly minCoverage?: string;
+  readonly update?: true;
   readonly json?: true;
 }
 
@@ -21,18 +25,30 @@ export function testCommand(rules: Command): void {
     .command('test [versions...]')
     .description('run the cases of rule sets, and say what they leave untested; without versions: all')
     .option('--min-coverage <percent>', 'fail when the cases let fewer of the rules decide')
+    .option('--update', 'write the lengths of waits that the rules give now into the cases of drafts')
     .option('--json', 'print one JSON object')
     .action((versions: string[], options: TestOptions) => test(versions, options));
 }
 
-async function test(versions: readonly string[], { minCoverage, json }: TestOptions): Promise<void> {
+async function test(
+  versions: readonly string[],
+  { minCoverage, update: isUpdate, json }: TestOptions,
+): Promise<void> {
   const minPercent = minCoverage === undefined ? 0 : parsePercent(minCoverage);
-  const runs = chosenFolders(versions).map((folder) => run(folder));
+  const folders = chosenFolders(versions);
+  const updated = isUpdate === true ? folders.flatMap(update) : [];
+  const runs = folders.map((folder) => run(folder));
   const reports = runs.map(({ report }) => report);
-  if (json === true) print(JSON.stringify({ reports: await Promise.all(runs.map(inJson)) }));
+  if (json === true)
+    print(
+      JSON.stringify({
+        reports: await Promise.all(runs.map(inJson)),
+        ...(isUpdate === true ? { updated } : {}),
+      }),
+    );
   else {
     const texts = await Promise.all(runs.map((one) => describe(one, minPercent, terminalPaint)));
-    print(texts.join('\n\n'));
+    print([...updated.map(lineText), ...texts].join('\n\n'));
   }
   if (reports.some((report) => !isFine(report, minPercent))) process.exitCode = EXIT.findings;
 }
@@ -41,6 +57,23 @@ function parsePercent(text: string): number {
   const percent = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && percent <= 100) return percent;
   throw new UsageError(`--min-coverage must be a percentage from 0 to 100, like 90, not "${text}"`);
+}
+
+/** Writes the cases in which only the lengths of waits differ; what else fails is told when they run. */
+function update(folder: string): readonly ChangedLine[] {
+  const loaded = loadRuleSet(folder);
+  if (!loaded.ok) return [];
+  const { files, lines } = updateCases(loaded.ruleSet, readRuleFiles(folder, []) ?? new Map());
+  if (files.size > 0 && loaded.ruleSet.released)
+    throw new UsageError(
+      `${fromHere(folder)} is released and never changes, its cases neither; start a new version: rules new`,
+    );
+  for (const [file, text] of files) writeFileSync(join(folder, file), text);
+  return lines.map((line) => ({ ...line, file: join(fromHere(folder), line.file) }));
+}
+
+function lineText({ file, line, before, after }: ChangedLine): string {
+  return `${file}:${line}\n- ${before.trim()}\n+ ${after.trim()}`;
 }
 
 interface FolderReport {

@@ -36,6 +36,22 @@ describe('rules test', () => {
       DATA_DIR: join(rulesDir, 'data'),
     });
 
+  it('writes into the cases what only the seconds of the ladder changed, and shows it', async () => {
+    cases('{ name: waits, steps: [{ verdict: {} }, { verdict: {}, expect: { waitSeconds: 30 } }] }');
+    edit('ladder.yaml', '[30s, 5m, 30m]', '[45s, 5m, 30m]');
+    expect((await run()).exitCode).to.equal(1);
+    const { exitCode, stdout } = await run('--update');
+    expect(exitCode).to.equal(0);
+    expect(stdout.split('\n').slice(0, 3)).to.deep.equal([
+      `${join(folder, 'cases', 'it.yaml')}:2`,
+      '- - { name: waits, steps: [{ verdict: {} }, { verdict: {}, expect: { waitSeconds: 30 } }] }',
+      '+ - { name: waits, steps: [{ verdict: {} }, { verdict: {}, expect: { waitSeconds: 45 } }] }',
+    ]);
+    const again = JSON.parse((await run('--update', '--json')).stdout);
+    expect(again.updated).to.deep.equal([]);
+    expect(again.reports[0]).to.include({ passed: 1, failed: 0 });
+  });
+
   it('says how much of the rules passing cases have tested, and what they have not', async () => {
     const { exitCode, stdout, stderr } = await run();
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' });
