@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { isArchivedElsewhere } from '../archive/archived-elsewhere.ts';
 import {
   type ArchivedOrder,
   type ArchivedOrders,
@@ -38,7 +39,7 @@ import type { Sightings } from '../facts/fact.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { OutcomeSeen, RuleChoice, RuleSource, VerdictSeen } from '../rollout/rule-source.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
-import { RETENTION, type Snapshot, type Store, type StoredAnswer } from '../state/store.ts';
+import { RETENTION, type Snapshot, type Store, type StoredAnswer, StoreUnavailable } from '../state/store.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts';
 import { ClientTurns, type Pace, type TurnResult } from './client-turns.ts';
 import { seeDevices } from './device-sightings.ts';
@@ -282,7 +283,8 @@ export class ScoringService {
 
   /**
    * What is known of an order that is reported, and how far it came: from the state, then the hot store, then the archive.
-   * None of them is asked for what cannot be there or makes no difference.
+   * None of them is asked for what cannot be there or makes no difference. Throws StoreUnavailable where only an archive
+   * could tell that this node does not have.
    */
   async #found(
     asked: AskedOrder,
@@ -300,9 +302,16 @@ export class ScoringService {
       ? exposureIn(await this.#parts.store.decisionsOfOrder(client.platform, orderRef), client)
       : remembered;
     const isEnough = !wantsOrder && (!wantsExposure || hot === 'granted');
-    if (isEnough || archivedOrders === null) return { known, exposure: farther(remembered, hot) };
+    const exposure = farther(remembered, hot);
+    if (isEnough) return { known, exposure };
+    if (archivedOrders === null) {
+      const isUntold =
+        exposure === 'notAsked' && (await isArchivedElsewhere(this.#parts.store.registers, null));
+      if (isUntold) throw new StoreUnavailable(ELSEWHERE);
+      return { known, exposure };
+    }
     const archived = await archivedOrders.find(asked);
-    return { known: known ?? archived.known, exposure: farther(farther(remembered, hot), archived.exposure) };
+    return { known: known ?? archived.known, exposure: farther(exposure, archived.exposure) };
   }
 
   get #displacedMs(): number {
@@ -346,6 +355,9 @@ export class ScoringService {
     return momentFor(state, this.#parts.clock());
   }
 }
+
+const ELSEWHERE =
+  'this node has no archive, where others wrote whether the order was asked for; report it to a node that has one';
 
 function requireAdmitted(admitted: boolean | undefined): void {
   if (admitted === false) throw new NotAdmitted();

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { ARCHIVE_REGISTER } from '../../src/archive/archived-elsewhere.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { NO_HOLDOUTS } from '../../src/decision/holdout.ts';
 import { Lives } from '../../src/evidence/backtest/lives.ts';
@@ -7,6 +8,7 @@ import { Metrics } from '../../src/metrics/metrics.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
 import { rebuiltState } from '../../src/service/rebuilt-state.ts';
 import { ScoringService } from '../../src/service/scoring.ts';
+import { StoreUnavailable } from '../../src/state/store.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { edited } from '../rule-fixtures/sound-rules.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
@@ -170,5 +172,39 @@ describeOnStores('an order that was turned away', (store) => {
     nowMs += DAY_HOURS * HOUR_MS;
     const { recent } = (await store().load(clientKey(PLATFORM, clientIdKey))).state.outcomes;
     expect(recent.map(({ outcome }) => outcome).slice(0, 3)).to.deep.equal(['PAID', 'PAID', 'UNPAID']);
+  });
+
+  describe('on a node without the archive that others write', () => {
+    const long = randomUUID();
+    beforeEach(async () => {
+      start(RULES);
+      const { registers } = store();
+      await registers.compareAndSet(ARCHIVE_REGISTER, await registers.read(ARCHIVE_REGISTER), 'of-others');
+      // So many that the first requests are forgotten.
+      for (let order = 0; order < 70; order++) {
+        nowMs += 1000;
+        await ask(long, `${nowMs}-${order}`, '13');
+      }
+    });
+    after(async () => {
+      const { registers } = store();
+      await registers.compareAndSet(ARCHIVE_REGISTER, 'of-others', 'none');
+    });
+
+    it('is not taken for one that nobody asked for', async () => {
+      const refused = await tell(long, 'shipped-long-ago', 'EXPIRED').catch((error: unknown) => error);
+      expect(refused).to.be.instanceOf(StoreUnavailable);
+      expect(refused).to.have.property(
+        'message',
+        'this node has no archive, where others wrote whether the order was asked for; report it to a node that has one',
+      );
+      const { state } = await store().load(clientKey(PLATFORM, long));
+      expect(state.outcomes).to.deep.include({ unpaidCount: 0, neitherCount: 0 });
+    });
+
+    it('is taken where the hot store tells what it was, or there is nothing else to be known', async () => {
+      expect(await tell(long, `${nowMs}-69`, 'EXPIRED')).to.equal('recorded');
+      expect(await tell(randomUUID(), 'of-somebody-new', 'EXPIRED')).to.equal('recorded');
+    });
   });
 });
