@@ -24,3 +24,9 @@ function edited(text: string, { path, value }: YamlEdit): string {
   const [from, to] = node.range;
   return text.slice(0, from) + stringify(value).trimEnd() + text.slice(to);
 }
+
+/** Where the item of this name stands in a list of the text, from 0; -1 where none does. */
+export function placeOfNamed(text: string, list: string, name: string): number {
+  const items: unknown = parseDocument(text).toJS()[list];
+  return Array.isArray(items) ? items.findIndex((item) => item.name === name) : -1;
+}

@@ -1,5 +1,4 @@
-import { parseDocument } from 'yaml';
-import { editedYaml } from '../../rules/edited-yaml.ts';
+import { editedYaml, placeOfNamed } from '../../rules/edited-yaml.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { type CaseFailure, runCases } from './cases.ts';
@@ -64,8 +63,7 @@ function wordsOf(reason: unknown): string {
 
 function withLength(files: RuleFiles, { caseName, at, step, differences }: CaseFailure): RuleFiles {
   const text = files.get(at.file) ?? '';
-  const cases: unknown = parseDocument(text).toJS().cases;
-  const place = Array.isArray(cases) ? cases.findIndex(({ name }) => name === caseName) : -1;
+  const place = placeOfNamed(text, 'cases', caseName);
   const edits = differences.flatMap(({ member, seen }) =>
     typeof seen === 'number' || typeof seen === 'string'
       ? [{ path: ['cases', place, 'steps', step - 1, 'expect', member], value: seen }]
