@@ -92,6 +92,7 @@ export async function consolePages(
   const { decisions }: { decisions: readonly Decision[] } = JSON.parse(await answer.text());
   return [
     { name: 'now', hash: '#/now', shows: 'Waits by ladder level' },
+    { name: 'explore', hash: '#/explore?by=rule', shows: 'Save as CSV' },
     { name: 'decisions', hash: '#/decisions', shows: 'The newest' },
     { name: 'explanation', hash: `#/decisions/${decisions[0]?.decisionId}`, shows: 'Rule by rule' },
     { name: 'client', hash: '#/client/impatient-ivan', shows: 'Facts now' },

@@ -34,7 +34,7 @@ export interface RankingParts {
 const OTHERS_MIN = 0.05;
 
 /**
- * How much each value contributes to the difference between two times, the likely cause first. A value ranks by its share of the
+ * How much each value contributes to the difference between two times, the likely cause first; nothing where all of it may be chance. A value ranks by its share of the
  * difference, less what chance alone may be (one standard deviation of its counts), less the share that it had of everything
  * before: what always had most of it has most of any rise (explanatory power and surprise, as in Adtributor, NSDI 2014). Of each dimension only the first value is given.
  */
@@ -45,13 +45,13 @@ export function contributions(
   const { all } = parts;
   const more = growth(all);
   const whole = all.after.part - more * all.before.part;
-  if (whole === 0) return [];
+  if (all.before.whole === 0 || Math.abs(whole) <= deviation(all, more)) return [];
   const ranked = counted
     .map((one) => {
       const difference = one.after.part - expected(one, parts);
       const share = difference / whole;
       const usual = all.before.part === 0 ? 0 : one.before.part / all.before.part;
-      const chance = Math.sqrt(one.after.part + more ** 2 * one.before.part) / Math.abs(whole);
+      const chance = deviation(one, more) / Math.abs(whole);
       return { ...one, difference, share, rank: Math.min(1, share - chance) - usual };
     })
     .filter(({ share }) => share > 0)
@@ -61,9 +61,14 @@ export function contributions(
   return [...first.values()].map(({ rank: _, ...contribution }) => contribution);
 }
 
+/** One standard deviation of a difference by chance alone. */
+function deviation({ before, after }: TwoTimes, more: number): number {
+  return Math.sqrt(after.part + more ** 2 * before.part);
+}
+
 /** The later time has so many times as many decisions: that more is asked changes no mix. */
 function growth({ before, after }: TwoTimes): number {
-  return before.whole === 0 ? 0 : after.whole / before.whole;
+  return after.whole / before.whole;
 }
 
 /** How many there would be in the later time if nothing were the matter with the value. */

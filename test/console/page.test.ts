@@ -6,6 +6,7 @@ import { closeConsole, describeConsole, NARROW } from './console-tab.ts';
 import './pages/approvals.ts';
 import './pages/client.ts';
 import './pages/decisions.ts';
+import './pages/explore.ts';
 import './pages/foreign-text.ts';
 import './pages/lists.ts';
 import './pages/now.ts';

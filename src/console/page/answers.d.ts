@@ -11,6 +11,7 @@ import type {
   EvidenceJobListSchema,
   EvidenceJobSchema,
 } from '../../http/platform/evidence/evidence-shapes.ts';
+import type { ExplorationSchema } from '../../http/platform/explore.ts';
 import type { ListEntriesSchema, SharedListsSchema } from '../../http/platform/lists/list-views.ts';
 import type { ProposalListSchema } from '../../http/platform/proposals.ts';
 import type { CheckedDraftSchema } from '../../http/platform/rules/drafts/check-draft.ts';
@@ -39,6 +40,7 @@ export type ListEntries = Shape<typeof ListEntriesSchema>;
 export type WhatIfAnswers = Shape<typeof WhatIfAnswersSchema>;
 export type EvidenceJob = Shape<typeof EvidenceJobSchema>;
 export type VerdictHistory = Shape<typeof VerdictHistorySchema>;
+export type Explored = Shape<typeof ExplorationSchema>;
 export type EvidenceJobList = Shape<typeof EvidenceJobListSchema>;
 
 /** A job with what it came to, as the kind of job has it. */

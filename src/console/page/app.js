@@ -19,6 +19,7 @@ import { Left } from './visits.js';
  * @property {string | null} path
  * @property {string} title
  * @property {readonly Session['operations'][number][]} needs
+ * @property {readonly Session['operations'][number][]} [or] or any of these
  * @property {() => Promise<PageBody>} [load]
  */
 
@@ -30,6 +31,7 @@ const backtestPage = async () => (await import('./pages/backtest/backtest.js')).
 const clientPage = async () => (await import('./pages/client.js')).ClientPage;
 const decisionsPage = async () => (await import('./pages/decisions.js')).DecisionsPage;
 const draftPage = async () => (await import('./pages/draft.js')).DraftPage;
+const explorePage = async () => (await import('./pages/explore.js')).ExplorePage;
 const evidencePage = async () => (await import('./pages/evidence/evidence.js')).EvidencePage;
 const listsPage = async () => (await import('./pages/lists.js')).ListsPage;
 const nowPage = async () => (await import('./pages/now.js')).NowPage;
@@ -40,6 +42,7 @@ const whatIfPage = async () => (await import('./pages/what-if.js')).WhatIfPage;
 /** @type {readonly PageEntry[]} */
 const PAGES = [
   { path: 'now', title: 'Now', needs: ['figures'], load: nowPage },
+  { path: 'explore', title: 'Explore', needs: ['figures'], or: ['rules'], load: explorePage },
   { path: 'decisions', title: 'Decisions', needs: ['decisions'], load: decisionsPage },
   { path: 'client', title: 'Client', needs: ['clients:read'], load: clientPage },
   { path: 'lists', title: 'Lists', needs: ['lists'], load: listsPage },
@@ -104,7 +107,10 @@ function App() {
 function Console({ session, leave }) {
   const place = usePlace();
   const main = useRef(/** @type {HTMLElement | null} */ (null));
-  const allowed = PAGES.filter(({ needs }) => needs.every((operation) => may(session, operation)));
+  const allowed = PAGES.filter(
+    ({ needs, or = [] }) =>
+      needs.every((operation) => may(session, operation)) || or.some((operation) => may(session, operation)),
+  );
   const current = (place.page === '' ? allowed[0] : PAGES.find(({ path }) => path === place.page)) ?? NO_PAGE;
   useEffect(() => {
     const about = [place.item, ...place.query.values()].filter((text) => text !== '').join(' ');

@@ -3,7 +3,7 @@
 /**
  * @import {
  *   CheckedDraft, ClientHistory, ClientLinks, ClientView, DecisionWhatIf, EvidenceJob,
- *   EvidenceJobList, Experiment, Explanation, Following, FoundDecisions, LastHour, ListEntries,
+ *   EvidenceJobList, Experiment, Explanation, Explored, Following, FoundDecisions, LastHour, ListEntries,
  *   OpenedRuleFolder, Proposal, ProposalList, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft,
  *   Session, SharedLists, SignIn, VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
@@ -26,6 +26,14 @@ export const LAST_HOUR = { path: 'last-hour' };
  */
 export function verdictHistory(span, to) {
   return { path: `verdict-history?span=${span}${to === undefined ? '' : `&to=${to}`}` };
+}
+
+/**
+ * @param {URLSearchParams} query
+ * @returns {Question<Explored>}
+ */
+export function exploration(query) {
+  return { path: `explore?${query}` };
 }
 
 /** @type {Question<RolloutStatus>} */

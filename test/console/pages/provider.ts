@@ -44,7 +44,7 @@ describeWithServer('chromium', 'signing in to the console at an identity provide
     await page.getByText('This session may not see this page').waitFor();
     expect(page.url()).to.equal(`${url}/?platform=bank#/client`);
     const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
-    expect(await links.allTextContents()).to.deep.equal(['Now', 'Rules', 'Rollout', 'Backtest']);
+    expect(await links.allTextContents()).to.deep.equal(['Now', 'Explore', 'Rules', 'Rollout', 'Backtest']);
     expect(complaints).to.deep.equal([]);
 
     const [cookie] = await page.context().cookies(url);

@@ -27,7 +27,7 @@ describeConsole('signing in to the console', (tab) => {
   it('shows only what the key may see, and says where there is nothing', async () => {
     await tab.openOwn(await tab.seeded.keyFor('decisions'), '#/backtest');
     const links = tab.page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
-    expect(await links.allTextContents()).to.deep.equal(['Now', 'Decisions', 'Backtest']);
+    expect(await links.allTextContents()).to.deep.equal(['Now', 'Explore', 'Decisions', 'Backtest']);
     await tab.visit('#/rollout');
     await tab.page.getByText('This session may not see this page').waitFor();
     await tab.visit('#/nonsense');

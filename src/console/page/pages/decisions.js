@@ -218,6 +218,9 @@ const NAMES = /** @type {const} */ ([
   'ruleVersion',
   'clientGroup',
   'signal',
+  'sellPointKey',
+  'method',
+  'arm',
   'outcome',
   'amountMin',
   'amountMax',
@@ -280,6 +283,11 @@ function Filters({ filter, session, reload }) {
       />
     <//>
     <${Field} label="signal"><input ...${name('signal')} list="signals" /><//>
+    <${Field} label="point of sale"><input ...${name('sellPointKey')} /><//>
+    <${Field} label="method"><input ...${name('method')} /><//>
+    <${Field} label="arm">
+      <${Choice} name="arm" chosen=${filter.get('arm')} values=${['active', 'candidate']} />
+    <//>
     <${Field} label="outcome">
       <${Choice} name="outcome" chosen=${filter.get('outcome')} values=${OUTCOMES} />
     <//>

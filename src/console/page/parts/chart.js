@@ -21,6 +21,9 @@ import { numbers, Table } from './table.js';
 
 /** Told the place of the slot under the pointer. @typedef {(place: number | null) => void} SetPlace */
 
+/** Told the beginning and the end of what was dragged over, epoch ms. */
+/** @typedef {(from: number, to: number) => void} Brush */
+
 /**
  * @typedef {object} Drawing
  * @property {ChartKind} kind
@@ -29,6 +32,7 @@ import { numbers, Table } from './table.js';
  * @property {SetPlace} setPlace
  * @property {readonly Mark[]} marks
  * @property {readonly number[]} heights of the slots
+ * @property {Brush} [brush]
  */
 
 const HEIGHT = 150;
@@ -44,16 +48,16 @@ const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_00
  * same numbers as a table.
  * @param {{
  *   title: string, note?: string, kind: ChartKind, at: readonly number[], series: readonly Series[],
- *   format?: (value: number) => string, marks?: readonly Mark[],
+ *   format?: (value: number) => string, marks?: readonly Mark[], brush?: Brush,
  * }} props
  */
-export function Chart({ title, note, kind, at, series, format = countText, marks = NO_MARKS }) {
+export function Chart({ title, note, kind, at, series, format = countText, marks = NO_MARKS, brush }) {
   const [place, setPlace] = useState(/** @type {number | null} */ (null));
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const plot = useRef(/** @type {UPlot | null} */ (null));
   const scheme = useScheme();
   const heights = at.map((_, slot) => heightOf(kind, series, slot));
-  const drawing = { kind, at, series, setPlace, marks, heights };
+  const drawing = { kind, at, series, setPlace, marks, heights, ...(brush ? { brush } : {}) };
   // What a plot that stays reads when it is drawn again.
   const now = useRef(drawing);
   now.current = drawing;
@@ -213,7 +217,7 @@ function stacked(series) {
  * @returns {UPlot.Options}
  */
 function options(element, now) {
-  const { kind, at, series, setPlace } = now.current;
+  const { kind, at, series, setPlace, brush } = now.current;
   const drawn = kind === 'bars' ? series.toReversed() : series;
   // So that the first and the last bar are whole.
   const halfSlot = () => stepOf(now.current.at) / 2000;
@@ -223,10 +227,15 @@ function options(element, now) {
     // At the right, half of the last time.
     padding: [8, 18, 0, 0],
     legend: { show: false },
-    cursor: { y: false, points: { show: kind === 'lines' }, drag: { x: false, y: false } },
+    cursor: {
+      y: false,
+      points: { show: kind === 'lines' },
+      drag: { x: brush !== undefined, y: false, setScale: false },
+    },
     hooks: {
       setCursor: [({ cursor }) => setPlace(cursor.idx ?? null)],
       draw: [(plot) => drawUnfinished(plot, now.current), (plot) => drawMarks(plot, now.current)],
+      setSelect: brush === undefined ? [] : [(plot) => tellSelected(plot, now.current)],
     },
     scales: {
       x: { range: (_plot, min, max) => [min - halfSlot(), max + halfSlot()] },
@@ -276,6 +285,19 @@ function drawMarks({ ctx, bbox, valToPos }, { at: slots, marks, heights }) {
     if (cut > 0 && height > top)
       ctx.fillText('▲', valToPos((slots[slot] ?? 0) / 1000, 'x', true), bbox.top + 16);
   ctx.restore();
+}
+
+/**
+ * Whole slots; a click without a drag selects nothing.
+ * @param {UPlot} plot
+ * @param {Drawing} drawing
+ */
+function tellSelected(plot, { at, brush }) {
+  const { left, width } = plot.select;
+  const [from, last] = [at[plot.posToIdx(left)], at[plot.posToIdx(left + width)]];
+  if (width === 0 || from === undefined || last === undefined) return;
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  brush?.(from, last + stepOf(at));
 }
 
 /**

@@ -1,0 +1,428 @@
+import { may, useAnswer } from '../api.js';
+import { html, useMemo, useState } from '../html.js';
+import { Confirm } from '../parts/change/confirm.js';
+import { Chart } from '../parts/chart.js';
+import { Field } from '../parts/form.js';
+import { count, dateTime, share } from '../parts/format.js';
+import { Answered, Empty } from '../parts/notice.js';
+import { saveFile } from '../parts/save-file.js';
+import { numbers, Table } from '../parts/table.js';
+import { VERDICTS } from '../parts/verdict.js';
+import { exploration, LISTS, ROLLOUT_STATUS } from '../questions.js';
+import { TakeBack } from './take-back.js';
+
+/**
+ * @import { Explored, Following, RolloutStatus, Session } from '../answers.d.ts'
+ * @import { PageProps } from '../page-props.d.ts'
+ * @import { Proposal } from '../parts/change/confirm.js'
+ * @import { ChoiceEvent } from '../parts/form.js'
+ */
+
+/** @typedef {NonNullable<Explored['exploration']>} Exploration */
+/** @typedef {Exploration['values'][number]} Value */
+/** @typedef {NonNullable<Exploration['change']>} Change */
+/** @typedef {Change['contributions'][number]} Contribution */
+
+const HOUR_MS = 3_600_000;
+
+const SPANS = /** @type {const} */ ([
+  ['hour', HOUR_MS],
+  ['day', 24 * HOUR_MS],
+  ['week', 168 * HOUR_MS],
+  ['month', 720 * HOUR_MS],
+]);
+
+/** What decisions are split by, with the parameter that finds those of one value where there is one. */
+const SPLITS = /** @type {const} */ ([
+  ['verdict', 'verdict'],
+  ['rule', 'rule'],
+  ['signal', 'signal'],
+  ['group', 'clientGroup'],
+  ['platform', null],
+  ['pointOfSale', 'sellPointKey'],
+  ['method', 'method'],
+  ['version', 'ruleVersion'],
+  ['arm', 'arm'],
+]);
+
+const MEASURES = /** @type {const} */ (['count', 'share', 'money']);
+
+/** Which of the parameters narrow what is counted. */
+const FILTERS = SPLITS.flatMap(([, parameter]) =>
+  parameter === null || parameter === 'verdict' ? [] : [parameter],
+);
+
+/** The first stands for all of them. */
+const ANY_VERDICT = ['', ...VERDICTS.map(({ name }) => name)];
+
+const CAUSE_COLUMNS = ['', 'value', ...numbers('before', 'now', 'more than usual', 'of the difference')];
+
+const COLORS = [
+  ...['--get-new', '--block', '--wait', '--sticky', '--group-trusted', '--group-new'],
+  ...['--wait-1', '--wait-2', '--wait-3', '--wait-4', '--accent', '--ink-faint'],
+];
+
+/**
+ * What was decided over a time, split by what decisions have in common, and why that changed. The address
+ * says all of it, in UTC.
+ * @param {PageProps} props
+ */
+export function ExplorePage({ place, session }) {
+  const span = useMemo(() => spanOf(place.query), [place.query.toString()]);
+  const query = new URLSearchParams(place.query);
+  query.set('from', utc(span.from));
+  query.set('to', utc(span.to));
+  const view = { query, span, by: query.get('by') ?? 'verdict', verdict: query.get('verdict') };
+  const asked = new URLSearchParams(query);
+  asked.delete('measure');
+  const answer = useAnswer(exploration(asked));
+  const shown = (/** @type {Explored} */ { exploration: found }) =>
+    found === null
+      ? html`<${Empty} title="This node keeps no archive">Set ARCHIVE_DIR, or ask a node that has it.<//>`
+      : html`<${Explanation} found=${found} view=${view} session=${session} />`;
+  return html`<${Controls} view=${view} /><${Answered} answer=${answer}>${shown}<//>`;
+}
+
+/** @typedef {{ from: number, to: number }} Span */
+/** @typedef {{ query: URLSearchParams, span: Span, by: string, verdict: string | null }} View */
+
+/** @param {URLSearchParams} query */
+function spanOf(query) {
+  const to = Date.parse(query.get('to') ?? '') || Math.ceil(Date.now() / 1000) * 1000;
+  return { from: Date.parse(query.get('from') ?? '') || to - 24 * HOUR_MS, to };
+}
+
+/** @param {number} epochMs */
+function utc(epochMs) {
+  return new Date(epochMs).toISOString();
+}
+
+/**
+ * As addresses of lists of decisions name it.
+ * @param {number} epochMs
+ */
+function minute(epochMs) {
+  return `${utc(epochMs).slice(0, 16)}Z`;
+}
+
+/** @param {View} view */
+function measureOf({ query }) {
+  return query.get('measure') ?? 'count';
+}
+
+/**
+ * The address of another view.
+ * @param {View} view
+ * @param {Readonly<Record<string, string | null>>} changes
+ */
+function address({ query }, changes) {
+  const next = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(changes))
+    if (value === null) next.delete(name);
+    else next.set(name, value);
+  return `#/explore?${next}`;
+}
+
+/** @param {{ view: View }} props */
+function Controls({ view }) {
+  const { query, span, by, verdict } = view;
+  const go = (/** @type {string} */ name) => (/** @type {ChoiceEvent} */ event) => {
+    location.hash = address(view, { [name]: event.currentTarget.value || null });
+  };
+  const until = Date.now();
+  const before = { againstFrom: utc(2 * span.from - span.to), againstTo: utc(span.from) };
+  const weekAgo = { againstFrom: utc(span.from - 168 * HOUR_MS), againstTo: utc(span.to - 168 * HOUR_MS) };
+  const narrowed = FILTERS.filter((name) => query.has(name));
+  return html`<nav class="tabs" aria-label="How far back">
+      ${SPANS.map(
+        ([name, ms]) =>
+          html`<a href=${address(view, { from: utc(until - ms), to: utc(until) })}>last ${name}</a>`,
+      )}
+    </nav>
+    <form class="filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+      <${Choice} label="Verdict" chosen=${verdict ?? ''} values=${ANY_VERDICT} go=${go('verdict')} />
+      <${Choice} label="Split by" chosen=${by} values=${SPLITS.map(([name]) => name)} go=${go('by')} />
+      <${Choice} label="As" chosen=${measureOf(view)} values=${MEASURES} go=${go('measure')} />
+      <${Moment} label="From (UTC)" name="from" at=${span.from} view=${view} />
+      <${Moment} label="To (UTC)" name="to" at=${span.to} view=${view} />
+    </form>
+    <p class="buttons">
+      <a href=${address(view, before)}>Compare with the time before</a>
+      <a href=${address(view, weekAgo)}>Compare with a week earlier</a>
+      ${
+        query.has('againstFrom') &&
+        html`<a href=${address(view, { againstFrom: null, againstTo: null })}>Compare with nothing</a>`
+      }
+      ${narrowed.map((name) => {
+        const wider = address(view, { [name]: null });
+        return html`<a href=${wider}>Not only ${query.get(name)} ✕</a>`;
+      })}
+    </p>`;
+}
+
+/**
+ * @param {{
+ *   label: string, chosen: string, values: readonly string[], go: (event: ChoiceEvent) => void,
+ * }} props
+ */
+function Choice({ label, chosen, values, go }) {
+  return html`<${Field} label=${label}>
+    <select onChange=${go}>
+      ${values.map(
+        (value) => html`<option value=${value} selected=${value === chosen}>
+          ${value || 'all verdicts'}
+        </option>`,
+      )}
+    </select>
+  <//>`;
+}
+
+/** @param {{ label: string, name: string, at: number, view: View }} props */
+function Moment({ label, name, at, view }) {
+  const go = (/** @type {Event & { readonly currentTarget: HTMLInputElement }} */ event) => {
+    const chosen = Date.parse(`${event.currentTarget.value}Z`);
+    if (!Number.isNaN(chosen)) location.hash = address(view, { [name]: utc(chosen) });
+  };
+  return html`<${Field} label=${label}>
+    <input type="datetime-local" value=${utc(at).slice(0, 16)} onChange=${go} />
+  <//>`;
+}
+
+/** @param {{ found: Exploration, view: View, session: Session }} props */
+function Explanation({ found, view, session }) {
+  const rollout = useAnswer(may(session, 'rules:read') ? ROLLOUT_STATUS : null);
+  const lists = useAnswer(may(session, 'lists') ? LISTS : null);
+  const marks = useMemo(
+    () =>
+      [
+        ...(rollout.data?.rollout?.history ?? []).map(({ at, action, to, who, reason }) => ({
+          ...{ at, text: `${action} ${to}, by ${who}: ${reason}` },
+        })),
+        ...(lists.data?.lists ?? []).map(({ list, changedAt: at }) => ({
+          at,
+          text: `the list ${list} was last changed`,
+        })),
+      ].filter(({ at }) => at >= view.span.from && at < view.span.to),
+    [rollout.data, lists.data, found],
+  );
+  const measure = measureOf(view);
+  const series = useMemo(() => seriesOf(found, measure), [found, measure]);
+  const brush = (/** @type {number} */ from, /** @type {number} */ to) => {
+    location.hash = address(view, { from: utc(from), to: utc(to) });
+  };
+  const title = `${view.verdict ?? 'Decisions'} by ${view.by}`;
+  const chart = {
+    title,
+    note: 'drag over the bars to look closer',
+    kind: 'bars',
+    at: found.slots,
+    series,
+    marks,
+    brush,
+  };
+  const status = { session, status: rollout.data, reload: rollout.reload };
+  return html`${found.change && html`<${WhatChanged} change=${found.change} view=${view} ...${status} />`}
+    <h2 class="only-read">What was decided</h2>
+    <${Chart} ...${chart} format=${measure === 'share' ? percent : count} />
+    ${
+      marks.length > 0 &&
+      html`<section class="card"><h2>What happened in this time</h2>
+        <ul class="plain">
+          ${marks.map(({ at, text }) => html`<li><span class="when">${dateTime(at)}</span> ${text}</li>`)}
+        </ul>
+      </section>`
+    }
+    <${Values} found=${found} view=${view} />
+    ${found.gaps.map(
+      ({ entries, from, to }) => html`<p class="bad">
+        About ${count(entries)} entries between ${dateTime(from)} and ${dateTime(to)} are lost.
+      </p>`,
+    )}
+    ${
+      found.upTo &&
+      html`<p class="bad">What was decided since ${dateTime(found.upTo)} is not counted yet.</p>`
+    }`;
+}
+
+/** @param {number} value */
+function percent(value) {
+  return `${value.toFixed(1)} %`;
+}
+
+/**
+ * @param {Exploration} found
+ * @param {string} measure
+ */
+function seriesOf({ values, all }, measure) {
+  const currency = mainCurrency(values);
+  return values.map(({ value, decisions, money }, place) => ({
+    name: value ?? 'others',
+    color: COLORS[place] ?? '--ink-faint',
+    values:
+      {
+        count: decisions,
+        share: decisions.map((number, slot) => (all[slot] ? (100 * number) / all[slot] : null)),
+        money: money[currency] ?? decisions.map(() => 0),
+      }[measure] ?? decisions,
+    total:
+      measure === 'money'
+        ? `${count(Math.round(sum(money[currency] ?? [])))} ${currency}`
+        : count(sum(decisions)),
+  }));
+}
+
+/** @param {readonly Value[]} values */
+function mainCurrency(values) {
+  const sums = new Map();
+  for (const { money } of values)
+    for (const [currency, amounts] of Object.entries(money))
+      sums.set(currency, (sums.get(currency) ?? 0) + sum(amounts));
+  return [...sums].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '–';
+}
+
+/** @param {readonly number[]} numbers */
+function sum(numbers) {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+/** @param {{ found: Exploration, view: View }} props */
+function Values({ found, view }) {
+  const whole = sum(found.all);
+  const save = () => saveFile(`explore-${view.by}.csv`, 'text/csv', csvOf(found, view));
+  const columns = [view.by, ...numbers('decisions', 'of all', 'asked for'), ''];
+  return html`<${Table} name=${`By ${view.by}`} columns=${columns}>
+      ${found.values.map(({ value, decisions, money }) => {
+        const [to, narrow] = [toDecisions(view, view.by, value), parameterOf(view.by)];
+        const [number, amounts] = [count(sum(decisions)), Object.entries(money)];
+        const only = value === null || narrow === null ? null : address(view, { [narrow]: value });
+        return html`<tr>
+          <td>${value ?? 'others'}</td>
+          <td class="num">${to === null ? number : html`<a href=${to}>${number}</a>`}</td>
+          <td class="num">${share(sum(decisions), whole)}</td>
+          <td class="num">
+            ${amounts.map(([currency, asked]) => `${count(Math.round(sum(asked)))} ${currency} `)}
+          </td>
+          <td>${only && html`<a href=${only}>only ${value}</a>`}</td>
+        </tr>`;
+      })}
+    <//>
+    <div><button type="button" onClick=${save}>Save as CSV</button></div>`;
+}
+
+/** @param {string} dimension */
+function parameterOf(dimension) {
+  return SPLITS.find(([name]) => name === dimension)?.[1] ?? null;
+}
+
+/**
+ * Where the decisions of a cell are listed; null where they cannot be.
+ * @param {View} view
+ * @param {string} dimension
+ * @param {string | null} value
+ */
+function toDecisions({ query, span, verdict }, dimension, value) {
+  const parameter = parameterOf(dimension);
+  if (value === null || parameter === null) return null;
+  const found = new URLSearchParams({
+    from: minute(span.from),
+    to: minute(span.to - 1),
+    ...(verdict ? { verdict } : {}),
+  });
+  for (const name of FILTERS) if (query.has(name)) found.set(name, query.get(name) ?? '');
+  found.set(parameter, value);
+  return `#/decisions?${found}`;
+}
+
+/**
+ * @param {Exploration} found
+ * @param {View} view
+ */
+function csvOf({ slots, all, values, change }, { by }) {
+  const cell = (/** @type {string | number} */ text) =>
+    `"${String(text)
+      .replace(/^[=+@-]/, "'$&")
+      .replaceAll('"', '""')}"`;
+  const line = (/** @type {readonly (string | number)[]} */ cells) => `${cells.map(cell).join(',')}\n`;
+  const currency = mainCurrency(values);
+  const counts = values.flatMap(({ value, decisions, money }) =>
+    slots.map((at, slot) =>
+      line([utc(at), value ?? 'others', decisions[slot] ?? 0, all[slot] ?? 0, money[currency]?.[slot] ?? 0]),
+    ),
+  );
+  const causes = (change?.contributions ?? []).map(
+    ({ dimension, value, before, after, difference, share: part }) =>
+      line([dimension, value, before.part, after.part, difference, part]),
+  );
+  const head =
+    change === null ? '' : `\n${line(['dimension', 'value', 'before', 'after', 'difference', 'share'])}`;
+  return `${line(['from', by, 'decisions', 'of', currency])}${counts.join('')}${head}${causes.join('')}`;
+}
+
+/**
+ * @param {{
+ *   change: Change, view: View, session: Session, status: RolloutStatus | null, reload: () => void,
+ * }} props
+ */
+function WhatChanged({ change: { before, after, contributions }, view, session, status, reload }) {
+  if (view.verdict === null)
+    return html`<${Empty} title="Choose a verdict to see why it changed">Like BLOCK, above.<//>`;
+  if (contributions.length === 0)
+    return html`<${Empty} title="Nothing to explain">
+      ${before.whole === 0 ? 'Nothing was decided then.' : 'Its share is what it was, but for chance.'}
+    <//>`;
+  return html`<section class="card">
+    <h2>Why ${view.verdict} changed</h2>
+    <p>
+      ${share(before.part, before.whole)} of ${count(before.whole)} decisions before,
+      ${' '}${share(after.part, after.whole)} of ${count(after.whole)} now. The likely cause stands first.
+    </p>
+    <${Table} name="What contributes" columns=${CAUSE_COLUMNS}>
+      ${contributions.map((one) => {
+        const to = toDecisions(view, one.dimension, one.value);
+        return html`<tr>
+          <td><a href=${address(view, { by: one.dimension })}>${one.dimension}</a></td>
+          <td>${to === null ? one.value : html`<a href=${to}>${one.value}</a>`}</td>
+          <td class="num">${count(one.before.part)}</td>
+          <td class="num">${count(one.after.part)}</td>
+          <td class="num">${count(Math.round(one.difference))}</td>
+          <td class="num">${percent(100 * one.share)}</td>
+        </tr>`;
+      })}
+    <//>
+    <${Remedy} first=${contributions[0]} session=${session} status=${status} reload=${reload} />
+  </section>`;
+}
+
+/**
+ * Taking back the version that is the likely cause, where it was rolled out since shortly before this time.
+ * @param {{
+ *   first: Contribution | undefined, session: Session, status: RolloutStatus | null, reload: () => void,
+ * }} props
+ */
+function Remedy({ first, session, status, reload }) {
+  const [proposal, setProposal] = useState(/** @type {Proposal<Following> | null} */ (null));
+  const rollout = status?.rollout ?? null;
+  if (rollout === null || status === null || !may(session, 'operate')) return null;
+  if (first?.dimension !== 'version' && first?.dimension !== 'arm') return null;
+  const { active, candidates } = rollout;
+  const blamed = candidates.filter(({ version }) => first.value === 'candidate' || version === first.value);
+  if (blamed.length === 0 && active.version !== first.value) return null;
+  if (blamed.length === 0 && candidates.length > 0)
+    return html`<p>
+      ${first.value} decides while others are on trial: <a href="#/rollout">end these first</a>, then take it
+      back.
+    </p>`;
+  const done = () => {
+    setProposal(null);
+    reload();
+  };
+  const cancel = () => setProposal(null);
+  return html`<h3>Take it back</h3>
+    <${TakeBack}
+      rollout=${{ ...rollout, candidates: blamed }}
+      previous=${status.previous}
+      session=${session}
+      propose=${setProposal}
+    />
+    ${proposal && html`<${Confirm} ...${proposal} done=${done} cancel=${cancel} />`}`;
+}

@@ -1,0 +1,23 @@
+import { expect } from 'chai';
+import { describeConsole } from '../console-tab.ts';
+
+describeConsole("the console's page Explore", (tab) => {
+  it('leads from the bars that are dragged over to the decisions of one value, in UTC', async () => {
+    const until = new Date().toISOString();
+    await tab.open(`#/explore?by=rule&verdict=WAIT&to=${until}`);
+    const { page } = tab;
+    const plot = await page.locator('.plot .u-over').boundingBox();
+    if (plot === null) throw new Error('there is no chart');
+    await page.mouse.move(plot.x + plot.width * 0.9, plot.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(plot.x + plot.width - 2, plot.y + 20, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForURL(/from=2\d{3}-/);
+    const row = page.getByRole('region', { name: 'By rule' }).getByRole('row', { name: /asked-too-early/ });
+    const decisions = await row.getByRole('cell').nth(1).textContent();
+    await row.getByRole('link').first().click();
+    await page.waitForURL(/#\/decisions\?from=.*Z&to=.*Z&verdict=WAIT&rule=asked-too-early$/);
+    await page.getByText(new RegExp(`^${decisions} that fit`)).waitFor();
+    expect(Number(decisions)).to.be.above(0);
+  });
+});

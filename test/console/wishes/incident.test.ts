@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import { addVersion } from '../../rollout/rule-folders.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
+import { until } from '../../servers/until.ts';
+import { Tenant } from '../../service/tenant.ts';
+import { OwnConsole } from './own-console.ts';
+
+/** A version that takes everybody for a bot. */
+const BAD = 'p2.v13';
+const MISTAKE = {
+  file: 'bot-signals.yaml',
+  from: '{ fact: honeypotTriggered, operator: equal, value: true }',
+  to: '{ fact: honeypotTriggered, operator: equal, value: false }',
+} as const;
+
+const HALF_AN_HOUR_MS = 1_800_000;
+const utc = (epochMs: number) => new Date(epochMs).toISOString();
+
+describeWithServer('chromium', 'an incident after a rollout', function () {
+  this.timeout(300_000);
+  let own: OwnConsole;
+  before(async () => {
+    own = await OwnConsole.start();
+  });
+  after(() => own?.stop());
+
+  it('is explained and taken back on the page Explore in four clicks', async () => {
+    const { seeded } = own;
+    const [shop, operator] = [new Tenant(seeded, seeded.key), new Tenant(seeded, seeded.operatorKey)];
+    // The life of the console has a version on trial.
+    await operator.ask('POST', 'rules/rollback', { reason: 'enough seen' });
+    addVersion(seeded.environment.RULES_DIR, BAD, [MISTAKE]);
+    const change = { version: BAD, mode: 'active', acceptDifference: true, reason: 'a better signal' };
+    await until('the node has the version', async () => {
+      const { status } = await operator.ask('POST', 'rules/rollout', change);
+      return status === 200;
+    });
+    const began = Date.now();
+    const asks = (payer: number) =>
+      shop.verdict({ clientIdKey: `payer-${payer}`, orderRef: `late-${payer}` });
+    await until('it decides', async () => (await asks(0)).body.verdict === 'BLOCK');
+    for (let payer = 1; payer < 30; payer += 1) await asks(payer);
+
+    const { page, complaints } = await own.open(
+      `#/explore?from=${utc(began)}&to=${utc(began + HALF_AN_HOUR_MS)}`,
+      seeded.operatorKey,
+    );
+    let clicks = 0;
+    const clicked = async (target: ReturnType<typeof page.getByRole>) => {
+      clicks += 1;
+      await target.click();
+    };
+    await page.getByRole('combobox', { name: 'Verdict', exact: false }).first().selectOption('BLOCK');
+    clicks += 1;
+    await clicked(page.getByRole('link', { name: 'Compare with the time before' }));
+    const causes = page.getByRole('region', { name: 'What contributes' }).getByRole('row');
+    await causes.nth(1).getByText(BAD).waitFor();
+    await page.getByLabel('Reason for taking it back').fill('it blocks everybody');
+    await page.getByLabel(`Type ${BAD} to take it back`).fill(BAD);
+    await clicked(page.getByRole('button', { name: 'Take back …' }));
+    await clicked(page.getByRole('dialog').getByRole('button', { name: `Take ${BAD} back` }));
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await until(
+      'payers are served again',
+      async () => (await shop.verdict({ clientIdKey: 'next' })).body.verdict === 'GET_NEW',
+    );
+    expect([clicks, complaints]).to.deep.equal([4, []]);
+  });
+});
