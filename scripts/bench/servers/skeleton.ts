@@ -50,7 +50,7 @@ await serveJson(async ({ clientIdKey, orderRef }) => {
     load.run(commands, [`s:${home}`, `n:${home}`], []),
   ]);
   const own = [`s:${home}`, 'journal:{A}', 'journal-loss:{A}', `n:${home}`, `d:${home}.1`];
-  const keys = [...own, SHAPE, `q:{A}bench:${orderRef}`];
+  const keys = [...own, SHAPE, `q:{A}bench:${orderRef}`, 'installation:{A}'];
   await commitScript.run(commands, keys, [String(now + 180), ...commitArgs]);
   return sampleAnswer();
 });
