@@ -7,6 +7,7 @@ import './pages/approvals.ts';
 import './pages/client.ts';
 import './pages/decisions.ts';
 import './pages/explore.ts';
+import './pages/payer-words.ts';
 import './pages/foreign-text.ts';
 import './pages/lists.ts';
 import './pages/now.ts';

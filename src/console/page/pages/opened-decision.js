@@ -66,6 +66,10 @@ function Explained({ explanation, session }) {
       </div>
     </div>
     <section class="card">
+      <h2>For the payer</h2>
+      <${Copy} label="Words for the payer" text=${payerText(decision)} />
+    </section>
+    <section class="card">
       <h2>For the caller</h2>
       <${Copy} label="Text" text=${callerText(decision, rules)} />
     </section>
@@ -114,6 +118,27 @@ const ACTIONS = {
   WAIT: 'Please show the payer a timer for that long, then ask again.',
   BLOCK: 'Please issue no requisite, and show the payer how to reach support.',
 };
+
+/**
+ * What support may tell the payer: nothing of rules, scores and signals.
+ * @param {Decision} decision
+ */
+function payerText(decision) {
+  const { verdict, waitSeconds = 0, at } = decision;
+  const payment = `Your payment of ${amountOf(decision)}`;
+  switch (verdict) {
+    case 'GET_NEW':
+      return `${payment} can go ahead: please continue on the payment page.`;
+    case 'GET_SAME_STICKY':
+      return `${payment} can go ahead, with the payment details that you were shown before.`;
+    case 'WAIT':
+      return `${payment} cannot be started yet. Please try again after ${utc(at + waitSeconds * 1000)}.`;
+    case 'BLOCK':
+      return `${payment} cannot be started. Please choose another way to pay, or contact the shop.`;
+    default:
+      return verdict;
+  }
+}
 
 /**
  * An answer to a caller who quotes an order: what was decided, when, by what, and what to do. It names no
