@@ -62,7 +62,10 @@ export async function toldOf(service: RunningService, accessKey: string): Promis
     const { body } = await shop.ask<{ readonly reproduced: unknown }>('GET', path);
     return { ...decision, reproduced: body.reproduced };
   });
-  const { body } = await shop.ask<{ readonly entries: readonly object[] }>('GET', 'lists/blocked-devices/entries');
+  const { body } = await shop.ask<{ readonly entries: readonly object[] }>(
+    'GET',
+    'lists/blocked-devices/entries',
+  );
   return {
     accessKey,
     clients: Object.fromEntries(
