@@ -36,7 +36,7 @@ export const COMPARED_SHARES = [
  * the draws than chance does: a mixture of likelihood ratios, which is a martingale while the rules are the same. It
  * therefore exceeds 1 / a with a chance of at most a, over a trial of any length, however often somebody looks (Ville's
  * inequality; Howard, Ramdas, McAuliffe and Sekhon, Time-uniform nonparametric, nonasymptotic confidence sequences, 2021).
- * Payments that are taken back leave the count, for which the bound is kept by the weights, not by the theorem.
+ * Payments that are taken back leave the count. The theorem says nothing of that; simulations of it stay within the bound.
  */
 export function guardBreach(arms: ArmClients, percent: number, points: number): string | null {
   return strayed(arms, percent, points, 1)[0] ?? null;
