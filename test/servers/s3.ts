@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { S3Place } from '../../src/archive/s3/bucket.ts';
+import { installed } from '../generators/install.ts';
 import { end, own } from '../processes/own-process.ts';
 import { freePort } from './free-port.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -32,7 +33,8 @@ export async function startS3(): Promise<S3Server> {
     // It encodes a slash in a query otherwise than the SDK does, which signs as Amazon wants it.
     allowMismatchedSignatures: true,
   };
-  const program = `new (require('@20minutes/s3rver'))(${JSON.stringify(options)}).run()`;
+  const server = installed('@20minutes', 's3rver');
+  const program = `new (require(${JSON.stringify(server)}))(${JSON.stringify(options)}).run()`;
   const start = async () => {
     const started = own(spawn(process.execPath, ['-e', program], { stdio: 'ignore' }));
     await until(`the S3 server answers on ${port}`, () =>
