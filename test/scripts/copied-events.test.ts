@@ -6,7 +6,9 @@ import { NoAnswerError, PlatformClient, ScoringClient } from '../../src/sdk/clie
 import { startNode } from '../processes/node-process.ts';
 import { freePort } from '../servers/free-port.ts';
 import { hasProgram } from '../servers/needed-programs.ts';
-import { APPEND_ONLY, type RedisProcess, startRedis } from '../servers/redis-process.ts';
+import { startSentinel } from '../servers/redis.ts';
+import { command } from '../servers/redis-command.ts';
+import { APPEND_ONLY, startRedis } from '../servers/redis-process.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
 import { issueKey } from '../service/issued-key.ts';
@@ -28,14 +30,44 @@ describe('copies of the feed while everything is killed again and again', () => 
       const options = [...APPEND_ONLY, '--appendfsync', 'always'];
       const redis = await startRedis(temporaryDirectory(), await freePort(), options);
       try {
-        await liveThrough(redis, ['redis', 'service', 'redis', 'copy']);
+        const restart = async () => {
+          await redis.kill();
+          await redis.restart();
+        };
+        await liveThrough({ url: redis.url, strike: restart }, ['redis', 'service', 'redis', 'copy']);
       } finally {
         await redis.kill();
       }
     });
+
+  if (hasProgram('redis-server'))
+    it('have each acknowledged verdict that its replica had once and in order, when a master is replaced', async () => {
+      const servers = await startSentinel();
+      const [master, replica] = servers.nodes;
+      const replace = async () => {
+        const offset = async (port = 0) =>
+          /master_repl_offset:(\d+)/.exec(String(await command(port, ['INFO', 'replication'])))?.[1];
+        await until(
+          'the replica has all',
+          async () => (await offset(master?.port)) === (await offset(replica?.port)),
+        );
+        await master?.kill();
+      };
+      try {
+        await liveThrough({ url: servers.url, strike: replace }, ['copy', 'redis', 'service']);
+      } finally {
+        await servers.stop();
+      }
+    });
 });
 
-async function liveThrough(redis: RedisProcess | null, accidents: readonly Accident[]): Promise<void> {
+/** A Redis, and what happens to it. */
+interface StruckRedis {
+  readonly url: string;
+  readonly strike: () => Promise<void>;
+}
+
+async function liveThrough(redis: StruckRedis | null, accidents: readonly Accident[]): Promise<void> {
   const dataDir = temporaryDirectory();
   const accessKey = await issueKey({ dataDir, redisUrl: redis?.url });
   const [port, platformPort] = [await freePort(), await freePort()];
@@ -69,8 +101,7 @@ async function liveThrough(redis: RedisProcess | null, accidents: readonly Accid
         copy = copying();
         return;
       case 'redis':
-        await redis?.kill();
-        await redis?.restart();
+        await redis?.strike();
         return;
       default:
         throw new Error(accident satisfies never);
@@ -117,6 +148,8 @@ async function decideSome(scoring: ScoringClient, name: string): Promise<readonl
       acknowledged.push(orderRef);
     } catch (error) {
       if (!(error instanceof NoAnswerError)) throw error;
+      // As a shop does: the service is away, and the client asks it no more for a moment.
+      await sleep(150);
     }
   }
   return acknowledged;
