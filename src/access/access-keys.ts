@@ -246,6 +246,11 @@ export class AccessKeys {
   }
 }
 
+/** The id in what is given as a key, known or not; it is no secret. Null for a text that has not the form of one. */
+export function triedKeyId(text: string): string | null {
+  return /^ka_([0-9a-f]{12})_/.exec(text)?.[1] ?? null;
+}
+
 function idOf(key: string): string | null {
   return /^ka_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/.exec(key)?.[1] ?? null;
 }

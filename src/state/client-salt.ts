@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { ClientKeys } from '../client/client-key.ts';
-import type { Registers } from './store.ts';
 
 /** Holds the salt of the store's clients. */
 export const SALT_REGISTER = 'client-salt';
@@ -24,14 +23,4 @@ export function clientKeysUnder(salt: string): ClientKeys {
 
 export function newSalt(): string {
   return randomBytes(16).toString('base64url');
-}
-
-/** The salt that all nodes of a store use: that of the first one. `own` is noted where there is none. */
-export async function agreedSalt(
-  registers: Pick<Registers, 'read' | 'compareAndSet'>,
-  own: string,
-): Promise<string> {
-  const known = await registers.read(SALT_REGISTER);
-  if (known !== null) return known;
-  return (await registers.compareAndSet(SALT_REGISTER, null, own)) ? own : agreedSalt(registers, own);
 }

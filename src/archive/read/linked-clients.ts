@@ -1,4 +1,5 @@
 import { type ClientKeys, clientNumber, type PlatformName } from '../../client/client-key.ts';
+import { isGrant } from '../../decision/conclude-verdict.ts';
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import type { JournalRecord } from '../../state/journal/entry.ts';
 import { STEP_ENTRIES_MAX } from '../../state/journal/tail.ts';
@@ -149,8 +150,7 @@ function ordersIn(entry: JournalRecord): readonly LinkedOrder[] {
     const { clientIdKey, orderRef, verdict, facts } = entry.decision;
     const { amount, currency } = facts;
     const order = { clientIdKey, orderRef, verdicts: { ...NO_VERDICTS, [verdict]: 1 }, ...UNREPORTED };
-    const granted = verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY';
-    return [{ ...order, granted, amount: numberIn(amount), currency: textIn(currency) }];
+    return [{ ...order, granted: isGrant(verdict), amount: numberIn(amount), currency: textIn(currency) }];
   }
   if (entry.kind !== 'outcome') return [];
   const { at, clientIdKey, orderRef, order, turnedAway = false, amount = null } = entry;

@@ -1,6 +1,12 @@
-import { type AccessKeys, INSTALLATION, including, OPERATIONS } from '../../access/access-keys.ts';
+import {
+  type AccessKeys,
+  INSTALLATION,
+  including,
+  OPERATIONS,
+  triedKeyId,
+} from '../../access/access-keys.ts';
 import type { Audit } from '../../access/audit.ts';
-import { type Caller, callerOfKey } from '../../access/caller.ts';
+import type { Caller } from '../../access/caller.ts';
 import type { Session, SignedIn } from '../../access/sessions.ts';
 import { networkOf } from '../../decision/network.ts';
 import { choice, list, named, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
@@ -8,7 +14,7 @@ import type { LocalRateBuckets } from '../../state/rate-buckets.ts';
 import { DONE, jsonAnswer, openOperation, operation } from '../operation/operation.ts';
 import { BAD_PARAMETER, queryChoice, type RouteContext } from '../operation/parameters.ts';
 import { jsonBody, malformed } from '../operation/request-body.ts';
-import { ANY_OF_THE_PLATFORM, grantedOf, grantRefusals } from '../request/authenticate.ts';
+import { ANY_OF_THE_PLATFORM, callerOf, grantedOf, grantRefusals } from '../request/authenticate.ts';
 import { type BrowserSessions, OTHER_SITE } from '../request/browser-sessions.ts';
 import { HttpProblem, refusal } from '../request/problems.ts';
 import { UNKNOWN_KEY } from '../request/refusals.ts';
@@ -177,11 +183,9 @@ export async function startSession(
 
 /** Throws 401 or 403; the log then tells which key it was. */
 async function callerWith(ctx: RouteContext, text: string, { keys }: SignInParts): Promise<Caller> {
-  const triedKeyId = /^ka_([0-9a-f]{12})_/.exec(text)?.[1];
-  if (triedKeyId !== undefined) ctx.state.noted = { triedKeyId };
-  const key = await keys.authenticate(text.trim());
-  if (key === null) throw UNKNOWN_KEY.problem('The access key is not known, was revoked, or has expired.');
-  const caller = callerOfKey(key);
+  const tried = triedKeyId(text);
+  if (tried !== null) ctx.state.noted = { triedKeyId: tried };
+  const caller = callerOf(await keys.authenticate(text.trim()));
   grantedOf(caller, ANY_OF_THE_PLATFORM);
   ctx.state.noted = {};
   ctx.state.caller = caller;

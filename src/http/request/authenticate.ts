@@ -70,7 +70,8 @@ export async function isGranted(
   }
 }
 
-function callerOf(key: AccessKey | null): Caller {
+/** Throws 401 when there is no such key. */
+export function callerOf(key: AccessKey | null): Caller {
   if (key !== null) return callerOfKey(key);
   throw UNKNOWN_KEY.problem('The access key is not known, was revoked, or has expired.');
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
+import { triedKeyId } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import { StoreUnavailable } from '../../state/store.ts';
@@ -66,8 +67,8 @@ const REFUSED: ReadonlySet<number> = new Set([401, 403]);
 /** From where which key was tried: its id, which is no secret. A text that has not the form of a key is not repeated. */
 function triedKey({ req, status }: Context, hiddenAddress: (req: IncomingMessage) => string) {
   if (!REFUSED.has(status)) return {};
-  const id = /^ka_([0-9a-f]{12})_/.exec(req.headersDistinct['x-ka-access-key']?.[0] ?? '')?.[1];
-  return { from: hiddenAddress(req), ...(id === undefined ? {} : { triedKeyId: id }) };
+  const id = triedKeyId(req.headersDistinct['x-ka-access-key']?.[0] ?? '');
+  return { from: hiddenAddress(req), ...(id === null ? {} : { triedKeyId: id }) };
 }
 
 /** What every answer carries. It is for one caller and one moment; the files of the pages say otherwise themselves. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { agreedText } from '../agreed-text.ts';
 import { installationKey, PARTITIONS } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
 import { type Registers, StoreUnavailable } from '../store.ts';
@@ -44,7 +45,7 @@ export class Installation {
       throw new StoreUnavailable(
         `the masters belong to several installations: ${first[1]} to ${first[0]}, ${second[1]} to ${second[0]}; take the restored copies out of this cluster`,
       );
-    this.#id = first?.[0] ?? (await this.#makeId());
+    this.#id = first?.[0] ?? (await agreedText(this.#registers, REGISTER, randomUUID()));
   }
 
   /** Why commits on a server are refused; null when they are not. */
@@ -53,13 +54,6 @@ export class Installation {
     for (const [, id] of await this.#idsOf(own.slice(0, 1)))
       if (id !== this.#id) return `it belongs to installation ${id}, and this node to ${this.#id}`;
     return null;
-  }
-
-  /** Of several nodes that start at once the first one makes it. */
-  async #makeId(): Promise<string> {
-    const id = randomUUID();
-    if (await this.#registers.compareAndSet(REGISTER, null, id)) return id;
-    return (await this.#registers.read(REGISTER)) ?? id;
   }
 
   async #idsOf(

@@ -3,8 +3,9 @@ import { exactSystemClock } from '../../clock.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import type { Sightings } from '../../facts/fact.ts';
+import { agreedText } from '../agreed-text.ts';
 import { AuditLog } from '../audit-log.ts';
-import { agreedSalt, clientKeysUnder, newSalt } from '../client-salt.ts';
+import { clientKeysUnder, newSalt, SALT_REGISTER } from '../client-salt.ts';
 import type { FoundDecisions } from '../decision-search.ts';
 import type { Documents } from '../documents.ts';
 import type { StoreHealth } from '../health/store-health.ts';
@@ -166,7 +167,7 @@ class RedisStore implements Store {
   async open(salt: string): Promise<void> {
     await this.#health.refuseOldServers();
     await this.#installation.open();
-    this.#clientKeys = clientKeysUnder(await agreedSalt(this.registers, salt));
+    this.#clientKeys = clientKeysUnder(await agreedText(this.registers, SALT_REGISTER, salt));
     await this.check();
   }
 
@@ -259,7 +260,7 @@ class RedisStore implements Store {
   async check(): Promise<StoreHealth> {
     const [health, salt] = await Promise.all([
       this.#health.check(),
-      agreedSalt(this.registers, this.clientKeys.salt).catch(() => null),
+      agreedText(this.registers, SALT_REGISTER, this.clientKeys.salt).catch(() => null),
     ]);
     if (salt === null || salt === this.clientKeys.salt) return health;
     return health.map((server) => ({ ...server, failure: ANOTHER_SALT }));
