@@ -122,17 +122,24 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
       stdio: 'ignore',
     });
     const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()));
-    const failed = new Promise<never>((_, reject) => server.once('error', reject));
+    const ending = new AbortController();
+    const failed = new Promise<never>((_, reject) =>
+      server.once('error', reject).once('exit', (code) => {
+        ending.abort();
+        reject(new FindingsError(`redis-server ended with exit code ${code}: it cannot read this backup`));
+      }),
+    );
     const stop = async () => {
       server.kill('SIGKILL');
       await ended;
     };
-    const store = await Promise.race([openedAt(`redis://127.0.0.1:${port}`, copy), failed]).catch(
-      async (error: unknown) => {
-        if (server.pid !== undefined) await stop();
-        throw saidByProgram(error);
-      },
-    );
+    const store = await Promise.race([
+      openedAt(`redis://127.0.0.1:${port}`, copy, ending.signal),
+      failed,
+    ]).catch(async (error: unknown) => {
+      if (server.pid !== undefined && server.exitCode === null) await stop();
+      throw saidByProgram(error);
+    });
     return { store, stop };
   },
   'Redis Cluster': async (backup, copy) => {
@@ -163,14 +170,14 @@ function saidByProgram(error: unknown): unknown {
     : error;
 }
 
-/** A server that reads its file refuses everything meanwhile. */
-async function openedAt(redisUrl: string, dataDir: string): Promise<Store> {
+/** A server that reads its file refuses everything meanwhile; after the signal it never will be read. */
+async function openedAt(redisUrl: string, dataDir: string, signal?: AbortSignal): Promise<Store> {
   const beganMs = performance.now();
   for (;;) {
     try {
       return await openStore({ redisUrl, dataDir }, ignored);
     } catch (error) {
-      if (performance.now() - beganMs > STARTED_WITHIN_MS) throw error;
+      if (signal?.aborted || performance.now() - beganMs > STARTED_WITHIN_MS) throw error;
       await sleep(100);
     }
   }

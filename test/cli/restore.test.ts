@@ -110,6 +110,17 @@ describeWithServer('redis-server', 'restore --check of Redis', () => {
     await store.close();
     await server.kill();
   });
+
+  it('says at once that a file is no append-only file of Redis', async () => {
+    const backup = temporaryDirectory();
+    mkdirSync(join(backup, 'appendonlydir'));
+    writeFileSync(join(backup, 'appendonlydir', 'appendonly.aof.manifest'), 'spoiled\n');
+    const { exitCode, stderr } = await scoring(['restore', '--check', backup], {});
+    expect([exitCode, stderr.trimEnd()]).to.deep.equal([
+      1,
+      'error: redis-server ended with exit code 1: it cannot read this backup',
+    ]);
+  });
 });
 
 const MASTERS = [0, 1, 2];
