@@ -55,7 +55,15 @@ async function run(path: string, { dataDir, json }: Options): Promise<void> {
   const replayed = await replay(path, options).finally(() => progress.end());
   const summary = summarize(replayed);
   console.log(json === true ? JSON.stringify(summary) : report(path, replayed, summary));
+  const { badLines } = replayed;
+  if (badLines.length === 0) return;
+  for (const line of badLines.slice(0, BAD_LINES_SHOWN)) console.error(line);
+  const others = badLines.length - BAD_LINES_SHOWN;
+  if (others > 0) console.error(`${others} more lines were left out`);
+  process.exitCode = EXIT.findings;
 }
+
+const BAD_LINES_SHOWN = 20;
 
 /** A signal may come twice, from the terminal and from npm: it always lets the cleaning up finish. */
 function interruption(): AbortSignal {
@@ -72,8 +80,7 @@ function explain(error: unknown): number {
   const isExpected = [...expected, StoreUnavailable].some((kind) => error instanceof kind);
   console.error(isExpected && error instanceof Error ? `error: ${error.message}` : error);
   if (error instanceof Interrupted) return error.exitCode;
-  const isInput = error instanceof InputError || (error instanceof UnexpectedAnswer && error.status === 400);
-  return isInput ? EXIT.usage : EXIT.environment;
+  return error instanceof InputError ? EXIT.usage : EXIT.environment;
 }
 
 await main();

@@ -1,11 +1,11 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Outcome, OutcomeCause } from '../../src/client/order.ts';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '../../src/decision/decision.ts';
-import type { RecordedPayment } from './recorded-payments.ts';
+import type { JsonObject } from '../../src/files/json-object.ts';
+import type { RecordedBinding, RecordedOutcome, RecordedPayment } from './recorded-payments.ts';
 
 /** The operations that a replay uses, and how much they were used. */
-export type DrivenOperation = 'score' | 'verdict' | 'outcomes' | 'decisions';
+export type DrivenOperation = 'score' | 'verdict' | 'outcomes' | 'clients' | 'decisions';
 
 export interface OperationUse {
   count: number;
@@ -22,26 +22,22 @@ export interface Endpoints {
   readonly key: string;
 }
 
-/** The service answered something else than 200; the message holds what was asked and answered. */
+/** The service did not do what was asked; the message holds what was asked and answered. */
 export class UnexpectedAnswer extends Error {
   override readonly name = 'UnexpectedAnswer';
   readonly status: number;
 
-  constructor(asked: string, line: number, status: number, answered: string) {
-    super(
-      `the service did not answer 200 to line ${line}\n  asked:    ${asked}\n  answered: ${status} ${answered}`,
-    );
+  constructor(asked: string, status: number, answered: string) {
+    super(`the service answered ${status} ${answered} to ${asked}`);
     this.status = status;
   }
 }
 
 interface Call {
   readonly operation: DrivenOperation;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
-  /** Null for GET. */
   readonly body: object | null;
-  /** Of the recorded payment that it is about. */
-  readonly line: number;
   /** With it, asking again counts once. */
   readonly idempotencyKey?: string;
 }
@@ -62,6 +58,7 @@ export class Driver {
     score: { count: 0, ms: 0 },
     verdict: { count: 0, ms: 0 },
     outcomes: { count: 0, ms: 0 },
+    clients: { count: 0, ms: 0 },
     decisions: { count: 0, ms: 0 },
   };
   readonly #endpoints: Endpoints;
@@ -73,17 +70,18 @@ export class Driver {
 
   /** Interface, section 4.1. */
   async score(payment: RecordedPayment): Promise<ScoreAnswer> {
-    const { sellPointKey, clientIdKey, amountRequested, method, line } = payment;
-    const { toPayCurrency, fingerprint, ip, userAgent } = payment;
+    const { sellPointKey, clientIdKey, amountRequested, method } = payment;
+    const { toPayCurrency, fingerprint, ip, userAgent, clientHints } = payment;
     const body = {
       sellPointKey,
       clientIdKey,
       amountRequested,
       selectedMethodKey: method,
-      ...given({ toPayCurrency, fingerprint, ip, userAgent }),
+      ...given({ toPayCurrency, fingerprint, ip, userAgent, clientHints }),
     };
     const url = `${this.#endpoints.callerUrl}/v1/client/score`;
-    const answer: ScoreAnswer = JSON.parse((await this.#ask({ operation: 'score', url, body, line })).text);
+    const { text } = await this.#ask({ operation: 'score', method: 'POST', url, body });
+    const answer: ScoreAnswer = JSON.parse(text);
     return answer;
   }
 
@@ -101,9 +99,9 @@ export class Driver {
     const url = `${this.#endpoints.callerUrl}/v1/client/verdict`;
     const { text, headers } = await this.#ask({
       operation: 'verdict',
+      method: 'POST',
       url,
       body,
-      line,
       idempotencyKey: `line-${line}`,
     });
     const answer: VerdictAnswer = JSON.parse(text);
@@ -111,18 +109,28 @@ export class Driver {
   }
 
   /** Tells how an order ended, as the platform does. */
-  async reportOutcome(
-    { clientIdKey, orderRef, line }: RecordedPayment,
-    told: { readonly outcome: Outcome; readonly cause?: OutcomeCause },
-  ): Promise<void> {
+  async reportOutcome({
+    clientIdKey,
+    orderRef,
+    outcome,
+    cause,
+  }: Pick<RecordedOutcome, 'clientIdKey' | 'orderRef' | 'outcome' | 'cause'>): Promise<void> {
     const url = `${this.#endpoints.platformUrl}/v1/platform/outcomes`;
-    await this.#ask({ operation: 'outcomes', url, body: { clientIdKey, orderRef, ...told }, line });
+    const body = { clientIdKey, orderRef, outcome, ...given({ cause }) };
+    await this.#ask({ operation: 'outcomes', method: 'POST', url, body });
+  }
+
+  /** Binds a client to a requisite, or lifts that. */
+  async bind({ clientIdKey, binding, method, expiresAt }: RecordedBinding): Promise<void> {
+    const url = `${this.#endpoints.platformUrl}/v1/platform/clients/${encodeURIComponent(clientIdKey)}/binding`;
+    const body = binding === null ? null : { ...binding, ...given({ method, expiresAt }) };
+    await this.#ask({ operation: 'clients', method: body === null ? 'DELETE' : 'PUT', url, body });
   }
 
   /** The record of a decision: it holds what the answer does not, like the level of the ladder. */
-  async decision(decisionId: string, { line }: RecordedPayment): Promise<Decision> {
+  async decision(decisionId: string): Promise<Decision> {
     const url = `${this.#endpoints.platformUrl}/v1/platform/decisions/${decisionId}`;
-    const answer = await this.#ask({ operation: 'decisions', url, body: null, line });
+    const answer = await this.#ask({ operation: 'decisions', method: 'GET', url, body: null });
     const decision: Decision = JSON.parse(answer.text);
     return decision;
   }
@@ -143,13 +151,13 @@ export class Driver {
     const use = this.use[call.operation];
     use.count += 1;
     use.ms += performance.now() - startedMs;
-    if (status === 200) return answer;
-    const asked = `${body === null ? 'GET' : 'POST'} ${new URL(call.url).pathname} ${body ?? ''}`.trimEnd();
-    throw new UnexpectedAnswer(asked, call.line, status, answer.text);
+    if (status === 200 || status === 204) return answer;
+    const asked = `${call.method} ${new URL(call.url).pathname} ${body ?? ''}`.trimEnd();
+    throw new UnexpectedAnswer(asked, status, answer.text);
   }
 
   #exchange(
-    { url, idempotencyKey }: Call,
+    { method, url, idempotencyKey }: Call,
     body: string | null,
   ): Promise<Answer & { readonly status: number }> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer & { readonly status: number }>();
@@ -158,7 +166,7 @@ export class Driver {
     const once = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
     const options = {
       agent: this.#agent,
-      method: body === null ? 'GET' : 'POST',
+      method,
       headers: { 'X-KA-Access-Key': this.#endpoints.key, ...content, ...once },
     };
     const asked = request(url, options, (response) => {
@@ -177,6 +185,6 @@ export class Driver {
 }
 
 /** The members that are there: an absent one is left out of a body, not sent as null. */
-function given(members: Readonly<Record<string, string | null>>): Record<string, string | null> {
+function given(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }

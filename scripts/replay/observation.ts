@@ -12,6 +12,9 @@ export interface Observation {
   readonly isBotAtVerdict: boolean;
   /** The level of the cooldown ladder that a WAIT imposed; null with any other verdict. */
   readonly waitLevel: number | null;
+  /** How its order ended, by the last report; null when nobody knows. */
   readonly outcome: Outcome | null;
+  /** Whether its order was asked for then for the first time: a later score may know the outcome. */
+  readonly isFirst: boolean;
   readonly abuse: boolean | null;
 }

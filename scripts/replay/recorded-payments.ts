@@ -1,15 +1,21 @@
-import { type FileHandle, open, stat } from 'node:fs/promises';
-import { OUTCOMES, type Outcome } from '../../src/client/order.ts';
-import { type JsonObject, parseJsonObject } from '../../src/files/json-object.ts';
+import { open } from 'node:fs/promises';
+import { toEpochMs } from '../../src/client/instant.ts';
+import { OUTCOME_CAUSES, OUTCOMES, type Outcome, type OutcomeCause } from '../../src/client/order.ts';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../src/files/json-object.ts';
 
-/** One recorded payment attempt: a line of the file. README.md lists the members. */
-export interface RecordedPayment {
+/** What every line of the file says. README.md lists the members. */
+interface RecordedLine {
   /** Where it stands in the file, from 1. */
   readonly line: number;
-  /** When the payer asked, epoch ms. */
+  /** When it happened, epoch ms. */
   readonly at: number;
-  readonly sellPointKey: string;
   readonly clientIdKey: string;
+}
+
+/** A payer asks for a requisite. */
+export interface RecordedPayment extends RecordedLine {
+  readonly kind: 'payment';
+  readonly sellPointKey: string;
   readonly method: string;
   readonly amountRequested: string;
   readonly orderRef: string;
@@ -17,27 +23,41 @@ export interface RecordedPayment {
   readonly fingerprint: string | null;
   readonly ip: string | null;
   readonly userAgent: string | null;
-  /** Null when it is not known how the order ended. */
-  readonly result: RecordedResult | null;
+  readonly clientHints: JsonObject | null;
   /** Whether a person judged it abuse; null when nobody did. */
   readonly abuse: boolean | null;
 }
 
-export interface RecordedResult {
+/** It becomes known how an order ended, or ended after all. */
+export interface RecordedOutcome extends RecordedLine {
+  readonly kind: 'outcome';
+  readonly orderRef: string;
   readonly outcome: Outcome;
-  /** When the order became final, epoch ms; not before the payer asked. */
-  readonly at: number;
+  readonly cause: OutcomeCause | null;
 }
+
+/** The platform binds a client to a requisite, or lifts that. */
+export interface RecordedBinding extends RecordedLine {
+  readonly kind: 'binding' | 'unbinding';
+  readonly binding: { readonly requisiteRef: string; readonly acceptorKeys: readonly string[] } | null;
+  readonly method: string | null;
+  /** Epoch ms. */
+  readonly expiresAt: number | null;
+}
+
+export type RecordedEvent = RecordedPayment | RecordedOutcome | RecordedBinding;
+
+/** A line that is left out, as `file:line: what is wrong`. */
+export type BadLine = string;
 
 /** What a file holds, known before the first request. */
-export interface Survey {
-  readonly payments: number;
-  /** Epoch ms of the first attempt and of the last thing that happened. */
-  readonly firstAt: number;
-  readonly lastAt: number;
+export interface RecordedHistory {
+  /** In the order of time; those of one moment in the order of the file. */
+  readonly events: readonly RecordedEvent[];
+  readonly badLines: readonly BadLine[];
 }
 
-/** The file is not what can be replayed; the message names file and line, and what is allowed. */
+/** There is nothing to replay; the message names the file and what is allowed. */
 export class InputError extends Error {
   override readonly name = 'InputError';
 }
@@ -46,53 +66,55 @@ export class InputError extends Error {
 const EARLIEST_MS = Date.UTC(2000, 0, 1);
 const LATEST_MS = Date.UTC(2200, 0, 1);
 
-/** Reads the whole file once, so that a bad line is found before anything is replayed. */
-export async function surveyRecordedPayments(path: string): Promise<Survey> {
-  let payments = 0;
-  let firstAt = Number.POSITIVE_INFINITY;
-  let lastAt = 0;
-  for await (const { at, result } of readRecordedPayments(path)) {
-    payments += 1;
-    firstAt = Math.min(firstAt, at);
-    lastAt = Math.max(lastAt, result?.at ?? at);
+const KINDS = ['payment', 'outcome', 'binding', 'unbinding'] as const;
+
+/** Reads the whole file. Throws InputError when it cannot be read or holds nothing that can be replayed. */
+export async function readRecordedHistory(path: string): Promise<RecordedHistory> {
+  const events: RecordedEvent[] = [];
+  const badLines: BadLine[] = [];
+  let line = 0;
+  for await (const text of linesOf(path)) {
+    line += 1;
+    if (text.trim() === '') continue;
+    try {
+      events.push(...parseRecordedLine(text, line));
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      badLines.push(`${path}:${line}: ${error.message}`);
+    }
   }
-  if (payments > 0) return { payments, firstAt, lastAt };
+  if (events.length > 0) return { events: events.toSorted((a, b) => a.at - b.at), badLines };
+  const [first] = badLines;
+  if (first !== undefined) throw new InputError(`no line can be replayed; the first one is ${first}`);
   throw new InputError(`${path} holds no recorded payment; it should hold one JSON object a line`);
 }
 
-/** The payments line by line, in the order of the file, which must be the order of time. */
-export async function* readRecordedPayments(path: string): AsyncGenerator<RecordedPayment> {
-  const file = await openFile(path);
-  let line = 0;
-  let latest: RecordedPayment | null = null;
-  try {
-    for await (const text of file.readLines()) {
-      line += 1;
-      if (text.trim() === '') continue;
-      const payment = parseRecordedPayment(text, path, line);
-      if (latest !== null && payment.at < latest.at) throw outOfOrder(path, payment, latest);
-      latest = payment;
-      yield payment;
+/** What one line says: a payment may carry its outcome, which then follows it. Throws InputError when it is none. */
+export function parseRecordedLine(text: string, line: number): readonly RecordedEvent[] {
+  const record = parseJsonObject(text);
+  if (record === null) throw new InputError('this is not a JSON object; each line must hold exactly one');
+  const field = new Fields(record);
+  const kind = field.oneOf('kind', KINDS, 'payment');
+  const about = { line, at: field.moment('at'), clientIdKey: field.text('clientIdKey') };
+  switch (kind) {
+    case 'payment': {
+      const payment = { kind, ...about, ...askedIn(field) };
+      return [payment, ...endOf(field, payment)];
     }
-  } finally {
-    await file.close();
+    case 'outcome':
+      return [{ kind, ...about, orderRef: field.text('orderRef'), ...outcomeIn(field) }];
+    case 'binding':
+      return [{ kind, ...about, binding: bindingIn(field), ...limitsIn(field) }];
+    case 'unbinding':
+      return [{ kind, ...about, binding: null, method: null, expiresAt: null }];
+    default:
+      return kind satisfies never;
   }
 }
 
-/** One line; throws InputError when it is no recorded payment. */
-export function parseRecordedPayment(text: string, path: string, line: number): RecordedPayment {
-  const refuse = (what: string): never => {
-    throw new InputError(`${path}:${line}: ${what}`);
-  };
-  const record =
-    parseJsonObject(text) ?? refuse('this is not a JSON object; each line must hold exactly one');
-  const field = new Fields(record, refuse);
-  const at = field.moment('at');
+function askedIn(field: Fields) {
   return {
-    line,
-    at,
     sellPointKey: field.text('sellPointKey'),
-    clientIdKey: field.text('clientIdKey'),
     method: field.text('method'),
     amountRequested: field.text('amountRequested'),
     orderRef: field.text('orderRef'),
@@ -100,76 +122,118 @@ export function parseRecordedPayment(text: string, path: string, line: number): 
     fingerprint: field.optionalText('fingerprint'),
     ip: field.optionalText('ip'),
     userAgent: field.optionalText('userAgent'),
-    result: field.result(at),
+    clientHints: field.optionalObject('clientHints'),
     abuse: field.optionalFlag('abuse'),
+  };
+}
+
+function endOf(field: Fields, { line, at, clientIdKey, orderRef }: RecordedPayment): RecordedOutcome[] {
+  if (field.isAbsent('outcome') && field.isAbsent('outcomeAt') && field.isAbsent('cause')) return [];
+  const told = outcomeIn(field);
+  const endedAt = field.moment('outcomeAt');
+  if (endedAt < at)
+    throw new InputError(`"outcomeAt" ${endedAt} lies before "at" ${at}; an order ends after it began`);
+  return [{ kind: 'outcome', line, at: endedAt, clientIdKey, orderRef, ...told }];
+}
+
+function outcomeIn(field: Fields): Pick<RecordedOutcome, 'outcome' | 'cause'> {
+  const outcome = field.oneOf('outcome', OUTCOMES);
+  const cause = field.isAbsent('cause') ? null : field.oneOf('cause', OUTCOME_CAUSES);
+  if (cause === null || outcome === 'UNPAID') return { outcome, cause };
+  throw new InputError('"cause" goes only with UNPAID');
+}
+
+function bindingIn(field: Fields): RecordedBinding['binding'] {
+  return { requisiteRef: field.text('requisiteRef'), acceptorKeys: field.texts('acceptorKeys') };
+}
+
+function limitsIn(field: Fields): Pick<RecordedBinding, 'method' | 'expiresAt'> {
+  return {
+    method: field.optionalText('method'),
+    expiresAt: field.isAbsent('expiresAt') ? null : field.moment('expiresAt'),
   };
 }
 
 /** Reads the members of one line, and refuses the line at the first that is not as it should be. */
 class Fields {
   readonly #members: JsonObject;
-  readonly #refuse: (what: string) => never;
 
-  constructor(members: JsonObject, refuse: (what: string) => never) {
+  constructor(members: JsonObject) {
     this.#members = members;
-    this.#refuse = refuse;
   }
 
   text(name: string): string {
     const value = this.#required(name);
-    if (typeof value === 'string' && value !== '') return value;
-    return this.#refuse(`"${name}" must be a JSON string that is not empty, not ${JSON.stringify(value)}`);
+    if (isText(value)) return value;
+    throw this.#unlike(name, 'a JSON string that is not empty');
+  }
+
+  texts(name: string): readonly string[] {
+    const value = this.#required(name);
+    if (Array.isArray(value) && value.every(isText)) return value;
+    throw this.#unlike(name, 'an array of strings');
   }
 
   optionalText(name: string): string | null {
-    return this.#isAbsent(name) ? null : this.text(name);
+    return this.isAbsent(name) ? null : this.text(name);
   }
 
   optionalFlag(name: string): boolean | null {
-    if (this.#isAbsent(name)) return null;
+    if (this.isAbsent(name)) return null;
     const value = this.#members[name];
     if (typeof value === 'boolean') return value;
-    return this.#refuse(`"${name}" must be true or false, not ${JSON.stringify(value)}`);
+    throw this.#unlike(name, 'true or false');
+  }
+
+  optionalObject(name: string): JsonObject | null {
+    if (this.isAbsent(name)) return null;
+    const value = this.#members[name];
+    if (isJsonObject(value)) return value;
+    throw this.#unlike(name, 'an object');
+  }
+
+  oneOf<T extends string>(name: string, allowed: readonly T[], usual?: T): T {
+    if (usual !== undefined && this.isAbsent(name)) return usual;
+    const value = this.#required(name);
+    const known = allowed.find((one) => one === value);
+    if (known !== undefined) return known;
+    throw this.#unlike(name, `one of ${allowed.join(', ')}`);
   }
 
   moment(name: string): number {
-    const value = this.#required(name);
-    const isMoment = typeof value === 'number' && Number.isInteger(value);
-    if (isMoment && value >= EARLIEST_MS && value < LATEST_MS) return value;
-    return this.#refuse(
-      `"${name}" must be whole milliseconds since 1970, from the year 2000 on, not ${JSON.stringify(value)}`,
+    const at = toEpochMs(this.#required(name));
+    if (at !== null && at >= EARLIEST_MS && at < LATEST_MS) return at;
+    throw this.#unlike(
+      name,
+      'a moment from the year 2000 on, RFC 3339 like "2026-11-21T10:00:00Z" or milliseconds since 1970 (not seconds)',
     );
   }
 
-  result(attemptedAt: number): RecordedResult | null {
-    if (this.#isAbsent('outcome') && this.#isAbsent('outcomeAt')) return null;
-    const given = this.#required('outcome');
-    const outcome = OUTCOMES.find((known) => known === given);
-    if (outcome === undefined) {
-      return this.#refuse(`"outcome" must be one of ${OUTCOMES.join(', ')}, not ${JSON.stringify(given)}`);
-    }
-    const at = this.moment('outcomeAt');
-    if (at >= attemptedAt) return { outcome, at };
-    return this.#refuse(`"outcomeAt" ${at} lies before "at" ${attemptedAt}; an order ends after it began`);
+  isAbsent(name: string): boolean {
+    return this.#members[name] === undefined || this.#members[name] === null;
   }
 
   #required(name: string): unknown {
-    if (this.#isAbsent(name)) this.#refuse(`"${name}" is missing`);
+    if (this.isAbsent(name)) throw new InputError(`"${name}" is missing`);
     return this.#members[name];
   }
 
-  #isAbsent(name: string): boolean {
-    return this.#members[name] === undefined || this.#members[name] === null;
+  #unlike(name: string, allowed: string): InputError {
+    return new InputError(`"${name}" must be ${allowed}, not ${JSON.stringify(this.#members[name])}`);
   }
 }
 
-async function openFile(path: string): Promise<FileHandle> {
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+async function* linesOf(path: string): AsyncGenerator<string> {
   try {
-    if ((await stat(path)).isFile()) return await open(path);
+    const file = await open(path);
+    yield* file.readLines();
   } catch (cause) {
     throw new InputError(explainUnreadable(path, cause), { cause });
   }
-  throw new InputError(`${path} is not a file; give the path of one NDJSON file`);
 }
 
 function explainUnreadable(path: string, cause: unknown): string {
@@ -177,10 +241,4 @@ function explainUnreadable(path: string, cause: unknown): string {
     return `there is no file ${path}; give the path of an NDJSON file of recorded payments`;
   }
   return `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
-}
-
-function outOfOrder(path: string, payment: RecordedPayment, before: RecordedPayment): InputError {
-  return new InputError(
-    `${path}:${payment.line}: "at" ${payment.at} lies before ${before.at} of line ${before.line}; sort the lines by "at"`,
-  );
 }

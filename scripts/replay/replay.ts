@@ -1,18 +1,27 @@
-import { Driver, type Use } from './driver.ts';
+import type { Outcome } from '../../src/client/order.ts';
+import { isGrant } from '../../src/decision/conclude-verdict.ts';
+import { Driver, UnexpectedAnswer, type Use } from './driver.ts';
 import type { Observation } from './observation.ts';
 import {
+  type BadLine,
+  type RecordedEvent,
+  type RecordedHistory,
   type RecordedPayment,
-  readRecordedPayments,
-  type Survey,
-  surveyRecordedPayments,
+  readRecordedHistory,
 } from './recorded-payments.ts';
-import { type MovableClock, type ReplayedService, withReplayedService } from './replayed-service.ts';
-import { timeline } from './timeline.ts';
+import {
+  type MovableClock,
+  type ReplayedService,
+  type ReplayedTime,
+  withReplayedService,
+} from './replayed-service.ts';
 
 /** What a replay saw. */
 export interface Replay {
-  readonly survey: Survey;
+  readonly time: ReplayedTime;
   readonly observations: readonly Observation[];
+  /** Lines that were left out, because of what they say or because the service refused them. */
+  readonly badLines: readonly BadLine[];
   readonly use: Use;
   readonly ruleVersion: string;
   readonly digest: string;
@@ -28,14 +37,14 @@ export interface ReplayOptions {
   readonly dataDir: string | null;
   /** Ends the replay after the request that is under way. */
   readonly signal: AbortSignal;
-  /** Is told how many payments have been replayed, and of how many. */
+  /** Is told how much of what happened has been replayed, and of how much. */
   readonly onProgress: (done: number, total: number) => void;
 }
 
 /**
- * Replays a file of recorded payments: each attempt as score and then verdict, each outcome when it became known, with the
- * service's clock at that moment. An order that was refused is reported as abandoned. One request at a time, so the clock
- * never moves under a request and equal files give equal results.
+ * Replays a file of recorded payments: each attempt as score and then verdict, each outcome and binding when it became
+ * known, with the service's clock at that moment. An order that was refused is reported as abandoned. One request at a
+ * time, so the clock never moves under a request and equal files give equal results.
  *
  * Throws InputError, UnexpectedAnswer, the reason of `signal`, and what the start of the service throws.
  */
@@ -43,23 +52,26 @@ export async function replay(
   path: string,
   { env, dataDir, signal, onProgress }: ReplayOptions,
 ): Promise<Replay> {
-  const survey = await surveyRecordedPayments(path);
-  const clock: MovableClock = { now: survey.firstAt };
-  const observations: Observation[] = [];
-  const note = (observation: Observation) => {
-    observations.push(observation);
-    onProgress(observations.length, survey.payments);
-  };
-  return withReplayedService({ env, dataDir }, clock, survey, async (service) => {
+  const history = await readRecordedHistory(path);
+  const { events } = history;
+  const time = { firstAt: events[0]?.at ?? 0, lastAt: events.at(-1)?.at ?? 0 };
+  const clock: MovableClock = { now: time.firstAt };
+  return withReplayedService({ env, dataDir }, clock, time, async (service) => {
     const driver = new Driver(service);
+    const lived = new Lived(path, driver, history);
     const startedMs = performance.now();
     try {
-      await drive(path, driver, clock, signal, note);
+      for (const [done, event] of events.entries()) {
+        signal.throwIfAborted();
+        clock.now = event.at;
+        await lived.live(event);
+        onProgress(done + 1, events.length);
+      }
     } finally {
       driver.close();
     }
     const elapsedMs = performance.now() - startedMs;
-    return { survey, observations, use: driver.use, elapsedMs, ...namesOf(service) };
+    return { time, ...lived.seen, use: driver.use, elapsedMs, ...namesOf(service) };
   });
 }
 
@@ -67,45 +79,97 @@ function namesOf({ rules, storeName }: ReplayedService) {
   return { ruleVersion: rules.version, digest: rules.digest, storeName };
 }
 
-async function drive(
-  path: string,
-  driver: Driver,
-  clock: MovableClock,
-  signal: AbortSignal,
-  note: (observation: Observation) => void,
-): Promise<void> {
-  const granted = new Set<number>();
-  for await (const moment of timeline(readRecordedPayments(path))) {
-    signal.throwIfAborted();
-    const { at, payment } = moment;
-    clock.now = at;
-    if (moment.kind === 'outcome') {
-      // Nobody paid what could not be paid, whatever is recorded.
-      const { outcome } = moment.result;
-      await driver.reportOutcome(payment, granted.delete(payment.line) ? { outcome } : ABANDONED);
-      continue;
-    }
-    const observation = await observe(driver, payment);
-    if (observation.verdict.startsWith('GET')) granted.add(payment.line);
-    note(observation);
-  }
-}
+/** The service's answer to a line that makes no sense to it: that line is left out, and no other. */
+const MALFORMED = 400;
 
 /** What a platform tells of an order for which no requisite was shown. */
 const ABANDONED = { outcome: 'UNPAID', cause: 'EXPIRED' } as const;
 
-async function observe(driver: Driver, payment: RecordedPayment): Promise<Observation> {
-  const { clientGroup, paymentScore, isBot } = await driver.score(payment);
-  const { answer, decisionId } = await driver.verdict(payment);
-  const waited = answer.verdict === 'WAIT' ? await driver.decision(decisionId, payment) : null;
-  return {
-    clientGroup,
-    paymentScore: Number(paymentScore),
-    isBotAtScore: isBot,
-    verdict: answer.verdict,
-    isBotAtVerdict: answer.isBot,
-    waitLevel: waited?.ladderAfter.level ?? null,
-    outcome: payment.result?.outcome ?? null,
-    abuse: payment.abuse,
-  };
+/** Sends what happened to the service, and keeps what it answered. */
+class Lived {
+  readonly #path: string;
+  readonly #driver: Driver;
+  readonly #ends: ReadonlyMap<string, Outcome | null>;
+  readonly #observations: Observation[] = [];
+  readonly #badLines: BadLine[];
+  readonly #badPayments = new Set<number>();
+  /** How far orders came that were asked for; an order that is not here was never asked for. */
+  readonly #orders = new Map<string, 'refused' | 'abandoned' | 'granted'>();
+
+  constructor(path: string, driver: Driver, { events, badLines }: RecordedHistory) {
+    this.#path = path;
+    this.#driver = driver;
+    this.#badLines = [...badLines];
+    this.#ends = endsOf(events);
+  }
+
+  get seen(): Pick<Replay, 'observations' | 'badLines'> {
+    return { observations: this.#observations, badLines: this.#badLines };
+  }
+
+  async live(event: RecordedEvent): Promise<void> {
+    // The outcome that a payment's line carries is left out with the payment.
+    if (this.#badPayments.has(event.line)) return;
+    try {
+      await this.#send(event);
+    } catch (error) {
+      if (!(error instanceof UnexpectedAnswer) || error.status !== MALFORMED) throw error;
+      this.#badLines.push(`${this.#path}:${event.line}: ${error.message}`);
+      if (event.kind === 'payment') this.#badPayments.add(event.line);
+    }
+  }
+
+  async #send(event: RecordedEvent): Promise<void> {
+    switch (event.kind) {
+      case 'payment':
+        return this.#pay(event);
+      case 'outcome': {
+        const order = orderKey(event);
+        const came = this.#orders.get(order);
+        // Nobody paid what could not be paid, or took that payment back, whatever is recorded.
+        if (came === 'abandoned') return;
+        if (came !== 'refused') return this.#driver.reportOutcome(event);
+        this.#orders.set(order, 'abandoned');
+        return this.#driver.reportOutcome({ ...event, ...ABANDONED });
+      }
+      case 'binding':
+      case 'unbinding':
+        return this.#driver.bind(event);
+      default:
+        return event satisfies never;
+    }
+  }
+
+  async #pay(payment: RecordedPayment): Promise<void> {
+    const { clientGroup, paymentScore, isBot } = await this.#driver.score(payment);
+    const { answer, decisionId } = await this.#driver.verdict(payment);
+    const waited = answer.verdict === 'WAIT' ? await this.#driver.decision(decisionId) : null;
+    const order = orderKey(payment);
+    const before = this.#orders.get(order);
+    this.#observations.push({
+      clientGroup,
+      paymentScore: Number(paymentScore),
+      isBotAtScore: isBot,
+      verdict: answer.verdict,
+      isBotAtVerdict: answer.isBot,
+      waitLevel: waited?.ladderAfter.level ?? null,
+      outcome: this.#ends.get(order) ?? null,
+      isFirst: before === undefined,
+      abuse: payment.abuse,
+    });
+    this.#orders.set(order, isGrant(answer.verdict) ? 'granted' : (before ?? 'refused'));
+  }
+}
+
+/** By the last report of each order; of one that failed for a technical reason nobody can tell. */
+function endsOf(events: readonly RecordedEvent[]): ReadonlyMap<string, Outcome | null> {
+  const ends = new Map<string, Outcome | null>();
+  for (const event of events)
+    if (event.kind === 'outcome')
+      ends.set(orderKey(event), event.cause === 'TECHNICAL' ? null : event.outcome);
+  return ends;
+}
+
+function orderKey({ clientIdKey, orderRef }: { readonly clientIdKey: string; readonly orderRef: string }) {
+  return JSON.stringify([clientIdKey, orderRef]);
 }

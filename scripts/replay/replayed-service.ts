@@ -12,12 +12,17 @@ import { fixedRules } from '../../src/rollout/rule-source.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import type { Store } from '../../src/state/store.ts';
 import type { Endpoints } from './driver.ts';
-import type { Survey } from './recorded-payments.ts';
 
 /** Time stands still until it is moved: the clock of a replay is the data's. */
 export interface MovableClock {
   /** Epoch ms. */
   now: number;
+}
+
+/** Epoch ms of the first and the last thing that happened. */
+export interface ReplayedTime {
+  readonly firstAt: number;
+  readonly lastAt: number;
 }
 
 /** The running service, and what it decides with. */
@@ -42,7 +47,7 @@ const KEY_MARGIN_MS = 60_000;
 export async function withReplayedService<T>(
   { env, dataDir }: { readonly env: Environment; readonly dataDir: string | null },
   clock: MovableClock,
-  survey: Survey,
+  time: ReplayedTime,
   run: (service: ReplayedService) => Promise<T>,
 ): Promise<T> {
   const folder = dataDir ?? temporaryDirectory();
@@ -58,7 +63,7 @@ export async function withReplayedService<T>(
       const application = await start(store, rules, signalSecretOf(config), clock);
       try {
         const { callerUrl, platformUrl } = application;
-        const key = await issueKey(application, platformOf(config.redisUrl), survey);
+        const key = await issueKey(application, platformOf(config.redisUrl), time);
         return await run({ callerUrl, platformUrl, key, rules, storeName });
       } finally {
         await application.drain();
@@ -111,10 +116,14 @@ function platformOf(redisUrl: string | null): PlatformName {
 async function issueKey(
   { keys }: Application,
   platform: PlatformName,
-  { firstAt, lastAt }: Survey,
+  { firstAt, lastAt }: ReplayedTime,
 ): Promise<string> {
   const lifetimeMs = lastAt - firstAt + KEY_MARGIN_MS;
-  const { key } = await keys.issue(platform, ['score', 'verdict', 'outcomes', 'decisions'], lifetimeMs);
+  const { key } = await keys.issue(
+    platform,
+    ['score', 'verdict', 'outcomes', 'clients', 'decisions'],
+    lifetimeMs,
+  );
   return key;
 }
 

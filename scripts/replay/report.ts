@@ -23,11 +23,13 @@ export function report(path: string, replayed: Replay, summary: Summary): string
   return parts.filter((part) => part !== null).join('\n\n');
 }
 
-function introduction(path: string, { survey, ruleVersion, digest, storeName }: Replay): string {
-  const from = new Date(survey.firstAt).toISOString();
-  const to = new Date(survey.lastAt).toISOString();
+function introduction(path: string, replayed: Replay): string {
+  const { time, observations, badLines, ruleVersion, digest, storeName } = replayed;
+  const from = new Date(time.firstAt).toISOString();
+  const to = new Date(time.lastAt).toISOString();
   return [
-    `${path}: ${whole(survey.payments)} recorded payments, ${from} to ${to}`,
+    `${path}: ${whole(observations.length)} recorded payments, ${from} to ${to}`,
+    ...(badLines.length === 0 ? [] : [`left out: ${whole(badLines.length)} lines`]),
     `rules ${ruleVersion} sha256:${digest}, store ${storeName}`,
   ].join('\n');
 }
@@ -45,6 +47,7 @@ function requests(use: Use, elapsedMs: number): string {
       row('score', use.score.count, use.score.ms),
       row('verdict', use.verdict.count, use.verdict.ms),
       row('outcomes', use.outcomes.count, use.outcomes.ms),
+      row('clients', use.clients.count, use.clients.ms),
       row('decisions', use.decisions.count, use.decisions.ms),
       row(`all, in ${(elapsedMs / 1000).toFixed(1)} s`, total, elapsedMs),
     ],

@@ -13,6 +13,8 @@ import type { Replay } from './replay.ts';
 /** The figures of a replay, as `--json` prints them. A part that the data does not allow is null. */
 export interface Summary {
   readonly payments: number;
+  /** Lines that were left out. */
+  readonly badLines: number;
   readonly requests: Readonly<Record<DrivenOperation, number>>;
   readonly verdicts: VerdictCounts;
   /** Verdicts on the payments that ended so; `none` are those without a recorded outcome. */
@@ -35,7 +37,7 @@ export interface Summary {
 export type VerdictCounts = Readonly<Record<Verdict, number>>;
 
 export interface PaymentScoreQuality {
-  /** Payments with an outcome. */
+  /** Orders with an outcome, each as it was first asked for. */
   readonly measured: number;
   readonly auc: number | null;
   readonly brier: number | null;
@@ -60,9 +62,10 @@ export interface BotQuality {
 }
 
 /** Pure: the figures out of what was seen. */
-export function summarize({ observations, use, ruleVersion, digest }: Replay): Summary {
+export function summarize({ observations, badLines, use, ruleVersion, digest }: Replay): Summary {
   const withOutcome = observations.filter(({ outcome }) => outcome !== null);
-  const samples = withOutcome.map(({ paymentScore, outcome }) => ({
+  const firsts = withOutcome.filter(({ isFirst }) => isFirst);
+  const samples = firsts.map(({ paymentScore, outcome }) => ({
     score: paymentScore,
     paid: outcome === 'PAID' ? 1 : 0,
     unpaid: outcome === 'PAID' ? 0 : 1,
@@ -75,10 +78,12 @@ export function summarize({ observations, use, ruleVersion, digest }: Replay): S
   };
   return {
     payments: observations.length,
+    badLines: badLines.length,
     requests: {
       score: use.score.count,
       verdict: use.verdict.count,
       outcomes: use.outcomes.count,
+      clients: use.clients.count,
       decisions: use.decisions.count,
     },
     verdicts: countVerdicts(observations),

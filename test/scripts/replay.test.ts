@@ -1,25 +1,25 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import fc from 'fast-check';
 import type { Observation } from '../../scripts/replay/observation.ts';
 import {
   InputError,
-  parseRecordedPayment,
-  type RecordedPayment,
-  surveyRecordedPayments,
+  parseRecordedLine,
+  readRecordedHistory,
 } from '../../scripts/replay/recorded-payments.ts';
 import type { Replay } from '../../scripts/replay/replay.ts';
 import { summarize } from '../../scripts/replay/summary.ts';
-import { timeline } from '../../scripts/replay/timeline.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
+import { openSqliteStore } from '../../src/state/sqlite/store.ts';
+import { blocksOf } from '../guide-blocks.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { startStandalone } from '../servers/redis.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const RULE_VERSION = ruleVersion('p2.v10');
@@ -36,28 +36,56 @@ const LINE = {
   orderRef: 'order-1',
 };
 
-describe('recorded payments', () => {
-  const parse = (line: object) => parseRecordedPayment(JSON.stringify(line), 'july.ndjson', 7);
+describe('a line of recorded payments', () => {
+  const parse = (line: object) => parseRecordedLine(JSON.stringify(line), 7);
+  const PAYMENT = {
+    ...LINE,
+    kind: 'payment',
+    line: 7,
+    ...{ toPayCurrency: null, fingerprint: null, ip: null, userAgent: null, clientHints: null, abuse: null },
+  };
+  const { clientIdKey, orderRef } = LINE;
+  const ABOUT = { line: 7, at: START, clientIdKey };
 
-  it('are read with what is known, and null for the rest', () => {
-    expect(parse({ ...LINE, ip: '203.0.113.7', signupAt: 5 })).to.deep.equal({
-      ...LINE,
-      line: 7,
-      toPayCurrency: null,
-      fingerprint: null,
-      ip: '203.0.113.7',
-      userAgent: null,
-      result: null,
-      abuse: null,
-    });
+  it('is read with what is known, and null for the rest', () => {
+    expect(parse({ ...LINE, ip: '203.0.113.7', signupAt: 5 })).to.deep.equal([
+      { ...PAYMENT, ip: '203.0.113.7' },
+    ]);
+    expect(parse({ ...LINE, at: '2026-01-05T12:00:00Z', clientHints: { jsOk: false } })).to.deep.equal([
+      { ...PAYMENT, clientHints: { jsOk: false } },
+    ]);
   });
 
-  it('carry the outcome with its time, and the label', () => {
-    const { result, abuse } = parse({ ...LINE, outcome: 'PAID', outcomeAt: START, abuse: false });
-    expect(result).to.deep.equal({ outcome: 'PAID', at: START });
-    expect(abuse).to.equal(false);
+  it('carries the outcome of its payment with its time and cause', () => {
+    const ended = { outcome: 'UNPAID', cause: 'DECLINED', outcomeAt: START + 5 };
+    expect(parse({ ...LINE, ...ended, abuse: false })).to.deep.equal([
+      { ...PAYMENT, abuse: false },
+      {
+        kind: 'outcome',
+        line: 7,
+        at: START + 5,
+        clientIdKey,
+        orderRef,
+        outcome: 'UNPAID',
+        cause: 'DECLINED',
+      },
+    ]);
   });
 
+  it('tells an outcome, a binding, or the end of one, by itself', () => {
+    const reversed = { kind: 'outcome', orderRef, outcome: 'UNPAID', cause: 'REVERSED' };
+    expect(parse({ at: START, clientIdKey, ...reversed })).to.deep.equal([{ ...ABOUT, ...reversed }]);
+    const binding = { requisiteRef: 'requisite-7', acceptorKeys: ['acceptor-1'] };
+    expect(parse({ kind: 'binding', at: START, clientIdKey, ...binding })).to.deep.equal([
+      { kind: 'binding', ...ABOUT, binding, method: null, expiresAt: null },
+    ]);
+    expect(parse({ kind: 'unbinding', at: START, clientIdKey })).to.deep.equal([
+      { kind: 'unbinding', ...ABOUT, binding: null, method: null, expiresAt: null },
+    ]);
+  });
+
+  const MOMENT =
+    'a moment from the year 2000 on, RFC 3339 like "2026-11-21T10:00:00Z" or milliseconds since 1970 (not seconds)';
   const refused: readonly (readonly [string, object, string])[] = [
     ['a missing member', { ...LINE, orderRef: undefined }, '"orderRef" is missing'],
     [
@@ -70,19 +98,16 @@ describe('recorded payments', () => {
       { ...LINE, clientIdKey: '' },
       '"clientIdKey" must be a JSON string that is not empty, not ""',
     ],
-    ['an IP that is no string', { ...LINE, ip: 7 }, '"ip" must be a JSON string that is not empty, not 7'],
-    [
-      'a time in seconds',
-      { ...LINE, at: START / 1000 },
-      `"at" must be whole milliseconds since 1970, from the year 2000 on, not ${START / 1000}`,
-    ],
-    [
-      'a time as text',
-      { ...LINE, at: '2026-01-05' },
-      '"at" must be whole milliseconds since 1970, from the year 2000 on, not "2026-01-05"',
-    ],
+    ['a time in seconds', { ...LINE, at: START / 1000 }, `"at" must be ${MOMENT}, not ${START / 1000}`],
+    ['a day without a time', { ...LINE, at: '2026-01-05' }, `"at" must be ${MOMENT}, not "2026-01-05"`],
     ['an outcome without its time', { ...LINE, outcome: 'PAID' }, '"outcomeAt" is missing'],
     ['a time without an outcome', { ...LINE, outcomeAt: START }, '"outcome" is missing'],
+    ['a cause without an outcome', { ...LINE, cause: 'EXPIRED' }, '"outcome" is missing'],
+    [
+      'a cause of what was paid',
+      { ...LINE, outcome: 'PAID', cause: 'REVERSED', outcomeAt: START },
+      '"cause" goes only with UNPAID',
+    ],
     [
       'an unknown outcome',
       { ...LINE, outcome: 'paid', outcomeAt: START },
@@ -94,78 +119,84 @@ describe('recorded payments', () => {
       `"outcomeAt" ${START - 1} lies before "at" ${START}; an order ends after it began`,
     ],
     ['a label that is no flag', { ...LINE, abuse: 1 }, '"abuse" must be true or false, not 1'],
+    ['hints that are no object', { ...LINE, clientHints: 1 }, '"clientHints" must be an object, not 1'],
+    [
+      'an unknown kind',
+      { ...LINE, kind: 'refund' },
+      '"kind" must be one of payment, outcome, binding, unbinding, not "refund"',
+    ],
+    [
+      'acceptors that are no array',
+      { ...LINE, kind: 'binding', requisiteRef: 'r', acceptorKeys: 'a' },
+      '"acceptorKeys" must be an array of strings, not "a"',
+    ],
     ['an array', [LINE], 'this is not a JSON object; each line must hold exactly one'],
   ];
   for (const [what, line, why] of refused) {
-    it(`refuse ${what} and say where`, () => {
-      expect(() => parse(line)).to.throw(InputError, `july.ndjson:7: ${why}`);
+    it(`is refused with ${what}`, () => {
+      expect(() => parse(line)).to.throw(InputError, why);
     });
   }
-
-  describe('in a file', () => {
-    let folder: string;
-    before(() => {
-      folder = mkdtempSync(join(tmpdir(), 'replay-input-'));
-    });
-    after(() => rmSync(folder, { recursive: true, force: true }));
-
-    const file = (...lines: readonly object[]) => ndjson(join(folder, 'payments.ndjson'), lines);
-
-    it('must be in the order of time', async () => {
-      const path = file(LINE, { ...LINE, at: START - 1 });
-      expect(await failure(surveyRecordedPayments(path))).to.equal(
-        `${path}:2: "at" ${START - 1} lies before ${START} of line 1; sort the lines by "at"`,
-      );
-    });
-  });
 });
 
-describe('the timeline of a replay', () => {
-  const moments = async (...payments: readonly RecordedPayment[]) =>
-    (await Array.fromAsync(timeline(inOrder(payments)))).map(
-      ({ kind, at, payment }) => `${kind} ${payment.orderRef} ${(at - START) / SECOND}`,
+describe('a file of recorded payments', () => {
+  const path = () => join(temporaryDirectory(), 'payments.ndjson');
+  const read = async (...lines: readonly object[]) => {
+    const { events } = await readRecordedHistory(ndjson(path(), lines));
+    return events.map((event) => `${event.kind} ${event.line} ${(event.at - START) / SECOND}`);
+  };
+  const payment = (atSeconds: number, outcomeSeconds: number) => ({
+    ...LINE,
+    at: START + atSeconds * SECOND,
+    outcome: 'PAID',
+    outcomeAt: START + outcomeSeconds * SECOND,
+  });
+
+  it('tells an outcome when it became known, in whatever order the lines stand', async () => {
+    const { at, ...rest } = payment(10, 20);
+    expect(await read(payment(30, 90), { at, ...rest }, payment(0, 50))).to.deep.equal([
+      'payment 3 0',
+      'payment 2 10',
+      'outcome 2 20',
+      'payment 1 30',
+      'outcome 3 50',
+      'outcome 1 90',
+    ]);
+  });
+
+  it('tells what came in one moment in the order of the lines, and an outcome always after its own payment', async () => {
+    expect(await read(payment(0, 10), payment(10, 10), payment(10, 20))).to.deep.equal([
+      'payment 1 0',
+      'outcome 1 10',
+      'payment 2 10',
+      'outcome 2 10',
+      'payment 3 10',
+      'outcome 3 20',
+    ]);
+  });
+
+  it('leaves bad lines out and says where they are', async () => {
+    const file = ndjson(path(), [{ ...LINE, orderRef: '' }, LINE, { ...LINE, at: 7 }]);
+    const { events, badLines } = await readRecordedHistory(file);
+    expect(events.map(({ line }) => line)).to.deep.equal([2]);
+    expect(badLines.map((line) => line.split(' must')[0])).to.deep.equal([
+      `${file}:1: "orderRef"`,
+      `${file}:3: "at"`,
+    ]);
+  });
+
+  it('is refused when it is not there, is empty, or has bad lines alone', async () => {
+    const missing = path();
+    expect(await failure(readRecordedHistory(missing))).to.equal(
+      `there is no file ${missing}; give the path of an NDJSON file of recorded payments`,
     );
-
-  it('tells an outcome when it became known, not in the order of the attempts', async () => {
-    expect(await moments(payment('a', 0, 50), payment('b', 10, 20), payment('c', 30, 90))).to.deep.equal([
-      'attempt a 0',
-      'attempt b 10',
-      'outcome b 20',
-      'attempt c 30',
-      'outcome a 50',
-      'outcome c 90',
-    ]);
-  });
-
-  it('tells an outcome before an attempt of the same moment', async () => {
-    expect(await moments(payment('a', 0, 10), payment('b', 10, 20))).to.deep.equal([
-      'attempt a 0',
-      'outcome a 10',
-      'attempt b 10',
-      'outcome b 20',
-    ]);
-  });
-
-  it('tells an outcome that came at once only after its own attempt', async () => {
-    expect(await moments(payment('a', 0, 0), payment('b', 0, 0))).to.deep.equal([
-      'attempt a 0',
-      'outcome a 0',
-      'attempt b 0',
-      'outcome b 0',
-    ]);
-  });
-
-  it('never goes back, and loses nothing', async () => {
-    const times = fc.array(fc.tuple(fc.nat(20), fc.nat(20)), { maxLength: 30 });
-    await fc.assert(
-      fc.asyncProperty(times, async (pairs) => {
-        const sorted = pairs.toSorted(([a], [b]) => a - b);
-        const payments = sorted.map(([at, delay], index) => payment(`o${index}`, at, at + delay));
-        const all = await Array.fromAsync(timeline(inOrder(payments)));
-        const at = all.map((moment) => moment.at);
-        expect(at).to.deep.equal(at.toSorted((a, b) => a - b));
-        expect(all).to.have.length(2 * payments.length);
-      }),
+    const empty = ndjson(path(), []);
+    expect(await failure(readRecordedHistory(empty))).to.equal(
+      `${empty} holds no recorded payment; it should hold one JSON object a line`,
+    );
+    const bad = ndjson(path(), [{ ...LINE, method: null }]);
+    expect(await failure(readRecordedHistory(bad))).to.equal(
+      `no line can be replayed; the first one is ${bad}:1: "method" is missing`,
     );
   });
 });
@@ -209,6 +240,17 @@ describe('the summary of a replay', () => {
     });
   });
 
+  it('measures the score of an order as it was first asked for: later ones know what became of it', () => {
+    const { paymentScore, verdictsByOutcome } = summarize(
+      replayOf([
+        seen({ outcome: 'PAID', paymentScore: 0.5 }),
+        seen({ outcome: 'PAID', paymentScore: 1, isFirst: false }),
+      ]),
+    );
+    expect(paymentScore).to.deep.equal({ measured: 1, auc: null, brier: 0.25 });
+    expect(verdictsByOutcome.PAID.GET_NEW).to.equal(2);
+  });
+
   it('says null where the data does not allow a figure', () => {
     const bare = summarize(replayOf([seen({})]));
     const { paymentScore, reliability, blocked, waiting, bot } = bare;
@@ -220,8 +262,6 @@ describe('the summary of a replay', () => {
     expect(unflagged.bot).to.include({ precision: null, recall: null, trueNegatives: 1 });
   });
 });
-
-describe('the report of a replay', () => {});
 
 describe('npm run replay', () => {
   let folder: string;
@@ -256,15 +296,59 @@ describe('npm run replay', () => {
     expect(summary).to.deep.equal(EXPECTED);
   });
 
-  it('stops at a refused request and says what was asked and answered, with exit code 2', async () => {
-    const path = ndjson(join(folder, 'payments.ndjson'), [LINE, { ...LINE, amountRequested: '1e3' }]);
-    const { code, stdout, stderr } = await replayed([path]);
-    expect(stderr).to.contain(
-      'error: the service did not answer 200 to line 2\n  asked:    POST /v1/client/score {',
+  it('leaves a line out that is bad or that the service refuses, says where and why, and ends with exit code 1', async () => {
+    const refused = {
+      ...LINE,
+      amountRequested: '1e3',
+      orderRef: 'order-2',
+      outcome: 'PAID',
+      outcomeAt: START + 9,
+    };
+    const path = ndjson(join(folder, 'payments.ndjson'), [LINE, refused, { ...LINE, method: 7 }]);
+    const { code, stdout, stderr } = await replayed([path, '--json']);
+    const { payments, badLines, requests } = JSON.parse(stdout);
+    expect([code, payments, badLines, requests.outcomes]).to.deep.equal([1, 1, 2, 0]);
+    const [first = '', second = ''] = stderr.split('\n');
+    expect(first).to.equal(`${path}:3: "method" must be a JSON string that is not empty, not 7`);
+    expect(second).to.match(
+      /:2: the service answered 400 \{"title":"malformed JSON body".+ to POST \/v1\/client\/score \{/,
     );
-    expect(stderr).to.contain('"amountRequested":"1e3"');
-    expect(stderr).to.contain('\n  answered: 400 {"title":"malformed JSON body"');
-    expect([code, stdout]).to.deep.equal([2, '']);
+  });
+
+  it("plays a merchant's own history: hints, bindings, several reports of an order, and what was taken back", async () => {
+    const guide = readFileSync(join(ROOT, 'scripts', 'replay', 'README.md'), 'utf8');
+    const example = blocksOf(guide).find(({ language }) => language === 'json')?.text ?? '';
+    const path = join(folder, 'payments.ndjson');
+    writeFileSync(path, example);
+    const dataDir = join(folder, 'kept');
+    const { code, stderr, stdout } = await replayed([path, '--json', '--data-dir', dataDir]);
+    expect([code, stderr]).to.deep.equal([0, '']);
+    expect(JSON.parse(stdout)).to.deep.include({
+      requests: { score: 3, verdict: 3, outcomes: 4, clients: 2, decisions: 0 },
+      verdicts: { ...NO_VERDICTS, GET_NEW: 2, GET_SAME_STICKY: 1 },
+      badLines: 0,
+    });
+    const store = openSqliteStore(dataDir);
+    const { entries } = await store.readJournal(null, 100);
+    await store.close();
+    const told = entries.flatMap((entry) => {
+      if (entry.kind === 'binding') return [`binding ${entry.binding?.requisiteRef ?? 'none'}`];
+      return entry.kind === 'outcome'
+        ? [`${entry.orderRef} ${entry.order.outcome} ${entry.order.cause ?? ''}`.trim()]
+        : [];
+    });
+    expect(told).to.deep.equal([
+      'order-1 PAID',
+      'binding requisite-7',
+      'binding none',
+      'order-3 UNPAID DECLINED',
+      'order-3 PAID',
+      'order-1 UNPAID REVERSED',
+    ]);
+    const [asked] = entries.flatMap((entry) => (entry.kind === 'score' ? [entry.request] : []));
+    expect(asked?.fingerprint).to.be.a('string');
+    expect(asked?.ip).to.be.a('string');
+    expect([asked?.userAgentPresent, asked?.jsOk]).to.deep.equal([true, true]);
   });
 
   describeWithServer('redis-server', 'with REDIS_URL', () => {
@@ -303,6 +387,12 @@ const DOZEN = [
   attempt('e', 2060, { fingerprint: 'device-1', ip: '203.0.113.7', abuse: false }),
   attempt('f', 2000 + 26 * 3600, { fingerprint: 'device-1', abuse: true }),
   attempt('g', 2000 + 26 * 3600, { abuse: false, toPayCurrency: 'USD' }),
+  // Of an order that was refused, and abandoned by then: it is told no more.
+  {
+    ...attempt('b', 10, { outcome: 'UNPAID', cause: 'DECLINED' }),
+    kind: 'outcome',
+    at: START + 1200 * SECOND,
+  },
 ];
 const NO_VERDICTS = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
 const { version, digest } = (await LoadedRules.read(join(ROOT, 'rules'))).deciding(RULE_VERSION);
@@ -310,7 +400,8 @@ const { version, digest } = (await LoadedRules.read(join(ROOT, 'rules'))).decidi
 /** Worked out by hand: b waits at level 1 and 2, is let through at 1000 s, and waits at level 3; two of its orders could be paid. */
 const EXPECTED = {
   payments: 12,
-  requests: { score: 12, verdict: 12, outcomes: 7, decisions: 3 },
+  badLines: 0,
+  requests: { score: 12, verdict: 12, outcomes: 7, clients: 0, decisions: 3 },
   verdicts: { ...NO_VERDICTS, GET_NEW: 7, WAIT: 3, BLOCK: 2 },
   verdictsByOutcome: {
     PAID: { ...NO_VERDICTS, GET_NEW: 2 },
@@ -352,16 +443,6 @@ function attempt(payer: string, seconds: number, more: object): object {
   return { ...LINE, at: START + seconds * SECOND, clientIdKey, orderRef: `${payer}-${seconds}`, ...more };
 }
 
-function payment(orderRef: string, atSeconds: number, outcomeSeconds: number): RecordedPayment {
-  const outcomeAt = START + outcomeSeconds * SECOND;
-  const line = { ...LINE, at: START + atSeconds * SECOND, orderRef, outcome: 'PAID', outcomeAt };
-  return parseRecordedPayment(JSON.stringify(line), 'payments.ndjson', 1);
-}
-
-async function* inOrder(payments: readonly RecordedPayment[]): AsyncGenerator<RecordedPayment> {
-  yield* payments;
-}
-
 function seen(more: Partial<Observation>): Observation {
   return {
     clientGroup: 'NEW',
@@ -371,6 +452,7 @@ function seen(more: Partial<Observation>): Observation {
     isBotAtVerdict: false,
     waitLevel: null,
     outcome: null,
+    isFirst: true,
     abuse: null,
     ...more,
   };
@@ -378,12 +460,14 @@ function seen(more: Partial<Observation>): Observation {
 
 function replayOf(observations: readonly Observation[]): Replay {
   return {
-    survey: { payments: observations.length, firstAt: START, lastAt: START + HOUR },
+    time: { firstAt: START, lastAt: START + HOUR },
     observations,
+    badLines: [],
     use: {
       score: { count: 1200, ms: 600 },
       verdict: { count: 1200, ms: 1200 },
       outcomes: { count: 2, ms: 1 },
+      clients: { count: 0, ms: 0 },
       decisions: { count: 0, ms: 0 },
     },
     ruleVersion: 'p2.v10',
