@@ -5,10 +5,16 @@ import { matcher } from '../rules/matcher.ts';
 import type { RuleFiles } from '../rules/parse/parse.ts';
 import { YamlFile } from '../rules/parse/yaml-file.ts';
 import type { Location, Problem } from '../rules/problem.ts';
-import { type Example, exampleOf, signalFact } from '../rules/proof/definitions.ts';
 import { textForm } from '../rules/proof/domain.ts';
 import { type Answer, Reasoner } from '../rules/proof/reasoner.ts';
-import { type Knowledge, knowledgeOf, OF_EVERY_REQUEST } from '../rules/proof/relations.ts';
+import {
+  type Example,
+  exampleOf,
+  type Knowledge,
+  knowledgeOf,
+  OF_EVERY_REQUEST,
+  signalFact,
+} from '../rules/proof/relations.ts';
 import { type ParsedRules, type Rule, withoutHoldout } from '../rules/rule-set.ts';
 
 /** Something about a rule set that cannot be intended, although every file is sound. */

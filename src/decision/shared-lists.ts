@@ -4,8 +4,7 @@ import type { KnownHints } from '../client/hints.ts';
 import { Type } from '../json-schema.ts';
 import { KEY_CHARACTERS_MAX } from '../key-length.ts';
 import { choice, epochMs, list, nullable, type Shape, shape, word } from '../shapes.ts';
-import { isAddress, KEPT_PREFIXES, networkKey, networkOf } from './network.ts';
-import type { Pseudonym } from './requests.ts';
+import { isAddress, KEPT_PREFIXES, networkKey, networkOf, type Pseudonym } from './requests.ts';
 
 /** What the entries of a shared list are. */
 export const LIST_KINDS = ['client', 'fingerprint', 'ip', 'method', 'sellPoint'] as const;

@@ -6,7 +6,6 @@ import { forgetRolledBack, noteRolledBack } from '../rules/folder/rule-folder.ts
 import type { RuleVersion } from '../rules/rule-set.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 import { type Difference, differenceOf } from './difference.ts';
-import { totalOf } from './draw.ts';
 import { type Fleet, NodeSchema, type NodeView, type StoredRollout } from './fleet.ts';
 import { isTakenUp, type LoadedRules } from './loaded-rules.ts';
 import {
@@ -20,6 +19,7 @@ import {
   repaired,
   type Share,
   takeBack,
+  totalOf,
   type VersionRef,
   versionRef,
 } from './rollout.ts';

@@ -1,19 +1,19 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ClientKey } from '../client/client-key.ts';
 import type { Arm, Draw } from '../decision/decision.ts';
+import { makeOwnFolder } from '../files/own-folder.ts';
 import { noteRolledBack } from '../rules/folder/rule-folder.ts';
 import { type RuleReader, ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 import { alone, type Peers } from '../workers/peers.ts';
 import type { ClientFate } from './arm-counts.ts';
-import { drawOf } from './draw.ts';
 import { type Fleet, joinReports, type NodeReport, type NodeView } from './fleet.ts';
 import { LoadedRules, RulesError } from './loaded-rules.ts';
-import { type Candidate, type Rollout, takeBack } from './rollout.ts';
+import { type Candidate, drawOf, firstRollout, parseRollout, type Rollout, takeBack } from './rollout.ts';
 import type { NewestOutcomes, OutcomeSeen, RuleChoice, RuleSource, VerdictSeen } from './rule-source.ts';
 import { stageOf } from './stage.ts';
-import { remember, startingRollout } from './starting-rollout.ts';
 import {
   countCandidateError,
   countDecision,
@@ -25,7 +25,7 @@ import {
 import { sharedCounts, TrialTally } from './trial-tally.ts';
 import { breachOf } from './trial-view.ts';
 
-export interface NodeParts {
+interface NodeParts {
   readonly fleet: Fleet;
   readonly rulesDir: string;
   readonly dataDir: string;
@@ -324,4 +324,66 @@ function missing(version: string, digest: string, rules: LoadedRules): string {
 function fateSince({ lastPaidAt, lastUnpaidAt }: NewestOutcomes, since: number): ClientFate {
   if (lastPaidAt !== null && lastPaidAt >= since) return 'paid';
   return lastUnpaidAt !== null && lastUnpaidAt >= since ? 'unpaid' : 'unknown';
+}
+
+type StartParts = Pick<NodeParts, 'fleet' | 'dataDir' | 'firstVersion' | 'clock' | 'onTrouble'>;
+
+/** The shared rollout; on the very first start, or when the store lost it, this node writes it. */
+async function startingRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
+  const stored = await parts.fleet.read();
+  if (stored !== null) return stored.rollout ?? withoutPointer(parts, rules);
+  const recalled = parts.firstVersion === null ? recall(parts.dataDir) : null;
+  const rollout = recalled ?? firstRollout(first(parts, rules), parts.clock());
+  if (await parts.fleet.write(null, rollout)) return rollout;
+  const theirs = await parts.fleet.read();
+  return theirs?.rollout ?? rollout;
+}
+
+/** What a node begins with when the stored rollout cannot be read: what other nodes or its disk remember. */
+async function withoutPointer(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
+  const recalled = recall(parts.dataDir);
+  if (recalled !== null) return recalled;
+  const [newest] = (await parts.fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
+  const active = newest?.active ?? rules.deciding(parts.firstVersion);
+  return { ...firstRollout(active, parts.clock()), revision: newest?.revision ?? 0 };
+}
+
+/** Says aloud which version was chosen where nobody chose one. */
+function first({ firstVersion, onTrouble }: StartParts, rules: LoadedRules): RuleSet {
+  const chosen = rules.deciding(firstVersion);
+  const released = rules.all().filter((one) => one.released);
+  if (firstVersion === null && released.length > 1) {
+    const names = released.map(({ version }) => version).join(', ');
+    onTrouble(
+      `first start: ${chosen.version} decides, the newest released version that was not rolled back (released: ${names}); RULE_VERSION chooses another`,
+    );
+  }
+  return chosen;
+}
+
+const MEMORY = 'rollout.json';
+
+/** Kept beside the data, for a start with a store that lost the rollout. Gives why it could not be, or null. */
+function remember(dataDir: string, rollout: Rollout): string | null {
+  try {
+    makeOwnFolder(dataDir);
+    const path = join(dataDir, MEMORY);
+    writeFileSync(`${path}.${process.pid}`, JSON.stringify(rollout), { mode: 0o600 });
+    renameSync(`${path}.${process.pid}`, path);
+    return null;
+  } catch (error) {
+    // A read-only disk must not stop a node whose store works.
+    const why = error instanceof Error ? error.message : String(error);
+    return `the rollout cannot be kept in DATA_DIR, for a start with a store that lost it: ${why}`;
+  }
+}
+
+function recall(dataDir: string): Rollout | null {
+  const path = join(dataDir, MEMORY);
+  if (!existsSync(path)) return null;
+  try {
+    return parseRollout(readFileSync(path, 'utf8'));
+  } catch {
+    return null;
+  }
 }

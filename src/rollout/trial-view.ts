@@ -5,9 +5,8 @@ import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
 import { choice, count, list, named, nullable, type Shape, shape, word } from '../shapes.ts';
 import { shareInterval } from '../statistics/share-interval.ts';
 import { type ArmCounts, ArmCountsSchema, type ClientCounts } from './arm-counts.ts';
-import { activePercent } from './draw.ts';
 import { type ArmClients, COMPARED_SHARES, guardBreach, guardGains } from './guard.ts';
-import type { Candidate, Rollout } from './rollout.ts';
+import { activePercent, type Candidate, type Rollout } from './rollout.ts';
 import { sumTrialCounts, type TrialCounts, type TrialFigures } from './trial-counts.ts';
 
 const interval = nullable(

@@ -9,7 +9,8 @@ import {
   requireSomebodyElse,
   type StoredProposal,
 } from '../access/proposals.ts';
-import { type DeskObstacle, obstacleText, type RuleDesk } from '../authoring/desk/rule-desk.ts';
+import type { DeskObstacle } from '../authoring/desk/desk-thread.ts';
+import { obstacleText, type RuleDesk } from '../authoring/desk/rule-desk.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
 import type { Override } from '../client/client-state.ts';
 import { isRange, type ListEditor, ListRefusal } from '../lists/list-editor.ts';

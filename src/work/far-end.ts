@@ -8,7 +8,6 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { isMainThread, Worker } from 'node:worker_threads';
-import type { Order, STOP } from './serve-work.ts';
 
 const { PRIORITY_NORMAL, PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority;
 
@@ -202,3 +201,11 @@ function compiledModules(): Readonly<Record<string, string>> {
   const folder = getCompileCacheDir();
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
+
+export interface Order {
+  readonly kind: string;
+  readonly task: unknown;
+}
+
+/** Ends the signal of the work under way. */
+export const STOP = 'stop';

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { giveWay } from './far-end.ts';
+import { giveWay, STOP } from './far-end.ts';
 
 /** Who waits for work, as the work sees him. */
 export interface Watch<Progress = never> {
@@ -10,14 +10,6 @@ export interface Watch<Progress = never> {
 
 /** What a module does for others, by name; tasks, progress and results are plain data. */
 export type Works = Readonly<Record<string, (task: never, watch: Watch<unknown>) => unknown>>;
-
-export interface Order {
-  readonly kind: string;
-  readonly task: unknown;
-}
-
-/** Ends the signal of the work under way. */
-export const STOP = 'stop';
 
 /** What comes back: how far the work is, then its result or what it threw. */
 export type Word<Result, Progress> =

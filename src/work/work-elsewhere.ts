@@ -1,5 +1,5 @@
-import { type FarEnd, hasIdleCores, type Place, startFarEnd } from './far-end.ts';
-import { type Order, STOP, type Watch, type Word, type Works } from './serve-work.ts';
+import { type FarEnd, hasIdleCores, type Order, type Place, STOP, startFarEnd } from './far-end.ts';
+import type { Watch, Word, Works } from './serve-work.ts';
 import { atOnce, type TurnLimits, Turns } from './turns.ts';
 
 /** Where the work of a module is done, what each work may take, and how many are done at once. */

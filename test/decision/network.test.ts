@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { networkOf } from '../../src/decision/network.ts';
+import { networkOf } from '../../src/decision/requests.ts';
 
 describe('the network of an address', () => {
   for (const [address, network, why] of [

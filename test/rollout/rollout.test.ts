@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { drawOf } from '../../src/rollout/draw.ts';
 import {
   advance,
   type Candidate,
+  drawOf,
   firstRollout,
   parseRollout,
   previousActive,

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import type { FactValue } from '../../src/facts/fact.ts';
 import type { Condition } from '../../src/rules/condition.ts';
-import { compare } from '../../src/rules/proof/definitions.ts';
 import { type Answer, Reasoner } from '../../src/rules/proof/reasoner.ts';
-import { knowledgeOf, type Moment } from '../../src/rules/proof/relations.ts';
+import { compare, knowledgeOf, type Moment } from '../../src/rules/proof/relations.ts';
 import { edited, SOUND_VERSION } from '../rule-fixtures/sound-rules.ts';
 
 const RULES = edited({});

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientKey, PlatformName } from '../../client/client-key.ts';
 import type { Exposure, KnownOrder } from '../../client/order.ts';
 import { StoreUnavailable } from '../../state/store.ts';
-import type { ArchiveReader } from './archive-reader.ts';
 
 /** An order by the client whose it is. */
 export interface AskedOrder {
@@ -44,7 +43,7 @@ export class ArchivedOrders {
     this.#find = find;
   }
 
-  static of(archive: ArchiveReader): ArchivedOrders {
+  static of(archive: { readonly orders: FindOrders }): ArchivedOrders {
     return new ArchivedOrders((platform, asked) => archive.orders(platform, asked));
   }
 

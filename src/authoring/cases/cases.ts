@@ -1,44 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PlatformName } from '../../client/client-key.ts';
+import { LRUCache } from 'lru-cache';
 import type { Decision } from '../../decision/decision.ts';
 import { scoreRequest, verdictRequest } from '../../decision/requests.ts';
-import type { FactValue } from '../../facts/fact.ts';
 import { type RuleSetTrace, traceRuleSet } from '../../rules/evaluate/trace.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
-import { type Location, type Problem, sortProblems } from '../../rules/problem.ts';
+import { location, type Problem, ProblemSchema, sortProblems } from '../../rules/problem.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
+import { count, list, type Shape, shape, word } from '../../shapes.ts';
+import { PLAIN } from '../explain/explanation-text.ts';
 import { Simulation } from '../simulation.ts';
-import { type Coverage, CoverageMeter } from './coverage.ts';
-import type { Expectation, StepKind } from './expectations.ts';
+import { type Coverage, CoverageMeter, CoverageSchema } from './coverage.ts';
+import { failureLines } from './expectations.ts';
 import { CASE_PSEUDONYM, parseCases } from './parse-cases.ts';
-import type { Action, RuleCase } from './rule-case.ts';
-
-/** A step that did not go as its case expects. */
-export interface CaseFailure {
-  readonly caseName: string;
-  readonly platform: PlatformName;
-  /** Of the step. */
-  readonly at: Location;
-  /** From 1. */
-  readonly step: number;
-  readonly kind: StepKind;
-  readonly clientIdKey: string;
-  /** How often the step acted; the expectations are about the last time. */
-  readonly times: number;
-  /** Since the case began. */
-  readonly elapsedMs: number;
-  readonly differences: readonly UnmetExpectation[];
-  /** What the rules saw, for `traceFailure`; null when the step asks no rules. */
-  readonly values: readonly FactValue[] | null;
-}
-
-export interface UnmetExpectation {
-  readonly member: string;
-  /** Null means absent, here and in `seen`. */
-  readonly expected: unknown;
-  readonly seen: unknown;
-  readonly at: Location;
-}
+import type { Action, CaseFailure, Expectation, RuleCase, UnmetExpectation } from './rule-case.ts';
 
 export interface CaseReport {
   /** What is wrong with the case files themselves; nothing was run then. */
@@ -171,4 +145,49 @@ function unmet(
 /** Signals have no order of their own, so a case may name them in any. */
 function inOrder(member: string, value: unknown): unknown {
   return member === 'signals' && Array.isArray(value) ? value.toSorted() : value;
+}
+
+const ToldFailureSchema = shape('A case that failed', {
+  caseName: word('Of the case'),
+  /** Of the step that failed. */
+  at: location,
+  lines: list(word('For people'), 'What was expected and seen, and the rules of that step with their values'),
+});
+
+export const RuleCoverageSchema = shape('What the cases of the version say', {
+  problems: list(ProblemSchema, 'In the order of reading'),
+  passed: count('Cases'),
+  failed: count('Cases'),
+  failures: list(ToldFailureSchema, 'The first twenty of them'),
+  coverage: CoverageSchema,
+});
+
+export type RuleCoverage = Shape<typeof RuleCoverageSchema>;
+
+const COVERAGES_KEPT_MAX = 20;
+
+const FAILURES_TOLD_MAX = 20;
+
+/** What the cases of rule sets say, worked out once for a digest: it takes some tens of milliseconds. */
+export class RuleCoverages {
+  readonly #kept = new LRUCache<string, Promise<RuleCoverage>>({ max: COVERAGES_KEPT_MAX });
+
+  of(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
+    const known = this.#kept.get(ruleSet.digest);
+    if (known !== undefined) return known;
+    const coverage = coverageOf(ruleSet, files);
+    this.#kept.set(ruleSet.digest, coverage);
+    coverage.catch(() => this.#kept.delete(ruleSet.digest));
+    return coverage;
+  }
+}
+
+async function coverageOf(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
+  const { problems, passed, failures, coverage } = runCases(ruleSet, files);
+  const told = failures.slice(0, FAILURES_TOLD_MAX).map(async (failure) => {
+    const trace = await traceFailure(ruleSet, failure);
+    const [, ...lines] = failureLines(failure, trace, ruleSet, '', PLAIN);
+    return { caseName: failure.caseName, at: failure.at, lines };
+  });
+  return { problems, passed, failed: failures.length, failures: await Promise.all(told), coverage };
 }

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { OTHERWISE } from '../../decision/decision.ts';
 import type { HoldoutFile, IsHeldOut } from '../../decision/holdout.ts';
 import type { FactValue } from '../../facts/fact.ts';
@@ -6,12 +5,9 @@ import { type Comparison, type Condition, comparisonsIn } from '../../rules/cond
 import { testText } from '../../rules/condition-text.ts';
 import { type Matcher, matcher } from '../../rules/matcher.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
-import { type Location, location, ProblemSchema } from '../../rules/problem.ts';
+import { type Location, location } from '../../rules/problem.ts';
 import type { Matchable, RuleSet } from '../../rules/rule-set.ts';
 import { choice, count, list, percent, type Shape, shape, word, yesNo } from '../../shapes.ts';
-import { PLAIN } from '../explain/explanation-text.ts';
-import { runCases, traceFailure } from './cases.ts';
-import { failureLines } from './expectations.ts';
 
 const testedShare = (description: string) =>
   shape(description, { tested: count('Of them'), total: count('All'), percent: percent('Rounded down') });
@@ -34,7 +30,7 @@ const OneSidedConditionSchema = shape('A condition seen only one way', {
   missing: choice(UNSEEN_SIDES, 'What no case has shown'),
 });
 
-const CoverageSchema = shape('What the cases exercise', {
+export const CoverageSchema = shape('What the cases exercise', {
   rules: testedShare('Rules that decided in a case'),
   conditions: testedShare('Conditions seen both true and false'),
   untestedRules: list(UntestedRuleSchema, 'In the order of asking'),
@@ -42,23 +38,6 @@ const CoverageSchema = shape('What the cases exercise', {
 });
 
 export type Coverage = Shape<typeof CoverageSchema>;
-
-const ToldFailureSchema = shape('A case that failed', {
-  caseName: word('Of the case'),
-  /** Of the step that failed. */
-  at: location,
-  lines: list(word('For people'), 'What was expected and seen, and the rules of that step with their values'),
-});
-
-export const RuleCoverageSchema = shape('What the cases of the version say', {
-  problems: list(ProblemSchema, 'In the order of reading'),
-  passed: count('Cases'),
-  failed: count('Cases'),
-  failures: list(ToldFailureSchema, 'The first twenty of them'),
-  coverage: CoverageSchema,
-});
-
-export type RuleCoverage = Shape<typeof RuleCoverageSchema>;
 
 interface RuleRecord {
   readonly name: string;
@@ -217,32 +196,4 @@ function comparisonsOf(condition: Condition): readonly ComparisonRecord[] {
 
 function share(tested: number, total: number): Share {
   return { tested, total, percent: total === 0 ? 100 : Math.floor((tested * 100) / total) };
-}
-
-const COVERAGES_KEPT_MAX = 20;
-
-const FAILURES_TOLD_MAX = 20;
-
-/** What the cases of rule sets say, worked out once for a digest: it takes some tens of milliseconds. */
-export class RuleCoverages {
-  readonly #kept = new LRUCache<string, Promise<RuleCoverage>>({ max: COVERAGES_KEPT_MAX });
-
-  of(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
-    const known = this.#kept.get(ruleSet.digest);
-    if (known !== undefined) return known;
-    const coverage = coverageOf(ruleSet, files);
-    this.#kept.set(ruleSet.digest, coverage);
-    coverage.catch(() => this.#kept.delete(ruleSet.digest));
-    return coverage;
-  }
-}
-
-async function coverageOf(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
-  const { problems, passed, failures, coverage } = runCases(ruleSet, files);
-  const told = failures.slice(0, FAILURES_TOLD_MAX).map(async (failure) => {
-    const trace = await traceFailure(ruleSet, failure);
-    const [, ...lines] = failureLines(failure, trace, ruleSet, '', PLAIN);
-    return { caseName: failure.caseName, at: failure.at, lines };
-  });
-  return { problems, passed, failed: failures.length, failures: await Promise.all(told), coverage };
 }

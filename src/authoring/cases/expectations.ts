@@ -4,23 +4,10 @@ import { OTHERWISE } from '../../decision/decision.ts';
 import { nameText } from '../../rules/condition-text.ts';
 import type { RuleSetTrace, RuleTrace } from '../../rules/evaluate/trace.ts';
 import type { Member, YamlFile, YamlNode } from '../../rules/parse/yaml-file.ts';
-import type { Location } from '../../rules/problem.ts';
 import { type ParsedRules, type RuleSet, VERDICTS } from '../../rules/rule-set.ts';
 import { totalWeight } from '../../rules/signal-weight.ts';
 import { type Paint, placeInWords, ruleLines } from '../explain/explanation-text.ts';
-import type { CaseFailure, UnmetExpectation } from './cases.ts';
-
-/** What a step of a case can do. */
-export const STEP_KINDS = ['score', 'verdict', 'outcome', 'binding', 'override'] as const;
-
-export type StepKind = (typeof STEP_KINDS)[number];
-
-/** One member that the answer must have with this value; null means that it must not be there. */
-export interface Expectation {
-  readonly member: string;
-  readonly value: unknown;
-  readonly at: Location;
-}
+import type { CaseFailure, Expectation, StepKind, UnmetExpectation } from './rule-case.ts';
 
 /** Reads the value that a member is expected to have; null when it cannot have it, which is then reported. */
 type ReadExpected = (file: YamlFile, node: YamlNode, rules: ParsedRules) => unknown;

@@ -23,8 +23,9 @@ import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { type Member, type Members, YamlFile, type YamlNode } from '../../rules/parse/yaml-file.ts';
 import type { Problem } from '../../rules/problem.ts';
 import type { ParsedRules } from '../../rules/rule-set.ts';
-import { readExpectations, readHeldOut, STEP_KINDS, type StepKind } from './expectations.ts';
+import { readExpectations, readHeldOut } from './expectations.ts';
 import type { Action, CaseStep, RuleCase } from './rule-case.ts';
+import { STEP_KINDS, type StepKind } from './rule-case.ts';
 
 const DEFAULT_CLIENT = 'payer-1';
 const DEFAULT_PLATFORM = platformName('demo');

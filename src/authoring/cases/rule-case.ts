@@ -3,8 +3,8 @@ import type { OverrideGroup } from '../../client/client-state.ts';
 import type { Outcome, OutcomeCause } from '../../client/order.ts';
 import type { ScoreBody, VerdictBody } from '../../decision/request-bodies.ts';
 import type { SharedLists } from '../../decision/shared-lists.ts';
+import type { FactValue } from '../../facts/fact.ts';
 import type { Location } from '../../rules/problem.ts';
-import type { Expectation } from './expectations.ts';
 
 /** A test of a rule set: what one or more payers do, and what the rules must answer. */
 export interface RuleCase {
@@ -59,4 +59,43 @@ export interface CaseOverride {
   readonly group: OverrideGroup;
   /** Null lasts for the whole case. */
   readonly expiresAfterMs: number | null;
+}
+
+/** What a step of a case can do. */
+export const STEP_KINDS = ['score', 'verdict', 'outcome', 'binding', 'override'] as const;
+
+export type StepKind = (typeof STEP_KINDS)[number];
+
+/** One member that the answer must have with this value; null means that it must not be there. */
+export interface Expectation {
+  readonly member: string;
+  readonly value: unknown;
+  readonly at: Location;
+}
+
+/** A step that did not go as its case expects. */
+export interface CaseFailure {
+  readonly caseName: string;
+  readonly platform: PlatformName;
+  /** Of the step. */
+  readonly at: Location;
+  /** From 1. */
+  readonly step: number;
+  readonly kind: StepKind;
+  readonly clientIdKey: string;
+  /** How often the step acted; the expectations are about the last time. */
+  readonly times: number;
+  /** Since the case began. */
+  readonly elapsedMs: number;
+  readonly differences: readonly UnmetExpectation[];
+  /** What the rules saw, for `traceFailure`; null when the step asks no rules. */
+  readonly values: readonly FactValue[] | null;
+}
+
+export interface UnmetExpectation {
+  readonly member: string;
+  /** Null means absent, here and in `seen`. */
+  readonly expected: unknown;
+  readonly seen: unknown;
+  readonly at: Location;
 }

@@ -1,7 +1,8 @@
 import { editedYaml, placeOfNamed } from '../../rules/edited-yaml.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
-import { type CaseFailure, runCases } from './cases.ts';
+import { runCases } from './cases.ts';
+import type { CaseFailure } from './rule-case.ts';
 
 /** A line of a case file before and after. */
 export interface ChangedLine {

@@ -1,4 +1,4 @@
-import { constantsOf } from '../../rules/folder/constant.ts';
+import { type Constant, constantsOf } from '../../rules/folder/constant.ts';
 import { DraftRefused, type DraftText, draftOf } from '../../rules/folder/draft.ts';
 import { isRefusedByDisk, NOT_WRITABLE } from '../../rules/folder/place-draft.ts';
 import { digestOf } from '../../rules/folder/release.ts';
@@ -7,12 +7,11 @@ import { type DraftToSave, type SavedDraft, saveDraft } from '../../rules/folder
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
 import { serveWork } from '../../work/serve-work.ts';
-import { type RuleCoverage, RuleCoverages } from '../cases/coverage.ts';
+import { type RuleCoverage, RuleCoverages } from '../cases/cases.ts';
 import { type RuleDiff, RuleDiffs } from '../diff/rule-diff.ts';
 import type { KnownLists } from '../shared-list-notes.ts';
-import { examine } from './examine.ts';
-import { releaseObstacle, writeRelease } from './release-version.ts';
-import type { CheckedDraft, DeskObstacle, OpenedFolder, RulesSource } from './rule-desk.ts';
+import { examine, type Remark } from './examine.ts';
+import { type ReleaseObstacle, releaseObstacle, writeRelease } from './release-version.ts';
 
 /** What goes to the other thread, and from there to a page, stays small whatever lies on the disk. */
 const TEXT_CHARACTERS_MAX = 512 * 1024;
@@ -141,3 +140,38 @@ function firstOf<One extends Problem>(problems: readonly One[]): readonly (One |
 }
 
 serveWork(works);
+
+/** A version's folder as somebody opens it. */
+export interface OpenedFolder {
+  /** Long texts are cut, and say so. */
+  readonly files: readonly { readonly path: string; readonly text: string }[];
+  /** False: a text was cut, so that nothing may be saved in its place. */
+  readonly isWhole: boolean;
+  /** Over the files as they lie there, sound or not; null when something cannot be read. */
+  readonly filesDigest: string | null;
+  readonly problems: readonly Problem[];
+  /** Of what lies there now; null when it is not sound. */
+  readonly digest: string | null;
+  readonly coverage: RuleCoverage | null;
+  /** What may be varied, as it is written; empty when it is not sound. */
+  readonly constants: readonly Constant[];
+}
+
+/** What is to be told about a draft as it stands. */
+export interface CheckedDraft {
+  /** Null when it is not sound file by file; a node would refuse it. */
+  readonly digest: string | null;
+  /** When it is not sound, in what; otherwise what stands in the way of a release. */
+  readonly problems: readonly Remark[];
+  readonly notes: readonly Remark[];
+  /** Null when it is not sound. */
+  readonly coverage: RuleCoverage | null;
+  /** What may be varied, as it is written; empty when it is not sound. */
+  readonly constants: readonly Constant[];
+}
+
+/** Somebody looked at other files than those that lie there now. */
+export type DeskObstacle = ReleaseObstacle | { readonly is: 'other files' };
+
+/** A folder, or a draft that lies in none. */
+type RulesSource = string | DraftText;

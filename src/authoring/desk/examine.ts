@@ -1,6 +1,6 @@
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { type Problem, sortProblems } from '../../rules/problem.ts';
-import type { Example } from '../../rules/proof/definitions.ts';
+import type { Example } from '../../rules/proof/relations.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { parseCases } from '../cases/parse-cases.ts';
 import { prove } from '../prove.ts';

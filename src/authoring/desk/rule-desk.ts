@@ -1,55 +1,16 @@
 import { join } from 'node:path';
 import { INSTALLATION } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
-import type { Constant } from '../../rules/folder/constant.ts';
 import { DraftRefused, type DraftText } from '../../rules/folder/draft.ts';
 import { draftNameRefusal } from '../../rules/folder/release.ts';
 import type { DraftToSave, SavedDraft } from '../../rules/folder/save-draft.ts';
-import { formatProblem, type Problem } from '../../rules/problem.ts';
+import { formatProblem } from '../../rules/problem.ts';
 import type { RuleVersion } from '../../rules/rule-set.ts';
 import { Turns } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
-import type { RuleCoverage } from '../cases/coverage.ts';
 import type { RuleDiff } from '../diff/rule-diff.ts';
 import type { KnownLists } from '../shared-list-notes.ts';
-import type { DeskWorks } from './desk-thread.ts';
-import type { Remark } from './examine.ts';
-import type { ReleaseObstacle } from './release-version.ts';
-
-/** A version's folder as somebody opens it. */
-export interface OpenedFolder {
-  /** Long texts are cut, and say so. */
-  readonly files: readonly { readonly path: string; readonly text: string }[];
-  /** False: a text was cut, so that nothing may be saved in its place. */
-  readonly isWhole: boolean;
-  /** Over the files as they lie there, sound or not; null when something cannot be read. */
-  readonly filesDigest: string | null;
-  readonly problems: readonly Problem[];
-  /** Of what lies there now; null when it is not sound. */
-  readonly digest: string | null;
-  readonly coverage: RuleCoverage | null;
-  /** What may be varied, as it is written; empty when it is not sound. */
-  readonly constants: readonly Constant[];
-}
-
-/** What is to be told about a draft as it stands. */
-export interface CheckedDraft {
-  /** Null when it is not sound file by file; a node would refuse it. */
-  readonly digest: string | null;
-  /** When it is not sound, in what; otherwise what stands in the way of a release. */
-  readonly problems: readonly Remark[];
-  readonly notes: readonly Remark[];
-  /** Null when it is not sound. */
-  readonly coverage: RuleCoverage | null;
-  /** What may be varied, as it is written; empty when it is not sound. */
-  readonly constants: readonly Constant[];
-}
-
-/** Somebody looked at other files than those that lie there now. */
-export type DeskObstacle = ReleaseObstacle | { readonly is: 'other files' };
-
-/** A folder, or a draft that lies in none. */
-export type RulesSource = string | DraftText;
+import type { CheckedDraft, DeskObstacle, DeskWorks, OpenedFolder } from './desk-thread.ts';
 
 /** Every work takes less than a second, except for what is made to be hard. */
 const LIMITS = {

@@ -8,7 +8,7 @@ import type { HeldOut } from '../../decision/holdout.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { type PlatformSettings, type RuleSet, verdict } from '../../rules/rule-set.ts';
 import { count, list, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
-import { drawLabel } from './ways-to-differ.ts';
+import { drawLabel } from './both-versions.ts';
 
 /** All in which two answers may differ; reasons and names of rules are for people who read them. */
 export const ANSWER_MEMBERS = [

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { platformName } from '../../client/client-key.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import type { FactValue } from '../../facts/fact.ts';
+import { YES_NO } from '../../facts/fact.ts';
 import {
   type Comparison,
   type Condition,
@@ -12,10 +13,21 @@ import {
   foldCondition,
 } from '../../rules/condition.ts';
 import { LADDER_LEVELS_MAX } from '../../rules/parse/rule-ladders.ts';
-import { allOf, anyOf, compare, implies } from '../../rules/proof/definitions.ts';
 import { relationRefs } from '../../rules/proof/formula.ts';
-import { type Knowledge, knowledgeOf, type Moment } from '../../rules/proof/relations.ts';
 import {
+  allOf,
+  anyOf,
+  compare,
+  FactsByName,
+  implies,
+  inner,
+  type Knowledge,
+  knowledgeOf,
+  type Moment,
+  not,
+} from '../../rules/proof/relations.ts';
+import {
+  type Holdout,
   type ParsedRules,
   type PlatformSettings,
   type Rule,
@@ -23,7 +35,6 @@ import {
   settingsOf,
 } from '../../rules/rule-set.ts';
 import { conditionText } from './condition-changes.ts';
-import { drawsTogether, withDraws } from './ways-to-differ.ts';
 
 /** The rules of two versions over the facts of one payer, as proofs can be asked about them. */
 export interface BothVersions {
@@ -270,4 +281,86 @@ function ordered({ rules, otherwise }: ParsedRules['groups']): string {
     ...rules.map(({ condition, params }) => [conditionText(condition), params.group]),
     otherwise,
   ]);
+}
+
+/** A rule set in which each holdout is a part of its rule's condition: the rule matches nobody who is held out. */
+interface RulesWithDraws {
+  readonly rules: ParsedRules;
+  /** By `drawLabel`: when a rule matches and is skipped, which the record says. */
+  readonly skipped: ReadonlyMap<string, Condition>;
+  readonly draws: readonly Draw[];
+}
+
+/** One draw: who is held out of a rule, named like `groups/has-paid`, that a share of the clients is held out of. */
+interface Draw {
+  readonly rule: string;
+  readonly share: number;
+}
+
+/** How the fact that a client is held out of a rule is called. */
+export function drawLabel({ rule, share }: Draw): string {
+  return `held out of ${rule} (${Math.round(share * 10_000) / 100}%)`;
+}
+
+/** Who is held out of a rule becomes a fact of its own, called by `drawLabel`. */
+function withDraws(rules: ParsedRules): RulesWithDraws {
+  const skipped = new Map<string, Condition>();
+  const draws: Draw[] = [];
+  const drawn = <Params>({ holdout, ...rule }: Rule<Params>, file: string, earlier: readonly Condition[]) => {
+    if (holdout === undefined) return rule;
+    const draw = { rule: `${file}/${rule.name}`, share: holdout.share };
+    const skips = allOf(isDrawn(draw), ...mayBeHeldOut(rules, holdout));
+    draws.push(draw);
+    skipped.set(drawLabel(draw), allOf(rule.condition, skips, ...earlier.map(not)));
+    return { ...rule, condition: allOf(rule.condition, not(skips)) };
+  };
+  const firstOf = <Params>(some: readonly Rule<Params>[], file: string) => {
+    const before: Rule<Params>[] = [];
+    for (const rule of some)
+      before.push(
+        drawn(
+          rule,
+          file,
+          before.map(({ condition }) => condition),
+        ),
+      );
+    return before;
+  };
+  const { groups, signals, verdicts } = rules;
+  return {
+    rules: {
+      ...rules,
+      groups: { ...groups, rules: firstOf(groups.rules, 'groups') },
+      signals: { ...signals, rules: signals.rules.map((rule) => drawn(rule, 'bot-signals', [])) },
+      verdicts: { ...verdicts, rules: firstOf(verdicts.rules, 'verdicts') },
+    },
+    skipped,
+    draws,
+  };
+}
+
+/** Who is held out of a rule for a small share of the clients is so for a larger share, too: it is one draw. */
+function drawsTogether(draws: readonly Draw[]): readonly Condition[] {
+  return draws.flatMap((one) =>
+    draws
+      .filter(({ rule, share }) => rule === one.rule && share > one.share)
+      .map((larger) => implies(isDrawn(one), isDrawn(larger))),
+  );
+}
+
+function isDrawn(draw: Draw): Condition {
+  return compare(inner(drawLabel(draw), YES_NO), 'equal', true);
+}
+
+/** Never a client whom a person decided about or who is on a shared list, and never for more than the rule allows. */
+function mayBeHeldOut({ facts }: ParsedRules, { maxAmounts }: Holdout): readonly Condition[] {
+  const known = new FactsByName(facts);
+  const bounds = Object.entries(maxAmounts ?? {}).map(([currency, most]) =>
+    allOf(known.is('currency', currency), compare(known.plain('amount'), 'lessThanInclusive', most)),
+  );
+  return [
+    known.is('overrideGroup', 'NONE'),
+    ...facts.filter(({ fact }) => fact.kind === 'listed').map((ref) => compare(ref, 'equal', false)),
+    ...(maxAmounts === null ? [] : [anyOf(...bounds)]),
+  ];
 }

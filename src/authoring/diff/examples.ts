@@ -2,9 +2,8 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { type FactValue, factValue, NEVER_SECONDS } from '../../facts/fact.ts';
 import { type TObject, Type } from '../../json-schema.ts';
 import { type Comparison, type Condition, type FactRef, factsNamed } from '../../rules/condition.ts';
-import { compare } from '../../rules/proof/definitions.ts';
 import { Reasoner, type WorkLimits } from '../../rules/proof/reasoner.ts';
-import { OF_EVERY_REQUEST } from '../../rules/proof/relations.ts';
+import { compare, OF_EVERY_REQUEST } from '../../rules/proof/relations.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { choice, list, type Shape, shape, yesNo } from '../../shapes.ts';
 import {

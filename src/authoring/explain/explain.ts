@@ -14,12 +14,13 @@ import {
 import { type HeldOut, type HoldoutFile, heldOutThen } from '../../decision/holdout.ts';
 import type { FactDomain, FactValue } from '../../facts/fact.ts';
 import { Type } from '../../json-schema.ts';
-import { listText } from '../../rules/condition-text.ts';
+import { foldCondition } from '../../rules/condition.ts';
+import { listText, seenText } from '../../rules/condition-text.ts';
+import type { ComparisonTrace, ConditionTrace } from '../../rules/evaluate/trace.ts';
 import { type RuleTrace, RuleTraceSchema, traceRuleSet } from '../../rules/evaluate/trace.ts';
 import { type RuleSet, settingsOf, verdict } from '../../rules/rule-set.ts';
 import { totalWeight } from '../../rules/signal-weight.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
-import { reasonInWords } from './explanation-text.ts';
 
 const why = word('Why, in a sentence');
 const rules = list(RuleTraceSchema, 'In the order of asking');
@@ -308,4 +309,29 @@ export function timeInWords(epochMs: number): string {
 
 function factCalled(rules: RuleSet, values: readonly FactValue[], label: string): FactValue | undefined {
   return values[rules.facts.find((ref) => ref.label === label)?.index ?? -1];
+}
+
+/** Why a condition holds or does not: the comparisons that decided it, "paidCount is 2, not at least 3". */
+function reasonInWords(condition: ConditionTrace): string {
+  return decisive(condition).map(seenText).join('; ');
+}
+
+/** The comparisons that made a condition come out as it did. */
+interface Decided {
+  readonly passed: boolean;
+  readonly by: readonly ComparisonTrace[];
+}
+
+function decisive(condition: ConditionTrace): readonly ComparisonTrace[] {
+  return foldCondition(condition, {
+    group: (kind, parts, { passed }): Decided => {
+      // One failure is enough against "all", one success for "any"; otherwise every member had its say.
+      const oneIsEnough = passed === (kind === 'any');
+      const having = parts.filter((part) => !oneIsEnough || part.passed === passed);
+      return { passed, by: having.flatMap(({ by }) => by) };
+    },
+    not: ({ by }, { passed }) => ({ passed, by }),
+    reference: (_name, part) => part,
+    comparison: (comparison) => ({ passed: comparison.passed, by: [comparison] }),
+  }).by;
 }

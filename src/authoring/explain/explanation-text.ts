@@ -1,7 +1,7 @@
 import { type Decision, OTHERWISE } from '../../decision/decision.ts';
 import { foldCondition } from '../../rules/condition.ts';
 import { listText, nameText, quoted, seenText } from '../../rules/condition-text.ts';
-import type { ComparisonTrace, ConditionTrace, RuleTrace } from '../../rules/evaluate/trace.ts';
+import type { ConditionTrace, RuleTrace } from '../../rules/evaluate/trace.ts';
 import type { Location } from '../../rules/problem.ts';
 import { type Explanation, type RulesAccount, shortDigest, timeInWords } from './explain.ts';
 
@@ -185,29 +185,4 @@ function alignPlaces(rows: readonly Row[], paint: Paint): readonly string[] {
 /** `verdicts.yaml:28`: what an editor opens. */
 export function placeInWords({ file, line }: Location): string {
   return `${file}:${line}`;
-}
-
-/** Why a condition holds or does not: the comparisons that decided it, "paidCount is 2, not at least 3". */
-export function reasonInWords(condition: ConditionTrace): string {
-  return decisive(condition).map(seenText).join('; ');
-}
-
-/** The comparisons that made a condition come out as it did. */
-interface Decided {
-  readonly passed: boolean;
-  readonly by: readonly ComparisonTrace[];
-}
-
-function decisive(condition: ConditionTrace): readonly ComparisonTrace[] {
-  return foldCondition(condition, {
-    group: (kind, parts, { passed }): Decided => {
-      // One failure is enough against "all", one success for "any"; otherwise every member had its say.
-      const oneIsEnough = passed === (kind === 'any');
-      const having = parts.filter((part) => !oneIsEnough || part.passed === passed);
-      return { passed, by: having.flatMap(({ by }) => by) };
-    },
-    not: ({ by }, { passed }) => ({ passed, by }),
-    reference: (_name, part) => part,
-    comparison: (comparison) => ({ passed: comparison.passed, by: [comparison] }),
-  }).by;
 }

@@ -5,7 +5,7 @@ import { OVERRIDE_GROUPS } from '../../client/client-state.ts';
 import { OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
 import { LIST_KINDS } from '../../decision/shared-lists.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';
-import { STEP_KINDS, type StepKind } from '../cases/expectations.ts';
+import { STEP_KINDS, type StepKind } from '../cases/rule-case.ts';
 import { choice, DURATION_TEXT, type JsonSchema, LIST_NAME, listOf, mappingOf, text } from './json-schema.ts';
 
 /** The schema of `cases/*.yaml`. */

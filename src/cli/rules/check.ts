@@ -4,7 +4,7 @@ import { examine, type Remark } from '../../authoring/desk/examine.ts';
 import { type KnownLists, knownLists } from '../../authoring/shared-list-notes.ts';
 import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { type Location, sortProblems } from '../../rules/problem.ts';
-import { type Example, formatExample } from '../../rules/proof/definitions.ts';
+import { type Example, formatExample } from '../../rules/proof/relations.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { withLists } from '../lists/with-lists.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type RuleDiff, ruleDiff } from '../../authoring/diff/rule-diff.ts';
-import { formatExample } from '../../rules/proof/definitions.ts';
+import { formatExample } from '../../rules/proof/relations.ts';
 import { EXIT } from '../exit.ts';
 import { print } from '../print.ts';
 import { soundRuleSet } from './rule-folders.ts';

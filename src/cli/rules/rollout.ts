@@ -10,11 +10,10 @@ import {
   rollOut,
   rolloutStatus,
 } from '../../rollout/change-rollout.ts';
-import { totalOf, whyNoDraw } from '../../rollout/draw.ts';
 import { Fleet } from '../../rollout/fleet.ts';
 import { whyUnguarded } from '../../rollout/guard.ts';
 import { LoadedRules } from '../../rollout/loaded-rules.ts';
-import type { Goal, Share } from '../../rollout/rollout.ts';
+import { type Goal, type Share, totalOf, whyNoDraw } from '../../rollout/rollout.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../rules/rule-set.ts';
 import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from '../approval.ts';

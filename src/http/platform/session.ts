@@ -8,7 +8,7 @@ import {
 import type { Audit } from '../../access/audit.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { Session, SignedIn } from '../../access/sessions.ts';
-import { networkOf } from '../../decision/network.ts';
+import { networkOf } from '../../decision/requests.ts';
 import { choice, list, named, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
 import type { LocalRateBuckets } from '../../state/rate-buckets.ts';
 import { DONE, jsonAnswer, openOperation, operation } from '../operation/operation.ts';

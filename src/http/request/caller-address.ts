@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { networkOf } from '../../decision/network.ts';
-import type { Pseudonym } from '../../decision/requests.ts';
+import { networkOf, type Pseudonym } from '../../decision/requests.ts';
 
 /**
  * The address that the outermost trusted proxy saw: the one so many places from the right. Anything

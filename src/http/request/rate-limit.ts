@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { LRUCache } from 'lru-cache';
-import { networkOf } from '../../decision/network.ts';
-import type { Pseudonym } from '../../decision/requests.ts';
+import { networkOf, type Pseudonym } from '../../decision/requests.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Admission, BucketSettings, RateBuckets } from '../../state/rate-buckets.ts';
 import { callerAddress } from './caller-address.ts';

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { networkOf } from '../../decision/network.ts';
+import { networkOf } from '../../decision/requests.ts';
 import { Shares } from '../../work/turns.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Middleware } from 'koa';
-import { networkOf } from '../../decision/network.ts';
+import { networkOf } from '../../decision/requests.ts';
 import { Shares } from '../../work/turns.ts';
 import { OVERLOADED, TOO_MANY_AT_ONCE } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';

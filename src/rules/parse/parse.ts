@@ -1,5 +1,4 @@
 import type { Node } from 'yaml';
-import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '../../client/amount.ts';
 import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-group.ts';
 import { isPlatformName, PLATFORM_NAME_FORM } from '../../client/client-key.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
@@ -16,7 +15,7 @@ import { FactRefs } from './comparison.ts';
 import { RuleLadders, refuseHoldouts } from './rule-ladders.ts';
 import { isListFile, RuleLists } from './rule-lists.ts';
 import { readGroups, readSignals, readVerdicts } from './rules.ts';
-import { type Member, optional, YamlFile } from './yaml-file.ts';
+import { checkCurrency, checkDecimal, type Member, optional, YamlFile } from './yaml-file.ts';
 
 /** The texts of a rule set's files by their path inside its folder, like `verdicts.yaml`, `cases/ladder.yaml`. */
 export type RuleFiles = ReadonlyMap<string, string>;
@@ -291,21 +290,4 @@ function readLimitItems(file: YamlFile, node: Node, group: ClientGroup): readonl
     if (checkDecimal(file, value, name, amount)) items.push(`${currency}:${amount}`);
   }
   return items;
-}
-
-const CURRENCY = new RegExp(CURRENCY_PATTERN);
-const DECIMAL = new RegExp(DECIMAL_PATTERN);
-
-/** Whether a text is a currency; reported when it is none. */
-export function checkCurrency(file: YamlFile, node: Node | null, text: string): boolean {
-  if (CURRENCY.test(text)) return true;
-  file.report(node, `currency must be 3 or 4 capital letters or digits, like EUR, not "${text}"`);
-  return false;
-}
-
-/** Whether a text is a decimal number; reported when it is none. `name` is what messages call it. */
-export function checkDecimal(file: YamlFile, node: Node, name: string, text: string): boolean {
-  if (DECIMAL.test(text)) return true;
-  file.report(node, `${name} must be a decimal text, like "250.00", not "${text}"`);
-  return false;
 }

@@ -4,12 +4,17 @@ import { comparisonsIn } from '../condition.ts';
 import { formatDuration } from '../duration.ts';
 import { isName } from '../name.ts';
 import { type Problem, suggest } from '../problem.ts';
-import { compare, FactsByName } from '../proof/definitions.ts';
 import { Reasoner, type WorkLimits } from '../proof/reasoner.ts';
-import { type KnownRules, knowledgeOf } from '../proof/relations.ts';
+import { compare, FactsByName, type KnownRules, knowledgeOf } from '../proof/relations.ts';
 import type { Holdout, ParsedRules, Rule } from '../rule-set.ts';
-import { checkCurrency, checkDecimal } from './parse.ts';
-import { type Members, NO_MEMBERS, optional, type YamlFile } from './yaml-file.ts';
+import {
+  checkCurrency,
+  checkDecimal,
+  type Members,
+  NO_MEMBERS,
+  optional,
+  type YamlFile,
+} from './yaml-file.ts';
 
 export const LADDER_LEVELS_MAX = 20;
 

@@ -5,8 +5,7 @@ import { journalKey, partitionNumber, partitionOf } from '../keys.ts';
 import { searchSteps } from '../paced-steps.ts';
 import type { ClientJournal } from '../store.ts';
 import { itemsOf } from './connection/reply.ts';
-import type { JournalParts } from './journal.ts';
-import type { StoredEntry } from './journal-entries.ts';
+import type { JournalParts, StoredEntry } from './journal.ts';
 import { RedisScript } from './script.ts';
 
 const historyScript = new RedisScript('client-history-1.lua');

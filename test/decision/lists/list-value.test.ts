@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { networkKeys, networkOf } from '../../../src/decision/network.ts';
+import { networkKeys, networkOf } from '../../../src/decision/requests.ts';
 import { type ListKind, readListValue } from '../../../src/decision/shared-lists.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 

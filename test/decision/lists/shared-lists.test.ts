@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { platformName } from '../../../src/client/client-key.ts';
-import { networkKeys, networkOf } from '../../../src/decision/network.ts';
+import { networkKeys, networkOf } from '../../../src/decision/requests.ts';
 import {
   type ListedEntry,
   type ListKind,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { networkOf } from '../../../src/decision/network.ts';
+import { networkOf } from '../../../src/decision/requests.ts';
 import { callerAddress } from '../../../src/http/request/caller-address.ts';
 import { type BucketSettings, LocalRateBuckets, takeToken } from '../../../src/state/rate-buckets.ts';
 import { call } from '../../service/http-call.ts';

@@ -3,10 +3,16 @@ import fc from 'fast-check';
 import type { FactValue } from '../../../src/facts/fact.ts';
 import type { Condition, FactRef } from '../../../src/rules/condition.ts';
 import { matcher } from '../../../src/rules/matcher.ts';
-import { allOf, anyOf, compare, not } from '../../../src/rules/proof/definitions.ts';
 import { type Answer, Reasoner } from '../../../src/rules/proof/reasoner.ts';
-import type { Relation } from '../../../src/rules/proof/relations.ts';
-import { knowledgeOf, NOTHING_KNOWN } from '../../../src/rules/proof/relations.ts';
+import {
+  allOf,
+  anyOf,
+  compare,
+  knowledgeOf,
+  NOTHING_KNOWN,
+  not,
+  type Relation,
+} from '../../../src/rules/proof/relations.ts';
 import { totalWeight } from '../../../src/rules/signal-weight.ts';
 import {
   allAssignments,

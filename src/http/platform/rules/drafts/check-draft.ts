@@ -1,4 +1,4 @@
-import { RuleCoverageSchema } from '../../../../authoring/cases/coverage.ts';
+import { RuleCoverageSchema } from '../../../../authoring/cases/cases.ts';
 import type { Remark } from '../../../../authoring/desk/examine.ts';
 import type { RuleDesk } from '../../../../authoring/desk/rule-desk.ts';
 import { knownLists } from '../../../../authoring/shared-list-notes.ts';
@@ -6,7 +6,7 @@ import { Type } from '../../../../json-schema.ts';
 import type { ListNode } from '../../../../lists/list-node.ts';
 import { ConstantSchema } from '../../../../rules/folder/constant.ts';
 import { ProblemSchema } from '../../../../rules/problem.ts';
-import { formatExample } from '../../../../rules/proof/definitions.ts';
+import { formatExample } from '../../../../rules/proof/relations.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '../../../../shapes.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
 import { withinLimits } from '../rule-version.ts';
