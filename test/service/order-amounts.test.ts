@@ -7,7 +7,7 @@ import { NO_HOLDOUTS } from '../../src/decision/holdout.ts';
 import { Lives } from '../../src/evidence/backtest/lives.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
-import { rebuiltState } from '../../src/service/rebuilt-state.ts';
+import { rebuiltState } from '../../src/service/rebuild.ts';
 import { Records } from '../../src/service/records.ts';
 import { ScoringService } from '../../src/service/scoring.ts';
 import type { JournalEntry } from '../../src/state/journal/entry.ts';

@@ -6,7 +6,7 @@ import { NO_HOLDOUTS } from '../../src/decision/holdout.ts';
 import { Lives } from '../../src/evidence/backtest/lives.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
-import { rebuiltState } from '../../src/service/rebuilt-state.ts';
+import { rebuiltState } from '../../src/service/rebuild.ts';
 import { ScoringService } from '../../src/service/scoring.ts';
 import { StoreUnavailable } from '../../src/state/store.ts';
 import { clientKey } from '../client/client-keys.ts';

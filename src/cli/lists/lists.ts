@@ -1,16 +1,27 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { PLATFORM_NAME_FORM } from '../../client/client-key.ts';
 import { exactSystemClock } from '../../clock.ts';
+import { readConfig } from '../../config.ts';
 import { LIST_KINDS, type ListKind } from '../../decision/shared-lists.ts';
+import {
+  changeByLines,
+  type ReadLine,
+  readListLine,
+  type ToldLine,
+  withoutRange,
+} from '../../http/platform/lists/entry-lines.ts';
+import { viewOfEntries, viewOfEntry, viewOfLists } from '../../http/platform/lists/list-views.ts';
 import { suggest } from '../../rules/problem.ts';
+import { LIST_CHANGES_MAX } from '../../state/list-log.ts';
 import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from '../approval.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { parseWhose } from '../platform-option.ts';
 import { print, printError } from '../print.ts';
 import { parseReason } from '../reason.ts';
+import { table } from '../table.ts';
 import { parseLifetime } from '../time.ts';
-import { type ImportOptions, importList } from './import.ts';
-import { type ShowOptions, showLists } from './show.ts';
 import { deskOfUser, withLists } from './with-lists.ts';
 
 interface AddOptions extends ApprovalOption {
@@ -114,4 +125,135 @@ function parseKind(text: string | undefined): ListKind | null {
   const kind = LIST_KINDS.find((one) => one === text);
   if (kind !== undefined) return kind;
   throw new UsageError(`unknown kind "${text}"${suggest(text, LIST_KINDS)}`);
+}
+
+export interface ImportOptions extends ApprovalOption {
+  readonly platform: string;
+  readonly reason?: string;
+  readonly kind?: string;
+  readonly json?: true;
+}
+
+/** Puts the lines of a file on a list, a batch at a time; a bad line stops no other, and makes the exit code 1. */
+export async function importList(
+  list: string,
+  file: string,
+  options: ImportOptions,
+  kind: ListKind | null,
+): Promise<void> {
+  const { platform, reason, json } = options;
+  const desk = deskOfUser(parseWhose(platform), list, whoChanges(options));
+  const refusesRanges = readConfig().requiresApproval && options.withoutApproval !== true;
+  const counts = new Map<string, number>();
+  const tell = (told: ToldLine) => {
+    const { line } = told;
+    const [what, rest] =
+      'result' in told ? [told.result, { result: told.result }] : ['refused', { detail: told.detail }];
+    counts.set(what, (counts.get(what) ?? 0) + 1);
+    if (json === true) print(JSON.stringify({ line, ...rest }));
+    else if ('detail' in told) printError(`line ${line}: ${told.detail}`);
+  };
+  await withLists(async ({ editor }) => {
+    let batch: ReadLine[] = [];
+    for await (const read of linesOf(file, { kind, reason })) {
+      batch.push(refusesRanges ? withoutRange(read) : read);
+      if (batch.length < LIST_CHANGES_MAX) continue;
+      for (const outcome of await changeByLines(batch, editor, desk)) tell(outcome);
+      batch = [];
+    }
+    for (const outcome of await changeByLines(batch, editor, desk)) tell(outcome);
+  });
+  if (json !== true) print(`${list}: ${[...counts].map(([what, count]) => `${count} ${what}`).join(', ')}`);
+  if (counts.has('refused')) process.exitCode = EXIT.findings;
+}
+
+async function* linesOf(
+  file: string,
+  { kind, reason }: { readonly kind: ListKind | null; readonly reason: string | undefined },
+): AsyncGenerator<ReadLine> {
+  const defaults = { ...(kind === null ? {} : { kind }), ...(reason === undefined ? {} : { reason }) };
+  let number = 0;
+  try {
+    for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+      number++;
+      if (text.trim() !== '') yield readListLine(number, Buffer.from(withDefaults(text, defaults)));
+    }
+  } catch (error) {
+    throw error instanceof Error && 'code' in error
+      ? new UsageError(`${file} cannot be read: ${error.message}`)
+      : error;
+  }
+}
+
+/** A line as the API takes it; what is not JSON object is the value itself. */
+function withDefaults(text: string, defaults: object): string {
+  if (!text.trimStart().startsWith('{')) return JSON.stringify({ ...defaults, value: text.trim() });
+  try {
+    const line: unknown = JSON.parse(text);
+    return JSON.stringify(typeof line === 'object' ? { ...defaults, ...line } : line);
+  } catch {
+    return text;
+  }
+}
+
+export interface ShowOptions {
+  readonly platform: string;
+  readonly value?: string;
+  readonly json?: true;
+}
+
+/** Prints all lists of a platform, or with a name the entries of one. */
+export async function showLists(list: string | undefined, options: ShowOptions): Promise<void> {
+  if (list === undefined) await showAll(options);
+  else await showOne(list, options);
+}
+
+async function showAll({ platform, json }: ShowOptions): Promise<void> {
+  const whose = parseWhose(platform);
+  const { lists } = await withLists(async ({ node, clock }) => viewOfLists(node, whose, clock()));
+  if (json === true) print(JSON.stringify(lists));
+  else if (lists.length === 0) {
+    print(
+      'There is no list yet. Make one: lists add <list> <value> --kind <kind> --platform <name> --reason <text>',
+    );
+  } else {
+    const rows = lists.map(({ list, kind, entries, ended, changedAt, ofInstallation }) => [
+      list,
+      kind,
+      String(entries),
+      String(ended),
+      timeText(changedAt),
+      ofInstallation ? 'the whole installation' : platform,
+    ]);
+    print(table(['LIST', 'KIND', 'ENTRIES', 'ENDED', 'CHANGED', 'OF'], rows, { right: [2, 3] }));
+  }
+}
+
+async function showOne(list: string, { platform, value, json }: ShowOptions): Promise<void> {
+  const whose = parseWhose(platform);
+  const entries = await withLists(async ({ node, editor, clock }) => {
+    const now = clock();
+    if (value !== undefined) {
+      const entry = editor.find(whose, list, value);
+      return entry === null ? [] : [viewOfEntry(entry, now)];
+    }
+    const page = { before: Number.POSITIVE_INFINITY, limit: Number.MAX_SAFE_INTEGER, now };
+    return viewOfEntries(list, node.copy.list(whose, list), page).entries;
+  });
+  if (json === true) print(JSON.stringify(entries));
+  else if (entries.length === 0) print(`The list ${list} has no ${value === undefined ? '' : 'such '}entry.`);
+  else {
+    const rows = entries.map((entry) => [
+      entry.value,
+      timeText(entry.addedAt),
+      entry.expiresAt === null ? 'never' : `${timeText(entry.expiresAt)}${entry.hasEnded ? ' (ended)' : ''}`,
+      entry.who,
+      entry.reason,
+    ]);
+    print(table(['VALUE', 'ADDED', 'ENDS', 'BY', 'REASON'], rows));
+  }
+}
+
+function timeText(at: number): string {
+  return new Date(at).toISOString();
 }

@@ -1,6 +1,19 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Command } from 'commander';
-import { checkCommand } from './check.ts';
-import { diffCommand } from './diff.ts';
+import { INSTALLATION } from '../../access/access-keys.ts';
+import { type ReleaseObstacle, releaseObstacle, writeRelease } from '../../authoring/desk/release-version.ts';
+import { type RuleDiff, ruleDiff } from '../../authoring/diff/rule-diff.ts';
+import { ruleSchemas, schemaFileName, schemaText } from '../../authoring/schema/rule-schema.ts';
+import { readConfig } from '../../config.ts';
+import { draftNameRefusal } from '../../rules/folder/release.ts';
+import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
+import { formatExample } from '../../rules/proof/relations.ts';
+import type { RuleSet } from '../../rules/rule-set.ts';
+import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL } from '../approval.ts';
+import { EXIT, FindingsError, UsageError } from '../exit.ts';
+import { print } from '../print.ts';
+import { checkCommand, placed, problemLines } from './check.ts';
 import { backtestCommand } from './evidence/backtest.ts';
 import { calibrateCommand } from './evidence/calibrate.ts';
 import { driftCommand } from './evidence/drift.ts';
@@ -9,9 +22,8 @@ import { reportCommand } from './evidence/report.ts';
 import { suggestCommand } from './evidence/suggest.ts';
 import { sweepCommand } from './evidence/sweep.ts';
 import { newCommand } from './new.ts';
-import { releaseCommand } from './release.ts';
 import { rolloutCommands } from './rollout.ts';
-import { schemaCommand } from './schema.ts';
+import { chosenFolders, fromHere, soundRuleSet } from './rule-folders.ts';
 import { testCommand } from './test.ts';
 
 /** rules ...: an analyst's way from an edited file to a version that decides. */
@@ -33,4 +45,125 @@ export function rulesCommands(program: Command): void {
   suggestCommand(rules);
   releaseCommand(rules);
   rolloutCommands(rules);
+}
+
+/** rules diff: what two versions decide differently, and for which payers. */
+export function diffCommand(rules: Command): void {
+  rules
+    .command('diff <before> <after>')
+    .description(
+      'what differs in meaning between two versions, with example facts; exit code 1 when anything does',
+    )
+    .option('--json', 'print {before, after, differences, examples, searched, note}')
+    .action((before: string, after: string, options: { json?: true }) => {
+      const diff = ruleDiff(soundRuleSet(before), soundRuleSet(after));
+      print(options.json === true ? JSON.stringify(diff) : diffText(diff));
+      if (diff.differences.length > 0) process.exitCode = EXIT.findings;
+    });
+}
+
+function diffText({ before, after, differences, examples, note }: RuleDiff): string {
+  const parts = Map.groupBy(differences, ({ part }) => part);
+  const changes = [...parts].map(([part, items]) =>
+    [part, ...items.map(({ text }) => `  ${text}`)].join('\n'),
+  );
+  const width = Math.max(before.length, after.length);
+  const payers = examples.map((example, index) =>
+    [
+      `  ${index + 1}. ${formatExample(example.facts) || 'an ordinary first request'}`,
+      `     ${before.padEnd(width)}  ${example.before.text}`,
+      `     ${after.padEnd(width)}  ${example.after.text}`,
+    ].join('\n'),
+  );
+  return [...changes, [note, ...payers].join('\n')].join('\n\n');
+}
+
+interface ReleaseOptions extends ApprovalOption {
+  readonly reason: string;
+  readonly json?: true;
+}
+
+/** rules release: from then on a version may decide, and never changes. */
+export function releaseCommand(rules: Command): void {
+  rules
+    .command('release <version>')
+    .description(
+      'fix a version for good, when check and test find nothing: it may decide then, and never changes',
+    )
+    .option('--reason <text>', 'why, for whoever approves it', 'by the command')
+    .option(...WITHOUT_APPROVAL)
+    .option('--json', 'print the release')
+    .action((version: string, options: ReleaseOptions) => release(version, options));
+}
+
+async function release(version: string, options: ReleaseOptions): Promise<void> {
+  const json = options.json === true;
+  const [folder = ''] = chosenFolders([version]);
+  const ruleSet = soundRuleSet(version);
+  const files = readRuleFiles(folder, []) ?? new Map<string, string>();
+  const obstacle = releaseObstacle(folder, ruleSet, files);
+  if (obstacle !== null) throw refusalOf(obstacle, folder, version, ruleSet);
+  const { digest } = ruleSet;
+  const change = { what: 'release', version: ruleSet.version, digest, reason: options.reason } as const;
+  const proposal = await proposedBy(INSTALLATION, change, options);
+  if (proposal !== null) return printProposed(INSTALLATION, proposal, json);
+  const made = writeRelease(folder, ruleSet, files);
+  print(json ? JSON.stringify(made) : `${version} is released: sha256:${made.digest}`);
+}
+
+function refusalOf(obstacle: ReleaseObstacle, folder: string, version: string, ruleSet: RuleSet): Error {
+  switch (obstacle.is) {
+    case 'draft name':
+      return new UsageError(draftNameRefusal(ruleSet.version));
+    case 'released':
+      return new UsageError(`${version} is released already, with digest ${ruleSet.digest}`);
+    case 'findings': {
+      const problems = problemLines(obstacle.problems.map((problem) => placed(fromHere(folder), problem)));
+      return new FindingsError(
+        `${version} has findings and is not released; see: rules check ${version}\n${problems}`,
+      );
+    }
+    case 'no cases':
+      return new FindingsError(
+        `${version} has no cases and is not released; write into ${fromHere(folder)}/cases what it must answer, or copy the cases of the version before it`,
+      );
+    case 'failed cases': {
+      const cases = obstacle.failed === 1 ? '1 case' : `${obstacle.failed} cases`;
+      return new FindingsError(
+        `${cases} of ${version} failed; it is not released; see: rules test ${version}`,
+      );
+    }
+    default:
+      return obstacle satisfies never;
+  }
+}
+
+/** rules schema: what editors need to help with rule files. */
+export function schemaCommand(rules: Command): void {
+  rules
+    .command('schema')
+    .description('write the JSON Schemas of rule files, for editors, into RULES_DIR/schema')
+    .option('--json', 'print one JSON object')
+    .action(({ json }: { json?: true }) => {
+      const written = writeSchemas(join(readConfig().rulesDir, 'schema'));
+      if (json === true) print(JSON.stringify({ files: written }));
+      else for (const { file, change } of written) print(`${file}: ${change}`);
+    });
+}
+
+interface WrittenSchema {
+  readonly file: string;
+  readonly change: 'written' | 'changed' | 'unchanged';
+}
+
+function writeSchemas(folder: string): readonly WrittenSchema[] {
+  mkdirSync(folder, { recursive: true });
+  return [...ruleSchemas()].map(([kind, schema]) => {
+    const path = join(folder, schemaFileName(kind));
+    const text = schemaText(schema);
+    const before = existsSync(path) ? readFileSync(path, 'utf8') : null;
+    if (before !== text) writeFileSync(path, text);
+    const change = before === null ? 'written' : before === text ? 'unchanged' : 'changed';
+    return { file: fromHere(path), change };
+  });
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { formatStatus } from '../../../src/cli/rules/rollout-status.ts';
+import { formatStatus } from '../../../src/cli/rules/rollout.ts';
 import { joinReports, type NodeView } from '../../../src/rollout/fleet.ts';
 import { currentRules } from '../../service/current-rules.ts';
 

@@ -11,7 +11,7 @@ import { backtest } from '../../../src/evidence/backtest/backtest.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { fixedRules } from '../../../src/rollout/rule-source.ts';
-import { rebuiltState } from '../../../src/service/rebuilt-state.ts';
+import { rebuiltState } from '../../../src/service/rebuild.ts';
 import { ScoringService } from '../../../src/service/scoring.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
 import { clientKey } from '../../client/client-keys.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { RefusalLines } from '../../../src/http/server/refusal-lines.ts';
+import { RefusalLines } from '../../../src/http/server/request-log.ts';
 import { until } from '../../servers/until.ts';
 
 describe('lines about failed requests', () => {
