@@ -17,6 +17,8 @@ const STOREYS: readonly (readonly string[])[] = [
   ['application.ts'],
   ['config.ts'],
   ['console/page/app.js'],
+  ['console/page/place-parts.js'],
+  ['console/page/places.js'],
   [
     'console/page/pages/approvals.js',
     'console/page/pages/backtest',

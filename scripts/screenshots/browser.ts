@@ -80,7 +80,7 @@ export async function openConsole(
 export async function signIn(page: Page, key: string): Promise<void> {
   await page.getByLabel('Access key').fill(key);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+  await page.getByRole('navigation', { name: 'Places' }).waitFor();
 }
 
 /** Every page of the console with the text that shows that it is there. */
@@ -91,23 +91,23 @@ export async function consolePages(
   const answer = await fetch(url, { headers: { 'X-KA-Access-Key': seeded.key } });
   const { decisions }: { decisions: readonly Decision[] } = JSON.parse(await answer.text());
   return [
-    { name: 'now', hash: '#/now', shows: 'Waits by ladder level' },
+    { name: 'now', hash: '#/explore/now', shows: 'Waits by ladder level' },
     { name: 'explore', hash: '#/explore?by=rule', shows: 'Save as CSV' },
     { name: 'decisions', hash: '#/decisions', shows: 'The newest' },
     { name: 'explanation', hash: `#/decisions/${decisions[0]?.decisionId}`, shows: 'Rule by rule' },
-    { name: 'client', hash: '#/client/impatient-ivan', shows: 'Facts now' },
-    { name: 'lists', hash: '#/lists', shows: 'Start a list' },
+    { name: 'client', hash: '#/payers/impatient-ivan', shows: 'Facts now' },
+    { name: 'lists', hash: '#/settings/lists', shows: 'Start a list' },
     { name: 'rules', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },
-    { name: 'begin-draft', hash: '#/draft', shows: 'Begin a draft' },
-    { name: 'evidence', hash: '#/evidence', shows: 'Intervals are of 95 %' },
+    { name: 'begin-draft', hash: '#/rules/drafts', shows: 'Begin a draft' },
+    { name: 'evidence', hash: '#/rules/p2.v10/evidence', shows: 'Intervals are of 95 %' },
     {
       name: 'sweep',
-      hash: '#/evidence/sweep?version=p2.v10&days=7&path=groups.blocked-by-unpaid-chain.unpaidChain&values=2,3,5',
+      hash: '#/rules/p2.v10/sweep?days=7&path=groups.blocked-by-unpaid-chain.unpaidChain&values=2,3,5',
       shows: 'Amounts, later part',
     },
-    { name: 'calibration', hash: '#/evidence/calibration', shows: 'Brier score' },
-    { name: 'what-if', hash: '#/what-if/regular-anna', shows: 'answer alike' },
-    { name: 'rollout', hash: '#/rollout', shows: 'History' },
-    { name: 'backtest', hash: '#/backtest', shows: 'Result file' },
+    { name: 'calibration', hash: '#/rules/p2.v10/calibration', shows: 'Brier score' },
+    { name: 'what-if', hash: '#/rules/p2.v11/what-if/regular-anna', shows: 'answer alike' },
+    { name: 'rollout', hash: '#/rollouts', shows: 'History' },
+    { name: 'backtest', hash: '#/rules/p2.v11/backtest', shows: 'Result file' },
   ];
 }

@@ -62,7 +62,7 @@ async function openTab(
   key: string,
 ): Promise<WatchedPage> {
   // The page that asks for nothing is the fastest to begin with.
-  const tab = await openConsole(browser, seeded.url, look, '#/backtest');
+  const tab = await openConsole(browser, seeded.url, look, '#/nowhere');
   await signIn(tab.page, key);
   return tab;
 }
@@ -98,11 +98,11 @@ export class ConsoleTab {
     return started(this.#tab).strayRequests;
   }
 
-  /** The shared tab, begun afresh as far as pages remember anything, at an address like `#/now`. */
+  /** The shared tab, begun afresh as far as pages remember anything, at an address like `#/explore/now`. */
   async open(hash: string): Promise<void> {
     const { shared } = started(this.#console);
     this.#tab = shared;
-    await this.visit('#/backtest');
+    await this.visit('#/nowhere');
     shared.forget();
     await this.visit(hash);
   }

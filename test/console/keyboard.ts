@@ -76,7 +76,7 @@ describeConsole('the console with the keyboard alone', (tab) => {
   const main = () => tab.page.getByRole('main');
 
   it('edits a rule in the page Draft, and leaves the editor again', async () => {
-    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
     const { page } = tab;
     await keys.fill(page.getByLabel('call it'), 'p2.v41');
     await keys.enter(tab.button('Begin'));
@@ -97,7 +97,7 @@ describeConsole('the console with the keyboard alone', (tab) => {
   }).timeout(SLOW_MACHINE_MS);
 
   it('puts somebody on a list and takes it off again', async () => {
-    await tab.openOwn(tab.seeded.key, '#/lists');
+    await tab.openOwn(tab.seeded.key, '#/settings/lists');
     const { page } = tab;
     await keys.fill(page.locator('input[name=list]'), 'by-keyboard');
     await keys.fill(page.getByLabel('Value'), 'payer-by-keyboard');
@@ -118,7 +118,7 @@ describeConsole('the console with the keyboard alone', (tab) => {
   }).timeout(SLOW_MACHINE_MS);
 
   it('starts a canary and takes it back, in colours of the system, too', async () => {
-    await tab.openOwn(tab.seeded.operatorKey, '#/rollout', FORCED_COLORS);
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollouts', FORCED_COLORS);
     const { page } = tab;
     const bringIn = page.locator('section', { hasText: 'Bring a version in' });
     await keys.goTo(bringIn.getByRole('combobox'));
@@ -145,7 +145,7 @@ describeConsole('the console with the keyboard alone', (tab) => {
   }).timeout(SLOW_MACHINE_MS);
 
   it('cancels work that waits for its turn', async () => {
-    await tab.openOwn(tab.seeded.key, '#/backtest', FORCED_COLORS);
+    await tab.openOwn(tab.seeded.key, '#/rules/p2.v11/backtest', FORCED_COLORS);
     const { page } = tab;
     // A node works on one thing at a time, so these keep the one of the test waiting.
     for (const hour of [1, 2, 3])

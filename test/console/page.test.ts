@@ -47,7 +47,7 @@ async function watched(page: Page | undefined) {
 describeConsole('the console in a browser', (tab) => {
   for (const [name, how] of LOOKS) {
     it(`shows every page ${name}: no complaint, no request elsewhere, nothing that axe finds, no sideways scrolling`, async () => {
-      await tab.openOwn(tab.seeded.key, '#/backtest', how);
+      await tab.openOwn(tab.seeded.key, '#/nowhere', how);
       const findings: string[] = [];
       for (const { name: title, hash, shows } of await consolePages(tab.seeded)) {
         await tab.visit(hash);
@@ -65,21 +65,21 @@ describeConsole('the console in a browser', (tab) => {
     });
   }
 
-  it('keeps its pages in one line, and begins the line where the reader is', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rollout', NARROW);
-    const links = tab.page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
-    await tab.page.getByRole('heading', { name: 'Rollout', level: 1 }).waitFor();
+  it('keeps its places in one line, and begins the line where the reader is', async () => {
+    await tab.openOwn(tab.seeded.key, '#/rollouts', NARROW);
+    const links = tab.page.getByRole('navigation', { name: 'Places' }).getByRole('link');
+    await tab.page.getByRole('heading', { name: 'Rollouts', level: 1 }).waitFor();
     const tops = await links.evaluateAll((all) => all.map((link) => link.getBoundingClientRect().top));
     expect(new Set(tops).size).to.equal(1);
-    const here = await tab.page.getByRole('link', { name: 'Rollout' }).boundingBox();
+    const here = await tab.page.getByRole('link', { name: 'Rollouts' }).boundingBox();
     expect(here?.x).to.be.within(0, 390 - (here?.width ?? 0));
   });
 
   it('can be used with the keyboard: skip link first, then the pages, with a visible focus', async () => {
-    await tab.open('#/backtest');
+    await tab.open('#/nowhere');
     const { page } = tab;
     await page.reload();
-    await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+    await page.getByRole('navigation', { name: 'Places' }).waitFor();
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).to.equal('Skip to the page');
     await page.keyboard.press('Enter');
@@ -118,9 +118,9 @@ describeConsole('the console in a browser', (tab) => {
   });
 
   it('says which place did not come, and what to do', async () => {
-    await tab.openOwn(tab.seeded.key, '#/backtest');
+    await tab.openOwn(tab.seeded.key, '#/nowhere');
     await tab.page.route('**/console/*/pages/rules.js', (route) => route.abort());
-    await tab.visit('#/rules');
+    await tab.visit('#/rules/p2.v10');
     await tab.page.getByRole('alert').getByText('This place could not be loaded.').waitFor();
     await tab.page.unroute('**/console/*/pages/rules.js');
     await tab.button('Try again').click();
@@ -144,7 +144,7 @@ describeConsole('the console in a browser', (tab) => {
   });
 
   it('says when the service is away, and what to do', async () => {
-    await tab.open('#/backtest');
+    await tab.open('#/nowhere');
     const { page } = tab;
     await page.route('**/v1/platform/decisions**', (route) => route.abort());
     await tab.visit('#/decisions');

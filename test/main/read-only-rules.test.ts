@@ -66,7 +66,7 @@ function canBeBound(): boolean {
       const browser = await launchBrowser();
       try {
         const url = `${service.platformUrl}/`;
-        const { page, complaints } = await openConsole(browser, url, WIDE, '#/draft?from=p2.v10');
+        const { page, complaints } = await openConsole(browser, url, WIDE, '#/rules/drafts?from=p2.v10');
         await signIn(page, owner.key);
         await page.getByLabel('call it').fill('p2.v12');
         await page.getByRole('button', { name: 'Begin', exact: true }).click();

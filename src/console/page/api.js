@@ -114,7 +114,7 @@ async function send(method, path, body) {
 
 /** Somebody else has to approve what was asked for. */
 const PROPOSED = 202;
-const WAITS = 'It was proposed. Somebody else approves it on the page Approvals, as';
+const WAITS = 'It was proposed. Somebody else approves it in Settings, Approvals, as';
 
 /** A question that is under way this long is taken for lost. */
 const LOST_MS = 30_000;

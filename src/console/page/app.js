@@ -3,60 +3,17 @@ import { keepFocus } from './focus.js';
 import { html, render, useEffect, useRef, useState } from './html.js';
 import { SignInAgain, SignInPage } from './pages/sign-in.js';
 import { Empty, Loading, Trouble } from './parts/notice.js';
+import { PlaceParts } from './place-parts.js';
+import { PLACES, placeAt } from './places.js';
 import { SESSION, SIGN_IN } from './questions.js';
 import { Left } from './visits.js';
 
 /**
  * @import { Session } from './answers.d.ts'
- * @import { Html } from './html.js'
  * @import { PageProps } from './page-props.d.ts'
  * @import { InputEvent } from './parts/form.js'
+ * @import { PageBody, PageEntry, PlaceEntry } from './places.js'
  */
-
-/**
- * A page; `needs` lists the operations that a key must have, all of them, to be shown it.
- * @typedef {object} PageEntry
- * @property {string | null} path
- * @property {string} title
- * @property {readonly Session['operations'][number][]} needs
- * @property {readonly Session['operations'][number][]} [or] or any of these
- * @property {() => Promise<PageBody>} [load]
- */
-
-/** @typedef {(props: PageProps) => Html} PageBody */
-
-// The modules of a place come when somebody goes there.
-const approvalsPage = async () => (await import('./pages/approvals.js')).ApprovalsPage;
-const backtestPage = async () => (await import('./pages/backtest/backtest.js')).BacktestPage;
-const clientPage = async () => (await import('./pages/client.js')).ClientPage;
-const decisionsPage = async () => (await import('./pages/decisions.js')).DecisionsPage;
-const draftPage = async () => (await import('./pages/draft.js')).DraftPage;
-const explorePage = async () => (await import('./pages/explore.js')).ExplorePage;
-const evidencePage = async () => (await import('./pages/evidence/evidence.js')).EvidencePage;
-const listsPage = async () => (await import('./pages/lists.js')).ListsPage;
-const nowPage = async () => (await import('./pages/now.js')).NowPage;
-const rolloutPage = async () => (await import('./pages/rollout.js')).RolloutPage;
-const rulesPage = async () => (await import('./pages/rules.js')).RulesPage;
-const whatIfPage = async () => (await import('./pages/what-if.js')).WhatIfPage;
-
-/** @type {readonly PageEntry[]} */
-const PAGES = [
-  { path: 'now', title: 'Now', needs: ['figures'], load: nowPage },
-  { path: 'explore', title: 'Explore', needs: ['figures'], or: ['rules'], load: explorePage },
-  { path: 'decisions', title: 'Decisions', needs: ['decisions'], load: decisionsPage },
-  { path: 'client', title: 'Client', needs: ['clients:read'], load: clientPage },
-  { path: 'lists', title: 'Lists', needs: ['lists'], load: listsPage },
-  { path: 'rules', title: 'Rules', needs: ['rules:read'], load: rulesPage },
-  { path: 'draft', title: 'Draft', needs: ['rules'], load: draftPage },
-  { path: 'evidence', title: 'Evidence', needs: ['rules'], load: evidencePage },
-  { path: 'what-if', title: 'What if', needs: ['rules', 'clients:read'], load: whatIfPage },
-  { path: 'rollout', title: 'Rollout', needs: ['rules:read'], load: rolloutPage },
-  { path: 'approvals', title: 'Approvals', needs: ['approve'], load: approvalsPage },
-  { path: 'backtest', title: 'Backtest', needs: [], load: backtestPage },
-];
-
-/** What an address that was typed or cut off leads to. @type {PageEntry} */
-const NO_PAGE = { path: null, title: 'No such page', needs: [] };
 
 function App() {
   const [session, setSession] = useState(/** @type {Session | null} */ (null));
@@ -107,14 +64,14 @@ function App() {
 function Console({ session, leave }) {
   const place = usePlace();
   const main = useRef(/** @type {HTMLElement | null} */ (null));
-  const allowed = PAGES.filter(
-    ({ needs, or = [] }) =>
-      needs.every((operation) => may(session, operation)) || or.some((operation) => may(session, operation)),
-  );
-  const current = (place.page === '' ? allowed[0] : PAGES.find(({ path }) => path === place.page)) ?? NO_PAGE;
+  const allowed = PLACES.map((one) => ({ ...one, pages: one.pages.filter((page) => isFor(session, page)) }));
+  const places = allowed.filter(({ pages }) => pages.length > 0);
+  const isStart = location.hash.length < 3;
+  const current = isStart ? (places[0]?.pages[0] ?? null) : place.page;
+  const title = [current?.title ?? 'No such page', place.version].join(' ').trim();
   useEffect(() => {
     const about = [place.item, ...place.query.values()].filter((text) => text !== '').join(' ');
-    document.title = [about, current.title, session.platform, 'Client Scoring'].filter(Boolean).join(' · ');
+    document.title = [about, title, session.platform, 'Client Scoring'].filter(Boolean).join(' · ');
   }, [place]);
   useEffect(() => scrollTo(0, 0), [current]);
   useEffect(() => returnTo(place.top), [place]);
@@ -128,7 +85,7 @@ function Console({ session, leave }) {
     <header class="top">
       <span class="brand">Client Scoring</span>
       ${session.platforms.length > 1 && html`<${PlatformSwitch} session=${session} />`}
-      <${Navigation} pages=${allowed} current=${current} />
+      <${Navigation} places=${places} current=${current} />
       <details class="who">
         <summary><b>${session.platform}</b> <span class="faint">${session.who}</span></summary>
         <button type="button" onClick=${() => signOut('all')}>Sign out in every browser</button>
@@ -136,9 +93,19 @@ function Console({ session, leave }) {
       <button type="button" class="button-quiet" onClick=${() => signOut('this')}>Sign out</button>
     </header>
     <main id="main" ref=${main} tabindex="-1">
-      <h1>${current.title}</h1>
-      <${Content} current=${current} allowed=${allowed} session=${session} place=${place} />
+      <${PlaceParts} places=${places} current=${current} place=${place} />
+      <h1>${title}</h1>
+      <${Content} current=${current} session=${session} place=${place} />
     </main>`;
+}
+
+/**
+ * @param {Session} session
+ * @param {PageEntry} page
+ */
+function isFor(session, { needs, or = [], ofOne }) {
+  if (ofOne && session.platform === '*') return false;
+  return needs.every((one) => may(session, one)) || or.some((one) => may(session, one));
 }
 
 /** Where else the session reaches. @param {{ session: Session }} props */
@@ -155,29 +122,31 @@ function PlatformSwitch({ session }) {
   </select>`;
 }
 
-/** @param {{ pages: readonly PageEntry[], current: PageEntry }} props */
-function Navigation({ pages, current }) {
+/** @param {{ places: readonly PlaceEntry[], current: PageEntry | null }} props */
+function Navigation({ places, current }) {
   const here = useRef(/** @type {HTMLElement | null} */ (null));
   // On a narrow screen the line scrolls, and begins where the reader is.
   useEffect(() => here.current?.scrollIntoView({ block: 'nearest', inline: 'center' }), [current]);
-  return html`<nav aria-label="Pages">
-    ${pages.map((one) => {
-      const isHere = one === current;
-      const shown = { ref: isHere ? here : null, 'aria-current': isHere ? 'page' : undefined };
-      return html`<a key=${one.path} href=${`#/${one.path}`} ...${shown}>${one.title}</a>`;
+  return html`<nav aria-label="Places">
+    ${places.map(({ title, pages }) => {
+      const isHere = pages.some((one) => one === current);
+      const shown = { ref: isHere ? here : null, 'aria-current': isHere ? 'true' : undefined };
+      return html`<a key=${title} href=${`#/${pages[0]?.path}`} ...${shown}>${title}</a>`;
     })}
   </nav>`;
 }
 
-/** @param {{ current: PageEntry, allowed: readonly PageEntry[] } & PageProps} props */
-function Content({ current, allowed, session, place }) {
-  if (current.load === undefined)
-    return html`<${Empty} title="Nothing is at this address">Choose a page above.<//>`;
-  if (!allowed.includes(current))
+/** @param {{ current: PageEntry | null } & PageProps} props */
+function Content({ current, session, place }) {
+  if (current === null) return html`<${Empty} title="Nothing is at this address">Choose a place above.<//>`;
+  if (current.ofOne && session.platform === '*')
+    return html`<${Empty} title="This shows one platform">Choose the platform above.<//>`;
+  if (!isFor(session, current))
     return html`<${Empty} title="This session may not see this page">
       It needs ${current.needs.join(' and ')}. Ask the platform owner for more operations.
     <//>`;
-  return html`<${Loaded} key=${current.path} load=${current.load} session=${session} place=${place} />`;
+  const key = `${current.path} ${place.version}`;
+  return html`<${Loaded} key=${key} load=${current.load} session=${session} place=${place} />`;
 }
 
 /** What was loaded before is shown at once. @type {Map<() => Promise<PageBody>, PageBody>} */
@@ -225,11 +194,7 @@ function usePlace() {
 }
 
 function placeNow() {
-  const { hash } = location;
-  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
-  const [page = '', ...rest] = path.split('/');
-  const top = tops.get() ?? 0;
-  return { page, item: decoded(rest.join('/')), query: new URLSearchParams(query), top };
+  return { ...placeAt(location.hash), top: tops.get() ?? 0 };
 }
 
 /**
@@ -246,15 +211,6 @@ function returnTo(top) {
   watch.observe(document.body);
   for (const moved of ['wheel', 'keydown', 'pointerdown']) addEventListener(moved, stop, { once: true });
   return stop;
-}
-
-/** @param {string} text */
-function decoded(text) {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 history.scrollRestoration = 'manual';

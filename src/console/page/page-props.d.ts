@@ -1,8 +1,9 @@
 import type { Session } from './answers.d.ts';
 
-/** Where somebody is on the page, from the address after its hash: `#/decisions/ID?orderRef=…`. */
+/** Where somebody is on the page, from the address after its hash: `#/rules/VERSION/backtest/ID?days=…`. */
 export interface Place {
-  readonly page: string;
+  /** Of the rules; empty where the page is not about one. */
+  readonly version: string;
   readonly item: string;
   readonly query: URLSearchParams;
   /** How far down it was left, pixels; 0 when it is new. */

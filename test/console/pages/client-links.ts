@@ -9,7 +9,7 @@ const COUNT_CLICKS =
 const CHOSEN =
   "[...document.querySelectorAll('input[type=checkbox]:checked')].map((one) => one.getAttribute('aria-label'))";
 
-describeConsole("the links on the console's page Client", (tab) => {
+describeConsole("the links on the console's place Payers", (tab) => {
   let world: RingWorld;
   before(async () => {
     world = await liveRings(tab.shop, 8);
@@ -20,7 +20,7 @@ describeConsole("the links on the console's page Client", (tab) => {
 
   it('shows a planted ring and puts it on a list, after saying whom that hits, in at most five clicks', async () => {
     const [ring = []] = world.rings;
-    await tab.open('#/client');
+    await tab.open('#/payers');
     await tab.page.evaluate(COUNT_CLICKS);
     await tab.page.getByLabel('clientIdKey').fill('ring-0-1');
     await tab.button('Look up').click();
@@ -40,7 +40,7 @@ describeConsole("the links on the console's page Client", (tab) => {
   });
 
   it('leaves out a neighbour who shares an address alone, and says what choosing it would cost', async () => {
-    await tab.open('#/client/ring-0-0');
+    await tab.open('#/payers/ring-0-0');
     await show();
     const neighbour = tab.page.getByLabel(`Choose ${world.neighbour}`);
     expect(await neighbour.isChecked()).to.equal(false);
@@ -51,14 +51,14 @@ describeConsole("the links on the console's page Client", (tab) => {
   });
 
   it('opens a member by one click', async () => {
-    await tab.open('#/client/ring-1-0');
+    await tab.open('#/payers/ring-1-0');
     await show();
     await table().getByRole('link', { name: 'ring-1-3' }).click();
     await tab.page.getByRole('heading', { name: /^ring-1-3/ }).waitFor();
   });
 
   it('offers no list to a key that may not change lists', async () => {
-    await tab.openOwn(await tab.seeded.keyFor('clients'), '#/client/ring-2-0');
+    await tab.openOwn(await tab.seeded.keyFor('clients'), '#/payers/ring-2-0');
     await show();
     await table().getByRole('link', { name: 'ring-2-4' }).waitFor();
     expect(await tab.page.getByText('on a list …').count()).to.equal(0);

@@ -9,10 +9,10 @@ const MOMENT_HEADS =
 const EARLY_PLACES =
   "[...document.querySelectorAll('.wait-request:nth-child(2)')].map((mark) => [mark.style.left, mark.previousSibling.style.width].map((text) => Math.round(parseFloat(text))))";
 
-describeConsole("the console's page Client", (tab) => {
+describeConsole("the console's place Payers", (tab) => {
   it('sets and lifts an override, with a reason and a second question', async () => {
     await tab.shop.verdict({ clientIdKey: 'doubtful-dora' });
-    await tab.open('#/client/doubtful-dora');
+    await tab.open('#/payers/doubtful-dora');
     await tab.page.getByText('Set an override', { exact: true }).click();
     await tab.page.getByLabel('Group').selectOption('BLOCKED');
     await tab.page.getByLabel('Reason').fill('a stolen card');
@@ -45,7 +45,7 @@ describeConsole("the console's page Client", (tab) => {
 
   it('sets and removes a binding', async () => {
     await tab.shop.verdict({ clientIdKey: 'bound-bea' });
-    await tab.open('#/client/bound-bea');
+    await tab.open('#/payers/bound-bea');
     await tab.page.getByText('Set a binding', { exact: true }).click();
     await tab.page.getByLabel('Requisite').fill('requisite-9');
     await tab.page.getByLabel('Acceptors').fill('acceptor-1, acceptor-2');
@@ -60,7 +60,7 @@ describeConsole("the console's page Client", (tab) => {
 
   describe('its history', () => {
     it('is one line, newest first, with the waits from their start to their end', async () => {
-      await tab.open('#/client/impatient-ivan');
+      await tab.open('#/payers/impatient-ivan');
       await tab.page.getByText('20 entries, newest first; 6 waits, asked too early 2 times').waitFor();
       expect(await tab.page.evaluate(MOMENT_HEADS)).to.deep.equal([
         'verdict ~WAIT 1800 s',
@@ -90,7 +90,7 @@ describeConsole("the console's page Client", (tab) => {
     });
 
     it('marks a request that came too early inside the wait, and says what became of it', async () => {
-      await tab.open('#/client/impatient-ivan');
+      await tab.open('#/payers/impatient-ivan');
       await tab.page.getByText(/^▲ asked again after 2 min( \d s)?, so a longer wait began$/).waitFor();
       // The newest first: at once after a wait of 5 min began, and 2 min into another.
       const [newest, before, ...more] = await tab.page.evaluate<number[][]>(EARLY_PLACES);
@@ -103,7 +103,7 @@ describeConsole("the console's page Client", (tab) => {
     });
 
     it('leads from an order to its decisions, and from a verdict to why it fell', async () => {
-      await tab.open('#/client/impatient-ivan');
+      await tab.open('#/payers/impatient-ivan');
       const order = tab.page.getByRole('link', { name: 'order-ivan-1' }).first();
       expect(await order.getAttribute('href')).to.equal('#/decisions?orderRef=order-ivan-1');
       await tab.page
@@ -114,7 +114,7 @@ describeConsole("the console's page Client", (tab) => {
     });
 
     it('hides and shows kinds of entries, with the keyboard too', async () => {
-      await tab.open('#/client/impatient-ivan');
+      await tab.open('#/payers/impatient-ivan');
       const scores = tab.button('scores 2');
       await scores.focus();
       await tab.page.keyboard.press('Space');
@@ -136,7 +136,7 @@ describeConsole("the console's page Client", (tab) => {
       const earlier = { occurredAt: '2026-01-01T00:00:00Z' };
       const { body } = await tab.shop.outcome('long-known-lu', 'lu-104', 'UNPAID', earlier);
       expect(body.result).to.equal('stale');
-      await tab.open('#/client/long-known-lu');
+      await tab.open('#/payers/long-known-lu');
       await tab.page.getByText('Older entries are not shown').waitFor();
       expect(await tab.page.locator('.moment').count()).to.equal(99);
       await tab.button('Show up to 500').click();
@@ -145,11 +145,11 @@ describeConsole("the console's page Client", (tab) => {
     });
 
     it('says so when nothing of it is kept any more, and where to look instead', async () => {
-      await tab.open('#/backtest');
+      await tab.open('#/nowhere');
       await tab.page.route('**/history?**', (route) =>
         route.fulfill({ json: { clientIdKey: 'impatient-ivan', entries: [], complete: false } }),
       );
-      await tab.visit('#/client/impatient-ivan');
+      await tab.visit('#/payers/impatient-ivan');
       await tab.page.getByText('No entry is kept any more').waitFor();
       const link = tab.page.getByRole('link', { name: 'Its decisions' });
       expect(await link.getAttribute('href')).to.equal('#/decisions?clientIdKey=impatient-ivan');
@@ -157,14 +157,14 @@ describeConsole("the console's page Client", (tab) => {
     });
 
     it('of a client that nothing is known of says what to do', async () => {
-      await tab.open('#/client/Impatient-Ivan');
+      await tab.open('#/payers/Impatient-Ivan');
       await tab.page.getByText('Nothing is known of this client').waitFor();
       await tab.page.getByText('Keys are compared exactly, capital letters too').waitFor();
       expect(await tab.page.getByText('Set an override').count()).to.equal(0);
     });
 
     it('has no links to decisions for a key that may not see them', async () => {
-      await tab.openOwn(await tab.seeded.keyFor('clients'), '#/client/impatient-ivan');
+      await tab.openOwn(await tab.seeded.keyFor('clients'), '#/payers/impatient-ivan');
       await tab.page.getByText('20 entries, newest first').waitFor();
       expect(await tab.page.locator('.moments a').count()).to.equal(0);
       expect(tab.complaints).to.deep.equal([]);

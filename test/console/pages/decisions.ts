@@ -32,7 +32,7 @@ describeConsole("the console's page Decisions", (tab) => {
   });
 
   it('say how far was looked when there may be more', async () => {
-    await tab.open('#/backtest');
+    await tab.open('#/nowhere');
     await tab.page.route('**/v1/platform/decisions?**', async (route) => {
       const answer = await route.fetch();
       const lookedAt = { decisions: 10_000, backTo: Date.UTC(2026, 0, 1, 12), complete: false, next: null };
@@ -82,7 +82,7 @@ describeConsole("the console's page Decisions", (tab) => {
   });
 
   it('say since when it is not known yet what became of their orders', async () => {
-    await tab.open('#/backtest');
+    await tab.open('#/nowhere');
     const upTo = Date.UTC(2026, 0, 1, 12);
     await tab.page.route('**/v1/platform/decisions?**', async (route) => {
       const answer = await route.fetch();
@@ -105,7 +105,7 @@ describeConsole("the console's page Decisions", (tab) => {
   });
 
   it('say what lies in a file that cannot be read, and never that all were looked at', async () => {
-    await tab.open('#/backtest');
+    await tab.open('#/nowhere');
     const [from, to] = [Date.UTC(2026, 0, 1, 12), Date.UTC(2026, 0, 1, 14)];
     await tab.page.route('**/v1/platform/decisions?**', async (route) => {
       const answer = await route.fetch();
@@ -141,7 +141,7 @@ describeConsole("the console's page Decisions", (tab) => {
   });
 
   it('stand at 1440 px with no column cut, also with long names', async () => {
-    await tab.openOwn(tab.seeded.key, '#/backtest', { ...WIDE, width: 1440 });
+    await tab.openOwn(tab.seeded.key, '#/nowhere', { ...WIDE, width: 1440 });
     await tab.page.route('**/v1/platform/decisions?**', async (route) => {
       const answer = await route.fetch();
       const found = await answer.json();
@@ -166,7 +166,7 @@ describeConsole("the console's page Decisions", (tab) => {
   });
 
   it('are asked for again by themselves when the service said after which time', async () => {
-    await tab.open('#/backtest');
+    await tab.open('#/nowhere');
     const refusal = { status: 503, headers: { 'Retry-After': '1' }, json: { detail: 'Too much at once.' } };
     await tab.page.route('**/v1/platform/decisions?**', (route) => route.fulfill(refusal), { times: 1 });
     await tab.visit('#/decisions');
@@ -176,7 +176,7 @@ describeConsole("the console's page Decisions", (tab) => {
   });
 
   it('are found at the same time by a link in every time zone', async () => {
-    await tab.openOwn(tab.seeded.key, '#/backtest', { ...WIDE, timezoneId: 'Asia/Tokyo' });
+    await tab.openOwn(tab.seeded.key, '#/nowhere', { ...WIDE, timezoneId: 'Asia/Tokyo' });
     const { page } = tab;
     const asked = page.waitForRequest('**/v1/platform/decisions?**');
     await tab.visit('#/decisions?from=2026-01-01T14:03Z');
@@ -191,7 +191,7 @@ describeConsole("the console's page Decisions", (tab) => {
   });
 
   it('stand as they were left when somebody comes back: filter, rows and place', async () => {
-    await tab.openOwn(tab.seeded.key, '#/backtest');
+    await tab.openOwn(tab.seeded.key, '#/nowhere');
     const { page } = tab;
     await tab.visit('#/decisions?verdict=GET_NEW');
     await tab.button('Show older ones').click();

@@ -9,7 +9,7 @@ import { describeConsole, NARROW } from '../console-tab.ts';
 
 describeConsole("the console's page Draft", (tab) => {
   it('offers what may stand at the cursor, tells problems as one types, and keeps what was typed in the browser', async () => {
-    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10', NARROW);
+    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10', NARROW);
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v30');
     await tab.button('Begin').click();
@@ -30,7 +30,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('leads from a problem to its place, where it can be mended', async () => {
-    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v12');
+    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v12');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v31');
     await tab.button('Begin').click();
@@ -43,7 +43,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('tries it on what happened before it is saved, and takes a value that a sweep found', async () => {
-    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v33');
     await tab.button('Begin').click();
@@ -68,7 +68,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('is checked again by itself when the service could not be asked', async () => {
-    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
     const { page } = tab;
     let unanswered = 0;
     const lose = (route: Route) => {
@@ -84,7 +84,7 @@ describeConsole("the console's page Draft", (tab) => {
 
   it('keeps what is typed while it is being saved, and says that this is not saved', async () => {
     const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
-    await tab.openOwn(owner.key, '#/draft?from=p2.v10');
+    await tab.openOwn(owner.key, '#/rules/drafts?from=p2.v10');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v36');
     await tab.button('Begin').click();
@@ -118,7 +118,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('forgets a draft that is not saved only when that is said twice', async () => {
-    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v37');
     await tab.button('Begin').click();
@@ -135,7 +135,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('lets a key of one platform check and download, and says who may save', async () => {
-    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v32-night');
     await tab.button('Begin').click();
@@ -147,14 +147,14 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('shows in a second tab what was typed in the first, and says so', async () => {
-    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v38');
     await tab.button('Begin').click();
     const editorOf = (one: Page) => one.getByRole('textbox', { name: 'verdicts.yaml', exact: true });
     await editorOf(page).waitFor();
     const second = await page.context().newPage();
-    await second.goto(`${tab.seeded.url}#/draft/p2.v38`);
+    await second.goto(`${tab.seeded.url}#/rules/p2.v38/draft`);
     await editorOf(second).focus();
     await second.keyboard.press('Control+Home');
     await second.keyboard.type('# from the second tab ');
@@ -163,19 +163,19 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('shows a draft to nobody of another platform, in the same browser', async () => {
-    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v39');
     await tab.button('Begin').click();
     await page.getByRole('textbox', { name: 'verdicts.yaml', exact: true }).waitFor();
     await tab.button('Sign out').click();
     await signIn(page, tab.seeded.operatorKey);
-    await tab.visit('#/draft/p2.v39');
+    await tab.visit('#/rules/p2.v39/draft');
     await page.getByText('No such draft').waitFor();
   });
 
   it('says when the browser cannot keep what is typed', async () => {
-    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v10');
+    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v40');
     await tab.button('Begin').click();

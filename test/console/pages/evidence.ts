@@ -4,18 +4,18 @@ import { describeConsole } from '../console-tab.ts';
 
 describeConsole("the console's page Evidence", (tab) => {
   it('is worked out on the time that its address names, in UTC', async () => {
-    await tab.open('#/evidence');
+    await tab.open('#/rules/p2.v10/evidence');
     await tab.page.getByLabel('or from').fill('2026-01-01T00:00');
     const asked = tab.page.waitForRequest('**/evidence/report');
     await tab.button('Show').click();
-    await tab.page.waitForURL(/#\/evidence\?version=p2\.v10&from=2026-01-01T00%3A00Z$/);
+    await tab.page.waitForURL(/#\/rules\/p2\.v10\/evidence\?from=2026-01-01T00%3A00Z$/);
     expect((await asked).postDataJSON()).to.include({ from: Date.UTC(2026, 0, 1) });
     const sweep = await tab.page.getByRole('link', { name: 'Sweep' }).getAttribute('href');
-    expect(sweep).to.equal('#/evidence/sweep?version=p2.v10&from=2026-01-01T00%3A00Z');
+    expect(sweep).to.equal('#/rules/p2.v10/sweep?from=2026-01-01T00%3A00Z');
   });
 
   it('counts each rule on outcomes, with orders as paid, unpaid, turned away and unknown, and opens to what is behind it', async () => {
-    await tab.open('#/evidence');
+    await tab.open('#/rules/p2.v10/evidence');
     const { page } = tab;
     const row = page.getByRole('row', { name: /attempt-unpaid/ });
     await row.getByRole('img', { name: /^\d+ paid, \d+ unpaid, \d+ turned away, \d+ unknown$/ }).waitFor();
@@ -42,31 +42,32 @@ describeConsole("the console's page Evidence", (tab) => {
   });
 
   it('shows what always comes later than it is asked for again', async () => {
-    await tab.open('#/backtest');
+    await tab.open('#/nowhere');
     const { page } = tab;
     // A job is asked for again every second.
     await page.route('**/v1/platform/evidence/*', async (route) => {
       if (route.request().method() === 'GET') await sleep(2_500);
       await route.continue();
     });
-    await tab.visit('#/evidence');
+    await tab.visit('#/rules/p2.v10/evidence');
     await page.getByRole('row', { name: /attempt-unpaid/ }).waitFor({ timeout: 120_000 });
     await page.unroute('**/v1/platform/evidence/*');
   });
 
   it('asks another version about the same decisions, at an address that can be passed on', async () => {
-    await tab.open('#/evidence');
-    await tab.page.getByRole('combobox', { name: 'rules of' }).selectOption('p2.v11');
+    await tab.open('#/rules/p2.v10/evidence');
+    await tab.page.getByRole('combobox', { name: 'Version' }).selectOption('p2.v11');
+    await tab.page.getByRole('heading', { name: 'Evidence p2.v11', level: 1 }).waitFor();
     await tab.page.getByLabel('on decisions of').selectOption('7');
     await tab.button('Show').click();
     await tab.page.getByText('p2.v11 is asked about the facts that they recorded').waitFor();
-    expect(tab.page.url()).to.match(/#\/evidence\?version=p2\.v11&days=7$/);
+    expect(tab.page.url()).to.match(/#\/rules\/p2\.v11\/evidence\?days=7$/);
   });
 });
 
 describeConsole("the console's page Evidence, of the past", (tab) => {
   it('shows what was known in a minute that is named', async () => {
-    await tab.open('#/evidence');
+    await tab.open('#/rules/p2.v10/evidence');
     await tab.page.getByLabel('as known at').fill('2020-01-01T10:00');
     await tab.button('Show').click();
     await tab.page
@@ -79,7 +80,7 @@ describeConsole("the console's page Evidence, of the past", (tab) => {
 
 describeConsole("the console's pages Sweep and Calibration", (tab) => {
   it('try other values of a constant, and show what each costs and saves beside what holds', async () => {
-    await tab.open('#/evidence/sweep?version=p2.v10&days=7');
+    await tab.open('#/rules/p2.v10/sweep?days=7');
     const { page } = tab;
     await page.locator('select[name=path]').selectOption('groups.blocked-by-unpaid-chain.unpaidChain');
     await page.getByLabel('values to try').fill('1..4');
@@ -100,13 +101,13 @@ describeConsole("the console's pages Sweep and Calibration", (tab) => {
   });
 
   it('say what is wrong with values that cannot be tried', async () => {
-    await tab.open('#/evidence/sweep?version=p2.v10&days=7&path=ladder.levels[0]&values=soon');
+    await tab.open('#/rules/p2.v10/sweep?days=7&path=ladder.levels[0]&values=soon');
     await tab.page.getByText('This could not be worked out').waitFor({ timeout: 120_000 });
     await tab.page.getByText(/^ladder\.levels\[0\]=soon is no sound rule set: ladder\.yaml:/).waitFor();
   });
 
   it('show whether the payment score can be taken at its word', async () => {
-    await tab.open('#/evidence/calibration?version=p2.v10&days=7');
+    await tab.open('#/rules/p2.v10/calibration?days=7');
     await tab.page.getByRole('heading', { name: 'p2.v10 as it is' }).waitFor({ timeout: 120_000 });
     const quality = tab.page.getByRole('region', { name: 'Later part, with 95 % intervals by client' });
     expect(await quality.getByRole('row', { name: /^p2\.v10/ }).textContent()).to.match(
@@ -115,7 +116,7 @@ describeConsole("the console's pages Sweep and Calibration", (tab) => {
   });
 
   it('show beside it what has changed from the earlier to the later part of the time', async () => {
-    await tab.open('#/evidence/calibration?version=p2.v10&days=7');
+    await tab.open('#/rules/p2.v10/calibration?days=7');
     const answers = tab.page.getByRole('region', { name: 'Answers and outcomes' });
     await answers.waitFor({ timeout: 120_000 });
     expect(await answers.getByRole('row', { name: /^GET_NEW/ }).textContent()).to.match(
@@ -124,7 +125,7 @@ describeConsole("the console's pages Sweep and Calibration", (tab) => {
   });
 
   it('look for rules and thresholds within a budget, and say plainly when nothing is found', async () => {
-    await tab.open('#/evidence/suggest?version=p2.v10&days=7');
+    await tab.open('#/rules/p2.v10/suggest?days=7');
     await tab.page.getByLabel('budget, %').fill('0.5');
     await tab.button('Look for changes').click();
     await tab.page.getByText('Nothing is suggested').waitFor({ timeout: 120_000 });

@@ -35,7 +35,7 @@ describeConsole('text from elsewhere in the console', (tab) => {
   const address = encodeURIComponent;
 
   it('stays text in the client, with the reasons of its binding and override', async () => {
-    await tab.open(`#/client/${address(CLIENT)}`);
+    await tab.open(`#/payers/${address(CLIENT)}`);
     await expectText();
     await tab.page.getByText(/TRUSTED.*since.*by.*<img.*<img/).waitFor();
   });
@@ -53,26 +53,26 @@ describeConsole('text from elsewhere in the console', (tab) => {
   });
 
   it('stays text on a list, with why somebody is on it', async () => {
-    await tab.open('#/lists/foreign');
+    await tab.open('#/settings/lists/foreign');
     await expectText();
     await tab.page.getByRole('row', { name: /^<img.*<img/ }).waitFor();
   });
 
   it('stays text in the history of the rollout', async () => {
-    await tab.open('#/backtest');
+    await tab.open('#/nowhere');
     await tab.page.route('**/v1/platform/rules', async (route) => {
       const answer = await route.fetch();
       const status = await answer.json();
       for (const entry of status.rollout.history) entry.reason = MARKUP;
       await route.fulfill({ response: answer, json: status });
     });
-    await tab.visit('#/rollout');
+    await tab.visit('#/rollouts');
     await expectText();
     await tab.page.unroute('**/v1/platform/rules');
   });
 
   it('stays text in an address that names nothing', async () => {
-    await tab.open(`#/lists/${address(MARKUP)}`);
+    await tab.open(`#/settings/lists/${address(MARKUP)}`);
     await tab.page.getByRole('heading', { level: 1 }).first().waitFor();
     expect(await tab.page.locator('main img, main script').count()).to.equal(0);
     expect(await tab.page.title()).not.to.equal('taken');

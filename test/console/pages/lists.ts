@@ -5,7 +5,7 @@ import { describeConsole, NARROW } from '../console-tab.ts';
 
 describeConsole("the console's page Lists", (tab) => {
   it('starts a list, shows what is on it and why, and takes it off again', async () => {
-    await tab.openOwn(tab.seeded.key, '#/lists', NARROW);
+    await tab.openOwn(tab.seeded.key, '#/settings/lists', NARROW);
     const { page } = tab;
     await page.locator('input[name=list]').fill('blocked-devices');
     await page.getByLabel('Holds').selectOption('fingerprint');
@@ -25,7 +25,7 @@ describeConsole("the console's page Lists", (tab) => {
   });
 
   it('says in the service’s words what a list cannot hold', async () => {
-    await tab.open('#/lists/blocked-networks');
+    await tab.open('#/settings/lists/blocked-networks');
     const { page } = tab;
     await page.getByLabel('Holds').selectOption('ip');
     await page.getByLabel('Value').fill('203.0.113.9/24');
@@ -42,7 +42,7 @@ describeConsole("the console's page Lists", (tab) => {
       kind: 'method',
       reason: 'first',
     });
-    await tab.open('#/lists/many-methods');
+    await tab.open('#/settings/lists/many-methods');
     const { page } = tab;
     await page.getByText('Put many on many-methods').click();
     const values = Array.from({ length: 120 }, (_, index) => `method-${index + 1}`);

@@ -3,7 +3,7 @@ import { describeConsole } from '../console-tab.ts';
 
 describeConsole("the console's page Now", (tab) => {
   it('shows what all nodes answered over hours, days and weeks, with the rollouts of that time', async () => {
-    await tab.open('#/now');
+    await tab.open('#/explore/now');
     const { page } = tab;
     await page.getByText('Of all nodes, from the archive').waitFor();
     await page.getByRole('navigation', { name: 'How far back' }).getByRole('link', { name: 'week' }).click();
@@ -12,22 +12,24 @@ describeConsole("the console's page Now", (tab) => {
     expect(figures).to.match(/verdicts in the last week[1-9]\d\d/);
     await page.getByRole('heading', { name: 'Rollouts in this time' }).waitFor();
     await page.getByText(/shadow p2\.v11, by .*: try a longer first wait/).waitFor();
-    expect(page.url()).to.match(/#\/now\?span=week$/);
+    expect(page.url()).to.match(/#\/explore\/now\?span=week$/);
   });
 
   it('shows a span up to a time that its address names', async () => {
-    await tab.open('#/now?span=day&to=2020-01-01T00:00Z');
+    await tab.open('#/explore/now?span=day&to=2020-01-01T00:00Z');
     await tab.page.getByText('No verdict in this day').waitFor();
     expect(await tab.page.getByText('This node in the last hour').count()).to.equal(0);
     const end = new Date(Date.now() + 60_000).toISOString().slice(0, 16);
     await tab.page.getByLabel('up to (empty: now)').fill(end);
     await tab.button('Show').click();
-    await tab.page.waitForURL((url) => url.hash === `#/now?span=day&to=${encodeURIComponent(`${end}Z`)}`);
+    await tab.page.waitForURL(
+      (url) => url.hash === `#/explore/now?span=day&to=${encodeURIComponent(`${end}Z`)}`,
+    );
     await tab.page.getByText('verdicts in this day').waitFor();
   });
 
   it('keeps the value that is pointed at when newer ones come, and says which slot is not over', async () => {
-    await tab.open('#/now?span=day');
+    await tab.open('#/explore/now?span=day');
     const chart = tab.page.locator('figure', { hasText: 'Verdicts' }).first();
     const canvas = await chart.locator('canvas').elementHandle();
     const box = await chart.locator('.u-over').boundingBox();
@@ -42,7 +44,7 @@ describeConsole("the console's page Now", (tab) => {
   });
 
   it('has the same numbers as a table, with the dates of slots that are longer than minutes', async () => {
-    await tab.open('#/now?span=month');
+    await tab.open('#/explore/now?span=month');
     await tab.page.getByText('Verdicts as a table').click();
     const table = tab.page.getByRole('region', { name: 'Verdicts by time' });
     expect(await table.getByRole('row').nth(1).textContent()).to.match(/\d\d-\d\d \d\d:\d\d/);

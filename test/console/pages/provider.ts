@@ -31,20 +31,20 @@ describeWithServer('chromium', 'signing in to the console at an identity provide
   });
 
   it('leads there and back, shows the platforms of the person, and ends everywhere', async () => {
-    const { page, complaints } = await openConsole(browser, `${url}/`, undefined, '#/client');
+    const { page, complaints } = await openConsole(browser, `${url}/`, undefined, '#/payers');
     page.setDefaultTimeout(20_000);
     await page.getByRole('link', { name: 'Sign in at 127.0.0.1' }).click();
     await page.getByLabel('Name').fill('ann');
     await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByRole('heading', { name: 'Client', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Payers', level: 1 }).waitFor();
     await page.getByText('person:ann (ann@example.com)').waitFor();
-    expect(page.url()).to.equal(`${url}/?platform=shop#/client`);
+    expect(page.url()).to.equal(`${url}/?platform=shop#/payers`);
 
     await page.getByLabel('Platform').selectOption('bank');
     await page.getByText('This session may not see this page').waitFor();
-    expect(page.url()).to.equal(`${url}/?platform=bank#/client`);
-    const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
-    expect(await links.allTextContents()).to.deep.equal(['Now', 'Explore', 'Rules', 'Rollout', 'Backtest']);
+    expect(page.url()).to.equal(`${url}/?platform=bank#/payers`);
+    const links = page.getByRole('navigation', { name: 'Places' }).getByRole('link');
+    expect(await links.allTextContents()).to.deep.equal(['Explore', 'Rules', 'Rollouts']);
     expect(complaints).to.deep.equal([]);
 
     const [cookie] = await page.context().cookies(url);

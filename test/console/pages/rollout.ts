@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { Tenant } from '../../service/tenant.ts';
 import { describeConsole } from '../console-tab.ts';
 
-describeConsole("the console's page Rollout", (tab) => {
+describeConsole("the console's place Rollouts", (tab) => {
   it('leads a version from shadow over canary to active and back, each with a reason and the version typed in', async () => {
-    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollouts');
     const bringIn = async (mode: string, action: RegExp) => {
       await tab.page.getByRole('radio', { name: mode }).check();
       await tab.page.getByLabel('Reason', { exact: true }).fill(`${mode} by the test`);
@@ -38,7 +38,7 @@ describeConsole("the console's page Rollout", (tab) => {
   });
 
   it('leaves nothing standing in the form after a change: no mode, no reason, no confirmation', async () => {
-    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollouts');
     const { page } = tab;
     const reason = page.getByLabel('Reason', { exact: true });
     const typed = page.getByLabel('Type p2.v11 to confirm');
@@ -60,7 +60,7 @@ describeConsole("the console's page Rollout", (tab) => {
   });
 
   it('takes a confirmation for one mode only', async () => {
-    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollouts');
     const typed = tab.page.getByLabel('Type p2.v11 to confirm');
     await typed.fill('p2.v11');
     await tab.page.getByRole('radio', { name: 'canary' }).check();
@@ -69,7 +69,7 @@ describeConsole("the console's page Rollout", (tab) => {
   });
 
   it('shows a refused rollout in the service’s words, and changes nothing', async () => {
-    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollouts');
     await tab.page.route('**/rules/rollout', (route) =>
       route.continue({ postData: JSON.stringify({ version: 'p2.v12', mode: 'active', reason: 'r' }) }),
     );
@@ -82,7 +82,7 @@ describeConsole("the console's page Rollout", (tab) => {
   });
 
   it('says exactly what a click does: share, guard, and as whose deed it is recorded', async () => {
-    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollouts');
     const effects = tab.page
       .getByRole('heading', { name: 'What this does' })
       .locator('..')
@@ -107,7 +107,7 @@ describeConsole("the console's page Rollout", (tab) => {
     const canary = { version: 'p2.v11', mode: 'canary', percent: 5, reason: 'for the experiment' };
     expect((await owner.ask('POST', 'rules/rollout', canary)).status).to.equal(200);
     const asked: unknown[] = [];
-    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollouts');
     await tab.page.route('**/rules/rollout', (route) => {
       asked.push(route.request().postDataJSON());
       const problem = { title: 'rollout refused', status: 409, detail: 'it answers otherwise', errors: [] };
@@ -146,7 +146,7 @@ describeConsole("the console's page Rollout", (tab) => {
   });
 
   it('changes nothing when somebody else has changed the rollout since it was looked at', async () => {
-    await tab.openOwn(tab.seeded.operatorKey, '#/rollout');
+    await tab.openOwn(tab.seeded.operatorKey, '#/rollouts');
     await tab.page.getByLabel('Reason', { exact: true }).fill('mine');
     await tab.page.getByLabel('Type p2.v11 to confirm').fill('p2.v11');
     await tab.button('Shadow …').click();
@@ -165,10 +165,10 @@ describeConsole("the console's page Rollout", (tab) => {
   });
 
   it('does not take a rollout that cannot be read for one that is not there yet', async () => {
-    await tab.openOwn(tab.seeded.key, '#/backtest');
+    await tab.openOwn(tab.seeded.key, '#/nowhere');
     const unreadable = { rollout: null, unreadable: true, nodes: [], trials: [], previous: null };
     await tab.page.route('**/platform/rules', (route) => route.fulfill({ json: unreadable }));
-    for (const hash of ['#/rollout', '#/now']) {
+    for (const hash of ['#/rollouts', '#/explore/now']) {
       await tab.visit(hash);
       await tab.page.getByText('The rollout cannot be read').waitFor();
       expect(await tab.page.getByText('No version decides yet').count()).to.equal(0);
@@ -176,7 +176,7 @@ describeConsole("the console's page Rollout", (tab) => {
   });
 
   it('lets a key of one platform look, and says which key may change', async () => {
-    await tab.open('#/rollout');
+    await tab.open('#/rollouts');
     await tab.page.getByText('This key may look, and change nothing').waitFor();
     expect(await tab.page.getByRole('radio').count()).to.equal(0);
   });

@@ -10,6 +10,7 @@ describeConsole("the console's page Rules", (tab) => {
     await tab.open('#/rules/p2.v12');
     await tab.page.getByText('verdicts.yaml:43:19').waitFor();
     await tab.page.getByText('unknown fact "atemptOpen"; did you mean "attemptOpen"?').first().waitFor();
+    await tab.visit('#/rules');
     await tab.button('Compare').click();
     await tab.page.getByRole('status').getByText('ladder level 1: 30s → 40s').waitFor();
     await tab.page.getByText('waitRemainingSeconds = 1', { exact: true }).first().waitFor();
@@ -60,9 +61,10 @@ describeConsole("the console's page Rules", (tab) => {
     }
   });
 
-  it('open with the version that decides, and count beside each line without covering it', async () => {
+  it('open from the list, and count beside each line without covering it', async () => {
     await tab.openOwn(tab.seeded.key, '#/rules', NARROW);
-    await tab.page.getByRole('heading', { name: 'Ladder of p2.v10' }).waitFor();
+    await tab.page.getByRole('link', { name: 'p2.v10', exact: true }).click();
+    await tab.page.getByRole('heading', { name: 'Version p2.v10', level: 1 }).waitFor();
     const line = tab.page.getByRole('row', { name: /- name: client-blocked/ });
     await line.getByText(/^[1-9]\d* \(\d+\)$/).waitFor({ timeout: 120_000 });
     const [hits, text] = await Promise.all(

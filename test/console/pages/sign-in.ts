@@ -25,10 +25,10 @@ describeConsole('signing in to the console', (tab) => {
   });
 
   it('shows only what the key may see, and says where there is nothing', async () => {
-    await tab.openOwn(await tab.seeded.keyFor('decisions'), '#/backtest');
-    const links = tab.page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
-    expect(await links.allTextContents()).to.deep.equal(['Now', 'Explore', 'Decisions', 'Backtest']);
-    await tab.visit('#/rollout');
+    await tab.openOwn(await tab.seeded.keyFor('decisions'), '#/nowhere');
+    const links = tab.page.getByRole('navigation', { name: 'Places' }).getByRole('link');
+    expect(await links.allTextContents()).to.deep.equal(['Explore', 'Decisions']);
+    await tab.visit('#/rollouts');
     await tab.page.getByText('This session may not see this page').waitFor();
     await tab.visit('#/nonsense');
     await tab.page.getByText('Nothing is at this address').waitFor();
@@ -36,9 +36,9 @@ describeConsole('signing in to the console', (tab) => {
   });
 
   it('lasts through a reload, and ends with signing out', async () => {
-    await tab.openOwn(tab.seeded.key, '#/backtest');
+    await tab.openOwn(tab.seeded.key, '#/nowhere');
     await tab.page.reload();
-    await tab.page.getByRole('navigation', { name: 'Pages' }).waitFor();
+    await tab.page.getByRole('navigation', { name: 'Places' }).waitFor();
     await tab.button('Sign out').click();
     await tab.page.getByLabel('Access key').waitFor();
     await tab.page.reload();
@@ -46,19 +46,19 @@ describeConsole('signing in to the console', (tab) => {
   });
 
   it('holds no key anywhere, and a link opens in a new tab signed in', async () => {
-    await tab.openOwn(tab.seeded.key, '#/backtest');
+    await tab.openOwn(tab.seeded.key, '#/nowhere');
     const { page } = tab;
     expect(
       await page.evaluate('sessionStorage.length + localStorage.length + document.cookie.length'),
     ).to.equal(0);
     const second = await page.context().newPage();
-    await second.goto(`${tab.seeded.url}#/rollout`);
-    await second.getByRole('heading', { name: 'Rollout', level: 1 }).waitFor();
+    await second.goto(`${tab.seeded.url}#/rollouts`);
+    await second.getByRole('heading', { name: 'Rollouts', level: 1 }).waitFor();
   });
 
   it('asks again over the page when the key is revoked meanwhile, and keeps what was typed', async () => {
     const key = await tab.seeded.keyFor('decisions', 'lists');
-    await tab.openOwn(key, '#/lists');
+    await tab.openOwn(key, '#/settings/lists');
     const { page } = tab;
     const list = page.locator('input[name=list]');
     await list.fill('typed-before');
@@ -80,7 +80,7 @@ describeConsole('signing in to the console', (tab) => {
       const leaveAtOnce = new MutationObserver(() => {
         if (document.querySelector('nav') === null) return;
         leaveAtOnce.disconnect();
-        location.hash = '#/lists';
+        location.hash = '#/settings/lists';
       });
       leaveAtOnce.observe(document.body, { childList: true, subtree: true });
     });

@@ -4,7 +4,7 @@ import { describeConsole } from '../console-tab.ts';
 
 describeConsole("the console's page What if", (tab) => {
   it('starts from a client and its last request, and asks two versions at once', async () => {
-    await tab.open('#/what-if/impatient-ivan');
+    await tab.open('#/rules/p2.v11/what-if/impatient-ivan');
     const { page } = tab;
     await page.getByRole('heading', { name: /^p2\.v10 .*WAIT 1800 s/ }).waitFor();
     await page.getByRole('heading', { name: /^p2\.v11 .*WAIT 1800 s/ }).waitFor();
@@ -15,7 +15,7 @@ describeConsole("the console's page What if", (tab) => {
   });
 
   it('shows the facts that decide about verdict and group, with what they are now; others are added', async () => {
-    await tab.open('#/what-if/impatient-ivan');
+    await tab.open('#/rules/p2.v11/what-if/impatient-ivan');
     const { page } = tab;
     const supposed = page.getByRole('group', { name: 'Suppose otherwise' });
     // The list of other facts is a label's text, too, so fields are found by their names.
@@ -31,7 +31,7 @@ describeConsole("the console's page What if", (tab) => {
   });
 
   it('tells two versions apart by a fact that is supposed otherwise', async () => {
-    await tab.open('#/what-if/impatient-ivan');
+    await tab.open('#/rules/p2.v11/what-if/impatient-ivan');
     const { page } = tab;
     await page.getByLabel('waitRemainingSeconds').fill('1');
     await tab.button('Ask').click();
@@ -41,7 +41,7 @@ describeConsole("the console's page What if", (tab) => {
   });
 
   it('shows no answer that comes after the answer to a later question', async () => {
-    await tab.open('#/backtest');
+    await tab.open('#/nowhere');
     const { page } = tab;
     const isOvertaken = Promise.withResolvers<void>();
     const late = Promise.withResolvers<void>();
@@ -51,7 +51,7 @@ describeConsole("the console's page What if", (tab) => {
       late.resolve();
     };
     await page.route('**/rules/what-if', hold, { times: 1 });
-    await tab.visit('#/what-if/impatient-ivan');
+    await tab.visit('#/rules/p2.v11/what-if/impatient-ivan');
     await page.getByLabel('Beside it').selectOption('');
     await tab.button('Ask').click();
     await page.getByRole('heading', { name: /^p2\.v11 .*WAIT 1800 s/ }).waitFor();
@@ -63,7 +63,7 @@ describeConsole("the console's page What if", (tab) => {
   });
 
   it('answers a name that nobody knows as a first request', async () => {
-    await tab.open('#/what-if');
+    await tab.open('#/rules/p2.v11/what-if');
     const { page } = tab;
     await page.getByRole('heading', { name: 'Lately seen' }).waitFor();
     await page.getByLabel('clientIdKey').fill('never-seen');

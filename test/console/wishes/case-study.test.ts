@@ -45,7 +45,7 @@ describeWithServer('chromium', 'from a complaint to a released change, as the gu
     await platform.page.getByRole('heading', { name: 'What became of the order' }).waitFor();
     expect(await platform.page.getByLabel('Text').inputValue()).to.include('The answer was BLOCK.');
 
-    const { page, complaints } = await own.open('#/evidence', own.seeded.operatorKey);
+    const { page, complaints } = await own.open('#/rules/p2.v10/evidence', own.seeded.operatorKey);
     const analyst = new Analyst(page, { version: VERSION, reason: 'a complaint', pictures: 40 });
     await page.getByText('Intervals are of 95 %').waitFor();
     await page.getByRole('link', { name: 'Rules', exact: true }).first().click();

@@ -52,7 +52,7 @@ describeWithServer('chromium', 'five wishes of an analyst', function () {
       return (await shop.verdict({ clientIdKey, ...more })).body;
     };
     expect((await verdictOn('first')).verdict).to.equal('GET_NEW');
-    const { page, complaints } = await own.open('#/lists', own.seeded.key);
+    const { page, complaints } = await own.open('#/settings/lists', own.seeded.key);
     const analyst = new Analyst(page, { ...TASK, pictures: 20 });
     await analyst.blockDevice('ring-device');
     await analyst.picture('list');

@@ -2,6 +2,7 @@ import { ask, may, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
 import { endAfter, Field, formValues, LastDay } from '../parts/form.js';
 import { counted, day } from '../parts/format.js';
+import { toClient } from '../parts/links.js';
 import { Answered } from '../parts/notice.js';
 import { numbers, Table } from '../parts/table.js';
 import { groupTone, Pill, VERDICTS } from '../parts/verdict.js';
@@ -92,7 +93,7 @@ const TIES = /** @type {const} */ ({
 /** @param {{ one: LinkedClient, isChosen: boolean, toggle: (clientIdKey: string) => void }} props */
 function ClientRow({ one, isChosen, toggle }) {
   const { clientIdKey, tie, orders, money, verdicts, override, lists } = one;
-  const href = `#/client/${encodeURIComponent(clientIdKey)}`;
+  const href = toClient(clientIdKey);
   const sums = Object.entries(money).map(
     ([currency, { paid, reversed, unpaid }]) => `${paid} / ${reversed} / ${unpaid} ${currency}`,
   );
@@ -186,7 +187,7 @@ function BlockForm({ chosen, propose }) {
       act: async () => {
         for (const { clientIdKey } of chosen)
           await ask('PUT', listEntry(list, clientIdKey), { kind: 'client', reason, ...expires });
-        location.hash = `#/lists/${list}`;
+        location.hash = `#/settings/lists/${list}`;
         return null;
       },
       children: html`

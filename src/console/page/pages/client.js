@@ -5,6 +5,7 @@ import { endAfter, Field, formValues, LastDay } from '../parts/form.js';
 import { dateTime } from '../parts/format.js';
 import { LadderMove } from '../parts/ladder.js';
 import { LatelySeen } from '../parts/lately-seen.js';
+import { toClient, toVersion } from '../parts/links.js';
 import { Answered, Empty } from '../parts/notice.js';
 import { TimeLine } from '../parts/time-line/time-line.js';
 import { FactsTable } from '../parts/trace.js';
@@ -26,7 +27,7 @@ import { Links } from './client-links.js';
  */
 export function ClientPage({ place, session }) {
   const find = (/** @type {FormEvent} */ event) => {
-    location.hash = `#/client/${encodeURIComponent(formValues(event)['clientIdKey'] ?? '')}`;
+    location.hash = toClient(formValues(event)['clientIdKey'] ?? '');
   };
   return html`
     <form class="filters" key=${place.item} onSubmit=${find}>
@@ -44,7 +45,7 @@ export function ClientPage({ place, session }) {
 
 /** @param {{ session: Session }} props */
 function NoneChosen({ session }) {
-  if (may(session, 'decisions')) return html`<${LatelySeen} page="client" />`;
+  if (may(session, 'decisions')) return html`<${LatelySeen} to=${toClient} />`;
   return html`<${Empty} title="No client chosen">Enter the clientIdKey that the checkout sends.<//>`;
 }
 
@@ -83,7 +84,7 @@ function Known({ clientIdKey, session }) {
 function Unknown({ clientIdKey }) {
   return html`<${Empty} title="Nothing is known of this client">
     No checkout of this platform has asked about ${clientIdKey}. Keys are compared exactly, capital letters
-    too; copy it from an order, or look for the order on the page <a href="#/decisions">Decisions</a>. A
+    too; copy it from an order, or look for the order in the place <a href="#/decisions">Decisions</a>. A
     client is known from its first score, verdict or outcome on, until 400 days after the last.
   <//>`;
 }
@@ -101,7 +102,7 @@ function State({ view, session }) {
     ['last paid', dateTime(outcomes.lastPaidAt)],
     ['bot signals', view.signals.length === 0 ? 'none' : view.signals.join(', ')],
   ];
-  const ask = `#/what-if/${encodeURIComponent(clientIdKey)}`;
+  const ask = toVersion(view.ruleVersion, `what-if/${encodeURIComponent(clientIdKey)}`);
   return html`<section class="card">
     <h2>
       ${clientIdKey} <${Pill} tone=${groupTone(view.clientGroup)}>${view.clientGroup}<//>

@@ -2,6 +2,7 @@ import { ask } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
 import { Confirm } from '../parts/change/confirm.js';
 import { Field, formValues } from '../parts/form.js';
+import { toVersion } from '../parts/links.js';
 import { Trouble } from '../parts/notice.js';
 import { takenName, VERSION_NAME } from '../parts/rules/version-name.js';
 import {
@@ -230,7 +231,7 @@ export function Keep({ copy, change, discard, checked, list, mayOperate, again }
   return html`<section class="card">
     <h2>${version} <${WhereItIs} saved=${saved} /></h2>
     <p class="faint">
-      Begun with <a href=${`#/rules/${from}`}>${from}</a>. ${whereToKeep(copy, mayOperate, list.writable)}
+      Begun with <a href=${toVersion(from)}>${from}</a>. ${whereToKeep(copy, mayOperate, list.writable)}
     </p>
     <div class="buttons">
       ${
@@ -261,7 +262,7 @@ function Discard({ copy: { version, saved }, discard, cancel }) {
     tone=${saved ? 'accent' : 'bad'}
     act=${async () => discard()}
     done=${() => {
-      location.hash = '#/draft';
+      location.hash = '#/rules/drafts';
     }}
     cancel=${cancel}
   >
@@ -305,7 +306,7 @@ function Rename({ copy, list }) {
     if (list.versions.some((one) => one.version === version)) return setError(takenName(version));
     if (!keepCopy({ ...renamedCopy(copy, version), saved: false })) return setError(FULL);
     if (!copy.saved) forgetCopy(copy.version);
-    location.hash = `#/draft/${version}`;
+    location.hash = toVersion(version, 'draft');
   };
   return html`<details>
     <summary>${copy.saved ? 'Go on under another name' : 'Rename'}</summary>

@@ -6,6 +6,7 @@ import { BacktestForm } from '../parts/evidence/backtest-form.js';
 import { useJob, WorkedOut } from '../parts/evidence/worked.js';
 import { Field } from '../parts/form.js';
 import { count, counted } from '../parts/format.js';
+import { toVersion } from '../parts/links.js';
 import { forgetCopy } from '../parts/rules/working-copy.js';
 import { releaseOf } from '../questions.js';
 
@@ -103,7 +104,7 @@ export function TryOut({ copy: { version, files, saved, from }, checked, list })
   const isSound = saved || checked?.sound === true;
   const button = html`<button type="submit" disabled=${!isSound}>Backtest</button>`;
   const draft = saved ? { version } : { version, files };
-  const sweep = `#/evidence/sweep?${new URLSearchParams({ version, days: '30' })}`;
+  const sweep = toVersion(version, 'sweep', { days: '30' });
   return html`<section class="card" aria-label="Backtest">
     <h2>Try it on what happened</h2>
     <p class="faint">
@@ -111,18 +112,19 @@ export function TryOut({ copy: { version, files, saved, from }, checked, list })
       Other values of a threshold or a wait are tried by a <a href=${sweep}>sweep</a>.
     </p>
     <${BacktestForm} ...${{ against, mode: 'closed-loop', button, onJob: setJobId, rules: draft }} />
-    ${jobId && html`<${Backtest} key=${jobId} jobId=${jobId} />`}
+    ${jobId && html`<${Backtest} key=${jobId} version=${version} jobId=${jobId} />`}
   </section>`;
 }
 
-/** @param {{ jobId: string }} props */
-function Backtest({ jobId }) {
+/** @param {{ version: string, jobId: string }} props */
+function Backtest({ version, jobId }) {
   /** @type {Answer<Worked<BacktestReport>>} */
   const answer = useJob(jobId);
   const shown = (/** @type {BacktestReport} */ { compared, undecidable }) =>
     html`<p role="status">
       ${counted(compared, 'decision was', 'decisions were')} compared${lacking(undecidable)}.${' '}
-      <a href=${`#/backtest/${jobId}`}>Read the backtest</a>; it stays at this address for seven days.
+      <a href=${toVersion(version, `backtest/${jobId}`)}>Read the backtest</a>; it stays at this address for
+      seven days.
     </p>`;
   return html`<${WorkedOut} evidence=${{ answer, refusal: null, again: answer.reload }}>${shown}<//>`;
 }

@@ -2,6 +2,7 @@ import { ask, may, useAnswer } from '../api.js';
 import { html, useEffect, useState } from '../html.js';
 import { Field, formValues } from '../parts/form.js';
 import { dateTime, versionAfter } from '../parts/format.js';
+import { toVersion } from '../parts/links.js';
 import { Answered, Empty, Loading, Trouble } from '../parts/notice.js';
 import { Cases } from '../parts/rules/cases.js';
 import { Differences } from '../parts/rules/differences.js';
@@ -34,17 +35,24 @@ import { Release, TryOut } from './draft-release.js';
  */
 
 /**
+ * A form that opens a version as a new draft, and the drafts that there are.
+ * @param {PageProps} props
+ */
+export function DraftsPage({ place: { query } }) {
+  const shown = (/** @type {RuleFolderList} */ list) =>
+    html`<${Begin} list=${list} from=${query.get('from')} /><${Begun} list=${list} />`;
+  return html`<${Answered} answer=${useAnswer(RULE_FOLDERS)}>${shown}<//>`;
+}
+
+/**
  * Work on a draft: from a version that is opened to one that is released.
  * @param {PageProps} props
  */
-export function DraftPage({ place: { item, query }, session }) {
+export function DraftPage({ place: { version }, session }) {
   const folders = useAnswer(RULE_FOLDERS);
   const shown = (/** @type {RuleFolderList} */ list) =>
-    item === ''
-      ? html`<${NewDraft} list=${list} from=${query.get('from')} />`
-      : html`<p><a href="#/draft">← All drafts</a></p>
-          <${OpenedDraft} key=${item} version=${item} list=${list} session=${session}
-            again=${folders.reload} />`;
+    html`<${OpenedDraft} key=${version} version=${version} list=${list} session=${session}
+      again=${folders.reload} />`;
   return html`<${Answered} answer=${folders}>${shown}<//>`;
 }
 
@@ -90,7 +98,8 @@ function OpenedDraft({ version, list, session, again }) {
         session=${session} again=${again} />`;
   if (lying === undefined)
     return html`<${Empty} title="No such draft">
-      Nothing of ${version} is in this browser or on this node. <a href="#/draft">Begin a new draft</a>.
+      Nothing of ${version} is in this browser or on this node.
+      ${' '}<a href="#/rules/drafts">Begin a new draft</a>.
     <//>`;
   const opened = (/** @type {OpenedRuleFolder} */ folder) =>
     folder.released || !folder.whole
@@ -110,8 +119,8 @@ function NotForEditing({ folder: { version, released } }) {
     <strong>${version} is released and never changes</strong>
     <p>It decides once it is rolled out: first as a shadow, then for a share of the clients.</p>
     <p>
-      <a href="#/rollout">Roll it out</a> ·
-      <a href=${`#/draft?from=${encodeURIComponent(version)}`}>Begin a new draft with it</a>
+      <a href="#/rollouts">Roll it out</a> ·
+      <a href=${`#/rules/drafts?from=${encodeURIComponent(version)}`}>Begin a new draft with it</a>
     </p>
   </div>`;
 }
@@ -147,14 +156,6 @@ function Workbench({ copy, change, discard, list, session, again }) {
     <${Release} copy=${copy} checked=${checked} session=${session} mayOperate=${mayOperate} />`;
 }
 
-/**
- * A form that opens a version as a new draft, and the drafts that there are.
- * @param {{ list: RuleFolderList, from: string | null }} props
- */
-function NewDraft({ list, from }) {
-  return html`<${Begin} list=${list} from=${from} /><${Begun} list=${list} />`;
-}
-
 /** @param {{ list: RuleFolderList, from: string | null }} props */
 function Begin({ list: { versions }, from }) {
   const [error, setError] = useState(/** @type {Error | null} */ (null));
@@ -165,7 +166,7 @@ function Begin({ list: { versions }, from }) {
     ask('GET', ruleFolder(source)).then((folder) => {
       if (!folder.whole) return setError(new Error(`${source} is too long for this page.`));
       if (!keepCopy(copyOf(folder, version))) return setError(FULL);
-      location.hash = `#/draft/${version}`;
+      location.hash = toVersion(version, 'draft');
     }, setError);
   };
   const names = versions.map(({ version }) => version);
@@ -224,7 +225,7 @@ function Begun({ list: { versions } }) {
     <${Table} name="Drafts" columns=${['draft', 'where it is', 'last edited', '']}>
       ${copies.map(
         ({ version, from, saved, editedAt }) => html`<tr key=${version}>
-          <td><a href=${`#/draft/${version}`}><b>${version}</b></a></td>
+          <td><a href=${toVersion(version, 'draft')}><b>${version}</b></a></td>
           <td><${WhereItIs} saved=${saved} /></td>
           <td class="when">${dateTime(editedAt)}, begun with ${from}</td>
           <td><button type="button" onClick=${() => forget(version)}>Forget ${version} here</button></td>
@@ -232,7 +233,7 @@ function Begun({ list: { versions } }) {
       )}
       ${drafts.map(
         ({ version, sound }) => html`<tr key=${version}>
-          <td><a href=${`#/draft/${version}`}><b>${version}</b></a></td>
+          <td><a href=${toVersion(version, 'draft')}><b>${version}</b></a></td>
           <td>
             <${WhereItIs} saved=${true} /> ${!sound && html`<${Pill} tone="bad">has problems<//>`}
           </td>

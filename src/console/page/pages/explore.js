@@ -409,7 +409,7 @@ function Remedy({ first, session, status, reload }) {
   if (blamed.length === 0 && active.version !== first.value) return null;
   if (blamed.length === 0 && candidates.length > 0)
     return html`<p>
-      ${first.value} decides while others are on trial: <a href="#/rollout">end these first</a>, then take it
+      ${first.value} decides while others are on trial: <a href="#/rollouts">end these first</a>, then take it
       back.
     </p>`;
   const done = () => {

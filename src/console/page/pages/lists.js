@@ -87,7 +87,7 @@ function AllLists({ lists, chosen }) {
 function ListLink({ one, isChosen }) {
   if (one.ofInstallation)
     return html`<b>${one.list}</b> <span class="faint">of the whole installation</span>`;
-  return html`<a href=${`#/lists/${one.list}`} aria-current=${isChosen ? 'true' : undefined}>
+  return html`<a href=${`#/settings/lists/${one.list}`} aria-current=${isChosen ? 'true' : undefined}>
     <b>${one.list}</b>
   </a>`;
 }
@@ -126,14 +126,14 @@ function OpenedList({ name, before, changes, propose }) {
       return html`<${Empty} title=${`Nothing is on the list ${name}`}>
         A rule that asks about it finds nobody. Put something on it below.
       <//>`;
-    const older = `#/lists/${name}?before=${entries.at(-1)?.change}`;
+    const older = `#/settings/lists/${name}?before=${entries.at(-1)?.change}`;
     return html`<section class="card">
       <h2>${name}: ${counted(total, 'entry', 'entries')}</h2>
       ${search}
       <${Table} name=${`Entries of ${name}`} kind="in-lines" columns=${COLUMNS}>
         ${entries.map((one) => html`<${Row} key=${one.change} list=${name} one=${one} propose=${propose} />`)}
       <//>
-      ${before !== null && html`<p><a href=${`#/lists/${name}`}>Newest entries</a></p>`}
+      ${before !== null && html`<p><a href=${`#/settings/lists/${name}`}>Newest entries</a></p>`}
       ${!complete && html`<p><a href=${older}>Older entries</a></p>`}
       <${ExportList} name=${name} />
     </section>`;
@@ -194,7 +194,7 @@ function PutForm({ name, kind, propose }) {
       action: 'Put it on the list',
       act: async () => {
         await ask('PUT', listEntry(list, value), { ...body, ...expires });
-        location.hash = `#/lists/${list}`;
+        location.hash = `#/settings/lists/${list}`;
         return null;
       },
       children: html`<p>Within 2 seconds every verdict counts it${howLong}. Reason: ${body['reason']}</p>`,

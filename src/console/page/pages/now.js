@@ -2,6 +2,7 @@ import { may, useAnswer } from '../api.js';
 import { html, useMemo } from '../html.js';
 import { Chart } from '../parts/chart.js';
 import { count, dateTime, share, shortDigest } from '../parts/format.js';
+import { toVersion } from '../parts/links.js';
 import { Answered, Empty, UnreadableRollout } from '../parts/notice.js';
 import { MinuteField, spanOf, valuesInUtc } from '../parts/time-span.js';
 import { Figures, GROUPS, Pill, VERDICTS } from '../parts/verdict.js';
@@ -70,7 +71,7 @@ export function NowPage({ session, place }) {
  * @param {string | undefined} to
  */
 function addressOf(span, to) {
-  return `#/now?${new URLSearchParams({ span, ...(to !== undefined && { to }) })}`;
+  return `#/explore/now?${new URLSearchParams({ span, ...(to !== undefined && { to }) })}`;
 }
 
 /**
@@ -375,7 +376,7 @@ function Deciding({ status: { rollout, unreadable, trials } }) {
   return html`<section class="card deciding">
     <div>
       <span class="faint">active</span>${' '}
-      <a href=${`#/rules/${active.version}`}><b>${active.version}</b></a>${' '}
+      <a href=${toVersion(active.version)}><b>${active.version}</b></a>${' '}
       <code>${shortDigest(active.digest)}</code>
     </div>
     ${
@@ -392,7 +393,7 @@ function Deciding({ status: { rollout, unreadable, trials } }) {
 /** @param {{ candidate: Candidate, trial: TrialCounts | null }} props */
 function OnTrial({ candidate, trial }) {
   return html`<div>
-      <span class="faint">${candidate.mode}</span> <a href="#/rollout"><b>${candidate.version}</b></a>
+      <span class="faint">${candidate.mode}</span> <a href="#/rollouts"><b>${candidate.version}</b></a>
       ${candidate.mode === 'canary' && html` <span class="num">${candidate.percent} %</span>`}
       ${trial && html` <span class="faint">${trialText(candidate, trial)}</span>`}
     </div>

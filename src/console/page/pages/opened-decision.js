@@ -4,7 +4,7 @@ import { Copy } from '../parts/copy.js';
 import { Field } from '../parts/form.js';
 import { dateTime, factText, moneyText, shortDigest } from '../parts/format.js';
 import { LadderMove } from '../parts/ladder.js';
-import { toClient, toDecision, toOrder } from '../parts/links.js';
+import { toClient, toDecision, toOrder, toVersion } from '../parts/links.js';
 import { Answered, Empty } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { outcomeText } from '../parts/time-line/moment.js';
@@ -89,7 +89,7 @@ function figuresOf(decision) {
     ['method', methodOf(decision)],
     ['point of sale', decision.sellPointKey],
     ['rule', decision.rule],
-    ['version', html`<a href=${`#/rules/${ruleVersion}`}>${ruleVersion}</a> <code>${digest}</code>`],
+    ['version', html`<a href=${toVersion(ruleVersion)}>${ruleVersion}</a> <code>${digest}</code>`],
     ['group', decision.isBot ? `${decision.clientGroup}, bot` : decision.clientGroup],
     ['payment score', decision.paymentScore],
   ];

@@ -4,6 +4,7 @@ import { Confirm } from '../parts/change/confirm.js';
 import { recordedAs, Typed } from '../parts/change/second-look.js';
 import { Field, formValues } from '../parts/form.js';
 import { counted, dateTime, shortDigest, versionAfter } from '../parts/format.js';
+import { toVersion } from '../parts/links.js';
 import { Answered, Empty, UnreadableRollout } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Figures, Pill } from '../parts/verdict.js';
@@ -75,7 +76,7 @@ function followingText({ following, lagging }) {
   const all = following.length + lagging.length;
   return lagging.length === 0
     ? `Done: ${all} of ${all} nodes follow.`
-    : `Written, but ${lagging.length} of ${counted(all, 'node')} do not follow yet; see the page Now.`;
+    : `Written, but ${lagging.length} of ${counted(all, 'node')} do not follow yet; see Explore, Now.`;
 }
 
 /** @param {{ rollout: Rollout }} props */
@@ -99,7 +100,7 @@ function Deciding({ rollout: { active, candidates, revision } }) {
 
 /** @param {{ version: string, digest: string }} ref */
 function versionLink({ version, digest }) {
-  return html`<a href=${`#/rules/${version}`}>${version}</a>${' '}<code>${shortDigest(digest)}</code>`;
+  return html`<a href=${toVersion(version)}>${version}</a>${' '}<code>${shortDigest(digest)}</code>`;
 }
 
 /**
@@ -290,7 +291,7 @@ function Choices({ plan, setPlan, others, isReleased, beside }) {
       ${
         !isReleased &&
         html`<p class="faint">
-          A draft may only be shadowed; <a href=${`#/draft/${version}`}>release it</a> first.
+          A draft may only be shadowed; <a href=${toVersion(version, 'draft')}>release it</a> first.
         </p>`
       }
     </fieldset>

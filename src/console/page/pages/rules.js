@@ -6,6 +6,7 @@ import { useEvidence } from '../parts/evidence/worked.js';
 import { Field, formValues } from '../parts/form.js';
 import { count, shortDigest } from '../parts/format.js';
 import { LadderSteps } from '../parts/ladder.js';
+import { toVersion } from '../parts/links.js';
 import { Answered, Empty } from '../parts/notice.js';
 import { Cases } from '../parts/rules/cases.js';
 import { ChangedSince, Differences } from '../parts/rules/differences.js';
@@ -24,11 +25,8 @@ import { ROLLOUT_STATUS, RULE_FOLDERS, RULES_REPORT, ruleDiff, ruleFolder } from
  * @typedef {RuleFolderList['versions'][number]} RuleFolder
  */
 
-/**
- * The rule sets on this node, what is in them, and how they differ.
- * @param {PageProps} props
- */
-export function RulesPage({ place }) {
+/** The rule sets on this node, and how they differ. */
+export function RulesPage() {
   const folders = useAnswer(RULE_FOLDERS);
   const status = useAnswer(ROLLOUT_STATUS);
   const rollout = status.data?.rollout ?? null;
@@ -37,25 +35,21 @@ export function RulesPage({ place }) {
       return html`<${Empty} title="No rule set on this node">
         Set RULES_DIR to the folder of rule sets; each lies in a folder like p2.v10.
       <//>`;
-    const chosen = place.item === '' ? rollout?.active.version : place.item;
-    return html`
-      <${Versions} list=${versions} rollout=${rollout} chosen=${chosen} />
-      <${Compare} list=${versions} />
-      ${chosen && html`<${OpenedVersion} key=${chosen} version=${chosen} />`}`;
+    return html`<${Versions} list=${versions} rollout=${rollout} /><${Compare} list=${versions} />`;
   };
   return html`<${Answered} answer=${folders}>${listed}<//>`;
 }
 
-/** @param {{ list: readonly RuleFolder[], rollout: Rollout | null, chosen: string | undefined }} props */
-function Versions({ list, rollout, chosen }) {
+/** @param {{ list: readonly RuleFolder[], rollout: Rollout | null }} props */
+function Versions({ list, rollout }) {
   const sound = list.filter((one) => one.sound);
   return html`<section class="card">
     <h2>Versions</h2>
     <${Table} name="Versions" kind="in-lines" columns=${['version, digest', 'state', 'what changed']}>
       ${list.map((one) => {
         const before = sound[sound.indexOf(one) + 1]?.version;
-        return html`<tr key=${one.version} class=${one.version === chosen ? 'chosen' : ''}>
-          <td><${VersionLink} one=${one} isChosen=${one.version === chosen} /></td>
+        return html`<tr key=${one.version}>
+          <td><${VersionLink} one=${one} /></td>
           <td><${VersionState} one=${one} rollout=${rollout} /></td>
           <td class="wide"><${WhatChanged} one=${one} before=${before} /></td>
         </tr>`;
@@ -64,17 +58,16 @@ function Versions({ list, rollout, chosen }) {
   </section>`;
 }
 
-/** @param {{ one: RuleFolder, isChosen: boolean }} props */
-function VersionLink({ one, isChosen }) {
-  const current = isChosen ? 'true' : undefined;
-  return html`<a href=${`#/rules/${one.version}`} aria-current=${current}><b>${one.version}</b></a>
+/** @param {{ one: RuleFolder }} props */
+function VersionLink({ one }) {
+  return html`<a href=${toVersion(one.version)}><b>${one.version}</b></a>
     ${one.digest && html`<div><code>${shortDigest(one.digest)}</code></div>`}
     <div><a href=${draftAddress(one)}>${one.released ? 'Begin a draft' : 'Edit'}</a></div>`;
 }
 
 /** @param {RuleFolder} one */
 function draftAddress({ version, released }) {
-  return released ? `#/draft?from=${version}` : `#/draft/${version}`;
+  return released ? `#/rules/drafts?from=${version}` : toVersion(version, 'draft');
 }
 
 /** @param {{ one: RuleFolder, rollout: Rollout | null }} props */
@@ -100,9 +93,9 @@ function WhatChanged({ one, before }) {
 
 /**
  * A rule set: its problems, or its ladder and its cases; and its files.
- * @param {{ version: string }} props
+ * @param {PageProps} props
  */
-function OpenedVersion({ version }) {
+export function VersionPage({ place: { version } }) {
   const answer = useAnswer(ruleFolder(version));
   const sound = answer.data?.sound === true;
   /** @type {Evidence<RulesReport>} */
@@ -267,7 +260,7 @@ function wordsOn({ answer: { data }, refusal }) {
   const { version, orders } = data.result;
   const all = count(sumOf(orders));
   return html`Before each rule: how many of ${all} orders of the last 30 days it matched, and how many of
-    these were unpaid. <a href=${`#/evidence?version=${version}`}>Evidence</a> says more.`;
+    these were unpaid. <a href=${toVersion(version, 'evidence')}>Evidence</a> says more.`;
 }
 
 /** @param {{ list: RuleFolderList['versions'] }} props */
@@ -279,7 +272,8 @@ function Compare({ list }) {
   if (newest === undefined) return null;
   if (second === undefined) {
     return html`<p class="faint">
-      Two versions can be compared. <a href=${`#/draft?from=${newest}`}>Begin a draft</a> for a second one.
+      Two versions can be compared. <a href=${`#/rules/drafts?from=${newest}`}>Begin a draft</a> for a second
+      one.
     </p>`;
   }
   const compare = (/** @type {FormEvent} */ event) => {

@@ -4,7 +4,7 @@ import { Field, formValues } from '../parts/form.js';
 import { factText } from '../parts/format.js';
 import { LadderMove } from '../parts/ladder.js';
 import { LatelySeen } from '../parts/lately-seen.js';
-import { toClient } from '../parts/links.js';
+import { toClient, toVersion } from '../parts/links.js';
 import { Answered, Empty, Trouble } from '../parts/notice.js';
 import { FactsTable, RulesTrace } from '../parts/trace.js';
 import { Figures, groupTone, Pill, Verdict } from '../parts/verdict.js';
@@ -18,12 +18,14 @@ import { client, RULE_FOLDERS, ruleFolder, WHAT_IF } from '../questions.js';
  */
 
 /**
- * What two versions would answer to a client now. Nothing is written.
+ * What a version, and another beside it, would answer to a client now. Nothing is written.
  * @param {PageProps} props
  */
 export function WhatIfPage({ place, session }) {
+  const to = (/** @type {string} */ clientIdKey) =>
+    toVersion(place.version, `what-if/${encodeURIComponent(clientIdKey)}`);
   const start = (/** @type {FormEvent} */ event) => {
-    location.hash = `#/what-if/${encodeURIComponent(formValues(event)['clientIdKey'] ?? '')}`;
+    location.hash = to(formValues(event)['clientIdKey'] ?? '');
   };
   return html`<form class="filters" key=${place.item} onSubmit=${start}>
       <${Field} label="clientIdKey">
@@ -35,20 +37,26 @@ export function WhatIfPage({ place, session }) {
       The same core decides as for callers. Nothing is written, and the client's counters stay as they are. A
       name that nobody knows is answered as a first request.
     </p>
-    ${place.item !== '' && html`<${Client} key=${place.item} clientIdKey=${place.item} />`}
-    ${place.item === '' && may(session, 'decisions') && html`<${LatelySeen} page="what-if" />`}`;
+    ${
+      place.item !== '' &&
+      html`<${Client} key=${place.item} clientIdKey=${place.item} preferred=${place.version} />`
+    }
+    ${place.item === '' && may(session, 'decisions') && html`<${LatelySeen} to=${to} />`}`;
 }
 
-/** @param {{ clientIdKey: string }} props */
-function Client({ clientIdKey }) {
+/** @param {{ clientIdKey: string, preferred: string }} props */
+function Client({ clientIdKey, preferred }) {
   const folders = useAnswer(RULE_FOLDERS);
   const known = useAnswer(client(clientIdKey));
   const isUnknown = known.error?.status === 404;
   const asked = (/** @type {RuleFolderList} */ { versions }) => {
-    const sound = versions.filter((one) => one.sound).map(({ version }) => version);
+    const sound = versions
+      .filter((one) => one.sound)
+      .map(({ version }) => version)
+      .toSorted((one, other) => Number(other === preferred) - Number(one === preferred));
     if (sound.length === 0)
       return html`<${Empty} title="No sound version">
-        The page Rules shows what is wrong with those on this node.
+        The place Rules shows what is wrong with those on this node.
       <//>`;
     if (known.data === null && !isUnknown) return html`<${Answered} answer=${known}>${() => null}<//>`;
     return html`<${Question} clientIdKey=${clientIdKey} view=${known.data} versions=${sound} />`;

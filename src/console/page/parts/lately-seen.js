@@ -12,10 +12,10 @@ const LOOKED_AT = new URLSearchParams({ limit: '100' });
 const LISTED_MAX = 20;
 
 /**
- * The clients of the newest decisions, each with the last of them; their names lead to `page`.
- * @param {{ page: 'client' | 'what-if' }} props
+ * The clients of the newest decisions, each with the last of them.
+ * @param {{ to: (clientIdKey: string) => string }} props where a name leads
  */
-export function LatelySeen({ page }) {
+export function LatelySeen({ to }) {
   const answer = useAnswer(decisions(LOOKED_AT));
   const listed = (/** @type {FoundDecisions} */ found) => {
     const last = [...Map.groupBy(found.decisions, ({ clientIdKey }) => clientIdKey).values()].flatMap(
@@ -28,18 +28,18 @@ export function LatelySeen({ page }) {
     return html`<section class="card">
       <h2>Lately seen</h2>
       <${Table} name="Clients" columns=${['client', 'group', 'last verdict', 'time']}>
-        ${last.slice(0, LISTED_MAX).map((decision) => html`<${Row} decision=${decision} page=${page} />`)}
+        ${last.slice(0, LISTED_MAX).map((decision) => html`<${Row} decision=${decision} to=${to} />`)}
       <//>
     </section>`;
   };
   return html`<${Answered} answer=${answer}>${listed}<//>`;
 }
 
-/** @param {{ decision: Decision, page: string }} props */
-function Row({ decision, page }) {
+/** @param {{ decision: Decision, to: (clientIdKey: string) => string }} props */
+function Row({ decision, to }) {
   const { clientIdKey, clientGroup, at, isBot } = decision;
   return html`<tr>
-    <td><a href=${`#/${page}/${encodeURIComponent(clientIdKey)}`}>${clientIdKey}</a></td>
+    <td><a href=${to(clientIdKey)}>${clientIdKey}</a></td>
     <td>
       <${Pill} tone=${groupTone(clientGroup)}>${clientGroup}<//>${isBot && html` <${Pill} tone="bad">bot<//>`}
     </td>

@@ -1,6 +1,6 @@
 import { html } from '../html.js';
 
-/** Where on this page an order, a client or a decision is shown. */
+/** Where on this page an order, a client, a decision or a version is shown. */
 
 /** @param {string} orderRef */
 export function toOrder(orderRef) {
@@ -9,12 +9,22 @@ export function toOrder(orderRef) {
 
 /** @param {string} clientIdKey */
 export function toClient(clientIdKey) {
-  return `#/client/${encodeURIComponent(clientIdKey)}`;
+  return `#/payers/${encodeURIComponent(clientIdKey)}`;
 }
 
 /** @param {string} decisionId */
 export function toDecision(decisionId) {
   return `#/decisions/${encodeURIComponent(decisionId)}`;
+}
+
+/**
+ * @param {string} version
+ * @param {string} [part] of it
+ * @param {Readonly<Record<string, string>>} [query]
+ */
+export function toVersion(version, part = '', query = {}) {
+  const words = new URLSearchParams(query).toString();
+  return `#/rules/${encodeURIComponent(version)}${part && `/${part}`}${words && `?${words}`}`;
 }
 
 /**

@@ -1,4 +1,3 @@
-import { may } from '../../api.js';
 import { html, useState } from '../../html.js';
 import { Field } from '../../parts/form.js';
 import { Trouble } from '../../parts/notice.js';
@@ -30,10 +29,9 @@ const HOW = 'npx scoring rules backtest p2.v11 --journal journal.ndjson --json >
  * A version on what happened: worked out from the archive, or opened from a file that the command wrote.
  * @param {PageProps} props
  */
-export function BacktestPage({ session, place }) {
-  return html`
-    ${may(session, 'rules') && html`<${OnArchive} jobId=${place.item} />`}
-    ${place.item === '' && html`<${FromFile} />`}`;
+export function BacktestPage({ place: { version, item } }) {
+  return html`<${OnArchive} version=${version} jobId=${item} />
+    ${item === '' && html`<${FromFile} />`}`;
 }
 
 /** A result file of `rules backtest --json`, read in the browser and sent nowhere. */

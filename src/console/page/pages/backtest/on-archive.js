@@ -2,8 +2,8 @@ import { useAnswer } from '../../api.js';
 import { html } from '../../html.js';
 import { BacktestForm } from '../../parts/evidence/backtest-form.js';
 import { useJob, WorkedOut } from '../../parts/evidence/worked.js';
-import { Field } from '../../parts/form.js';
 import { dateTime } from '../../parts/format.js';
+import { toVersion } from '../../parts/links.js';
 import { Answered } from '../../parts/notice.js';
 import { Table } from '../../parts/table.js';
 import { Pill } from '../../parts/verdict.js';
@@ -17,37 +17,37 @@ import { Report } from './report.js';
 
 /**
  * Backtests on the archive: one that is opened, or a form for a new one above the newest ones.
- * @param {{ jobId: string }} props
+ * @param {{ version: string, jobId: string }} props
  */
-export function OnArchive({ jobId }) {
-  if (jobId === '') return html`<${NewBacktest} /><${OfLate} />`;
-  return html`<p><a href="#/backtest">← All backtests</a></p>
-    <${Opened} key=${jobId} jobId=${jobId} />`;
+export function OnArchive({ version, jobId }) {
+  if (jobId === '') return html`<${NewBacktest} version=${version} /><${OfLate} />`;
+  return html`<p><a href=${toVersion(version, 'backtest')}>← All backtests</a></p>
+    <${Opened} key=${jobId} version=${version} jobId=${jobId} />`;
 }
 
-/** @param {{ jobId: string }} props */
-function Opened({ jobId }) {
+/** @param {{ version: string, jobId: string }} props */
+function Opened({ version, jobId }) {
   /** @type {Answer<Worked<BacktestReport>>} */
   const answer = useJob(jobId);
   const again = () => {
-    location.hash = '#/backtest';
+    location.hash = toVersion(version, 'backtest');
   };
   const shown = (/** @type {BacktestReport} */ report) => html`<${Report} report=${report} />`;
   return html`<${WorkedOut} evidence=${{ answer, refusal: null, again }}>${shown}<//>`;
 }
 
-function NewBacktest() {
+/** @param {{ version: string }} props */
+function NewBacktest({ version }) {
   const folders = useAnswer(RULE_FOLDERS);
   const open = (/** @type {string} */ jobId) => {
-    location.hash = `#/backtest/${jobId}`;
+    location.hash = toVersion(version, `backtest/${jobId}`);
   };
   const form = (/** @type {RuleFolderList} */ { versions }) => {
     const sound = versions.filter((one) => one.sound).map(({ version }) => version);
-    const options = sound.map((version) => html`<option>${version}</option>`);
+    const options = sound.map((one) => html`<option>${one}</option>`);
     const button = html`<button type="submit" class="button-accent">Run</button>`;
-    return html`<${BacktestForm} ...${{ against: options, mode: 'recorded', button, onJob: open }}>
-      <${Field} label="version"><select name="version">${options}</select><//>
-    <//>`;
+    const form = { rules: { version }, against: options, mode: 'recorded', button, onJob: open };
+    return html`<${BacktestForm} ...${form} />`;
   };
   return html`<section class="card">
     <h2>Run on the archive</h2>
@@ -79,8 +79,9 @@ function OfLate() {
 /** @param {{ job: EvidenceJob }} props */
 function Row({ job: { jobId, platform, askedAt, rules, against, mode, state } }) {
   const tone = state === 'done' ? 'good' : state === 'failed' ? 'bad' : 'note';
+  const to = toVersion(rules?.ruleVersion ?? '', `backtest/${jobId}`);
   return html`<tr>
-    <td class="when"><a href=${`#/backtest/${jobId}`}>${dateTime(askedAt)}</a></td>
+    <td class="when"><a href=${to}>${dateTime(askedAt)}</a></td>
     <td>${platform}</td>
     <td>${rules?.ruleVersion}</td>
     <td>${against?.ruleVersion ?? 'what was recorded'}</td>

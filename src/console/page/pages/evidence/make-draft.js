@@ -1,6 +1,7 @@
 import { ask, may, useAnswer } from '../../api.js';
 import { html, useState } from '../../html.js';
 import { Field, formValues } from '../../parts/form.js';
+import { toVersion } from '../../parts/links.js';
 import { Trouble } from '../../parts/notice.js';
 import { takenName, VERSION_NAME } from '../../parts/rules/version-name.js';
 import { copyOf, FULL, keepCopy, keptCopy, renamedCopy, withValues } from '../../parts/rules/working-copy.js';
@@ -42,7 +43,7 @@ export function MakeDraft({ session, found }) {
   };
   if (made !== null)
     return html`<p role="status">
-      <a href=${`#/rules/${made}`}>${made}</a> is a draft in RULES_DIR. Its cases may pin old values;
+      <a href=${toVersion(made)}>${made}</a> is a draft in RULES_DIR. Its cases may pin old values;
       nobody is decided by it before it is released and rolled out.
     </p>`;
   return html`<form class="filters" onSubmit=${make}>
@@ -78,5 +79,5 @@ function workOn(folder, version, { values = {}, files = {} }) {
   const same = withValues(copyOf(folder, folder.version), folder.constants, values);
   const copy = renamedCopy(same, version);
   if (!keepCopy({ ...copy, files: { ...copy.files, ...files } })) throw FULL;
-  location.hash = `#/draft/${version}`;
+  location.hash = toVersion(version, 'draft');
 }

@@ -2,6 +2,7 @@ import { html } from '../../html.js';
 import { EvidenceTables, Notes } from '../../parts/evidence/shown.js';
 import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
 import { Field, formValues } from '../../parts/form.js';
+import { toVersion } from '../../parts/links.js';
 import { Empty } from '../../parts/notice.js';
 import { SUGGESTION } from '../../questions.js';
 import { MakeDraft } from './make-draft.js';
@@ -24,8 +25,7 @@ export function SuggestionOf({ version, time, query, session }) {
   const evidence = useEvidence(SUGGESTION, body);
   const shown = (/** @type {Suggestion} */ found) => html`<${Found} found=${found} session=${session} />`;
   const submit = (/** @type {FormEvent} */ event) => {
-    const asked = new URLSearchParams({ version, ...time.words, ...formValues(event) });
-    location.hash = `#/evidence/suggest?${asked}`;
+    location.hash = toVersion(version, 'suggest', { ...time.words, ...formValues(event) });
   };
   return html`<form class="filters" onSubmit=${submit}>
       <${Field} label="budget, %" hint="paid orders that may be refused besides">

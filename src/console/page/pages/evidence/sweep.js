@@ -2,6 +2,7 @@ import { useAnswer } from '../../api.js';
 import { html, useState } from '../../html.js';
 import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
 import { Field, formValues } from '../../parts/form.js';
+import { toVersion } from '../../parts/links.js';
 import { Answered, Empty, Loading, Trouble } from '../../parts/notice.js';
 import { useCheck } from '../../parts/rules/use-check.js';
 import { unsavedCopy } from '../../parts/rules/working-copy.js';
@@ -55,11 +56,11 @@ function SweepOfCopy({ copy, ...props }) {
   if (checked === null) return html`<${Loading} />`;
   if (!checked.sound)
     return html`<${Empty} title="${copy.version} is not sound yet">
-      <a href=${`#/draft/${copy.version}`}>Mend its problems</a>, then its constants can be varied.
+      <a href=${toVersion(copy.version, 'draft')}>Mend its problems</a>, then its constants can be varied.
     <//>`;
   return html`<p class="faint">
-      ${copy.version} as it stands <a href=${`#/draft/${copy.version}`}>in this browser</a>; its files go
-      along with the question, and are kept for that alone.
+      ${copy.version} as it stands <a href=${toVersion(copy.version, 'draft')}>in this browser</a>; its files
+      go along with the question, and are kept for that alone.
     </p>
     <${Sweep} ...${props} constants=${checked.constants} copy=${copy} />`;
 }
@@ -100,8 +101,7 @@ function Variation({ constants, version, time, path, values }) {
   const choose = (/** @type {{ currentTarget: HTMLSelectElement }} */ { currentTarget }) =>
     setChosen(constants.find((one) => one.path === currentTarget.value));
   const submit = (/** @type {FormEvent} */ event) => {
-    const asked = new URLSearchParams({ version, ...time.words, ...formValues(event) });
-    location.hash = `#/evidence/sweep?${asked}`;
+    location.hash = toVersion(version, 'sweep', { ...time.words, ...formValues(event) });
   };
   const suggested = chosen.path === path && values !== null ? values : around(chosen.text);
   return html`<form class="filters" onSubmit=${submit}>

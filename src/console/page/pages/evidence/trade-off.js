@@ -2,6 +2,7 @@ import { html, useState } from '../../html.js';
 import { intervalText } from '../../parts/evidence/orders.js';
 import { EvidenceTables, Notes } from '../../parts/evidence/shown.js';
 import { count } from '../../parts/format.js';
+import { toVersion } from '../../parts/links.js';
 import { Trouble } from '../../parts/notice.js';
 import { FULL, keepCopy, withValues } from '../../parts/rules/working-copy.js';
 import { numbers, Table } from '../../parts/table.js';
@@ -107,7 +108,7 @@ function Draft({ version, chosen, session, draft }) {
   if (draft !== null) {
     const take = () => {
       if (!keepCopy(withValues(draft.copy, draft.constants, chosen.values))) return setIsFull(true);
-      location.hash = `#/draft/${version}`;
+      location.hash = toVersion(version, 'draft');
     };
     return html`<div class="buttons">
       <button type="button" onClick=${take}>Put ${valuesText(chosen)} into ${version}</button>

@@ -1,0 +1,134 @@
+/**
+ * @import { Session } from './answers.d.ts'
+ * @import { Html } from './html.js'
+ * @import { PageProps, Place } from './page-props.d.ts'
+ */
+
+/** @typedef {Session['operations'][number]} Operation */
+/** @typedef {(props: PageProps) => Html} PageBody */
+
+/**
+ * A page, one of the parts of a place; `needs` lists the operations that a session must have, all of them, to
+ * be shown it.
+ * @typedef {object} PageEntry
+ * @property {string} path below the hash; `*` stands for a version of the rules
+ * @property {string} title
+ * @property {readonly Operation[]} needs
+ * @property {readonly Operation[]} [or] or any of these
+ * @property {true} [ofOne] it shows one platform, and never all of them
+ * @property {() => Promise<PageBody>} load
+ */
+
+/** @typedef {{ title: string, pages: readonly PageEntry[] }} PlaceEntry */
+
+/**
+ * @param {string} path
+ * @param {string} title
+ * @param {readonly Operation[]} needs
+ * @param {() => Promise<PageBody>} load its modules come when somebody goes there
+ * @param {Pick<PageEntry, 'or' | 'ofOne'>} [more]
+ * @returns {PageEntry}
+ */
+function page(path, title, needs, load, more) {
+  return { path, title, needs, load, ...more };
+}
+
+const now = async () => (await import('./pages/now.js')).NowPage;
+const explore = async () => (await import('./pages/explore.js')).ExplorePage;
+const decisions = async () => (await import('./pages/decisions.js')).DecisionsPage;
+const payers = async () => (await import('./pages/client.js')).ClientPage;
+const whatIf = async () => (await import('./pages/what-if.js')).WhatIfPage;
+const backtest = async () => (await import('./pages/backtest/backtest.js')).BacktestPage;
+const rollouts = async () => (await import('./pages/rollout.js')).RolloutPage;
+const lists = async () => (await import('./pages/lists.js')).ListsPage;
+const approvals = async () => (await import('./pages/approvals.js')).ApprovalsPage;
+const calibration = async () => (await evidence()).CalibrationPage;
+const ONE = /** @type {const} */ ({ ofOne: true });
+const evidence = () => import('./pages/evidence/evidence.js');
+const rules = () => import('./pages/rules.js');
+const drafts = () => import('./pages/draft.js');
+
+/** Where the console leads, each place with its parts. @type {readonly PlaceEntry[]} */
+export const PLACES = [
+  {
+    title: 'Explore',
+    pages: [
+      page('explore/now', 'Now', ['figures'], now),
+      page('explore', 'Over time', ['figures'], explore, { or: ['rules'] }),
+    ],
+  },
+  {
+    title: 'Decisions',
+    pages: [page('decisions', 'Decisions', ['decisions'], decisions, ONE)],
+  },
+  {
+    title: 'Payers',
+    pages: [page('payers', 'Payers', ['clients:read'], payers, ONE)],
+  },
+  {
+    title: 'Rules',
+    pages: [
+      page('rules', 'Versions', ['rules:read'], async () => (await rules()).RulesPage),
+      page('rules/drafts', 'Drafts', ['rules'], async () => (await drafts()).DraftsPage),
+      page('rules/*', 'Version', ['rules:read'], async () => (await rules()).VersionPage),
+      page('rules/*/draft', 'Draft', ['rules'], async () => (await drafts()).DraftPage),
+      page('rules/*/evidence', 'Evidence', ['rules'], async () => (await evidence()).EvidencePage),
+      page('rules/*/sweep', 'Sweep', ['rules'], async () => (await evidence()).SweepPage),
+      page('rules/*/suggest', 'Suggest', ['rules'], async () => (await evidence()).SuggestPage),
+      page('rules/*/calibration', 'Calibration and drift', ['rules'], calibration),
+      page('rules/*/what-if', 'What if', ['rules', 'clients:read'], whatIf, ONE),
+      page('rules/*/backtest', 'Backtest', ['rules'], backtest),
+    ],
+  },
+  {
+    title: 'Rollouts',
+    pages: [page('rollouts', 'Rollouts', ['rules:read'], rollouts)],
+  },
+  {
+    title: 'Settings',
+    pages: [
+      page('settings/lists', 'Lists', ['lists'], lists),
+      page('settings/approvals', 'Approvals', ['approve'], approvals),
+    ],
+  },
+];
+
+// A longer path says more than the beginning of it.
+const PAGES = PLACES.flatMap(({ pages }) => pages).toSorted(
+  (one, other) => segments(other.path) - segments(one.path),
+);
+
+/** @param {string} path */
+function segments(path) {
+  return path.split('/').length;
+}
+
+/**
+ * What an address after its hash leads to: `#/rules/p2.v10/backtest/ID?…`.
+ * @param {string} hash
+ * @returns {Omit<Place, 'top'> & { page: PageEntry | null }}
+ */
+export function placeAt(hash) {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
+  const found = path.split('/');
+  const page =
+    PAGES.find((one) =>
+      one.path.split('/').every((name, at) => (name === '*' ? found[at] : name === found[at])),
+    ) ?? null;
+  const names = page?.path.split('/') ?? [];
+  return {
+    page,
+    version: decoded(found[names.indexOf('*')] ?? ''),
+    item: decoded(found.slice(names.length).join('/')),
+    query: new URLSearchParams(query),
+  };
+}
+
+/** @param {string} text */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
