@@ -143,6 +143,9 @@ export function readS3Place(given: string, env: Environment = process.env): S3Pl
   return archive({ ...env, ARCHIVE_DIR: given }, '').archiveS3;
 }
 
+/** A merge of the largest segments, twice. */
+const CACHE_BYTES_MIN = 500e6;
+
 function archive(env: Environment, dataDir: string): Pick<Config, 'archiveDir' | 'archiveS3'> {
   const given = setting(env, 'ARCHIVE_DIR');
   if (given === 'off') return { archiveDir: null, archiveS3: null };
@@ -158,6 +161,10 @@ function archive(env: Environment, dataDir: string): Pick<Config, 'archiveDir' |
   const cache = resolve(setting(env, 'ARCHIVE_CACHE') ?? join(dataDir, 'archive-cache'));
   const pathStyle = onOrOff(env, 'ARCHIVE_S3_PATH_STYLE', 'off');
   const cacheBytesMax = bytes(env, 'ARCHIVE_CACHE_MAX', '10GB');
+  if (cacheBytesMax < CACHE_BYTES_MIN)
+    throw new ConfigError(
+      'ARCHIVE_CACHE_MAX must be at least 500MB: a merge of the archive has to fit into it',
+    );
   const forSdk = ([name, value]: [string, string | undefined]) =>
     value !== undefined && (name === 'HOME' || name.startsWith('AWS_')) ? [[name, value] as const] : [];
   const environment = Object.fromEntries(Object.entries(env).flatMap(forSdk));

@@ -159,6 +159,9 @@ describe('the configuration', () => {
       cacheBytesMax: 500_000_000,
       environment: key,
     });
+    expect(() => read({ ARCHIVE_DIR: 's3://years', ARCHIVE_CACHE_MAX: '499MB' })).to.throw(
+      'ARCHIVE_CACHE_MAX must be at least 500MB: a merge of the archive has to fit into it',
+    );
     const plain = read({ ARCHIVE_DIR: 's3://years' });
     expect(plain.archiveDir).to.equal(join(directory, 'data', 'archive-cache', 'years'));
     expect(plain.archiveS3).to.deep.include({ prefix: '', pathStyle: false, cacheBytesMax: 10e9 });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeOwnFolder } from '../files/own-folder.ts';
+import type { WhyUnread } from '../state/decision-search.ts';
 import { ArchiveLog, type ArchiveState, type Commit } from './archive-log.ts';
 
 /** A file of the archive. */
@@ -41,8 +42,8 @@ export interface ArchiveHome {
   /** Throws where nothing can be written. */
   tryWriting(): Promise<void>;
   keep(files: readonly FileToKeep[]): Promise<void>;
-  /** Gives the paths of those that cannot be brought. */
-  bring(files: readonly ArchiveFile[]): Promise<ReadonlySet<string>>;
+  /** Gives the paths of those that cannot be brought, and why. */
+  bring(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>>;
   /** The lengths of all segment files that are kept, by their paths; null where the folder tells. */
   sizes(): Promise<ReadonlyMap<string, number> | null>;
   remove(paths: readonly string[]): Promise<void>;
@@ -87,7 +88,7 @@ export class FolderHome implements ArchiveHome {
     }
   }
 
-  async bring(): Promise<ReadonlySet<string>> {
+  async bring(): Promise<ReadonlyMap<string, WhyUnread>> {
     return NONE;
   }
 
@@ -103,7 +104,7 @@ export class FolderHome implements ArchiveHome {
   async remove(): Promise<void> {}
 }
 
-const NONE: ReadonlySet<string> = new Set();
+const NONE: ReadonlyMap<string, WhyUnread> = new Map();
 
 /** Tells archives apart. */
 export const ID_FILE = 'archive-id';

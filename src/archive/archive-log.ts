@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { makeOwnFolder } from '../files/own-folder.ts';
+import type { WhyUnread } from '../state/decision-search.ts';
 import type { TableName } from './tables.ts';
 
 /** One Parquet file: rows of one table, platform and UTC day, or of the quiet days of a month. */
@@ -37,6 +38,11 @@ export interface Segment {
   readonly without?: readonly string[];
   /** Of erasures that are so old that their rows name nobody any more. Absent: they do. */
   readonly nameless?: true;
+}
+
+/** A segment whose rows cannot be read here now. Without a reason its file was cut off, is gone or is damaged. */
+export interface LeftOut extends Segment {
+  readonly why?: WhyUnread;
 }
 
 /** Journal entries that were pushed out by the journal's bound before anybody shipped them. */

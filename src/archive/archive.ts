@@ -5,7 +5,15 @@ import { makeOwnFolder } from '../files/own-folder.ts';
 import type { UnreadableEntry } from '../state/journal/text.ts';
 import type { Store } from '../state/store.ts';
 import { type ArchiveHome, FolderHome } from './archive-home.ts';
-import { type ArchiveState, type Commit, codeOf, namesIn, type Segment, syncFolder } from './archive-log.ts';
+import {
+  type ArchiveState,
+  type Commit,
+  codeOf,
+  type LeftOut,
+  namesIn,
+  type Segment,
+  syncFolder,
+} from './archive-log.ts';
 import { type Duck, quote } from './duck.ts';
 import { forgetSetAside, namesOfSetAside, setAside } from './set-aside.ts';
 import { TABLE_NAMES, type TableName } from './tables.ts';
@@ -165,7 +173,7 @@ export class Archive {
   async bring(
     segments: readonly Segment[],
     kinds: readonly SegmentFile[] = ['parquet'],
-  ): Promise<readonly Segment[]> {
+  ): Promise<readonly LeftOut[]> {
     if (!this.home.isElsewhere) return [];
     const files = segments
       .filter(({ name }) => !existsSync(this.stagedPath(name)))
@@ -178,7 +186,10 @@ export class Archive {
     const missing = await this.home.bring(files);
     // A commit took it away while it came.
     for (const segment of segments) if (!this.read().segments.has(segment.name)) this.#removeHere(segment);
-    return segments.filter((segment) => missing.has(this.#fileOf(segment, 'parquet')));
+    return segments.flatMap((segment) => {
+      const why = missing.get(this.#fileOf(segment, 'parquet'));
+      return why === undefined ? [] : [{ ...segment, why }];
+    });
   }
 
   /** Keeps entries of the journal that cannot be read. */
@@ -347,6 +358,12 @@ export class Archive {
 function rowsOf(paths: readonly string[], leftOut: string): string {
   const rows = `read_parquet([${paths.map(quote).join(', ')}], union_by_name = true, hive_partitioning = false)`;
   return leftOut === '' ? rows : `(SELECT * FROM ${rows} WHERE client_hash NOT IN (${leftOut}))`;
+}
+
+/** Segments but for some. */
+export function withoutThese(segments: readonly Segment[], others: readonly Segment[]): readonly Segment[] {
+  const names = new Set(others.map(({ name }) => name));
+  return segments.filter(({ name }) => !names.has(name));
 }
 
 /** The numbers (`clientNumber`) of clients who were erased and whom the archive may still hold. */

@@ -1,6 +1,8 @@
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { makeOwnFolder } from '../files/own-folder.ts';
+import { whyUnread } from '../state/decision-search.ts';
+import { StoreUnavailable } from '../state/store.ts';
 import { Archive, SEGMENT_FILES } from './archive.ts';
 import { ID_FILE } from './archive-home.ts';
 import { replaceState, type Segment } from './archive-log.ts';
@@ -56,7 +58,9 @@ type Copying = 'copied' | 'there' | 'torn';
 
 async function copySegment(archive: Archive, backup: Archive, segment: Segment): Promise<Copying> {
   if (backup.hasFile(segment)) return 'there';
-  if ((await archive.bring([segment], SEGMENT_FILES)).length > 0) return 'torn';
+  const [missing] = await archive.bring([segment], SEGMENT_FILES);
+  if (missing?.why === 'damaged') return 'torn';
+  if (missing !== undefined) throw new StoreUnavailable(`a file of the archive ${whyUnread(missing.why)}`);
   const [, rows] = SEGMENT_FILES.map((kind) =>
     copyOnce(archive.pathOf(segment, kind), backup.pathOf(segment, kind)),
   );

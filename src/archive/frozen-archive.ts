@@ -3,8 +3,8 @@ import { linkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '../files/own-folder.ts';
 import { whileThereIs } from '../files/temporary-folder.ts';
-import { Archive, READING } from './archive.ts';
-import { type ArchiveState, codeOf, type Segment, writePassingState } from './archive-log.ts';
+import { Archive, READING, withoutThese } from './archive.ts';
+import { type ArchiveState, codeOf, type LeftOut, type Segment, writePassingState } from './archive-log.ts';
 import { Duck, isAboutWhatWasRead } from './duck.ts';
 
 /**
@@ -50,17 +50,17 @@ export function whileFrozen<T>(
 export function whileHere<T>(
   archive: Archive,
   isWanted: (segment: Segment) => boolean,
-  work: (folder: string, leftOut: readonly Segment[]) => Promise<T>,
+  work: (folder: string, leftOut: readonly LeftOut[]) => Promise<T>,
 ): Promise<T> {
   if (!archive.home.isElsewhere) return work(archive.folder, []);
   return archive.reading(async (state) => {
     const wanted = [...state.segments.values()].filter(isWanted);
-    const missing = new Set(await archive.bring(wanted));
-    const here = wanted.filter((segment) => !missing.has(segment));
+    const missing = await archive.bring(wanted);
+    const here = withoutThese(wanted, missing);
     const copy = join(archive.staging(), `${READING}${randomUUID()}`);
     return whileThereIs(copy, async () => {
       const segments = new Map(here.map((segment) => [segment.name, segment]));
-      if (link(archive, { ...state, segments }, copy)) return work(copy, [...missing]);
+      if (link(archive, { ...state, segments }, copy)) return work(copy, missing);
       throw new Error(`${archive.folder} cannot be written to; set ARCHIVE_CACHE to a folder with room`);
     });
   });

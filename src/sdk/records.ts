@@ -196,6 +196,7 @@ export interface ClientView {
     readonly from: number;
     readonly to: number;
     readonly decisions: number;
+    readonly why?: 'away' | 'damaged' | 'noRoom';
   }[];
 }
 
@@ -347,6 +348,7 @@ export interface FoundDecisions {
       readonly from: number;
       readonly to: number;
       readonly decisions: number;
+      readonly why?: 'away' | 'damaged' | 'noRoom';
     }[];
   };
   readonly outcomes:

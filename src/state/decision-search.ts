@@ -3,7 +3,22 @@ import { type Decision, DecisionSchema } from '../decision/decision.ts';
 import { type DecisionFilter, fitsFilter } from '../decision/decision-filter.ts';
 import { isAfter, newestFirst } from '../decision/newest-first.ts';
 import { Type } from '../json-schema.ts';
-import { count, epochMs, list, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
+import { count, epochMs, list, meaning, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
+
+/** Why a file of the archive is not read that has to be brought first; for people. */
+const WHY_UNREAD = {
+  away: 'cannot be fetched now from where the archive is kept',
+  damaged: 'cannot be read',
+  noRoom:
+    'does not fit into this node beside what else was asked for: set ARCHIVE_CACHE_MAX higher, or ask about less',
+} as const;
+
+export type WhyUnread = keyof typeof WHY_UNREAD;
+
+/** For people, after "a file of the archive". */
+export function whyUnread(why: WhyUnread = 'damaged'): string {
+  return WHY_UNREAD[why];
+}
 
 const UnreadDecisionsSchema = shape(
   'Decisions in a file of the archive that could not be read, or in an archive that this node does not have',
@@ -13,6 +28,7 @@ const UnreadDecisionsSchema = shape(
     decisions: count(
       'How many they are, of all clients of the platform; 0: this node has no archive to tell it from',
     ),
+    why: Type.Optional(meaning(WHY_UNREAD, 'Only of an archive in S3: why the file')),
   },
 );
 
@@ -24,10 +40,10 @@ export const unreadDecisions = list(
 );
 
 /** For people. */
-export function unreadText({ from, to, decisions }: UnreadDecisions): string {
+export function unreadText({ from, to, decisions, why }: UnreadDecisions): string {
   if (decisions === 0) return 'decisions lie in an archive that this node does not have (ARCHIVE_DIR)';
   const [first, last] = [from, to].map((at) => new Date(at).toISOString());
-  return `${decisions} decisions from ${first} to ${last} lie in a file of the archive that cannot be read`;
+  return `${decisions} decisions from ${first} to ${last} lie in a file of the archive that ${whyUnread(why)}`;
 }
 
 /** What a bounded look back found, and how far it went. */

@@ -72,7 +72,7 @@ async function drill(name: string, tried: Fleet, run: ScenarioRun): Promise<read
   const folder = temporaryDirectory();
   const { gaps } = await shippedBackup(tried, folder);
   const archived = await archivedDecisions(folder);
-  const differing = await answersThatDiffer(tried.nodes, acknowledged);
+  const { differing, late } = await compareAnswers(tried.nodes, acknowledged);
   await tried.stop();
   return [
     reported(`${name}: faults`, String(happened.length)),
@@ -85,6 +85,7 @@ async function drill(name: string, tried: Fleet, run: ScenarioRun): Promise<read
     ),
     never(`${name}: questions that nodes answer differently`, differing.length),
     ...(differing.length === 0 ? [] : [reported(`${name}: these`, differing.slice(0, 3).join('; '))]),
+    ...(late.length === 0 ? [] : [reported(`${name}: first answered 503`, `${late.length}, as ${late[0]}`)]),
     atMost(
       `${name}: every node healthy after the last fault`,
       healthyMs / 1000,
@@ -182,11 +183,18 @@ export function requisitesAtOnce(
     .map(([clientIdKey]) => clientIdKey);
 }
 
-/** Questions about decisions and payers to which some node has another answer than the first. */
-async function answersThatDiffer(
+/** How the nodes answered questions about decisions and payers. */
+interface Compared {
+  /** Questions to which some node has another answer than the first. */
+  readonly differing: readonly string[];
+  /** What a node said before it answered: one that reads the archive for the first time may need longer than it may take. */
+  readonly late: readonly string[];
+}
+
+async function compareAnswers(
   nodes: readonly ServiceNode[],
   acknowledged: readonly Sample[],
-): Promise<readonly string[]> {
+): Promise<Compared> {
   const step = Math.max(1, Math.floor(acknowledged.length / COMPARED));
   const some = acknowledged.filter((_, index) => index % step === 0);
   const questions = some.flatMap(({ orderRef, clientIdKey, decisionId }) => [
@@ -195,20 +203,43 @@ async function answersThatDiffer(
     `decisions/${decisionId}`,
     `client?clientIdKey=${clientIdKey}`,
   ]);
-  const differing: string[] = [];
+  const compared = { differing: [] as string[], late: [] as string[] };
   for (const question of [...questions, 'decisions?verdict=GET_NEW&limit=100']) {
-    const texts = await Promise.all(nodes.map((node) => answerOf(node, question)));
-    if (new Set(texts).size > 1)
-      differing.push(`${question}: ${texts.map((text) => text.slice(0, 200)).join(' or ')}`);
+    const texts = await answersAtOnce(nodes, question, compared.late);
+    if (new Set(texts).size > 1) compared.differing.push(`${question}: ${differences(texts).join(' or ')}`);
   }
-  return differing;
+  return compared;
 }
 
-/** A 503 is no answer: a node that reads the archive for the first time may need longer than it may take. */
-async function answerOf({ shop }: ServiceNode, question: string): Promise<string> {
+/**
+ * What each node answers. Some answers tell how long ago something was, so the first node is asked once more at the end: only
+ * when it says the same again have the others been asked the same question.
+ */
+async function answersAtOnce(
+  nodes: readonly ServiceNode[],
+  question: string,
+  late: string[],
+): Promise<readonly string[]> {
+  for (let tries = 1; ; tries++) {
+    const texts: string[] = [];
+    for (const node of [...nodes, ...nodes.slice(0, 1)]) texts.push(await answerOf(node, question, late));
+    if (texts[0] === texts.at(-1) || tries === ASKED_AGAIN_MAX) return texts;
+  }
+}
+
+async function answerOf({ shop }: ServiceNode, question: string, late: string[]): Promise<string> {
   for (let tries = 1; ; tries++) {
     const { status, body } = await shop.ask<unknown>('GET', question);
-    if (status !== 503 || tries === ASKED_AGAIN_MAX) return JSON.stringify([status, body]);
+    const text = JSON.stringify([status, body]);
+    if (status !== 503 || tries === ASKED_AGAIN_MAX) return text;
+    late.push(`${question}: ${text}`);
     await delay(1_000);
   }
+}
+
+/** Of each text the part around the first character that is not the same in all. */
+export function differences(texts: readonly string[]): readonly string[] {
+  const [first = '', ...others] = texts;
+  const at = [...first].findIndex((character, index) => others.some((other) => other[index] !== character));
+  return texts.map((text) => text.slice(Math.max(0, at - 60), at + 100));
 }

@@ -13,8 +13,8 @@ import {
 } from '../../state/journal/entry.ts';
 import { archiveReadings, NobodyWaits, searchSteps } from '../../state/paced-steps.ts';
 import { type JournalPage, type Store, StoreUnavailable } from '../../state/store.ts';
-import { Archive, type ErasedClients, erasedClients, type SegmentFilter } from '../archive.ts';
-import type { ArchiveState, Segment } from '../archive-log.ts';
+import { Archive, type ErasedClients, erasedClients, type SegmentFilter, withoutThese } from '../archive.ts';
+import type { ArchiveState, LeftOut, Segment } from '../archive-log.ts';
 import { Duck, type DuckRow, flagOf, quote, textOf } from '../duck.ts';
 import { decisionOf, entryOf } from '../entries.ts';
 import { fateCondition, type OrderFate, REPORT_NUMBER_SQL } from '../order-fate.ts';
@@ -30,13 +30,13 @@ export interface ArchiveReach {
   /** Time of the oldest row, epoch ms; null when the archive is empty. */
   readonly from: number | null;
   /** Segments that could not be read. */
-  readonly unreadable: readonly Segment[];
+  readonly unreadable: readonly LeftOut[];
 }
 
 /** Rows that were asked for, and the segments among those asked that could not be read. */
 export interface ReadRows {
   readonly rows: readonly DuckRow[];
-  readonly unreadable: readonly Segment[];
+  readonly unreadable: readonly LeftOut[];
 }
 
 /** A verdict as the journal has it. */
@@ -210,9 +210,7 @@ export class ArchiveReader {
 
   /** The segments of outcomes but for some. */
   #reports(state: ArchiveState, platform: PlatformName, unread: readonly Segment[]): readonly Segment[] {
-    const leftOut = new Set(unread.map(({ name }) => name));
-    const all = this.#archive.segments(state, { table: 'outcomes', platform });
-    return all.filter(({ name }) => !leftOut.has(name));
+    return withoutThese(this.#archive.segments(state, { table: 'outcomes', platform }), unread);
   }
 
   /** Segments of outcomes that cannot be read. */
@@ -355,14 +353,14 @@ export class ArchiveReader {
     erased: ErasedClients,
   ): Promise<ReadRows> {
     const replaced = async () => (await this.#archive.refresh()).version !== state.version;
-    const missing = new Set(await this.#archive.bring(wanted));
-    if (missing.size > 0 && (await replaced())) throw new Error('segments were replaced meanwhile');
-    const segments = wanted.filter((segment) => !missing.has(segment));
-    if (segments.length === 0) return { rows: [], unreadable: [...missing] };
+    const missing = await this.#archive.bring(wanted);
+    if (missing.length > 0 && (await replaced())) throw new Error('segments were replaced meanwhile');
+    const segments = withoutThese(wanted, missing);
+    if (segments.length === 0) return { rows: [], unreadable: missing };
     const duck = await this.#open();
     try {
       const source = this.#archive.source(segments, erased);
-      return { rows: await archiveReadings.run(() => duck.rows(sql(source))), unreadable: [...missing] };
+      return { rows: await archiveReadings.run(() => duck.rows(sql(source))), unreadable: missing };
     } catch (cause) {
       if (cause instanceof NobodyWaits || (await replaced())) throw cause;
       const parts = await this.#oneByOne(

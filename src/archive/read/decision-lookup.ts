@@ -5,7 +5,7 @@ import { newestFirst } from '../../decision/newest-first.ts';
 import { type FoundDecisions, type UnreadDecisions, withUnread } from '../../state/decision-search.ts';
 import type { JournalEntry, Placed } from '../../state/journal/entry.ts';
 import { type ClientJournal, RETENTION, type Store } from '../../state/store.ts';
-import type { Segment } from '../archive-log.ts';
+import type { LeftOut } from '../archive-log.ts';
 import { isArchivedElsewhere } from '../archived-elsewhere.ts';
 import type { OrderFate } from '../order-fate.ts';
 import { isAboutClients, TABLE_NAMES } from '../tables.ts';
@@ -168,7 +168,7 @@ export class DecisionLookup {
   }
 
   /** What this node cannot look into: some files, or all of an archive that only others have. */
-  async #unread(segments: readonly Segment[]): Promise<readonly UnreadDecisions[]> {
+  async #unread(segments: readonly LeftOut[]): Promise<readonly UnreadDecisions[]> {
     const isElsewhere = await isArchivedElsewhere(this.#store.registers, this.#archive?.folder ?? null);
     const elsewhere = isElsewhere ? [{ from: 0, to: Date.now(), decisions: 0 }] : [];
     return [...segments.map(unreadOf), ...elsewhere];
@@ -207,8 +207,8 @@ function othersOf(entries: readonly Placed<JournalEntry>[]): readonly OtherEntry
   return entries.filter((entry) => entry.kind !== 'verdict').map(({ place: _place, ...entry }) => entry);
 }
 
-function unreadOf({ from, to, rows: decisions }: Segment): UnreadDecisions {
-  return { from, to, decisions };
+function unreadOf({ from, to, rows: decisions, why }: LeftOut): UnreadDecisions {
+  return { from, to, decisions, ...(why === undefined ? {} : { why }) };
 }
 
 function together(hot: readonly Decision[], archived: readonly Decision[]): readonly Decision[] {

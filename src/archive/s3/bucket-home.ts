@@ -3,6 +3,7 @@ import { existsSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '../../files/own-folder.ts';
+import type { WhyUnread } from '../../state/decision-search.ts';
 import { type Registers, StoreUnavailable } from '../../state/store.ts';
 import { type ArchiveFile, type ArchiveHome, type FileToKeep, ID_FILE } from '../archive-home.ts';
 import {
@@ -148,7 +149,7 @@ export class BucketHome implements ArchiveHome {
     await Promise.all(Array.from({ length: UPLOADS_AT_ONCE }, putNext));
   }
 
-  bring(files: readonly ArchiveFile[]): Promise<ReadonlySet<string>> {
+  bring(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>> {
     return this.#cache.bring(files);
   }
 

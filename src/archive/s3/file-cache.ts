@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { makeOwnFolder } from '../../files/own-folder.ts';
+import type { WhyUnread } from '../../state/decision-search.ts';
 import { StoreUnavailable } from '../../state/store.ts';
 import type { ArchiveFile } from '../archive-home.ts';
 import { TABLE_NAMES } from '../tables.ts';
@@ -44,14 +45,14 @@ export class FileCache {
     this.#bytesMax = bytesMax;
   }
 
-  /** Gives the paths of those that cannot be brought: the store is away, a file is gone, or there is no room for all. */
-  async bring(files: readonly ArchiveFile[]): Promise<ReadonlySet<string>> {
-    const missing = new Set<string>();
+  /** Gives the paths of those that cannot be brought, and why. */
+  async bring(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>> {
+    const missing = new Map<string, WhyUnread>();
     const waiting: ArchiveFile[] = [];
     let room = this.#bytesMax;
     for (const file of files) {
       room -= file.bytes ?? 0;
-      if (room < 0) missing.add(file.path);
+      if (room < 0) missing.set(file.path, 'noRoom');
       else if (!(await this.#isHere(file))) waiting.push(file);
     }
     if (waiting.length === 0) return missing;
@@ -63,7 +64,7 @@ export class FileCache {
           await this.#shared(file);
         } catch (error) {
           isAway ||= error instanceof StoreUnavailable;
-          missing.add(file.path);
+          missing.set(file.path, error instanceof StoreUnavailable ? 'away' : 'damaged');
         }
       }
     };

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fchmodSync, fsyncSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { whyUnread } from '../../state/decision-search.ts';
 import type { Archive } from '../archive.ts';
 import type { Segment } from '../archive-log.ts';
 import { type Duck, numberOf, quote, quoteName } from '../duck.ts';
@@ -44,7 +45,8 @@ export class SegmentWriter {
     const [first] = segments;
     if (first === undefined) return null;
     const { table, platform } = first;
-    if ((await this.#archive.bring(segments)).length > 0) throw new Error('segments cannot be brought here');
+    const [missing] = await this.#archive.bring(segments);
+    if (missing !== undefined) throw new Error(`a file of the archive ${whyUnread(missing.why)}`);
     const day = commonDay(segments.map((segment) => segment.day));
     const times = TABLES[table].columns.filter(({ type }) => type === 'TIMESTAMP_MS');
     const kept = times.map(({ name }) => `${quoteName(name)}::TIMESTAMP_MS AS ${quoteName(name)}`);

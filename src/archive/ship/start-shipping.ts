@@ -35,12 +35,13 @@ export function startShipping(
   silenceMs = SILENCE_MS,
 ): Shipping {
   let report: ShippingReport = NOTHING_SHIPPED;
+  const isNews = newsOfTroubles();
   const stopping = new AbortController();
   const { signal } = stopping;
   const environment = config.archiveS3?.environment ?? {};
   const elsewhere = new WorkElsewhere<ShipperWorks>(PROCESS, { ...PLACE, silenceMs, environment });
   const onProgress = (next: ShippingReport) => {
-    if (next.trouble !== null && essence(next.trouble) !== essence(report.trouble))
+    if (isNews(next) && next.trouble !== null)
       onTrouble(`decisions are not shipped to the archive: ${next.trouble}`);
     report = next;
   };
@@ -69,7 +70,19 @@ export function startShipping(
   };
 }
 
-/** The same trouble meets another file at every try, and is told once. */
-function essence(trouble: string | null): string | null {
-  return trouble === null ? null : trouble.replaceAll(/'[^']*'/g, "'..'");
+/**
+ * Tells which reports have a trouble that was not told yet. The same one meets another file at every try, and others may
+ * have tried in between: it is told once until this node has shipped.
+ */
+export function newsOfTroubles(): (report: Pick<ShippingReport, 'leads' | 'trouble'>) => boolean {
+  let told: string | null = null;
+  return ({ leads, trouble }) => {
+    const essence = trouble?.replaceAll(FILE_NAMES, '..') ?? null;
+    const isNews = essence !== null && essence !== told;
+    if (isNews || leads) told = essence;
+    return isNews;
+  };
 }
+
+/** In quotes, or with a random id in it. */
+const FILE_NAMES = /'[^']*'|[\w/=.-]*[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}[\w.]*/g;

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Archive, type ErasedClients, erasedClients } from '../../archive/archive.ts';
-import type { Segment } from '../../archive/archive-log.ts';
+import type { LeftOut, Segment } from '../../archive/archive-log.ts';
 import { openArchive } from '../../archive/s3/open-archive.ts';
 import { type Config, ConfigError, readConfig } from '../../config.ts';
 import { sqlitePath } from '../../state/sqlite/file/open-file.ts';
@@ -22,11 +22,30 @@ export async function withArchive<T>(run: (archive: Archive) => Promise<T>): Pro
 }
 
 /** Says which segments are missing from what is shown, and what to do about it. */
-export function leftOutTexts(leftOut: readonly Segment[]): readonly string[] {
-  return leftOut.map(
-    (segment) =>
-      `${segment.rows} rows of ${segment.table} are left out: ${segmentPath(segment)} cannot be read; put the file back from a backup of the archive.${erasedText(segment)}`,
+export function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
+  const [noRoom, away] = (['noRoom', 'away'] as const).map((reason) =>
+    leftOut.filter(({ why }) => why === reason),
   );
+  return [
+    ...togetherText(
+      noRoom,
+      'more than ARCHIVE_CACHE_MAX lets lie here at once; set it higher, or ask about less',
+    ),
+    ...togetherText(away, 'the store that speaks S3 did not give them; ask again'),
+    ...leftOut
+      .filter(({ why = 'damaged' }) => why === 'damaged')
+      .map(
+        (segment) =>
+          `${segment.rows} rows of ${segment.table} are left out: ${segmentPath(segment)} cannot be read; put the file back from a backup of the archive.${erasedText(segment)}`,
+      ),
+  ];
+}
+
+/** Files with which nothing is wrong. */
+function togetherText(segments: readonly Segment[] = [], why: string): readonly string[] {
+  if (segments.length === 0) return [];
+  const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
+  return [`${rows} rows in ${segments.length} files are left out: ${why}.`];
 }
 
 function erasedText({ without = [] }: Segment): string {

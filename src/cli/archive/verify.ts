@@ -5,9 +5,9 @@ import { isEvidence } from '../../evidence/source/views.ts';
 import type { Verification } from '../../evidence/verify/verification.ts';
 import { verifyArchive } from '../../evidence/verify/verify-archive.ts';
 import { EXIT } from '../exit.ts';
-import { print } from '../print.ts';
+import { print, printError } from '../print.ts';
 import { parseTime, spanOptions } from '../time.ts';
-import { readArchiveConfig, withArchive } from './archive-folder.ts';
+import { leftOutTexts, readArchiveConfig, withArchive } from './archive-folder.ts';
 
 interface VerifyOptions {
   readonly from?: string;
@@ -45,7 +45,10 @@ async function verify({ from, to, json }: VerifyOptions): Promise<void> {
     whileHere(
       archive,
       (segment) => segment.table === 'decisions' && isWanted(segment),
-      (segmentsDir, missing) => verifyArchive({ ...ask, segmentsDir, missing }),
+      (segmentsDir, missing) => {
+        for (const text of leftOutTexts(missing)) printError(text);
+        return verifyArchive({ ...ask, segmentsDir, missing });
+      },
     ),
   );
   if (shownAt > 0) process.stderr.write('\r');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Archive } from '../../../src/archive/archive.ts';
 import { ARCHIVE_REGISTER } from '../../../src/archive/archived-elsewhere.ts';
+import { backUp } from '../../../src/archive/backup.ts';
 import { whileHere } from '../../../src/archive/frozen-archive.ts';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
@@ -10,7 +11,9 @@ import { queryArchive } from '../../../src/archive/read/query.ts';
 import { Bucket } from '../../../src/archive/s3/bucket.ts';
 import { HEAD_REGISTER } from '../../../src/archive/s3/bucket-home.ts';
 import { openArchive, openStoreOf } from '../../../src/archive/s3/open-archive.ts';
+import { leftOutTexts } from '../../../src/cli/archive/archive-folder.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
+import { unreadText } from '../../../src/state/decision-search.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
 import { scoring } from '../../cli/scoring.ts';
@@ -131,7 +134,7 @@ describe('an archive that no two nodes have on a disk', () => {
     await server.stop();
     try {
       expect((await warmLookup.decision(decision.decisionId, null)).decision).to.deep.equal(decision);
-      const unread = [{ from: T0, to: T0, decisions: 1 }];
+      const unread = [{ from: T0, to: T0, decisions: 1, why: 'away' }];
       expect(await coldLookup.decision(decision.decisionId, null)).to.deep.equal({ decision: null, unread });
       const failure = await lookupOf(never)
         .decision(decision.decisionId, null)
@@ -178,7 +181,7 @@ describe('an archive that no two nodes have on a disk', () => {
     const decision = await shipped('order-1');
     const node = nodeOf(place.store);
     proxy.treat((asked) => (asked.endsWith('.parquet') ? 'cut' : 'pass'));
-    const unread = [{ from: T0, to: T0, decisions: 1 }];
+    const unread = [{ from: T0, to: T0, decisions: 1, why: 'damaged' }];
     expect(await lookupOf(node).decision(decision.decisionId, null)).to.deep.equal({
       decision: null,
       unread,
@@ -195,7 +198,7 @@ describe('an archive that no two nodes have on a disk', () => {
     );
     const whole = await bytesOf(bucket, path);
     await bucket.remove([path]);
-    const unread = [{ from: T0, to: T0, decisions: 1 }];
+    const unread = [{ from: T0, to: T0, decisions: 1, why: 'damaged' }];
     const gone = lookupOf(nodeOf(place.store));
     expect(await gone.decision(decision.decisionId, null)).to.deep.equal({ decision: null, unread });
     const status = await command('status');
@@ -233,7 +236,49 @@ describe('an archive that no two nodes have on a disk', () => {
     }
     expect(await node.bring([third])).to.deep.equal([]);
     expect([first, second, third].map((segment) => node.hasFile(segment))).to.deep.equal([false, true, true]);
-    expect(await node.bring(segments)).to.deep.equal([third]);
+  });
+
+  it('says of what does not fit on a disk which setting to change, and nothing of damage', async () => {
+    const first = await shipped('order-1');
+    await shipped('order-2', T0 + 24 * 3_600_000);
+    const { segments } = place.archive.read();
+    const small = nodeOf(place.store, Math.max(...[...segments.values()].map(({ bytes }) => bytes)));
+    const lookup = lookupOf(small);
+    const unread = [{ from: T0, to: T0, decisions: 1, why: 'noRoom' as const }];
+    expect((await lookup.find(platform, {}, 10)).lookedAt).to.deep.include({ complete: false, unread });
+    expect(unread.map(unreadText)).to.deep.equal([
+      '1 decisions from 2026-11-01T00:00:00.000Z to 2026-11-01T00:00:00.000Z lie in a file of the archive that does not fit into this node beside what else was asked for: set ARCHIVE_CACHE_MAX higher, or ask about less',
+    ]);
+    const texts = await whileHere(
+      small,
+      () => true,
+      async (_, leftOut) => leftOutTexts(leftOut),
+    );
+    expect(texts).to.deep.equal([
+      '1 rows in 1 files are left out: more than ARCHIVE_CACHE_MAX lets lie here at once; set it higher, or ask about less.',
+    ]);
+    expect((await lookup.ofOrder(platform, 'order-1')).decisions).to.deep.equal([first]);
+  });
+
+  it('tells a file that nobody could fetch from one that is damaged', async () => {
+    await shipped('order-1');
+    const node = nodeOf(place.store);
+    await node.refresh();
+    proxy.treat((asked) => (asked.endsWith('.parquet') ? { status: 503, code: 'SlowDown' } : 'pass'));
+    const texts = await whileHere(
+      node,
+      () => true,
+      async (_, leftOut) => leftOutTexts(leftOut),
+    );
+    expect(texts).to.deep.equal([
+      '1 rows in 1 files are left out: the store that speaks S3 did not give them; ask again.',
+    ]);
+    const backup = backUp(node, join(temporaryDirectory(), 'backup')).catch((error: unknown) =>
+      String(error),
+    );
+    expect(await backup).to.equal(
+      'StoreUnavailable: a file of the archive cannot be fetched now from where the archive is kept',
+    );
   });
 
   it('takes an erased client from the disk of every node', async () => {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type Shipping, startShipping } from '../../../src/archive/ship/start-shipping.ts';
+import { newsOfTroubles, type Shipping, startShipping } from '../../../src/archive/ship/start-shipping.ts';
 import { childIds } from '../../processes/child-ids.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
@@ -52,6 +52,28 @@ async function shippingSomewhere(): Promise<UnderTest> {
   const processes = () => childIds(process.pid).filter((id) => !before.has(id));
   return { shipping, troubles, archiveDir, processes };
 }
+
+describe('a trouble of shipping', () => {
+  const failed = (trouble: string | null) => ({ leads: false, trouble });
+  const full = (name: string) => failed(`ENOSPC: no space left on device, open '/archive/staging/${name}'`);
+  const away = (path: string) => failed(`s3://years: ${path}.parquet cannot be written: 503 SlowDown`);
+  const [one, other] = [
+    'decisions/platform=shop/day=2026-11-21/243bab55-6c8d-4cea-8652-62590dd1b81c',
+    'scores/platform=kiosk/day=2026-11-22/8ba882b9-33fa-4a34-a222-688827a43def',
+  ];
+
+  it('is told once whatever its file is called, in a folder and in S3', () => {
+    const isNews = newsOfTroubles();
+    const reports = [full('a'), full('b'), away(one), away(other), full('a')];
+    expect(reports.map(isNews)).to.deep.equal([true, false, true, false, true]);
+  });
+
+  it('is told once although another node tries in between, and again when shipping had gone on', () => {
+    const isNews = newsOfTroubles();
+    const reports = [away(one), failed(null), away(other), { leads: true, trouble: null }, away(one)];
+    expect(reports.map(isNews)).to.deep.equal([true, false, false, false, true]);
+  });
+});
 
 describe('shipping beside the service', function () {
   this.timeout(60_000);

@@ -12,9 +12,10 @@ import {
 import { isEvidence } from '../../../evidence/source/views.ts';
 import { keptRules } from '../../../evidence/verify/verify-segment.ts';
 import { isRuleVersion, type RuleSet } from '../../../rules/rule-set.ts';
-import { erasedNow, readArchiveConfig, withArchive } from '../../archive/archive-folder.ts';
+import { erasedNow, leftOutTexts, readArchiveConfig, withArchive } from '../../archive/archive-folder.ts';
 import { UsageError } from '../../exit.ts';
 import { parsePlatform } from '../../platform-option.ts';
+import { printError } from '../../print.ts';
 import { parseTime, spanOptions } from '../../time.ts';
 import { soundRuleSet } from '../rule-folders.ts';
 import { progressBar } from './progress-bar.ts';
@@ -69,9 +70,10 @@ export async function onEvidence<T>(
 
 function onArchive<T>(ask: ArchiveAsk, work: (ask: EvidenceAsk) => Promise<T>): Promise<T> {
   return withArchive((archive) =>
-    whileHere(archive, isEvidence(ask), (folder, leftOut) =>
-      work({ ...ask, place: { ...ask.place, folder, leftOut } }),
-    ),
+    whileHere(archive, isEvidence(ask), (folder, leftOut) => {
+      for (const text of leftOutTexts(leftOut)) printError(text);
+      return work({ ...ask, place: { ...ask.place, folder, leftOut } });
+    }),
   );
 }
 

@@ -189,20 +189,20 @@ function isToTheEnd({ complete, next, upTo, unread }) {
   return complete || ((upTo !== undefined || unread !== undefined) && next === null);
 }
 
+const UNREAD = { away: 'is out of reach', damaged: 'cannot be read', noRoom: 'exceeds ARCHIVE_CACHE_MAX' };
+
 /**
  * What was not looked at: it is not archived yet, or cannot be read.
  * @param {FoundDecisions['lookedAt']} lookedAt
  */
 function except({ upTo, unread = [] }) {
-  const since =
-    upTo === undefined
-      ? []
-      : [`, up to ${dateTime(upTo)}; what came since is not archived yet or cannot be read`];
-  const files = unread.map(({ from, to, decisions }) => {
+  const parts = unread.map(({ from, to, decisions, why = 'damaged' }) => {
     const span = `from ${dateTime(from)} to ${dateTime(to)}`;
-    return `; ${count(decisions)} decisions ${span} lie in a file that cannot be read`;
+    return `; ${count(decisions)} decisions ${span} lie in a file that ${UNREAD[why]}`;
   });
-  return [...since, ...files].join('');
+  if (upTo !== undefined)
+    parts.unshift(`, up to ${dateTime(upTo)}; what came since is not archived yet or cannot be read`);
+  return parts.join('');
 }
 
 /**

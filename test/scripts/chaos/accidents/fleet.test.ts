@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { requisitesAtOnce } from '../../../../scripts/chaos/accidents/fleet.ts';
+import { differences, requisitesAtOnce } from '../../../../scripts/chaos/accidents/fleet.ts';
 
 const WAIT_MS = 30_000;
 
@@ -16,5 +16,12 @@ describe('a drill of a fleet', () => {
   it('takes no offence at a second one after the wait, at waits, or at other payers', () => {
     const decisions = [shown('a', 0), shown('a', 10, 'WAIT'), shown('a', 30_000), shown('b', 30_001)];
     expect(requisitesAtOnce(decisions, WAIT_MS)).to.deep.equal([]);
+  });
+
+  it('shows where answers differ, however much they have in common before', () => {
+    const answer = (paid: number) => `${'same'.repeat(100)} "paidCount":${paid}`;
+    expect(differences([answer(1), answer(1), answer(2)])).to.deep.equal(
+      [1, 1, 2].map((paid) => `${answer(paid).slice(-61)}`),
+    );
   });
 });
