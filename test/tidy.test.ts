@@ -101,6 +101,12 @@ const CONFINED: readonly { readonly packages: readonly string[]; readonly home: 
   { packages: ['@aws-sdk/client-s3'], home: 'src/archive/s3/' },
 ];
 
+/** Words that were replaced, each with the one of the glossary in src/README.md that stands in its place. */
+const REPLACED_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/\bliv(?:e|es|ed|ing) (?:\w+ )?through\b/i, 'replay'],
+  [/This cannot be done/, 'what was refused, and why'],
+];
+
 const FILE_LINES_MAX = 450;
 
 /** Markup in templates is not wrapped by the formatter. */
@@ -302,6 +308,12 @@ describe('the source', () => {
     const long = own.filter(({ lines }) => lines.length - 1 > FILE_LINES_MAX);
     expect(long.map(({ path, lines }) => `${path} has ${lines.length - 1}`)).to.deep.equal([]);
   });
+
+  for (const [replaced, word] of REPLACED_WORDS) {
+    it(`says ${word}`, () => {
+      expect(linesWith([...SRC, ...PAGE], replaced)).to.deep.equal([]);
+    });
+  }
 
   it('has no barrels and no drawers', () => {
     const drawers = /(?:^|\/)(?:index|utils?|helpers?|common|misc|types)(?:\.ts$|\/)/;

@@ -195,7 +195,7 @@ function contextOf(
   };
 }
 
-/** What of a request may stand on a shared list. */
+/** The parts of a request that a shared list may name. */
 function subjectOf(
   { platform, clientIdKey }: ClientKey,
   { method, sellPointKey }: Pick<PaymentRequest, 'method' | 'sellPointKey'>,

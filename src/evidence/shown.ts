@@ -159,7 +159,5 @@ export function heldOutNotes(side: string, heldOut: readonly HeldOutCount[]): re
 /** What replays from an empty state leave out of account; nothing when no rule asks shared lists. */
 export function emptyListsNotes(lists: readonly string[]): readonly string[] {
   if (lists.length === 0) return [];
-  return [
-    `In what is lived through again nobody is on ${sharedListsText(lists)}: the inputs do not tell who was.`,
-  ];
+  return [`In a replay nobody is on ${sharedListsText(lists)}: the inputs do not tell who was.`];
 }

@@ -171,7 +171,7 @@ function reportOf({ result, hour, dated = hour }: Told & { readonly hour: number
   return { outcome: result, cause: null, occurredAt };
 }
 
-/** What the last verdict of a journal sees as paid, when the journal is lived through again. */
+/** What the last verdict of a journal sees as paid, when the journal is replayed. */
 function backtested(entries: readonly JournalEntry[]): unknown {
   const lives = new Lives([{ rulesOf: () => RULES, outcomes: 'granted' }], () => RULES, NO_HOLDOUTS);
   const index = RULES.facts.find(({ label }) => label === PAID_AMOUNT)?.index ?? -1;

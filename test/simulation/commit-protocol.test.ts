@@ -6,7 +6,7 @@ import type { StoreServer } from './simulated-store.ts';
 import type { StoredClients } from './stored-clients.ts';
 import { type Sabotage, type Storm, storm } from './storm.ts';
 
-/** How many seeds are lived through; or only one, which is how a failing seed is looked at again. */
+/** How many seeds are run; or only one, which is how a failing seed is looked at again. */
 const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 2000);
 const ONLY = process.env['SIMULATION_SEED'];
 
@@ -111,7 +111,7 @@ describe('the commit protocol, simulated', () => {
     for (let seed = 1; seed <= SEEDS; seed++) expect(await complaints(seed)).to.deep.equal([]);
   });
 
-  it('lives through the same seed in the same way', async () => {
+  it('goes the same way for the same seed', async () => {
     const [first, again, other] = [await storm(7), await storm(7), await storm(8)];
     expect(first.history).to.deep.equal(again.history);
     expect(first.clients.dump()).to.equal(again.clients.dump());

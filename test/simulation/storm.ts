@@ -29,7 +29,7 @@ const HEALTHY_AFTER_MS = 30 * HOUR_MS;
 // One for all seeds: its default metrics watch the process, and nothing ends them.
 const metrics = new Metrics();
 
-/** Lets callers, nodes and store live through what the seed has in store for them. */
+/** Runs what the seed has in store for callers, nodes and store. */
 export async function storm(seed: number, sabotage: Sabotage = (clients) => clients): Promise<Storm> {
   const random = new SeededRandom(seed);
   const clients = new StoredClients();

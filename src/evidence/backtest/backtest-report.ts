@@ -32,7 +32,7 @@ import { OUTCOME_ASSUMPTIONS, type OutcomeAssumption } from './lives.ts';
 
 /**
  * `recorded`: every decision is made again on the fact values that its record holds.
- * `closed-loop`: the inputs are lived through again from an empty state.
+ * `closed-loop`: the inputs are replayed from an empty state.
  */
 export const BACKTEST_MODES = ['recorded', 'closed-loop'] as const;
 
@@ -248,7 +248,7 @@ function trustNotes(report: BacktestReport): readonly string[] {
     ),
     ...when(
       reproduced !== null && against === null && reproduced < compared,
-      `Lived through again with every recorded outcome, the recorded versions repeat ${countText(reproduced ?? 0)} of ${countText(compared)} recorded verdicts: the history does not begin with an empty state, clients were erased, or entries were lost.`,
+      `Replayed with every recorded outcome, the recorded versions repeat ${countText(reproduced ?? 0)} of ${countText(compared)} recorded verdicts: the history does not begin with an empty state, clients were erased, or entries were lost.`,
     ),
     ...heldOutNotes(against ?? 'what was recorded', report.heldOut.base),
     ...heldOutNotes(report.ruleVersion, report.heldOut.candidate),

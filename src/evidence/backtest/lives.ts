@@ -18,7 +18,7 @@ import type { AskedInput, Input } from './input.ts';
 export type RulesOfRequest = (asked: Pick<AskedInput, 'ruleVersion' | 'digest'>) => RuleSet;
 
 /**
- * Which recorded outcomes happen when inputs are lived through again. `granted`: those of orders that were
+ * Which recorded outcomes happen when inputs are replayed. `granted`: those of orders that were
  * granted a requisite in this life, and of orders that no recorded request asked for. `all`: every one, as if
  * payers had paid, or had not, whatever they were answered.
  */
@@ -76,9 +76,9 @@ interface Payer {
 const ORDERS_MAX = 100;
 
 /**
- * The same inputs lived through side by side, each life with its rules, from an empty state: a verdict that
+ * The same inputs replayed side by side, each replay with its rules, from an empty state: a verdict that
  * comes out otherwise changes the ladder and the counters behind it. Inputs come client by client, each client's as
- * they happened: who was lived through is forgotten, so that memory does not grow with the history.
+ * they happened: who was replayed is forgotten, so that memory does not grow with the history.
  */
 export class Lives {
   readonly #lives: readonly Life[];

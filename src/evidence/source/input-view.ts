@@ -6,7 +6,7 @@ import type { ArchiveAsk, Evidence } from './evidence.ts';
 import { countSharedDevices, sharingWindowsOf } from './shared-devices.ts';
 import { between, enumOf, knownRows } from './views.ts';
 
-/** Tables of the archive that only a life lived again asks for. */
+/** Tables of the archive that only a replay asks for. */
 const TABLES_OF_INPUTS = ['scores', 'bindings', 'overrides'] as const;
 
 type InputTable = (typeof TABLES_OF_INPUTS)[number];

@@ -22,7 +22,7 @@ const EVIDENCE: ReadonlySet<TableName> = new Set(['decisions', 'outcomes']);
 /** What became of an order is reported after the time that is looked at, and so are erasures. */
 const OF_ALL_TIMES: ReadonlySet<TableName> = new Set(['outcomes', 'erasures']);
 
-/** Whether rows of a segment may belong to what is looked at, of whichever table: a life is lived again with all that came in. */
+/** Whether rows of a segment may belong to what is looked at, of whichever table: a replay needs all that came in. */
 export function isEvidence({ from, to, platform }: RowFilter): (segment: Segment) => boolean {
   return (segment) =>
     (platform ?? segment.platform) === segment.platform &&

@@ -78,7 +78,7 @@ interface WithinBudget {
 const NARROWER = [1 / 2, 1 / 4, 1 / 8] as const;
 
 /**
- * What keeps to the budget when the earlier part is lived through with it. A refusal changes what comes after it, so
+ * What keeps to the budget when the earlier part is replayed with it. A refusal changes what comes after it, so
  * that more paid orders may be refused than the search counted: then it is made again with less to spend.
  */
 async function keepingToBudget(
@@ -134,7 +134,7 @@ async function attempt(
 const NOTHING_FOUND = 'No change stops enough more unpaid orders of the earlier part within the budget.';
 const NOTHING_FITS = 'What was found does not fit into the version.';
 const OVER_BUDGET =
-  'What was found does not keep to the budget when the earlier part is lived through with it, nor does what a smaller budget finds.';
+  'What was found does not keep to the budget when the earlier part is replayed with it, nor does what a smaller budget finds.';
 
 function suggested(
   { change, contradicts }: ProposedChange,
@@ -200,7 +200,7 @@ interface Trials {
   readonly signal?: AbortSignal;
 }
 
-/** Lives through history under both assumptions, granted first. */
+/** Replays history under both assumptions, granted first. */
 async function tryUnderBoth(
   evidence: Evidence,
   { ruleSets, splitAt, onProgress, signal }: Trials,
@@ -224,7 +224,7 @@ async function tryUnderBoth(
 }
 
 /**
- * How many of the changes, from the first on, keep to the budget when the earlier part is lived through with them,
+ * How many of the changes, from the first on, keep to the budget when the earlier part is replayed with them,
  * whether or not payers who are stopped would have paid.
  */
 function longestWithin(trials: readonly AssumedTrial[], budget: number): number {

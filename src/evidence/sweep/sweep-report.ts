@@ -105,7 +105,7 @@ export function shownSweep(report: SweepReport): Shown {
   const ofLadder = paths.some((path) => /\bladders?\b/.test(path));
   return {
     notes: [
-      `${version} with other constants, each lived through from an empty state; outcomes: ${outcomes}`,
+      `${version} with other constants, each replayed from an empty state; outcomes: ${outcomes}`,
       ...spanNotes(span),
       `Varied: ${paths.join(', ')}`,
       ...heldOutNotes(`${version} as it is`, present?.heldOut ?? []),

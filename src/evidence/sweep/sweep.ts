@@ -27,7 +27,7 @@ const THREAD = new URL('./sweep-thread.ts', import.meta.url);
 /** What one thread may keep, besides its engine. */
 const THREAD_MIB_MAX = 2048;
 
-/** Lives through history once for each combination, several at once, and compares what they do to the orders. */
+/** Replays history once for each combination, several at once, and compares what they do to the orders. */
 export async function sweep(evidence: Evidence, ask: Sweep): Promise<SweepReport> {
   const { version, combinations, outcomes } = ask;
   const splitAt = await halfOfOrders(evidence);

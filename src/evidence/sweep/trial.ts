@@ -38,7 +38,7 @@ export interface TrialResult {
   readonly emptyLists: readonly string[];
 }
 
-/** Lives through all inputs with several rule sets and tells what each did to the orders of two parts of the time. */
+/** Replays all inputs with several rule sets and tells what each did to the orders of two parts of the time. */
 export async function tryRuleSets(evidence: Evidence, trial: Trial): Promise<TrialResult> {
   const { duck } = evidence;
   const sides = trial.ruleSets.length;

@@ -64,7 +64,7 @@ export interface Operation<Parts> extends OperationSpec {
 export interface Listener extends Callers {
   /** Query parameters that an operation does not declare are refused with 400; otherwise they are ignored. */
   readonly refusesUnknownParameters: boolean;
-  /** Goes around the reading of every body. */
+  /** Reads the body of a request, so that a slow sender takes no place from others. */
   readonly whileReading: <T>(ctx: RouteContext, read: () => Promise<T>) => Promise<T>;
   /** Whose turn it is to search. */
   readonly searches: Turns;

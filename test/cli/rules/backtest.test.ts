@@ -136,7 +136,7 @@ describe('rules backtest', () => {
       '13 decisions cannot be decided again: their records lack listed(blocked-devices). Who was on a shared list then is known only where a rule asked; try the version as a shadow.\n',
     );
     expect((await run('p2.v17', '--mode', 'closed-loop')).stdout).to.include(
-      'In what is lived through again nobody is on the shared list "blocked-devices": the inputs do not tell who was.\n',
+      'In a replay nobody is on the shared list "blocked-devices": the inputs do not tell who was.\n',
     );
   });
 
@@ -162,7 +162,7 @@ describe('rules backtest', () => {
       ...['rules', 'backtest', 'p2.v10', '--mode', 'closed-loop', '--journal', place.path('later')],
     );
     expect(stdout).to.match(
-      /\nLived through again with every recorded outcome, the recorded versions repeat \d+ of 11 recorded verdicts/,
+      /\nReplayed with every recorded outcome, the recorded versions repeat \d+ of 11 recorded verdicts/,
     );
   });
 

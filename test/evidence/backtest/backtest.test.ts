@@ -59,7 +59,7 @@ describe('a backtest', () => {
     });
   }
 
-  it('repeats every recorded verdict when it lives through the journal', async () => {
+  it('repeats every recorded verdict when it replays the journal', async () => {
     expect((await run('p2.v10', 'closed-loop')).reproduced).to.equal(13);
   });
 

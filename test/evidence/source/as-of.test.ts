@@ -84,7 +84,7 @@ describeOnStores('figures of the past', (store) => {
     await expectRecorded(archiveOf(archived));
   });
 
-  it('come out as they were printed then where history was lived through with other rules', async () => {
+  it('come out as they were printed then where history was replayed with other rules', async () => {
     const at = recorded[1]?.at ?? expect.fail('there is no second moment');
     const again = await livedFiguresOf(place, await journalOf(store()), at);
     expect(withoutMoment(again)).to.deep.equal(withoutMoment(livedThrough));

@@ -8,7 +8,7 @@ import { ArchivedStore } from '../../archive/archived-store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 
-/** What was lived through with a store, as both kinds of evidence: an archive and an exported journal. */
+/** What happened with a store, as both kinds of evidence: an archive and an exported journal. */
 export interface LivedEvidence {
   readonly archive: EvidencePlace;
   readonly journal: EvidencePlace;

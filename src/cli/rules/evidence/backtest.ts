@@ -37,7 +37,7 @@ export function backtestCommand(rules: Command): void {
     .action((version: string, options: BacktestOptions) => run(version, options));
 }
 
-/** Which recorded outcomes happen when inputs are lived through again. */
+/** Which recorded outcomes happen when inputs are replayed. */
 export function outcomesOption(): Option {
   return new Option(
     '--outcomes <which>',

@@ -28,9 +28,7 @@ interface SweepOptions extends EvidenceOptions {
 /** rules sweep: what other values of a version's constants would have done. */
 export function sweepCommand(rules: Command): void {
   evidenceOptions(rules.command('sweep <version>'))
-    .description(
-      'live through history with other values of a constant, and print what each choice costs and saves',
-    )
+    .description('replay history with other values of a constant, and print what each choice costs and saves')
     .requiredOption(
       '--vary <path=values>',
       'like groups.blocked-by-unpaid-chain.unpaidChain=2..8 or ladder.levels[0]=15s,30s,60s; several are combined',

@@ -136,5 +136,5 @@ function Backtest({ version, jobId }) {
 function lacking({ count: number, facts }) {
   if (number === 0) return '';
   const why = `their records lack ${facts.join(', ')}`;
-  return `; ${count(number)} could not be, because ${why}: live through them again`;
+  return `; ${count(number)} could not be, because ${why}: replay them`;
 }

@@ -56,7 +56,7 @@ function titleOf(status) {
     case 409:
       return 'Refused';
     default:
-      return status !== undefined && status >= 500 ? 'The service has trouble' : 'This cannot be done';
+      return status !== undefined && status >= 500 ? 'The service has trouble' : 'The request was refused';
   }
 }
 

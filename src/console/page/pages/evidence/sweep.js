@@ -80,7 +80,7 @@ function Sweep({ version, time, query, session, constants, copy }) {
     ${
       body === null
         ? html`<${Empty} title="Choose a constant and its values">
-            History is lived through once for each value, with only those outcomes that its grants let happen.
+            History is replayed once for each value, with only those outcomes that its grants let happen.
             The later half of the time is shown; nothing is changed by it.
           <//>`
         : html`<${WorkedOut} evidence=${evidence}>${shown}<//>`

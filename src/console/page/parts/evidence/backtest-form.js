@@ -14,7 +14,7 @@ import { Reach, sinceDays } from './span.js';
 
 const MODES = /** @type {const} */ ([
   ['recorded', 'on recorded facts'],
-  ['closed-loop', 'lived through again'],
+  ['closed-loop', 'replayed from an empty state'],
 ]);
 
 /**
