@@ -23,10 +23,13 @@ const EACH = {
 const STATE = { bare: 163, order: 13.2, ordersMax: 64 };
 
 /** Bytes of Redis while it is kept, with its share of the tables that hold the keys. `notes`: of a payer, with its two devices. */
-const KEPT = { notes: 195, order: 46, answer: 30, device: 311, decision: 618, idempotencyKey: 156 };
+const KEPT = { notes: 195, order: 40, answer: 26, device: 288, decision: 348, idempotencyKey: 111 };
+
+/** What finds decisions by their orders: orders share so many keys in all, and Redis packs no more than some into one. */
+const BY_ORDER = { keys: 64 * 64 ** 3, key: 134, order: 48, packedMax: 128, orderUnpacked: 124 };
 
 /** Orders that a state does not remember any more are kept so long; without an archive as long as decisions. */
-const DISPLACED_DAYS = 7;
+const DISPLACED_DAYS = 3;
 const DAYS_WITHOUT_ARCHIVE = 90;
 const DEVICE_DAYS = 7;
 
@@ -99,7 +102,8 @@ function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
     displaced * within(work.outcome, displacedDays) * KEPT.order +
     within(work.key, 1) * KEPT.answer;
   const devices = payers * seenIn(within(work.score, DEVICE_DAYS) / payers) * KEPT.device;
-  const decisions = within(1, load.daysHot) * KEPT.decision;
+  const hot = within(1, load.daysHot);
+  const decisions = hot * KEPT.decision + byOrderOf(hot);
   const keys = within(work.key, 1) * KEPT.idempotencyKey;
   const journal = (JOURNAL_ENTRIES_KEPT * each('journal')) / entries;
   const memory = ofPayers + devices + decisions + keys + journal;
@@ -140,6 +144,13 @@ function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
 /** The share of payers who come at all, of a mean of so many times. */
 function seenIn(mean: number): number {
   return mean / (1 + mean);
+}
+
+/** Bytes of what finds so many decisions by their orders. */
+function byOrderOf(decisions: number): number {
+  const { keys, key, order, packedMax, orderUnpacked } = BY_ORDER;
+  const ofEach = decisions / keys > packedMax ? orderUnpacked : order;
+  return keys * (1 - Math.exp(-decisions / keys)) * key + decisions * ofEach;
 }
 
 /** Orders that a state remembers, on average. */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { CLIENT_GROUPS } from '../client/client-group.ts';
 import { decisionId, type PlatformName } from '../client/client-key.ts';
+import { DIGITS, digitValue } from '../client/document/cell.ts';
 import { type Ladder, waitRemainingMs } from '../client/ladder.ts';
 import { formatPaymentScore } from '../client/payment-score.ts';
 import { type FactValue, NEVER_SECONDS } from '../facts/fact.ts';
@@ -31,7 +32,7 @@ interface ShapeContents {
 
 interface ShapeFact {
   readonly label: string;
-  /** A yes or no, which a record writes as 1 or 0. */
+  /** A yes or no, which a record writes as a bit. */
   readonly flag: boolean;
   /** The words of a fact that has one of a few; a record writes the place of its word. */
   readonly words?: readonly string[];
@@ -56,7 +57,7 @@ export function recordShape(rules: RuleSet): RecordShape {
 
 /** The shape that was stored as `text`. */
 export function readShape(text: string): RecordShape {
-  return { id: hash('sha256', text, 'base64url').slice(0, 10), text, contents: JSON.parse(text) };
+  return { id: hash('sha256', text, 'base64url').slice(0, 6), text, contents: JSON.parse(text) };
 }
 
 function contentsOf({ version, digest, facts, signals, verdicts }: RuleSet): ShapeContents {
@@ -92,6 +93,12 @@ const FORMAT = '1';
 
 type LadderCell = number | [levelAndAttempt: number, waitRemainingMs: number];
 
+/**
+ * The values in the order of the shape: first all flags, six a character, and a character for each other one, then those
+ * that take more than a character.
+ */
+type FactsRow = [characters: string, ...longer: (number | string)[]];
+
 /** What is read before the shape is known. */
 type DecisionRow = [
   shapeId: string,
@@ -106,7 +113,7 @@ type DecisionRow = [
   ladderBefore: LadderCell,
   ladderAfter: LadderCell,
   signals: number[],
-  facts: (number | string)[],
+  facts: FactsRow,
   rest?: Partial<Decision>,
 ];
 
@@ -141,7 +148,7 @@ export function decisionOf(row: DecisionRow, clientHash: string, { contents }: R
   const [ruleIndex, before, after, signals, cells, rest] = judged;
   const rule = contents.rules[ruleIndex];
   if (rule === undefined) throw new RecordDamaged(`a decision record names rule ${ruleIndex}`);
-  const values = cells.map((cell, index) => factOf(cell, contents.facts[index]));
+  const values = unpackFacts(cells, contents.facts, unpackText(sellPointKey));
   const facts: Record<string, FactValue> = {};
   for (const [index, { label }] of contents.facts.entries()) facts[label] = values[index] ?? 0;
   const ladderAfter = ladderOf(after, at);
@@ -198,7 +205,7 @@ function rowOf(decision: Decision, shape: RecordShape): DecisionRow | null {
   const ruleIndex = contents.rules.findIndex(({ name }) => name === decision.rule);
   const rule = contents.rules[ruleIndex];
   const signals = decision.signals.map((name) => contents.signals.indexOf(name));
-  const cells = cellsOf(decision.facts, contents.facts);
+  const cells = packFacts(decision, contents.facts);
   if (rule === undefined || signals.includes(-1) || cells === null) return null;
   const { seq, at, platform, ladderAfter } = decision;
   // Most reasons name no fact, and a list of all of them is a tenth of what a record costs.
@@ -255,17 +262,40 @@ function restOf(decision: Decision, derived: Partial<Decision>): Partial<Decisio
   return rest;
 }
 
-/** The values in the order of the shape; null when facts are recorded in another one, or others, or of another kind. */
-function cellsOf(facts: Decision['facts'], shapeFacts: readonly ShapeFact[]): (number | string)[] | null {
-  const cells: (number | string)[] = [];
+const FLAGS_A_CHARACTER = 6;
+
+/** In the place of NEVER_SECONDS. */
+const NEVER = '.';
+/** In the place of the point of sale, which the row has. */
+const SELL_POINT = '@';
+/** It takes more than a character. */
+const LONGER = '*';
+
+/** Null when facts are recorded in another order than the shape's, or others, or of another kind. */
+function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly ShapeFact[]): FactsRow | null {
+  let [flags, bits, flagsCount] = ['', 0, 0];
+  let others = '';
+  let place = 0;
+  const longer: (number | string)[] = [];
   // Going through the members themselves makes no list of their names.
   for (const label in facts) {
     const value = facts[label];
-    const fact = shapeFacts[cells.length];
+    const fact = shapeFacts[place++];
     if (value === undefined || fact?.label !== label || !isOfKind(value, fact)) return null;
-    cells.push(cellOf(value, fact));
+    if (typeof value === 'boolean') {
+      if (value) bits |= 1 << (flagsCount % FLAGS_A_CHARACTER);
+      flagsCount += 1;
+      if (flagsCount % FLAGS_A_CHARACTER > 0) continue;
+      flags += DIGITS.charAt(bits);
+      bits = 0;
+      continue;
+    }
+    const character = characterOf(value, fact, sellPointKey);
+    others += character;
+    if (character === LONGER) longer.push(value);
   }
-  return cells.length === shapeFacts.length ? cells : null;
+  if (flagsCount % FLAGS_A_CHARACTER > 0) flags += DIGITS.charAt(bits);
+  return place === shapeFacts.length ? [flags + others, ...longer] : null;
 }
 
 function isOfKind(value: FactValue, { flag, words }: ShapeFact): boolean {
@@ -273,22 +303,32 @@ function isOfKind(value: FactValue, { flag, words }: ShapeFact): boolean {
   return typeof value !== 'number' || (value >= 0 && words === undefined);
 }
 
-/** In the place of NEVER_SECONDS; no fact is below 0. */
-const NEVER = -1;
-
-function cellOf(value: FactValue, { words }: ShapeFact): number | string {
-  if (typeof value === 'boolean') return value ? 1 : 0;
-  if (typeof value === 'string') {
-    const place = words?.indexOf(value) ?? -1;
-    return place < 0 ? value : place;
-  }
-  return value === NEVER_SECONDS ? NEVER : value;
+function characterOf(value: number | string, { words }: ShapeFact, sellPointKey: string): string {
+  if (value === NEVER_SECONDS) return NEVER;
+  if (value === sellPointKey && words === undefined) return SELL_POINT;
+  const digit = typeof value === 'number' ? value : (words?.indexOf(value) ?? -1);
+  return DIGITS[digit] ?? LONGER;
 }
 
-function factOf(cell: number | string, fact: ShapeFact | undefined): FactValue {
-  if (fact?.flag === true) return cell === 1;
-  if (typeof cell === 'number' && fact?.words !== undefined) return fact.words[cell] ?? '';
-  return cell === NEVER ? NEVER_SECONDS : cell;
+function unpackFacts(
+  [characters, ...longer]: FactsRow,
+  shapeFacts: readonly ShapeFact[],
+  sellPointKey: string,
+): readonly FactValue[] {
+  const left = longer.values();
+  let [flag, other] = [0, Math.ceil(shapeFacts.filter((fact) => fact.flag).length / FLAGS_A_CHARACTER)];
+  return shapeFacts.map((fact) => {
+    if (fact.flag) {
+      const bits = digitValue(characters.charAt(flag / FLAGS_A_CHARACTER));
+      return ((bits >> (flag++ % FLAGS_A_CHARACTER)) & 1) === 1;
+    }
+    const character = characters.charAt(other++);
+    if (character === LONGER) return left.next().value ?? 0;
+    if (character === NEVER) return NEVER_SECONDS;
+    if (character === SELL_POINT) return sellPointKey;
+    const digit = digitValue(character);
+    return fact.words === undefined ? digit : (fact.words[digit] ?? '');
+  });
 }
 
 function ladderCell({ level, attemptOpen, waitUntil }: Ladder, at: number): LadderCell {

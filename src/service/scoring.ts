@@ -320,7 +320,8 @@ export class ScoringService {
 
   async #claim(platform: PlatformName, body: VerdictBody, idempotencyKey: string): Promise<void> {
     const request = JSON.stringify(Object.entries(body).toSorted());
-    const requestHash = hash('sha256', request, 'base64url').slice(0, 22);
+    // As a number, because Redis keeps one in the place of a text's address.
+    const requestHash = String(hash('sha256', request, 'buffer').readBigInt64LE());
     const claimed = await this.#parts.store.claimIdempotencyKey(platform, idempotencyKey, requestHash);
     if (claimed !== requestHash) throw new IdempotencyKeyReused();
   }

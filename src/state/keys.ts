@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { PlatformName } from '../client/client-key.ts';
+import { DIGITS } from '../client/document/cell.ts';
 import type { Sightings } from '../facts/fact.ts';
 import type { TextKind, TextPlace } from './health/stored-texts.ts';
 
@@ -19,11 +20,9 @@ export const PARTITIONS: readonly string[] = [
   'si k0 ce cm pd op x9 x1 jf ur zj b3 ik q2 yg fs bk z2 rg ms af an qj i3 c5 dp kh s1 xi xa he hm',
 ].flatMap((tags) => tags.split(' '));
 
-const HASH_CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-
 /** The hash tag of a client. */
 export function partitionOf(clientHash: string): string {
-  const partition = PARTITIONS[HASH_CHARACTERS.indexOf(clientHash.charAt(0) || ' ')];
+  const partition = PARTITIONS[DIGITS.indexOf(clientHash.charAt(0) || ' ')];
   if (partition === undefined) throw new Error(`"${clientHash}" is not the hash of a client`);
   return partition;
 }
@@ -105,12 +104,22 @@ export function deviceMember(clientHash: string): string {
   return clientHash.slice(0, 12);
 }
 
-/**
- * Places of the decisions about an orderRef by clients of a partition, by when: beside the decisions, so that they are written
- * together. Sorted set: a small one takes less than a list.
- */
-export function orderKey(partition: string, platform: PlatformName, order: string): string {
-  return `q:{${partition}}${platform}:${order}`;
+/** 72 bits that stand for an orderRef of a platform. */
+export function orderName(platform: PlatformName, orderRef: string): string {
+  return nameOf(`${platform}/${orderRef}`);
+}
+
+/** Orders whose names begin alike share a key: a key of its own would take twice what is noted in it. */
+const BUCKET_CHARACTERS = 3;
+
+/** Decisions by their orders, as `orderNote` notes them, by when: beside the records, so that both are written together. Sorted set. */
+export function ordersKey(partition: string, order: string): string {
+  return `q:{${partition}}${order.slice(0, BUCKET_CHARACTERS)}`;
+}
+
+/** What a decision about an order is noted as: `<client>.<seq>`, or how that begins, after the rest of the order's name. */
+export function orderNote(order: string, place: string): string {
+  return order.slice(BUCKET_CHARACTERS) + place;
 }
 
 /** The request that first came with an Idempotency-Key. String. */

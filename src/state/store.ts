@@ -250,7 +250,7 @@ export const RETENTION = {
   /** Decisions with what finds them, and orders that a state does not remember any more, unless they are shipped before. */
   decisionMs: 90 * DAY_MS,
   /** Orders that a state does not remember any more, where the archive is asked for them after that. */
-  displacedOrderMs: 7 * DAY_MS,
+  displacedOrderMs: 3 * DAY_MS,
   /** What decision records have in common; it is stored again while it is in use. */
   shapeMs: 180 * DAY_MS,
   /** Stored answers of verdicts with an Idempotency-Key, and whose key it is: longer, for an answer comes after its claim. */
@@ -262,6 +262,8 @@ export const RETENTION = {
   tallyMs: 7 * DAY_MS,
   /** Decisions listed for one order. */
   decisionsPerOrder: 100,
+  /** Decisions that are found by the orders of one key in Redis: some five at a thousand verdicts a second. */
+  decisionsPerBucket: 10_000,
   /** Orders, answers and devices that are noted for one client. */
   notesPerClient: 10_000,
   /** Entries of the audit. */

@@ -1,6 +1,6 @@
 import { encodeClientState } from '../../../src/client/state-document.ts';
 import { recordShape } from '../../../src/decision/decision-record.ts';
-import { shapeKey } from '../../../src/state/keys.ts';
+import { ordersKey, shapeKey } from '../../../src/state/keys.ts';
 import { commitCall, commitLimits, commitScript } from '../../../src/state/redis/commit.ts';
 import { connectRedis } from '../../../src/state/redis/connection/connection.ts';
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
@@ -50,7 +50,7 @@ await serveJson(async ({ clientIdKey, orderRef }) => {
     load.run(commands, [`s:${home}`, `n:${home}`], []),
   ]);
   const own = [`s:${home}`, 'journal:{A}', 'journal-loss:{A}', `n:${home}`, `d:${home}.1`];
-  const keys = [...own, SHAPE, `q:{A}bench:${orderRef}`, 'installation:{A}'];
+  const keys = [...own, SHAPE, ordersKey('A', orderRef), 'installation:{A}'];
   await commitScript.run(commands, keys, [String(now + 180), ...commitArgs]);
   return sampleAnswer();
 });

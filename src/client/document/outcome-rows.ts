@@ -1,6 +1,7 @@
 import { moneyOf } from '../amount.ts';
 import { type KnownOrder, rank } from '../order.ts';
 import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from '../outcomes.ts';
+import { DIGITS, digitValue } from './cell.ts';
 import { decodeReports, encodeReports, resultOf } from './order-row.ts';
 
 type OlderRow = [lastPaidAge: number | null, lastUnpaidAge: number | null, unpaidChain: number];
@@ -20,9 +21,6 @@ export type OutcomesRow =
       reports?: ReportsRow[] | 0,
       older?: OlderRow | 0,
     ];
-
-const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-const VALUES = new Map([...DIGITS].map((digit, value) => [digit, value]));
 
 const TOKEN_CHARACTERS = 6;
 
@@ -152,10 +150,6 @@ function digitsOf(value: number, width: number): string {
 
 function numberOf(digits: string): number {
   let number = 0;
-  for (const digit of digits) {
-    const value = VALUES.get(digit);
-    if (value === undefined) throw new Error(`"${digit}" is no digit of an order`);
-    number = number * 64 + value;
-  }
+  for (const digit of digits) number = number * 64 + digitValue(digit);
   return number;
 }

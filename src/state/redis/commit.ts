@@ -10,7 +10,9 @@ import {
   NOTES,
   nameOf,
   notesKey,
-  orderKey,
+  orderName,
+  orderNote,
+  ordersKey,
   PARTITIONS,
   partitionOf,
   shapeKey,
@@ -19,7 +21,6 @@ import {
 } from '../keys.ts';
 import { type Change, RETENTION } from '../store.ts';
 import { BadReply } from './connection/reply.ts';
-import { noteOfPlace } from './decisions.ts';
 import { RedisScript } from './script.ts';
 
 export const commitScript = new RedisScript('commit-8.lua');
@@ -37,7 +38,7 @@ export function commitLimits(decisionsHotMs: number): readonly string[] {
     RETENTION.decisionMs,
     RETENTION.shapeMs,
     decisionsHotMs,
-    -(RETENTION.decisionsPerOrder + 1),
+    -(RETENTION.decisionsPerBucket + 1),
     Math.ceil(RETENTION.journalEntries / PARTITIONS.length),
     RETENTION.notesPerClient,
   ].map(String);
@@ -66,6 +67,7 @@ export function commitCall(
   const { stamp, entry, client, decision, shape } = change;
   const { hash, platform } = client;
   const partition = partitionOf(hash);
+  const order = decision === undefined ? '' : orderName(platform, decision.orderRef);
   const record = decision === undefined ? '' : encodeDecision(decision, shape);
   // A decision that does not fit the shape repeats everything, and needs none.
   const shaped = shape !== undefined && record !== '' && !record.startsWith('{') ? shape : null;
@@ -77,7 +79,7 @@ export function commitCall(
       notesKey(hash),
       decision === undefined ? unusedKey(hash) : decisionKey(hash, decision.seq),
       shaped === null ? unusedKey(hash) : shapeKey(partition, shaped.id),
-      decision === undefined ? unusedKey(hash) : orderKey(partition, platform, nameOf(decision.orderRef)),
+      decision === undefined ? unusedKey(hash) : ordersKey(partition, order),
       installationKey(partition),
     ],
     args: [
@@ -89,7 +91,7 @@ export function commitCall(
       hash,
       journalText(entry),
       record,
-      decision === undefined ? '' : noteOfPlace({ clientHash: hash, seq: decision.seq }),
+      decision === undefined ? '' : orderNote(order, `${hash}.${decision.seq}`),
       String(entry.at),
       shapeArgument(shaped, storesShape),
       ...limits,

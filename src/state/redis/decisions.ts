@@ -1,6 +1,15 @@
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import type { Decision } from '../../decision/decision.ts';
-import { decisionKey, nameOf, orderKey, PARTITIONS, partitionOf, shapeKey, stateKey } from '../keys.ts';
+import {
+  decisionKey,
+  orderName,
+  orderNote,
+  ordersKey,
+  PARTITIONS,
+  partitionOf,
+  shapeKey,
+  stateKey,
+} from '../keys.ts';
 import { searchSteps } from '../paced-steps.ts';
 import type { RunCall } from '../run-call.ts';
 import { RETENTION, StoreUnavailable } from '../store.ts';
@@ -15,16 +24,6 @@ const BATCH_RECORDS_MAX = 100;
 export interface DecisionPlace {
   readonly clientHash: string;
   readonly seq: number;
-}
-
-/** What an order's decision is noted as: its id without its time, because there is one of these for each decision. */
-export function noteOfPlace({ clientHash, seq }: DecisionPlace): string {
-  return `${clientHash}.${seq}`;
-}
-
-function placeOfNote(note: string): DecisionPlace {
-  const [clientHash = '', seq = ''] = note.split('.');
-  return { clientHash, seq: Number(seq) };
 }
 
 /** Decision records by client and number, and by order. */
@@ -92,10 +91,11 @@ export class RedisDecisions {
    * verdict asks one server, and a search for an order, which is rare, asks all of them.
    */
   async ofOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
-    const order = nameOf(orderRef);
+    const order = orderName(platform, orderRef);
+    const name = orderNote(order, '');
     const noted = await Promise.all(
       PARTITIONS.map((partition) => {
-        const key = orderKey(partition, platform, order);
+        const key = ordersKey(partition, order);
         return this.#runOn(key)(() =>
           checked('ZRANGE', this.#commands.zRangeWithScores(key, 0, -1), Array.isArray),
         );
@@ -103,9 +103,13 @@ export class RedisDecisions {
     );
     const places = noted
       .flat()
+      .filter(({ value }) => value.startsWith(name))
       .toSorted((a, b) => b.score - a.score)
       .slice(0, RETENTION.decisionsPerOrder)
-      .map(({ value }) => placeOfNote(value));
+      .map(({ value }): DecisionPlace => {
+        const [clientHash = '', seq = ''] = value.slice(name.length).split('.');
+        return { clientHash, seq: Number(seq) };
+      });
     const found = await searchSteps.map(places, (some) => Promise.all(some.map((place) => this.at([place]))));
     return found
       .flat()
@@ -119,10 +123,11 @@ export class RedisDecisions {
     { platform, hash }: Pick<ClientKey, 'platform' | 'hash'>,
     orderRef: string,
   ): Promise<void> {
-    const key = orderKey(partitionOf(hash), platform, nameOf(orderRef));
+    const order = orderName(platform, orderRef);
+    const key = ordersKey(partitionOf(hash), order);
     const run = this.#runOn(key);
     const notes = await run(() => this.#commands.zRange(key, 0, -1));
-    const mine = notes.filter((note) => placeOfNote(note).clientHash === hash);
+    const mine = notes.filter((note) => note.startsWith(orderNote(order, `${hash}.`)));
     if (mine.length > 0) await run(() => this.#commands.zRem(key, mine));
   }
 

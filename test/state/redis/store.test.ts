@@ -8,6 +8,8 @@ import {
   journalKey,
   nameOf,
   notesKey,
+  orderName,
+  ordersKey,
   PARTITIONS,
   partitionOf,
   rateKey,
@@ -141,14 +143,33 @@ describeWithServer('redis-server', 'the Redis store', () => {
     }
   });
 
+  it('tells orders apart that share a key, and forgets the decisions of each by time', async () => {
+    const client = newClient();
+    const { platform } = client;
+    const byKey = Map.groupBy(
+      Array.from({ length: 4000 }, (_, index) => `order-${index}`),
+      (orderRef) => ordersKey('', orderName(platform, orderRef)),
+    );
+    const [first = '', second = ''] = [...byKey.values()].find(({ length }) => length > 1) ?? [];
+    await verdict(store, client, first, T0);
+    await verdict(store, client, second, T0 + 1);
+    for (const orderRef of [first, second]) {
+      const found = await store.decisionsOfOrder(platform, orderRef);
+      expect(found.map((decision) => decision.orderRef)).to.deep.equal([orderRef]);
+    }
+    const key = ordersKey(partitionOf(client.hash), orderName(platform, first));
+    await verdict(store, client, second, T0 + 1 + RETENTION.decisionMs);
+    expect(await command(master().port, ['ZCARD', key])).to.equal(1);
+  });
+
   it('forgets an answer and a displaced order by time, and all that is noted of a client with the last of it', async () => {
     const client = newClient();
     const notes = notesKey(client.hash);
-    const paid = paymentOf(client, await store.load(client), 'order-1');
-    const orders = paid.displaced?.orders ?? [];
-    await store.commit({ ...paid, displaced: { orders, keptMs: 1 } });
-    expect(await command(master().port, ['HLEN', notes])).to.equal(1);
-    await delay(2000);
+    await store.commit(paymentOf(client, await store.load(client), 'order-1'));
+    const { port } = master();
+    const [order = ''] = Object(await command(port, ['HKEYS', notes]));
+    const hourOfStore = Math.floor(Number(Object(await command(port, ['TIME']))[0]) / 3600);
+    await command(port, ['HSET', notes, order, `${hourOfStore}:paid`]);
     await store.commit(withAnswer(verdictOn(client, await store.load(client), 'order-2'), 'key'));
     expect(await command(master().port, ['HLEN', notes])).to.equal(1);
     const endsInMs = Number(await command(master().port, ['PTTL', notes]));

@@ -7,7 +7,7 @@
   KEYS[4] notes
   KEYS[5] decision record, or a key that is never written
   KEYS[6] shape of the record, or a key that is never written
-  KEYS[7] decisions of the order by when, or a key that is never written
+  KEYS[7] decisions by their orders, of some orders and by when, or a key that is never written
   KEYS[8] the installation that the partition belongs to: a set of one
 
   ARGV[1]  valid until, epoch ms of the store's clock: a command that lay in the socket of a stopped
@@ -25,8 +25,8 @@
   ARGV[12] state kept for, ms
   ARGV[13] records kept for, ms, unless they are shipped before
   ARGV[14] shapes kept for, ms
-  ARGV[15] decisions of an order kept for, ms
-  ARGV[16] the place, from the newest, of the first one that is too many for an order: '-101' keeps a hundred
+  ARGV[15] decisions are found by their orders for, ms
+  ARGV[16] the place, from the newest, of the first one that is too many for a key: '-101' keeps a hundred
   ARGV[17] entries kept in this journal, about: more are pushed out, and noted as lost
   ARGV[18] notes kept
   ARGV[19] the installation that decides
@@ -73,13 +73,17 @@ end
 if ARGV[8] ~= '' then
   redis.call('SET', KEYS[5], ARGV[8], 'PX', ARGV[13])
   redis.call('ZADD', KEYS[7], ARGV[10], ARGV[9])
+  redis.call('ZREMRANGEBYSCORE', KEYS[7], '-inf', string.format('%.0f', tonumber(ARGV[10]) - tonumber(ARGV[15])))
   redis.call('ZREMRANGEBYRANK', KEYS[7], 0, ARGV[16])
   redis.call('PEXPIRE', KEYS[7], ARGV[15])
 end
 if #ARGV < 20 then return 1 end
 
+-- Notes end with an hour: fewer digits for each of them.
+local HOUR_MS = 3600000
+
 local function end_of(note)
-  return tonumber(string.match(note, '^%d+'))
+  return tonumber(string.match(note, '^%d+')) * HOUR_MS
 end
 
 -- A device is noted for a day longer than it must be, so that most verdicts need not note it anew.
@@ -92,7 +96,7 @@ local function tidy_notes()
   local kept = {}
   for i = 1, #some, 2 do
     local ends = end_of(some[i + 1])
-    if ends * 1000 <= clock_ms then
+    if ends <= clock_ms then
       length = length - redis.call('HDEL', KEYS[4], some[i])
     else
       kept[#kept + 1] = { name = some[i], ends = ends }
@@ -106,8 +110,8 @@ end
 local function write_note(name, text, kept_ms)
   local slack_ms = text == '' and SLACK_MS or 0
   local known = text == '' and redis.call('HGET', KEYS[4], name)
-  if known and end_of(known) * 1000 >= clock_ms + kept_ms then return false end
-  local ends = math.ceil((clock_ms + kept_ms + slack_ms) / 1000)
+  if known and end_of(known) >= clock_ms + kept_ms then return false end
+  local ends = math.ceil((clock_ms + kept_ms + slack_ms) / HOUR_MS)
   redis.call('HSET', KEYS[4], name, string.format('%d:%s', ends, text))
   return true
 end

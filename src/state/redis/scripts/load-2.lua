@@ -17,13 +17,13 @@ local clock_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local state = redis.call('GET', KEYS[1])
 if #ARGV == 0 then return { clock_ms, state } end
 
--- A note is kept as "<end in epoch seconds>:<text>".
+-- A note is kept as "<end in hours since 1970>:<text>".
 local function note(name)
   if name == '' then return false end
   local kept = redis.call('HGET', KEYS[2], name)
   if not kept then return false end
   local colon = string.find(kept, ':', 1, true)
-  if tonumber(string.sub(kept, 1, colon - 1)) * 1000 <= clock_ms then return false end
+  if tonumber(string.sub(kept, 1, colon - 1)) * 3600000 <= clock_ms then return false end
   return string.sub(kept, colon + 1)
 end
 
