@@ -273,9 +273,9 @@ const LONGER = '*';
 
 /** Null when facts are recorded in another order than the shape's, or others, or of another kind. */
 function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly ShapeFact[]): FactsRow | null {
-  let [flags, bits, flagsCount] = ['', 0, 0];
   let others = '';
   let place = 0;
+  const flags: boolean[] = [];
   const longer: (number | string)[] = [];
   // Going through the members themselves makes no list of their names.
   for (const label in facts) {
@@ -283,19 +283,24 @@ function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly Shape
     const fact = shapeFacts[place++];
     if (value === undefined || fact?.label !== label || !isOfKind(value, fact)) return null;
     if (typeof value === 'boolean') {
-      if (value) bits |= 1 << (flagsCount % FLAGS_A_CHARACTER);
-      flagsCount += 1;
-      if (flagsCount % FLAGS_A_CHARACTER > 0) continue;
-      flags += DIGITS.charAt(bits);
-      bits = 0;
+      flags.push(value);
       continue;
     }
     const character = characterOf(value, fact, sellPointKey);
     others += character;
     if (character === LONGER) longer.push(value);
   }
-  if (flagsCount % FLAGS_A_CHARACTER > 0) flags += DIGITS.charAt(bits);
-  return place === shapeFacts.length ? [flags + others, ...longer] : null;
+  return place === shapeFacts.length ? [packFlags(flags) + others, ...longer] : null;
+}
+
+function packFlags(flags: readonly boolean[]): string {
+  let packed = '';
+  for (let start = 0; start < flags.length; start += FLAGS_A_CHARACTER) {
+    let bits = 0;
+    for (let bit = 0; bit < FLAGS_A_CHARACTER; bit += 1) if (flags[start + bit]) bits |= 1 << bit;
+    packed += DIGITS.charAt(bits);
+  }
+  return packed;
 }
 
 function isOfKind(value: FactValue, { flag, words }: ShapeFact): boolean {
