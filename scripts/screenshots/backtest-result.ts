@@ -111,5 +111,5 @@ function orders(count: number): OrderCounts {
 }
 
 function tally(count: number): OrderSums {
-  return { orders: orders(count), amount: { EUR: orders(25 * count) } };
+  return { orders: orders(count), amount: { EUR: { ...orders(25 * count), reversed: 0 } } };
 }

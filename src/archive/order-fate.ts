@@ -21,6 +21,13 @@ export function reportedResult(number: number): 'UNPAID' | 'TECHNICAL' | 'PAID' 
   return (['UNPAID', 'TECHNICAL', 'PAID', 'REVERSED'] as const)[number % 4] ?? 'UNPAID';
 }
 
+/**
+ * SQL: why an order is not paid, over its reports: the cause of the one that counts, UNSTATED without one, or PAID. Unpaid
+ * after it was paid is REVERSED.
+ */
+export const CAUSE_SQL = `replace(arg_max(coalesce(cause, outcome), ${REPORT_NUMBER_SQL}), 'UNPAID',
+  if(bool_or(outcome = 'PAID'), 'REVERSED', 'UNSTATED'))`;
+
 /** The fate behind the largest report number of an order; null is an order that nothing was reported about. */
 export function fateSql(reportNumber: string): string {
   return `CASE WHEN ${reportNumber} IS NULL THEN 'UNKNOWN'

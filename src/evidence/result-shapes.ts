@@ -56,18 +56,22 @@ export function fateMember(fate: unknown): keyof OrderCounts {
 
 export const orderCounts = ORDER_COUNTS;
 
-export const amounts = Type.Record(
-  named(
-    'OrderAmounts',
-    shape('Sums of the amounts of orders by what became of them', {
-      paid: number('Of paid orders'),
-      unpaid: number('Of unpaid ones'),
-      turnedAway: number('Of those turned away'),
-      unknown: number('Of those of which nothing was reported'),
-    }),
-  ),
-  { description: 'By currency, in its units' },
+const ORDER_AMOUNTS = named(
+  'OrderAmounts',
+  shape('Sums of the amounts of orders by what became of them', {
+    paid: number('Of paid orders'),
+    unpaid: number('Of unpaid ones'),
+    reversed: number('Of the unpaid ones, those that were paid and taken back'),
+    turnedAway: number('Of those turned away'),
+    unknown: number('Of those of which nothing was reported'),
+  }),
 );
+
+export const amounts = Type.Record(ORDER_AMOUNTS, { description: 'By currency, in its units' });
+
+export type OrderAmounts = Shape<typeof ORDER_AMOUNTS>;
+/** By currency. */
+export type Money = Shape<typeof amounts>;
 
 export const gaps = list(
   shape('Entries of the journal that were lost', {

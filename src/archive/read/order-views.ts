@@ -1,5 +1,5 @@
 import type { Duck } from '../duck.ts';
-import { askedFateSql, REPORT_NUMBER_SQL } from '../order-fate.ts';
+import { askedFateSql, CAUSE_SQL, REPORT_NUMBER_SQL } from '../order-fate.ts';
 
 /** Of an order of a client, 64 bits: two different orders among ten million share one with a chance of 3 in a million. */
 export const ORDER_KEY_SQL = 'hash(client_hash, order_ref)';
@@ -13,14 +13,15 @@ export const WAIT_WORTH_MS = 24 * 60 * 60 * 1000;
 /**
  * Makes the view `orders`, one row for each order of a client that `decisions` are about: order_key, platform,
  * client_hash, order_ref, decisions, first_at, last_at (of its decisions), amount, currency, method and
- * sell_point_key (of the last of them), has_history (final outcomes, at the first), granted, waited, blocked (at least once), and its `fate`: PAID, UNPAID,
- * TURNED_AWAY, TECHNICAL or UNKNOWN. Of several outcomes the last one holds.
+ * sell_point_key (of the last of them), has_history (final outcomes, at the first), granted, waited, blocked (at least once), its `fate`: PAID, UNPAID,
+ * TURNED_AWAY, TECHNICAL or UNKNOWN, the reported `cause` (see order-fate.ts), and whether it was paid and taken back (`reversed`). Of several outcomes the last one holds.
  */
 export async function makeOrderViews(duck: Duck): Promise<void> {
   await duck.run(`CREATE VIEW fates AS
-    SELECT ${ORDER_KEY_SQL} AS order_key, max(${REPORT_NUMBER_SQL}) AS report FROM outcomes GROUP BY order_key`);
+    SELECT ${ORDER_KEY_SQL} AS order_key, max(${REPORT_NUMBER_SQL}) AS report, ${CAUSE_SQL} AS cause
+    FROM outcomes GROUP BY order_key`);
   await duck.run(`CREATE VIEW orders AS
-    SELECT asked.*, ${askedFateSql('report', 'granted')} AS fate
+    SELECT asked.*, fate, cause, coalesce(fate = 'UNPAID' AND cause = 'REVERSED', false) AS reversed
     FROM (
       SELECT ${ORDER_KEY_SQL} AS order_key, any_value(platform) AS platform, any_value(client_hash) AS client_hash,
         any_value(order_ref) AS order_ref, count(*) AS decisions, min(decided_at) AS first_at, max(decided_at) AS last_at,
@@ -29,5 +30,5 @@ export async function makeOrderViews(duck: Duck): Promise<void> {
         bool_or(${GRANTED_SQL}) AS granted, bool_or(verdict = 'WAIT') AS waited, bool_or(verdict = 'BLOCK') AS blocked
       FROM decisions GROUP BY order_key
     ) asked
-    LEFT JOIN fates USING (order_key)`);
+    LEFT JOIN fates USING (order_key), LATERAL (SELECT ${askedFateSql('report', 'granted')} AS fate)`);
 }

@@ -4,7 +4,7 @@ import { ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/read/order-views.ts'
 import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-group.ts';
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import { fateMember, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
-import { amountSum, clusterOf } from '../source/order-clusters.ts';
+import { clusterOf, MoneySums } from '../source/order-clusters.ts';
 import type { LadderLevelReport, OrderEffects, OrderSums } from './backtest-report.ts';
 import { type ClusteredScore, type ClusterVerdicts, verdictAt } from './comparison.ts';
 import type { LifeAnswer } from './lives.ts';
@@ -103,19 +103,22 @@ export class Aftermath {
 
   async #tally(which: string): Promise<OrderSums> {
     const rows = await this.#duck.rows(
-      `SELECT currency, fate, count(*) AS orders, sum(amount) AS amount FROM answered_orders
+      `SELECT currency, fate, reversed, count(*) AS orders, sum(amount) AS amount FROM answered_orders
        WHERE fate <> 'TECHNICAL' AND ${which} GROUP BY ALL ORDER BY ALL`,
     );
     let orders = NO_ORDERS;
-    const amount: Record<string, OrderCounts> = {};
+    const sums = new MoneySums();
     for (const row of rows) {
       const outcome = fateMember(row['fate']);
-      const currency = textOf(row['currency']) ?? '';
-      const before = amount[currency] ?? NO_ORDERS;
       orders = { ...orders, [outcome]: orders[outcome] + cell(row, 'orders') };
-      amount[currency] = { ...before, [outcome]: amountSum(before[outcome] + cell(row, 'amount')) };
+      sums.add({
+        fate: row['fate'],
+        reversed: row['reversed'] === true,
+        currency: textOf(row['currency']) ?? '',
+        amount: cell(row, 'amount'),
+      });
     }
-    return { orders, amount };
+    return { orders, amount: sums.money };
   }
 }
 
@@ -147,8 +150,8 @@ function answeredOrders(sides: number): string {
           .join(',\n        ')}
       FROM answers LEFT JOIN payments USING (order_key) GROUP BY order_key
     )
-    SELECT answered.*, fate, amount, currency, granted, has_history
-    FROM answered JOIN (SELECT order_key, fate, amount, currency, granted, has_history FROM orders) USING (order_key)`;
+    SELECT answered.*, fate, reversed, amount, currency, granted, has_history
+    FROM answered JOIN (SELECT order_key, fate, reversed, amount, currency, granted, has_history FROM orders) USING (order_key)`;
 }
 
 function ladderLevels(side: number): string {

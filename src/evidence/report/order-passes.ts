@@ -1,15 +1,22 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
-import { type AskedFate, askedFateSql, fateSql, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
+import {
+  type AskedFate,
+  askedFateSql,
+  CAUSE_SQL,
+  fateSql,
+  REPORT_NUMBER_SQL,
+} from '../../archive/order-fate.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
 import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';
-import { fateMember, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
+import { fateMember, type Money, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
 import type { Evidence } from '../source/evidence.ts';
-import { amountSum, clusterOf, OrderClusters } from '../source/order-clusters.ts';
+import { clusterOf, type FateMoney, MoneySums, OrderClusters } from '../source/order-clusters.ts';
 import { clientPasses } from '../source/time-spans.ts';
 import type { VectorCode } from './fact-cells.ts';
 import type { Judgement } from './judgement.ts';
 import type { RuleFigures } from './rule-report.ts';
+import { makeWaits, noteWaits, RUNG_SQL } from './rungs.ts';
 
 /** Decisions whose facts and slice are the same to the rules. */
 interface DecisionGroup {
@@ -24,6 +31,8 @@ interface OrderGroup {
   readonly matched: readonly number[];
   readonly place: number;
   readonly fate: AskedFate;
+  /** They were paid and taken back. */
+  readonly reversed: boolean;
   readonly orders: number;
   readonly amount: number;
 }
@@ -72,14 +81,18 @@ const MASK_BITS = 62;
 
 /**
  * Goes over the evidence client by client in as many passes as memory needs: a client's orders and waits are
- * all in the same pass.
+ * all in the same pass. The table `waits` is whole after the last one.
  */
 export async function* orderPasses(
   { duck, span }: Evidence,
   parts: PassParts,
   decisionsMax = PASS_DECISIONS_MAX,
 ): AsyncGenerator<PassResult> {
-  for (const clients of clientPasses(span.decisions, decisionsMax)) yield await onePass(duck, clients, parts);
+  await makeWaits(duck);
+  for (const clients of clientPasses(span.decisions, decisionsMax)) {
+    yield await onePass(duck, clients, parts);
+    await noteWaits(duck, span.to ?? 0);
+  }
 }
 
 async function onePass(duck: Duck, clients: string, parts: PassParts): Promise<PassResult> {
@@ -88,10 +101,11 @@ async function onePass(duck: Duck, clients: string, parts: PassParts): Promise<P
   await duck.run(`CREATE OR REPLACE TEMP TABLE seen AS
     SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, fact_amount AS amount, ${place.sql} AS place,
       ${GRANTED_SQL} AS granted, CASE WHEN verdict = 'WAIT' THEN rule END AS waited_by,
+      ${RUNG_SQL} AS rung, ${clusterOf('client_hash')} AS cluster,
       ${codes.map(({ sql }, number) => `${sql} AS code${number}`).join(', ')}
     FROM decisions ${place.join} WHERE ${clients}`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE told AS
-    SELECT ${ORDER_KEY_SQL} AS order_key, max(${REPORT_NUMBER_SQL}) AS report,
+    SELECT ${ORDER_KEY_SQL} AS order_key, max(${REPORT_NUMBER_SQL}) AS report, ${CAUSE_SQL} AS cause,
       min(occurred_at) FILTER (outcome = 'PAID') AS paid_at FROM outcomes WHERE ${clients} GROUP BY order_key`);
   const combinations = await duck.rows(
     `SELECT ${codeColumns.join(', ')}, place, count(*) AS decisions FROM seen GROUP BY ALL`,
@@ -133,24 +147,26 @@ async function makeMasks(
 async function makeAsked(duck: Duck, codeColumns: readonly string[], rules: number): Promise<void> {
   const masks = masksOf(rules);
   await duck.run(`CREATE OR REPLACE TEMP TABLE asked AS
-    SELECT ${masks.join(', ')}, place, cluster, amount, ${askedFateSql('report', 'granted')} AS fate
+    SELECT ${masks.join(', ')}, place, cluster, amount, fate, coalesce(fate = 'UNPAID' AND cause = 'REVERSED', false) AS reversed
     FROM (
       SELECT order_key, arg_max(place, seq) AS place, arg_max(amount, seq) AS amount, bool_or(granted) AS granted,
-        ${clusterOf('any_value(client_hash)')} AS cluster,
+        any_value(cluster) AS cluster,
         ${masks.map((mask) => `bit_or(${mask}) AS ${mask}`).join(', ')}
       FROM seen JOIN masks USING (${codeColumns.join(', ')}) GROUP BY order_key
-    ) LEFT JOIN (SELECT order_key, report FROM told) USING (order_key)`);
+    ) LEFT JOIN (SELECT order_key, report, cause FROM told) USING (order_key),
+      LATERAL (SELECT ${askedFateSql('report', 'granted')} AS fate)`);
 }
 
 async function orderGroups(duck: Duck, rules: number): Promise<readonly OrderGroup[]> {
   const masks = masksOf(rules);
   const rows = await duck.rows(`
-    SELECT ${masks.join(', ')}, place, fate, count(*) AS orders, sum(amount) AS amount
+    SELECT ${masks.join(', ')}, place, fate, reversed, count(*) AS orders, sum(amount) AS amount
     FROM asked GROUP BY ALL`);
   return rows.map((row) => ({
     matched: placesOf(masks.map((mask) => bigOf(row, mask))),
     place: numberOf(row['place']) ?? 0,
     fate: fateOf(row),
+    reversed: row['reversed'] === true,
     orders: numberOf(row['orders']) ?? 0,
     amount: numberOf(row['amount']) ?? 0,
   }));
@@ -245,22 +261,25 @@ export class OrderTally {
   /** Of those with a known outcome. */
   readonly clusters = new OrderClusters();
   readonly #decisions = { matched: 0, decided: 0, sole: 0 };
-  readonly #orders = new FateSums();
-  readonly #amounts = new Map<string, FateSums>();
+  readonly #orders = { ...NO_ORDERS };
+  readonly #money = new MoneySums();
 
   addDecisions(what: 'matched' | 'decided' | 'sole', decisions: number): void {
     this.#decisions[what] += decisions;
   }
 
-  addOrders(fate: AskedFate, currency: string, orders: number, amount: number): void {
-    this.#orders.add(fate, orders);
-    const sums = this.#amounts.get(currency) ?? new FateSums();
-    this.#amounts.set(currency, sums);
-    sums.add(fate, amount);
+  /** A technical failure is none. */
+  addOrders(group: FateMoney & Pick<OrderGroup, 'orders'>): void {
+    if (group.fate !== 'TECHNICAL') this.#orders[fateMember(group.fate)] += group.orders;
+    this.#money.add(group);
   }
 
   get orders(): OrderCounts {
-    return this.#orders.counts();
+    return { ...this.#orders };
+  }
+
+  get money(): Money {
+    return this.#money.money;
   }
 
   /** Of the orders with a known outcome. */
@@ -279,33 +298,7 @@ export class OrderTally {
       unpaidShare: share,
       lift:
         share === null || baseShare === null || baseShare.value === 0 ? null : share.value / baseShare.value,
-      amount: Object.fromEntries(
-        [...this.#amounts]
-          .toSorted(([a], [b]) => (a < b ? -1 : 1))
-          .map(([name, sums]) => [name, sums.amounts()]),
-      ),
-    };
-  }
-}
-
-class FateSums {
-  readonly #sums = { ...NO_ORDERS };
-
-  add(fate: AskedFate, value: number): void {
-    if (fate !== 'TECHNICAL') this.#sums[fateMember(fate)] += value;
-  }
-
-  counts(): OrderCounts {
-    return { ...this.#sums };
-  }
-
-  amounts(): OrderCounts {
-    const { paid, unpaid, turnedAway, unknown } = this.#sums;
-    return {
-      paid: amountSum(paid),
-      unpaid: amountSum(unpaid),
-      turnedAway: amountSum(turnedAway),
-      unknown: amountSum(unknown),
+      amount: this.money,
     };
   }
 }

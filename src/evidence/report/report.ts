@@ -6,13 +6,14 @@ import type { RuleSet } from '../../rules/rule-set.ts';
 import { clusteredShare } from '../../statistics/clustered-share.ts';
 import { fateMember, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
 import type { Evidence } from '../source/evidence.ts';
-import { amountSum, clusterOf, OrderClusters } from '../source/order-clusters.ts';
+import { clusterOf, MoneySums, OrderClusters } from '../source/order-clusters.ts';
 import { reversalsOf } from '../source/reversals.ts';
 import { columnsOf } from '../source/views.ts';
 import { factCells, valuesOf, vectorCodes } from './fact-cells.ts';
 import { Judge, type NamedRule, namedRules } from './judgement.ts';
 import { OrderTally, orderPasses, type PassResult, type WaitGroup } from './order-passes.ts';
-import type { HoldoutReport, Report, RuleReport, SliceName } from './rule-report.ts';
+import type { HoldoutReport, Report, RuleReport, SliceName, SliceReport } from './rule-report.ts';
+import { rungsOf } from './rungs.ts';
 
 interface ReportAsk {
   readonly rules: RuleSet;
@@ -59,10 +60,13 @@ export async function report(evidence: Evidence, { rules, by, onProgress }: Repo
     undecidable: { count: sums.undecidable, facts: await missingFacts(evidence, cells, sums.undecidable) },
     orders: sums.all.orders,
     unpaidShare: sums.all.unpaidShare,
+    amount: sums.all.money,
     technical: sums.technical,
     reversals: await reversalsOf(evidence),
     by,
+    ...(by === null ? {} : { slices: sums.slices() }),
     rules: sums.rules(await holdoutFigures(evidence, rules)),
+    rungs: await rungsOf(duck, (place) => places.of(place).currency),
     unknownReasons: { notReported: sums.all.orders.unknown },
   };
 }
@@ -75,21 +79,17 @@ class ReportSums {
   readonly #named: readonly NamedRule[];
   readonly #places: Places;
   readonly #tallies: readonly OrderTally[];
-  readonly #slices = new Map<string, readonly OrderTally[]>();
-  readonly #allOfSlices = new Map<string, OrderTally>();
+  readonly #slices: ReadonlyMap<string, readonly OrderTally[]>;
+  readonly #allOfSlices: ReadonlyMap<string, OrderTally>;
   readonly #waits = new Map<string, Omit<WaitGroup, 'rule'>>();
 
   constructor(named: readonly NamedRule[], places: Places) {
     this.#named = named;
     this.#places = places;
     this.#tallies = named.map(() => new OrderTally());
-    for (const slice of places.slices) {
-      this.#slices.set(
-        slice,
-        named.map(() => new OrderTally()),
-      );
-      this.#allOfSlices.set(slice, new OrderTally());
-    }
+    const bySlice = <Tally>(tally: () => Tally) => new Map(places.slices.map((slice) => [slice, tally()]));
+    this.#slices = bySlice(() => named.map(() => new OrderTally()));
+    this.#allOfSlices = bySlice(() => new OrderTally());
   }
 
   /** Gives how many decisions the pass had. */
@@ -99,6 +99,10 @@ class ReportSums {
     for (const some of known) this.#addKnown(some);
     for (const wait of waits) this.#addWait(wait);
     return decisions.reduce((sum, group) => sum + group.decisions, 0);
+  }
+
+  slices(): readonly SliceReport[] {
+    return [...this.#allOfSlices].map(([slice, { orders, money: amount }]) => ({ slice, orders, amount }));
   }
 
   rules(holdouts: ReadonlyMap<string, HeldOrders>): readonly RuleReport[] {
@@ -137,16 +141,13 @@ class ReportSums {
         for (const rule of judgement[what]) tallies[rule]?.addDecisions(what, decisions);
   }
 
-  #addOrders({ matched, place, fate, orders, amount }: PassResult['orders'][number]): void {
-    if (fate === 'TECHNICAL') {
-      this.technical += orders;
-      return;
-    }
+  #addOrders({ matched, place, ...some }: PassResult['orders'][number]): void {
+    if (some.fate === 'TECHNICAL') this.technical += some.orders;
     const { currency, slice } = this.#places.of(place);
-    this.all.addOrders(fate, currency, orders, amount);
-    if (slice !== null) this.#allOfSlices.get(slice)?.addOrders(fate, currency, orders, amount);
-    for (const tallies of this.#talliesAt(place))
-      for (const rule of matched) tallies[rule]?.addOrders(fate, currency, orders, amount);
+    const group = { ...some, currency };
+    this.all.addOrders(group);
+    if (slice !== null) this.#allOfSlices.get(slice)?.addOrders(group);
+    for (const tallies of this.#talliesAt(place)) for (const rule of matched) tallies[rule]?.addOrders(group);
   }
 
   #addKnown({ matched, place, cluster, paid, unpaid }: PassResult['known'][number]): void {
@@ -222,20 +223,27 @@ const SLICE_SQL = {
   arm: 'arm',
   group: 'client_group',
   level: 'ladder_after_level::VARCHAR',
+  cause: "coalesce(fates.cause, '-')",
 } as const satisfies Record<SliceName, string>;
+
+/** What is reported of an order is no column of its decisions. */
+const SLICE_JOIN: Partial<Record<SliceName, string>> = {
+  cause: `LEFT JOIN fates ON fates.order_key = ${ORDER_KEY_SQL}`,
+};
 
 /** Numbers the currencies, and the slices when there are any: the most frequent ones get a number of their own. */
 async function numberPlaces(duck: Duck, by: SliceName | null): Promise<Places> {
   const currency = SLICE_SQL.currency;
   const slice = by === null ? "''" : SLICE_SQL[by];
+  const told = by === null ? '' : (SLICE_JOIN[by] ?? '');
   await duck.run(`CREATE OR REPLACE TEMP TABLE places AS
-    WITH pairs AS (SELECT ${currency} AS currency, ${slice} AS slice, count(*) AS n FROM decisions GROUP BY ALL),
+    WITH pairs AS (SELECT ${currency} AS currency, ${slice} AS slice, count(*) AS n FROM decisions ${told} GROUP BY ALL),
     kept AS (SELECT slice FROM pairs GROUP BY slice ORDER BY ${isTime(by) ? 'slice' : 'sum(n)'} DESC, slice LIMIT ${SLICES_MAX})
     SELECT (row_number() OVER (ORDER BY currency, slice))::INT AS place, currency, slice,
       CASE WHEN slice IN (FROM kept) THEN slice ELSE ${quote(OTHER_SLICES)} END AS shown, n FROM pairs`);
   const rows = await duck.rows('SELECT place, currency, shown, n::DOUBLE AS n FROM places');
   const places = new Map(rows.map((row) => [numberOf(row['place']) ?? 0, placeOf(row, by)]));
-  const join = `JOIN places ON places.currency = ${currency} AND places.slice = ${slice}`;
+  const join = `${told} JOIN places ON places.currency = ${currency} AND places.slice = ${slice}`;
   const [only = 0] = places.keys();
   return {
     ...(places.size <= 1 ? { sql: String(only), join: '' } : { sql: 'places.place', join }),
@@ -274,7 +282,7 @@ async function holdoutFigures({ duck }: Evidence, rules: RuleSet): Promise<Reado
   return tallies;
 }
 
-const HELD_ORDERS_SQL = `SELECT rule, ${clusterOf('client_hash')} AS cluster, currency, fate, count(*)::DOUBLE AS orders,
+const HELD_ORDERS_SQL = `SELECT rule, ${clusterOf('client_hash')} AS cluster, currency, fate, reversed, count(*)::DOUBLE AS orders,
     sum(amount)::DOUBLE AS amount
   FROM (SELECT DISTINCT unnest(holdout_rule) AS rule, ${ORDER_KEY_SQL} AS order_key FROM decisions
     WHERE holdout_rule IS NOT NULL)
@@ -284,7 +292,7 @@ const HELD_ORDERS_SQL = `SELECT rule, ${clusterOf('client_hash')} AS cluster, cu
 export class HeldOrders {
   readonly #share: number;
   readonly #orders = { ...NO_ORDERS };
-  readonly #amount: Record<string, OrderCounts> = {};
+  readonly #money = new MoneySums();
   readonly #clusters = new OrderClusters();
 
   /** Of the clients, as the rule has it. */
@@ -293,11 +301,15 @@ export class HeldOrders {
   }
 
   add(row: Readonly<Record<string, unknown>>): void {
-    const { cluster, currency, orders, amount } = row;
-    const kind = fateMember(row['fate']);
+    const { cluster, currency, fate, reversed, orders, amount } = row;
+    const kind = fateMember(fate);
     this.#orders[kind] += Number(orders);
-    const sums = this.#amount[String(currency)] ?? NO_ORDERS;
-    this.#amount[String(currency)] = { ...sums, [kind]: amountSum(sums[kind] + Number(amount)) };
+    this.#money.add({
+      fate,
+      reversed: reversed === true,
+      currency: String(currency),
+      amount: Number(amount),
+    });
     if (kind === 'paid') this.#clusters.add(Number(cluster), Number(orders), 0);
     if (kind === 'unpaid') this.#clusters.add(Number(cluster), 0, Number(orders));
   }
@@ -310,7 +322,7 @@ export class HeldOrders {
       share: this.#share,
       orders: held,
       paidShare: clusteredShare(this.#clusters.counts('paid')),
-      amount: this.#amount,
+      amount: this.#money.money,
       others: {
         orders: {
           paid: others('paid'),

@@ -2,7 +2,15 @@ import { OTHERWISE } from '../../decision/decision.ts';
 import { Type } from '../../json-schema.ts';
 import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { type ShareInterval, shareInterval } from '../../statistics/share-interval.ts';
-import { amounts, interval, number, type OrderCounts, orderCounts, SPAN } from '../result-shapes.ts';
+import {
+  amounts,
+  interval,
+  type Money,
+  number,
+  type OrderCounts,
+  orderCounts,
+  SPAN,
+} from '../result-shapes.ts';
 import {
   type Cell,
   columns,
@@ -15,7 +23,9 @@ import {
   shareText,
   spanNotes,
 } from '../shown.ts';
+import { amountSum } from '../source/order-clusters.ts';
 import { causesTable, reversalNotes, reversals } from '../source/reversals.ts';
+import { rungs, rungsTable } from './rungs.ts';
 
 export const SLICE_NAMES = [
   'day',
@@ -28,6 +38,7 @@ export const SLICE_NAMES = [
   'arm',
   'group',
   'level',
+  'cause',
 ] as const;
 
 export type SliceName = (typeof SLICE_NAMES)[number];
@@ -79,6 +90,12 @@ const RuleReportSchema = shape('What one rule was worth on what happened', {
   ),
 });
 
+const SliceSchema = shape('The orders of a slice, whichever rules matched', {
+  slice: word('Its name'),
+  orders: orderCounts,
+  amount: amounts,
+});
+
 /** What `rules report --json` prints, but for notes and tables; the member names are stable. */
 export const ReportSchema = shape('What each rule was worth on the outcomes that were seen', {
   kind: always('report'),
@@ -92,10 +109,13 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
   }),
   orders: orderCounts,
   unpaidShare: interval('Of all orders with a known outcome'),
+  amount: amounts,
   technical: count('Orders that are left out because they ended in a technical failure'),
   reversals,
   by: nullable(choice(SLICE_NAMES, 'The slices that were asked for')),
+  slices: Type.Optional(list(SliceSchema, 'All orders by these, in their order; absent without')),
   rules: list(RuleReportSchema, 'In the order of the files'),
+  rungs,
   unknownReasons: shape('Why outcomes are unknown: what was never granted stands as turned away', {
     notReported: count('Granted, and none was reported'),
   }),
@@ -104,6 +124,7 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
 export type RuleFigures = Shape<typeof RuleFiguresSchema>;
 export type RuleReport = Shape<typeof RuleReportSchema>;
 export type HoldoutReport = Shape<typeof HoldoutSchema>;
+export type SliceReport = Shape<typeof SliceSchema>;
 export type Report = Shape<typeof ReportSchema>;
 
 /** A report for its reader. The tables `rules` have a rule a row, all others the file and the rule before its figures. */
@@ -114,9 +135,12 @@ export function shownReport(report: Report): Shown {
   const fired = rules.filter(({ matched }) => matched > 0);
   const silent = rules.filter(({ matched, name }) => matched === 0 && name !== OTHERWISE);
   const tables = [
+    moneyTable(report),
+    ...(report.by === null ? [] : [sliceMoneyTable(report, report.by)]),
+    ruleMoneyTable(fired),
     ...[...Map.groupBy(fired, ({ file }) => file)].map(([file, some]) => rulesTable(file, some)),
-    amountsTable(fired),
     causesTable(report.reversals),
+    rungsTable(report.rungs),
     waitsTable(fired),
     holdoutsTable(fired),
     ...(report.by === null ? [] : [slicesTable(fired, report.by)]),
@@ -136,6 +160,8 @@ export function shownReport(report: Report): Shown {
 const ABOUT: Readonly<Record<string, string>> = {
   rules:
     'Intervals are of 95 %, by client. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
+  rungs:
+    'The price of a wait counts 24 hours from when the client was allowed to come back. Who asked before that stands again on the rung that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
   waits:
     'After a wait counts the next requisite of the same client within 24 hours, for this order or another, and its payment within these, each order once. No comparison: what these clients would have done without the wait nobody knows.',
   holdouts:
@@ -187,16 +213,52 @@ function rulesTable(file: string, rules: readonly RuleReport[]): EvidenceTable {
   };
 }
 
-function amountsTable(rules: readonly RuleReport[]): EvidenceTable {
+const MONEY = columns(
+  'money',
+  ...['asked', 'granted', 'paid', 'reversed', 'turned away', 'unpaid', 'unknown'],
+);
+
+/** A row for each currency: amounts of two are never added. */
+function moneyRows(amount: Money, ...before: readonly string[]): EvidenceTable['rows'] {
+  return Object.entries(amount).map(([currency, { paid, unpaid, reversed, turnedAway, unknown }]) => {
+    const granted = amountSum(paid + unpaid + unknown);
+    const asked = amountSum(granted + turnedAway);
+    return [...before, currency, asked, granted, paid, reversed, turnedAway, unpaid, unknown];
+  });
+}
+
+function moneyTable({ amount }: Report): EvidenceTable {
   return {
-    name: 'amounts',
-    title: 'Amounts by currency',
-    columns: [
-      ...columns('text', 'file', 'rule', 'currency'),
-      ...columns('money', 'paid', 'unpaid', 'turned away', 'unknown'),
-    ],
-    rows: rules.flatMap(({ name, file, amount }) =>
-      Object.entries(amount).map(([currency, sums]) => [file, name, currency, ...fateCells(sums)]),
+    name: 'money',
+    title: 'Money',
+    columns: [...columns('text', 'currency'), ...MONEY],
+    rows: moneyRows(amount),
+  };
+}
+
+function sliceMoneyTable({ slices = [] }: Report, by: SliceName): EvidenceTable {
+  return {
+    name: 'sliceMoney',
+    title: `Money by ${by}`,
+    columns: [...columns('text', by, 'currency'), ...MONEY],
+    rows: slices.flatMap(({ slice, amount }) => moneyRows(amount, slice)),
+  };
+}
+
+/** The dearest first, currency by currency: what is turned away is what a rule costs. */
+function ruleMoneyTable(rules: readonly RuleReport[]): EvidenceTable {
+  const cost = (rule: RuleReport, currency: string) => rule.amount[currency]?.turnedAway ?? 0;
+  const currencies = [...new Set(rules.flatMap(({ amount }) => Object.keys(amount)))].toSorted();
+  return {
+    name: 'ruleMoney',
+    title: 'Money by rule, most turned away first',
+    columns: [...columns('text', 'file', 'rule', 'currency'), ...MONEY],
+    rows: currencies.flatMap((currency) =>
+      rules
+        .toSorted((a, b) => cost(b, currency) - cost(a, currency))
+        .flatMap(({ file, name, amount: { [currency]: sums } }) =>
+          sums === undefined ? [] : moneyRows({ [currency]: sums }, file, name),
+        ),
     ),
   };
 }

@@ -1,4 +1,5 @@
 import type { ClusterCount } from '../../statistics/clustered-share.ts';
+import { fateMember, type Money, NO_ORDERS, type OrderAmounts } from '../result-shapes.ts';
 
 /** Orders with a known outcome by the cluster of their clients: the orders of one client hang together. */
 export class OrderClusters {
@@ -46,4 +47,42 @@ const DIGITS = 12;
 /** A sum of amounts without the last digits of doubles, which nobody asked for; small amounts keep theirs. */
 export function amountSum(sum: number): number {
   return Number(sum.toPrecision(DIGITS));
+}
+
+/** Money of orders of one fate, as the view `orders` has it. */
+export interface FateMoney {
+  readonly fate: unknown;
+  /** It was paid and taken back. */
+  readonly reversed: boolean;
+  readonly currency: string;
+  readonly amount: number;
+}
+
+/** Sums up money by currency and by what became of the orders; a technical failure is in none of the sums. */
+export class MoneySums {
+  readonly #sums = new Map<string, OrderAmounts>();
+
+  add({ fate, reversed, currency, amount }: FateMoney): void {
+    if (fate === 'TECHNICAL') return;
+    const before = this.#sums.get(currency) ?? { ...NO_ORDERS, reversed: 0 };
+    const member = fateMember(fate);
+    const after = { ...before, [member]: before[member] + amount };
+    this.#sums.set(currency, reversed ? { ...after, reversed: before.reversed + amount } : after);
+  }
+
+  get money(): Money {
+    const inOrder = [...this.#sums].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return Object.fromEntries(
+      inOrder.map(([currency, { paid, unpaid, reversed, turnedAway, unknown }]) => [
+        currency,
+        {
+          paid: amountSum(paid),
+          unpaid: amountSum(unpaid),
+          reversed: amountSum(reversed),
+          turnedAway: amountSum(turnedAway),
+          unknown: amountSum(unknown),
+        },
+      ]),
+    );
+  }
 }

@@ -1,5 +1,5 @@
 import { numberOf, textOf } from '../../archive/duck.ts';
-import { fateSql, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
+import { CAUSE_SQL, fateSql, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
 import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { OUTCOME_CAUSES } from '../../client/order.ts';
 import { choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
@@ -51,15 +51,14 @@ export async function reversalsOf({ duck, ask }: Evidence): Promise<Reversals> {
   await duck.run(`CREATE OR REPLACE TEMP TABLE payments AS
     WITH told AS (
       SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, max(${REPORT_NUMBER_SQL}) AS report,
-        arg_max(coalesce(cause, outcome), ${REPORT_NUMBER_SQL}) AS result,
+        ${CAUSE_SQL} AS result,
         min(reported_at) FILTER (outcome = 'PAID') AS paid_at, max(reported_at) AS told_at
       FROM ${reported} GROUP BY order_key
     ), known AS (
       SELECT greatest((SELECT max(told_at) FROM told), (SELECT max(decided_at) FROM decisions)) AS known_at
     )
     SELECT order_key, ${clusterOf('client_hash')} AS cluster, paid_at IS NOT NULL AS was_paid,
-      CASE WHEN result = 'UNPAID' THEN if(paid_at IS NULL, '${UNSTATED}', 'REVERSED') ELSE result END AS result,
-      ${daysTo(`if(${fateSql('report')} = 'PAID', known_at, told_at)`)} AS day, ${daysTo('known_at')} AS age
+      result, ${daysTo(`if(${fateSql('report')} = 'PAID', known_at, told_at)`)} AS day, ${daysTo('known_at')} AS age
     FROM told, known`);
   const payments = await agedPayments(duck);
   const maturityDays = maturityOf(payments.all);

@@ -27,7 +27,7 @@ describeConsole("the console's page Evidence", (tab) => {
       .first()
       .waitFor();
     await page
-      .getByRole('region', { name: 'Amounts by currency of attempt-unpaid' })
+      .getByRole('region', { name: 'Money by rule, most turned away first of attempt-unpaid' })
       .getByText('EUR')
       .waitFor();
     await page.getByRole('link', { name: 'unpaid', exact: true }).click();

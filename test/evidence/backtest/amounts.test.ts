@@ -34,7 +34,7 @@ describe('the amounts in a backtest', () => {
     );
     place.end();
     expect(outcomes.all.amount).to.deep.equal({
-      EUR: { paid: 0.0003, unpaid: 0, turnedAway: 0, unknown: 0 },
+      EUR: { paid: 0.0003, unpaid: 0, reversed: 0, turnedAway: 0, unknown: 0 },
     });
   });
 });

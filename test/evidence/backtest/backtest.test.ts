@@ -116,7 +116,7 @@ describe('a backtest', () => {
       [effects.blocked, effects.heldBack, effects.stopped].map((one) => one.orders);
     expect(outcomes.all).to.deep.equal({
       orders: orders(1, 5, 3, 2),
-      amount: { EUR: orders(10.5, 14.5000004, 22.0000001, 10.5000001) },
+      amount: { EUR: { ...orders(10.5, 14.5000004, 22.0000001, 10.5000001), reversed: 0 } },
     });
     expect(ordersOf(outcomes.base)).to.deep.equal([
       orders(0, 0, 3, 0),

@@ -54,7 +54,7 @@ describe('the holdout in the report', () => {
       share: 0.5,
       orders: { paid, unpaid, turnedAway: 0, unknown: 0 },
       paidShare: null,
-      amount: { EUR: { paid: 10 * paid, unpaid: 10 * unpaid, turnedAway: 0, unknown: 0 } },
+      amount: { EUR: { paid: 10 * paid, unpaid: 10 * unpaid, reversed: 0, turnedAway: 0, unknown: 0 } },
       others: {
         orders: { paid: 0, unpaid: 0, turnedAway: CLIENTS - paid - unpaid, unknown: 0 },
         paidShare: null,
@@ -70,14 +70,16 @@ describe('the holdout in the report', () => {
 describe('the orders that a rule did refuse, beside those of a holdout', () => {
   it('have an interval that takes the orders of a client together, too', () => {
     const [matched, held] = [new OrderTally(), new HeldOrders(0.5)];
+    const addOrders = (fate: 'PAID' | 'UNPAID', orders: number) =>
+      matched.addOrders({ fate, reversed: false, currency: 'EUR', orders, amount: 0 });
     const refused = Array.from({ length: 20 }, (_, client) => ({ part: client % 2 === 0 ? 4 : 0, whole: 4 }));
     for (const [client, { part, whole }] of refused.entries()) {
       matched.clusters.add(client, part, whole - part);
-      matched.addOrders('PAID', 'EUR', part, 0);
-      matched.addOrders('UNPAID', 'EUR', whole - part, 0);
+      addOrders('PAID', part);
+      addOrders('UNPAID', whole - part);
     }
     matched.clusters.add(20, 1, 0);
-    matched.addOrders('PAID', 'EUR', 1, 0);
+    addOrders('PAID', 1);
     held.add({ cluster: 20, currency: 'EUR', fate: 'PAID', orders: 1, amount: 0 });
     const { others } = held.besideOthers(matched);
     expect(others.orders).to.deep.equal({ paid: 40, unpaid: 40, turnedAway: 0, unknown: 0 });

@@ -147,7 +147,7 @@ describe('the report on rules', () => {
     expect(unpaidShare?.value).to.equal(0);
   });
 
-  it('parts each rule by day, by method and by what else is asked, to the same sums', async () => {
+  it('parts each rule, and all money, by day, by method and by what else is asked, to the same sums', async () => {
     for (const by of SLICE_NAMES) {
       const sliced = await reportOn(lived.archive, place.rules('p2.v10'), by);
       for (const { name, matched, decided, orders, by: parts = [] } of sliced.rules) {
@@ -160,6 +160,11 @@ describe('the report on rules', () => {
           decided,
         ]);
         expect(sum((part) => part.orders.unpaid)).to.equal(orders.unpaid);
+      }
+      for (const fate of ['paid', 'unpaid', 'reversed', 'turnedAway', 'unknown'] as const) {
+        const parts = (sliced.slices ?? []).map(({ amount }) => amount['EUR']?.[fate] ?? 0);
+        const sum = parts.reduce((total, part) => total + part, 0);
+        expect(sum, `${fate} by ${by}`).to.be.closeTo(found.amount['EUR']?.[fate] ?? 0, 1e-6);
       }
       expect(sliced.rules.map(({ by: _, ...rule }) => rule)).to.deep.equal(found.rules);
     }

@@ -83,10 +83,19 @@ describe('a sweep of the window on shared devices, where chargebacks come 14 to 
 
   it('is beside a report that tells why orders were not paid, in orders and money', async () => {
     const rules = place.rules('p2.v10');
-    const { reversals } = await withEvidence({ ...all(lived), asOf: JULY + 90 * DAY }, (evidence) =>
-      report(evidence, { rules, by: null }),
+    const {
+      reversals,
+      amount,
+      slices = [],
+    } = await withEvidence({ ...all(lived), asOf: JULY + 90 * DAY }, (evidence) =>
+      report(evidence, { rules, by: 'cause' }),
     );
     expect(reversals.causes).to.deep.equal([{ cause: 'REVERSED', currency: 'EUR', orders: 34, amount: 357 }]);
     expect(reversals.immature).to.deep.equal([{ currency: 'EUR', orders: 77, amount: 808.5 }]);
+    expect(amount['EUR']).to.deep.include({ unpaid: 357, reversed: 357 });
+    expect(slices.map(({ slice, orders }) => [slice, orders.paid, orders.unpaid])).to.deep.equal([
+      ['PAID', 191, 0],
+      ['REVERSED', 0, 34],
+    ]);
   });
 });

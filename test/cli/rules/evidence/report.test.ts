@@ -11,27 +11,28 @@ describe('rules report', () => {
   it('prints what each rule was worth, with intervals, unknown outcomes and the span of time', async () => {
     const { code, stdout, stderr } = await place.scoring('rules', 'report', '--journal', place.path('j'));
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
-    expect(stdout.split('\n').slice(1, 21)).to.deep.equal([
+    expect(stdout.split('\n').slice(1, 22)).to.deep.equal([
       '13 decisions, 2026-07-01T00:00:00Z to 2026-07-06T05:07:23Z.',
       'Orders: 1 paid, 5 unpaid, 3 turned away, 2 unknown. Of those with an outcome 83.3 % (1.2 to 100.0) are unpaid.',
       'Turned away: 3 orders were asked for, never granted and not paid. They prove nothing, whatever was reported of them.',
       'Matched nothing: trusted-by-decision, stable-history, has-paid, honeypot, crowded-ip, very-crowded-ip, relentless-requests, frequent-requests, ignores-waits, no-javascript, automated-user-agent, missing-user-agent, verdict-without-score, method-churn, amount-churn, device-churn.',
       'Intervals are of 95 %, by client. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
+      'The price of a wait counts 24 hours from when the client was allowed to come back. Who asked before that stands again on the rung that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
       'After a wait counts the next requisite of the same client within 24 hours, for this order or another, and its payment within these, each order once. No comparison: what these clients would have done without the wait nobody knows.',
       '',
-      'groups.yaml',
-      '  RULE                     MATCHED  DECIDED  SOLE  PAID  UNPAID  TURNED AWAY  UNKNOWN     UNPAID SHARE, 95 %  LIFT',
-      '  blocked-by-decision            1        1     1     0       0            1        0                      -     -',
-      '  blocked-by-unpaid-chain        1        1     1     0       0            1        0                      -     -',
-      '  bound-to-requisite             1        1     0     0       0            0        1                      -     -',
-      '  otherwise                     10       10     -     1       5            1        1  83.3 % (1.2 to 100.0)  1.00',
+      'Money',
+      '  CURRENCY  ASKED  GRANTED   PAID  REVERSED  TURNED AWAY  UNPAID  UNKNOWN',
+      '  EUR       57.50    35.50  10.50      0.00        22.00   14.50    10.50',
       '',
-      'bot-signals.yaml',
-      '  RULE                MATCHED  DECIDED  SOLE  PAID  UNPAID  TURNED AWAY  UNKNOWN  UNPAID SHARE, 95 %  LIFT',
-      '  shared-fingerprint        1        1     1     0       0            1        0                   -     -',
-      '',
-      'verdicts.yaml',
-      '  RULE                  MATCHED  DECIDED  SOLE  PAID  UNPAID  TURNED AWAY  UNKNOWN       UNPAID SHARE, 95 %  LIFT',
+      'Money by rule, most turned away first',
+      '  FILE              RULE                     CURRENCY  ASKED  GRANTED   PAID  REVERSED  TURNED AWAY  UNPAID    UNKNOWN',
+      '  verdicts.yaml     client-blocked           EUR       11.50     0.00   0.00      0.00        11.50    0.00       0.00',
+      '  groups.yaml       blocked-by-decision      EUR       10.50     0.00   0.00      0.00        10.50    0.00       0.00',
+      '  groups.yaml       otherwise                EUR       35.50    25.00  10.50      0.00        10.50   14.50  0.0000001',
+      '  bot-signals.yaml  shared-fingerprint       EUR       10.50     0.00   0.00      0.00        10.50    0.00       0.00',
+      '  verdicts.yaml     bot-blocked              EUR       10.50     0.00   0.00      0.00        10.50    0.00       0.00',
+      '  groups.yaml       blocked-by-unpaid-chain  EUR        1.00     0.00   0.00      0.00         1.00    0.00       0.00',
+      '  groups.yaml       bound-to-requisite       EUR       10.50    10.50   0.00      0.00         0.00    0.00      10.50',
     ]);
   });
 

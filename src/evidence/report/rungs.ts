@@ -1,0 +1,191 @@
+import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
+import { fateSql } from '../../archive/order-fate.ts';
+import { WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
+import { Type } from '../../json-schema.ts';
+import { count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { clusteredInterval } from '../../statistics/clustered-share.ts';
+import { interval, number } from '../result-shapes.ts';
+import { columns, type EvidenceTable } from '../shown.ts';
+import { amountSum } from '../source/order-clusters.ts';
+
+const KNOWN = 'of those of which it is known';
+
+/** Orders of a rung whose time is over are each one of these; its orders are these and the unknown ones. */
+const ENDS = {
+  early: count(
+    'Whose client asked again before the wait was over; what came of them stands on the rung that it led to',
+  ),
+  cameBack: count('Whose client asked again after the wait, for this order or another'),
+  lost: count('Whose client did not ask again'),
+};
+
+const RungSchema = shape(
+  'What came of the waits on a rung of a ladder within 24 hours after the client was allowed to come back',
+  {
+    version: word('The rule set that decided'),
+    ladder: nullable(word('Its name; null for the one without')),
+    level: count('Of the ladder, from 1'),
+    waitSeconds: number('How long its waits were, by their median'),
+    orders: count('Orders that were told to wait on it, each once, by its last wait there'),
+    unknown: count('Of these, whose 24 hours are not over: they are in no other figure'),
+    ...ENDS,
+    granted: count('Of those who came back, who got a requisite at once'),
+    paid: count('Of these, whose order was paid within the 24 hours, each once'),
+    shares: shape(`The same ${KNOWN}, by client`, {
+      cameBack: interval('Who came back; null without one to tell it from'),
+      paid: interval('Who paid'),
+      lost: interval('Who did not ask again'),
+    }),
+    backAfterSeconds: nullable(
+      shape('From when they were allowed until they came back; null when nobody did', {
+        median: number('Half of them were back by then'),
+        p90: number('Nine of ten were'),
+      }),
+    ),
+    money: Type.Record(
+      shape('Amounts of orders', {
+        asked: number(`Of all ${KNOWN}`),
+        paid: number('Of the paid ones'),
+        lost: number('Of those whose client did not ask again'),
+      }),
+      { description: 'By currency, in its units' },
+    ),
+  },
+);
+
+export const rungs = list(RungSchema, 'By version, ladder and level');
+
+export type Rung = Shape<typeof RungSchema>;
+
+/** SQL: of a row of `decisions`, on which rung its wait is; null for other verdicts. */
+export const RUNG_SQL = `CASE WHEN verdict = 'WAIT' THEN
+  {version: rule_version, ladder: ladder, level: ladder_after_level, seconds: wait_seconds, allowed: ladder_after_wait_until} END`;
+
+/** Makes the empty table that passes over the clients note waits in. */
+export async function makeWaits(duck: Duck): Promise<void> {
+  await duck.run(`CREATE OR REPLACE TEMP TABLE waits (version VARCHAR, ladder VARCHAR, level INT, seconds DOUBLE, cluster INT,
+    place INT, amount DOUBLE, ending VARCHAR, back_after DOUBLE, granted BOOLEAN, paid BOOLEAN, paid_place INT, paid_amount DOUBLE)`);
+}
+
+/**
+ * Notes each order's last wait on every rung, out of the tables `seen` and `told` of a pass, in which all that a client asked
+ * stands. What was asked is known up to the last decision, at `knownUntil` (epoch ms). A payment counts for the wait that its last grant came after.
+ */
+export async function noteWaits(duck: Duck, knownUntil: number): Promise<void> {
+  const over = `allowed + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS`;
+  await duck.run(`INSERT INTO waits
+    SELECT version, ladder, level, seconds, cluster, place, amount, ending, epoch_ms(back_at) - epoch_ms(allowed),
+      granted AND ending = 'cameBack', coalesce(paying AND back_at = max(back_at) FILTER (paying) OVER (PARTITION BY back_for), false),
+      back_place, back_amount
+    FROM (
+      SELECT *, coalesce(ending = 'cameBack' AND granted AND ${fateSql('report')} = 'PAID' AND paid_at BETWEEN back_at AND ${over}, false) AS paying
+      FROM (
+        SELECT version, ladder, level, seconds, allowed, cluster, waited.place, waited.amount, asks.decided_at AS back_at,
+          asks.order_key AS back_for, asks.granted, asks.place AS back_place, asks.amount AS back_amount, report, paid_at,
+          CASE WHEN ${over} > make_timestamp_ms(${knownUntil}) THEN 'unknown' WHEN asks.decided_at < allowed THEN 'early'
+            WHEN asks.decided_at <= ${over} THEN 'cameBack' ELSE 'lost' END AS ending
+        FROM (
+          SELECT rung.version AS version, rung.ladder AS ladder, rung.level AS level, max(seq) AS seq,
+            arg_max(rung.seconds, seq) AS seconds, arg_max(rung.allowed, seq) AS allowed, arg_max(place, seq) AS place,
+            arg_max(amount, seq) AS amount, any_value(client_hash) AS client_hash, any_value(cluster) AS cluster
+          FROM seen WHERE rung IS NOT NULL GROUP BY order_key, rung.version, rung.ladder, rung.level
+        ) waited
+        ASOF LEFT JOIN (SELECT client_hash, seq, decided_at, order_key, granted, place, amount FROM seen) asks
+          ON waited.client_hash = asks.client_hash AND waited.seq < asks.seq
+        LEFT JOIN told ON told.order_key = asks.order_key
+      )
+    )`);
+}
+
+/** What all noted waits came to; `currencyOf` a place. */
+export async function rungsOf(duck: Duck, currencyOf: (place: number) => string): Promise<readonly Rung[]> {
+  const ofRung = (rows: readonly DuckRow[]) => Map.groupBy(rows, keyOf);
+  const ends = Object.keys(ENDS).map(
+    (ending) => `count(*) FILTER (ending = '${ending}')::DOUBLE AS "${ending}"`,
+  );
+  const clusters = ofRung(
+    await duck.rows(`SELECT version, ladder, level, cluster, count(*)::DOUBLE AS orders, ${ends.join(', ')},
+      count(*) FILTER (granted)::DOUBLE AS granted, count(*) FILTER (paid)::DOUBLE AS paid FROM waits GROUP BY ALL ORDER BY cluster`),
+  );
+  const money = ofRung(
+    await duck.rows(`SELECT version, ladder, level, place, sum(asked) AS asked, sum(paid) AS paid, sum(lost) AS lost FROM (
+        SELECT version, ladder, level, place, amount AS asked, 0 AS paid, if(ending = 'lost', amount, 0) AS lost
+        FROM waits WHERE ending <> 'unknown'
+        UNION ALL SELECT version, ladder, level, paid_place, 0, paid_amount, 0 FROM waits WHERE paid
+      ) GROUP BY ALL ORDER BY place`),
+  );
+  const rows = await duck.rows(`SELECT version, ladder, level, median(seconds) AS seconds,
+      quantile_cont(back_after, 0.5) FILTER (ending = 'cameBack') / 1000 AS median,
+      quantile_cont(back_after, 0.9) FILTER (ending = 'cameBack') / 1000 AS p90
+    FROM waits GROUP BY ALL ORDER BY version, ladder NULLS FIRST, level`);
+  return rows.map((row) => {
+    const [median, p90] = [numberOf(row['median']), numberOf(row['p90'])];
+    return {
+      version: textOf(row['version']) ?? '',
+      ladder: textOf(row['ladder']),
+      level: numberOf(row['level']) ?? 0,
+      waitSeconds: numberOf(row['seconds']) ?? 0,
+      ...countsOf(clusters.get(keyOf(row)) ?? []),
+      backAfterSeconds: median === null || p90 === null ? null : { median, p90 },
+      money: moneyOf(money.get(keyOf(row)) ?? [], currencyOf),
+    };
+  });
+}
+
+function keyOf({ version, ladder, level }: DuckRow): string {
+  return JSON.stringify([version, ladder, level].map(String));
+}
+
+function countsOf(clusters: readonly DuckRow[]) {
+  const cell = (row: DuckRow, column: string) => numberOf(row[column]) ?? 0;
+  const sum = (column: string) => clusters.reduce((total, row) => total + cell(row, column), 0);
+  const known = (row: DuckRow) => cell(row, 'early') + cell(row, 'cameBack') + cell(row, 'lost');
+  const share = (column: string) =>
+    clusteredInterval(clusters.map((row) => ({ part: cell(row, column), whole: known(row) })));
+  const [orders, early, cameBack, lost] = [sum('orders'), sum('early'), sum('cameBack'), sum('lost')];
+  return {
+    ...{ orders, unknown: orders - early - cameBack - lost, early, cameBack, lost },
+    ...{ granted: sum('granted'), paid: sum('paid') },
+    shares: { cameBack: share('cameBack'), paid: share('paid'), lost: share('lost') },
+  };
+}
+
+function moneyOf(rows: readonly DuckRow[], currencyOf: (place: number) => string): Rung['money'] {
+  const byCurrency = Map.groupBy(rows, ({ place }) => currencyOf(numberOf(place ?? null) ?? 0));
+  const inOrder = [...byCurrency].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(
+    inOrder.map(([currency, some]) => {
+      const sum = (column: string) =>
+        amountSum(some.reduce((total, row) => total + (numberOf(row[column]) ?? 0), 0));
+      return [currency, { asked: sum('asked'), paid: sum('paid'), lost: sum('lost') }];
+    }),
+  );
+}
+
+/** A wait's price: a row for each rung and currency. */
+export function rungsTable(found: readonly Rung[]): EvidenceTable {
+  return {
+    name: 'rungs',
+    title: 'The price of a wait by rung, no comparison',
+    columns: [
+      ...columns('text', 'version', 'ladder', 'level', 'currency'),
+      ...columns('money', 'asked', 'then paid', 'lost'),
+      ...columns('count', 'wait, s', 'orders', 'unknown', 'too early', 'came back'),
+      ...columns('share', '95 %'),
+      ...columns('count', 'after, s', '90 % within, s', 'granted', 'paid'),
+      ...columns('share', '95 %'),
+      ...columns('count', 'lost'),
+      ...columns('share', '95 %'),
+    ],
+    rows: found.flatMap(({ money, shares, backAfterSeconds: after, ...rung }) => {
+      const sums = Object.entries(money);
+      const none = [['-', { asked: 0, paid: 0, lost: 0 }]] as const;
+      return (sums.length === 0 ? none : sums).map(([currency, { asked, paid, lost }]) => [
+        ...[rung.version, rung.ladder ?? '-', String(rung.level), currency, asked, paid, lost],
+        ...[rung.waitSeconds, rung.orders, rung.unknown, rung.early, rung.cameBack, shares.cameBack],
+        ...[after === null ? null : Math.round(after.median), after === null ? null : Math.round(after.p90)],
+        ...[rung.granted, rung.paid, shares.paid, rung.lost, shares.lost],
+      ]);
+    }),
+  };
+}

@@ -1,0 +1,167 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { DuckRow } from '../../../src/archive/duck.ts';
+import { report } from '../../../src/evidence/report/report.ts';
+import type { Report } from '../../../src/evidence/report/rule-report.ts';
+import { type Evidence, type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { History, JULY, Workplace } from '../backtest/backtest-history.ts';
+import { all, livedEvidence } from '../source/lived-evidence.ts';
+import { liveBusyMonth } from './busy-month.ts';
+
+const DAY = 86_400_000;
+
+describe('the price of a wait by rung', () => {
+  const place = new Workplace();
+  after(() => place.end());
+
+  const rungsOf = async (lived: EvidencePlace) =>
+    (
+      await withEvidence(all(lived), (evidence) =>
+        report(evidence, { rules: place.rules('p2.v10'), by: null }),
+      )
+    ).rungs;
+
+  it('tells who came back, who asked too early, who was lost and of whom it is not known yet', async () => {
+    const { archive } = await livedEvidence(async (store) => {
+      const history = new History(store, place.rules('p2.v10'));
+      for (const client of ['paid', 'back', 'lost']) {
+        await history.verdict(client, '1', '10.00');
+        await history.verdict(client, '2', '10.00');
+      }
+      // The wait of the first rung is over after 30 s.
+      history.now = JULY + 130_000;
+      await history.verdict('back', '2', '10.00');
+      history.now = JULY + 230_000;
+      await history.verdict('paid', '3', '20.00');
+      history.now += 60_000;
+      await history.outcome('paid', '3', 'PAID');
+      history.now = JULY + 3 * DAY;
+      for (const order of ['1', '2', '2']) await history.verdict('hasty', order, '5.00');
+    });
+    const [first, second] = await rungsOf(archive);
+    expect(first).to.deep.include({
+      ...{ version: 'p2.v10', ladder: null, level: 1, waitSeconds: 30 },
+      ...{ orders: 4, unknown: 1, early: 0, cameBack: 2, granted: 2, paid: 1, lost: 1 },
+      backAfterSeconds: { median: 150, p90: 190 },
+      money: { EUR: { asked: 30, paid: 20, lost: 10 } },
+    });
+    expect(second).to.deep.include({ level: 2, orders: 1, unknown: 1, backAfterSeconds: null, money: {} });
+  });
+
+  it('counts a payment for one wait, the last before the grant that it came after', async () => {
+    const { archive } = await livedEvidence(async (store) => {
+      const history = new History(store, place.rules('p2.v10'));
+      // Granted, told to wait 30 s, granted again, told to wait 5 min, granted and paid.
+      for (const seconds of [0, 0, 60, 0, 600]) {
+        history.now += seconds * 1000;
+        await history.verdict('ann', '1');
+      }
+      await history.outcome('ann', '1', 'PAID');
+      history.now += 3 * DAY;
+      await history.verdict('bob', '1');
+    });
+    expect((await rungsOf(archive)).map(({ level, granted, paid }) => [level, granted, paid])).to.deep.equal([
+      [1, 1, 0],
+      [2, 1, 1],
+    ]);
+  });
+
+  it('comes to what counting decision by decision gives, whenever one looks, and each order has one end', async () => {
+    const { archive } = await livedEvidence(liveBusyMonth);
+    const rules = place.rules('p2.v10');
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 9 }), async (days) => {
+        const ask = { ...all(archive), asOf: JULY + days * DAY };
+        const { found, byHand } = await withEvidence(ask, async (evidence) => ({
+          found: await report(evidence, { rules, by: null }),
+          byHand: await countByHand(evidence),
+        }));
+        expect(figuresOf(found)).to.deep.equal(byHand);
+        for (const { orders, unknown, early, cameBack, granted, paid, lost } of found.rungs) {
+          expect(unknown + early + cameBack + lost).to.equal(orders);
+          expect([granted <= cameBack, paid <= granted]).to.deep.equal([true, true]);
+        }
+        expect(found.rungs.reduce((sum, { paid }) => sum + paid, 0)).to.be.at.most(found.orders.paid);
+      }),
+      { numRuns: 4, seed: 11 },
+    );
+  });
+});
+
+function figuresOf({ rungs }: Report): readonly string[] {
+  return rungs
+    .map(({ level, orders, unknown, early, cameBack, granted, paid, lost }) =>
+      [`rung ${level}`, orders, unknown, early, cameBack, granted, paid, lost].join(' '),
+    )
+    .toSorted();
+}
+
+interface HandWait {
+  readonly level: number;
+  readonly end: 'unknown' | 'early' | 'cameBack' | 'lost';
+  /** The order that the client got a requisite for when it came back. */
+  readonly granted: string | null;
+  readonly paid: boolean;
+}
+
+/** The same without the service's SQL: client by client, decision by decision. */
+async function countByHand({ duck, span }: Evidence): Promise<readonly string[]> {
+  const decisions = await duck.rows(
+    `SELECT client_hash::VARCHAR AS client, order_ref AS ref, verdict, ladder_after_level::INT AS level,
+       epoch_ms(decided_at)::DOUBLE AS at, epoch_ms(ladder_after_wait_until)::DOUBLE AS allowed
+     FROM decisions ORDER BY client, seq`,
+  );
+  const outcomes = await duck.rows(
+    `SELECT client_hash::VARCHAR AS client, order_ref AS ref, outcome, epoch_ms(occurred_at)::DOUBLE AS at
+     FROM outcomes ORDER BY reported_at`,
+  );
+  const told = new Map(outcomes.map((row) => [orderOf(row), row]));
+  const waits = new Map<string, HandWait>();
+  const paidAfter = new Map<string, string>();
+  for (const [index, row] of decisions.entries()) {
+    if (row['verdict'] !== 'WAIT') continue;
+    const next = decisions[index + 1];
+    const back = next !== undefined && next['client'] === row['client'] ? next : null;
+    const wait = waitOf(row, back, back === null ? null : (told.get(orderOf(back)) ?? null), span.to ?? 0);
+    const name = `${orderOf(row)} ${wait.level}`;
+    waits.set(name, wait);
+    if (wait.paid) paidAfter.set(wait.granted ?? '', name);
+  }
+  const paying = new Set(paidAfter.values());
+  const rungs = Map.groupBy(waits, ([, { level }]) => level);
+  return [...rungs]
+    .map(([level, some]) => {
+      const ended = (end: HandWait['end']) => some.filter(([, wait]) => wait.end === end).length;
+      const granted = some.filter(([, wait]) => wait.granted !== null).length;
+      const paid = some.filter(([name]) => paying.has(name)).length;
+      return [
+        ...[`rung ${level}`, some.length, ended('unknown'), ended('early'), ended('cameBack')],
+        ...[granted, paid, ended('lost')],
+      ].join(' ');
+    })
+    .toSorted();
+}
+
+function orderOf({ client, ref }: DuckRow): string {
+  return `${String(client)} ${String(ref)}`;
+}
+
+/** What came of a wait: `back` is what the client asked next, and `told` the last report about that order. */
+function waitOf(row: DuckRow, back: DuckRow | null, told: DuckRow | null, knownUntil: number): HandWait {
+  const [allowed, at] = [Number(row['allowed']), Number(back?.['at'] ?? Number.POSITIVE_INFINITY)];
+  const end = endOf(allowed, at, knownUntil);
+  const isGranted = end === 'cameBack' && String(back?.['verdict']).startsWith('GET');
+  const paidAt = told?.['outcome'] === 'PAID' ? Number(told['at']) : Number.NaN;
+  return {
+    level: Number(row['level']),
+    end,
+    granted: isGranted && back !== null ? orderOf(back) : null,
+    paid: isGranted && paidAt >= at && paidAt <= allowed + DAY,
+  };
+}
+
+function endOf(allowed: number, at: number, knownUntil: number): HandWait['end'] {
+  if (allowed + DAY > knownUntil) return 'unknown';
+  if (at < allowed) return 'early';
+  return at <= allowed + DAY ? 'cameBack' : 'lost';
+}
