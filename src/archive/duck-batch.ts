@@ -4,21 +4,38 @@ import type {
   DuckDBDataChunk,
   DuckDBType,
   DuckDBValue,
+  DuckDBValueConverter,
+  JS,
 } from '@duckdb/node-api';
 
 /** What a column of a batch holds, once SQL has made it a number, text, flag or 64-bit integer. */
 export type BatchCell = number | bigint | string | boolean | null;
+
+/** A row by the names of its columns. Times are dates, BIGINT is bigint. */
+export type DuckRow = Readonly<Record<string, JS>>;
 
 /** Some thousands of rows by their columns: a fraction of what an object a row costs. */
 export class DuckBatch {
   readonly rowCount: number;
   readonly #chunk: DuckDBDataChunk;
   readonly #places: ReadonlyMap<string, number>;
+  readonly #convert: DuckDBValueConverter<JS>;
 
-  constructor(chunk: DuckDBDataChunk, places: ReadonlyMap<string, number>) {
+  constructor(chunk: DuckDBDataChunk, columns: readonly string[], convert: DuckDBValueConverter<JS>) {
     this.rowCount = chunk.rowCount;
     this.#chunk = chunk;
-    this.#places = places;
+    this.#places = new Map(columns.map((name, place) => [name, place]));
+    this.#convert = convert;
+  }
+
+  /** One row, or some columns of it. */
+  row(index: number, columns: Iterable<string> = this.#places.keys()): DuckRow {
+    const row: Record<string, JS> = {};
+    for (const column of columns) {
+      const vector = this.#chunk.getColumnVector(this.#place(column));
+      row[column] = this.#convert(vector.getItem(index), vector.type, this.#convert);
+    }
+    return row;
   }
 
   get columns(): readonly string[] {

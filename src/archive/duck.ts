@@ -1,5 +1,7 @@
-import type { DuckDBConnection, DuckDBInstance, JS } from '@duckdb/node-api';
-import { DuckAppender, DuckBatch } from './duck-batch.ts';
+import type { DuckDBConnection, DuckDBInstance, DuckDBResult, JS } from '@duckdb/node-api';
+import { DuckAppender, DuckBatch, type DuckRow } from './duck-batch.ts';
+
+export type { DuckRow } from './duck-batch.ts';
 
 export interface DuckLimits {
   readonly threads: number;
@@ -7,9 +9,6 @@ export interface DuckLimits {
   /** Where work goes that does not fit into memory. */
   readonly temporaryFolder: string;
 }
-
-/** A row by the names of its columns. Times are dates, BIGINT is bigint. */
-export type DuckRow = Readonly<Record<string, JS>>;
 
 /** A query took longer than it may. */
 export class QueryTooSlow extends Error {
@@ -73,13 +72,12 @@ export class Duck {
 
   /** The same by columns, for millions of rows: numbers, texts, flags and 64-bit integers alone. */
   async *batches(sql: string): AsyncGenerator<DuckBatch> {
-    const result = await this.#connection.stream(sql);
-    const places = new Map(result.columnNames().map((name, place) => [name, place]));
-    for (;;) {
-      const chunk = await result.fetchChunk();
-      if (chunk === null || chunk.rowCount === 0) return;
-      yield new DuckBatch(chunk, places);
-    }
+    yield* batchesOf(await this.#connection.stream(sql));
+  }
+
+  /** All of them at once, to take rows out of them later; these may hold anything. */
+  async wholeBatches(sql: string): Promise<readonly DuckBatch[]> {
+    return Array.fromAsync(batchesOf(await this.#connection.run(sql)));
   }
 
   /** Adds rows to a table, also while a query is read. */
@@ -131,6 +129,16 @@ export class Duck {
   close(): void {
     this.#connection.closeSync();
     this.#instance.closeSync();
+  }
+}
+
+async function* batchesOf(result: DuckDBResult): AsyncGenerator<DuckBatch> {
+  const { JSDuckDBValueConverter } = await engine();
+  const columns = result.columnNames();
+  for (;;) {
+    const chunk = await result.fetchChunk();
+    if (chunk === null || chunk.rowCount === 0) return;
+    yield new DuckBatch(chunk, columns, JSDuckDBValueConverter);
   }
 }
 

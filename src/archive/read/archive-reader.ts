@@ -11,11 +11,12 @@ import {
   type Placed,
   recordedExposure,
 } from '../../state/journal/entry.ts';
-import { archiveReadings, NobodyWaits, searchSteps } from '../../state/paced-steps.ts';
+import { searchSteps } from '../../state/paced-steps.ts';
 import { type JournalPage, type Store, StoreUnavailable } from '../../state/store.ts';
 import { Archive, type ErasedClients, erasedClients, type SegmentFilter, withoutThese } from '../archive.ts';
 import type { ArchiveState, LeftOut, Segment } from '../archive-log.ts';
 import { Duck, type DuckRow, flagOf, quote, textOf } from '../duck.ts';
+import type { DuckBatch } from '../duck-batch.ts';
 import { decisionOf, entryOf } from '../entries.ts';
 import { fateCondition, type OrderFate, REPORT_NUMBER_SQL } from '../order-fate.ts';
 import { isAboutClients, JOURNAL_ORDER_SQL, TABLE_NAMES, TABLES, type TableName } from '../tables.ts';
@@ -24,6 +25,7 @@ import type { ArchivedOrder, AskedOrder } from './archived-orders.ts';
 import { filterCondition } from './filter-condition.ts';
 import { OrderFilters } from './order-filters.ts';
 import { GRANTED_SQL } from './order-views.ts';
+import { askBatches, askRows, type ReadRows, type RowsOf, rowsOfSegments } from './segment-rows.ts';
 
 /** How far back the archive reaches, and what within that it cannot tell. */
 export interface ArchiveReach {
@@ -33,17 +35,8 @@ export interface ArchiveReach {
   readonly unreadable: readonly LeftOut[];
 }
 
-/** Rows that were asked for, and the segments among those asked that could not be read. */
-export interface ReadRows {
-  readonly rows: readonly DuckRow[];
-  readonly unreadable: readonly LeftOut[];
-}
-
 /** A verdict as the journal has it. */
 type VerdictEntry = Extract<JournalPage['entries'][number], { readonly kind: 'verdict' }>;
-
-/** Asks for rows of some segments of a table. */
-export type RowsOf = (segments: readonly Segment[], sql: (source: string) => string) => Promise<ReadRows>;
 
 export interface ArchivedDecisions extends ArchiveReach {
   readonly decisions: readonly Decision[];
@@ -70,6 +63,7 @@ export class ArchiveReader {
   readonly #orders: OrderFilters;
   readonly #store: Pick<Store, 'unshippedErasures' | 'readJournal' | 'clientKeys'>;
   readonly #decisionOf = (row: DuckRow) => decisionOf(row, this.#store.clientKeys);
+  readonly #asked;
   #duck: Promise<Duck> | null = null;
 
   /** `archive`: the folder of one is enough. */
@@ -79,6 +73,7 @@ export class ArchiveReader {
   ) {
     this.#archive = typeof archive === 'string' ? new Archive(archive) : archive;
     this.#store = store;
+    this.#asked = { archive: this.#archive, duck: () => this.#open() };
     this.#orders = new OrderFilters(this.#archive);
   }
 
@@ -346,49 +341,20 @@ export class ArchiveReader {
     });
   }
 
-  async #rowsOf(
+  /** The same of rows that are taken out of batches later. */
+  readingBatches<T>(work: (state: ArchiveState, batchesOf: RowsOf<DuckBatch>) => Promise<T>): Promise<T> {
+    return this.#archive.reading((state) =>
+      work(state, (segments, sql) => rowsOfSegments(this.#asked, askBatches, state, segments, sql, [])),
+    );
+  }
+
+  #rowsOf(
     state: ArchiveState,
     wanted: readonly Segment[],
     sql: (source: string) => string,
     erased: ErasedClients,
   ): Promise<ReadRows> {
-    const replaced = async () => (await this.#archive.refresh()).version !== state.version;
-    const missing = await this.#archive.bring(wanted);
-    if (missing.length > 0 && (await replaced())) throw new Error('segments were replaced meanwhile');
-    const segments = withoutThese(wanted, missing);
-    if (segments.length === 0) return { rows: [], unreadable: missing };
-    const duck = await this.#open();
-    try {
-      const source = this.#archive.source(segments, erased);
-      return { rows: await archiveReadings.run(() => duck.rows(sql(source))), unreadable: missing };
-    } catch (cause) {
-      if (cause instanceof NobodyWaits || (await replaced())) throw cause;
-      const parts = await this.#oneByOne(
-        segments,
-        (segment) => sql(this.#archive.source([segment], erased)),
-        cause,
-      );
-      if (await replaced()) throw cause;
-      return { ...parts, unreadable: [...missing, ...parts.unreadable] };
-    }
-  }
-
-  /** One damaged segment harms only itself. */
-  async #oneByOne(segments: readonly Segment[], sql: (segment: Segment) => string, cause: unknown) {
-    const duck = await this.#open();
-    const rows: DuckRow[] = [];
-    const unreadable: Segment[] = [];
-    for (const segment of segments) {
-      try {
-        rows.push(...(await archiveReadings.run(() => duck.rows(sql(segment)))));
-      } catch (error) {
-        if (error instanceof NobodyWaits) throw error;
-        unreadable.push(segment);
-      }
-    }
-    // Every segment can be read alone, so it was the question that was wrong.
-    if (unreadable.length === 0) throw cause;
-    return { rows, unreadable };
+    return rowsOfSegments(this.#asked, askRows, state, wanted, sql, erased);
   }
 
   #reach(state: ArchiveState, platform: string): { readonly from: number | null } {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { PlatformName } from '../../client/client-key.ts';
 import {
   comparePlaces,
@@ -11,9 +12,11 @@ import { searchSteps } from '../../state/paced-steps.ts';
 import type { JournalGap, Store } from '../../state/store.ts';
 import type { ArchiveState, Segment } from '../archive-log.ts';
 import type { DuckRow } from '../duck.ts';
+import type { DuckBatch } from '../duck-batch.ts';
 import { recordOf } from '../entries.ts';
 import { JOURNAL_TICK_SQL, PLACE, type TableName } from '../tables.ts';
-import type { ArchiveReader, RowsOf } from './archive-reader.ts';
+import type { ArchiveReader } from './archive-reader.ts';
+import type { RowsOf } from './segment-rows.ts';
 
 /** What platforms are told of; scores are questions, and nothing has happened. */
 const TOLD_TABLES = [
@@ -25,60 +28,94 @@ const TOLD_TABLES = [
 ] as const satisfies TableName[];
 
 /** What the archive tells behind a cursor, in the order of the journal. */
-export interface ArchivedEvents {
+interface ArchivedPage {
   readonly records: readonly Placed<JournalRecord>[];
   readonly gaps: readonly JournalGap[];
   readonly cursor: string | null;
 }
 
+/** A row that is made when it is told. */
 interface PlacedRow {
   readonly table: TableName;
-  readonly row: DuckRow;
+  readonly row: () => DuckRow;
   readonly place: { readonly partition: number } & JournalPlace;
 }
 
-/**
- * The oldest of what a platform's clients did behind a cursor, as far as the archive has it; null where it has nothing
- * behind the cursor, so that the journal tells what follows. Throws UnknownCursor.
- */
-export async function archivedEvents(
-  reader: ArchiveReader,
-  store: Pick<Store, 'cursors' | 'unshippedErasures' | 'clientKeys'>,
-  platform: PlatformName,
-  after: string | null,
-  limit: number,
-): Promise<ArchivedEvents | null> {
-  const { cursors } = store;
-  const begin = cursors.read(after);
-  // Asked before the archive is read: a commit takes an erasure off this list and the client out of the segments.
-  const erasures = await store.unshippedErasures();
-  return reader.reading(async (state, rowsOf) => {
-    const through = cursors.read(state.cursor);
-    const from = firstTickBehind(begin, through);
-    if (from === null) return null;
-    const segments = segmentsBehind(state, platform, from);
-    const found = await oldestRows(segments, rowsOf, { begin, from, limit });
-    const rows = found.rows.slice(0, limit);
-    const ended = found.rows.length === rows.length;
-    const end = ended ? furthest(begin, through) : placesAfter(rows, begin, through);
-    const isTold = ({ lastTick }: Segment) => ended || lastTick < tickOf(rows.at(-1)?.place ?? null);
-    const records = await searchSteps.map(rows, async (some) =>
-      some.map(({ table, row }) => ({
-        client: String(row['client_hash']),
-        record: recordOf(table, row, store.clientKeys),
-      })),
-    );
-    return {
-      records: records.filter((one) => !isErased(one, erasures)).map(({ record }) => record),
-      gaps: [
-        ...gapsBetween(state, cursors, begin, ended ? null : end),
-        ...found.unreadable
-          .filter(isTold)
-          .map((segment) => ({ from: segment.from, to: segment.to, entries: segment.rows })),
-      ],
-      cursor: cursors.write(end),
-    };
+/** The oldest rows behind a cursor. */
+interface FoundRows {
+  readonly rows: readonly PlacedRow[];
+  readonly unreadable: readonly Segment[];
+  /** The archive may have others behind them. */
+  readonly more: boolean;
+}
+
+/** A merged segment lies by clients, and is searched through for each question: so many rows are kept for the next pages. */
+const ROWS_AHEAD = 4096;
+const READERS_AHEAD_MAX = 4;
+const AHEAD_KEPT_MS = 60_000;
+
+const PLACE_COLUMNS = PLACE.columns.map(({ name }) => name);
+
+/** What the archive tells platforms. */
+export class ArchivedEvents {
+  readonly #reader: ArchiveReader;
+  readonly #store: Pick<Store, 'cursors' | 'unshippedErasures' | 'clientKeys'>;
+  /** By platform, cursor and version of the archive. */
+  readonly #ahead = new LRUCache<string, FoundRows>({
+    max: READERS_AHEAD_MAX,
+    ttl: AHEAD_KEPT_MS,
+    ttlAutopurge: true,
   });
+
+  constructor(reader: ArchiveReader, store: Pick<Store, 'cursors' | 'unshippedErasures' | 'clientKeys'>) {
+    this.#reader = reader;
+    this.#store = store;
+  }
+
+  /**
+   * The oldest of what a platform's clients did behind a cursor, as far as the archive has it; null where it has nothing
+   * behind the cursor, so that the journal tells what follows. Throws UnknownCursor.
+   */
+  async page(platform: PlatformName, after: string | null, limit: number): Promise<ArchivedPage | null> {
+    const { cursors, clientKeys } = this.#store;
+    const begin = cursors.read(after);
+    // Asked before the archive is read: a commit takes an erasure off this list and the client out of the segments.
+    const erasures = await this.#store.unshippedErasures();
+    return this.#reader.readingBatches(async (state, batchesOf) => {
+      const through = cursors.read(state.cursor);
+      const from = firstTickBehind(begin, through);
+      if (from === null) return null;
+      const key = (cursor: string | null) => `${platform} ${cursor} ${state.version}`;
+      const found =
+        this.#ahead.get(key(after)) ??
+        (await oldestRows(segmentsBehind(state, platform, from), batchesOf, { begin, from }));
+      const rows = found.rows.slice(0, limit);
+      const left = found.rows.slice(limit);
+      const ended = left.length === 0 && !found.more;
+      const end = ended ? furthest(begin, through) : placesAfter(rows, begin, through);
+      const cursor = cursors.write(end);
+      // What could not be read may be there the next time.
+      if (left.length > 0 && found.unreadable.length === 0)
+        this.#ahead.set(key(cursor), { ...found, rows: left });
+      const isTold = ({ lastTick }: Segment) => ended || lastTick < tickOf(rows.at(-1)?.place ?? null);
+      const records = await searchSteps.map(rows, async (some) =>
+        some.map((one) => {
+          const row = one.row();
+          return { client: String(row['client_hash']), record: recordOf(one.table, row, clientKeys) };
+        }),
+      );
+      return {
+        records: records.filter((one) => !isErased(one, erasures)).map(({ record }) => record),
+        gaps: [
+          ...gapsBetween(state, cursors, begin, ended ? null : end),
+          ...found.unreadable
+            .filter(isTold)
+            .map((segment) => ({ from: segment.from, to: segment.to, entries: segment.rows })),
+        ],
+        cursor,
+      };
+    });
+  }
 }
 
 /** When the oldest entry may have come that was not read and lies in the archive; null where there is none. */
@@ -107,24 +144,37 @@ function segmentsBehind({ segments }: ArchiveState, platform: string, from: numb
 interface Asked {
   readonly begin: JournalPlaces;
   readonly from: number;
-  readonly limit: number;
 }
 
-/** In the order of the journal, one more than the limit where there are more; no segment is read that begins later. */
-async function oldestRows(segments: readonly Segment[], rowsOf: RowsOf, asked: Asked) {
-  for (let count = segmentsHolding(segments, asked.limit); ; count *= 2) {
+/** In the order of the journal; no segment is read that begins later. */
+async function oldestRows(
+  segments: readonly Segment[],
+  batchesOf: RowsOf<DuckBatch>,
+  asked: Asked,
+): Promise<FoundRows> {
+  for (let count = segmentsHolding(segments, ROWS_AHEAD); ; count *= 2) {
     const before = segments[count]?.firstTick ?? null;
     const byTable = Map.groupBy(segments.slice(0, count), ({ table }) => table);
     const rows: PlacedRow[] = [];
     const unreadable: Segment[] = [];
     for (const [table, some] of byTable) {
-      const read = await rowsOf(some, (source) => oldestSql(source, asked, before));
-      rows.push(...read.rows.map((row) => ({ table, row, place: PLACE.read(row) })));
+      const read = await batchesOf(some, (source) => oldestSql(source, asked, before));
+      rows.push(...read.rows.flatMap((batch) => placedRows(table, batch)));
       unreadable.push(...read.unreadable);
     }
-    if (rows.length > asked.limit || before === null)
-      return { rows: rows.toSorted((a, b) => compareInJournal(a.place, b.place)), unreadable };
+    const more = rows.length > ROWS_AHEAD;
+    if (!more && before !== null) continue;
+    const sorted = rows.toSorted((a, b) => compareInJournal(a.place, b.place));
+    return { rows: sorted.slice(0, ROWS_AHEAD), unreadable, more };
   }
+}
+
+function placedRows(table: TableName, batch: DuckBatch): readonly PlacedRow[] {
+  return Array.from({ length: batch.rowCount }, (_, index) => ({
+    table,
+    row: () => batch.row(index),
+    place: PLACE.read(batch.row(index, PLACE_COLUMNS)),
+  }));
 }
 
 function segmentsHolding(segments: readonly Segment[], limit: number): number {
@@ -136,13 +186,13 @@ function segmentsHolding(segments: readonly Segment[], limit: number): number {
   return last === -1 ? segments.length : last + 1;
 }
 
-function oldestSql(source: string, { begin, from, limit }: Asked, before: number | null): string {
+function oldestSql(source: string, { begin, from }: Asked, before: number | null): string {
   const listed = (member: 'ms' | 'seq') =>
     `list_extract([${begin.map((place) => place?.[member] ?? -1).join(', ')}], journal_partition + 1)`;
   return `SELECT * FROM ${source}
     WHERE ${JOURNAL_TICK_SQL} >= ${from} ${before === null ? '' : `AND ${JOURNAL_TICK_SQL} < ${before}`}
       AND (journal_ms, journal_seq) > (coalesce(${listed('ms')}, -1), coalesce(${listed('seq')}, -1))
-    ORDER BY journal_ms, journal_seq, journal_partition LIMIT ${limit + 1}`;
+    ORDER BY journal_ms, journal_seq, journal_partition LIMIT ${ROWS_AHEAD + 1}`;
 }
 
 function compareInJournal(a: PlacedRow['place'], b: PlacedRow['place']): number {

@@ -4,7 +4,7 @@ import { JournalTail, STEP_ENTRIES_MAX, type TailWatch } from '../../state/journ
 import { searchSteps } from '../../state/paced-steps.ts';
 import { type JournalGap, type JournalPage, type Store, UnknownCursor } from '../../state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import { archivedEvents } from './archived-events.ts';
+import { ArchivedEvents } from './archived-events.ts';
 
 /** What a platform is told of. */
 export type FeedRecord = Exclude<Placed<JournalRecord>, ScoreEntry>;
@@ -27,11 +27,13 @@ const STEPS_MAX = 50;
 export class EventFeed {
   readonly #store: Store;
   readonly #archive: ArchiveReader | null;
+  readonly #archived: ArchivedEvents | null;
   readonly #tail: JournalTail;
 
   constructor(store: Store, archive: ArchiveReader | null) {
     this.#store = store;
     this.#archive = archive;
+    this.#archived = archive && new ArchivedEvents(archive, store);
     this.#tail = new JournalTail(store);
   }
 
@@ -47,15 +49,11 @@ export class EventFeed {
   }
 
   async #read(platform: PlatformName, after: string | null, limit: number): Promise<FeedPage> {
-    if (this.#archive !== null) {
-      const told = await archivedEvents(this.#archive, this.#store, platform, after, limit);
-      if (told !== null) {
-        const records = told.records.filter(isTold);
-        if (records.length + told.gaps.length > 0) return { ...told, records, ended: false };
-        return this.#fromJournal(platform, told.cursor, limit);
-      }
-    }
-    return this.#fromJournal(platform, after, limit);
+    const told = (await this.#archived?.page(platform, after, limit)) ?? null;
+    if (told === null) return this.#fromJournal(platform, after, limit);
+    const records = told.records.filter(isTold);
+    if (records.length + told.gaps.length > 0) return { ...told, records, ended: false };
+    return this.#fromJournal(platform, told.cursor, limit);
   }
 
   /** The number of a client, by which an erasure names it. */

@@ -12,8 +12,9 @@ import { type DuckRow, flagOf, numberOf, quote, textOf } from '../duck.ts';
 import { REPORT_NUMBER_SQL, reportNumber } from '../order-fate.ts';
 import { TABLES, type TableName } from '../tables.ts';
 import { unshippedPage } from '../unshipped.ts';
-import type { ArchiveReader, RowsOf } from './archive-reader.ts';
+import type { ArchiveReader } from './archive-reader.ts';
 import { GRANTED_SQL } from './order-views.ts';
+import type { RowsOf } from './segment-rows.ts';
 
 /** What payers share: a device by its fingerprint, or the address it came from. */
 export const DEVICE_KINDS = ['fingerprint', 'ip'] as const;

@@ -94,6 +94,21 @@ describeOnStores('the feed of events', (store) => {
     ]);
   });
 
+  it('tells nothing of a client who is erased between two pages of the archive', async () => {
+    const platform = newPlatform();
+    const [gone, other] = [newClient(platform, 'ann'), newClient(platform, 'bob')];
+    for (const order of ['1', '2', '3'])
+      for (const client of [gone, other]) await verdict(store(), client, order, T0);
+    await place.shipAll();
+    const { cursor } = await feed.page(platform, null, 2);
+    await store().erase(gone);
+    const rest = async () => (await readAll(feed, platform, cursor, 1)).map(labelOf);
+    const expected = ['bob 2', 'bob 3', `erasure ${clientNumber(gone.hash)}`];
+    expect(await rest()).to.have.members(expected);
+    await place.shipAll();
+    expect(await rest()).to.have.members(expected);
+  });
+
   it('tells of an erasure without the number of the client when 30 days are over, and the archive keeps it nowhere', async () => {
     const platform = newPlatform();
     const [gone, other] = [newClient(platform, 'ann'), newClient(platform, 'bob')];
