@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const NODE_MAJOR_MIN = 26;
 const ENVIRONMENT = 3;
@@ -28,21 +28,27 @@ function suitableNode() {
 }
 
 const node = suitableNode();
-if (node === null) {
+const command = join(here, '..', 'src', 'cli', 'scoring.ts');
+if (node === process.execPath) {
+  const { main } = await import(pathToFileURL(command).href);
+  await main(process.argv.slice(2));
+} else if (node === null) {
   console.error(`error: Node ${NODE_MAJOR_MIN} or newer is needed; this is ${process.version}.`);
   console.error('Install it, or install this package with its optional dependencies, which bring it along.');
-  process.exit(ENVIRONMENT);
-}
-const command = join(here, '..', 'src', 'cli', 'scoring.ts');
-const child = spawn(node, [command, ...process.argv.slice(2)], { stdio: 'inherit' });
-for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-// A terminal sends SIGINT to both; the command ends by it, and this process with the command.
-process.on('SIGINT', () => {});
-child.on('error', () => {
-  console.error(`error: ${node} does not run here, as on Alpine Linux (musl).`);
-  console.error(`Install Node ${NODE_MAJOR_MIN}, then: npm ci --omit=optional`);
   process.exitCode = ENVIRONMENT;
-});
-child.on('exit', (code) => {
-  process.exitCode = code ?? ENVIRONMENT;
-});
+} else runOn(node);
+
+function runOn(node) {
+  const child = spawn(node, [command, ...process.argv.slice(2)], { stdio: 'inherit' });
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  // A terminal sends SIGINT to both; the command ends by it, and this process with the command.
+  process.on('SIGINT', () => {});
+  child.on('error', () => {
+    console.error(`error: ${node} does not run here, as on Alpine Linux (musl).`);
+    console.error(`Install Node ${NODE_MAJOR_MIN}, then: npm ci --omit=optional`);
+    process.exitCode = ENVIRONMENT;
+  });
+  child.on('exit', (code) => {
+    process.exitCode = code ?? ENVIRONMENT;
+  });
+}

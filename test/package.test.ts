@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import packageFile from '../package.json' with { type: 'json' };
@@ -46,10 +46,20 @@ describe('the command scoring', () => {
     expect(scoring(process.execPath, 'keys', 'dance').status).to.equal(2);
   });
 
+  const system = ['/usr/bin/node', '/usr/local/bin/node'].find(
+    (path) => !/^v2[6-9]\./.test(spawnSync(path, ['--version']).stdout?.toString() ?? 'v26.'),
+  );
+
+  it('says which Node it needs on a machine that has an older one alone', function () {
+    if (system === undefined) this.skip();
+    const alone = temporaryDirectory();
+    for (const file of ['package.json', 'bin/scoring.js']) cpSync(join(ROOT, file), join(alone, file));
+    const { status, stderr } = spawnSync(system, [join(alone, 'bin/scoring.js')], { encoding: 'utf8' });
+    expect(stderr).to.match(/^error: Node 26 or newer is needed; this is v[\d.]+\.\nInstall it, or install/);
+    expect(status).to.equal(3);
+  });
+
   it('finds the Node that came with the packages on a machine that has an older one', function () {
-    const system = ['/usr/bin/node', '/usr/local/bin/node'].find(
-      (path) => !/^v2[6-9]\./.test(spawnSync(path, ['--version']).stdout?.toString() ?? 'v26.'),
-    );
     if (system === undefined) this.skip();
     const helped = scoring(system, 'keys', 'list', '--help');
     expect(helped).to.include({ status: 0, stderr: '' });
