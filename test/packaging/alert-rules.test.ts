@@ -116,6 +116,11 @@ const CASES: Readonly<Record<string, AlertCase>> = {
     '6m',
     { instance: 'a' },
   ],
+  'ScoringClock tells of a clock that is no number': [
+    { 'scoring_store_clock_offset_seconds{instance="a"}': 'NaN '.repeat(40) },
+    '7m',
+    { instance: 'a' },
+  ],
   'ScoringClock is quiet about a clock that is a second off': [
     { 'scoring_store_clock_offset_seconds{instance="a"}': '1x40' },
     '6m',

@@ -1,10 +1,16 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { readConfig } from '../../src/config.ts';
+import { openStore } from '../../src/state/open-store.ts';
+import { end, own } from '../processes/own-process.ts';
+import { freePort } from '../servers/free-port.ts';
+import { describeWithServer } from '../servers/needed-programs.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
-import { packaged } from './packaged.ts';
+import { until } from '../servers/until.ts';
+import { packaged, packagedPath } from './packaged.ts';
 
 interface Compose {
   readonly services: Readonly<
@@ -30,14 +36,15 @@ describe('the container files', () => {
   it('set what the service reads, to what it takes', () => {
     const secrets = temporaryDirectory();
     writeFileSync(join(secrets, 'signal-secret'), 'x'.repeat(32));
-    writeFileSync(join(secrets, 'redis-url'), 'redis://:secret@redis:6379');
+    writeFileSync(join(secrets, 'redis-url'), 'rediss://:secret@redis:6379');
+    writeFileSync(join(secrets, 'redis-ca'), 'PEM');
     const { environment = {}, secrets: given } = compose.services['scoring-1'] ?? {};
     const here = Object.entries(environment).map(
       ([name, value]) => [name, value.replace('/run/secrets', secrets)] as const,
     );
     const config = readConfig({ ...Object.fromEntries(here), DATA_DIR: temporaryDirectory() });
-    expect(given).to.deep.equal(['signal-secret', 'redis-url', 's3-credentials']);
-    expect(config.redisUrl).to.equal('redis://:secret@redis:6379');
+    expect(given).to.deep.equal(['signal-secret', 'redis-url', 'redis-ca', 's3-credentials']);
+    expect(config.redisUrl).to.equal('rediss://:secret@redis:6379');
     expect(config.trustedProxies).to.equal(1);
     expect(config.archiveS3).to.deep.include({
       bucket: 'client-scoring',
@@ -107,3 +114,43 @@ describe('the container files', () => {
     }
   });
 });
+
+describeWithServer('redis-server', 'Redis in compose.yaml', () => {
+  it('is reached by nodes, and finds itself well, with what the steps before the first start make', async () => {
+    const [folder, data, port] = [temporaryDirectory(), temporaryDirectory(), await freePort()];
+    const secrets = join(folder, 'secrets');
+    const text = packaged('compose.yaml');
+    const steps = [...text.matchAll(/^# {3}(.*\b(?:redis|openssl)\b.*)$/gm)].map(([, step]) => step);
+    const here = steps
+      .join('\n')
+      .replace('DNS:redis', 'IP:127.0.0.1')
+      .replace('@redis:6379', `@127.0.0.1:${port}`);
+    execFileSync('sh', ['-ec', here], { cwd: folder, stdio: 'pipe' });
+    const { redis }: Readonly<Record<string, RedisInCompose>> = parse(text, { merge: true }).services;
+    if (redis === undefined) throw new Error('there is a Redis');
+    const placed = (word: string) =>
+      word
+        .replaceAll('/run/secrets', secrets)
+        .replace('/etc/redis/redis.conf', packagedPath('packaging/redis.conf'))
+        .replace(/^\/data$/, data)
+        .replace('0.0.0.0', '127.0.0.1')
+        .replace(/^6379$/, String(port));
+    const [program = '', ...options] = redis.command.map(placed);
+    const server = own(spawn(program, options, { stdio: 'ignore' }));
+    const [, check = ''] = redis.healthcheck.test.map((word) =>
+      placed(word).replaceAll('$$', '$').replace('redis-cli', `redis-cli -p ${port}`),
+    );
+    await until('it is well', async () => spawnSync('sh', ['-c', check]).status === 0);
+    const env = { REDIS_URL_FILE: join(secrets, 'redis-url'), REDIS_CA: join(secrets, 'redis-ca') };
+    const config = readConfig({ ...env, SIGNAL_SECRET: 'x'.repeat(32), DATA_DIR: data });
+    const store = await openStore(config, () => {});
+    expect((await store.check()).map(({ failure }) => failure)).to.deep.equal([null]);
+    await store.close();
+    await end(server);
+  });
+});
+
+interface RedisInCompose {
+  readonly command: readonly string[];
+  readonly healthcheck: { readonly test: readonly string[] };
+}

@@ -54,6 +54,12 @@ interface Deployment extends Manifest {
 interface Policy extends Manifest {
   readonly spec: {
     readonly policyTypes: readonly string[];
+    readonly ingress: readonly {
+      readonly from: readonly {
+        readonly podSelector: { readonly matchLabels: Readonly<Record<string, string>> };
+      }[];
+      readonly ports: readonly { readonly port: string }[];
+    }[];
     readonly egress: readonly {
       readonly to: readonly object[];
       readonly ports: readonly { readonly port: number }[];
@@ -248,6 +254,18 @@ describe('the Kubernetes manifests', () => {
     const ports = policy.spec.egress.flatMap((rule) => rule.ports.map(({ port }) => port));
     expect(new Set(ports)).to.deep.equal(new Set([53, 6379, 26379, 443]));
     expect(policy.spec.egress.every(({ to }) => to.length > 0)).to.equal(true);
+  });
+
+  it('let nobody reach a listener but the pods that are labelled for it', () => {
+    const policy: Policy = parse(packaged(`${FOLDER}/network-policy.yaml`));
+    const allowed = policy.spec.ingress.map(({ from, ports }) => [
+      ports.map(({ port }) => port),
+      from.map(({ podSelector }) => podSelector.matchLabels),
+    ]);
+    expect(allowed).to.deep.equal([
+      [['callers'], [{ 'client-scoring-callers': 'allowed' }]],
+      [['platform'], [{ 'client-scoring-platform': 'allowed' }]],
+    ]);
   });
 
   if (hasProgram('kubectl')) {
