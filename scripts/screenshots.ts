@@ -54,7 +54,8 @@ async function takePictures(
   for (const { name, hash, shows } of await consolePages(seeded)) {
     if (only !== undefined && !only.includes(name)) continue;
     if (NAMED.length > 0 && !NAMED.includes(name)) continue;
-    await page.goto(`${seeded.url}${hash}`);
+    const { search } = new URL(page.url());
+    await page.goto(`${seeded.url}${search}${hash}`);
     await page.getByText(shows).first().waitFor();
     await STEPS[name]?.(page);
     // One frame for the charts, which are drawn after their page.

@@ -102,7 +102,10 @@ export class Sessions {
     const key = await this.#keys.live(who.keyId);
     if (key === null) return null;
     const caller = callerOfKey(key);
-    const at = (platform: string | null) => (platform === null || platform === key.platform ? caller : null);
+    const at = (platform: string | null): Caller | null => {
+      if (platform === null || platform === key.platform) return caller;
+      return reaches([key.platform], platform) ? { ...caller, platform } : null;
+    };
     return { platforms: [key.platform], at };
   }
 
@@ -112,11 +115,9 @@ export class Sessions {
     const platforms = [...new Set(roles.map(({ platform }) => platform))];
     const [first] = platforms;
     if (first === undefined) return null;
-    const reaches = (name: string): name is PlatformName =>
-      platforms.some((one) => one === name) || (platforms.includes(INSTALLATION) && isPlatformName(name));
     const at = (name: string | null): Caller | null => {
       const platform = name ?? first;
-      if (!reaches(platform)) return null;
+      if (!reaches(platforms, platform)) return null;
       return {
         actor: actorOfPerson(person),
         platform,
@@ -158,6 +159,11 @@ export class Sessions {
     await this.#documents.delete(SESSIONS, id);
     await this.#documents.delete(USES, id);
   }
+}
+
+/** Whoever may act at all platforms may look at each. */
+function reaches(platforms: readonly PlatformName[], name: string): name is PlatformName {
+  return platforms.some((one) => one === name) || (platforms.includes(INSTALLATION) && isPlatformName(name));
 }
 
 function nameOf(who: SignedIn): string {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { AccessKeys, grants, OPERATIONS } from '../../src/access/access-keys.ts';
+import { AccessKeys, grants, INSTALLATION, OPERATIONS } from '../../src/access/access-keys.ts';
 import { parseRoles } from '../../src/access/roles.ts';
 import { Sessions } from '../../src/access/sessions.ts';
 import { platformName } from '../../src/client/client-key.ts';
@@ -108,6 +108,23 @@ describeOnStores('sessions', (store) => {
       await of().end(secret, 'all');
       expect(await of().isGranted(credential, shop, 'rules')).to.equal(false);
     });
+  });
+
+  it('of a key of the installation look at each platform, with what a key of the platform may be granted', async () => {
+    const session = await sessions.find(
+      await start((await keys.issue(INSTALLATION, ['lists', 'rules', 'operate'], null)).record.id),
+    );
+    const may = (platform: string | null) => {
+      const caller = session?.at(platform) ?? null;
+      return caller === null
+        ? null
+        : [caller.platform, ...OPERATIONS.filter((operation) => grants(caller, operation))];
+    };
+    expect(may(null)).to.deep.equal(['*', 'lists', 'rules:read', 'rules', 'operate']);
+    expect(may('club')).to.deep.equal(['club', 'lists', 'rules:read', 'rules']);
+    expect(may('No platform')).to.equal(null);
+    const ofShop = await sessions.find(await start(await issue()));
+    expect([ofShop?.at('club'), ofShop?.at('*')]).to.deep.equal([null, null]);
   });
 
   it('end with the key that they came from', async () => {

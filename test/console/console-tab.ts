@@ -121,7 +121,8 @@ export class ConsoleTab {
   }
 
   async visit(hash: string): Promise<void> {
-    await this.page.goto(`${this.seeded.url}${hash}`);
+    const { search } = new URL(this.page.url());
+    await this.page.goto(`${this.seeded.url}${search}${hash}`);
   }
 
   button(name: string | RegExp): Locator {

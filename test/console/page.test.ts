@@ -11,6 +11,7 @@ import './pages/payer-words.ts';
 import './pages/foreign-text.ts';
 import './pages/lists.ts';
 import './pages/now.ts';
+import './pages/platforms.ts';
 import './pages/provider.ts';
 import './pages/sign-in.ts';
 import './pages/what-if.ts';

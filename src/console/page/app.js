@@ -23,9 +23,8 @@ function App() {
   const [provider, setProvider] = useState(/** @type {string | null} */ (null));
   const enter = (/** @type {Session} */ found) => {
     follow(found);
-    // A link then leads whoever has several platforms to what its sender saw.
-    const query = found.platforms.length > 1 ? `?${new URLSearchParams({ platform: found.platform })}` : '';
-    history.replaceState(history.state, '', `${location.pathname}${query}${location.hash}`);
+    // A link then shows everybody what its sender saw.
+    history.replaceState(history.state, '', `${location.pathname}${at(found.platform)}`);
     setEnded(null);
     setSession(found);
     dispatchEvent(new Event('signed-in'));
@@ -54,7 +53,13 @@ function App() {
   }, []);
   if (checking) return html`<main><${Loading} /></main>`;
   if (trouble !== null)
-    return html`<main><${Trouble} error=${trouble} retry=${() => check().catch(setTrouble)} /></main>`;
+    return html`<main>
+      <${Trouble} error=${trouble} retry=${() => check().catch(setTrouble)} />
+      ${
+        trouble.status === 403 &&
+        html`<p><a href=${location.pathname}>Begin with what this session may see</a></p>`
+      }
+    </main>`;
   if (session === null) return html`<${SignInPage} enter=${enter} provider=${provider} />`;
   return html`<${Console} key=${session.platform} session=${session} leave=${leave} />
     ${ended && html`<${SignInAgain} enter=${enter} provider=${provider} refusal=${ended} leave=${leave} />`}`;
@@ -87,7 +92,7 @@ function Console({ session, leave }) {
       ${session.platforms.length > 1 && html`<${PlatformSwitch} session=${session} />`}
       <${Navigation} places=${places} current=${current} />
       <details class="who">
-        <summary><b>${session.platform}</b> <span class="faint">${session.who}</span></summary>
+        <summary><b>${nameOf(session.platform)}</b> <span class="faint">${session.who}</span></summary>
         <button type="button" onClick=${() => signOut('all')}>Sign out in every browser</button>
       </details>
       <button type="button" class="button-quiet" onClick=${() => signOut('this')}>Sign out</button>
@@ -103,20 +108,27 @@ function Console({ session, leave }) {
  * @param {Session} session
  * @param {PageEntry} page
  */
-function isFor(session, { needs, or = [], ofOne }) {
-  if (ofOne && session.platform === '*') return false;
+function isFor(session, { needs, or }) {
   return needs.every((one) => may(session, one)) || or.some((one) => may(session, one));
+}
+
+/** This page at a platform. @param {string} platform */
+function at(platform) {
+  return `?${new URLSearchParams({ platform })}${location.hash}`;
+}
+
+/** @param {string} platform */
+function nameOf(platform) {
+  return platform === '*' ? 'all platforms' : platform;
 }
 
 /** Where else the session reaches. @param {{ session: Session }} props */
 function PlatformSwitch({ session }) {
-  const go = (/** @type {InputEvent} */ event) => {
-    location.search = new URLSearchParams({ platform: event.currentTarget.value }).toString();
-  };
+  const go = (/** @type {InputEvent} */ event) => location.assign(at(event.currentTarget.value));
   return html`<select aria-label="Platform" onChange=${go}>
     ${session.platforms.map(
       (name) => html`<option value=${name} selected=${name === session.platform}>
-        ${name === '*' ? 'whole installation' : name}
+        ${nameOf(name)}
       </option>`,
     )}
   </select>`;
@@ -139,11 +151,11 @@ function Navigation({ places, current }) {
 /** @param {{ current: PageEntry | null } & PageProps} props */
 function Content({ current, session, place }) {
   if (current === null) return html`<${Empty} title="Nothing is at this address">Choose a place above.<//>`;
-  if (current.ofOne && session.platform === '*')
-    return html`<${Empty} title="This shows one platform">Choose the platform above.<//>`;
   if (!isFor(session, current))
     return html`<${Empty} title="This session may not see this page">
-      It needs ${current.needs.join(' and ')}. Ask the platform owner for more operations.
+      It needs ${current.needs.join(' and ')} at ${nameOf(session.platform)}.
+      ${session.platforms.length > 1 ? ' Choose another platform above, or ask' : ' Ask'} the platform owner
+      for more operations.
     <//>`;
   const key = `${current.path} ${place.version}`;
   return html`<${Loaded} key=${key} load=${current.load} session=${session} place=${place} />`;

@@ -14,8 +14,7 @@
  * @property {string} path below the hash; `*` stands for a version of the rules
  * @property {string} title
  * @property {readonly Operation[]} needs
- * @property {readonly Operation[]} [or] or any of these
- * @property {true} [ofOne] it shows one platform, and never all of them
+ * @property {readonly Operation[]} or any of these is enough, too
  * @property {() => Promise<PageBody>} load
  */
 
@@ -26,11 +25,11 @@
  * @param {string} title
  * @param {readonly Operation[]} needs
  * @param {() => Promise<PageBody>} load its modules come when somebody goes there
- * @param {Pick<PageEntry, 'or' | 'ofOne'>} [more]
+ * @param {readonly Operation[]} [or] any of these is enough, too
  * @returns {PageEntry}
  */
-function page(path, title, needs, load, more) {
-  return { path, title, needs, load, ...more };
+function page(path, title, needs, load, or = []) {
+  return { path, title, needs, load, or };
 }
 
 const now = async () => (await import('./pages/now.js')).NowPage;
@@ -43,7 +42,6 @@ const rollouts = async () => (await import('./pages/rollout.js')).RolloutPage;
 const lists = async () => (await import('./pages/lists.js')).ListsPage;
 const approvals = async () => (await import('./pages/approvals.js')).ApprovalsPage;
 const calibration = async () => (await evidence()).CalibrationPage;
-const ONE = /** @type {const} */ ({ ofOne: true });
 const evidence = () => import('./pages/evidence/evidence.js');
 const rules = () => import('./pages/rules.js');
 const drafts = () => import('./pages/draft.js');
@@ -54,16 +52,16 @@ export const PLACES = [
     title: 'Explore',
     pages: [
       page('explore/now', 'Now', ['figures'], now),
-      page('explore', 'Over time', ['figures'], explore, { or: ['rules'] }),
+      page('explore', 'Over time', ['figures'], explore, ['rules']),
     ],
   },
   {
     title: 'Decisions',
-    pages: [page('decisions', 'Decisions', ['decisions'], decisions, ONE)],
+    pages: [page('decisions', 'Decisions', ['decisions'], decisions)],
   },
   {
     title: 'Payers',
-    pages: [page('payers', 'Payers', ['clients:read'], payers, ONE)],
+    pages: [page('payers', 'Payers', ['clients:read'], payers)],
   },
   {
     title: 'Rules',
@@ -76,7 +74,7 @@ export const PLACES = [
       page('rules/*/sweep', 'Sweep', ['rules'], async () => (await evidence()).SweepPage),
       page('rules/*/suggest', 'Suggest', ['rules'], async () => (await evidence()).SuggestPage),
       page('rules/*/calibration', 'Calibration and drift', ['rules'], calibration),
-      page('rules/*/what-if', 'What if', ['rules', 'clients:read'], whatIf, ONE),
+      page('rules/*/what-if', 'What if', ['rules', 'clients:read'], whatIf),
       page('rules/*/backtest', 'Backtest', ['rules'], backtest),
     ],
   },

@@ -1,10 +1,4 @@
-import {
-  type AccessKeys,
-  INSTALLATION,
-  including,
-  OPERATIONS,
-  triedKeyId,
-} from '../../access/access-keys.ts';
+import { type AccessKeys, grants, INSTALLATION, OPERATIONS, triedKeyId } from '../../access/access-keys.ts';
 import type { Audit } from '../../access/audit.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { Session, SignedIn } from '../../access/sessions.ts';
@@ -53,16 +47,17 @@ const SESSION_EXAMPLE = {
 } as const;
 
 function shownSession(
-  { platform, actor, operations, expiresAt }: Caller,
-  platforms: readonly string[] = [platform],
+  caller: Caller,
+  platforms: readonly string[] = [caller.platform],
 ): Shape<typeof SessionSchema> {
-  const { text, owner } = actor;
-  return { who: text, owner, platform, platforms, operations: including(operations), expiresAt };
+  const { platform, actor, expiresAt } = caller;
+  const operations = OPERATIONS.filter((one) => grants(caller, one));
+  return { who: actor.text, owner: actor.owner, platform, platforms, operations, expiresAt };
 }
 
 /** Whoever may act at all platforms is shown those that ever had a key. */
 async function platformsOf(ctx: RouteContext, { keys, browsers }: SignInParts, caller: Caller) {
-  const platforms = caller.credential.kind === 'key' ? [] : ((await browsers.find(ctx))?.platforms ?? []);
+  const platforms = (await browsers.find(ctx))?.platforms ?? [];
   const all = platforms.includes(INSTALLATION) ? (await keys.list()).map(({ platform }) => platform) : [];
   return [...new Set([caller.platform, ...platforms, ...all])].toSorted();
 }

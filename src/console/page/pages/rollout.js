@@ -66,8 +66,9 @@ export function RolloutPage({ session }) {
 
 function OnlyOperators() {
   return html`<${Empty} title="This key may look, and change nothing">
-    Rolling out and taking back concern all platforms, so they need a key of the installation with the
-    operation operate: <code>npx scoring keys issue --platform '*' --operations rules,operate</code>
+    Rolling out and taking back concern all platforms: choose all in the head, with a key of the installation
+    that has the operation operate:
+    ${' '}<code>npx scoring keys issue --platform '*' --operations rules,operate</code>
   <//>`;
 }
 

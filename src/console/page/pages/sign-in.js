@@ -71,7 +71,11 @@ function WithKey({ enter }) {
   const submit = (/** @type {FormEvent} */ event) => {
     const { key = '' } = formValues(event);
     setError(null);
-    ask('POST', SESSION, { key: key.trim() }).then(enter, setError);
+    ask('POST', SESSION, { key: key.trim() }).then(
+      // At the platform that the address names, where the key reaches it.
+      (own) => ask('GET', SESSION).then(enter, () => enter(own)),
+      setError,
+    );
   };
   return html`<p class="faint">
       An access key of your platform is exchanged for a session of this browser; the key is not kept.
