@@ -9,7 +9,8 @@ import {
   requireSomebodyElse,
   type StoredProposal,
 } from '../access/proposals.ts';
-import type { DeskObstacle } from '../authoring/desk/desk-thread.ts';
+import type { DeskRelease } from '../authoring/desk/desk-thread.ts';
+import { type LostCases, lostCasesText } from '../authoring/desk/release-version.ts';
 import { obstacleText, type RuleDesk } from '../authoring/desk/rule-desk.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
 import type { Override } from '../client/client-state.ts';
@@ -124,12 +125,16 @@ export class Approvals {
   }
 
   /** Throws ProposalRefused, DraftRefused. */
-  async release({ platform, who }: Maker, { version, digest, reason }: Asked<'release'>): Promise<void> {
+  async release(
+    { platform, who }: Maker,
+    { version, digest, reason }: Asked<'release'>,
+  ): Promise<LostCases | null> {
     const { desk, loadedRules } = this.#rules();
-    requireNone(version, await desk.release(platform, version, digest));
+    const lost = unobstructed(version, await desk.release(platform, version, digest));
     const entry = { who, action: 'release', platform: null, subject: version, before: null } as const;
     await this.#parts.audit.note({ ...entry, after: { digest }, reason });
     await isTakenUp(() => loadedRules.get(version)?.released === true);
+    return lost;
   }
 
   async override(
@@ -161,7 +166,8 @@ export class Approvals {
         await this.rollOut(maker, change);
         return;
       case 'release':
-        return this.release(maker, change);
+        await this.release(maker, change);
+        return;
       case 'override':
         await this.override(maker, change);
         return;
@@ -221,7 +227,7 @@ export class Approvals {
   async #prospectOfRelease(platform: PlatformName, asked: Asked<'release'>): Promise<Prospect> {
     const { version, digest, reason } = asked;
     const { desk, fleet } = this.#rules();
-    requireNone(version, await desk.releasable(platform, version, digest));
+    const lost = unobstructed(version, await desk.releasable(platform, version, digest));
     const active = (await fleet.read())?.rollout?.active.version;
     return {
       subject: version,
@@ -229,6 +235,7 @@ export class Approvals {
       lines: [
         `${version} is fixed for good, and may be rolled out then`,
         'nothing is found in it, and all its cases pass',
+        ...(lost === null ? [] : [lostCasesText(lost)]),
         `reason: ${reason}`,
       ],
       versions: active === undefined ? null : { before: active, after: version },
@@ -298,8 +305,9 @@ function untilText(expiresAt: number | null): string {
   return expiresAt === null ? 'until that is lifted' : `until ${new Date(expiresAt).toISOString()}`;
 }
 
-function requireNone(version: RuleVersion, obstacle: DeskObstacle | null): void {
+function unobstructed(version: RuleVersion, { obstacle, lost }: DeskRelease): LostCases | null {
   if (obstacle !== null) throw new ProposalRefused(obstacleText(version, obstacle));
+  return lost;
 }
 
 async function orRefused<T>(act: () => Promise<T>): Promise<T> {

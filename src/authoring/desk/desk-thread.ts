@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { type Constant, constantsOf } from '../../rules/folder/constant.ts';
 import { DraftRefused, type DraftText, draftOf } from '../../rules/folder/draft.ts';
 import { isRefusedByDisk, NOT_WRITABLE } from '../../rules/folder/place-draft.ts';
@@ -11,7 +12,13 @@ import { type RuleCoverage, RuleCoverages } from '../cases/cases.ts';
 import { type RuleDiff, RuleDiffs } from '../diff/rule-diff.ts';
 import type { KnownLists } from '../shared-list-notes.ts';
 import { examine, type Remark } from './examine.ts';
-import { type ReleaseObstacle, releaseObstacle, writeRelease } from './release-version.ts';
+import {
+  type LostCases,
+  lostCases,
+  type ReleaseObstacle,
+  releaseObstacle,
+  writeRelease,
+} from './release-version.ts';
 
 /** What goes to the other thread, and from there to a page, stays small whatever lies on the disk. */
 const TEXT_CHARACTERS_MAX = 512 * 1024;
@@ -64,16 +71,22 @@ async function open(folder: string): Promise<OpenedFolder | null> {
 }
 
 async function check({
+  rulesDir,
   draft,
   lists,
 }: {
+  rulesDir: string;
   draft: DraftText;
   lists: KnownLists | null;
 }): Promise<CheckedDraft> {
   const files: RuleFiles = new Map(draft.files);
   const made = draftOf(draft.version, files);
   if (!made.ok)
-    return { digest: null, problems: firstOf(made.problems), notes: [], coverage: null, constants: [] };
+    return {
+      digest: null,
+      problems: firstOf(made.problems),
+      ...{ notes: [], coverage: null, lostCases: null, constants: [] },
+    };
   const { ruleSet } = made;
   const { problems, notes } = examine(ruleSet, files, lists);
   return {
@@ -81,6 +94,7 @@ async function check({
     problems: firstOf(problems),
     notes: firstOf(notes),
     coverage: shortened(await coverages.of(ruleSet, files)),
+    lostCases: lostCases(join(rulesDir, ruleSet.version), ruleSet, files),
     constants: constantsOf(files),
   };
 }
@@ -98,13 +112,14 @@ function release({
   folder: string;
   digest: string;
   isOnlyLook: boolean;
-}): DeskObstacle | null {
+}): DeskRelease {
   const loaded = loadRuleSet(folder);
   const files = readRuleFiles(folder, []);
-  if (!loaded.ok || files === null || loaded.ruleSet.digest !== digest) return { is: 'other files' };
+  if (!loaded.ok || files === null || loaded.ruleSet.digest !== digest)
+    return { obstacle: { is: 'other files' }, lost: null };
   const obstacle = releaseObstacle(folder, loaded.ruleSet, files);
   if (obstacle === null && !isOnlyLook) orRefused(() => writeRelease(folder, loaded.ruleSet, files));
-  return obstacle;
+  return { obstacle, lost: lostCases(folder, loaded.ruleSet, files) };
 }
 
 function orRefused<T>(write: () => T): T {
@@ -166,12 +181,19 @@ export interface CheckedDraft {
   readonly notes: readonly Remark[];
   /** Null when it is not sound. */
   readonly coverage: RuleCoverage | null;
+  readonly lostCases: LostCases | null;
   /** What may be varied, as it is written; empty when it is not sound. */
   readonly constants: readonly Constant[];
 }
 
 /** Somebody looked at other files than those that lie there now. */
 export type DeskObstacle = ReleaseObstacle | { readonly is: 'other files' };
+
+/** What stands in the way of a release, and what whoever releases must know besides. */
+export interface DeskRelease {
+  readonly obstacle: DeskObstacle | null;
+  readonly lost: LostCases | null;
+}
 
 /** A folder, or a draft that lies in none. */
 type RulesSource = string | DraftText;

@@ -1,10 +1,18 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { makeRelease, type Release } from '../../rules/folder/release.ts';
-import { RELEASE_FILE } from '../../rules/folder/rule-folder.ts';
+import {
+  compareRuleVersions,
+  listRuleVersions,
+  loadRuleSet,
+  RELEASE_FILE,
+  readRuleFiles,
+} from '../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
-import { hasDraftName, type RuleSet } from '../../rules/rule-set.ts';
+import { hasDraftName, type RuleSet, type RuleVersion, ruleVersion } from '../../rules/rule-set.ts';
+import { count, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { runCases } from '../cases/cases.ts';
+import { parseCases } from '../cases/parse-cases.ts';
 import { examine, type Remark } from './examine.ts';
 
 /** What stands in the way of a release: afterwards nothing can be mended. */
@@ -24,6 +32,55 @@ export function releaseObstacle(folder: string, rules: RuleSet, files: RuleFiles
   const { passed, failures } = runCases(rules, files);
   if (passed + failures.length === 0) return { is: 'no cases' };
   return failures.length > 0 ? { is: 'failed cases', failed: failures.length } : null;
+}
+
+const LostCasesSchema = named(
+  'LostCases',
+  shape('Cases of the version that was released before one, and that this has no more', {
+    before: ruleVersion,
+    of: count('How many cases that one has'),
+    names: list(word('The name of a case'), 'Those that are missing, by their names'),
+  }),
+);
+
+export type LostCases = Shape<typeof LostCasesSchema>;
+
+export const lostCasesMember = nullable(LostCasesSchema);
+
+/** What the version in a folder lost of the cases of the version released before it; null where there is nothing to say. */
+export function lostCases(folder: string, rules: RuleSet, files: RuleFiles): LostCases | null {
+  const former = releasedBefore(folder, rules.version);
+  if (former === null) return null;
+  const formerNames = caseNames(
+    former,
+    readRuleFiles(join(dirname(folder), former.version), []) ?? new Map(),
+  );
+  const kept = new Set(caseNames(rules, files));
+  const names = formerNames.filter((name) => !kept.has(name));
+  return names.length === 0 ? null : { before: former.version, of: formerNames.length, names };
+}
+
+function releasedBefore(folder: string, version: RuleVersion): RuleSet | null {
+  for (const one of listRuleVersions(dirname(folder)).toReversed()) {
+    if (compareRuleVersions(one, version) >= 0) continue;
+    const loaded = loadRuleSet(join(dirname(folder), one));
+    if (loaded.ok && loaded.ruleSet.released) return loaded.ruleSet;
+  }
+  return null;
+}
+
+function caseNames(rules: RuleSet, files: RuleFiles): readonly string[] {
+  return parseCases(rules, files, []).map(({ name }) => name);
+}
+
+const NAMES_SHOWN = 5;
+
+/** For people. */
+export function lostCasesText({ before, of, names }: LostCases): string {
+  const shown = names.slice(0, NAMES_SHOWN).map((name) => `"${name}"`);
+  const others = names.length - shown.length;
+  const listed = [...shown, ...(others > 0 ? [`and ${others} more`] : [])].join(', ');
+  return `${names.length} of the ${of} cases of ${before}, which was released before it, are not in it: ${listed}`;
 }
 
 /** Fixes a version for good: from then on a changed file is refused. */

@@ -10,7 +10,7 @@ import { Turns } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
 import type { RuleDiff } from '../diff/rule-diff.ts';
 import type { KnownLists } from '../shared-list-notes.ts';
-import type { CheckedDraft, DeskObstacle, DeskWorks, OpenedFolder } from './desk-thread.ts';
+import type { CheckedDraft, DeskObstacle, DeskRelease, DeskWorks, OpenedFolder } from './desk-thread.ts';
 
 /** Every work takes less than a second, except for what is made to be hard. */
 const LIMITS = {
@@ -77,7 +77,7 @@ export class RuleDesk {
   }
 
   check(owner: PlatformName, draft: DraftText, lists: KnownLists | null): Promise<CheckedDraft> {
-    return this.#threads.run('check', { draft, lists }, { owner });
+    return this.#threads.run('check', { rulesDir: this.rulesDir, draft, lists }, { owner });
   }
 
   /** Throws DraftRefused. */
@@ -86,15 +86,15 @@ export class RuleDesk {
   }
 
   /**
-   * Releases what lies there now, when that has the digest; otherwise gives what stands in the way. A folder that may not
+   * Releases what lies there now, when that has the digest and nothing stands in the way. A folder that may not
    * be written to throws DraftRefused.
    */
-  release(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskObstacle | null> {
+  release(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskRelease> {
     return this.#release(owner, version, digest, false);
   }
 
   /** What would stand in the way of that release. */
-  releasable(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskObstacle | null> {
+  releasable(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskRelease> {
     return this.#release(owner, version, digest, true);
   }
 

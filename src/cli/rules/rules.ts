@@ -2,7 +2,13 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { INSTALLATION } from '../../access/access-keys.ts';
-import { type ReleaseObstacle, releaseObstacle, writeRelease } from '../../authoring/desk/release-version.ts';
+import {
+  lostCases,
+  lostCasesText,
+  type ReleaseObstacle,
+  releaseObstacle,
+  writeRelease,
+} from '../../authoring/desk/release-version.ts';
 import { type RuleDiff, ruleDiff } from '../../authoring/diff/rule-diff.ts';
 import { ruleSchemas, schemaFileName, schemaText } from '../../authoring/schema/rule-schema.ts';
 import { readConfig } from '../../config.ts';
@@ -108,7 +114,10 @@ async function release(version: string, options: ReleaseOptions): Promise<void> 
   const proposal = await proposedBy(INSTALLATION, change, options);
   if (proposal !== null) return printProposed(INSTALLATION, proposal, json);
   const made = writeRelease(folder, ruleSet, files);
-  print(json ? JSON.stringify(made) : `${version} is released: sha256:${made.digest}`);
+  const lost = lostCases(folder, ruleSet, files);
+  if (json) return print(JSON.stringify({ ...made, lostCases: lost }));
+  print(`${version} is released: sha256:${made.digest}`);
+  if (lost !== null) print(`${lostCasesText(lost)}.`);
 }
 
 function refusalOf(obstacle: ReleaseObstacle, folder: string, version: string, ruleSet: RuleSet): Error {

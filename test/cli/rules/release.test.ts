@@ -60,6 +60,25 @@ describe('rules release', () => {
     expect([code, released('p2.v16')]).to.deep.equal([1, false]);
   });
 
+  it('says which cases of the version released before it a version has no more', async () => {
+    place.draft('p2.v9');
+    rmSync(place.path('rules', 'p2.v9', 'cases', 'readings.yaml'));
+    expect((await place.scoring('rules', 'release', 'p2.v9')).stdout).to.match(/^p2\.v9 is released.*\n$/);
+    place.draft('p2.v17');
+    for (const file of ['readings.yaml', 'verdicts.yaml'])
+      rmSync(place.path('rules', 'p2.v17', 'cases', file));
+    const { code, stdout } = await place.scoring('rules', 'release', 'p2.v17');
+    expect(stdout.split('\n')[1]).to.match(
+      /^15 of the 57 cases of p2\.v11, which was released before it, are not in it: "[^"]+"(, "[^"]+"){4}, and 10 more\.$/,
+    );
+    expect(code).to.equal(0);
+    place.draft('p2.v18');
+    rmSync(place.path('rules', 'p2.v18', 'cases', 'bots.yaml'));
+    const json = await place.scoring('rules', 'release', 'p2.v18', '--json');
+    const { before, of, names } = JSON.parse(json.stdout).lostCases;
+    expect([before, of, names.length]).to.deep.equal(['p2.v17', 42, 18]);
+  });
+
   it('exits with 2 for the name of a draft, and says how to release it', async () => {
     place.draft('p2.v11-night');
     const { code, stderr } = await place.scoring('rules', 'release', 'p2.v11-night');

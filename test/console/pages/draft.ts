@@ -146,6 +146,17 @@ describeConsole("the console's page Draft", (tab) => {
     await page.getByText('A version with a word in its name stays a draft.').waitFor();
   });
 
+  it('says before a release which cases of the version released before are gone', async () => {
+    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v11');
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v10-few');
+    await tab.button('Begin').click();
+    const told = page.getByText('57 of the 57 cases of p2.v10, which was released before it, are not in it');
+    await told.click();
+    await page.getByText('a honeypot is forgotten after a day', { exact: true }).waitFor();
+    await tab.expectNoFindings();
+  });
+
   it('shows in a second tab what was typed in the first, and says so', async () => {
     await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
     const { page } = tab;

@@ -44,6 +44,7 @@ export function Release({ copy, checked, session, mayOperate }) {
       A released version never changes, and may be rolled out: first as a shadow, then for a share of the
       clients. A draft can be shadowed without a release.
     </p>
+    ${checked?.lostCases && html`<${LostCases} ...${checked.lostCases} />`}
     ${
       missing.length > 0
         ? html`<ul class="plain">
@@ -73,6 +74,19 @@ export function Release({ copy, checked, session, mayOperate }) {
       <//>`
     }
   </section>`;
+}
+
+/** Cases that are gone let wrong answers pass. @param {NonNullable<CheckedDraft['lostCases']>} lost */
+function LostCases({ before, of, names }) {
+  return html`<details class="notice">
+    <summary>
+      ${count(names.length)} of the ${counted(of, 'case', 'cases')} of ${before}, which was released before
+      it, are not in it
+    </summary>
+    <ul>
+      ${names.map((name) => html`<li>${name}</li>`)}
+    </ul>
+  </details>`;
 }
 
 /**

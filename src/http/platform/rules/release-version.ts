@@ -1,4 +1,5 @@
 import { ProposalRefused } from '../../../access/proposals.ts';
+import { lostCasesMember } from '../../../authoring/desk/release-version.ts';
 import { Type } from '../../../json-schema.ts';
 import { DraftRefused } from '../../../rules/folder/draft.ts';
 import { DIGEST_PATTERN, isRuleVersion, ruleVersion } from '../../../rules/rule-set.ts';
@@ -25,6 +26,7 @@ const ReleasedVersionSchema = named(
   shape('A version that may decide, and never changes', {
     version: ruleVersion,
     digest: word('SHA-256 over its files'),
+    lostCases: lostCasesMember,
   }),
 );
 
@@ -49,14 +51,15 @@ export const releaseVersion = operation({
   answers: jsonAnswer('It is released', ReleasedVersionSchema, {
     version: 'p2.v11',
     digest: DIGEST_EXAMPLE,
+    lostCases: null,
   }),
   refusals: [UNKNOWN_FOLDER, RELEASE_REFUSED],
   gate: async (asked) => releaseOf(asked),
   answer: async (asked, { approvals }: ReleaseParts) => {
     const change = await releaseOf(asked);
     const { platform, actor } = asked.caller;
-    await orRefused(() => approvals.release({ platform, who: actor.text }, change));
-    return { version: change.version, digest: change.digest };
+    const lost = await orRefused(() => approvals.release({ platform, who: actor.text }, change));
+    return { version: change.version, digest: change.digest, lostCases: lost };
   },
 });
 

@@ -229,4 +229,18 @@ describe('the drafts of the platform API', () => {
       'p2.v27 is released and never changes; choose another version',
     ]);
   });
+
+  it('say what they lost of the cases of the version released before them, before a release and on it', async () => {
+    const { version, files } = await draftOf('p2.v28');
+    const { 'cases/readings.yaml': _, ...kept } = files;
+    const { lostCases } = await check({ version, files: kept });
+    expect([lostCases?.before, lostCases?.of, lostCases?.names.length]).to.deep.equal(['p2.v27', 57, 7]);
+    const { body: saved } = await save(version, { files: kept });
+    const { body } = await owner.ask<{ readonly lostCases: unknown }>(
+      'POST',
+      `rules/versions/${version}/release`,
+      { digest: saved.digest, reason: 'fewer cases' },
+    );
+    expect(body.lostCases).to.deep.equal(lostCases);
+  });
 });

@@ -1,5 +1,6 @@
 import { RuleCoverageSchema } from '../../../../authoring/cases/cases.ts';
 import type { Remark } from '../../../../authoring/desk/examine.ts';
+import { lostCasesMember } from '../../../../authoring/desk/release-version.ts';
 import type { RuleDesk } from '../../../../authoring/desk/rule-desk.ts';
 import { knownLists } from '../../../../authoring/shared-list-notes.ts';
 import { Type } from '../../../../json-schema.ts';
@@ -32,6 +33,7 @@ export const CheckedDraftSchema = named(
     problems: list(RemarkSchema, 'In what it is not sound; otherwise what stands in the way of its release'),
     notes: list(RemarkSchema, 'Worth knowing, and no obstacle'),
     coverage: nullable(RuleCoverageSchema),
+    lostCases: lostCasesMember,
     constants: list(ConstantSchema, 'What a sweep may vary; empty when it is not sound'),
   }),
 );
@@ -58,6 +60,7 @@ export const checkDraft = operation({
     ],
     notes: [],
     coverage: null,
+    lostCases: null,
     constants: [],
   }),
   refusals: [BAD_DRAFT_NAME, DESK_FULL],
@@ -65,7 +68,7 @@ export const checkDraft = operation({
     atDesk(desk, caller, async (): Promise<Shape<typeof CheckedDraftSchema>> => {
       const draft = draftText(await body());
       const known = knownLists(lists.copy, clock(), caller.platform);
-      const { digest, problems, notes, coverage, constants } = await withinLimits(() =>
+      const { digest, problems, notes, ...rest } = await withinLimits(() =>
         desk.check(caller.platform, draft, known),
       );
       return {
@@ -73,8 +76,7 @@ export const checkDraft = operation({
         digest,
         problems: problems.map(told),
         notes: notes.map(told),
-        coverage,
-        constants,
+        ...rest,
       };
     }),
 });
