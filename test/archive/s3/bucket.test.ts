@@ -1,8 +1,11 @@
+import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import { Bucket } from '../../../src/archive/s3/bucket.ts';
 import { StoreUnavailable } from '../../../src/state/store.ts';
+import { SCORING } from '../../cli/scoring.ts';
 import { freePort } from '../../servers/free-port.ts';
-import { type S3Server, s3Place, startS3 } from '../../servers/s3.ts';
+import { type S3Server, s3Environment, s3Place, startS3 } from '../../servers/s3.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 
 describe('objects in a store that speaks S3', () => {
   let server: S3Server;
@@ -33,7 +36,29 @@ describe('objects in a store that speaks S3', () => {
       /^s3:\/\/years\/a: what is there cannot be listed: .*ECONNREFUSED.*; AWS_ENDPOINT_URL_S3 and AWS_REGION say where it is$/,
     );
   });
+
+  it('need the SDK, which is loaded where ARCHIVE_DIR names such a store and nowhere else', () => {
+    const isLoaded = (env: NodeJS.ProcessEnv) => {
+      const { status, stderr } = spawnSync(
+        process.execPath,
+        ['--import', TELLS_OF_SDK, SCORING, 'archive', 'status'],
+        { env: { DATA_DIR: temporaryDirectory(), ...env } },
+      );
+      expect(status, stderr.toString()).to.equal(0);
+      return stderr.includes('the SDK is loaded');
+    };
+    expect([isLoaded({}), isLoaded(s3Environment(server.port, 'a'))]).to.deep.equal([false, true]);
+  });
 });
+
+/** Tells on stderr when a module of the SDK is asked for. */
+const TELLS_OF_SDK = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module';
+  const resolve = (name, context, next) => {
+    if (name === '@aws-sdk/client-s3') console.error('the SDK is loaded');
+    return next(name, context);
+  };
+  registerHooks({ resolve });`)}`;
 
 async function failure(work: Promise<unknown>): Promise<StoreUnavailable> {
   const error = await work.catch((cause: unknown) => cause);

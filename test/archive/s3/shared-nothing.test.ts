@@ -60,12 +60,8 @@ describe('an archive that no two nodes have on a disk', () => {
     await place.shipAll();
     return decision;
   };
-  const command = (...args: readonly string[]) =>
-    scoring(['archive', ...args], {
-      DATA_DIR: dataDir,
-      REDIS_URL: '',
-      ...s3Environment(proxy.port, prefix),
-    });
+  const environment = () => ({ DATA_DIR: dataDir, REDIS_URL: '', ...s3Environment(proxy.port, prefix) });
+  const command = (...args: readonly string[]) => scoring(['archive', ...args], environment());
 
   beforeEach(async () => {
     number += 1;
@@ -111,6 +107,9 @@ describe('an archive that no two nodes have on a disk', () => {
       'order_ref\norder-1\n',
     );
     expect((await command('verify')).stdout).to.include('1 decisions: ');
+    const report = await scoring(['rules', 'report', 'p2.v10', '--json'], environment());
+    expect([report.exitCode, report.stderr]).to.deep.equal([0, '']);
+    expect(JSON.parse(report.stdout).decisions).to.equal(1);
   });
 
   it('is backed up into a folder that is the archive then', async () => {
