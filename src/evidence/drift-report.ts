@@ -46,6 +46,11 @@ export const DriftSchema = shape('What has changed from the earlier to the later
   version: nullable(word('The version whose decisions alone are compared; null for those of all')),
   ...SPAN,
   splitAt: epochMs('Where the later part begins'),
+  beganAt: nullable(
+    epochMs(
+      'Of the first decision that is kept, when it lies in the earlier part: nobody was known from decisions before it. Otherwise null',
+    ),
+  ),
   earlier: DriftPartSchema,
   later: DriftPartSchema,
   unknown: count('Orders of both parts of which nothing was reported'),
@@ -58,7 +63,7 @@ export type Drift = Shape<typeof DriftSchema>;
 
 /** A drift for its reader. */
 export function shownDrift(found: Drift): Shown {
-  const { version, decisions, splitAt, facts } = found;
+  const { version, decisions, splitAt, beganAt, facts } = found;
   const head = [
     version === null ? 'Decisions of all versions' : `Decisions of ${version}`,
     ...spanNotes(found),
@@ -70,6 +75,11 @@ export function shownDrift(found: Drift): Shown {
       ...head,
       `The later part begins at ${timeText(splitAt)}.`,
       'A hint where to look, no proof: whatever else changed between the two parts is in these figures. Payments of the later part may still be reported: until then their orders are unknown.',
+      ...(beganAt === null
+        ? []
+        : [
+            `The earlier part compares with a store that began empty: the first decision that is kept was made at ${timeText(beganAt)}, and whoever asked then looked new because nobody was known. Let it begin later (from).`,
+          ]),
       ...(beyond.length === 0 ? ['No fact has moved by more than chance explains.'] : []),
     ],
     tables: [

@@ -9,7 +9,7 @@ import { paidShareOf, scoreFigures } from './calibrate/score-figures.ts';
 import type { Drift, DriftPart, FactDrift } from './drift-report.ts';
 import type { Evidence } from './source/evidence.ts';
 import { clusterOf } from './source/order-clusters.ts';
-import { columnsOf, typeOfFact } from './source/views.ts';
+import { columnsOf, knownRows, typeOfFact } from './source/views.ts';
 
 /**
  * Compares what payers did, what was answered, what was paid and how well the score told it, before and from a time
@@ -43,11 +43,20 @@ export async function drift(
     version: evidence.ask.decidedBy ?? null,
     ...span,
     splitAt,
+    beganAt: await beganIn(evidence, splitAt),
     earlier: part(earlier, false),
     later: part(later, true),
     unknown: unknown.earlier + unknown.later,
     facts: facts.toSorted((a, b) => beyondChance(b) - beyondChance(a)),
   };
+}
+
+/** When the first of all decisions was made, whoever made it, if that is in the earlier part; epoch ms. */
+async function beganIn({ duck, ask, span }: Evidence, splitAt: number): Promise<number | null> {
+  const rows = knownRows(ask.place, 'decisions', { ...ask, from: null, to: null });
+  const [row = {}] = await duck.rows(`SELECT min(decided_at) AS first FROM ${rows}`);
+  const first = numberOf(row['first']);
+  return first !== null && first >= (ask.from ?? span.from ?? first) && first < splitAt ? first : null;
 }
 
 /** A fact with one value only has moved by nothing, and nothing is what chance allows. */

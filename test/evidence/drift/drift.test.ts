@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import { timeText } from '../../../src/client/instant.ts';
 import { drift } from '../../../src/evidence/drift.ts';
 import type { Drift } from '../../../src/evidence/drift-report.ts';
+import { readable } from '../../../src/evidence/result.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { populationStability } from '../../../src/statistics/population-stability.ts';
@@ -132,6 +134,23 @@ describe('drift', () => {
       4,
     ]);
     expect([earlier.paidShare?.value, later.paidShare]).to.deep.equal([1, null]);
+  });
+
+  it('says when it compares with a store that began empty, and not where the earlier part begins later', async () => {
+    const ask = async (from: number | null, split: number | null) => {
+      const later = await withEvidence({ ...all(lived.archive), from }, (evidence) => drift(evidence, split));
+      const notes = readable(later).notes.filter((note) => note.includes('began empty'));
+      return [later.beganAt, notes] as const;
+    };
+    const began = JULY + 1000;
+    expect(await ask(null, null)).to.deep.equal([
+      began,
+      [
+        `The earlier part compares with a store that began empty: the first decision that is kept was made at ${timeText(began)}, and whoever asked then looked new because nobody was known. Let it begin later (from).`,
+      ],
+    ]);
+    expect(await ask(JULY + 20_000, null)).to.deep.equal([null, []]);
+    expect(await ask(null, began)).to.deep.equal([null, []]);
   });
 
   it('says nothing about nothing', async () => {
