@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { makeOwnFolder } from '../files/own-folder.ts';
 import { whyUnread } from '../state/decision-search.ts';
@@ -7,6 +7,7 @@ import { Archive, SEGMENT_FILES } from './archive.ts';
 import { ID_FILE } from './archive-home.ts';
 import { replaceState, type Segment } from './archive-log.ts';
 import { SALT_FILE } from './client-salt.ts';
+import { SET_ASIDE_FOLDER } from './set-aside.ts';
 
 /** The folder for the backup is not one for this archive; the message says why. */
 export class NotABackup extends Error {
@@ -43,7 +44,9 @@ export async function backUp(archive: Archive, target: string): Promise<BackupRe
       [...done].filter(([, copying]) => copying === wanted).map(([segment]) => segment);
     const [copied, whole] = [segmentsThat('copied'), [...segmentsThat('copied'), ...segmentsThat('there')]];
     makeOwnFolder(target);
-    for (const name of [RULE_SETS_FOLDER, ID_FILE, SALT_FILE])
+    // What was set aside of erased clients goes, too.
+    rmSync(join(target, SET_ASIDE_FOLDER), { recursive: true, force: true });
+    for (const name of [RULE_SETS_FOLDER, SET_ASIDE_FOLDER, ID_FILE, SALT_FILE])
       if (existsSync(join(folder, name))) cpSync(join(folder, name), join(target, name), { recursive: true });
     replaceState(target, state);
     backup.keepOnly(state);

@@ -4,6 +4,8 @@ import { expect } from 'chai';
 import { Archive } from '../../src/archive/archive.ts';
 import { backUp, NotABackup } from '../../src/archive/backup.ts';
 import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
+import { readSetAside } from '../../src/archive/set-aside.ts';
+import { clientNumber } from '../../src/client/client-key.ts';
 import { scoring } from '../cli/scoring.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { newClient, verdict } from '../state/clients.ts';
@@ -51,6 +53,24 @@ describe('a backup of the archive', () => {
     expect(await found(target, first.decision.decisionId)).to.equal(null);
     expect(await found(target, second.decision.decisionId)).to.deep.equal(second.decision);
     expect(new Archive(target).read().version).to.equal(place.archive.read().version);
+  });
+
+  it('has what could not be read of the journal, but for erased clients', async () => {
+    const { client } = await archived('order-1');
+    const at = { partition: 0, ms: 1, seq: 1 };
+    const entry = {
+      kind: 'unreadable',
+      place: at,
+      clientHash: client.hash,
+      why: 'newer',
+      text: 'z',
+    } as const;
+    await place.archive.setAside([entry]);
+    await backUp(place.archive, target);
+    expect(readSetAside(target).map(({ text }) => text)).to.deep.equal(['z']);
+    await place.archive.forgetSetAside(new Set([clientNumber(client.hash)]));
+    await backUp(place.archive, target);
+    expect(readSetAside(target)).to.deep.equal([]);
   });
 
   it('is shipped on to where it is copied back', async () => {
