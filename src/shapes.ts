@@ -26,17 +26,21 @@ export function meaning<const T extends string>(meanings: Readonly<Record<T, str
   });
 }
 
-/** One of some named shapes that a member tells apart. Shapes are by the values of that member. */
+/** One of some named shapes that a member tells apart. Shapes are by the values of that member; one may have several. */
 export function oneOf<const T extends Readonly<Record<string, TSchema>>>(
   member: string,
   shapes: T,
   description: string,
 ) {
   // Without it a discriminator would mean the names of the shapes, not the values of the member.
-  const mapping = Object.entries(shapes).map(([value, one]) => [value, pointerTo(nameOf(one) ?? value)]);
+  const mapping = Object.entries(shapes).map(([value, one]) => {
+    const name = nameOf(one);
+    if (name === null) throw new Error(`the shape for ${member} "${value}" has no name`);
+    return [value, pointerTo(name)];
+  });
   return Type.Unsafe<Static<T[keyof T]>>({
     description,
-    oneOf: Object.values(shapes),
+    oneOf: [...new Set(Object.values(shapes))],
     discriminator: { propertyName: member, mapping: Object.fromEntries(mapping) },
   });
 }

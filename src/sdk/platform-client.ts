@@ -26,6 +26,7 @@ import type {
   OutcomeResult,
   Override,
   PlatformEvent,
+  RefusedLine as RefusedLineRecord,
   RollbackRequest,
   RolloutRequest,
   RolloutStatus,
@@ -35,9 +36,7 @@ import type {
 /** What became of one line of many: taken, or refused without stopping the others. */
 type LineEnd<Result> = { readonly result: Result } | RefusedLine;
 
-interface RefusedLine {
-  readonly error: string;
-  readonly detail: string;
+interface RefusedLine extends Omit<RefusedLineRecord, 'line'> {
   /** The service asks to have it again, and had it several times already: send it later, or it is lost. */
   readonly retryable: boolean;
 }
@@ -369,7 +368,8 @@ function endOf<Result>(line: LineEnd<Result> | undefined): LineEnd<Result> {
     return { error: 'no answer', detail, retryable: true };
   }
   if ('result' in line) return { result: line.result };
-  return { error: line.error, detail: line.detail, retryable: line.retryable };
+  const { error, detail, errors, retryable } = line;
+  return { error, detail, ...(errors && { errors }), retryable };
 }
 
 /** The value stands in the query, which carries ranges of addresses and what else a path does not. */

@@ -82,67 +82,7 @@ export interface ClientExport {
     readonly hash: string;
   }[];
   readonly decisions: readonly Decision[];
-  readonly history: readonly (
-    | {
-        readonly kind: 'score';
-        readonly at: number;
-        readonly platform: string;
-        readonly clientIdKey: string;
-        readonly request: {
-          readonly sellPointKey: string;
-          readonly method: string;
-          readonly amount: string;
-          readonly currency: string | null;
-          readonly fingerprint: string | null;
-          readonly ip: string | null;
-          readonly networks?: readonly string[];
-          readonly former?: {
-            readonly fingerprint: string | null;
-            readonly ip: string | null;
-          };
-          readonly jsOk: boolean | null;
-          readonly honeypotTriggered: boolean;
-          readonly userAgentPresent: boolean;
-          readonly userAgentIsAutomated: boolean;
-        };
-        readonly ruleVersion: string;
-        readonly answer: ScoreAnswer;
-      }
-    | {
-        readonly kind: 'outcome';
-        readonly at: number;
-        readonly platform: string;
-        readonly clientIdKey: string;
-        readonly orderRef: string;
-        readonly order: {
-          readonly outcome: 'PAID' | 'UNPAID';
-          readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
-          readonly occurredAt: number;
-        };
-        readonly report?: {
-          readonly outcome: 'PAID' | 'UNPAID';
-          readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
-          readonly occurredAt: number;
-        };
-        readonly amount?: string;
-        readonly turnedAway?: boolean;
-      }
-    | {
-        readonly kind: 'binding';
-        readonly at: number;
-        readonly platform: string;
-        readonly clientIdKey: string;
-        readonly binding: Binding | null;
-      }
-    | {
-        readonly kind: 'override';
-        readonly at: number;
-        readonly platform: string;
-        readonly clientIdKey: string;
-        readonly override: Override | null;
-        readonly who: string;
-      }
-  )[];
+  readonly history: readonly (KeptScore | KeptOutcome | KeptBinding | KeptOverride)[];
   readonly complete: boolean;
 }
 
@@ -200,45 +140,36 @@ export interface ClientView {
   }[];
 }
 
+/** A fact compared with a value */
+export interface Comparison {
+  readonly kind: 'comparison';
+  readonly passed: boolean;
+  readonly at: Place;
+  readonly fact: string;
+  readonly operator:
+    | 'equal'
+    | 'notEqual'
+    | 'lessThan'
+    | 'lessThanInclusive'
+    | 'greaterThan'
+    | 'greaterThanInclusive'
+    | 'in'
+    | 'notIn';
+  readonly expected: number | boolean | string | readonly (number | boolean | string)[];
+  readonly list?: string;
+  readonly seen: number | boolean | string;
+}
+
+/** All or any of several */
+export interface ConditionGroup {
+  readonly kind: 'all' | 'any';
+  readonly passed: boolean;
+  readonly at: Place;
+  readonly conditions: readonly ConditionTrace[];
+}
+
 /** A condition as the analyst wrote it, with the values it saw */
-export type ConditionTrace =
-  | {
-      readonly kind: 'all' | 'any';
-      readonly passed: boolean;
-      readonly at: Place;
-      readonly conditions: readonly ConditionTrace[];
-    }
-  | {
-      readonly kind: 'not';
-      readonly passed: boolean;
-      readonly at: Place;
-      readonly condition: ConditionTrace;
-    }
-  | {
-      readonly kind: 'reference';
-      readonly name: string;
-      readonly passed: boolean;
-      readonly at: Place;
-      readonly condition: ConditionTrace;
-    }
-  | {
-      readonly kind: 'comparison';
-      readonly passed: boolean;
-      readonly at: Place;
-      readonly fact: string;
-      readonly operator:
-        | 'equal'
-        | 'notEqual'
-        | 'lessThan'
-        | 'lessThanInclusive'
-        | 'greaterThan'
-        | 'greaterThanInclusive'
-        | 'in'
-        | 'notIn';
-      readonly expected: number | boolean | string | readonly (number | boolean | string)[];
-      readonly list?: string;
-      readonly seen: number | boolean | string;
-    };
+export type ConditionTrace = ConditionGroup | NegatedCondition | NamedCondition | Comparison;
 
 /** One answered verdict with all that explains it */
 export interface Decision {
@@ -396,50 +327,127 @@ export interface GetSameStickyAnswer {
   readonly isBot: boolean;
 }
 
+/** A binding was set or lifted */
+export interface HistoryBinding {
+  readonly kind: 'binding';
+  readonly at: number;
+  readonly binding: Binding | null;
+}
+
 /** One thing that happened to a client; `kind` says which members it has */
-export type HistoryEntry =
-  | {
-      readonly kind: 'score';
-      readonly at: number;
-      readonly request: {
-        readonly sellPointKey: string;
-        readonly method: string;
-        readonly amount: string;
-        readonly currency: string | null;
-        readonly jsOk: boolean | null;
-        readonly honeypotTriggered: boolean;
-        readonly fingerprintPresent: boolean;
-        readonly ipPresent: boolean;
-        readonly userAgentPresent: boolean;
-        readonly userAgentIsAutomated: boolean;
-      };
-      readonly ruleVersion: string;
-      readonly answer: ScoreAnswer;
-    }
-  | {
-      readonly kind: 'verdict';
-      readonly at: number;
-      readonly decision: Decision;
-    }
-  | {
-      readonly kind: 'outcome';
-      readonly at: number;
-      readonly orderRef: string;
-      readonly outcome: 'PAID' | 'UNPAID';
-      readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
-      readonly occurredAt: number;
-      readonly turnedAway?: boolean;
-    }
-  | {
-      readonly kind: 'binding';
-      readonly at: number;
-      readonly binding: Binding | null;
-    }
-  | {
-      readonly kind: 'override';
-      readonly at: number;
-      readonly override: Override | null;
+export type HistoryEntry = HistoryScore | HistoryVerdict | HistoryOutcome | HistoryBinding | HistoryOverride;
+
+/** An outcome was reported, and counted or corrected */
+export interface HistoryOutcome {
+  readonly kind: 'outcome';
+  readonly at: number;
+  readonly orderRef: string;
+  readonly outcome: 'PAID' | 'UNPAID';
+  readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
+  readonly occurredAt: number;
+  readonly turnedAway?: boolean;
+}
+
+/** An override was set or lifted */
+export interface HistoryOverride {
+  readonly kind: 'override';
+  readonly at: number;
+  readonly override: Override | null;
+}
+
+/** A score was asked */
+export interface HistoryScore {
+  readonly kind: 'score';
+  readonly at: number;
+  readonly request: {
+    readonly sellPointKey: string;
+    readonly method: string;
+    readonly amount: string;
+    readonly currency: string | null;
+    readonly jsOk: boolean | null;
+    readonly honeypotTriggered: boolean;
+    readonly fingerprintPresent: boolean;
+    readonly ipPresent: boolean;
+    readonly userAgentPresent: boolean;
+    readonly userAgentIsAutomated: boolean;
+  };
+  readonly ruleVersion: string;
+  readonly answer: ScoreAnswer;
+}
+
+/** A verdict was asked */
+export interface HistoryVerdict {
+  readonly kind: 'verdict';
+  readonly at: number;
+  readonly decision: Decision;
+}
+
+/** A client was bound to a requisite, or unbound */
+export interface KeptBinding {
+  readonly kind: 'binding';
+  readonly at: number;
+  readonly platform: string;
+  readonly clientIdKey: string;
+  readonly binding: Binding | null;
+}
+
+/** What became of an order, as it was reported */
+export interface KeptOutcome {
+  readonly kind: 'outcome';
+  readonly at: number;
+  readonly platform: string;
+  readonly clientIdKey: string;
+  readonly orderRef: string;
+  readonly order: {
+    readonly outcome: 'PAID' | 'UNPAID';
+    readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
+    readonly occurredAt: number;
+  };
+  readonly report?: {
+    readonly outcome: 'PAID' | 'UNPAID';
+    readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
+    readonly occurredAt: number;
+  };
+  readonly amount?: string;
+  readonly turnedAway?: boolean;
+}
+
+/** A person decided about a client, or lifted that */
+export interface KeptOverride {
+  readonly kind: 'override';
+  readonly at: number;
+  readonly platform: string;
+  readonly clientIdKey: string;
+  readonly override: Override | null;
+  readonly who: string;
+}
+
+/** One answered score request */
+export interface KeptScore {
+  readonly kind: 'score';
+  readonly at: number;
+  readonly platform: string;
+  readonly clientIdKey: string;
+  readonly request: {
+    readonly sellPointKey: string;
+    readonly method: string;
+    readonly amount: string;
+    readonly currency: string | null;
+    readonly fingerprint: string | null;
+    readonly ip: string | null;
+    readonly networks?: readonly string[];
+    readonly former?: {
+      readonly fingerprint: string | null;
+      readonly ip: string | null;
     };
+    readonly jsOk: boolean | null;
+    readonly honeypotTriggered: boolean;
+    readonly userAgentPresent: boolean;
+    readonly userAgentIsAutomated: boolean;
+  };
+  readonly ruleVersion: string;
+  readonly answer: ScoreAnswer;
+}
 
 /** Where a client stands on the cooldown ladder */
 export interface Ladder {
@@ -537,17 +545,29 @@ export type ListLineResult =
       readonly value: string;
       readonly result: 'added' | 'changed' | 'unchanged' | 'removed' | 'absent';
     }
-  | {
-      readonly line: number;
-      readonly error: string;
-      readonly detail: string;
-      readonly retryable: boolean;
-    };
+  | RefusedLine;
 
 /** What waits for somebody else */
 export interface MadeProposal {
   readonly proposalId: string;
   readonly expiresAt: number;
+}
+
+/** Another by its name */
+export interface NamedCondition {
+  readonly kind: 'reference';
+  readonly name: string;
+  readonly passed: boolean;
+  readonly at: Place;
+  readonly condition: ConditionTrace;
+}
+
+/** The opposite of another */
+export interface NegatedCondition {
+  readonly kind: 'not';
+  readonly passed: boolean;
+  readonly at: Place;
+  readonly condition: ConditionTrace;
 }
 
 export interface NewBinding {
@@ -633,12 +653,7 @@ export type OutcomeLineResult =
       readonly orderRef: string;
       readonly result: OutcomeEffect;
     }
-  | {
-      readonly line: number;
-      readonly error: string;
-      readonly detail: string;
-      readonly retryable: boolean;
-    };
+  | RefusedLine;
 
 export interface OutcomeReport {
   /** Stable identifier of the client */
@@ -712,6 +727,18 @@ export interface Proposal {
   readonly decidedBy: string | null;
   readonly decidedAt: number | null;
   readonly note: string | null;
+}
+
+/** A line that was refused; the others are not stopped by it */
+export interface RefusedLine {
+  readonly line: number;
+  readonly error: string;
+  readonly detail: string;
+  readonly errors?: readonly {
+    readonly pointer: string;
+    readonly detail: string;
+  }[];
+  readonly retryable: boolean;
 }
 
 /** Whom a block would refuse who paid so far, and what they paid */

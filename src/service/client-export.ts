@@ -6,7 +6,7 @@ import { DecisionSchema } from '../decision/decision.ts';
 import { Type } from '../json-schema.ts';
 import type { ListEditor } from '../lists/list-editor.ts';
 import { ListEntrySchema } from '../lists/list-entry.ts';
-import { count, epochMs, list, named, nullable, shape, word, yesNo } from '../shapes.ts';
+import { count, epochMs, list, named, nullable, oneOf, shape, word, yesNo } from '../shapes.ts';
 import {
   BindingEntrySchema,
   OutcomeEntrySchema,
@@ -47,7 +47,16 @@ export const ClientExportSchema = named(
     audit: list(AuditEntrySchema, 'Who did what about it or looked at it, oldest first'),
     decisions: list(DecisionSchema, 'All that are kept, newest first'),
     history: list(
-      Type.Union([ScoreEntrySchema, OutcomeEntrySchema, BindingEntrySchema, OverrideEntrySchema]),
+      oneOf(
+        'kind',
+        {
+          score: named('KeptScore', ScoreEntrySchema),
+          outcome: named('KeptOutcome', OutcomeEntrySchema),
+          binding: named('KeptBinding', BindingEntrySchema),
+          override: named('KeptOverride', OverrideEntrySchema),
+        },
+        'An entry as it is kept; `kind` says which members it has',
+      ),
       'What else happened, as it is kept, newest first; devices as pseudonyms',
     ),
     complete: yesNo(

@@ -12,8 +12,8 @@ interface Generator {
   readonly name: string;
   readonly program: readonly string[];
   readonly options: (document: string, folder: string) => readonly string[];
-  /** Takes the answer of a verdict out of what was generated from the document for callers. */
-  readonly answer: string;
+  /** Takes the answer of a verdict and an entry of a history out of what was generated. */
+  readonly taken: string;
 }
 
 const GENERATORS: readonly Generator[] = [
@@ -21,14 +21,18 @@ const GENERATORS: readonly Generator[] = [
     name: 'openapi-typescript',
     program: ['openapi-typescript', 'bin', 'cli.js'],
     options: (document, folder) => [document, '-o', join(folder, 'types.ts')],
-    answer: `import type { components } from './callers/types';
-type VerdictAnswer = components['schemas']['VerdictAnswer'];`,
+    taken: `import type { components } from './callers/types';
+import type { components as platform } from './platform/types';
+type VerdictAnswer = components['schemas']['VerdictAnswer'];
+type HistoryEntry = platform['schemas']['HistoryEntry'];
+type PlatformEvent = platform['schemas']['PlatformEvent'];`,
   },
   {
     name: '@hey-api/openapi-ts',
     program: ['@hey-api/openapi-ts', 'bin', 'run.js'],
     options: (document, folder) => ['-i', document, '-o', folder, '--plugins', '@hey-api/typescript'],
-    answer: `import type { VerdictAnswer } from './callers';`,
+    taken: `import type { VerdictAnswer } from './callers';
+import type { HistoryEntry, PlatformEvent } from './platform';`,
   },
   {
     name: 'orval',
@@ -41,7 +45,8 @@ type VerdictAnswer = components['schemas']['VerdictAnswer'];`,
       '--client',
       'fetch',
     ],
-    answer: `import type { VerdictAnswer } from './callers/types';`,
+    taken: `import type { VerdictAnswer } from './callers/types';
+import type { HistoryEntry, PlatformEvent } from './platform/types';`,
   },
 ];
 
@@ -53,6 +58,24 @@ export const shown = (answer: VerdictAnswer): string =>
 export const never = (answer: VerdictAnswer) => answer.waitSeconds;
 // @ts-expect-error the value on the wire is WAIT, not the name of its schema
 export const named = (answer: VerdictAnswer) => answer.verdict === 'WaitAnswer';
+export const order = (entry: HistoryEntry): string | null => {
+  switch (entry.kind) {
+    case 'score':
+      return null;
+    case 'verdict':
+      return entry.decision.orderRef;
+    case 'outcome':
+      return entry.orderRef;
+    case 'binding':
+      return entry.binding?.requisiteRef ?? null;
+    case 'override':
+      return entry.override?.reason ?? null;
+    default:
+      throw new Error(entry satisfies never);
+  }
+};
+export const told = (event: PlatformEvent): string =>
+  event.type === 'verdict' ? event.data.decision.verdict : event.type;
 `;
 
 const STRICT = [
@@ -75,8 +98,8 @@ describe('a client that is generated from the API documents', () => {
       writeFileSync(join(documents, `${name}.json`), JSON.stringify(document));
   });
 
-  for (const { name, program, options, answer } of GENERATORS) {
-    it(`by ${name} compiles, and WAIT narrows to the answer with seconds`, async () => {
+  for (const { name, program, options, taken } of GENERATORS) {
+    it(`by ${name} compiles, and answers, entries and events narrow by the word on the wire`, async () => {
       const project = temporaryDirectory();
       await Promise.all(
         ['callers', 'platform'].map((document) => {
@@ -85,7 +108,7 @@ describe('a client that is generated from the API documents', () => {
           return promisify(execFile)(process.execPath, [installed(...program), ...asked], { cwd: project });
         }),
       );
-      writeFileSync(join(project, 'use.ts'), `${answer}\n${NARROWS}`);
+      writeFileSync(join(project, 'use.ts'), `${taken}\n${NARROWS}`);
       const include = {
         compilerOptions: { lib: ['es2022', 'dom', 'dom.iterable'], types: [] },
         include: ['.'],

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { type TProperties, Type } from '../../json-schema.ts';
-import { named, shape, word } from '../../shapes.ts';
-import { retryable } from '../openapi/problem.ts';
+import { named, type Shape, shape, word } from '../../shapes.ts';
+import { errors, retryable } from '../openapi/problem.ts';
 import type { Asked } from '../operation/operation.ts';
 import { BODY_BYTES_MAX, bodyChunks, decodeText, parseJson } from '../request/body.ts';
 import { bodyLines } from '../request/body-lines.ts';
@@ -15,20 +15,23 @@ export const LINES_MAX = 100_000;
 
 const line = Type.Integer({ minimum: 1, description: 'Number of the line, from 1' });
 
+const RefusedLineSchema = named(
+  'RefusedLine',
+  shape('A line that was refused; the others are not stopped by it', {
+    line,
+    error: word('As the title of a problem'),
+    detail: word('What is wrong, and what to do'),
+    errors,
+    retryable,
+  }),
+);
+
+/** What a line says that was refused; `retryable`: it is worth sending again. */
+export type RefusedLine = Shape<typeof RefusedLineSchema>;
+
 /** The shape of the answer to a line: `taken` when it was done, an error when it was refused. */
 export function lineResult(name: string, taken: TProperties) {
-  return named(
-    name,
-    Type.Union([
-      shape('A line that was taken', { line, ...taken }),
-      shape('A line that was refused; the others are not stopped by it', {
-        line,
-        error: word('As the title of a problem'),
-        detail: word('What is wrong, and what to do'),
-        retryable,
-      }),
-    ]),
-  );
+  return named(name, Type.Union([shape('A line that was taken', { line, ...taken }), RefusedLineSchema]));
 }
 
 /** The JSON value in a line. Throws 400 for a line that is longer than a body may be (null), and for what is no JSON. */
@@ -37,17 +40,10 @@ export function lineValue(bytes: Buffer | null): unknown {
   return parseJson(decodeText(bytes));
 }
 
-/** What a line says that was refused. */
-export interface RefusedLine {
-  readonly line: number;
-  readonly error: string;
-  readonly detail: string;
-  /** Whether the line is worth sending again. */
-  readonly retryable: boolean;
-}
-
-export function refusedLine(line: number, { title, message, retryable }: HttpProblem): RefusedLine {
-  return { line, error: title, detail: message, retryable };
+export function refusedLine(line: number, problem: HttpProblem): RefusedLine {
+  const { title, message, errors, retryable } = problem;
+  const pointed = errors.length === 0 ? {} : { errors };
+  return { line, error: title, detail: message, ...pointed, retryable };
 }
 
 export function tooManyLines(line: number): RefusedLine {

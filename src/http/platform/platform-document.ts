@@ -8,7 +8,7 @@ const DESCRIPTION = `What the platform owner tells the service, and may ask of i
 overrides of clients, decisions with their explanations, shared lists, and which version of the rules decides.
 
 Checks come in this order: key (401), grant (403), body (415, 413, 400). Times in answers are milliseconds
-since 1970. Unknown members of a body are ignored. An optional member
+since 1970. Unknown members of a body are ignored, and named in X-Ignored-Members. An optional member
 that is null or "" is taken for absent. Every client, order and decision belongs to the platform
 of the key. Files need no key and are not described here: the console at /, its parts below /console/, this
 document at /openapi.json, and its page at /docs.`;

@@ -1,6 +1,17 @@
 import { type FactValue, factValue } from '../../facts/fact.ts';
 import { type TObject, Type } from '../../json-schema.ts';
-import { always, choice, list, named, pointerTo, type Shape, shape, word, yesNo } from '../../shapes.ts';
+import {
+  always,
+  choice,
+  list,
+  named,
+  oneOf,
+  pointerTo,
+  type Shape,
+  shape,
+  word,
+  yesNo,
+} from '../../shapes.ts';
 import { type Condition, type ConditionTree, type FactRef, foldCondition } from '../condition.ts';
 import { matcher } from '../matcher.ts';
 import { OPERATORS } from '../operators.ts';
@@ -27,27 +38,45 @@ const CONDITION = 'Condition';
 
 const innerCondition = Type.Unsafe<ConditionTrace>({ $ref: pointerTo(CONDITION) });
 
+const GROUP = named(
+  'ConditionGroup',
+  shape('All or any of several', {
+    kind: choice(['all', 'any'], 'Which of the two'),
+    ...JUDGED,
+    conditions: list(innerCondition, 'In the order written'),
+  }),
+);
+
 /** Holds itself, so its type is that of the tree. */
 const ConditionSchema = named(
   CONDITION,
-  Type.Unsafe<ConditionTrace>({
-    description: 'A condition as the analyst wrote it, with the values it saw',
-    oneOf: [
-      shape('All or any of several', {
-        kind: choice(['all', 'any'], 'Which of the two'),
-        ...JUDGED,
-        conditions: list(innerCondition, 'In the order written'),
-      }),
-      shape('The opposite of another', { kind: always('not'), ...JUDGED, condition: innerCondition }),
-      shape('Another by its name', {
-        kind: always('reference'),
-        name: word('The shared condition'),
-        ...JUDGED,
-        condition: innerCondition,
-      }),
-      shape('A fact compared with a value', { kind: always('comparison'), ...JUDGED, ...SEEN }),
-    ],
-  }),
+  Type.Unsafe<ConditionTrace>(
+    oneOf(
+      'kind',
+      {
+        all: GROUP,
+        any: GROUP,
+        not: named(
+          'NegatedCondition',
+          shape('The opposite of another', { kind: always('not'), ...JUDGED, condition: innerCondition }),
+        ),
+        reference: named(
+          'NamedCondition',
+          shape('Another by its name', {
+            kind: always('reference'),
+            name: word('The shared condition'),
+            ...JUDGED,
+            condition: innerCondition,
+          }),
+        ),
+        comparison: named(
+          'Comparison',
+          shape('A fact compared with a value', { kind: always('comparison'), ...JUDGED, ...SEEN }),
+        ),
+      },
+      'A condition as the analyst wrote it, with the values it saw',
+    ),
+  ),
 );
 
 export type ComparisonTrace = Extract<ConditionTrace, { kind: 'comparison' }>;

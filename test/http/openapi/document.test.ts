@@ -802,6 +802,44 @@ describe('the interface in the document for callers', () => {
   });
 });
 
+interface Choices {
+  /** The discriminator's. */
+  readonly mapping: unknown;
+  /** The shape of each value of the member that is constant in all shapes. */
+  readonly constants: Readonly<Record<string, unknown>>;
+}
+
+/** The places where one of several objects stands, each with other values of a member that they share. */
+function choicesIn(value: unknown, schemas: Readonly<Record<string, unknown>>): readonly Choices[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const below = Object.values(value).flatMap((part) => choicesIn(part, schemas));
+  const { anyOf, oneOf = anyOf, discriminator } = Object(value);
+  if (!Array.isArray(oneOf)) return below;
+  const shapes = oneOf.map(({ $ref, ...own }) => ({
+    $ref,
+    ...Object($ref ? schemas[$ref.replace(/^.*\//, '')] : own),
+  }));
+  const member = Object.keys(Object(shapes[0].properties)).find((name) => {
+    const values = shapes.map(({ properties }) => Object(Object(properties)[name]).enum?.join());
+    return !values.includes(undefined) && new Set(values).size === shapes.length;
+  });
+  if (member === undefined || shapes.length === 1) return below;
+  const constants = shapes.flatMap(({ $ref, properties }) =>
+    Object(properties)[member].enum.map((constant: string) => [constant, $ref]),
+  );
+  return [...below, { mapping: discriminator?.mapping, constants: Object.fromEntries(constants) }];
+}
+
+describe('the API documents', () => {
+  it('tells shapes apart by their constant member wherever they have one, with the name of each', () => {
+    for (const { document } of [callers, platform]) {
+      const found = choicesIn(document, document.components.schemas);
+      expect(found.length).to.be.greaterThan(0);
+      for (const { mapping, constants } of found) expect(mapping).to.deep.equal(constants);
+    }
+  });
+});
+
 describe('the API documents as served', () => {
   let service: RunningService;
   before(async () => {

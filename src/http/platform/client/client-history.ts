@@ -3,9 +3,20 @@ import { BindingSchema, OverrideSchema } from '../../../client/client-state.ts';
 import { type KnownOrder, outcome, outcomeCause, turnedAway } from '../../../client/order.ts';
 import { DecisionSchema, ScoreAnswerSchema } from '../../../decision/decision.ts';
 import type { ScoreRequest } from '../../../decision/requests.ts';
-import { Type } from '../../../json-schema.ts';
+import { type TProperties, Type } from '../../../json-schema.ts';
 import { ruleVersion } from '../../../rules/rule-set.ts';
-import { always, epochMs, list, named, nullable, type Shape, shape, word, yesNo } from '../../../shapes.ts';
+import {
+  always,
+  epochMs,
+  list,
+  named,
+  nullable,
+  oneOf,
+  type Shape,
+  shape,
+  word,
+  yesNo,
+} from '../../../shapes.ts';
 import type { JournalEntry } from '../../../state/journal/entry.ts';
 import type { ClientJournal } from '../../../state/store.ts';
 import { AT_EXAMPLE, DECISION_EXAMPLE } from '../../openapi/decision-shapes.ts';
@@ -25,44 +36,33 @@ const ScoredRequestSchema = shape('What the caller asked with', {
   userAgentIsAutomated: yesNo('The User-Agent is that of a program'),
 });
 
-const ScoreHappenedSchema = shape('A score was asked', {
-  kind: always('score'),
-  at,
-  request: ScoredRequestSchema,
-  ruleVersion,
-  answer: ScoreAnswerSchema,
-});
+function happened<const Kind extends string, P extends TProperties>(kind: Kind, told: string, members: P) {
+  const name = `History${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
+  return named(name, shape(told, { kind: always(kind), at, ...members }));
+}
 
-/** What happens to clients, by its kind; a score is a question. */
+/** What happens to clients, by its kind. */
 export const HAPPENED = {
-  verdict: shape('A verdict was asked', { kind: always('verdict'), at, decision: DecisionSchema }),
-  outcome: shape('An outcome was reported, and counted or corrected', {
-    kind: always('outcome'),
-    at,
+  score: happened('score', 'A score was asked', {
+    request: ScoredRequestSchema,
+    ruleVersion,
+    answer: ScoreAnswerSchema,
+  }),
+  verdict: happened('verdict', 'A verdict was asked', { decision: DecisionSchema }),
+  outcome: happened('outcome', 'An outcome was reported, and counted or corrected', {
     orderRef: word("The caller's order"),
     outcome,
     cause: nullable(outcomeCause),
     occurredAt: epochMs('When the order became final, as reported'),
     turnedAway: Type.Optional(turnedAway),
   }),
-  binding: shape('A binding was set or lifted', {
-    kind: always('binding'),
-    at,
-    binding: nullable(BindingSchema),
-  }),
-  override: shape('An override was set or lifted', {
-    kind: always('override'),
-    at,
-    override: nullable(OverrideSchema),
-  }),
+  binding: happened('binding', 'A binding was set or lifted', { binding: nullable(BindingSchema) }),
+  override: happened('override', 'An override was set or lifted', { override: nullable(OverrideSchema) }),
 } as const;
 
-/** One thing that happened to a client, told apart by `kind`. */
 const HistoryEntrySchema = named(
   'HistoryEntry',
-  Type.Union([ScoreHappenedSchema, HAPPENED.verdict, HAPPENED.outcome, HAPPENED.binding, HAPPENED.override], {
-    description: 'One thing that happened to a client; `kind` says which members it has',
-  }),
+  oneOf('kind', HAPPENED, 'One thing that happened to a client; `kind` says which members it has'),
 );
 
 export const ClientHistorySchema = named(

@@ -4,7 +4,7 @@ import { Type } from '../../../json-schema.ts';
 import { ConstantSchema } from '../../../rules/folder/constant.ts';
 import { location, ProblemSchema } from '../../../rules/problem.ts';
 import { ruleVersion } from '../../../rules/rule-set.ts';
-import { always, list, named, nullable, shape, word, yesNo } from '../../../shapes.ts';
+import { always, list, named, nullable, oneOf, shape, word, yesNo } from '../../../shapes.ts';
 import { DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 
 /** The rule sets of a node as they are answered. */
@@ -39,23 +39,29 @@ const LadderSettingsSchema = shape('Waits of the cooldown ladder', {
   }),
 });
 
-const domain = Type.Unsafe<FactDomain>({
-  description: 'What values the fact can have',
-  oneOf: [
-    shape('A number', {
-      type: always('number'),
-      integer: yesNo('Whole numbers only'),
-      min: Type.Number(),
-      max: Type.Number(),
-    }),
-    shape('true or false', { type: always('boolean') }),
-    shape('One of some words', {
-      type: always('enum'),
-      values: list(Type.String(), 'The words'),
-    }),
-    shape('A text', { type: always('text') }),
-  ],
-});
+const domain = Type.Unsafe<FactDomain>(
+  oneOf(
+    'type',
+    {
+      number: named(
+        'NumberDomain',
+        shape('A number', {
+          type: always('number'),
+          integer: yesNo('Whole numbers only'),
+          min: Type.Number(),
+          max: Type.Number(),
+        }),
+      ),
+      boolean: named('BooleanDomain', shape('true or false', { type: always('boolean') })),
+      enum: named(
+        'EnumDomain',
+        shape('One of some words', { type: always('enum'), values: list(Type.String(), 'The words') }),
+      ),
+      text: named('TextDomain', shape('A text', { type: always('text') })),
+    },
+    'What values the fact can have',
+  ),
+);
 
 const problems = list(ProblemSchema, 'In the order of reading');
 
