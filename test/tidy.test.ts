@@ -17,7 +17,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['application.ts'],
   ['config.ts'],
   ['console/page/app.js'],
-  ['console/page/place-parts.js'],
+  ['console/page/place-parts.js', 'console/page/search.js'],
   ['console/page/places.js'],
   [
     'console/page/pages/approvals.js',

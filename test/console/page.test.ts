@@ -13,6 +13,7 @@ import './pages/lists.ts';
 import './pages/now.ts';
 import './pages/platforms.ts';
 import './pages/provider.ts';
+import './pages/search.ts';
 import './pages/sign-in.ts';
 import './pages/what-if.ts';
 // Its canary ends the shadow that other suites look at.

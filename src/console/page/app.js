@@ -6,6 +6,7 @@ import { Empty, Loading, Trouble } from './parts/notice.js';
 import { PlaceParts } from './place-parts.js';
 import { PLACES, placeAt } from './places.js';
 import { SESSION, SIGN_IN } from './questions.js';
+import { Search } from './search.js';
 import { Left } from './visits.js';
 
 /**
@@ -80,6 +81,16 @@ function Console({ session, leave }) {
   }, [place]);
   useEffect(() => scrollTo(0, 0), [current]);
   useEffect(() => returnTo(place.top), [place]);
+  const [searches, setSearches] = useState(false);
+  useEffect(() => {
+    const open = (/** @type {KeyboardEvent} */ event) => {
+      if (!opensSearch(event)) return;
+      event.preventDefault();
+      setSearches(true);
+    };
+    addEventListener('keydown', open);
+    return () => removeEventListener('keydown', open);
+  }, []);
   const skip = (/** @type {Event} */ event) => {
     event.preventDefault();
     main.current?.focus();
@@ -91,6 +102,9 @@ function Console({ session, leave }) {
       <span class="brand">Client Scoring</span>
       ${session.platforms.length > 1 && html`<${PlatformSwitch} session=${session} />`}
       <${Navigation} places=${places} current=${current} />
+      <button type="button" class="search-open" aria-keyshortcuts="/" onClick=${() => setSearches(true)}>
+        Search <kbd aria-hidden="true">/</kbd>
+      </button>
       <details class="who">
         <summary><b>${nameOf(session.platform)}</b> <span class="faint">${session.who}</span></summary>
         <button type="button" onClick=${() => signOut('all')}>Sign out in every browser</button>
@@ -101,7 +115,15 @@ function Console({ session, leave }) {
       <${PlaceParts} places=${places} current=${current} place=${place} />
       <h1>${title}</h1>
       <${Content} current=${current} session=${session} place=${place} />
-    </main>`;
+    </main>
+    ${searches && html`<${Search} session=${session} close=${() => setSearches(false)} />`}`;
+}
+
+/** A slash, but not where somebody types, and over no other dialog. @param {KeyboardEvent} event */
+function opensSearch({ key, ctrlKey, metaKey, altKey, target }) {
+  if (key !== '/' || ctrlKey || metaKey || altKey || !(target instanceof HTMLElement)) return false;
+  const isTyped = target.isContentEditable || target.matches('input, textarea, select');
+  return !isTyped && document.querySelector('dialog[open]') === null;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 /**
  * @import {
- *   CheckedDraft, ClientHistory, ClientLinks, ClientView, DecisionWhatIf, EvidenceJob,
+ *   CheckedDraft, Decision, ClientHistory, ClientLinks, ClientView, DecisionWhatIf, EvidenceJob,
  *   EvidenceJobList, Experiment, Explanation, Explored, Following, FoundDecisions, LastHour, ListEntries,
  *   OpenedRuleFolder, Proposal, ProposalList, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft,
  *   Session, SharedLists, SignIn, VerdictHistory, WhatIfAnswers, Worked,
@@ -175,6 +175,14 @@ export function savedDraft(version) {
  */
 export function decisions(query) {
   return { path: `decisions?${query}` };
+}
+
+/**
+ * @param {string} decisionId
+ * @returns {Question<Decision>}
+ */
+export function decision(decisionId) {
+  return { path: `decisions/${encodeURIComponent(decisionId)}` };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { useAnswer } from '../api.js';
-import { html, useState } from '../html.js';
+import { html, useEffect, useRef, useState } from '../html.js';
 import { sumOf } from '../parts/evidence/orders.js';
 import { sinceDays } from '../parts/evidence/span.js';
 import { useEvidence } from '../parts/evidence/worked.js';
@@ -95,7 +95,7 @@ function WhatChanged({ one, before }) {
  * A rule set: its problems, or its ladder and its cases; and its files.
  * @param {PageProps} props
  */
-export function VersionPage({ place: { version } }) {
+export function VersionPage({ place: { version, query } }) {
   const answer = useAnswer(ruleFolder(version));
   const sound = answer.data?.sound === true;
   /** @type {Evidence<RulesReport>} */
@@ -107,7 +107,7 @@ export function VersionPage({ place: { version } }) {
       ${ladder && html`<${Ladders} version=${version} ladder=${ladder} platforms=${platforms} />`}
       <${Holdouts} rules=${rules} />
       ${coverage && html`<${Cases} run=${coverage} />`}
-      <${Files} key=${version} folder=${folder} evidence=${evidence} />`;
+      <${Files} key=${query} folder=${folder} evidence=${evidence} query=${query} />`;
   };
   return html`<${Answered} answer=${answer}>${opened}<//>`;
 }
@@ -177,10 +177,12 @@ function Problems({ problems, version }) {
 
 /**
  * The files of a version, with the orders that each rule matched beside it once they are counted.
- * @param {{ folder: OpenedRuleFolder, evidence: Evidence<RulesReport> }} props
+ * The address may name a file and a line in it.
+ * @param {{ folder: OpenedRuleFolder, evidence: Evidence<RulesReport>, query: URLSearchParams }} props
  */
-function Files({ folder: { files, rules, problems, sound }, evidence }) {
-  const [chosen, setChosen] = useState('verdicts.yaml');
+function Files({ folder: { files, rules, problems, sound }, evidence, query }) {
+  const named = query.get('file') ?? 'verdicts.yaml';
+  const [chosen, setChosen] = useState(named);
   const file = files.find(({ path }) => path === chosen) ?? files[0];
   if (file === undefined) return html`<${Empty} title="No file">The folder is empty.<//>`;
   const matched = matchedByLine(file.path, rules, evidence.answer.data?.result ?? null);
@@ -205,7 +207,8 @@ function Files({ folder: { files, rules, problems, sound }, evidence }) {
             .map((text, index) => {
               const number = index + 1;
               const problemsHere = wrong.filter(({ at }) => at.line === number);
-              return html`<${Line} text=${text} number=${number} matched=${matched.get(number)} />
+              const isNamed = file.path === named && String(number) === query.get('line');
+              return html`<${Line} ...${{ text, number, isNamed }} matched=${matched.get(number)} />
               ${problemsHere.map((problem) => html`<${ProblemLine} problem=${problem} />`)}`;
             })}
         </tbody>
@@ -214,9 +217,13 @@ function Files({ folder: { files, rules, problems, sound }, evidence }) {
   </section>`;
 }
 
-/** @param {{ text: string, number: number, matched: string | undefined }} props */
-function Line({ text, number, matched }) {
-  return html`<tr>
+/** @param {{ text: string, number: number, matched: string | undefined, isNamed: boolean }} props */
+function Line({ text, number, matched, isNamed }) {
+  const line = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    if (isNamed) line.current?.scrollIntoView({ block: 'center' });
+  }, []);
+  return html`<tr ref=${line} class=${isNamed ? 'chosen' : ''}>
     <td class="line-number">${number}</td>
     <td class="line-hits">${matched}</td>
     <td>${text}</td>

@@ -1,0 +1,187 @@
+import { may, useAnswer } from './api.js';
+import { html, useEffect, useRef, useState } from './html.js';
+import { dateTime } from './parts/format.js';
+import { toClient, toDecision, toOrder, toVersion } from './parts/links.js';
+import { decision, decisions, ROLLOUT_STATUS, RULE_FOLDERS, ruleFolder } from './questions.js';
+
+/**
+ * @import { Decision, FoundDecisions, Session } from './answers.d.ts'
+ * @import { Answer } from './api.js'
+ * @import { InputEvent } from './parts/form.js'
+ */
+
+/**
+ * @typedef {{ readonly href: string, readonly name: string, readonly about: string }} Hit
+ * @typedef {{ readonly title: string, readonly hits: readonly Hit[] }} HitGroup
+ */
+
+/** After the last key; each search is of the archive, too. */
+const PAUSE_MS = 250;
+
+/** Of rules and versions, which are found by a part of their name. */
+const HITS_MAX = 6;
+
+const DECISION_ID = /^[\w-]{22}\.\d+\.[0-9a-z]+$/;
+
+/**
+ * Finds an order, a payer or a decision by its whole name, and rules and versions by a part of it.
+ * @param {{ session: Session, close: () => void }} props
+ */
+export function Search({ session, close }) {
+  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  const [text, setText] = useState('');
+  const [chosen, setChosen] = useState(0);
+  const { groups, error, isUnderWay } = useFound(session, useSettled(text.trim()));
+  const hits = groups.flatMap((group) => group.hits);
+  const current = hits[Math.min(chosen, hits.length - 1)];
+  useEffect(() => dialog.current?.showModal(), []);
+  const leave = () => {
+    // Gives the focus back, which a dialog that is only taken away does not.
+    dialog.current?.close();
+    close();
+  };
+  const go = (/** @type {Hit} */ { href }) => {
+    leave();
+    location.hash = href;
+  };
+  const type = (/** @type {InputEvent} */ event) => {
+    setText(event.currentTarget.value);
+    setChosen(0);
+  };
+  const press = (/** @type {KeyboardEvent} */ event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === 'Enter' && current !== undefined) go(current);
+    if (step === undefined || hits.length === 0) return;
+    event.preventDefault();
+    setChosen((Math.min(chosen, hits.length - 1) + step + hits.length) % hits.length);
+  };
+  const active = current === undefined ? undefined : `hit-${hits.indexOf(current)}`;
+  const box = { role: 'combobox', 'aria-autocomplete': 'list', 'aria-controls': 'hits' };
+  const state = { 'aria-expanded': hits.length > 0 ? 'true' : 'false', 'aria-activedescendant': active };
+  const words = 'Order, payer, decision, rule or version';
+  return html`<dialog ref=${dialog} class="search" aria-label="Search" onCancel=${leave}>
+    <input ...${box} ...${state} aria-label=${words} placeholder=${words} maxlength="256" autofocus
+      value=${text} onInput=${type} onKeyDown=${press} />
+    <div id="hits" role="listbox" aria-label="What was found" hidden=${hits.length === 0}>
+      ${groups.map(
+        ({ title, hits: own }) => html`<div role="group" aria-label=${title}>
+          <div class="faint" aria-hidden="true">${title}</div>
+          ${own.map((hit) => html`<${Option} ...${{ hit, id: `hit-${hits.indexOf(hit)}`, active, go }} />`)}
+        </div>`,
+      )}
+    </div>
+    <p class="faint" role="status">${wordsOn({ text, found: hits.length, error, isUnderWay })}</p>
+  </dialog>`;
+}
+
+/** @param {{ hit: Hit, id: string, active: string | undefined, go: (hit: Hit) => void }} props */
+function Option({ hit, id, active, go }) {
+  return html`<div role="option" id=${id} aria-selected=${id === active ? 'true' : 'false'}
+    onClick=${() => go(hit)}>
+    <b>${hit.name}</b> <span class="faint">${hit.about}</span>
+  </div>`;
+}
+
+/** @param {{ text: string, found: number, error: Error | null, isUnderWay: boolean }} search */
+function wordsOn({ text, found, error, isUnderWay }) {
+  if (error !== null) return error.message;
+  if (isUnderWay) return 'Searching …';
+  if (text.trim() === '') return 'Orders, payers and decisions are found by their whole name.';
+  return found === 0 ? 'Nothing of this name is kept. Names are compared exactly.' : `${found} found`;
+}
+
+/** What was typed, once the typing pauses. @param {string} text */
+function useSettled(text) {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}
+
+/**
+ * @param {Session} session
+ * @param {string} text
+ * @returns {{ groups: readonly HitGroup[], error: Error | null, isUnderWay: boolean }}
+ */
+function useFound(session, text) {
+  const seesDecisions = may(session, 'decisions') && text !== '';
+  const newest = (/** @type {string} */ name) =>
+    seesDecisions ? decisions(new URLSearchParams({ [name]: text, limit: '1' })) : null;
+  const [order, payer] = [useAnswer(newest('orderRef')), useAnswer(newest('clientIdKey'))];
+  const one = useAnswer(seesDecisions && DECISION_ID.test(text) ? decision(text) : null);
+  const readsRules = may(session, 'rules:read');
+  const folders = useAnswer(readsRules ? RULE_FOLDERS : null);
+  const status = useAnswer(readsRules ? ROLLOUT_STATUS : null);
+  const active = status.data?.rollout?.active.version;
+  const folder = useAnswer(active === undefined ? null : ruleFolder(active));
+  const rules = named(folder.data?.rules ?? [], text, ({ name }) => name);
+  const versions = named(folders.data?.versions ?? [], text, ({ version }) => version);
+  const found = [
+    { title: 'Orders', hits: newestOf(order).map((at) => hitOf(at, at.orderRef, toOrder(at.orderRef))) },
+    {
+      title: 'Payers',
+      hits: newestOf(payer).map((at) => hitOf(at, at.clientIdKey, payerAddress(session, at.clientIdKey))),
+    },
+    {
+      title: 'Decisions',
+      hits: (one.data === null ? [] : [one.data]).map((at) =>
+        hitOf(at, at.decisionId, toDecision(at.decisionId)),
+      ),
+    },
+    {
+      title: 'Rules',
+      hits: rules.map(({ name, at: { file, line } }) => ({
+        ...{ name, about: `${active}, ${file}:${line}` },
+        href: toVersion(active ?? '', '', { file, line: String(line) }),
+      })),
+    },
+    {
+      title: 'Versions',
+      hits: versions.map(({ version, description }) => ({
+        ...{ name: version, about: description ?? '', href: toVersion(version) },
+      })),
+    },
+  ];
+  const asked = [order, payer, one];
+  const error = asked.map((answer) => answer.error).find((refusal) => refusal && refusal.status !== 404);
+  const isUnderWay =
+    seesDecisions && [order, payer].some(({ data, error }) => data === null && error === null);
+  return { groups: found.filter(({ hits }) => hits.length > 0), error: error ?? null, isUnderWay };
+}
+
+/** @param {Answer<FoundDecisions>} answer */
+function newestOf({ data }) {
+  return data?.decisions ?? [];
+}
+
+/**
+ * @param {Decision} decision
+ * @param {string} name
+ * @param {string} href
+ * @returns {Hit}
+ */
+function hitOf({ verdict, at }, name, href) {
+  return { name, href, about: `${verdict}, ${dateTime(at)}` };
+}
+
+/**
+ * @param {Session} session
+ * @param {string} clientIdKey
+ */
+function payerAddress(session, clientIdKey) {
+  if (may(session, 'clients:read')) return toClient(clientIdKey);
+  return `#/decisions?${new URLSearchParams({ clientIdKey })}`;
+}
+
+/**
+ * @template T
+ * @param {readonly T[]} all
+ * @param {string} text
+ * @param {(one: T) => string} nameOf
+ */
+function named(all, text, nameOf) {
+  if (text === '') return [];
+  return all.filter((one) => nameOf(one).includes(text.toLowerCase())).slice(0, HITS_MAX);
+}
