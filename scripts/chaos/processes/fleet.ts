@@ -158,7 +158,13 @@ function shipperFaults(
 ): readonly Fault[] {
   let shipper: { readonly pid: number; readonly way: CutOffProxy } | null = null;
   const find = async () => {
-    const [, pid] = /^[^/]*\/(\d+)/.exec((await leaseHolder(store.registers)) ?? '') ?? [];
+    let holder: string | null | undefined;
+    // A busy machine may let a Redis that is well answer too late.
+    await until('the store says who ships', async () => {
+      holder = await leaseHolder(store.registers).catch(() => undefined);
+      return holder !== undefined;
+    });
+    const [, pid] = /^[^/]*\/(\d+)/.exec(holder ?? '') ?? [];
     const index = nodes.findIndex((node) => node.workerIds().includes(Number(pid)));
     shipper = index === -1 ? null : { pid: Number(pid), way: waysToS3[index] ?? NO_WAY };
     return shipper;
