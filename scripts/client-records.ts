@@ -37,13 +37,17 @@ const OPERATIONS = [
   'readEvents',
 ];
 
-/** Shapes without a name in the documents that stand in several places: a member that has the shape. */
-const NAMED: Readonly<Record<string, readonly [schema: string, member: string]>> = {
+/** Shapes without a name in the documents that stand in several places: the way to a member that has the shape. */
+const NAMED: Readonly<Record<string, readonly [schema: string, ...members: string[]]>> = {
   ClientGroup: ['ScoreAnswer', 'clientGroup'],
   VerdictCommand: ['Decision', 'verdict'],
   OutcomeEffect: ['OutcomeResult', 'result'],
   ListKind: ['ListEntryBody', 'kind'],
   Place: ['RuleTrace', 'at'],
+  PointedDetail: ['Problem', 'errors', 'items'],
+  OrderOutcome: ['KeptOutcome', 'order'],
+  VersionName: ['Rollout', 'active'],
+  TrialArm: ['TrialCounts', 'arms', 'active'],
 };
 
 /** Names of the documents that would say little, or something else, in a program. */
@@ -160,10 +164,12 @@ class Records {
   }
 
   #example(name: string): Schema {
-    const [schema = '', member = ''] = NAMED[name] ?? [];
-    const { properties = {}, required = [] } = this.#schemas[schema] ?? {};
-    const example = properties[member] ?? {};
-    return required.includes(member) ? example : withoutNull(example);
+    const [schema = '', ...members] = NAMED[name] ?? [];
+    return members.reduce((within: Schema, member) => {
+      if (member === 'items') return within.items ?? {};
+      const example = within.properties?.[member] ?? {};
+      return within.required?.includes(member) ? example : withoutNull(example);
+    }, this.#schemas[schema] ?? {});
   }
 
   #declaration(name: string, schema: Schema, isSent: boolean): string {

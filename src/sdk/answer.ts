@@ -1,11 +1,5 @@
-import {
-  type Origin,
-  type PointedDetail,
-  ProposedError,
-  refusal,
-  type ScoringError,
-  UnexpectedAnswerError,
-} from './errors.ts';
+import { type Origin, ProposedError, refusal, type ScoringError, UnexpectedAnswerError } from './errors.ts';
+import type { PointedDetail } from './records.ts';
 
 /** What came back over HTTP, from the service or from something in between. */
 export interface Answer {

@@ -10,7 +10,6 @@ export {
   NoAnswerError,
   NotFoundError,
   NotProvisionedError,
-  type PointedDetail,
   type Problem,
   ProposedError,
   RefusedError,

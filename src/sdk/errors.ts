@@ -1,8 +1,4 @@
-/** Where in a body something is wrong (RFC 6901), and what. */
-export interface PointedDetail {
-  readonly pointer: string;
-  readonly detail: string;
-}
+import type { PointedDetail } from './records.ts';
 
 /** A refusal as the service tells it (RFC 9457). */
 export interface Problem {

@@ -258,42 +258,29 @@ export class PlatformClient {
 
   /** Not repeated: a second rollback would go one version further. */
   #changeRules(path: string, body: object, options: CallOptions): Promise<Answer> {
-    const request = {
-      method: 'POST',
-      path: `/v1/platform/${path}`,
-      body: { type: 'application/json', text: jsonText('request', body) },
+    return this.#send('POST', path, body, options, {
       repeatable: false,
       attemptTimeoutMs: LONG_TIMEOUT_MS,
-    } as const;
-    return this.#connection.send(request, options);
+    });
   }
 
   /** Searches wait for their turn, and may read years of the archive: a try that gave up would begin again behind the others. */
   #search(path: string, options: CallOptions | undefined): Promise<Answer> {
-    return this.#connection.send(
-      {
-        method: 'GET',
-        path: `/v1/platform/${path}`,
-        repeatable: true,
-        attemptTimeoutMs: LONG_TIMEOUT_MS,
-      },
-      options,
-    );
+    return this.#send('GET', path, undefined, options, { attemptTimeoutMs: LONG_TIMEOUT_MS });
   }
 
-  /** All of these do the same when they are done twice. */
+  /** Unless something else is said, all of these do the same when they are done twice. */
   #send(
     method: Outgoing['method'],
     path: string,
     body: object | undefined,
     options: CallOptions | undefined,
+    otherwise: Partial<Outgoing> = {},
   ): Promise<Answer> {
     const content =
       body === undefined ? {} : { body: { type: 'application/json', text: jsonText('body', body) } };
-    return this.#connection.send(
-      { method, path: `/v1/platform/${path}`, ...content, repeatable: true },
-      options,
-    );
+    const request = { method, path: `/v1/platform/${path}`, repeatable: true };
+    return this.#connection.send({ ...request, ...content, ...otherwise }, options);
   }
 
   /** Sends one JSON object a line, a batch at a time, and gives each with what became of it. */

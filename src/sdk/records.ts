@@ -20,6 +20,41 @@ export interface Place {
   readonly column: number;
 }
 
+/** One thing that is wrong in the body */
+export interface PointedDetail {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** The result of an order as the platform reports it */
+export interface OrderOutcome {
+  readonly outcome: 'PAID' | 'UNPAID';
+  readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
+  readonly occurredAt: number;
+}
+
+/** The version that decides */
+export interface VersionName {
+  readonly version: string;
+  readonly digest: string;
+}
+
+/** What one version answered */
+export interface TrialArm {
+  readonly verdicts: number;
+  readonly blocks: number;
+  readonly waits: number;
+  readonly bots: number;
+  readonly clients: {
+    readonly seen: number;
+    readonly blocked: number;
+    readonly waited: number;
+    readonly bots: number;
+    readonly paid: number;
+    readonly unpaid: number;
+  };
+}
+
 /** The requisite that a client is bound to */
 export interface Binding {
   readonly requisiteRef: string;
@@ -398,16 +433,8 @@ export interface KeptOutcome {
   readonly platform: string;
   readonly clientIdKey: string;
   readonly orderRef: string;
-  readonly order: {
-    readonly outcome: 'PAID' | 'UNPAID';
-    readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
-    readonly occurredAt: number;
-  };
-  readonly report?: {
-    readonly outcome: 'PAID' | 'UNPAID';
-    readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
-    readonly occurredAt: number;
-  };
+  readonly order: OrderOutcome;
+  readonly report?: OrderOutcome;
   readonly amount?: string;
   readonly turnedAway?: boolean;
 }
@@ -608,10 +635,7 @@ export interface NodeReport {
   readonly startedAt: number;
   readonly seenAt: number;
   readonly revision: number;
-  readonly active: {
-    readonly version: string;
-    readonly digest: string;
-  };
+  readonly active: VersionName;
   readonly versions: readonly {
     readonly version: string;
     readonly digest: string;
@@ -734,10 +758,7 @@ export interface RefusedLine {
   readonly line: number;
   readonly error: string;
   readonly detail: string;
-  readonly errors?: readonly {
-    readonly pointer: string;
-    readonly detail: string;
-  }[];
+  readonly errors?: readonly PointedDetail[];
   readonly retryable: boolean;
 }
 
@@ -761,10 +782,7 @@ export interface RollbackRequest {
 /** Which version decides */
 export interface Rollout {
   readonly revision: number;
-  readonly active: {
-    readonly version: string;
-    readonly digest: string;
-  };
+  readonly active: VersionName;
   readonly candidates: readonly {
     readonly version: string;
     readonly digest: string;
@@ -837,10 +855,7 @@ export interface RolloutStatus {
   readonly unreadable: boolean;
   readonly nodes: readonly NodeReport[] | null;
   readonly trials: readonly TrialCounts[];
-  readonly previous: {
-    readonly version: string;
-    readonly digest: string;
-  } | null;
+  readonly previous: VersionName | null;
 }
 
 /** How the rules came to a verdict */
@@ -934,34 +949,8 @@ export interface TrialCounts {
   readonly version: string;
   readonly trial: string;
   readonly arms: {
-    readonly active: {
-      readonly verdicts: number;
-      readonly blocks: number;
-      readonly waits: number;
-      readonly bots: number;
-      readonly clients: {
-        readonly seen: number;
-        readonly blocked: number;
-        readonly waited: number;
-        readonly bots: number;
-        readonly paid: number;
-        readonly unpaid: number;
-      };
-    };
-    readonly candidate: {
-      readonly verdicts: number;
-      readonly blocks: number;
-      readonly waits: number;
-      readonly bots: number;
-      readonly clients: {
-        readonly seen: number;
-        readonly blocked: number;
-        readonly waited: number;
-        readonly bots: number;
-        readonly paid: number;
-        readonly unpaid: number;
-      };
-    };
+    readonly active: TrialArm;
+    readonly candidate: TrialArm;
   };
   readonly shares: readonly {
     readonly name: 'BLOCK' | 'WAIT' | 'bot flag' | 'paid';

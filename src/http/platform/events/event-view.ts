@@ -5,8 +5,6 @@ import { always, count, epochMs, named, oneOf, type Shape, shape, word } from '.
 import type { JournalGap } from '../../../state/store.ts';
 import { HAPPENED, type HistoryEntry, viewOfEntry } from '../client/client-history.ts';
 
-const clientIdKey = word('The payer, as the caller chose it');
-
 /** CloudEvents 1.0 in JSON. */
 function cloudEvent<
   const Name extends string,
@@ -28,68 +26,53 @@ function cloudEvent<
   );
 }
 
-const SUBJECT = {
-  subject: word('The payer, by a number of this installation; that of an erasure is the same'),
-};
-
-const ABOUT = { clientIdKey };
-
-const VerdictEventSchema = cloudEvent('verdict', 'A verdict was answered', SUBJECT, {
-  ...ABOUT,
-  ...HAPPENED.verdict.properties,
-});
-const OutcomeEventSchema = cloudEvent(
-  'outcome',
-  'An outcome was reported; it may repeat what was known',
-  SUBJECT,
-  {
-    ...ABOUT,
-    ...HAPPENED.outcome.properties,
-  },
-);
-const BindingEventSchema = cloudEvent('binding', 'A binding was set or lifted', SUBJECT, {
-  ...ABOUT,
-  ...HAPPENED.binding.properties,
-});
-const OverrideEventSchema = cloudEvent('override', 'An override was set or lifted', SUBJECT, {
-  ...ABOUT,
-  ...HAPPENED.override.properties,
-});
-const ErasureEventSchema = cloudEvent(
-  'erasure',
-  'A payer was erased: whoever keeps earlier events with this subject removes them',
-  {
-    subject: Type.Optional(
-      word(
-        'As in the events of the payer; absent when that is more than 30 days ago and nobody knows it any more: whoever keeps events from before it, and did not read on since, reads the feed anew from its beginning',
-      ),
-    ),
-  },
-  { kind: always('erasure'), at: epochMs('When it was accepted') },
-);
-const GapEventSchema = cloudEvent(
-  'gap',
-  'Events were lost before they could be told, of this or another platform',
-  {},
-  {
-    kind: always('gap'),
-    from: epochMs('About; 0 where nobody can tell'),
-    to: epochMs('About; 0 where nobody can tell'),
-    entries: count('How many, about; 0 where nobody can tell'),
-  },
-);
+/** An event about a payer. */
+function payerEvent<const Name extends string, const Data extends TProperties>(
+  type: Name,
+  description: string,
+  data: Data,
+) {
+  const subject = word('The payer, by a number of this installation; that of an erasure is the same');
+  const clientIdKey = word('The payer, as the caller chose it');
+  return cloudEvent(type, description, { subject }, { clientIdKey, ...data });
+}
 
 export const PlatformEventSchema = named(
   'PlatformEvent',
   oneOf(
     'type',
     {
-      verdict: VerdictEventSchema,
-      outcome: OutcomeEventSchema,
-      binding: BindingEventSchema,
-      override: OverrideEventSchema,
-      erasure: ErasureEventSchema,
-      gap: GapEventSchema,
+      verdict: payerEvent('verdict', 'A verdict was answered', HAPPENED.verdict.properties),
+      outcome: payerEvent(
+        'outcome',
+        'An outcome was reported; it may repeat what was known',
+        HAPPENED.outcome.properties,
+      ),
+      binding: payerEvent('binding', 'A binding was set or lifted', HAPPENED.binding.properties),
+      override: payerEvent('override', 'An override was set or lifted', HAPPENED.override.properties),
+      erasure: cloudEvent(
+        'erasure',
+        'A payer was erased: whoever keeps earlier events with this subject removes them',
+        {
+          subject: Type.Optional(
+            word(
+              'As in the events of the payer; absent when that is more than 30 days ago and nobody knows it any more: whoever keeps events from before it, and did not read on since, reads the feed anew from its beginning',
+            ),
+          ),
+        },
+        { kind: always('erasure'), at: epochMs('When it was accepted') },
+      ),
+      gap: cloudEvent(
+        'gap',
+        'Events were lost before they could be told, of this or another platform',
+        {},
+        {
+          kind: always('gap'),
+          from: epochMs('About; 0 where nobody can tell'),
+          to: epochMs('About; 0 where nobody can tell'),
+          entries: count('How many, about; 0 where nobody can tell'),
+        },
+      ),
     },
     'What happened, as a CloudEvent 1.0; `type` says what its data are',
   ),
