@@ -79,6 +79,11 @@ export function journalLossKey(partition: string): string {
   return `journal-loss:{${partition}}`;
 }
 
+/** The journal of a partition while it is written anew. Stream, never seen between two scripts. */
+export function rewrittenJournalKey(partition: string): string {
+  return `journal-anew:{${partition}}`;
+}
+
 /** Which installation a partition belongs to. Set of one, or none before the first commit. */
 export function installationKey(partition: string): string {
   return `installation:{${partition}}`;

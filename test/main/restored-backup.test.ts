@@ -1,6 +1,8 @@
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { Duck } from '../../src/archive/duck.ts';
+import type { S3Place } from '../../src/archive/s3/bucket.ts';
 import { openShipper } from '../../src/archive/ship/open-shipper.ts';
 import { clientNumber, platformName } from '../../src/client/client-key.ts';
 import { scoring } from '../cli/scoring.ts';
@@ -8,8 +10,10 @@ import { clientKey } from '../client/client-keys.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { startStandalone } from '../servers/redis.ts';
 import { command } from '../servers/redis-command.ts';
+import { s3Environment, s3Place, startS3 } from '../servers/s3.ts';
 import { askUnlessStandstill } from '../servers/standstill.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { until } from '../servers/until.ts';
 import type { HeaderList } from '../service/http-call.ts';
 import { issueKey } from '../service/issued-key.ts';
 import { SIGNAL_SECRET } from '../service/running-service.ts';
@@ -24,30 +28,62 @@ const BOB = 'bob-who-stays';
 /** The archive tells by number that somebody was erased, for whoever keeps a copy elsewhere. */
 const TOMBSTONES = /[/](erasures|staging)[/]/;
 
-/** What a backup of the store is made of, and what every byte of it says. */
+/** A store and an archive, and where backups of them are taken from. */
 interface BackedUp {
   readonly env: HeaderList;
   readonly redisUrl: string | null;
+  readonly archiveDir: string;
+  readonly archiveS3: S3Place | null;
+  /** Where the archive is kept for good. */
+  readonly archiveFolder: string;
   save(): Promise<void>;
   putBack(): Promise<void>;
-  text(): Promise<string>;
+  /** A folder that holds every byte of the store. */
+  bytes(): Promise<string>;
 }
 
-/** Everything that leads to a payer, as it may be written down. */
-function tracesOf(clientIdKey: string): readonly string[] {
+/** The forms in which a payer may be written down: the id, and the beginning of its hash, of which its number is made. */
+function tracesOf(clientIdKey: string): readonly (readonly [string, Buffer])[] {
   const { hash } = clientKey(SHOP, clientIdKey);
-  return [clientIdKey, hash.slice(0, 12), clientNumber(hash)];
+  const first = Buffer.from(hash, 'base64url').subarray(0, 8);
+  return [
+    ['id', Buffer.from(clientIdKey)],
+    ['hash', Buffer.from(hash.slice(0, 10))],
+    ['hash as hex', Buffer.from(first.toString('hex'))],
+    ['hash as bytes', first],
+    ['number', Buffer.from(clientNumber(hash))],
+    ['number as bytes', Buffer.from(first).reverse()],
+  ];
+}
+
+/** Which traces of a payer the files below these folders hold, tables of the archive unpacked. */
+async function tracesIn(clientIdKey: string, folders: readonly string[]): Promise<readonly string[]> {
+  const duck = await Duck.open({ threads: 1, memoryMiB: 256, temporaryFolder: temporaryDirectory() });
+  const found: string[] = [];
+  for (const path of folders.flatMap(filesBelow)) {
+    if (TOMBSTONES.test(path)) continue;
+    const bytes = [readFileSync(path)];
+    if (bytes[0]?.subarray(0, 4).toString() === 'PAR1') {
+      const rows = await duck.rows(`SELECT * FROM read_parquet('${path}', hive_partitioning = false)`);
+      bytes.push(Buffer.from(rows.map((row) => Object.values(row).join('\n')).join('\n')));
+    }
+    for (const [name, trace] of tracesOf(clientIdKey))
+      if (bytes.some((some) => some.includes(trace))) found.push(`${name} in ${path}`);
+  }
+  duck.close();
+  return found;
 }
 
 function drill(make: (dataDir: string) => Promise<BackedUp>): void {
   it('brings nobody back who was erased since, from the store, its archive, its lists or its audit', async function () {
     this.timeout(300_000);
     const dataDir = temporaryDirectory();
-    const archiveDir = temporaryDirectory();
     const archiveBackup = join(temporaryDirectory(), 'archive');
     const ledger = join(temporaryDirectory(), 'ledger');
     const store = await make(dataDir);
-    const env = { ...store.env, ARCHIVE_DIR: archiveDir, ARCHIVE_SHIP: 'off', ERASURE_LEDGER: ledger };
+    const { archiveDir, archiveS3, archiveFolder } = store;
+    const env = { ...store.env, ARCHIVE_SHIP: 'off', ERASURE_LEDGER: ledger };
+    let log = '';
     const key = await issueKey({ dataDir, redisUrl: store.redisUrl ?? undefined });
     const running = async <T>(act: (shop: Tenant) => Promise<T>): Promise<T> => {
       const service = await spawnService(dataDir, env);
@@ -55,10 +91,11 @@ function drill(make: (dataDir: string) => Promise<BackedUp>): void {
         return await act(new Tenant(service, key));
       } finally {
         await service.stop();
+        log += service.stdout() + service.stderr();
       }
     };
     const ship = async () => {
-      const place = { redisUrl: store.redisUrl, dataDir, archiveDir, archiveKeepMs: 400 * DAY_MS };
+      const place = { redisUrl: store.redisUrl, dataDir, archiveDir, archiveS3, archiveKeepMs: 400 * DAY_MS };
       const open = await openShipper({ ...place, decisionsHotMs: DAY_MS, rulesDir: 'rules' }, () => {});
       for (let did = ''; did !== 'nothing'; did = (await open.shipper.step()).did);
       await open.close();
@@ -79,25 +116,33 @@ function drill(make: (dataDir: string) => Promise<BackedUp>): void {
       for (const clientIdKey of [ANN, BOB]) await leaveTraces(shop, clientIdKey);
     });
     await ship();
+    await running(async (shop) => {
+      for (const kind of ['backtest', 'report']) await workOut(shop, kind);
+      await lookFor(shop, ANN);
+    });
     await store.save();
-    cpSync(archiveDir, archiveBackup, { recursive: true });
+    cpSync(archiveFolder, archiveBackup, { recursive: true });
     const erased = await running((shop) => askUnlessStandstill(() => shop.ask('DELETE', `clients/${ANN}`)));
     expect(erased.status).to.equal(204);
-    rmSync(archiveDir, { recursive: true });
-    cpSync(archiveBackup, archiveDir, { recursive: true });
+    rmSync(archiveFolder, { recursive: true });
+    cpSync(archiveBackup, archiveFolder, { recursive: true });
     await store.putBack();
-    const before = await store.text();
-    for (const trace of tracesOf(ANN).slice(0, 2)) expect(before).to.include(trace);
+    const everywhere = async () => [await store.bytes(), dataDir, archiveFolder];
+    expect(await tracesIn(ANN, await everywhere())).to.have.length.above(3);
     expect(await archived(ANN)).to.be.above(3);
 
     const asked = await running((shop) => askUnlessStandstill(() => shop.ask('GET', `clients/${ANN}`)));
     expect(asked.status).to.equal(404);
     await ship();
-    const after = await store.text();
-    for (const trace of tracesOf(ANN)) expect(after.includes(trace), trace).to.equal(false);
-    for (const trace of tracesOf(BOB).slice(0, 2)) expect(after.includes(trace), trace).to.equal(true);
+    await running(() =>
+      until('the cache has let go of what the archive has', async () => {
+        return (await tracesIn(ANN, [archiveDir])).length === 0;
+      }),
+    );
+    expect(await tracesIn(ANN, await everywhere())).to.deep.equal([]);
+    expect(await tracesIn(BOB, await everywhere())).to.have.length.above(3);
     expect([await archived(ANN), (await archived(BOB)) > 3]).to.deep.equal([0, true]);
-    expectNoFileAbout(ANN, archiveDir);
+    for (const trace of [ANN, clientNumber(clientKey(SHOP, ANN).hash)]) expect(log).to.not.include(trace);
     const audit = await scoring(['audit', '--json'], { ...env, DATA_DIR: dataDir });
     expect(audit.stdout).to.include('"reason":"erased before a backup was put back"');
     expect(audit.stdout).to.not.include(ANN);
@@ -108,14 +153,6 @@ function drill(make: (dataDir: string) => Promise<BackedUp>): void {
     }).then(() => running((shop) => askUnlessStandstill(() => shop.ask('GET', `clients/${ANN}`))));
     expect(returned.status, 'who comes back afterwards is kept at the next start').to.equal(200);
   });
-}
-
-function expectNoFileAbout(clientIdKey: string, archiveDir: string): void {
-  const number = clientNumber(clientKey(SHOP, clientIdKey).hash);
-  for (const path of filesBelow(archiveDir))
-    for (const trace of tracesOf(clientIdKey))
-      if (trace !== number || !TOMBSTONES.test(path))
-        expect(readFileSync(path, 'latin1').includes(trace), `${trace} in ${path}`).to.equal(false);
 }
 
 async function leaveTraces(shop: Tenant, clientIdKey: string): Promise<void> {
@@ -130,9 +167,41 @@ async function leaveTraces(shop: Tenant, clientIdKey: string): Promise<void> {
     () => shop.ask('PUT', `clients/${clientIdKey}/binding`, binding),
     () => shop.ask('PUT', `clients/${clientIdKey}/override`, override),
     () => shop.ask('PUT', `lists/known/entries/${clientIdKey}`, { kind: 'client', reason: 'a regular' }),
-    () => shop.ask('GET', `clients/${clientIdKey}`),
+    () => shop.verdict({ clientIdKey, orderRef: `${clientIdKey}-2`, ...device }),
   ];
   for (const ask of asked) expect((await askUnlessStandstill(ask)).status).to.be.within(200, 204);
+}
+
+/** Reads in every way what is kept of a payer, so that it is noted, searched and brought into caches. */
+async function lookFor(shop: Tenant, clientIdKey: string): Promise<void> {
+  const client = `clientIdKey=${clientIdKey}`;
+  const [decision] = await shop.decisions({ clientIdKey });
+  for (const path of [
+    `clients/${clientIdKey}`,
+    `client/history?${client}`,
+    `client/export?${client}`,
+    `client/links?${client}`,
+    `decisions?orderRef=${clientIdKey}-1`,
+    `decisions/${decision?.decisionId}/explanation`,
+  ])
+    expect((await askUnlessStandstill(() => shop.ask('GET', path))).status, path).to.equal(200);
+}
+
+/** Has evidence worked out, whose result is kept. */
+async function workOut(shop: Tenant, kind: string): Promise<void> {
+  const body = { version: 'p2.v10' };
+  const asked = await askUnlessStandstill(() =>
+    shop.ask<{ readonly jobId: string }>('POST', `evidence/${kind}`, body),
+  );
+  const { jobId } = asked.body;
+  await until(`the ${kind} is done`, async () => {
+    const { body: told } = await shop.ask<{ readonly job?: { readonly state: string } }>(
+      'GET',
+      `evidence/${jobId}`,
+    );
+    expect(told.job?.state).to.not.equal('failed');
+    return told.job?.state === 'done';
+  });
 }
 
 function filesBelow(folder: string): readonly string[] {
@@ -144,41 +213,46 @@ function filesBelow(folder: string): readonly string[] {
 describe('a backup that is put back on SQLite', () => {
   drill(async (dataDir) => {
     const saved = join(temporaryDirectory(), 'data');
+    const archiveDir = temporaryDirectory();
     return {
-      env: {},
+      env: { ARCHIVE_DIR: archiveDir },
       redisUrl: null,
+      archiveDir,
+      archiveS3: null,
+      archiveFolder: archiveDir,
       save: async () => cpSync(dataDir, saved, { recursive: true }),
       putBack: async () => {
         rmSync(dataDir, { recursive: true });
         cpSync(saved, dataDir, { recursive: true });
       },
-      text: async () =>
-        filesBelow(dataDir)
-          .filter((path) => existsSync(path))
-          .map((path) => readFileSync(path, 'latin1'))
-          .join('\n'),
+      bytes: async () => dataDir,
     };
   });
 });
 
-describeWithServer('redis-server', 'a backup that is put back on Redis', () => {
-  drill(async () => {
-    const redis = await startStandalone();
+describeWithServer('redis-server', 'a backup that is put back on Redis, with an archive in S3', () => {
+  drill(async (dataDir) => {
+    const [redis, s3] = [await startStandalone(), await startS3()];
     const port = redis.nodes[0]?.port ?? 0;
-    const texts = async (...args: readonly string[]): Promise<readonly string[]> => {
-      const reply = await command(port, args);
-      return Array.isArray(reply) ? reply.map(String) : [];
-    };
+    const archiveDir = join(dataDir, 'archive-cache');
     return {
-      env: { REDIS_URL: redis.url, SIGNAL_SECRET },
+      env: { REDIS_URL: redis.url, SIGNAL_SECRET, ...s3Environment(s3.port, 'drill') },
       redisUrl: redis.url,
+      archiveDir,
+      archiveS3: s3Place(s3.port, 'drill'),
+      archiveFolder: s3.folder,
       save: async () => {
         await command(port, ['EVAL', SAVE, '0']);
       },
       putBack: async () => {
         await command(port, ['EVAL', PUT_BACK, '0']);
       },
-      text: async () => (await texts('EVAL', TEXT, '0')).join('\n'),
+      bytes: async () => {
+        await command(port, ['CONFIG', 'SET', 'rdbcompression', 'no']);
+        await command(port, ['SAVE']);
+        const reply = await command(port, ['CONFIG', 'GET', 'dir']);
+        return Array.isArray(reply) ? String(reply[1]) : '';
+      },
     };
   });
 });
@@ -188,26 +262,11 @@ const SAVE = `
   for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', 1) end
   return 1`;
 
+/** The copy goes: it is the backup, and not the store. */
 const PUT_BACK = `
   redis.call('FLUSHDB')
   redis.call('SELECT', 1)
   for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', 0) end
+  redis.call('FLUSHDB')
   redis.call('SELECT', 0)
   return 1`;
-
-/** Every key with all that it holds. */
-const TEXT = `
-  local read = {
-    string = function(key) return { redis.call('GET', key) } end,
-    hash = function(key) return redis.call('HGETALL', key) end,
-    set = function(key) return redis.call('SMEMBERS', key) end,
-    zset = function(key) return redis.call('ZRANGE', key, 0, -1) end,
-    list = function(key) return redis.call('LRANGE', key, 0, -1) end,
-    stream = function(key) return { cjson.encode(redis.call('XRANGE', key, '-', '+')) } end,
-  }
-  local texts = {}
-  for _, key in ipairs(redis.call('KEYS', '*')) do
-    texts[#texts + 1] = key
-    for _, text in ipairs(read[redis.call('TYPE', key).ok](key)) do texts[#texts + 1] = tostring(text) end
-  end
-  return texts`;

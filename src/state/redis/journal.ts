@@ -21,6 +21,7 @@ import {
   PARTITIONS,
   partitionNumber,
   recordsPrefix,
+  rewrittenJournalKey,
   unshippedErasuresKey,
 } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
@@ -30,7 +31,7 @@ import { areRows, checked, isWhole } from './connection/reply.ts';
 import type { DecisionPlace, RedisDecisions } from './decisions.ts';
 import { RedisScript } from './script.ts';
 
-const trimScript = new RedisScript('trim-journal-3.lua');
+const trimScript = new RedisScript('trim-journal-4.lua');
 
 /** Entries that are read or forgotten at once: about a fifth of a millisecond, in which Redis serves no other request. */
 const BATCH_ENTRIES_MAX = 100;
@@ -151,7 +152,9 @@ export class RedisJournal {
     for (const [index, place] of readCursor(through).entries()) {
       const partition = PARTITIONS[index];
       if (place === null || partition === undefined) continue;
-      const keys = [journalKey(partition), journalLossKey(partition), unshippedErasuresKey(partition)];
+      const keys = [journalKey, journalLossKey, unshippedErasuresKey, rewrittenJournalKey].map((key) =>
+        key(partition),
+      );
       const numbers = [kept, BATCH_ENTRIES_MAX].map(String);
       const shorter = [decisionsHotMs, RETENTION.decisionMs - decisionsHotMs].map(String);
       const args = [`${place.ms}-${place.seq}`, ...numbers, recordsPrefix(partition), ...shorter];

@@ -5,6 +5,7 @@
   KEYS[1] journal of a partition
   KEYS[2] what it lost
   KEYS[3] erasures in it that nobody has shipped
+  KEYS[4] the journal while it is written anew
 
   ARGV[1] id of the last entry that may go
   ARGV[2] entries that stay
@@ -31,19 +32,42 @@ end
 local lost = redis.call('HGET', KEYS[2], 'to')
 if lost and before(lost, ARGV[1]) then redis.call('UNLINK', KEYS[2]) end
 
-local through_ms = ARGV[1]:match('%d+')
-for _, erasure in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', through_ms)) do
-  local id = erasure:match('^%S+')
-  if before(id, ARGV[1]) then
-    redis.call('ZREM', KEYS[3], erasure)
-    redis.call('XDEL', KEYS[1], id)
+-- A stream keeps the bytes of deleted entries until all that were packed with them are gone. A longer one loses its oldest soon.
+local REWRITTEN_MAX = 4000
+
+local function write_anew()
+  if redis.call('XLEN', KEYS[1]) > REWRITTEN_MAX then return end
+  local staying = redis.call('XRANGE', KEYS[1], '-', '+')
+  if #staying == 0 then return end
+  local info = redis.call('XINFO', 'STREAM', KEYS[1])
+  redis.call('UNLINK', KEYS[4])
+  for _, entry in ipairs(staying) do redis.call('XADD', KEYS[4], entry[1], unpack(entry[2])) end
+  for i = 1, #info, 2 do
+    if info[i] == 'last-generated-id' then redis.call('XSETID', KEYS[4], info[i + 1]) end
   end
+  redis.call('RENAME', KEYS[4], KEYS[1])
+end
+
+-- With the last of the calls that follow each other, so that what goes anyway is not written anew before.
+local function forget_erasures()
+  local has_erased = false
+  for _, erasure in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', ARGV[1]:match('%d+'))) do
+    local id = erasure:match('^%S+')
+    if before(id, ARGV[1]) then
+      redis.call('ZREM', KEYS[3], erasure)
+      redis.call('XDEL', KEYS[1], id)
+      has_erased = true
+    end
+  end
+  if has_erased then write_anew() end
 end
 
 local excess = math.min(count, redis.call('XLEN', KEYS[1]) - kept)
-if excess <= 0 then return 0 end
-local entries = redis.call('XRANGE', KEYS[1], '-', ARGV[1], 'COUNT', excess)
-if #entries == 0 then return 0 end
+local entries = excess > 0 and redis.call('XRANGE', KEYS[1], '-', ARGV[1], 'COUNT', excess) or {}
+if #entries == 0 then
+  forget_erasures()
+  return 0
+end
 for _, entry in ipairs(entries) do
   local fields = {}
   for i = 1, #entry[2], 2 do fields[entry[2][i]] = entry[2][i + 1] end
@@ -56,4 +80,5 @@ for _, entry in ipairs(entries) do
 end
 local last_ms, last_seq = entries[#entries][1]:match('(%d+)-(%d+)')
 redis.call('XTRIM', KEYS[1], 'MINID', last_ms .. '-' .. string.format('%.0f', tonumber(last_seq) + 1))
+if #entries < count then forget_erasures() end
 return #entries
