@@ -9,9 +9,8 @@ import { rollingRestart } from './accidents/rolling-restart.ts';
 import { serviceKills } from './accidents/service-kills.ts';
 import { sharedLists } from './accidents/shared-lists.ts';
 import { workerKills } from './accidents/worker-kills.ts';
-import { busyEvidence } from './attacks/busy-evidence.ts';
-import { busySearches } from './attacks/busy-searches.ts';
 import { forgedAddresses } from './attacks/forged-addresses.ts';
+import { hostileTenant } from './attacks/hostile-tenant.ts';
 import { overload } from './attacks/overload.ts';
 import { randomBytes } from './attacks/random-bytes.ts';
 import { slowClients } from './attacks/slow-clients.ts';
@@ -41,8 +40,7 @@ export const scenarios: readonly Scenario[] = [
   randomBytes,
   slowClients,
   forgedAddresses,
-  busyEvidence,
-  busySearches,
+  hostileTenant,
   clockJumps,
   rollingRestart,
   diskFull,

@@ -1,10 +1,11 @@
-import { isInstallation } from '../access/access-keys.ts';
+import { INSTALLATION, isInstallation } from '../access/access-keys.ts';
 import type { Audit } from '../access/audit.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
 import type { Pseudonym } from '../decision/requests.ts';
 import { LIST_KINDS, type ListKind, type ListOwner, readListValue } from '../decision/shared-lists.ts';
 import { isName, LIST_NAME_RULE } from '../rules/name.ts';
 import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '../state/list-log.ts';
+import { Turns } from '../work/turns.ts';
 import { encodeEntry, entryId, type ListEntry, ofOtherKind, type StoredEntry } from './list-entry.ts';
 import type { ListNode } from './list-node.ts';
 import { noRoom } from './list-room.ts';
@@ -49,6 +50,17 @@ interface Plan {
   readonly changes: readonly ListChange[];
 }
 
+/**
+ * Hundreds of entries are written in one step, in which no other request is served: one step at a time, and the platforms
+ * have theirs in turns. How many of one wait is bounded where requests come in.
+ */
+const STEPS = {
+  atOnceMax: 1,
+  ownerMax: 1,
+  waitingMax: Number.POSITIVE_INFINITY,
+  first: { owner: INSTALLATION, kept: 0 },
+} as const;
+
 /** Each try after the first means that somebody put another kind on the list and took it away again. */
 const TRIES_MAX = 4;
 
@@ -70,6 +82,7 @@ export interface ListEditorParts {
 /** Changes shared lists, and notes who changed what and why. Its own node knows of a change at once. */
 export class ListEditor {
   readonly #parts: ListEditorParts;
+  readonly #steps = new Turns(STEPS);
 
   constructor(parts: ListEditorParts) {
     this.#parts = parts;
@@ -181,7 +194,11 @@ export class ListEditor {
    * Writes what is planned on the newest copy, and gives the plan. What the list holds is decided by the write: when
    * somebody else has meanwhile put another kind on it, the plan is made again, and refused by what it finds.
    */
-  async #write<P extends Plan>({ owner, list }: ListDesk, plan: () => P): Promise<P> {
+  #write<P extends Plan>(desk: ListDesk, plan: () => P): Promise<P> {
+    return this.#steps.run(desk.owner, () => this.#writeStep(desk, plan));
+  }
+
+  async #writeStep<P extends Plan>({ owner, list }: ListDesk, plan: () => P): Promise<P> {
     const { listLog, node } = this.#parts;
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       await node.sync();

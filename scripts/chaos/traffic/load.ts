@@ -8,6 +8,8 @@ export interface Ask {
   /** Also the request id and, in a load that retries, the Idempotency-Key. A score has neither. */
   readonly orderRef: string;
   readonly operation?: 'score' | 'verdict';
+  /** Where a proxy would say that it comes from; counts under TRUSTED_PROXIES. */
+  readonly address?: string;
 }
 
 /** What became of one request. Moments are on the clock of `performance.now()`. */
@@ -145,9 +147,15 @@ function requestFor(target: Target, ask: Ask, idempotent: boolean): string {
   }
 }
 
-/** Asks for so many payers in turn, each time for another order. */
-export function payersInTurn(payers: number, prefix = ''): (n: number) => Ask {
-  return (n) => ({ clientIdKey: `${prefix}payer-${n % payers}`, orderRef: `${prefix}order-${n}` });
+const ADDRESSES = 500;
+
+/** Asks for so many payers in turn, each time for another order, from 500 addresses of a network. */
+export function payersInTurn(payers: number, prefix = '', network = 0): (n: number) => Ask {
+  return (n) => ({
+    clientIdKey: `${prefix}payer-${n % payers}`,
+    orderRef: `${prefix}order-${n}`,
+    address: `10.${network}.${(n % ADDRESSES) >> 8}.${(n % ADDRESSES) & 255}`,
+  });
 }
 
 /** Requests that got no answer, or another than 200. */

@@ -1,4 +1,5 @@
 import type { ServiceNode } from '../processes/service-node.ts';
+import type { Ask } from './load.ts';
 
 /** Where requests go, and the key that opens it. */
 export type Target = Pick<ServiceNode, 'callerUrl' | 'platformUrl' | 'key'>;
@@ -6,7 +7,7 @@ export type Target = Pick<ServiceNode, 'callerUrl' | 'platformUrl' | 'key'>;
 /** The bytes of a request for a verdict (interface, section 2.3). Its order is also its request id. */
 export function verdictRequest(
   { callerUrl, key }: Target,
-  { clientIdKey, orderRef }: { readonly clientIdKey: string; readonly orderRef: string },
+  { clientIdKey, orderRef, address }: Pick<Ask, 'clientIdKey' | 'orderRef' | 'address'>,
   idempotent: boolean,
 ): string {
   const body = {
@@ -18,6 +19,7 @@ export function verdictRequest(
   };
   return post(`${callerUrl}/v1/client/verdict`, key, JSON.stringify(body), [
     `X-Request-Id: ${orderRef}`,
+    ...(address === undefined ? [] : [`X-Forwarded-For: ${address}`]),
     ...(idempotent ? [`Idempotency-Key: ${orderRef}`] : []),
   ]);
 }

@@ -3,9 +3,11 @@ import { ScoreBodySchema } from '../../decision/request-bodies.ts';
 import type { ScoringService } from '../../service/scoring.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import { jsonBody, malformed } from '../operation/request-body.ts';
+import type { WorkLimit } from '../server/work-limit.ts';
 
 export interface ScoreParts {
   readonly service: ScoringService;
+  readonly workLimit: WorkLimit;
 }
 
 export const score = operation({
@@ -34,8 +36,11 @@ export const score = operation({
     isBot: false,
   }),
   refusals: [malformed('/amountRequested', 'must be a JSON string')],
-  answer: async ({ ctx, caller, body }, { service }: ScoreParts) => {
-    const answer = await service.score(caller.platform, await body(), ctx.state.admitted);
+  answer: async ({ ctx, caller, body }, { service, workLimit }: ScoreParts) => {
+    const given = await body();
+    const answer = await workLimit.inTurn(caller.platform, () =>
+      service.score(caller.platform, given, ctx.state.admitted),
+    );
     ctx.state.noted = { clientGroup: answer.clientGroup, isBot: answer.isBot };
     return answer;
   },

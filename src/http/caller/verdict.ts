@@ -8,9 +8,11 @@ import type { Parameter } from '../operation/parameters.ts';
 import { jsonBody, malformed } from '../operation/request-body.ts';
 import { badRequest, refusal } from '../request/problems.ts';
 import { IDEMPOTENCY_KEY_REUSED } from '../request/refusals.ts';
+import type { WorkLimit } from '../server/work-limit.ts';
 
 export interface VerdictParts {
   readonly service: ScoringService;
+  readonly workLimit: WorkLimit;
 }
 
 const ALWAYS = { reason: word('For people, free form'), ruleVersion, isBot };
@@ -105,15 +107,13 @@ export const verdict = operation({
     },
   },
   refusals: [malformed('/orderRef', 'is required'), BAD_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED],
-  answer: async ({ ctx, caller, body }, { service }: VerdictParts) => {
+  answer: async ({ ctx, caller, body }, { service, workLimit }: VerdictParts) => {
     const idempotencyKey = IDEMPOTENCY_KEY.read(ctx);
     const given = await body();
     const { requestId, admitted } = ctx.state;
-    const { answer, decisionId, replayed } = await service.verdict(caller.platform, given, {
-      requestId,
-      idempotencyKey,
-      admitted,
-    });
+    const { answer, decisionId, replayed } = await workLimit.inTurn(caller.platform, () =>
+      service.verdict(caller.platform, given, { requestId, idempotencyKey, admitted }),
+    );
     const { verdict, ruleVersion } = answer;
     ctx.state.noted = { verdict, ruleVersion, decisionId };
     ctx.set('X-Decision-Id', decisionId);

@@ -28,6 +28,7 @@ import { answerProblems } from '../request/answer-problems.ts';
 import { BrowserSessions } from '../request/browser-sessions.ts';
 import { hiddenAddress } from '../request/caller-address.ts';
 import type { RequestState } from '../request/request-state.ts';
+import { delayRefusals } from '../server/overload.ts';
 import { logBrokenAnswers, logRequests } from '../server/request-log.ts';
 import { limitShares, PLATFORM_SHARES } from '../server/share-limits.ts';
 import type { Readiness } from './health.ts';
@@ -76,6 +77,7 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   logBrokenAnswers(app, log);
   app.use(logRequests(log, metrics, (req) => hiddenAddress(parts.pseudonym, req, 0)));
   app.use(answerProblems(log));
+  app.use(delayRefusals);
   app.use(limitShares(PLATFORM_SHARES));
   const { consoleUrl = null, provider = null } = parts;
   const browsers = new BrowserSessions(parts.sessions, consoleUrl);

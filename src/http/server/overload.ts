@@ -1,6 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Middleware } from 'koa';
 import type { Metrics } from '../../metrics/metrics.ts';
+import { TooManyTurns } from '../../work/turns.ts';
+import { HttpProblem } from '../request/problems.ts';
 import { OVERLOADED } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { refuse } from './node-refusals.ts';
@@ -45,6 +48,17 @@ export function shedOverload(
     setTimeout(refuseNow, refusalDelayMs(waiting), req, res);
   };
 }
+
+/** The same for what a listener refuses behind its routes as too much: of a key, a platform, or a desk. */
+export const delayRefusals: Middleware<RequestState> = async (_ctx, next) => {
+  try {
+    await next();
+  } catch (error) {
+    const isTooMuch = error instanceof HttpProblem && (error.status === 503 || error.status === 429);
+    if (isTooMuch || error instanceof TooManyTurns) await sleep(refusalDelayMs(0));
+    throw error;
+  }
+};
 
 function refusalDelayMs(waiting: number): number {
   const wantedMs = (1000 * waiting) / REFUSALS_A_SECOND;

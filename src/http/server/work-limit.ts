@@ -1,5 +1,5 @@
 import { type EventLoopUtilization, performance } from 'node:perf_hooks';
-import { Shares } from '../../work/turns.ts';
+import { Shares, Turns } from '../../work/turns.ts';
 
 /** A burst of this many is taken; they are answered one after the other. */
 const WORK_UNDER_WAY_MAX = 256;
@@ -31,6 +31,22 @@ const SLOWER = 1.5;
 /** How fast the usual time follows what is seen. */
 const LEARNING_SHARE = 0.1;
 
+/**
+ * While platforms contend for a busy event loop, each has so many decided at once, and the others wait in front: whoever
+ * asks for little is held up by a few of each neighbour's requests instead of by all of them. A bound of all together
+ * would let many platforms of one person keep another's waiting.
+ */
+const CONTENDED = { atOnceMax: WORK_UNDER_WAY_MAX, ownerMax: 8, waitingMax: WORK_UNDER_WAY_MAX } as const;
+
+/**
+ * For how many looks platforms contend after the last busy one: not for long, because a bound on how many are decided at
+ * once is dear where the store is far away.
+ */
+const BUSY_LOOKS = 4;
+
+/** A platform counts as having work for so many looks after its last: a second. */
+const SEEN_LOOKS = 20;
+
 const SHRINK = 0.75;
 const GROW = 8;
 
@@ -50,6 +66,11 @@ export class WorkLimit {
   #underWay = 0;
   /** Of what is under way, how much is known to be whose. */
   readonly #owners = new Shares();
+  readonly #turns = new Turns(CONTENDED);
+  /** The look at which the event loop was last found busy, and at which a platform was last known to have work. */
+  #busyAtLook = Number.NEGATIVE_INFINITY;
+  readonly #seenAtLook = new Map<string, number>();
+  #looks = 0;
   #underWayMax = 0;
   #finished = 0;
   #tookMs = 0;
@@ -86,6 +107,17 @@ export class WorkLimit {
   /** It is known by now whose some work under way is; `run` is told so at its end. */
   own(owner: string): void {
     this.#owners.take(owner);
+    this.#seenAtLook.set(owner, this.#looks);
+  }
+
+  /** Whether several platforms have work for an event loop that has no pause. */
+  get isContended(): boolean {
+    return this.#seenAtLook.size > 1 && this.#looks - this.#busyAtLook < BUSY_LOOKS;
+  }
+
+  /** Decides at once, or under contention when the owner's turn has come. */
+  inTurn<T>(owner: string, decide: () => Promise<T>): Promise<T> {
+    return this.isContended ? this.#turns.run(owner, decide) : decide();
   }
 
   /** `owner` tells at the end whose the work was known to be. */
@@ -119,6 +151,10 @@ export class WorkLimit {
 
   /** Adjusts the limit to what was seen since the last look. */
   observe({ utilization, underWayMax, meanMs }: SeenLoad): void {
+    this.#looks++;
+    for (const [owner, look] of this.#seenAtLook)
+      if (this.#looks - look > SEEN_LOOKS) this.#seenAtLook.delete(owner);
+    if (utilization > BUSY) this.#busyAtLook = this.#looks;
     const isLittle = underWayMax <= WORK_UNDER_WAY_MIN;
     if (isLittle && meanMs !== null) this.#learn(meanMs);
     const onlyWaits = meanMs !== null && meanMs > (this.#usualMs ?? meanMs) * SLOWER;

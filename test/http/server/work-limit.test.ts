@@ -1,3 +1,4 @@
+import { setImmediate as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { WorkLimit } from '../../../src/http/server/work-limit.ts';
 
@@ -120,4 +121,41 @@ describe('the limit of work under way', () => {
     }
     expect(limit.limit).to.be.below(256);
   });
+
+  it('decides eight at once of each of several platforms while the event loop has no pause', async () => {
+    const limit = new WorkLimit();
+    for (const owner of ['hostile', 'neighbour']) limit.own(owner);
+    limit.observe(BUSY);
+    const { begun, end } = decideAtOnce(limit, 'hostile', 10);
+    expect(begun()).to.equal(8);
+    expect(decideAtOnce(limit, 'neighbour', 1).begun()).to.equal(1);
+    await end();
+    expect(begun()).to.equal(9);
+  });
+
+  it('lets nobody wait for a turn who is alone, or once the event loop has pauses again', () => {
+    const limit = new WorkLimit();
+    limit.own('hostile');
+    limit.observe(BUSY);
+    expect(decideAtOnce(limit, 'hostile', 10).begun()).to.equal(10);
+    limit.own('neighbour');
+    for (let look = 0; look < 4; look++) limit.observe(CALM);
+    expect(decideAtOnce(limit, 'hostile', 10).begun()).to.equal(10);
+  });
 });
+
+/** Has so many decided that end one by one. */
+function decideAtOnce(limit: WorkLimit, owner: string, count: number) {
+  const ends: (() => void)[] = [];
+  for (let n = 0; n < count; n++)
+    limit.inTurn(owner, () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      ends.push(resolve);
+      return promise;
+    });
+  const end = async () => {
+    ends[0]?.();
+    await pause();
+  };
+  return { begun: () => ends.length, end };
+}

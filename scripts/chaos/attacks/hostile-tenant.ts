@@ -1,0 +1,92 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { startNode } from '../../../test/processes/node-process.ts';
+import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+import { until } from '../../../test/servers/until.ts';
+import { issueKey } from '../../../test/service/issued-key.ts';
+import { Tenant } from '../../../test/service/tenant.ts';
+import { atLeast, type Figure } from '../figure.ts';
+import { sameOnEachStore } from '../processes/each-store.ts';
+import { type NodeSettings, type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import type { Scenario, ScenarioRun } from '../scenario.ts';
+import { fill } from '../traffic/fill.ts';
+import { takeTurns, turnFigures } from '../traffic/taking-turns.ts';
+
+const STORMER = 'scripts/chaos/processes/stormer.ts';
+const STORMS = ['verdicts', 'lists', 'drafts', 'evidence', 'searches'] as const;
+/** What the hostile tenant has decided: as much as one look back goes through. */
+const DECISIONS = { full: 10_000, quick: 5_000 } as const;
+/** The archive, from which evidence is worked out, is shipped at least every ten seconds. */
+const SHIPPED_MS = 12_000;
+/** Searches whose caller hung up end at their next step, and evidence that is cancelled with its process. */
+const SETTLE_MS = 1_500;
+
+/** One tenant asks for as much of one thing as it can, without a pause, beside a neighbour's callers. */
+export const hostileTenant: Scenario = {
+  name: 'hostile-tenant',
+  does: 'one tenant storms with verdicts, lists, drafts, evidence and searches, each in turn: the neighbour is refused nothing, and his p99 is at most 1.5 times what it is without',
+  limitSeconds: 2_400,
+  run: (run) => sameOnEachStore(run, (store, place) => stormsBeside(store, place, run)),
+};
+
+async function stormsBeside(
+  store: string,
+  place: Pick<NodeSettings, 'redisUrl'>,
+  run: ScenarioRun,
+): Promise<readonly Figure[]> {
+  const dataDir = temporaryDirectory();
+  const key = await issueKey({ dataDir, ...place }, 'hostile');
+  const env = { RATE_LIMIT_PER_SECOND: '20', TRUSTED_PROXIES: '1' };
+  const service = await startServiceNode({ dataDir, ...place, env });
+  await fill({ ...service, key }, DECISIONS[run.quick ? 'quick' : 'full']);
+  await delay(SHIPPED_MS);
+  const figures: Figure[] = [];
+  for (const storm of STORMS) {
+    const what = `a storm of ${storm}`;
+    const begin = () => beginStorm(storm, service, key);
+    const turns = await takeTurns(store, service, { what, begin, settleMs: SETTLE_MS }, run);
+    const statuses = turns.results.flat();
+    run.report(`${store}: ${what} was answered ${countsOf(statuses)}`);
+    const answered = statuses.filter((status) => status === '200').length;
+    figures.push(
+      atLeast(`${store}: ${what}, answered 200`, answered, 1),
+      ...turnFigures(store, what, turns, 1.5),
+    );
+  }
+  await service.kill();
+  return figures;
+}
+
+/** Storms until it is ended; then what evidence is still to be worked out is taken back. Gives the statuses that were met. */
+async function beginStorm(
+  storm: (typeof STORMS)[number],
+  { callerUrl, platformUrl }: ServiceNode,
+  key: string,
+): Promise<() => Promise<readonly string[]>> {
+  const stormer = startNode([STORMER, storm, callerUrl, platformUrl], {
+    env: { ...process.env, STORM_KEY: key },
+    cwd: process.cwd(),
+  });
+  await until(`the storm of ${storm} was answered`, async () => {
+    if (stormer.stderr() !== '') throw new Error(`the storm of ${storm} ended: ${stormer.stderr()}`);
+    return stormer.stdout() !== '';
+  });
+  return async () => {
+    stormer.child.kill('SIGKILL');
+    await stormer.exited;
+    await cancelEvidence(new Tenant({ callerUrl, platformUrl }, key));
+    return stormer.stdout().trim().split('\n');
+  };
+}
+
+async function cancelEvidence(tenant: Tenant): Promise<void> {
+  const { body } = await tenant.ask<{
+    readonly jobs?: readonly { readonly jobId: string; readonly state: string }[];
+  }>('GET', 'evidence');
+  const open = (body.jobs ?? []).filter(({ state }) => state === 'waiting' || state === 'running');
+  for (const { jobId } of open) await tenant.ask('DELETE', `evidence/${jobId}`);
+}
+
+function countsOf(statuses: readonly string[]): string {
+  const kinds = Map.groupBy(statuses, (status) => status);
+  return [...kinds].map(([status, some]) => `${status}: ${some.length}`).join(', ');
+}

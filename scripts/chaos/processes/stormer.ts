@@ -1,0 +1,146 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Tenant } from '../../../test/service/tenant.ts';
+import { Load, payersInTurn } from '../traffic/load.ts';
+
+/**
+ * The hostile tenant of hostile-tenant, in a process of its own, so that reading megabytes of answers holds up no sample:
+ * `stormer.ts KIND CALLER_URL PLATFORM_URL` asks without a pause and prints each status that it meets. It ends when it is
+ * killed.
+ */
+const [kind = '', callerUrl = '', platformUrl = ''] = process.argv.slice(2);
+const key = process.env['STORM_KEY'] ?? '';
+const tenant = new Tenant({ callerUrl, platformUrl }, key);
+
+const CONNECTIONS = 500;
+const PAYERS = 10_000;
+const SIDE_BY_SIDE = 24;
+const LINES = 10_000;
+const DRAFT_RULES = 1_500;
+const TELL_MS = 200;
+const VERSION = 'p2.v10';
+
+/** What is asked for evidence, each in turn. */
+const QUESTIONS = [
+  ['sweep', { version: VERSION, vary: ['groups.blocked-by-unpaid-chain.unpaidChain=2..5'] }],
+  ['report', { version: VERSION, by: 'method' }],
+  ['backtest', { version: VERSION, mode: 'closed-loop' }],
+  ['drift', {}],
+] as const;
+
+type Ask = (n: number) => Promise<{ readonly status: number }>;
+
+/** 500 connections, each of an address of its own, that are within the rate limit together. */
+async function stormVerdicts(): Promise<void> {
+  const load = new Load({
+    target: { callerUrl, platformUrl, key },
+    connections: CONNECTIONS,
+    ratePerSecond: null,
+    ask: payersInTurn(PAYERS, 'storm-', 1),
+  });
+  for (let told = 0; ; ) {
+    await delay(TELL_MS);
+    for (const { status } of load.samples.slice(told)) console.log(status);
+    told = load.samples.length;
+  }
+}
+
+/** Everything that changes lists: many lines at once, and entries one by one. */
+const askLists: Ask = (n) => {
+  const value = (index: number) => `storm-${n % SIDE_BY_SIDE}-${index}`;
+  if (n % 2 === 0)
+    return tenant.ask('PUT', `lists/storm/entries/${value(0)}`, { kind: 'client', reason: 'a storm' });
+  const lines = Array.from({ length: LINES }, (_, index) => ({
+    value: value(index),
+    ...(n % 3 === 0 ? { remove: true } : { kind: 'client', reason: 'a storm' }),
+  }));
+  return tenant.ask(
+    'POST',
+    'lists/storm/entries',
+    lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+    {
+      'Content-Type': 'application/x-ndjson',
+    },
+  );
+};
+
+/** Drafts of several hundred kilobytes, of which any two rules can match first. */
+function draftsOf(texts: Readonly<Record<string, string>>): Ask {
+  const heavy = Array.from(
+    { length: DRAFT_RULES },
+    (_, index) => `  - name: heavy-${index}
+    description: Made to be hard to check.
+    priority: 5
+    conditions:
+      any:
+        - { fact: amount, operator: greaterThan, value: ${index} }
+        - { fact: paidCount, operator: lessThan, value: ${DRAFT_RULES - index} }
+    event: { type: verdict, params: { verdict: GET_NEW, reason: Made to be hard to check. } }
+`,
+  );
+  const verdicts = (texts['verdicts.yaml'] ?? '').replace('rules:\n', `rules:\n${heavy.join('')}`);
+  return (n) => {
+    const version = `p2.v${100 + n}`;
+    const ruleset = (texts['ruleset.yaml'] ?? '').replace(VERSION, version);
+    const files = { ...texts, 'ruleset.yaml': ruleset, 'verdicts.yaml': verdicts };
+    return n % 2 === 0
+      ? tenant.ask('POST', 'rules/drafts/check', { version, files })
+      : tenant.ask('POST', 'rules/drafts/diff', { version, files, before: VERSION });
+  };
+}
+
+/** Always another question, so that none is answered from before. */
+const askEvidence: Ask = (n) => {
+  const [path, body] = QUESTIONS[n % QUESTIONS.length] ?? QUESTIONS[0];
+  return tenant.ask('POST', `evidence/${path}`, { ...body, from: n });
+};
+
+/** Every kind of search: by a rule that decided nothing, so that all is looked through, and what is long. */
+async function searches(): Promise<Ask> {
+  const [newest] = await tenant.decisions({ limit: '1' });
+  if (newest === undefined) throw new Error('there is no decision to search for');
+  const client = `clientIdKey=${newest.clientIdKey}`;
+  const paths = [
+    'decisions?rule=decided-nothing&limit=500',
+    'decisions?limit=500',
+    `decisions?${client}&rule=decided-nothing`,
+    `decisions?orderRef=${newest.orderRef}`,
+    `client/history?${client}&limit=500`,
+    `decisions/${newest.decisionId}/explanation`,
+  ];
+  return (n) => tenant.ask('GET', paths[n % paths.length] ?? '');
+}
+
+async function storm(ask: Ask): Promise<void> {
+  let asked = 0;
+  await Promise.all(
+    Array.from({ length: SIDE_BY_SIDE }, async () => {
+      for (;;) console.log((await ask(asked++)).status);
+    }),
+  );
+}
+
+function ruleTexts(): Readonly<Record<string, string>> {
+  const names = readdirSync(`rules/${VERSION}`).filter((name) => name.endsWith('.yaml'));
+  return Object.fromEntries(names.map((name) => [name, readFileSync(`rules/${VERSION}/${name}`, 'utf8')]));
+}
+
+switch (kind) {
+  case 'verdicts':
+    await stormVerdicts();
+    break;
+  case 'lists':
+    await storm(askLists);
+    break;
+  case 'drafts':
+    await storm(draftsOf(ruleTexts()));
+    break;
+  case 'evidence':
+    await storm(askEvidence);
+    break;
+  case 'searches':
+    await storm(await searches());
+    break;
+  default:
+    throw new Error(`there is no storm of ${kind}`);
+}
