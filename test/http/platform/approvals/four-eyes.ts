@@ -1,6 +1,8 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { INSTALLATION, OPERATIONS, type Operation } from '../../../../src/access/access-keys.ts';
+import { parseRoles } from '../../../../src/access/roles.ts';
+import { Sessions } from '../../../../src/access/sessions.ts';
 import { type Application, startApplication } from '../../../../src/application.ts';
 import { platformName } from '../../../../src/client/client-key.ts';
 import { EvidenceDesk } from '../../../../src/evidence/desk/evidence-desk.ts';
@@ -11,9 +13,16 @@ import type { Store } from '../../../../src/state/store.ts';
 import { startQuietNode } from '../../../rollout/quiet-node.ts';
 import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from '../../../rollout/rule-folders.ts';
 import { RULES_FOLDER } from '../../../service/current-rules.ts';
+import { call } from '../../../service/http-call.ts';
 import { MovableClock } from '../../../service/movable-clock.ts';
 import { NO_RATE_LIMIT, SIGNAL_SECRET } from '../../../service/running-service.ts';
 import { Tenant } from '../../../service/tenant.ts';
+
+/** Whoever asks the platform's API: by a key, or as somebody who signed in. */
+export type Asker = Pick<Tenant, 'ask'>;
+
+const PARSED = parseRoles('sub:mallory=admin@shop,sub:mallory=operator@shop');
+const ROLES = typeof PARSED === 'string' ? [] : PARSED;
 
 /** A service with rule sets to roll out, where somebody else approves unless it says otherwise. */
 export interface FourEyes {
@@ -24,6 +33,8 @@ export interface FourEyes {
   readonly rulesDir: string;
   /** Somebody's key, for all operations of the platform when none are named. */
   person(owner: string | undefined, platform: string, operations?: readonly Operation[]): Promise<Tenant>;
+  /** Mallory, who signed in and has at shop all that OIDC_ROLES can give. */
+  signedIn(platform: string): Promise<Asker>;
   stop(): Promise<void>;
 }
 
@@ -40,6 +51,8 @@ export async function startFourEyes(store: Store, requiresApproval = true): Prom
   const application = await startApplication({
     store,
     requiresApproval,
+    // Nobody is led there: a session begins where the provider has vouched for somebody.
+    provider: { issuer: new URL('https://id.example'), clientId: 'it', clientSecret: 'it', roles: ROLES },
     archive: null,
     clock: clock.now,
     ruleSource: node,
@@ -74,6 +87,20 @@ export async function startFourEyes(store: Store, requiresApproval = true): Prom
         owner,
       );
       return new Tenant(application, key);
+    },
+    signedIn: async (platform) => {
+      const sessions = new Sessions(store.documents, application.keys, ROLES, clock.now);
+      const items = ROLES.map(({ item }) => item);
+      const secret = await sessions.start({ kind: 'person', sub: 'mallory', email: null, items });
+      const cookie = {
+        Cookie: `session=${secret}`,
+        'Sec-Fetch-Site': 'same-origin',
+        'X-KA-Platform': platform,
+      };
+      return {
+        ask: (method, path, body, headers = {}) =>
+          call(method, `${application.platformUrl}/v1/platform/${path}`, { ...cookie, ...headers }, body),
+      };
     },
     stop: async () => {
       await application.drain();

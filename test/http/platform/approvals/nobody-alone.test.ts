@@ -2,9 +2,8 @@ import { expect } from 'chai';
 import { type Operation as Grant, grantable, INSTALLATION } from '../../../../src/access/access-keys.ts';
 import { platformName } from '../../../../src/client/client-key.ts';
 import { PLATFORM_OPERATIONS } from '../../../../src/http/platform/platform-operations.ts';
-import type { Tenant } from '../../../service/tenant.ts';
 import { temporarySqlite } from '../../../stores/temporary-store.ts';
-import { type FourEyes, startFourEyes } from './four-eyes.ts';
+import { type Asker, type FourEyes, startFourEyes } from './four-eyes.ts';
 
 const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIONS;
 
@@ -94,19 +93,27 @@ function bodiesOf(
   });
 }
 
+/** Whose keys they are: a person and the keys that name it as their owner count as one. */
+const SELF = 'person:mallory';
+
 interface Seen {
   readonly status: number;
   readonly body: string;
 }
 
-/** Somebody's keys: with all grants that one can have, and with one each. */
+/** One identity: signed in with all roles, and by keys with all grants that one can have, and with one each. */
 async function keysOf(eyes: FourEyes) {
-  const mighty: Tenant[] = [await eyes.person('mallory', 'neighbour', ['lists', 'rules', 'approve'])];
-  const plain: Tenant[] = [];
+  const mighty: Asker[] = [
+    await eyes.person(SELF, 'neighbour', ['lists', 'rules', 'approve']),
+    await eyes.signedIn('shop'),
+    // Which it does not reach.
+    await eyes.signedIn('neighbour'),
+  ];
+  const plain: Asker[] = [];
   for (const platform of ['shop', '*']) {
     const grants: readonly Grant[] = grantable(platform === '*' ? INSTALLATION : platformName(platform));
-    mighty.push(await eyes.person('mallory', platform, grants));
-    for (const one of grants) plain.push(await eyes.person('mallory', platform, [one]));
+    mighty.push(await eyes.person(SELF, platform, grants));
+    for (const one of grants) plain.push(await eyes.person(SELF, platform, [one]));
   }
   return { mighty, plain };
 }
@@ -119,11 +126,11 @@ async function tryEverything(
   const active = new Set<string>();
   const { mighty, plain } = await keysOf(eyes);
   for (const operation of [...OPERATIONS, ...OPERATIONS]) {
-    const requests = requestsOf(operation, await knownTo(eyes, mighty[1]));
+    const requests = requestsOf(operation, await knownTo(eyes, mighty.at(-1)));
     // What a key may not ask for once it may not ask for in other words, and a key of all grants asks more than one of one.
     let askers = [...mighty, ...plain];
     for (const { method, path, body, headers } of requests) {
-      const granted: Tenant[] = [];
+      const granted: Asker[] = [];
       for (const key of askers) {
         const { status, body: said } = await key.ask<unknown>(method, path, body, headers);
         seen.push({ status, body: JSON.stringify(said) });
@@ -137,7 +144,7 @@ async function tryEverything(
 }
 
 /** Names that nobody can guess, and anybody can read. */
-async function knownTo({ store }: FourEyes, key: Tenant | undefined) {
+async function knownTo({ store }: FourEyes, key: Asker | undefined) {
   const texts = await Promise.all(['*', 'shop'].map((one) => store.registers.read(`proposals:${one}`)));
   const ids = texts.map((text) => /"proposalId":"(\w+)"/.exec(text ?? '')?.[1] ?? 'none');
   const folder = await key?.ask<unknown>('GET', 'rules/versions/p2.v13');
@@ -164,6 +171,9 @@ describe('nobody alone, with APPROVALS=required,', function () {
   it('brings a new version to active, trusts anybody, or reaches a payer of another platform, by any operation', async () => {
     const neighbour = await eyes.person('nick', 'neighbour');
     await neighbour.verdict({ clientIdKey: 'payer', orderRef: SECRET });
+    const signedIn = await Promise.all(['shop', 'neighbour'].map((platform) => eyes.signedIn(platform)));
+    const known = await Promise.all(signedIn.map((one) => one.ask('GET', 'rules')));
+    expect(known.map(({ status }) => status)).to.deep.equal([200, 403]);
     const { seen, active } = await tryEverything(eyes);
     expect([...active]).to.deep.equal(['p2.v10']);
     await eyes.node.look();
