@@ -77,9 +77,14 @@ export function displacedOrders(
   after: OutcomeTally,
   changed: RecentOrder,
 ): readonly RecentOrder[] {
-  const kept = new Set(after.recent.map(({ token }) => token));
-  const candidates = [...before.recent.filter(({ token }) => token !== changed.token), changed];
-  return candidates.filter(({ token }) => !kept.has(token));
+  const others = ({ recent }: OutcomeTally) => recent.filter(({ token }) => token !== changed.token);
+  const kept = others(after);
+  // Those that stay keep their order, so the next of them is as many places behind as have gone: a set of 64 tokens costs more.
+  const displaced: RecentOrder[] = [];
+  for (const [place, order] of others(before).entries())
+    if (order.token !== kept[place - displaced.length]?.token) displaced.push(order);
+  if (kept.length === after.recent.length) displaced.push(changed);
+  return displaced;
 }
 
 /** Whether outcomes are counted of orders that are not remembered singly. */

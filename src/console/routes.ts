@@ -8,11 +8,12 @@ import helmet from 'koa-helmet';
 import { ruleSchemas } from '../authoring/schema/rule-schema.ts';
 import type { RequestState } from '../http/request/request-state.ts';
 
-/** A file that the page may load, read and compressed once at start. */
+/** A file that the page may load, read once at start. */
 interface ConsoleFile {
   readonly type: string;
   readonly bytes: Buffer;
-  readonly gzipped: Buffer;
+  /** Compressed when it is first asked for: most nodes never show the page. */
+  readonly gzipped: () => Buffer;
 }
 
 /** Kinds of files that browsers load; what else lies in the folder, like declarations of types, is not served. */
@@ -105,7 +106,7 @@ function send(ctx: RouterContext<RequestState>, { type, bytes, gzipped }: Consol
   }
   const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
   if (isGzipped) ctx.set('Content-Encoding', 'gzip');
-  ctx.body = isGzipped ? gzipped : bytes;
+  ctx.body = isGzipped ? gzipped() : bytes;
 }
 
 function hashOf(parts: readonly (string | Buffer)[]): string {
@@ -165,7 +166,15 @@ function packageText(path: string, source: string): string {
 
 function fileOf(path: string, text: string): ConsoleFile {
   const bytes = Buffer.from(text);
-  return { type: TYPES[extname(path)] ?? 'application/octet-stream', bytes, gzipped: gzipSync(bytes) };
+  let gzipped: Buffer | null = null;
+  return {
+    type: TYPES[extname(path)] ?? 'application/octet-stream',
+    bytes,
+    gzipped: () => {
+      gzipped ??= gzipSync(bytes);
+      return gzipped;
+    },
+  };
 }
 
 function securityHeaders() {

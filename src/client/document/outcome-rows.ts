@@ -130,9 +130,9 @@ function amountsOf(cells: readonly string[]): readonly (string | null)[] {
 }
 
 function reportsRows(orders: readonly RecentOrder[]): ReportsRow[] | 0 {
-  const rows = orders.flatMap((order, place): ReportsRow[] =>
-    order.reports === undefined ? [] : [[place, ...encodeReports(order.reports, order.occurredAt)]],
-  );
+  const rows: ReportsRow[] = [];
+  for (const [place, { reports, occurredAt }] of orders.entries())
+    if (reports !== undefined) rows.push([place, ...encodeReports(reports, occurredAt)]);
   return rows.length === 0 ? 0 : rows;
 }
 
