@@ -97,7 +97,8 @@ export async function consolePages(
     { name: 'explanation', hash: `#/decisions/${decisions[0]?.decisionId}`, shows: 'Rule by rule' },
     { name: 'client', hash: '#/payers/impatient-ivan', shows: 'Facts now' },
     { name: 'lists', hash: '#/settings/lists', shows: 'Start a list' },
-    { name: 'rules', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },
+    { name: 'rules', hash: '#/rules', shows: 'Compare two versions' },
+    { name: 'version', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },
     { name: 'begin-draft', hash: '#/rules/drafts', shows: 'Begin a draft' },
     { name: 'evidence', hash: '#/rules/p2.v10/evidence', shows: 'Intervals are of 95 %' },
     {

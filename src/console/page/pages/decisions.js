@@ -1,6 +1,6 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useEffect, useState } from '../html.js';
-import { Field } from '../parts/form.js';
+import { Choice, Field } from '../parts/form.js';
 import { count, dateTime } from '../parts/format.js';
 import { toClient, toDecision, toOrder } from '../parts/links.js';
 import { Answered, Empty, Trouble } from '../parts/notice.js';
@@ -265,32 +265,32 @@ function Filters({ filter, session, reload }) {
     location.hash = '#/decisions';
   };
   const name = (/** @type {string} */ one) => ({ name: one, defaultValue: filter.get(one), maxlength: 256 });
+  const choice = (/** @type {string} */ one, /** @type {readonly string[]} */ values) => ({
+    name: one,
+    chosen: filter.get(one),
+    values,
+    any: 'any',
+  });
   const version = { pattern: 'p[0-9]+[.]v[0-9]+(-[a-z][a-z0-9]*)?', title: 'A rule version, like p2.v10' };
   return html`<form class="filters" onSubmit=${submit} onReset=${clear}>
     <${Field} label="orderRef"><input ...${name('orderRef')} /><//>
     <${Field} label="clientIdKey"><input ...${name('clientIdKey')} /><//>
-    <${Field} label="verdict">
-      <${Choice} name="verdict" chosen=${filter.get('verdict')} values=${VERDICTS.map((one) => one.name)} />
-    <//>
+    <${Choice} label="verdict" ...${choice(
+      'verdict',
+      VERDICTS.map((one) => one.name),
+    )} />
     <${Field} label="rule"><input ...${name('rule')} list="rules" /><//>
     ${may(session, 'rules:read') && html`<${RuleNames} version=${filter.get('ruleVersion')} />`}
     <${Field} label="ruleVersion"><input ...${name('ruleVersion')} ...${version} placeholder="p2.v10" /><//>
-    <${Field} label="group">
-      <${Choice}
-        name="clientGroup"
-        chosen=${filter.get('clientGroup')}
-        values=${GROUPS.map((one) => one.name)}
-      />
-    <//>
+    <${Choice} label="group" ...${choice(
+      'clientGroup',
+      GROUPS.map((one) => one.name),
+    )} />
     <${Field} label="signal"><input ...${name('signal')} list="signals" /><//>
     <${Field} label="point of sale"><input ...${name('sellPointKey')} /><//>
     <${Field} label="method"><input ...${name('method')} /><//>
-    <${Field} label="arm">
-      <${Choice} name="arm" chosen=${filter.get('arm')} values=${['active', 'candidate']} />
-    <//>
-    <${Field} label="outcome">
-      <${Choice} name="outcome" chosen=${filter.get('outcome')} values=${OUTCOMES} />
-    <//>
+    <${Choice} label="arm" ...${choice('arm', ['active', 'candidate'])} />
+    <${Choice} label="outcome" ...${choice('outcome', OUTCOMES)} />
     <${Field} label="amount from"><input ...${name('amountMin')} ...${AMOUNT} /><//>
     <${Field} label="amount to"><input ...${name('amountMax')} ...${AMOUNT} /><//>
     <${MinuteField} name="from" minute=${filter.get('from')} />
@@ -302,14 +302,6 @@ function Filters({ filter, session, reload }) {
 }
 
 const AMOUNT = { inputmode: 'decimal', pattern: '[0-9]+([.][0-9]+)?', title: 'A number, like 25.00' };
-
-/** @param {{ name: string, chosen: string | undefined, values: readonly string[] }} props */
-function Choice({ name, chosen, values }) {
-  return html`<select name=${name}>
-    <option value="">any</option>
-    ${values.map((value) => html`<option value=${value} selected=${value === chosen}>${value}</option>`)}
-  </select>`;
-}
 
 /**
  * The rules to choose from: those that give verdicts in the version asked for, or in the active one.

@@ -1,6 +1,6 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useEffect, useState } from '../html.js';
-import { Field, formValues } from '../parts/form.js';
+import { Choice, Field, formValues } from '../parts/form.js';
 import { dateTime, versionAfter } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
 import { Answered, Empty, Loading, Trouble } from '../parts/notice.js';
@@ -178,11 +178,7 @@ function Begin({ list: { versions }, from }) {
       save it.
     </p>
     <form class="filters" onSubmit=${begin}>
-      <${Field} label="begin with">
-        <select name="source">
-          ${names.map((name) => html`<option selected=${name === preferred}>${name}</option>`)}
-        </select>
-      <//>
+      <${Choice} label="begin with" name="source" chosen=${preferred} values=${names} />
       <${Field} label="call it" hint="like p2.v11, or p2.v11-night">
         <input
           name="version"
@@ -260,7 +256,9 @@ function Begun({ list: { versions } }) {
 function Compare({ copy, checked, list }) {
   const [compared, setCompared] = useState(/** @type {Compared | null} */ (null));
   const { version, from, files } = copy;
-  const others = list.versions.filter((one) => one.sound && one.version !== version);
+  const others = list.versions
+    .filter((one) => one.sound && one.version !== version)
+    .map((one) => one.version);
   const compare = (/** @type {FormEvent} */ event) => {
     const { before = from } = formValues(event);
     setCompared({ files, diff: null, error: null });
@@ -272,11 +270,7 @@ function Compare({ copy, checked, list }) {
   return html`<section class="card" aria-label="Differences">
     <h2>What it changes</h2>
     <form class="filters" onSubmit=${compare}>
-      <${Field} label="compared with">
-        <select name="before">
-          ${others.map((one) => html`<option selected=${one.version === from}>${one.version}</option>`)}
-        </select>
-      <//>
+      <${Choice} label="compared with" name="before" chosen=${from} values=${others} />
       <div class="buttons">
         <button type="submit" disabled=${checked?.sound !== true || others.length === 0}>Compare</button>
       </div>

@@ -2,7 +2,7 @@ import { may, useAnswer } from '../api.js';
 import { html, useMemo, useState } from '../html.js';
 import { Confirm } from '../parts/change/confirm.js';
 import { Chart } from '../parts/chart.js';
-import { Field } from '../parts/form.js';
+import { Choice, Field } from '../parts/form.js';
 import { count, dateTime, share } from '../parts/format.js';
 import { Answered, Empty } from '../parts/notice.js';
 import { saveFile } from '../parts/save-file.js';
@@ -53,8 +53,6 @@ const FILTERS = SPLITS.flatMap(([, parameter]) =>
 );
 
 /** The first stands for all of them. */
-const ANY_VERDICT = ['', ...VERDICTS.map(({ name }) => name)];
-
 const CAUSE_COLUMNS = ['', 'value', ...numbers('before', 'now', 'more than usual', 'of the difference')];
 
 const COLORS = [
@@ -140,7 +138,8 @@ function Controls({ view }) {
       )}
     </nav>
     <form class="filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
-      <${Choice} label="Verdict" chosen=${verdict ?? ''} values=${ANY_VERDICT} go=${go('verdict')} />
+      <${Choice} label="Verdict" chosen=${verdict} any="all verdicts"
+        values=${VERDICTS.map(({ name }) => name)} go=${go('verdict')} />
       <${Choice} label="Split by" chosen=${by} values=${SPLITS.map(([name]) => name)} go=${go('by')} />
       <${Choice} label="As" chosen=${measureOf(view)} values=${MEASURES} go=${go('measure')} />
       <${Moment} label="From (UTC)" name="from" at=${span.from} view=${view} />
@@ -158,23 +157,6 @@ function Controls({ view }) {
         return html`<a href=${wider}>Not only ${query.get(name)} ✕</a>`;
       })}
     </p>`;
-}
-
-/**
- * @param {{
- *   label: string, chosen: string, values: readonly string[], go: (event: ChoiceEvent) => void,
- * }} props
- */
-function Choice({ label, chosen, values, go }) {
-  return html`<${Field} label=${label}>
-    <select onChange=${go}>
-      ${values.map(
-        (value) => html`<option value=${value} selected=${value === chosen}>
-          ${value || 'all verdicts'}
-        </option>`,
-      )}
-    </select>
-  <//>`;
 }
 
 /** @param {{ label: string, name: string, at: number, view: View }} props */

@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from '../html.js';
 import { sumOf } from '../parts/evidence/orders.js';
 import { sinceDays } from '../parts/evidence/span.js';
 import { useEvidence } from '../parts/evidence/worked.js';
-import { Field, formValues } from '../parts/form.js';
+import { Choice, formValues } from '../parts/form.js';
 import { count, shortDigest } from '../parts/format.js';
 import { LadderSteps } from '../parts/ladder.js';
 import { toVersion } from '../parts/links.js';
@@ -291,19 +291,10 @@ function Compare({ list }) {
   return html`<section class="card">
     <h2>Compare two versions</h2>
     <form class="filters" onSubmit=${compare}>
-      <${Version} name="before" versions=${sound} preferred=${second} />
-      <${Version} name="after" versions=${sound} preferred=${newest} />
+      <${Choice} label="before" name="before" values=${sound} chosen=${second} />
+      <${Choice} label="after" name="after" values=${sound} chosen=${newest} />
       <div class="buttons"><button type="submit">Compare</button></div>
     </form>
     ${pair && html`<${Answered} answer=${answer}>${shown}<//>`}
   </section>`;
-}
-
-/** @param {{ name: string, versions: readonly string[], preferred: string }} props */
-function Version({ name, versions, preferred }) {
-  return html`<${Field} label=${name}>
-    <select name=${name}>
-      ${versions.map((version) => html`<option selected=${version === preferred}>${version}</option>`)}
-    </select>
-  <//>`;
 }

@@ -1,6 +1,6 @@
 import { ask, may, Refusal, useAnswer } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
-import { Field, formValues } from '../parts/form.js';
+import { Choice, Field, formValues } from '../parts/form.js';
 import { factText } from '../parts/format.js';
 import { LadderMove } from '../parts/ladder.js';
 import { LatelySeen } from '../parts/lately-seen.js';
@@ -99,12 +99,7 @@ function Question({ clientIdKey, view, versions }) {
             ${versions.map((one) => html`<option>${one}</option>`)}
           </select>
         <//>
-        <${Field} label="Beside it">
-          <select name="beside">
-            <option value="">none</option>
-            ${versions.map((one) => html`<option selected=${one === second}>${one}</option>`)}
-          </select>
-        <//>
+        <${Choice} label="Beside it" name="beside" chosen=${second} values=${versions} any="none" />
         ${REQUEST.map((member) => {
           const field = { name: member, required: member !== 'toPayCurrency', maxlength: 256 };
           return html`<${Field} label=${member}><input ...${field} defaultValue=${first[member]} /><//>`;

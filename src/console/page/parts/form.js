@@ -18,6 +18,22 @@ export function Field({ label, hint, children }) {
 }
 
 /**
+ * A labelled choice of words; `any` is what it is called to choose none of them.
+ * @param {{
+ *   label: string, name?: string, chosen: string | null | undefined, values: readonly string[], any?: string,
+ *   go?: (event: ChoiceEvent) => void,
+ * }} props
+ */
+export function Choice({ label, name, chosen, values, any, go }) {
+  return html`<${Field} label=${label}>
+    <select name=${name} onChange=${go}>
+      ${any && html`<option value="">${any}</option>`}
+      ${values.map((value) => html`<option value=${value} selected=${value === chosen}>${value}</option>`)}
+    </select>
+  <//>`;
+}
+
+/**
  * The values of a form by name, without those left empty. The form is not sent anywhere.
  * @param {FormEvent} event
  * @returns {Record<string, string>}
