@@ -34,7 +34,7 @@ export function OpenedDecision({ decisionId, session }) {
 /** @param {{ explanation: Explanation, session: Session }} props */
 function Explained({ explanation, session }) {
   const { decision, rules, ladder, sharedLists = [], reproduced, differences, verification } = explanation;
-  const link = `${location.origin}${location.pathname}${toDecision(decision.decisionId)}`;
+  const link = new URL(toDecision(decision.decisionId), location.href).href;
   const proof = reproduced ? 'good' : 'bad';
   return html`<article>
     <section class="card">
