@@ -91,7 +91,11 @@ function describeAudit(open: () => Promise<Opened>): void {
       fc.asyncProperty(tampered, async (links) => {
         fc.pre(JSON.stringify(links) !== JSON.stringify(whole));
         await opened.put(links, whole.length);
-        expect(await faults()).not.to.deep.equal([]);
+        const kept = new Map(links.map((link) => [link.number, JSON.stringify(link)]));
+        const changed = whole.filter((link) => kept.get(link.number) !== JSON.stringify(link));
+        // What is missing may be named by where it begins or by the entry that misses it.
+        const near = changed.flatMap(({ number }) => [number, number + 1]);
+        expect((await faults()).map(({ number }) => number)).to.include.oneOf(near);
       }),
       { numRuns: 150 },
     );
