@@ -207,13 +207,24 @@ export const stoppedPayments = shape(
 
 export type StoppedPayments = Shape<typeof stoppedPayments>;
 
+type Maturity = Pick<Reversals, 'seen' | 'maturityDays'>;
+
+function matureSql({ seen, maturityDays }: Maturity): string {
+  return maturityDays === null ? `${seen === 0}` : `age >= ${maturityDays}`;
+}
+
+/** SQL: orders whose payment is too young to tell, reversed already or not, by the table that `reversalsOf` makes. */
+export function immatureOrders(maturity: Maturity): string {
+  return `(SELECT order_key FROM payments WHERE was_paid AND result IN ('PAID', 'REVERSED') AND NOT (${matureSql(maturity)}))`;
+}
+
 /** What each side would have stopped, out of the tables that `reversalsOf` and Aftermath make; the sides in their order. */
 export async function stoppedPaymentsOf(
   duck: Duck,
   { seen, maturityDays }: Reversals,
   sides: number,
 ): Promise<readonly StoppedPayments[]> {
-  const isMature = maturityDays === null ? `${seen === 0}` : `age >= ${maturityDays}`;
+  const isMature = matureSql({ seen, maturityDays });
   const stopped: StoppedPayments[] = [];
   for (let side = 0; side < sides; side++) {
     const rows =

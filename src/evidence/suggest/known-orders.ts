@@ -5,6 +5,7 @@ import type { RuleSet } from '../../rules/rule-set.ts';
 import { type AskedInput, inputsOf } from '../backtest/input.ts';
 import { type LivedAnswer, Lives } from '../backtest/lives.ts';
 import type { Evidence } from '../source/evidence.ts';
+import { immatureOrders, type Reversals } from '../source/reversals.ts';
 import { blockingRule, type Feature, type KnownOrders } from './rule-search.ts';
 
 /** Which orders the places in KnownOrders are. */
@@ -42,16 +43,17 @@ function isAskable(name: string): boolean {
 }
 
 /**
- * The orders before `splitAt` whose outcome is known, with what the rules saw when each was first asked for, in a life
+ * The orders before `splitAt` whose outcome is known for good, not one that may yet be reversed, with what the rules saw when each was first asked for, in a life
  * in which only granted orders get an outcome. The view `inputs` must be there.
  */
 export async function learningOrders(
   evidence: Evidence,
   rules: RuleSet,
   splitAt: number,
+  reversals: Reversals,
   signal?: AbortSignal,
 ): Promise<LearningOrders> {
-  const gathered = new Gathered(rules, await knownFates(evidence, splitAt));
+  const gathered = new Gathered(rules, await knownFates(evidence, splitAt, reversals));
   const lives = new Lives([{ rulesOf: () => rules, outcomes: 'granted' }], () => rules, evidence.holdoutDraw);
   await lives.liveAll(
     inputsOf(evidence.duck, `"at" < ${splitAt}`),
@@ -64,8 +66,12 @@ export async function learningOrders(
 }
 
 /** Whether orders of the earlier part were paid, by their keys. */
-async function knownFates({ duck }: Evidence, splitAt: number): Promise<Map<bigint, boolean>> {
-  const earlier = `fate IN ('PAID', 'UNPAID') AND epoch_ms(first_at) < ${splitAt}`;
+async function knownFates(
+  { duck }: Evidence,
+  splitAt: number,
+  reversals: Reversals,
+): Promise<Map<bigint, boolean>> {
+  const earlier = `fate IN ('PAID', 'UNPAID') AND epoch_ms(first_at) < ${splitAt} AND order_key NOT IN ${immatureOrders(reversals)}`;
   const [counted = {}] = await duck.rows(`SELECT count(*) AS orders FROM orders WHERE ${earlier}`);
   const every = Math.max(1, Math.ceil(Number(counted['orders'] ?? 0) / ORDERS_MAX));
   const fates = new Map<bigint, boolean>();

@@ -30,7 +30,7 @@ interface SuggestAsk {
 
 /**
  * Rules and other constants that would block more unpaid orders, found on the earlier half of the orders within a
- * budget of paid ones and shown on the later half. Every change comes with a case after a payer who was seen; the
+ * budget of paid ones and shown on the later half. Payments that may yet be reversed count neither way. Every change comes with a case after a payer who was seen; the
  * version's own cases hold, but for those that pin a constant which is changed.
  */
 export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Suggestion> {
@@ -38,11 +38,15 @@ export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Sugg
   const present = soundDraft(version, files);
   const splitAt = await halfOfOrders(evidence);
   await makeInputView(evidence, [present]);
-  const learned = await learningOrders(evidence, present, splitAt, ask.signal);
+  const reversals = await reversalsOf(evidence);
+  const learned = await learningOrders(evidence, present, splitAt, reversals, ask.signal);
   const edits = editsOf(version, files, learned.orders, learned.values);
   const fitting = { ...ask, present, learned, edits };
   const found = await keepingToBudget(evidence, ask, fitting, splitAt);
-  const nothing = found.nothing ?? whyNotLater(found.trials, found.chosen.length, budget);
+  const isAllYoung = reversals.seen > 0 && reversals.maturityDays === null;
+  const nothing = isAllYoung
+    ? NOTHING_MATURE
+    : (found.nothing ?? whyNotLater(found.trials, found.chosen.length, budget));
   const [granted] = found.trials;
   const changes = found.chosen.map((one, place) => suggested(one, granted?.result, place + 1));
   return {
@@ -58,7 +62,7 @@ export async function suggest(evidence: Evidence, ask: SuggestAsk): Promise<Sugg
     nothing,
     heldOut: granted?.result.heldOut[0] ?? [],
     stopped: nothing === null ? (granted?.result.stopped[found.chosen.length] ?? null) : null,
-    reversals: await reversalsOf(evidence),
+    reversals,
     emptyLists: sharedListsOf(present),
     files: nothing === null ? drafted(files, found.chosen, changes, splitAt) : null,
   };
@@ -131,6 +135,8 @@ async function attempt(
   return { ...found, trials, kept: longestWithin(trials, budget) };
 }
 
+const NOTHING_MATURE =
+  'Reversals come, and nobody can tell yet when a payment is safe from them: what would refuse payments cannot be judged.';
 const NOTHING_FOUND = 'No change stops enough more unpaid orders of the earlier part within the budget.';
 const NOTHING_FITS = 'What was found does not fit into the version.';
 const OVER_BUDGET =
@@ -214,7 +220,7 @@ async function tryUnderBoth(
       present: ruleSets[0],
       outcomes,
       splitAt,
-      growing: true,
+      ...{ growing: true, onlyMature: true },
       onProgress: (done) => onProgress?.(before + done, all),
       ...(signal === undefined ? {} : { signal }),
     });

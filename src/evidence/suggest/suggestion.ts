@@ -70,7 +70,7 @@ const EffectSchema = shape('What the version and the suggestion do to the orders
 export const SuggestionSchema = shape('Rules and constants that would have stopped more unpaid orders', {
   kind: always('suggestion'),
   version: word('That changes are suggested for'),
-  budget: number('Share of the paid orders that may be refused besides, 0 to 1'),
+  budget: number('Share of the mature paid orders that may be refused besides, 0 to 1'),
   ...PARTED,
   changes: list(ChangeSchema, 'In the order in which they were found'),
   rejected: list(RejectedSchema, 'Found and left out'),
@@ -103,6 +103,7 @@ export function shownSuggestion(suggestion: Suggestion): Shown {
       `Looked for on the orders before ${timeText(splitAt)}: ${ordersText(parts.earlier.orders)}.`,
       `Shown on the orders since then: ${ordersText(parts.later.orders)}.`,
       ...reversalNotes(suggestion.reversals),
+      ...youngNotes(suggestion.reversals),
       ...adviceNotes('What is suggested', suggestion.stopped),
       ...heldOutNotes(version, suggestion.heldOut),
       ...emptyListsNotes(suggestion.emptyLists),
@@ -119,6 +120,15 @@ export function shownSuggestion(suggestion: Suggestion): Shown {
       ...(rejected.length === 0 ? [] : [rejectedTable(rejected)]),
     ],
   };
+}
+
+/** The budget is for good payments: one that may yet be taken back is none. */
+function youngNotes({ seen }: Suggestion['reversals']): readonly string[] {
+  return seen === 0
+    ? []
+    : [
+        'Immature payments, reversed already or not, count neither as paid nor as unpaid here: neither in the budget nor in what a change does.',
+      ];
 }
 
 function changesTable(changes: readonly SuggestedChange[]): EvidenceTable {

@@ -6,7 +6,7 @@ import { inputsOf } from '../backtest/input.ts';
 import { Lives, type OutcomeAssumption } from '../backtest/lives.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
-import { reversalsOf, type StoppedPayments, stoppedPaymentsOf } from '../source/reversals.ts';
+import { immatureOrders, reversalsOf, type StoppedPayments, stoppedPaymentsOf } from '../source/reversals.ts';
 import type { PartName, TimePart, TradeOff } from './sweep-report.ts';
 import { type AddedEffect, addedEffects, clientSums, timePart, tradeOffs } from './trade-off.ts';
 
@@ -20,6 +20,8 @@ export interface Trial {
   readonly splitAt: number;
   /** Each rule set adds something to the one before it, and what that adds is asked for. */
   readonly growing?: true;
+  /** Payments that may yet be reversed are neither paid nor unpaid. */
+  readonly onlyMature?: true;
   readonly onProgress?: OnProgress;
   readonly signal?: AbortSignal;
 }
@@ -46,6 +48,11 @@ export async function tryRuleSets(evidence: Evidence, trial: Trial): Promise<Tri
   const heldOut = await liveThrough(evidence, trial, table);
   table.close();
   await Aftermath.join(duck, table, sides);
+  const reversals = await reversalsOf(evidence);
+  if (trial.onlyMature === true)
+    await duck.run(
+      `UPDATE answered_orders SET fate = 'IMMATURE' WHERE order_key IN ${immatureOrders(reversals)}`,
+    );
   const earlier = await clientSums(duck, 'earlier', trial.splitAt, sides);
   const later = await clientSums(duck, 'later', trial.splitAt, sides);
   const afterwards = tradeOffs(later);
@@ -60,7 +67,7 @@ export async function tryRuleSets(evidence: Evidence, trial: Trial): Promise<Tri
     }),
     added: trial.growing === true ? addedEffects(later) : [],
     heldOut,
-    stopped: await stoppedPaymentsOf(duck, await reversalsOf(evidence), sides),
+    stopped: await stoppedPaymentsOf(duck, reversals, sides),
     emptyLists: sharedListsOf(trial.present),
   };
 }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { makeInputView } from '../../../src/evidence/source/input-view.ts';
+import { reversalsOf } from '../../../src/evidence/source/reversals.ts';
 import { learningOrders } from '../../../src/evidence/suggest/known-orders.ts';
 import { progressOfTry } from '../../../src/evidence/suggest/suggest.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
@@ -121,7 +122,7 @@ describe('rules suggest, where a threshold is all that is wrong', () => {
     const ask = { place: journal, from: null, to: null, platform: null, holdoutSecret: SIGNAL_SECRET };
     const { orders } = await withEvidence(ask, async (evidence) => {
       await makeInputView(evidence, [rules]);
-      return learningOrders(evidence, rules, Number.MAX_SAFE_INTEGER);
+      return learningOrders(evidence, rules, Number.MAX_SAFE_INTEGER, await reversalsOf(evidence));
     });
     // The fourth order of each payer who never pays, of half of them by the rule alone; the fifth was turned away.
     expect(orders.blocked.reduce((sum, blocked) => sum + blocked, 0)).to.equal(48);
