@@ -47,6 +47,7 @@ interface Effort {
   readonly shippingRounds: number;
   readonly draws: number;
   readonly seeds: number;
+  readonly livedSeeds: number;
 }
 
 const FULL: Effort = {
@@ -61,6 +62,7 @@ const FULL: Effort = {
   shippingRounds: 4,
   draws: 2000,
   seeds: 100,
+  livedSeeds: 10,
 };
 
 const QUICK: Effort = {
@@ -75,6 +77,7 @@ const QUICK: Effort = {
   shippingRounds: 1,
   draws: 100,
   seeds: 5,
+  livedSeeds: 1,
 };
 
 interface Options {

@@ -6,6 +6,7 @@ import {
   recommendationOf,
 } from '../../../src/evidence/experiment/recommendation.ts';
 import { meanOf } from '../../../src/statistics/confidence-sequence.ts';
+import { differencesLived } from '../../../test/evidence/experiment/two-ladders.ts';
 import type { Figure } from '../figure.ts';
 import { looksAt, seeded, type Waits, type WorldArm } from '../payer-world.ts';
 
@@ -14,6 +15,8 @@ export interface ExperimentPlan {
   readonly draws: number;
   /** Experiments on two ladders. */
   readonly seeds: number;
+  /** The same through the whole service. */
+  readonly livedSeeds: number;
 }
 
 /** Of the world from which the true differences are taken. */
@@ -37,7 +40,11 @@ function arms(waits: Waits, share = 0.5): readonly WorldArm[] {
 }
 
 /** How often the experiment is right in a world that is known. */
-export async function* measureExperiment({ draws, seeds }: ExperimentPlan): AsyncGenerator<Figure> {
+export async function* measureExperiment({
+  draws,
+  seeds,
+  livedSeeds,
+}: ExperimentPlan): AsyncGenerator<Figure> {
   const part = 'experiment';
   for (const percent of [10, 50]) {
     const alarms = recommendedShare(draws, arms(SHORT, percent / 100));
@@ -70,6 +77,17 @@ export async function* measureExperiment({ draws, seeds }: ExperimentPlan): Asyn
     target: null,
   };
   yield { part, name: 'power: clients until then, median', value: shown, unit: 'clients', target: null };
+  let found = 0;
+  for (let seed = 1; seed <= livedSeeds; seed++)
+    for (const { truth, low, high } of await differencesLived(seed))
+      if (low <= truth && truth <= high) found += 1;
+  yield {
+    part,
+    name: `true differences found through service and archive, of ${FOUND.length} in ${livedSeeds} seeds of 500 clients`,
+    value: found,
+    unit: '',
+    target: { atLeast: livedSeeds * FOUND.length },
+  };
 }
 
 /** The share of experiments that end with a recommendation, at whichever of many looks. */

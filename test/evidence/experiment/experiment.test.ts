@@ -1,38 +1,17 @@
 import { expect } from 'chai';
-import { experiment } from '../../../src/evidence/experiment/experiment.ts';
 import { type Experiment, experimentOf } from '../../../src/evidence/experiment/experiment-report.ts';
 import { readable } from '../../../src/evidence/result.ts';
-import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
-import type { Store } from '../../../src/state/store.ts';
-import { ArchivedStore } from '../../archive/archived-store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { T0 } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
-import { all } from '../source/lived-evidence.ts';
 import { type Lived, TrialWorld } from './trial-world.ts';
-
-/** What the archive of a store tells of its newest trial, and what it told at some time before. */
-async function experimentsOn(store: Store, ...asOf: readonly number[]): Promise<readonly Experiment[]> {
-  const archived = await ArchivedStore.open(store);
-  try {
-    await archived.shipAll();
-    const place = { kind: 'archive', folder: archived.archive.folder } as const;
-    const told: Experiment[] = [];
-    for (const at of [null, ...asOf])
-      told.push(await withEvidence({ ...all(place), asOf: at }, (evidence) => experiment(evidence, [])));
-    return told;
-  } finally {
-    archived.duck.close();
-  }
-}
+import { differencesLived, experimentsOn } from './two-ladders.ts';
 
 const NOTHING = experimentOf({ from: null, to: null, decisions: 0, gaps: [], torn: false }, null, [], []);
 
 const sum = (lived: readonly Lived[], of: (one: Lived) => number) =>
   lived.reduce((total, one) => total + of(one), 0);
-
-const mean = (lived: readonly Lived[], of: (one: Lived) => number) => sum(lived, of) / lived.length;
 
 describeOnStores('an experiment', (store) => {
   const CLIENTS = 60;
@@ -113,40 +92,13 @@ describeOnStores('an experiment', (store) => {
 });
 
 describe('an experiment on two ladders', () => {
-  /** The same lives on a store of their own. */
-  async function inAWorld<T>(work: (world: TrialWorld, store: Store) => Promise<T>): Promise<T> {
-    const store = openSqliteStore(temporaryDirectory());
-    const world = new TrialWorld(store);
-    await world.start();
-    try {
-      return await work(world, store);
-    } finally {
-      await world.stop();
-      await store.close();
-    }
-  }
-
+  // Ten seeds take minutes; `npm run bench -- --parts experiment` runs them.
   for (const seed of [1, 2])
     it(`finds their true differences in orders, money and requisites, with seed ${seed}`, async function () {
       this.timeout(300_000);
-      const clients = 500;
-      const found = await inAWorld(async (world, store) => {
-        await world.begin(50);
-        await world.live(seed, 0, clients);
-        return (await experimentsOn(store))[0];
-      });
-      const under = (name: string) => inAWorld((world) => world.liveUnder(name, seed, clients));
-      const [fast, slow] = [await under('p2.v10'), await under('p2.v11')];
-      const metrics = [
-        ['paid', ({ paid }: Lived) => paid],
-        ['requisites', ({ requisites }: Lived) => requisites],
-        ['money.EUR.paid', ({ amount }: Lived) => amount / 100],
-      ] as const;
-      for (const [metric, of] of metrics) {
-        const told = found?.differences.find((one) => one.version === 'p2.v11' && one.metric === metric);
-        const truth = mean(slow, of) - mean(fast, of);
+      for (const { truth, low, high } of await differencesLived(seed)) {
         expect(truth).to.be.below(0);
-        expect(truth).to.be.within(told?.low ?? Number.NaN, told?.high ?? Number.NaN);
+        expect(truth).to.be.within(low, high);
       }
     });
 });

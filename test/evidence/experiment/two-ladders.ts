@@ -1,0 +1,76 @@
+import { experiment } from '../../../src/evidence/experiment/experiment.ts';
+import type { Experiment } from '../../../src/evidence/experiment/experiment-report.ts';
+import { withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { ArchivedStore } from '../../archive/archived-store.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { all } from '../source/lived-evidence.ts';
+import { type Lived, TrialWorld } from './trial-world.ts';
+
+/** What the archive of a store tells of its newest trial, and what it told at some time before. */
+export async function experimentsOn(
+  store: Store,
+  ...asOf: readonly number[]
+): Promise<readonly Experiment[]> {
+  const archived = await ArchivedStore.open(store);
+  try {
+    await archived.shipAll();
+    const place = { kind: 'archive', folder: archived.archive.folder } as const;
+    const told: Experiment[] = [];
+    for (const at of [null, ...asOf])
+      told.push(await withEvidence({ ...all(place), asOf: at }, (evidence) => experiment(evidence, [])));
+    return told;
+  } finally {
+    archived.duck.close();
+  }
+}
+
+/** How two ladders truly differ in one metric, and what the experiment told of it; NaN where it told nothing. */
+export interface LivedDifference {
+  readonly metric: string;
+  readonly truth: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+const METRICS = [
+  ['paid', ({ paid }: Lived) => paid],
+  ['requisites', ({ requisites }: Lived) => requisites],
+  ['money.EUR.paid', ({ amount }: Lived) => amount / 100],
+] as const;
+
+/**
+ * The same payers under one ladder, under another, and in a trial of both, through service, store and archive: the truth
+ * beside what the experiment tells.
+ */
+export async function differencesLived(seed: number, clients = 500): Promise<readonly LivedDifference[]> {
+  const [found] = await inAWorld(async (world, store) => {
+    await world.begin(50);
+    await world.live(seed, 0, clients);
+    return experimentsOn(store);
+  });
+  const under = (name: string) => inAWorld((world) => world.liveUnder(name, seed, clients));
+  const [fast, slow] = [await under('p2.v10'), await under('p2.v11')];
+  return METRICS.map(([metric, of]) => {
+    const told = found?.differences.find((one) => one.version === 'p2.v11' && one.metric === metric);
+    const { low = Number.NaN, high = Number.NaN } = told ?? {};
+    return { metric, truth: mean(slow, of) - mean(fast, of), low, high };
+  });
+}
+
+const mean = (lived: readonly Lived[], of: (one: Lived) => number) =>
+  lived.reduce((total, one) => total + of(one), 0) / lived.length;
+
+/** On a store of its own. */
+async function inAWorld<T>(work: (world: TrialWorld, store: Store) => Promise<T>): Promise<T> {
+  const store = openSqliteStore(temporaryDirectory());
+  const world = new TrialWorld(store);
+  await world.start();
+  try {
+    return await work(world, store);
+  } finally {
+    await world.stop();
+    await store.close();
+  }
+}
