@@ -147,7 +147,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('says before a release which cases of the version released before are gone', async () => {
-    await tab.openOwn(tab.seeded.key, '#/draft?from=p2.v11');
+    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v11');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v10-few');
     await tab.button('Begin').click();
