@@ -79,12 +79,20 @@ export async function rolloutStatus(fleet: Fleet, { platform, decisionOf }: View
     return viewOfTrial(of, candidate, counts, platform, decisionOf);
   };
   return {
-    rollout,
+    rollout: rollout === null || platform === null ? rollout : withoutOthers(rollout),
     unreadable: stored !== null && rollout === null,
     nodes: platform === null ? nodes : null,
     trials: rollout === null ? [] : await Promise.all(rollout.candidates.map((one) => view(rollout, one))),
     previous: rollout === null ? null : previousActive(rollout),
   };
+}
+
+/** Without what names other platforms and their figures, which one platform is not shown. */
+function withoutOthers(rollout: Rollout): Rollout {
+  const history = rollout.history.map(({ acceptedDifference: _, ...entry }) =>
+    entry.action === 'guard' ? { ...entry, reason: 'By the clients of all platforms.' } : entry,
+  );
+  return { ...rollout, history };
 }
 
 /** A change as somebody asks for it. */

@@ -3,7 +3,7 @@ import { AccessKeys } from '../../src/access/access-keys.ts';
 import { Audit } from '../../src/access/audit.ts';
 import type { PlatformName } from '../../src/client/client-key.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
-import { RolloutRefused, rollBack, rollOut } from '../../src/rollout/change-rollout.ts';
+import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../src/rollout/change-rollout.ts';
 import { Fleet } from '../../src/rollout/fleet.ts';
 import type { Goal } from '../../src/rollout/rollout.ts';
 import type { RolloutNode } from '../../src/rollout/rollout-node.ts';
@@ -120,6 +120,9 @@ describeOnStores('what a version would have answered', (store) => {
     const { rollout } = await toGoal('p2.v13', ACTIVE, true);
     const { acceptedDifference } = rollout.history.at(-1) ?? {};
     expect(acceptedDifference).to.match(/^it would BLOCK 24 of 24 recent payers/);
+    const shown = await rolloutStatus(fleet, { platform: newPlatform(), decisionOf: async () => null });
+    expect(shown.rollout).to.deep.include({ active: rollout.active, revision: rollout.revision });
+    expect(shown.rollout?.history.at(-1)).not.to.have.property('acceptedDifference');
     const { entries } = await new Audit(store().auditLog, clock).read(null, 100);
     expect(entries.at(-1)?.after).to.include({ active: 'p2.v13', acceptedDifference });
     await rollBack(fleet, node.rules.rulesDir, change());

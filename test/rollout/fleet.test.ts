@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Audit } from '../../src/access/audit.ts';
+import { type PlatformName, platformName } from '../../src/client/client-key.ts';
 import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../src/rollout/change-rollout.ts';
 import { Fleet } from '../../src/rollout/fleet.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import type { Goal } from '../../src/rollout/rollout.ts';
 import { RolloutNode } from '../../src/rollout/rollout-node.ts';
 import { directReader } from '../../src/rules/folder/rule-reader.ts';
-import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
+import type { RuleVersion } from '../../src/rules/rule-set.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { TEST_SALT } from '../client/client-keys.ts';
@@ -18,9 +19,16 @@ import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { decisionFor, newClient } from '../state/clients.ts';
 import { emptyRedisUrl } from '../stores/empty-redis.ts';
 import { openPatiently } from '../stores/temporary-store.ts';
-import { addVersion, BLOCK_OTHERWISE, edit, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
+import {
+  addVersion,
+  BLOCK_OTHERWISE,
+  edit,
+  LONGER_FIRST_WAIT,
+  rulesDirectory,
+  versionOf,
+} from './rule-folders.ts';
 
-const [FIRST_VERSION = null] = ['p2.v10'].filter(isRuleVersion);
+const FIRST_VERSION = versionOf('p2.v10');
 
 /** A fleet of nodes on one store, each with a RULES_DIR of its own. */
 class TestFleet {
@@ -55,9 +63,8 @@ class TestFleet {
   }
 
   async rollOut(rulesDir: string, version: string, goal: Goal, revision: number | null = null) {
-    if (!isRuleVersion(version)) throw new Error('no version');
     const change = { who: 'ann', at: Date.now(), reason: 'a test', revision, acceptDifference: true };
-    return rollOut(await this.fleet(), await LoadedRules.read(rulesDir), version, goal, change);
+    return rollOut(await this.fleet(), await LoadedRules.read(rulesDir), versionOf(version), goal, change);
   }
 
   /** Writes something into the place of the rollout. */
@@ -75,8 +82,8 @@ class TestFleet {
     return (await new Audit(store.auditLog, Date.now).read(null, 100)).entries;
   }
 
-  async status() {
-    return rolloutStatus(await this.fleet(), { platform: null, decisionOf: async () => null });
+  async status(platform: PlatformName | null = null) {
+    return rolloutStatus(await this.fleet(), { platform, decisionOf: async () => null });
   }
 
   async rollBack(revision: number | null = null, version: RuleVersion | null = null) {
@@ -96,11 +103,6 @@ class TestFleet {
     for (const node of this.nodes) await node.stop();
     for (const store of this.#stores) await store.close();
   }
-}
-
-function versionOf(text: string): RuleVersion {
-  if (!isRuleVersion(text)) throw new Error(`${text} is no version`);
-  return text;
 }
 
 async function refusal(change: Promise<unknown>): Promise<string> {
@@ -369,6 +371,8 @@ function describeFleet(open: () => Promise<Store>): void {
       const { rollout, trials } = await fleet.status();
       expect(rollout?.candidates.map(({ version }) => version)).to.deep.equal(['p2.v11']);
       expect(rollout?.history.at(-1)).to.include({ action: 'guard', from: 'p2.v12' });
+      const { history } = (await fleet.status(platformName('shop'))).rollout ?? { history: [] };
+      expect(history.at(-1)?.reason).to.equal('By the clients of all platforms.');
       expect(trials[0]?.arms.candidate.clients.seen).to.be.at.least(Number(before?.[2]));
       await second.look();
       const drawn = Array.from({ length: 50 }, () => ask(second));

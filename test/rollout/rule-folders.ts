@@ -2,8 +2,14 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeRelease } from '../../src/rules/folder/release.ts';
 import { readRuleFiles } from '../../src/rules/folder/rule-folder.ts';
+import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { RULES_FOLDER } from '../service/current-rules.ts';
+
+export function versionOf(text: string): RuleVersion {
+  if (!isRuleVersion(text)) throw new Error(`${text} is no version`);
+  return text;
+}
 
 /** A RULES_DIR of a test's own, with p2.v10 in it. */
 export function rulesDirectory(): string {

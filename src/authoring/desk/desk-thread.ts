@@ -1,6 +1,9 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { isInstallation } from '../../access/access-keys.ts';
+import type { PlatformName } from '../../client/client-key.ts';
 import { type Constant, constantsOf } from '../../rules/folder/constant.ts';
 import { DraftRefused, type DraftText, draftOf } from '../../rules/folder/draft.ts';
+import { ownPart } from '../../rules/folder/own-part.ts';
 import { isRefusedByDisk, NOT_WRITABLE } from '../../rules/folder/place-draft.ts';
 import { digestOf } from '../../rules/folder/release.ts';
 import { type LoadResult, loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
@@ -35,40 +38,65 @@ export type DeskWorks = typeof works;
 async function compare({
   before,
   after,
+  reader,
 }: {
   before: RulesSource;
   after: RulesSource;
+  reader: PlatformName;
 }): Promise<RuleDiff | null> {
-  const [first, second] = [rulesOf(before), rulesOf(after)];
+  const [first, second] = [rulesOf(before, reader), rulesOf(after, reader)];
   return first.ok && second.ok ? diffs.of(first.ruleSet, second.ruleSet) : null;
 }
 
-function rulesOf(source: RulesSource): LoadResult {
-  return typeof source === 'string' ? loadRuleSet(source) : draftOf(source.version, new Map(source.files));
+function rulesOf(source: RulesSource, reader: PlatformName): LoadResult {
+  if (typeof source !== 'string') return draftOf(source.version, new Map(source.files));
+  const files = readRuleFiles(source, []) ?? new Map();
+  const seen = readBy(reader, files);
+  return seen === files ? loadRuleSet(source) : draftOf(basename(source), seen);
 }
 
-async function open(folder: string): Promise<OpenedFolder | null> {
+/** The owner of the installation reads all platforms' parts. */
+function readBy(reader: PlatformName, files: RuleFiles): RuleFiles {
+  return isInstallation(reader) ? files : ownPart(files, reader);
+}
+
+async function open({
+  folder,
+  reader,
+}: {
+  folder: string;
+  reader: PlatformName;
+}): Promise<OpenedFolder | null> {
   const problems: Problem[] = [];
   const files = readRuleFiles(folder, problems);
   if (files === null) return null;
   const loaded = loadRuleSet(folder);
-  const texts = cutTexts(files);
+  const seen = readBy(reader, files);
+  const isAll = seen === files;
+  const texts = cutTexts(seen);
   const opened = {
     files: texts,
-    isWhole: problems.length === 0 && texts.every(({ path, text }) => text === files.get(path)),
-    filesDigest: problems.length === 0 ? digestOf(files) : null,
+    isWhole: problems.length === 0 && texts.every(({ path, text }) => text === seen.get(path)),
+    filesDigest: problems.length === 0 && isAll ? digestOf(files) : null,
   };
-  if (!loaded.ok)
-    return { ...opened, problems: firstOf(loaded.problems), digest: null, coverage: null, constants: [] };
-  const { ruleSet } = loaded;
+  const shown = isAll ? loaded : draftOf(basename(folder), seen);
+  if (!loaded.ok || !shown.ok) {
+    const found = shown.ok ? [NOT_SHOWN] : [...(isAll ? [] : problems), ...shown.problems];
+    return { ...opened, problems: firstOf(found), digest: null, coverage: null, constants: [] };
+  }
   return {
     ...opened,
     problems: [],
-    digest: ruleSet.digest,
-    coverage: shortened(await coverages.of(ruleSet, files)),
-    constants: constantsOf(files),
+    digest: loaded.ruleSet.digest,
+    coverage: shortened(await coverages.of(shown.ruleSet, seen)),
+    constants: constantsOf(seen),
   };
 }
+
+const NOT_SHOWN: Problem = {
+  at: { file: 'ruleset.yaml', line: 1, column: 1 },
+  message: 'something is wrong that only the owner of the installation is shown',
+};
 
 async function check({
   rulesDir,

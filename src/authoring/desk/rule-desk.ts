@@ -58,9 +58,9 @@ export class RuleDesk {
     this.rulesDir = rulesDir;
   }
 
-  /** Null when there is no such folder. */
+  /** Without the parts of other platforms, here and in what is compared. Null when there is no such folder. */
   open(owner: PlatformName, version: RuleVersion): Promise<OpenedFolder | null> {
-    return this.#threads.run('open', join(this.rulesDir, version), { owner });
+    return this.#threads.run('open', { folder: join(this.rulesDir, version), reader: owner }, { owner });
   }
 
   /** Null when one of the two is not sound any more. */
@@ -72,6 +72,7 @@ export class RuleDesk {
     const sources = {
       before: join(this.rulesDir, before),
       after: typeof after === 'string' ? join(this.rulesDir, after) : after,
+      reader: owner,
     };
     return this.#threads.run('compare', sources, { owner });
   }

@@ -69,7 +69,9 @@ export const OpenedRuleFolderSchema = named(
   'OpenedRuleFolder',
   shape('A rule set with its files', {
     ...RuleFolderSchema.properties,
-    filesDigest: nullable(word('SHA-256 over its files, sound or not; null when something cannot be read')),
+    filesDigest: nullable(
+      word('SHA-256 over its files, sound or not; null when something cannot be read, or is not shown'),
+    ),
     whole: yesNo('False: a text was cut, because it is long'),
     files: list(
       shape('A file', { path: word('Below the folder'), text: word('As it stands') }),

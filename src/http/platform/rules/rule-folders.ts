@@ -1,6 +1,8 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
+import { isInstallation } from '../../../access/access-keys.ts';
 import type { RuleDesk } from '../../../authoring/desk/rule-desk.ts';
+import type { PlatformName } from '../../../client/client-key.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import {
   type Holdout,
@@ -61,7 +63,8 @@ export const readRuleFolder = operation({
   path: '/v1/platform/rules/versions/{version}',
   operationId: 'readRuleFolder',
   summary: 'A rule set with its files',
-  description: 'Its files as text, its problems or its ladder, rules, facts and coverage by cases.',
+  description:
+    'Its files as text, its problems or its ladder, rules, facts and coverage by cases. A key of a platform is shown neither the sections nor the cases of other platforms: the files say so in their first line.',
   tag: 'Rules',
   grant: 'rules:read',
   parameters: [VERSION_IN_PATH],
@@ -88,7 +91,7 @@ export const readRuleFolder = operation({
       ...(ruleSet === null
         ? { ...UNSOUND, problems }
         : {
-            ...outlineOf(ruleSet),
+            ...outlineOf(ruleSet, caller.platform),
             coverage,
             problems: [],
           }),
@@ -127,7 +130,7 @@ function holdoutText({ share, maxAmounts }: Holdout): string {
 type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
 
 /** What the console draws and asks for: the ladder, the rules with their places, the facts with their kinds. */
-function outlineOf(ruleSet: RuleSet) {
+function outlineOf(ruleSet: RuleSet, reader: PlatformName) {
   const { groups, signals, verdicts, settings, platforms, facts } = ruleSet;
   const place = (rules: readonly Rule<object>[], gives: (index: number) => string | number) =>
     rules.map(({ name, at, holdout }, index) => ({
@@ -138,7 +141,9 @@ function outlineOf(ruleSet: RuleSet) {
     }));
   return {
     ladder: settings.ladder,
-    platforms: [...platforms].map(([name, { ladder }]) => ({ name, ladder })),
+    platforms: [...platforms]
+      .filter(([name]) => isInstallation(reader) || name === reader)
+      .map(([name, { ladder }]) => ({ name, ladder })),
     rules: [
       ...place(groups.rules, (index) => groups.rules[index]?.params.group ?? ''),
       ...place(signals.rules, (index) => signals.rules[index]?.params.weight ?? 0),

@@ -57,6 +57,15 @@ describe('the drafts of the platform API', () => {
     expect(existsSync(join(seeded.environment.RULES_DIR, 'p2.v20'))).to.equal(false);
   });
 
+  it('begin with files in which the parts of other platforms are not shown', async () => {
+    const ofOwner = (await owner.ask<Opened>('GET', 'rules/versions/p2.v10')).body;
+    expect(ofOwner.platforms.map(({ name }) => name)).to.deep.equal(['sandbox']);
+    const ofShop = await open('p2.v10');
+    expect(ofShop.platforms).to.deep.equal([]);
+    expect(JSON.stringify(ofShop)).not.to.include('sandbox');
+    expect([ofShop.sound, ofShop.coverage?.failed, ofShop.filesDigest]).to.deep.equal([true, 0, null]);
+  });
+
   it('leave the desk to others while one platform sends four and never ends them', async () => {
     const { hostname, port } = new URL(seeded.platformUrl);
     const head = [

@@ -1,0 +1,77 @@
+import { isMap, isNode, isPair, isScalar, isSeq, type Pair, stringify, visit } from 'yaml';
+import type { RuleFiles } from '../parse/parse.ts';
+import { YamlFile } from '../parse/yaml-file.ts';
+import type { Problem } from '../problem.ts';
+
+/**
+ * What a platform may read of a rule set: all but the sections and the cases of other platforms. Where something is left
+ * out, the first line of the file says so. The same map when there is nothing to leave out.
+ */
+export function ownPart(files: RuleFiles, platform: string): RuleFiles {
+  const own = new Map(
+    [...files].flatMap(([path, text]) => {
+      const kept = ownText(path, text, platform);
+      return kept === null ? [] : [[path, kept] as const];
+    }),
+  );
+  return [...files].every(([path, text]) => own.get(path) === text) ? files : own;
+}
+
+/** Null when nothing is left of the file. */
+function ownText(path: string, text: string, platform: string): string | null {
+  if (path === 'ruleset.yaml')
+    return leaveOut({ path, text, member: 'platforms', what: 'sections', isOwn: isSectionOf(platform) });
+  if (path.startsWith('cases/'))
+    return leaveOut({ path, text, member: 'cases', what: 'cases', isOwn: isCaseOf(platform) });
+  return text;
+}
+
+function isSectionOf(platform: string) {
+  return (item: unknown) => isPair(item) && isScalar(item.key) && item.key.value === platform;
+}
+
+/** A case that names no platform is about all of them. */
+function isCaseOf(platform: string) {
+  return (item: unknown) => isMap(item) && [undefined, platform].includes(nameOf(item.get('platform')));
+}
+
+function nameOf(value: unknown): string | undefined {
+  return value === undefined ? undefined : String(value);
+}
+
+interface PartOfFile {
+  readonly path: string;
+  readonly text: string;
+  readonly member: string;
+  readonly what: string;
+  readonly isOwn: (item: unknown) => boolean;
+}
+
+function leaveOut({ path, text, member, what, isOwn }: PartOfFile): string | null {
+  const problems: Problem[] = [];
+  const { root } = new YamlFile(path, text, problems);
+  if (problems.length > 0)
+    return `# Not shown: this file is no sound YAML, and may have ${what} of other platforms.\n`;
+  if (!isMap(root)) return text;
+  const at = root.items.findIndex(({ key }) => isScalar(key) && key.value === member);
+  const found = root.items[at]?.value;
+  if (!isMap(found) && !isSeq(found)) return text;
+  const own = found.items.filter(isOwn);
+  const hidden = found.items.length - own.length;
+  if (hidden === 0) return text;
+  if (own.length === 0 && isSeq(found)) return null;
+  const note = `# Not shown: ${what} of other platforms, ${hidden} in all. Put them back before this is saved.\n`;
+  found.items.splice(0, Infinity, ...own);
+  // A comment may be about what stood before it or behind it.
+  visit(found, (_, node) => {
+    if (isNode(node)) Object.assign(node, { comment: null, commentBefore: null });
+  });
+  if (root.flow === true) return note + stringify(root);
+  const kept = stringify({ [member]: found }, { lineWidth: 0 });
+  return note + text.slice(0, startOf(root.items[at])) + kept + text.slice(startOf(root.items[at + 1]));
+}
+
+/** Where a member of a file begins; behind all of them without one. */
+function startOf(pair: Pair | undefined): number {
+  return (isNode(pair?.key) ? pair.key.range?.[0] : undefined) ?? Number.POSITIVE_INFINITY;
+}
