@@ -40,7 +40,7 @@ import {
   watchShipping,
   watchStore,
 } from './metrics/node-gauges.ts';
-import { hmacPseudonym } from './pseudonym.ts';
+import { hmacPseudonym, platformNames } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-source.ts';
 import type { Pace } from './service/client-turns.ts';
 import { Erasure } from './service/erasure.ts';
@@ -130,11 +130,12 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const audit = new Audit(store.auditLog, clock);
   const { signalSecret, signalSecretPrevious: former = null } = parts;
   const pseudonym = hmacPseudonym(signalSecret);
+  const names = platformNames(signalSecret);
   const formerPseudonym = former === null ? null : hmacPseudonym(former);
   const lists = await followedLists(parts, metrics);
   const hasStaleLists = () => lists.report().isStale;
   const { listLog, clientKeys } = store;
-  const listEditor = new ListEditor({ listLog, node: lists, pseudonym, audit, clientKeys, clock });
+  const listEditor = new ListEditor({ listLog, node: lists, pseudonym, names, audit, clientKeys, clock });
   const decides = { lists, holdoutDraw: holdoutDraw(signalSecret) };
   const archivedOrders = parts.archive ? ArchivedOrders.of(parts.archive) : null;
   const service = new ScoringService({
@@ -165,6 +166,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
       ...shared,
       sessions,
       pseudonym,
+      names,
       records,
       erasure,
       feed,

@@ -1,8 +1,50 @@
-import { createHmac } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import type { Pseudonym } from './decision/requests.ts';
+import type { ListOwner } from './decision/shared-lists.ts';
 
-/** Fingerprints and IPs as the first 132 bits of their HMAC-SHA256 under the fleet's secret. */
+/** As many bytes as a block of AES has, so that a platform's name of a pseudonym is as long. */
+const PSEUDONYM_BYTES = 16;
+
+/** Fingerprints and IPs as the first 128 bits of their HMAC-SHA256 under the fleet's secret. */
 export function hmacPseudonym(secret: string): Pseudonym {
-  return (kind, text) =>
-    createHmac('sha256', secret).update(`${kind}\0${text}`).digest('base64url').slice(0, 22);
+  return (kind, text) => {
+    const digest = createHmac('sha256', secret).update(`${kind}\0${text}`).digest();
+    return digest.toString('base64url', 0, PSEUDONYM_BYTES);
+  };
+}
+
+/**
+ * What single platforms know pseudonyms by. A device has another name on each platform, and nobody without the secret
+ * can tell that two names are of one device: what leaks from one platform says nothing to another.
+ */
+export interface PlatformNames {
+  /** One that is kept shortened has a name as short, which leads nowhere. */
+  nameOf(platform: ListOwner, pseudonym: string): string;
+  pseudonymOf(platform: ListOwner, name: string): string;
+}
+
+/** Names are blocks of AES under a key of the platform: they lead back without a table of all devices. */
+export function platformNames(secret: string): PlatformNames {
+  const keyOf = (platform: ListOwner) =>
+    createHmac('sha256', secret).update(`names on\0${platform}`).digest();
+  return {
+    nameOf: (platform, pseudonym) => {
+      const whole = Buffer.from(pseudonym, 'base64url');
+      const block = whole.length === PSEUDONYM_BYTES ? whole : Buffer.alloc(PSEUDONYM_BYTES, pseudonym);
+      const name = oneBlock(createCipheriv('aes-256-ecb', keyOf(platform), null), block);
+      return name.slice(0, pseudonym.length);
+    },
+    pseudonymOf: (platform, name) =>
+      oneBlock(createDecipheriv('aes-256-ecb', keyOf(platform), null), Buffer.from(name, 'base64url')),
+  };
+}
+
+interface BlockCipher {
+  setAutoPadding(isPadded: boolean): unknown;
+  update(block: Buffer): Buffer;
+}
+
+function oneBlock(cipher: BlockCipher, block: Buffer): string {
+  cipher.setAutoPadding(false);
+  return cipher.update(block).toString('base64url');
 }

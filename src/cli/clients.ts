@@ -26,11 +26,11 @@ async function exportClient(clientIdKey: string, platform: string): Promise<void
   if (clientIdKey === '' || [...clientIdKey].length > KEY_CHARACTERS_MAX || !clientIdKey.isWellFormed())
     throw new UsageError(`A client's id has 1 to ${KEY_CHARACTERS_MAX} characters.`);
   await withLongOutput(({ stop, write }) =>
-    withLists(({ store, editor: listEditor, clock }) =>
+    withLists(({ store, editor: listEditor, names, clock }) =>
       withArchiveOf(store, async (archive) => {
         const decisions = new DecisionLookup(store, archive);
         const audit = new Audit(store.auditLog, clock);
-        const parts = { store, decisions, listEditor, audit, clock };
+        const parts = { store, decisions, listEditor, names, audit, clock };
         const client = store.clientKeys.of(whose, clientIdKey);
         for await (const piece of clientExport(parts, client, actorOfUser())) {
           if (stop.aborted) return;

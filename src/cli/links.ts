@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
 import type { PlatformName } from '../client/client-key.ts';
-import { exactSystemClock } from '../clock.ts';
-import { ListNode } from '../lists/list-node.ts';
 import { nameText, quoted } from '../rules/condition-text.ts';
 import {
   type ClientLinks,
@@ -13,12 +11,12 @@ import {
   type RefusedPayers,
   refusedBy,
 } from '../service/client-links.ts';
-import { storeClock } from '../state/clock-offset.ts';
 import { EXIT, UsageError } from './exit.ts';
+import { withLists } from './lists/with-lists.ts';
 import { parsePlatform } from './platform-option.ts';
 import { print, printError } from './print.ts';
 import { table } from './table.ts';
-import { withArchive } from './with-decisions.ts';
+import { withArchiveOf } from './with-decisions.ts';
 
 interface LinksOptions {
   readonly platform: string;
@@ -69,13 +67,12 @@ function whole(option: string, text: string, max: number): number {
 }
 
 function read(platform: PlatformName, clientIdKey: string, bounds: typeof LINKS_DEFAULT) {
-  return withArchive(async (store, archive) => {
-    const clock = storeClock(exactSystemClock, store);
-    const node = new ListNode({ listLog: store.listLog, clock });
-    await node.sync();
-    const parts = { store, archive, lists: node.copy, now: clock() };
-    return clientLinks(parts, platform, clientIdKey, linksAsk(bounds, parts.now));
-  });
+  return withLists(({ store, node, names, clock }) =>
+    withArchiveOf(store, (archive) => {
+      const parts = { store, archive, lists: node.copy, names, now: clock() };
+      return clientLinks(parts, platform, clientIdKey, linksAsk(bounds, parts.now));
+    }),
+  );
 }
 
 /** With these proposed to be blocked, and not those that the links propose. */

@@ -8,15 +8,12 @@ import { withOpenStore } from './open-store.ts';
 
 /** Runs a command on decisions wherever they are, in the hot store and in the archive. */
 export function withDecisions<T>(run: (decisions: DecisionLookup, store: Store) => Promise<T>): Promise<T> {
-  return withArchive((store, archive) => run(new DecisionLookup(store, archive), store));
+  return withOpenStore((store) =>
+    withArchiveOf(store, (archive) => run(new DecisionLookup(store, archive), store)),
+  );
 }
 
-/** Runs a command on the store and its archive, which is null where there is none. */
-export function withArchive<T>(run: (store: Store, archive: ArchiveReader | null) => Promise<T>): Promise<T> {
-  return withOpenStore((store) => withArchiveOf(store, (archive) => run(store, archive)));
-}
-
-/** The same in a store that is open. */
+/** Runs a command on the archive of an open store, which is null where there is none. */
 export async function withArchiveOf<T>(
   store: Store,
   run: (archive: ArchiveReader | null) => Promise<T>,

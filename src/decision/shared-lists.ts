@@ -54,31 +54,45 @@ const IPV6_PREFIX_MAX = 64;
 
 /**
  * The value of an entry: texts as they are, fingerprints and single addresses by their HMAC alone, ranges of
- * addresses in clear, because no HMAC can tell what lies in a range. A value that was shown as `hmac:..` is taken
- * as that HMAC.
+ * addresses in clear, because no HMAC can tell what lies in a range. A value like `hmac:..` is a
+ * name, and `pseudonymOf` gives the HMAC behind it.
  */
-export function readListValue(kind: ListKind, text: string, pseudonym: Pseudonym): ReadListValue {
+export function readListValue(
+  kind: ListKind,
+  text: string,
+  pseudonym: Pseudonym,
+  pseudonymOf = (name: string) => name,
+): ReadListValue {
   const length = [...text].length;
   if (length < 1 || length > KEY_CHARACTERS_MAX || !text.isWellFormed()) {
     return refused(`a value has 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode`);
   }
+  const [, known] = HMAC.exec(text) ?? [];
   switch (kind) {
     case 'client':
     case 'method':
     case 'sellPoint':
       return { ok: true, value: text, keys: [text] };
     case 'fingerprint':
-      return hidden(HMAC.exec(text)?.[1] ?? pseudonym('fingerprint', text));
+      return hidden(known === undefined ? pseudonym('fingerprint', text) : pseudonymOf(known));
     case 'ip':
+      if (known !== undefined) return hidden(pseudonymOf(known));
       return text.includes('/') ? range(text, pseudonym) : address(text, pseudonym);
     default:
       return kind satisfies never;
   }
 }
 
+/** A value with the name of its HMAC in place of that; values that are no HMACs stay as they are. */
+export function shownValue(
+  { kind, value }: { readonly kind: ListKind; readonly value: string },
+  nameOf: (pseudonym: string) => string,
+): string {
+  const [, pseudonym] = kind === 'fingerprint' || kind === 'ip' ? (HMAC.exec(value) ?? []) : [];
+  return pseudonym === undefined ? value : hidden(nameOf(pseudonym)).value;
+}
+
 function address(text: string, pseudonym: Pseudonym): ReadListValue {
-  const [, known] = HMAC.exec(text) ?? [];
-  if (known !== undefined) return hidden(known);
   if (!isAddress(text)) {
     return refused(`"${text}" is no IP address; write one like 203.0.113.9, or a range like 203.0.113.0/24`);
   }
@@ -135,8 +149,8 @@ function addressAt(first: Address, prefix: number, index: number): Address {
   return ipaddr.fromByteArray(bytes);
 }
 
-function hidden(hmac: string): ReadListValue {
-  return { ok: true, value: `hmac:${hmac}`, keys: [hmac] };
+function hidden(hmac: string) {
+  return { ok: true, value: `hmac:${hmac}`, keys: [hmac] } as const;
 }
 
 function refused(problem: string): ReadListValue {

@@ -2,7 +2,14 @@ import { INSTALLATION, isInstallation } from '../access/access-keys.ts';
 import type { Audit } from '../access/audit.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
 import type { Pseudonym } from '../decision/requests.ts';
-import { LIST_KINDS, type ListKind, type ListOwner, readListValue } from '../decision/shared-lists.ts';
+import {
+  LIST_KINDS,
+  type ListKind,
+  type ListOwner,
+  readListValue,
+  shownValue,
+} from '../decision/shared-lists.ts';
+import type { PlatformNames } from '../pseudonym.ts';
 import { isName, LIST_NAME_RULE } from '../rules/name.ts';
 import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '../state/list-log.ts';
 import { Turns } from '../work/turns.ts';
@@ -73,6 +80,7 @@ export interface ListEditorParts {
   readonly listLog: ListLog;
   readonly node: ListNode;
   readonly pseudonym: Pseudonym;
+  readonly names: PlatformNames;
   readonly audit: Audit;
   readonly clientKeys: ClientKeys;
   /** Epoch ms. */
@@ -120,6 +128,16 @@ export class ListEditor {
   find(owner: ListOwner, list: string, value: string): StoredEntry | null {
     const id = this.#idOf({ owner, list }, this.kindOf(owner, list), value);
     return id === null ? null : this.#parts.node.copy.entry(id);
+  }
+
+  /** An entry as its owner sees it: a device by the name that the owner knows it by. */
+  shown<Entry extends ListEntry>(entry: Entry): Entry {
+    return { ...entry, value: shownValue(entry, (hmac) => this.#parts.names.nameOf(entry.owner, hmac)) };
+  }
+
+  #read(owner: ListOwner, kind: ListKind, value: string) {
+    const { pseudonym, names } = this.#parts;
+    return readListValue(kind, value, pseudonym, (name) => names.pseudonymOf(owner, name));
   }
 
   /** What a list holds; null when it has no entry. */
@@ -253,7 +271,7 @@ export class ListEditor {
     value: string,
   ): string | null {
     if (kind === null) return null;
-    const read = readListValue(kind, value, this.#parts.pseudonym);
+    const read = this.#read(owner, kind, value);
     return read.ok ? entryId({ owner, list, kind, value: read.value }) : null;
   }
 
@@ -267,7 +285,7 @@ export class ListEditor {
       kind: this.kindOf(owner, list),
     },
   ): ListEntry {
-    const { clock, pseudonym } = this.#parts;
+    const { clock } = this.#parts;
     if (!isName(list)) throw new ListRefusal(LIST_NAME_RULE);
     const held = room.kind;
     if (held !== null && kind !== null && held !== kind) {
@@ -284,7 +302,7 @@ export class ListEditor {
         'A client belongs to one platform, so a list of the whole installation holds none.',
       );
     }
-    const read = readListValue(chosen, value, pseudonym);
+    const read = this.#read(owner, chosen, value);
     if (!read.ok) throw new ListRefusal(`${read.problem.charAt(0).toUpperCase()}${read.problem.slice(1)}.`);
     if (expiresAt !== null && expiresAt <= clock()) {
       throw new ListRefusal('expiresAt lies in the past; leave it out for an entry without an end.');
@@ -299,7 +317,7 @@ export class ListEditor {
   async #note(desk: ListDesk, before: ListEntry | null, after: ListEntry | null, reason: string | null) {
     const { owner, list, who } = desk;
     const platform = isInstallation(owner) ? null : platformOf(owner);
-    const shown = (entry: ListEntry | null) => (entry === null ? null : auditView(entry));
+    const shown = (entry: ListEntry | null) => (entry === null ? null : auditView(this.shown(entry)));
     const entry = { who, action: 'list', platform, subject: list, reason } as const;
     const known = after ?? before;
     // What is noted about a client is forgotten with it.

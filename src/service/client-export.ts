@@ -6,6 +6,7 @@ import { DecisionSchema } from '../decision/decision.ts';
 import { Type } from '../json-schema.ts';
 import type { ListEditor } from '../lists/list-editor.ts';
 import { ListEntrySchema } from '../lists/list-entry.ts';
+import type { PlatformNames } from '../pseudonym.ts';
 import { count, epochMs, list, named, nullable, oneOf, shape, word, yesNo } from '../shapes.ts';
 import {
   BindingEntrySchema,
@@ -69,6 +70,7 @@ export interface ClientExportParts {
   readonly store: Store;
   readonly decisions: DecisionLookup;
   readonly listEditor: ListEditor;
+  readonly names: PlatformNames;
   readonly audit: Audit;
   /** Epoch ms. */
   readonly clock: () => number;
@@ -76,7 +78,7 @@ export interface ClientExportParts {
 
 /** The JSON of a ClientExport, a piece at a time; that somebody read it is noted before the first. */
 export async function* clientExport(
-  { store, decisions, listEditor, audit, clock }: ClientExportParts,
+  { store, decisions, listEditor, names, audit, clock }: ClientExportParts,
   client: ClientKey,
   who: string,
 ): AsyncGenerator<string> {
@@ -93,19 +95,35 @@ export async function* clientExport(
     lists: lists.map(({ owner, keys, id, version, ...entry }) => entry),
     proposals: (await proposals.about(client)).map(shownProposal),
   };
-  yield JSON.stringify(head).slice(0, -1);
+  const naming = namingDevices((id) => names.nameOf(platform, id));
+  yield JSON.stringify(head, naming).slice(0, -1);
   yield* member('audit', onePages(audit.about(client)));
   const seen = { oldestAt: Number.POSITIVE_INFINITY };
   const areDecisionsWhole = yield* member('decisions', noting(decisions.allOfClient(client), seen));
-  const isHistoryWhole = yield* member('history', noting(decisions.allHistory(client), seen));
+  const isHistoryWhole = yield* member('history', noting(decisions.allHistory(client), seen), naming);
   const isFromTheFirst = seen.oldestAt <= (state.firstSeenAt ?? Number.POSITIVE_INFINITY);
   yield `,"complete":${areDecisionsWhole && isHistoryWhole && isFromTheFirst}}`;
 }
 
 type Pages<Item, End> = AsyncGenerator<readonly Item[], End>;
 
+type Replacer = (member: string, value: unknown) => unknown;
+
+/** For JSON in which devices are to have the platform's names for them. */
+function namingDevices(nameOf: (pseudonym: string) => string): Replacer {
+  return (member, value) => {
+    if (typeof value === 'string')
+      return ['fingerprint', 'ip', 'id', 'formerId'].includes(member) ? nameOf(value) : value;
+    return member === 'networks' && Array.isArray(value) ? value.map((one) => nameOf(String(one))) : value;
+  };
+}
+
 /** A member that is a list, written as its pages come; gives what the pages end with. */
-async function* member<End>(name: string, pages: Pages<unknown, End>): AsyncGenerator<string, End> {
+async function* member<End>(
+  name: string,
+  pages: Pages<unknown, End>,
+  replacer?: Replacer,
+): AsyncGenerator<string, End> {
   yield `,${JSON.stringify(name)}:[`;
   let isFirst = true;
   for (;;) {
@@ -115,7 +133,7 @@ async function* member<End>(name: string, pages: Pages<unknown, End>): AsyncGene
       return value;
     }
     if (value.length === 0) continue;
-    yield `${isFirst ? '' : ','}${value.map((item) => JSON.stringify(item)).join()}`;
+    yield `${isFirst ? '' : ','}${value.map((item) => JSON.stringify(item, replacer)).join()}`;
     isFirst = false;
   }
 }

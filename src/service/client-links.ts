@@ -9,8 +9,10 @@ import {
 } from '../archive/read/linked-clients.ts';
 import type { PlatformName } from '../client/client-key.ts';
 import { live, overrideGroup } from '../client/client-state.ts';
+import { shownValue } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
 import type { ListCopy } from '../lists/list-copy.ts';
+import type { PlatformNames } from '../pseudonym.ts';
 import { VERDICTS } from '../rules/rule-set.ts';
 import {
   choice,
@@ -70,7 +72,9 @@ const LinkedDeviceSchema = named(
   'LinkedDevice',
   shape('A device, or an address', {
     kind: choice(DEVICE_KINDS, 'What it is'),
-    value: word('Its HMAC as shared lists take it, like hmac:p2Yk4r0bQ8nV5sXc1eWtLA'),
+    value: word(
+      'As shared lists of the platform take it, and no other platform knows it, like hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
+    ),
     ofClient: yesNo('The client itself was seen on it'),
     firstAt: epochMs('When one of the clients shown was first seen on it'),
     lastAt: epochMs('When one of them was last seen on it'),
@@ -150,6 +154,7 @@ export interface LinksParts {
   readonly archive: ArchiveReader | null;
   /** This node's copy of the shared lists. */
   readonly lists: ListCopy;
+  readonly names: PlatformNames;
   /** Epoch ms. */
   readonly now: number;
 }
@@ -161,7 +166,7 @@ export async function clientLinks(
   clientIdKey: string,
   ask: LinksAsk,
 ): Promise<ClientLinks | null> {
-  const { store, archive, lists, now } = parts;
+  const { store, archive, lists, names, now } = parts;
   const { stamp } = await store.load(store.clientKeys.of(platform, clientIdKey));
   if (stamp.raw === null) return null;
   const linked = new LinkedClients(store, archive);
@@ -186,12 +191,14 @@ export async function clientLinks(
     lists: listsWith(one.kind, one.value),
   }));
   const proposed = clients.filter((one) => one.proposed);
+  const shown = (kind: Device['kind'], value: string) =>
+    shownValue({ kind, value }, (hmac) => names.nameOf(platform, hmac));
   return {
     clientIdKey,
     from: ask.from,
     complete: found.complete,
-    devices,
-    clients,
+    devices: devices.map((one) => ({ ...one, value: shown(one.kind, one.value) })),
+    clients: clients.map((one) => ({ ...one, devices: one.devices.map((value) => shown('ip', value)) })),
     cut: found.web.cut,
     proposal: { clients: proposed.map((one) => one.clientIdKey), refused: refusedBy(proposed) },
   };

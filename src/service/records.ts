@@ -28,7 +28,6 @@ import type { VerdictBody } from '../decision/request-bodies.ts';
 import { verdictRequest } from '../decision/requests.ts';
 import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
-import type { ListCopy } from '../lists/list-copy.ts';
 import type { RuleSource } from '../rollout/rule-source.ts';
 import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Shape, shape, word } from '../shapes.ts';
@@ -36,7 +35,7 @@ import type { FoundDecisions } from '../state/decision-search.ts';
 import { searchSteps } from '../state/paced-steps.ts';
 import type { ClientJournal, Store } from '../state/store.ts';
 import { type ClientExportParts, clientExport } from './client-export.ts';
-import { type ClientLinks, clientLinks } from './client-links.ts';
+import { type ClientLinks, clientLinks, type LinksParts } from './client-links.ts';
 import { seeDevices } from './device-sightings.ts';
 import type { LinksAsk } from './link-web.ts';
 
@@ -137,15 +136,15 @@ export class Records {
     platform: PlatformName,
     clientIdKey: string,
     ask: LinksAsk,
-    lists: ListCopy,
+    known: Pick<LinksParts, 'lists' | 'names'>,
   ): Promise<ClientLinks | null> {
     const { store, archive = null, clock } = this.#parts;
-    return clientLinks({ store, archive, lists, now: clock() }, platform, clientIdKey, ask);
+    return clientLinks({ store, archive, ...known, now: clock() }, platform, clientIdKey, ask);
   }
 
   /** The JSON of all that is held on a client, a piece at a time. */
   export(
-    parts: Pick<ClientExportParts, 'listEditor' | 'audit'>,
+    parts: Pick<ClientExportParts, 'listEditor' | 'names' | 'audit'>,
     client: ClientKey,
     who: string,
   ): AsyncGenerator<string> {

@@ -6,7 +6,7 @@ import type { ListSubject } from '../../src/decision/shared-lists.ts';
 import { type EntryAsk, ListEditor, ListRefusal } from '../../src/lists/list-editor.ts';
 import { encodeEntry, entryId } from '../../src/lists/list-entry.ts';
 import { ListNode } from '../../src/lists/list-node.ts';
-import { hmacPseudonym } from '../../src/pseudonym.ts';
+import { hmacPseudonym, platformNames } from '../../src/pseudonym.ts';
 import type { ListLog } from '../../src/state/list-log.ts';
 import { type Store, StoreUnavailable } from '../../src/state/store.ts';
 import { TEST_KEYS } from '../client/client-keys.ts';
@@ -14,7 +14,9 @@ import { until } from '../servers/until.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
-const pseudonym = hmacPseudonym('a secret of this test that is long enough');
+const SECRET = 'a secret of this test that is long enough';
+const pseudonym = hmacPseudonym(SECRET);
+const names = platformNames(SECRET);
 
 let platforms = 0;
 
@@ -25,7 +27,7 @@ function fleet(store: Store, clock = () => NOW) {
   const node = new ListNode({ listLog, clock });
   const other = new ListNode({ listLog, clock });
   const audit = new Audit(store.auditLog, clock);
-  const editor = new ListEditor({ listLog, node, pseudonym, audit, clientKeys: TEST_KEYS, clock });
+  const editor = new ListEditor({ listLog, node, pseudonym, names, audit, clientKeys: TEST_KEYS, clock });
   const desk = { owner: platform, list: 'watched', who: 'key 1' };
   const put = (value: string, more: Partial<EntryAsk> = {}) =>
     editor.put(desk, { value, kind: 'client', reason: 'chargebacks', expiresAt: null, ...more });
@@ -147,12 +149,29 @@ describeOnStores('shared lists', (store) => {
   it('keep fingerprints by their HMAC alone', async () => {
     const { editor, desk, platform, node } = fleet(store());
     const ask = { kind: 'fingerprint', reason: 'shared by a ring', expiresAt: null } as const;
-    const { value } = await editor.put(desk, { ...ask, value: 'device of ann' });
-    expect(value).to.equal(`hmac:${pseudonym('fingerprint', 'device of ann')}`);
+    const entry = await editor.put(desk, { ...ask, value: 'device of ann' });
+    const { value } = editor.shown(entry);
+    expect([entry.value, value]).to.deep.equal([
+      `hmac:${pseudonym('fingerprint', 'device of ann')}`,
+      `hmac:${names.nameOf(platform, pseudonym('fingerprint', 'device of ann'))}`,
+    ]);
     expect(isListed(node, platform, 'ann')).to.equal(true);
     const page = await store().listLog.read(0, 10_000);
     expect(JSON.stringify(page)).not.to.include('device of ann');
     expect(await editor.remove(desk, value, null)).to.equal(true);
+  });
+
+  it('take the name of a device from the platform that knows it by that name, and from no other', async () => {
+    const ask = { kind: 'fingerprint', reason: 'leaked', expiresAt: null } as const;
+    const [own, other] = [fleet(store()), fleet(store())];
+    const shown = own.editor.shown(await own.editor.put(own.desk, { ...ask, value: 'device of ann' }));
+    for (const leaked of [shown.value, `hmac:${pseudonym('fingerprint', 'device of ann')}`]) {
+      await other.editor.put(other.desk, { ...ask, value: leaked });
+      expect(isListed(other.node, other.platform, 'ann')).to.equal(false);
+    }
+    await own.editor.remove(own.desk, 'device of ann', null);
+    await own.editor.put(own.desk, { ...ask, value: shown.value });
+    expect(isListed(own.node, own.platform, 'ann')).to.equal(true);
   });
 
   it('tell what was changed by whom, before and after, and why', async () => {
@@ -234,6 +253,7 @@ describeOnStores('shared lists', (store) => {
       const { node, other, audit, desk, platform, put } = fleet(store());
       const { listLog } = store();
       const elsewhere = new ListEditor({
+        names,
         listLog,
         node: other,
         pseudonym,
@@ -267,6 +287,7 @@ describeOnStores('shared lists', (store) => {
       },
     };
     const elsewhere = new ListEditor({
+      names,
       listLog: late,
       node: other,
       pseudonym,

@@ -102,8 +102,10 @@ async function check({
   rulesDir,
   draft,
   lists,
+  reader,
 }: {
   rulesDir: string;
+  reader: PlatformName;
   draft: DraftText;
   lists: KnownLists | null;
 }): Promise<CheckedDraft> {
@@ -122,7 +124,7 @@ async function check({
     problems: firstOf(problems),
     notes: firstOf(notes),
     coverage: shortened(await coverages.of(ruleSet, files)),
-    lostCases: lostCases(join(rulesDir, ruleSet.version), ruleSet, files),
+    lostCases: lostCases(join(rulesDir, ruleSet.version), ruleSet, files, (all) => readBy(reader, all)),
     constants: constantsOf(files),
   };
 }

@@ -47,13 +47,21 @@ export type LostCases = Shape<typeof LostCasesSchema>;
 
 export const lostCasesMember = nullable(LostCasesSchema);
 
-/** What the version in a folder lost of the cases of the version released before it; null where there is nothing to say. */
-export function lostCases(folder: string, rules: RuleSet, files: RuleFiles): LostCases | null {
+/**
+ * What the version in a folder lost of the cases of the version released before it, of which `seen` gives what may be
+ * told; null where there is nothing to say.
+ */
+export function lostCases(
+  folder: string,
+  rules: RuleSet,
+  files: RuleFiles,
+  seen = (all: RuleFiles) => all,
+): LostCases | null {
   const former = releasedBefore(folder, rules.version);
   if (former === null) return null;
   const formerNames = caseNames(
     former,
-    readRuleFiles(join(dirname(folder), former.version), []) ?? new Map(),
+    seen(readRuleFiles(join(dirname(folder), former.version), []) ?? new Map()),
   );
   const kept = new Set(caseNames(rules, files));
   const names = formerNames.filter((name) => !kept.has(name));

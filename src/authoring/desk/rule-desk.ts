@@ -78,7 +78,7 @@ export class RuleDesk {
   }
 
   check(owner: PlatformName, draft: DraftText, lists: KnownLists | null): Promise<CheckedDraft> {
-    return this.#threads.run('check', { rulesDir: this.rulesDir, draft, lists }, { owner });
+    return this.#threads.run('check', { rulesDir: this.rulesDir, draft, lists, reader: owner }, { owner });
   }
 
   /** Throws DraftRefused. */

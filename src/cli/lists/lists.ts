@@ -235,9 +235,9 @@ async function showOne(list: string, { platform, value, json }: ShowOptions): Pr
     const now = clock();
     if (value !== undefined) {
       const entry = editor.find(whose, list, value);
-      return entry === null ? [] : [viewOfEntry(entry, now)];
+      return entry === null ? [] : [viewOfEntry(entry, { now, editor })];
     }
-    const page = { before: Number.POSITIVE_INFINITY, limit: Number.MAX_SAFE_INTEGER, now };
+    const page = { before: Number.POSITIVE_INFINITY, limit: Number.MAX_SAFE_INTEGER, now, editor };
     return viewOfEntries(list, node.copy.list(whose, list), page).entries;
   });
   if (json === true) print(JSON.stringify(entries));

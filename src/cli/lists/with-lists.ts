@@ -6,7 +6,7 @@ import { readConfig, signalSecretOf } from '../../config.ts';
 import type { Pseudonym } from '../../decision/requests.ts';
 import { type ListDesk, ListEditor, ListRefusal } from '../../lists/list-editor.ts';
 import { ListNode } from '../../lists/list-node.ts';
-import { hmacPseudonym } from '../../pseudonym.ts';
+import { hmacPseudonym, type PlatformNames, platformNames } from '../../pseudonym.ts';
 import { agreeOnSecret, SECRET_REGISTER } from '../../service/signal-secret.ts';
 import { storeClock } from '../../state/clock-offset.ts';
 import type { Store } from '../../state/store.ts';
@@ -19,6 +19,7 @@ export interface OpenLists {
   readonly editor: ListEditor;
   readonly store: Store;
   readonly pseudonym: Pseudonym;
+  readonly names: PlatformNames;
   /** Epoch ms. */
   readonly clock: () => number;
 }
@@ -35,14 +36,16 @@ export function withLists<T>(run: (lists: OpenLists) => Promise<T>): Promise<T> 
     const { listLog, clientKeys } = store;
     const node = new ListNode({ listLog, clock });
     const pseudonym = hmacPseudonym(signalSecret);
+    const names = platformNames(signalSecret);
     const audit = new Audit(store.auditLog, clock);
     await node.sync();
     return run({
       node,
       store,
       pseudonym,
+      names,
       clock,
-      editor: new ListEditor({ listLog, node, pseudonym, audit, clientKeys, clock }),
+      editor: new ListEditor({ listLog, node, pseudonym, names, audit, clientKeys, clock }),
     });
   }).catch((error: unknown) => {
     throw error instanceof ListRefusal ? new FindingsError(error.message) : error;

@@ -14,6 +14,7 @@ import type { EvidenceDesk } from '../../evidence/desk/evidence-desk.ts';
 import type { ListEditor } from '../../lists/list-editor.ts';
 import type { ListNode } from '../../lists/list-node.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
+import type { PlatformNames } from '../../pseudonym.ts';
 import { Approvals } from '../../service/approvals.ts';
 import type { Erasure } from '../../service/erasure.ts';
 import type { Records } from '../../service/records.ts';
@@ -66,6 +67,7 @@ export interface PlatformApiParts extends LastHourParts {
   readonly evidence?: EvidenceDesk;
   /** Hides addresses in the log. */
   readonly pseudonym: Pseudonym;
+  readonly names: PlatformNames;
   readonly log: Logger;
   readonly metrics: Metrics;
 }

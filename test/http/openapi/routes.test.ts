@@ -14,7 +14,7 @@ import { ListNode } from '../../../src/lists/list-node.ts';
 import { createLog } from '../../../src/log.ts';
 import { LastHour } from '../../../src/metrics/last-hour.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
-import { hmacPseudonym } from '../../../src/pseudonym.ts';
+import { hmacPseudonym, platformNames } from '../../../src/pseudonym.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
 import { Erasure } from '../../../src/service/erasure.ts';
 import { Records } from '../../../src/service/records.ts';
@@ -65,6 +65,7 @@ describe('routes and API documents', () => {
       clock,
       metrics,
       pseudonym,
+      names: platformNames(SIGNAL_SECRET),
       ruleSource: node,
       keys: new AccessKeys(store.documents, clock),
       log: createLog('silent'),

@@ -1,4 +1,5 @@
 import type { ListNode } from '../../../lists/list-node.ts';
+import type { PlatformNames } from '../../../pseudonym.ts';
 import { ClientLinksSchema, LINKS_DEFAULT, LINKS_MAX, linksAsk } from '../../../service/client-links.ts';
 import type { Records } from '../../../service/records.ts';
 import { AT_EXAMPLE } from '../../openapi/decision-shapes.ts';
@@ -71,6 +72,7 @@ const LINKS_EXAMPLE = {
 interface LinksParts extends AuditParts {
   readonly records: Records;
   readonly lists: ListNode;
+  readonly names: PlatformNames;
   /** Epoch ms. */
   readonly clock: () => number;
 }
@@ -88,11 +90,11 @@ export const readClientLinks = clientOperation({
   answers: jsonAnswer('As far as was looked; `cut` says what is not shown', ClientLinksSchema, LINKS_EXAMPLE),
   refusals: [UNKNOWN_CLIENT],
   answer: async ({ ctx, caller, clientIdKey }, parts: LinksParts) => {
-    const { records, lists, audit, clientKeys, clock } = parts;
+    const { records, lists, names, audit, clientKeys, clock } = parts;
     const { platform, actor } = caller;
     const wanted = { days: DAYS.read(ctx), depth: DEPTH.read(ctx), clients: CLIENTS.read(ctx) };
     const ask = linksAsk(wanted, clock());
-    const links = await records.links(platform, clientIdKey, ask, lists.copy);
+    const links = await records.links(platform, clientIdKey, ask, { lists: lists.copy, names });
     if (links === null) throw UNKNOWN_CLIENT.problem();
     await audit.noteReading(actor.text, clientKeys.of(platform, clientIdKey));
     return links;

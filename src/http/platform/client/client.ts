@@ -11,6 +11,7 @@ import {
 import { toEpochMs } from '../../../client/instant.ts';
 import { Type } from '../../../json-schema.ts';
 import type { ListEditor } from '../../../lists/list-editor.ts';
+import type { PlatformNames } from '../../../pseudonym.ts';
 import type { Approvals } from '../../../service/approvals.ts';
 import { ClientExportSchema } from '../../../service/client-export.ts';
 import type { Erasure } from '../../../service/erasure.ts';
@@ -49,6 +50,7 @@ export async function audited<T>(
 interface ClientParts extends AuditParts {
   readonly records: Records;
   readonly listEditor: ListEditor;
+  readonly names: PlatformNames;
   readonly erasure: Erasure;
 }
 

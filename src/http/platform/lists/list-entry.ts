@@ -68,10 +68,11 @@ export const putListEntry: readonly Operation<ListParts>[] = WAYS.map(({ value, 
     answers: jsonAnswer('The entry as it is kept', ListEntryViewSchema, ENTRY_EXAMPLE),
     refusals: [BAD_LIST_ADDRESS, NOT_FOR_LIST],
     gate: (asked) => entryOf(asked, value),
-    answer: async (asked, { approvals, clock }: ListParts) => {
+    answer: async (asked, { approvals, listEditor: editor, clock }: ListParts) => {
       const { platform, actor } = asked.caller;
       const change = await entryOf(asked, value);
-      return viewOfEntry(await answered(approvals.listEntry({ platform, who: actor.text }, change)), clock());
+      const entry = await answered(approvals.listEntry({ platform, who: actor.text }, change));
+      return viewOfEntry(entry, { now: clock(), editor });
     },
   }),
 );

@@ -2,6 +2,7 @@ import { isInstallation } from '../../../access/access-keys.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import { LIST_KINDS, listKind } from '../../../decision/shared-lists.ts';
 import { Type } from '../../../json-schema.ts';
+import type { ListEditor } from '../../../lists/list-editor.ts';
 import { ListEntrySchema, type StoredEntry } from '../../../lists/list-entry.ts';
 import type { ListNode } from '../../../lists/list-node.ts';
 import {
@@ -68,16 +69,26 @@ export const ENTRY_EXAMPLE = {
   change: 17,
 } as const;
 
-export function viewOfEntry(entry: StoredEntry, now: number): Shape<typeof ListEntryViewSchema> {
-  const { value, reason, who, addedAt, expiresAt, version } = entry;
+export function viewOfEntry(
+  entry: StoredEntry,
+  { now, editor }: Pick<EntriesAsk, 'now' | 'editor'>,
+): Shape<typeof ListEntryViewSchema> {
+  const { value, reason, who, addedAt, expiresAt, version } = editor.shown(entry);
   return { value, reason, who, addedAt, expiresAt, hasEnded: hasEnded(entry, now), change: version };
+}
+
+interface EntriesAsk {
+  readonly before: number;
+  readonly limit: number;
+  readonly now: number;
+  readonly editor: ListEditor;
 }
 
 /** The newest entries of a list below a change, at most `limit`. */
 export function viewOfEntries(
   name: string,
   entries: ReadonlyMap<string, StoredEntry> | null,
-  { before, limit, now }: { readonly before: number; readonly limit: number; readonly now: number },
+  { before, limit, now, editor }: EntriesAsk,
 ): Shape<typeof ListEntriesSchema> {
   const all = [...(entries?.values() ?? [])];
   const fitting = all.filter(({ version }) => version < before);
@@ -86,7 +97,7 @@ export function viewOfEntries(
     list: name,
     kind: all[0]?.kind ?? null,
     total: all.length,
-    entries: page.map((entry) => viewOfEntry(entry, now)),
+    entries: page.map((entry) => viewOfEntry(entry, { now, editor })),
     complete: page.length === fitting.length,
   };
 }

@@ -88,10 +88,10 @@ export const readListEntries = operation({
   answer: async ({ ctx, caller: { platform } }, { lists, listEditor, clock }: ListParts) => {
     const name = LIST_IN_PATH.read(ctx);
     const wanted = VALUE.read(ctx);
-    const page = { before: BEFORE.read(ctx), limit: LIMIT.read(ctx), now: clock() };
+    const page = { before: BEFORE.read(ctx), limit: LIMIT.read(ctx), now: clock(), editor: listEditor };
     const view = viewOfEntries(name, lists.copy.list(platform, name), page);
     if (wanted === null) return view;
     const entry = listEditor.find(platform, name, wanted);
-    return { ...view, entries: entry === null ? [] : [viewOfEntry(entry, page.now)], complete: true };
+    return { ...view, entries: entry === null ? [] : [viewOfEntry(entry, page)], complete: true };
   },
 });

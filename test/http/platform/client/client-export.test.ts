@@ -4,12 +4,14 @@ import { Proposals } from '../../../../src/access/proposals.ts';
 import { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
 import { platformName } from '../../../../src/client/client-key.ts';
 import type { Decision } from '../../../../src/decision/decision.ts';
+import { networkKeys } from '../../../../src/decision/requests.ts';
+import { hmacPseudonym, platformNames } from '../../../../src/pseudonym.ts';
 import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
 import { ArchivedStore } from '../../../archive/archived-store.ts';
 import { scoring } from '../../../cli/scoring.ts';
 import { TEST_SALT } from '../../../client/client-keys.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
-import { type RunningService, startService } from '../../../service/running-service.ts';
+import { type RunningService, SIGNAL_SECRET, startService } from '../../../service/running-service.ts';
 import type { Tenant } from '../../../service/tenant.ts';
 import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 
@@ -120,6 +122,28 @@ describeOnStores('all that is held on a client', (store) => {
     expect(audit.map(({ action }) => action)).to.deep.equal(['client read']);
     const empty = { state: null, lists: [], proposals: [], decisions: [], history: [], complete: true };
     expect(nothing).to.deep.equal({ platform: 'shop', clientIdKey: 'nobody', ...empty });
+  });
+
+  it('has for a device the name that this platform alone knows, whole and shortened', async () => {
+    const bank = await service.tenant('bank');
+    const device = { clientIdKey: 'eve', fingerprint: 'device-of-eve', ip: '192.0.2.66' };
+    const texts: string[] = [];
+    for (const one of [shop, bank]) {
+      await one.score(device);
+      await one.verdict({ clientIdKey: 'eve', orderRef: 'of-eve' });
+      texts.push(JSON.stringify(await exported('eve', one)));
+    }
+    const kept = [
+      hmacPseudonym(SIGNAL_SECRET)('fingerprint', device.fingerprint),
+      hmacPseudonym(SIGNAL_SECRET)('ip', device.ip),
+      ...networkKeys(device.ip, hmacPseudonym(SIGNAL_SECRET)),
+    ];
+    const { nameOf } = platformNames(SIGNAL_SECRET);
+    for (const pseudonym of kept) {
+      for (const text of texts) expect(text).not.to.include(pseudonym.slice(0, 6));
+      const own = [platformName('shop'), platformName('bank')].map((one) => nameOf(one, pseudonym));
+      for (const [place, name] of own.entries()) expect(texts[place]).to.include(name);
+    }
   });
 
   it('of a namesake at another platform is his own', async () => {

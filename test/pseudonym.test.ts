@@ -1,0 +1,33 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { platformName } from '../src/client/client-key.ts';
+import { hmacPseudonym, platformNames } from '../src/pseudonym.ts';
+
+const SECRET = 'a secret of this test that is long enough';
+const names = platformNames(SECRET);
+const [SHOP, BANK] = [platformName('shop'), platformName('bank')];
+
+describe("a platform's name for a device", () => {
+  it('leads back to its pseudonym, and is no name of it on another platform or under another secret', () => {
+    const other = platformNames('another secret of this test');
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        const pseudonym = hmacPseudonym(SECRET)('fingerprint', text);
+        const all = [pseudonym, ...[SHOP, BANK, '*' as const].map((one) => names.nameOf(one, pseudonym))];
+        expect(new Set([...all, other.nameOf(SHOP, pseudonym)]).size).to.equal(5);
+        for (const name of all) expect(name).to.match(/^[\w-]{22}$/);
+        expect(names.pseudonymOf(SHOP, names.nameOf(SHOP, pseudonym))).to.equal(pseudonym);
+        expect(names.pseudonymOf(BANK, names.nameOf(SHOP, pseudonym))).not.to.equal(pseudonym);
+      }),
+    );
+  });
+
+  it('is as short as what is kept of it, and the same for the same', () => {
+    const [token, network] = ['abc123', 'abcdefghij'];
+    for (const kept of [token, network, '']) {
+      const name = names.nameOf(SHOP, kept);
+      expect(name).to.have.lengthOf(kept.length).and.to.equal(names.nameOf(SHOP, kept));
+      if (kept !== '') expect(new Set([kept, name, names.nameOf(BANK, kept)]).size).to.equal(3);
+    }
+  });
+});
