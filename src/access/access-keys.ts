@@ -14,6 +14,7 @@ const PLATFORM_KEY_OPERATIONS = [
   'erase',
   'figures',
   'decisions',
+  'lists:read',
   'lists',
   'rules:read',
   'rules',
@@ -23,6 +24,7 @@ const PLATFORM_KEY_OPERATIONS = [
 
 /** What a key of the whole installation may be granted: it reads no client and decides nothing. */
 const INSTALLATION_KEY_OPERATIONS = [
+  'lists:read',
   'lists',
   'rules:read',
   'rules',
@@ -281,6 +283,7 @@ export function including(operations: readonly Operation[]): readonly Operation[
       operations.includes(one) ||
       (one === 'figures' && operations.includes('decisions')) ||
       (one === 'clients:read' && operations.includes('clients')) ||
+      (one === 'lists:read' && operations.includes('lists')) ||
       (one === 'rules:read' && operations.includes('rules')),
   );
 }

@@ -6,7 +6,7 @@ export const ROLES = {
   /** Figures, and no payers. */
   viewer: ['figures', 'rules:read'],
   /** Payers and decisions. */
-  support: ['decisions', 'clients:read', 'rules:read'],
+  support: ['decisions', 'clients:read', 'lists:read', 'rules:read'],
   /** Drafts and evidence. */
   analyst: ['figures', 'rules'],
   /** Rollouts, lists and overrides, and approving those of others. */

@@ -49,7 +49,14 @@ describeOnStores('access keys', (store) => {
     const { key, record } = await keys.issue(shop, OPERATIONS, null);
     expect(record.operations).to.deep.equal(OPERATIONS.filter((one) => one !== 'operate'));
     const operator = await keys.issue(INSTALLATION, OPERATIONS, null);
-    expect(operator.record.operations).to.deep.equal(['lists', 'rules:read', 'rules', 'operate', 'approve']);
+    expect(operator.record.operations).to.deep.equal([
+      'lists:read',
+      'lists',
+      'rules:read',
+      'rules',
+      'operate',
+      'approve',
+    ]);
     // As a record looks that somebody wrote by hand.
     await store().documents.set('access-keys', record.id, { ...record, operations: OPERATIONS });
     const known = await keys.authenticate(key);
@@ -59,11 +66,18 @@ describeOnStores('access keys', (store) => {
   });
 
   it('that may change something may read it, and not the other way round', async () => {
-    const reading = await keys.issue(shop, ['clients:read', 'rules:read'], null);
-    const changing = await keys.issue(shop, ['clients', 'rules'], null);
+    const reading = await keys.issue(shop, ['clients:read', 'lists:read', 'rules:read'], null);
+    const changing = await keys.issue(shop, ['clients', 'lists', 'rules'], null);
     const granted = ({ record }: typeof reading) => OPERATIONS.filter((one) => grants(record, one));
-    expect(granted(reading)).to.deep.equal(['clients:read', 'rules:read']);
-    expect(granted(changing)).to.deep.equal(['clients:read', 'clients', 'rules:read', 'rules']);
+    expect(granted(reading)).to.deep.equal(['clients:read', 'lists:read', 'rules:read']);
+    expect(granted(changing)).to.deep.equal([
+      'clients:read',
+      'clients',
+      'lists:read',
+      'lists',
+      'rules:read',
+      'rules',
+    ]);
   });
 
   it('name the owner that answers for them; keys from before owners have none', async () => {

@@ -74,7 +74,12 @@ describeOnStores('sessions', (store) => {
       const session = await of().find(secret);
       expect(session?.platforms).to.deep.equal(['shop', 'bank']);
       expect(session?.at('shop')?.operations).to.deep.equal(['figures', 'rules']);
-      expect(session?.at('bank')?.operations).to.deep.equal(['decisions', 'clients:read', 'rules:read']);
+      expect(session?.at('bank')?.operations).to.deep.equal([
+        'decisions',
+        'clients:read',
+        'lists:read',
+        'rules:read',
+      ]);
       expect([session?.at('club'), session?.at('*')]).to.deep.equal([null, null]);
       expect(session?.at(null)?.actor).to.deep.equal({
         id: 'person:248',
@@ -90,7 +95,7 @@ describeOnStores('sessions', (store) => {
         return caller === null ? null : OPERATIONS.filter((operation) => grants(caller, operation));
       };
       expect(may('club')).to.include.members(['clients', 'lists', 'decisions']).and.not.include('operate');
-      expect(may('*')).to.deep.equal(['lists', 'rules:read', 'rules', 'approve', 'operate']);
+      expect(may('*')).to.deep.equal(['lists:read', 'lists', 'rules:read', 'rules', 'approve', 'operate']);
       expect(may('No platform')).to.equal(null);
     });
 

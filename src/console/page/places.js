@@ -85,8 +85,9 @@ export const PLACES = [
   {
     title: 'Settings',
     pages: [
-      page('settings/lists', 'Lists', ['lists'], lists),
-      page('settings/approvals', 'Approvals', ['approve'], approvals),
+      page('settings/lists', 'Lists', ['lists:read'], lists),
+      // Who may propose sees what became of it.
+      page('settings/approvals', 'Approvals', ['approve'], approvals, ['operate', 'clients', 'lists']),
     ],
   },
 ];

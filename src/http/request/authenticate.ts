@@ -24,6 +24,7 @@ export const PLATFORM_OPERATIONS = [
   'rules',
   'outcomes',
   'erase',
+  'lists:read',
   'lists',
   'operate',
   'approve',

@@ -24,6 +24,14 @@ describeConsole("the console's page Lists", (tab) => {
     await page.getByText('Nothing is on the list blocked-devices').waitFor();
   });
 
+  it('shows what is on a list, and no way to change it, to who may only read', async () => {
+    await tab.openOwn(await tab.seeded.keyFor('lists:read'), '#/settings/lists/blocked-devices');
+    const { page } = tab;
+    await page.getByText('Nothing is on the list blocked-devices').waitFor();
+    expect(await page.getByRole('heading', { name: 'Put on blocked-devices' }).count()).to.equal(0);
+    expect(await page.getByLabel('Value').count()).to.equal(0);
+  });
+
   it('says in the service’s words what a list cannot hold', async () => {
     await tab.open('#/settings/lists/blocked-networks');
     const { page } = tab;

@@ -21,6 +21,11 @@ const REQUESTS: readonly { readonly operation: Operation; readonly method: strin
     { operation: 'clients', method: 'DELETE', path: 'clients/a/binding' },
     { operation: 'clients', method: 'PUT', path: 'clients/a/override' },
     { operation: 'clients', method: 'DELETE', path: 'clients/a/override' },
+    { operation: 'lists:read', method: 'GET', path: 'lists' },
+    { operation: 'lists:read', method: 'GET', path: 'lists/some/entries' },
+    { operation: 'lists', method: 'PUT', path: 'lists/some/entries/a' },
+    { operation: 'lists', method: 'POST', path: 'lists/some/entries' },
+    { operation: 'lists', method: 'DELETE', path: 'lists/some/entries/a' },
     { operation: 'decisions', method: 'GET', path: 'decisions' },
     { operation: 'decisions', method: 'GET', path: 'decisions/a' },
   ];

@@ -60,7 +60,12 @@ function OneProposal({ proposal, session, propose }) {
       ${decidedBy === null ? ` open until ${dateTime(expiresAt)}` : ` decided by ${decidedBy}`}
       ${note !== null && `: ${note}`}
     </p>
-    ${state === 'open' && html`<${Decide} id=${proposalId} subject=${subject} propose=${propose} />`}
+    ${
+      state === 'open' &&
+      (may(session, 'approve')
+        ? html`<${Decide} id=${proposalId} subject=${subject} propose=${propose} />`
+        : html`<p>Somebody else decides, who may approve.</p>`)
+    }
   </section>`;
 }
 

@@ -173,7 +173,7 @@ function Moment({ label, name, at, view }) {
 /** @param {{ found: Exploration, view: View, session: Session }} props */
 function Explanation({ found, view, session }) {
   const rollout = useAnswer(may(session, 'rules:read') ? ROLLOUT_STATUS : null);
-  const lists = useAnswer(may(session, 'lists') ? LISTS : null);
+  const lists = useAnswer(may(session, 'lists:read') ? LISTS : null);
   const marks = useMemo(
     () =>
       [

@@ -1,4 +1,4 @@
-import { ask, useAnswer } from '../api.js';
+import { ask, may, useAnswer } from '../api.js';
 import { html, useEffect, useState } from '../html.js';
 import { Confirm } from '../parts/change/confirm.js';
 import { endAfter, Field, formValues, LastDay } from '../parts/form.js';
@@ -24,7 +24,8 @@ import { LISTS, listEntries, listEntry } from '../questions.js';
  * The shared lists, which rules ask about and people change without a release.
  * @param {PageProps} props
  */
-export function ListsPage({ place }) {
+export function ListsPage({ place, session }) {
+  const mayChange = may(session, 'lists');
   const answer = useAnswer(LISTS);
   const [change, setChange] = useState(/** @type {Proposal<object | null> | null} */ (null));
   const [changes, setChanges] = useState(0);
@@ -41,13 +42,16 @@ export function ListsPage({ place }) {
       ${
         place.item !== '' &&
         html`<${OpenedList} key=${place.item} name=${place.item} changes=${changes}
-        before=${place.query.get('before')} propose=${setChange} />`
+        before=${place.query.get('before')} propose=${mayChange ? setChange : null} />`
       }
-      <section class="card">
+      ${
+        mayChange &&
+        html`<section class="card">
         <h2>${place.item === '' ? 'Start a list' : `Put on ${place.item}`}</h2>
         <${PutForm} name=${place.item} kind=${chosen?.kind ?? null} propose=${setChange} />
         ${chosen && html`<${ImportList} key=${chosen.list} list=${chosen} done=${done} />`}
-      </section>
+      </section>`
+      }
       ${change && html`<${Confirm} ...${change} done=${done} cancel=${() => setChange(null)} />`}
     `;
   };
@@ -109,7 +113,7 @@ const COLUMNS = ['value', 'reason', 'by', 'since', 'until', ''];
 
 /**
  * The entries of a list, a page at a time; asked for again whenever there are more `changes`.
- * @param {{ name: string, before: string | null, changes: number, propose: Propose }} props
+ * @param {{ name: string, before: string | null, changes: number, propose: Propose | null }} props
  */
 function OpenedList({ name, before, changes, propose }) {
   const [value, setValue] = useState('');
@@ -153,11 +157,11 @@ function Search({ value, setValue }) {
   </form>`;
 }
 
-/** @param {{ list: string, one: ListEntry, propose: Propose }} props */
+/** @param {{ list: string, one: ListEntry, propose: Propose | null }} props */
 function Row({ list, one, propose }) {
   const { value, reason, who, addedAt, expiresAt, hasEnded } = one;
   const remove = () =>
-    propose({
+    propose?.({
       title: `Take ${value} off ${list}?`,
       action: 'Take it off the list',
       tone: 'bad',
@@ -173,7 +177,7 @@ function Row({ list, one, propose }) {
       ${expiresAt === null ? html`<span class="faint">no end</span>` : dateTime(expiresAt)}
       ${hasEnded && html` <${Pill} tone="faint">ended<//>`}
     </td>
-    <td><button type="button" onClick=${remove}>Remove …</button></td>
+    <td>${propose && html`<button type="button" onClick=${remove}>Remove …</button>`}</td>
   </tr>`;
 }
 

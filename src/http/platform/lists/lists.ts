@@ -47,7 +47,7 @@ export const readLists = operation({
   description:
     'Lists that rules ask about with the fact `listed`, and that change without a release. Those of the whole installation are named, too; their entries are for its own keys.',
   tag: 'Lists',
-  grant: 'lists',
+  grant: 'lists:read',
   answers: jsonAnswer('As this node holds them', SharedListsSchema, {
     lists: [
       {
@@ -75,7 +75,7 @@ export const readListEntries = operation({
   description:
     'Newest first, in pages: `before` takes the `change` of the last entry of a page. Fingerprints and single addresses are shown by their HMAC; `value` finds one by itself.',
   tag: 'Lists',
-  grant: 'lists',
+  grant: 'lists:read',
   parameters: [LIST_IN_PATH, VALUE, BEFORE, LIMIT],
   answers: jsonAnswer('A list without entries is one that nobody has put anything on', ListEntriesSchema, {
     list: 'blocked-devices',
