@@ -24,7 +24,6 @@ const REQUESTS: readonly { readonly operation: Operation; readonly method: strin
     { operation: 'lists:read', method: 'GET', path: 'lists' },
     { operation: 'lists:read', method: 'GET', path: 'lists/some/entries' },
     { operation: 'lists', method: 'PUT', path: 'lists/some/entries/a' },
-    { operation: 'lists', method: 'POST', path: 'lists/some/entries' },
     { operation: 'lists', method: 'DELETE', path: 'lists/some/entries/a' },
     { operation: 'decisions', method: 'GET', path: 'decisions' },
     { operation: 'decisions', method: 'GET', path: 'decisions/a' },

@@ -141,12 +141,13 @@ function History({ history }) {
 }
 
 /** @param {Rollout['history'][number]} entry */
-function HistoryRow({ at, action, from, to, percent, also = [], who, reason }) {
+function HistoryRow({ at, action, from, to, percent, also = [], who, reason, emergency }) {
   return html`<tr>
     <td class="num">${dateTime(at)}</td>
     <td>
       <${Pill} tone=${toneOf(action)}>${action}<//>
       ${percent !== undefined && html` <span class="num">${percent} %</span>`}
+      ${emergency && html` <${Pill} tone="bad">emergency<//>`}
     </td>
     <td class="when">
       ${from === null || from === to ? to : `${from} → ${to}`}${also.length > 0 && `, ${sharesText(also)}`}
@@ -200,7 +201,9 @@ function BringIn({ rollout, session, others, propose }) {
   const [typed, setTyped] = useState('');
   const { version, mode } = plan;
   const { revision } = rollout;
-  const isReleased = others.find((one) => one.version === version)?.released ?? false;
+  const chosen = others.find((one) => one.version === version);
+  const isReleased = chosen?.released ?? false;
+  const mayReturn = mode === 'active' && wasActive(rollout, chosen);
   const does = html`<${WhatItDoes} plan=${plan} rollout=${rollout} session=${session} />`;
   const choose = (/** @type {Plan} */ next) => {
     // What was typed confirms one version in one mode.
@@ -208,15 +211,19 @@ function BringIn({ rollout, session, others, propose }) {
     setPlan(next);
   };
   const submit = (/** @type {FormEvent} */ event) => {
-    const { reason = '', accept } = formValues(event);
-    const accepts = accept === undefined ? {} : { acceptDifference: true };
+    const { reason = '', accept, emergency } = formValues(event);
+    const accepts = {
+      ...(accept === undefined ? {} : { acceptDifference: true }),
+      ...(emergency === undefined ? {} : { emergency: true }),
+    };
     const action = `${ACTIONS[mode]} ${version}`;
     const act = () => ask('POST', ROLL_OUT, { ...bodyOf(plan, rollout), ...accepts, reason, revision });
-    propose({ title: `${action}?`, action, act, children: html`${does}<p>Reason: ${reason}</p>` });
+    const alone = emergency !== undefined && html`<p>Without anybody else's approval; an alert tells.</p>`;
+    propose({ title: `${action}?`, action, act, children: html`${does}${alone}<p>Reason: ${reason}</p>` });
   };
   return html`<form class="two" onSubmit=${submit}>
     <div class="stack">
-      <${Choices} ...${{ plan, setPlan: choose, others, isReleased, beside: besideOf(plan, rollout) }} />
+      <${Choices} ...${{ plan, setPlan: choose, others, isReleased, mayReturn, beside: besideOf(plan, rollout) }} />
     </div>
     <div class="stack">
       ${does}
@@ -225,6 +232,18 @@ function BringIn({ rollout, session, others, propose }) {
       <button type="submit" class="button-accent" disabled=${typed !== version}>${ACTIONS[mode]} …</button>
     </div>
   </form>`;
+}
+
+/**
+ * Whether it was active before with the same files: only there one person may return to alone.
+ * @param {Rollout} rollout
+ * @param {RuleFolder | undefined} folder
+ */
+function wasActive({ history }, folder) {
+  return history.some(
+    ({ action, to, digest }) =>
+      ['start', 'active', 'repair'].includes(action) && to === folder?.version && digest === folder.digest,
+  );
 }
 
 /**
@@ -264,10 +283,11 @@ function isForAll({ percent, keeps }, beside) {
 /**
  * @param {{
  *   plan: Plan, setPlan: (plan: Plan) => void, others: readonly RuleFolder[], isReleased: boolean,
+ *   mayReturn: boolean,
  *   beside: ReturnType<typeof besideOf>,
  * }} props
  */
-function Choices({ plan, setPlan, others, isReleased, beside }) {
+function Choices({ plan, setPlan, others, isReleased, mayReturn, beside }) {
   const { version, mode, percent, guard, keeps } = plan;
   const choose = (/** @type {ChoiceEvent} */ event) =>
     setPlan({ ...plan, version: event.currentTarget.value, mode: 'shadow' });
@@ -300,6 +320,12 @@ function Choices({ plan, setPlan, others, isReleased, beside }) {
       mode !== 'shadow' &&
       html`<label class="choice">
         <input type="checkbox" name="accept" /> It may answer much otherwise than the active version
+      </label>`
+    }
+    ${
+      mayReturn &&
+      html`<label class="choice">
+        <input type="checkbox" name="emergency" /> An emergency: return to it before somebody else approves
       </label>`
     }
     ${
