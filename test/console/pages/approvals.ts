@@ -56,19 +56,19 @@ describeWithServer('chromium', 'the console with APPROVALS=required', () => {
   };
 
   it('shows who proposed what became of it, and lets only somebody else decide', async () => {
-    const ann = await pageOf('ann', 'operate', '#/rollout');
+    const ann = await pageOf('ann', 'operate', '#/rollouts');
     await ann.locator('select[name=version]').selectOption('p2.v11');
     await ann.getByRole('radio', { name: 'active' }).check();
     expect(await ann.getByLabel('An emergency').count()).to.equal(0);
     await promote(ann, 'p2.v11', false);
     await ann.getByText('Nothing was changed yet').waitFor();
-    await ann.goto(`${eyes.application.platformUrl}/#/approvals`);
+    await ann.goto(`${eyes.application.platformUrl}/#/settings/approvals`);
     const card = { name: 'rollout: p2.v11 open' };
     await ann.getByRole('heading', card).waitFor();
     await ann.getByText('Somebody else decides, who may approve.').waitFor();
     expect(await ann.getByRole('button', { name: 'Decide …' }).count()).to.equal(0);
 
-    const bob = await pageOf('bob', 'approve', '#/approvals');
+    const bob = await pageOf('bob', 'approve', '#/settings/approvals');
     await bob.getByRole('heading', card).waitFor();
     await bob.getByLabel('Note to the proposer').fill('looked at the difference');
     await bob.getByRole('button', { name: 'Decide …' }).click();
@@ -80,7 +80,7 @@ describeWithServer('chromium', 'the console with APPROVALS=required', () => {
   });
 
   it('lets one person alone return to what was active before, with a reason that the history keeps', async () => {
-    const ann = await pageOf('ann', 'operate', '#/rollout');
+    const ann = await pageOf('ann', 'operate', '#/rollouts');
     await promote(ann, 'p2.v10', true);
     await ann.getByText('Done: 1 of 1 nodes follow.').waitFor();
     expect(await decides()).to.equal('p2.v10');
