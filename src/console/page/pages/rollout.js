@@ -210,6 +210,8 @@ function BringIn({ rollout, session, others, propose }) {
     if (next.version !== version || next.mode !== mode) setTyped('');
     setPlan(next);
   };
+  const beside = besideOf(plan, rollout);
+  const choices = { plan, setPlan: choose, others, isReleased, mayReturn, beside };
   const submit = (/** @type {FormEvent} */ event) => {
     const { reason = '', accept, emergency } = formValues(event);
     const accepts = {
@@ -223,7 +225,7 @@ function BringIn({ rollout, session, others, propose }) {
   };
   return html`<form class="two" onSubmit=${submit}>
     <div class="stack">
-      <${Choices} ...${{ plan, setPlan: choose, others, isReleased, mayReturn, beside: besideOf(plan, rollout) }} />
+      <${Choices} ...${choices} />
     </div>
     <div class="stack">
       ${does}
