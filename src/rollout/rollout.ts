@@ -77,9 +77,7 @@ const RolloutEntrySchema = shape('One change', {
   ),
   reason: word('Why'),
   acceptedDifference: Type.Optional(
-    word(
-      'What made it much another policy than the active one, which whoever did it accepted; not shown to a key of one platform',
-    ),
+    word('How it was much another policy, which whoever did it accepted; not for one platform'),
   ),
   emergency: Type.Optional(yesNo('One person returned to it alone')),
 });
