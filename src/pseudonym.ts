@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import type { Pseudonym } from './decision/requests.ts';
-import type { ListOwner } from './decision/shared-lists.ts';
+import type { ListOwner, PlatformNames } from './decision/shared-lists.ts';
 
 /** As many bytes as a block of AES has, so that a platform's name of a pseudonym is as long. */
 const PSEUDONYM_BYTES = 16;
@@ -11,16 +11,6 @@ export function hmacPseudonym(secret: string): Pseudonym {
     const digest = createHmac('sha256', secret).update(`${kind}\0${text}`).digest();
     return digest.toString('base64url', 0, PSEUDONYM_BYTES);
   };
-}
-
-/**
- * What single platforms know pseudonyms by. A device has another name on each platform, and nobody without the secret
- * can tell that two names are of one device: what leaks from one platform says nothing to another.
- */
-export interface PlatformNames {
-  /** One that is kept shortened has a name as short, which leads nowhere. */
-  nameOf(platform: ListOwner, pseudonym: string): string;
-  pseudonymOf(platform: ListOwner, name: string): string;
 }
 
 /** Names are blocks of AES under a key of the platform: they lead back without a table of all devices. */

@@ -160,6 +160,16 @@ function refused(problem: string): ReadListValue {
 /** Whose list it is; `*` is the whole installation's and holds for every platform. */
 export type ListOwner = PlatformName | '*';
 
+/**
+ * What single platforms know pseudonyms by. A device has another name on each platform, and nobody without the secret
+ * can tell that two names are of one device: what leaks from one platform says nothing to another.
+ */
+export interface PlatformNames {
+  /** One that is kept shortened has a name as short, which leads nowhere. */
+  nameOf(platform: ListOwner, pseudonym: string): string;
+  pseudonymOf(platform: ListOwner, name: string): string;
+}
+
 export const ListedEntrySchema = shape('One entry of a shared list as far as decisions need it', {
   owner: Type.Unsafe<ListOwner>({ type: 'string', description: 'Whose list it is' }),
   list: word('Its name'),

@@ -2,6 +2,7 @@ import { INSTALLATION, isInstallation } from '../access/access-keys.ts';
 import type { Audit } from '../access/audit.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
 import type { Pseudonym } from '../decision/requests.ts';
+import type { PlatformNames } from '../decision/shared-lists.ts';
 import {
   LIST_KINDS,
   type ListKind,
@@ -9,7 +10,6 @@ import {
   readListValue,
   shownValue,
 } from '../decision/shared-lists.ts';
-import type { PlatformNames } from '../pseudonym.ts';
 import { isName, LIST_NAME_RULE } from '../rules/name.ts';
 import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '../state/list-log.ts';
 import { Turns } from '../work/turns.ts';

@@ -3,10 +3,10 @@ import { ProposalSchema, Proposals, shownProposal } from '../access/proposals.ts
 import type { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import type { ClientKey } from '../client/client-key.ts';
 import { DecisionSchema } from '../decision/decision.ts';
+import type { PlatformNames } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
 import type { ListEditor } from '../lists/list-editor.ts';
 import { ListEntrySchema } from '../lists/list-entry.ts';
-import type { PlatformNames } from '../pseudonym.ts';
 import { count, epochMs, list, named, nullable, oneOf, shape, word, yesNo } from '../shapes.ts';
 import {
   BindingEntrySchema,

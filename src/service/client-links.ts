@@ -9,10 +9,10 @@ import {
 } from '../archive/read/linked-clients.ts';
 import type { PlatformName } from '../client/client-key.ts';
 import { live, overrideGroup } from '../client/client-state.ts';
+import type { PlatformNames } from '../decision/shared-lists.ts';
 import { shownValue } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
 import type { ListCopy } from '../lists/list-copy.ts';
-import type { PlatformNames } from '../pseudonym.ts';
 import { VERDICTS } from '../rules/rule-set.ts';
 import {
   choice,

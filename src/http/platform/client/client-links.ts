@@ -1,5 +1,5 @@
+import type { PlatformNames } from '../../../decision/shared-lists.ts';
 import type { ListNode } from '../../../lists/list-node.ts';
-import type { PlatformNames } from '../../../pseudonym.ts';
 import { ClientLinksSchema, LINKS_DEFAULT, LINKS_MAX, linksAsk } from '../../../service/client-links.ts';
 import type { Records } from '../../../service/records.ts';
 import { AT_EXAMPLE } from '../../openapi/decision-shapes.ts';

@@ -9,9 +9,9 @@ import {
   overrideGroup,
 } from '../../../client/client-state.ts';
 import { toEpochMs } from '../../../client/instant.ts';
+import type { PlatformNames } from '../../../decision/shared-lists.ts';
 import { Type } from '../../../json-schema.ts';
 import type { ListEditor } from '../../../lists/list-editor.ts';
-import type { PlatformNames } from '../../../pseudonym.ts';
 import type { Approvals } from '../../../service/approvals.ts';
 import { ClientExportSchema } from '../../../service/client-export.ts';
 import type { Erasure } from '../../../service/erasure.ts';
