@@ -1,4 +1,5 @@
 import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '../client/client-key.ts';
+import { isJsonObject } from '../files/json-object.ts';
 import { INSTALLATION, isInstallation, type Operation } from './access-keys.ts';
 
 /** What people of each role may do, at the platforms where they have it. */
@@ -62,9 +63,17 @@ export function rolesOf(
   claims: Readonly<Record<string, unknown>>,
 ): readonly RoleGrant[] {
   return grants.filter(({ claim, value }) => {
-    const given = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
+    const given = claimAt(claims, claim);
     return Array.isArray(given) ? given.includes(value) : given === value;
   });
+}
+
+/** A claim by its name or, within others, by a path with points, like Keycloak's `realm_access.roles`. */
+function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
+  if (Object.hasOwn(claims, path)) return claims[path];
+  const [first = '', ...rest] = path.split('.');
+  const within = Object.hasOwn(claims, first) ? claims[first] : undefined;
+  return rest.length > 0 && isJsonObject(within) ? claimAt(within, rest.join('.')) : undefined;
 }
 
 /** What the roles allow at a platform; a role at all platforms counts at each, and for the installation. */

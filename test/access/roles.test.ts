@@ -37,6 +37,15 @@ describe('roles of people', () => {
     expect(itemsOf('toString:ops=viewer@shop', {})).to.deep.equal([]);
   });
 
+  it('hang on claims within others by a path with points, and on names that have points themselves', () => {
+    const item = 'realm_access.roles:ops=viewer@shop';
+    expect(itemsOf(item, { realm_access: { roles: ['ops'] } })).to.deep.equal([item]);
+    expect(itemsOf(item, { 'realm_access.roles': ['ops'] })).to.deep.equal([item]);
+    for (const realm of [{ groups: ['ops'] }, ['ops'], 'ops', null, { roles: { ops: true } }])
+      expect(itemsOf(item, { realm_access: realm }), JSON.stringify(realm)).to.deep.equal([]);
+    expect(itemsOf('constructor.name:Object=viewer@shop', {})).to.deep.equal([]);
+  });
+
   for (const [text, message] of [
     ['groups:ops', `item 1, "groups:ops": ${FORM}`],
     ['a:b=viewer@shop,ops=viewer@shop', `item 2, "ops=viewer@shop": ${FORM}`],
