@@ -15,6 +15,8 @@ export function backtestResult(): BacktestReport & Shown {
     mode: 'recorded',
     assumption: null,
     unseen: [],
+    reversals: { causes: [], seen: 0, maturityDays: null, immature: [], expected: null },
+    stopped: { base: NONE_STOPPED, candidate: NONE_STOPPED },
     journal: {
       decisions: 9_400,
       from: Date.UTC(2026, 0, 1),
@@ -102,6 +104,8 @@ const NONE = { decisions: 0, ...NO_ORDERS };
 function decisions(count: number) {
   return { decisions: count, ...orders(count) };
 }
+
+const NONE_STOPPED = { reversed: 0, held: 0, immature: 0, reversedShare: null, advice: null } as const;
 
 /** Six of ten are paid, two are not. */
 function orders(count: number): OrderCounts {

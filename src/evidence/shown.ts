@@ -88,14 +88,14 @@ function numberText(value: number, kind: Column['kind']): string {
     case 'ratio':
       return value.toFixed(2);
     case 'money':
-      return amountText(value);
+      return moneyText(value);
     default:
       return kind satisfies never;
   }
 }
 
 /** With two decimals; a sum below 1 keeps up to nine, for currencies whose single unit is worth much. */
-function amountText(sum: number): string {
+export function moneyText(sum: number): string {
   const digits = { minimumFractionDigits: 2, maximumFractionDigits: Math.abs(sum) < 1 ? 9 : 2 };
   return sum.toLocaleString('en', digits);
 }
@@ -124,6 +124,20 @@ export function ruleSetText(version: string, digest: string): string {
 
 export function ordersText({ paid, unpaid, turnedAway, unknown }: OrderCounts): string {
   return `${countText(paid)} paid, ${countText(unpaid)} unpaid, ${countText(turnedAway)} turned away, ${countText(unknown)} unknown`;
+}
+
+/** What became of orders, in the words of its columns. */
+export const FATES = [
+  ['paid', 'paid'],
+  ['unpaid', 'unpaid'],
+  ['turnedAway', 'turned away'],
+  ['unknown', 'unknown'],
+] as const satisfies readonly (readonly [keyof OrderCounts, string])[];
+
+export const FATE_COLUMNS = columns('count', ...FATES.map(([, words]) => words));
+
+export function fateCells(orders: OrderCounts): readonly Cell[] {
+  return FATES.map(([fate]) => orders[fate]);
 }
 
 /** From when to when, and what is missing. */

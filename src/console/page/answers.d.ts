@@ -60,7 +60,7 @@ export type Experiment = ExperimentData & Shown;
 export type { RuleDiff } from '../../authoring/diff/rule-diff.ts';
 export type { WhatIfThen as DecisionWhatIf } from '../../authoring/explain/what-if.ts';
 export type { SmoothingQuality } from '../../evidence/calibrate/calibration.ts';
-export type { RuleFigures, RuleReport } from '../../evidence/report/rule-report.ts';
+export type { RuleFigures, RuleReport, SliceName } from '../../evidence/report/rule-report.ts';
 export type { OrderCounts, VerdictMix } from '../../evidence/result-shapes.ts';
 export type { EvidenceTable, Shown } from '../../evidence/shown.ts';
 export type { SweptCombination, TradeOff } from '../../evidence/sweep/sweep-report.ts';

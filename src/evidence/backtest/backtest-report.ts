@@ -21,13 +21,18 @@ import {
   countText,
   type EvidenceTable,
   emptyListsNotes,
+  FATE_COLUMNS,
+  FATES,
+  fateCells,
   heldOutNotes,
+  moneyText,
   ordersText,
   ruleSetText,
   type Shown,
   shareText,
   spanNotes,
 } from '../shown.ts';
+import { adviceNotes, reversalNotes, reversals, stoppedPayments } from '../source/reversals.ts';
 import { OUTCOME_ASSUMPTIONS, type OutcomeAssumption } from './lives.ts';
 
 /**
@@ -77,7 +82,6 @@ const ScoreQualitySchema = shape(
 );
 
 const verdict = choice(VERDICTS, 'A verdict');
-const group = choice(CLIENT_GROUPS, 'A client group');
 const decisionCount = shape('Decisions, and how many of them are about orders of each outcome', {
   decisions: count('All of them'),
   ...orderCounts.properties,
@@ -118,8 +122,8 @@ const COMPARISON = {
   }),
   groups: list(
     shape('Decisions that went from one client group to another', {
-      from: group,
-      to: group,
+      from: choice(CLIENT_GROUPS, 'Under the base'),
+      to: choice(CLIENT_GROUPS, 'Under the candidate'),
       count: count('How many'),
     }),
     'Most frequent first',
@@ -164,6 +168,8 @@ export const BacktestSchema = shape('What a version would have decided on what h
       outcomes: OrderComparisonSchema,
     }),
   ),
+  reversals,
+  stopped: shape('Of each side', { base: stoppedPayments, candidate: stoppedPayments }),
   scores: shape('Of each side', { base: ScoreQualitySchema, candidate: ScoreQualitySchema }),
   ladder: shape('Of each side', {
     base: list(LadderLevelSchema, 'By level'),
@@ -193,16 +199,6 @@ export type OrderEffects = Shape<typeof OrderEffectsSchema>;
 export type LadderLevelReport = Shape<typeof LadderLevelSchema>;
 export type ScoreQuality = Shape<typeof ScoreQualitySchema>;
 
-/** What became of orders, in the words of its columns. */
-const FATES = [
-  ['paid', 'paid'],
-  ['unpaid', 'unpaid'],
-  ['turnedAway', 'turned away'],
-  ['unknown', 'unknown'],
-] as const satisfies readonly (readonly [keyof OrderCounts, string])[];
-
-const FATE_COLUMNS = FATES.map(([, words]) => words);
-
 const EFFECTS = [
   ['blocked', 'blocked at least once'],
   ['heldBack', 'held back by a wait, never blocked'],
@@ -213,10 +209,11 @@ const EFFECTS = [
 export function shownBacktest(report: BacktestReport): Shown {
   const notes = [...headNotes(report), ...trustNotes(report)];
   if (report.compared === 0) return { notes: [...notes, 'There is no decision to compare.'], tables: [] };
-  const outcomeTables = [effectsTable, amountsTable, scoresTable, ladderTable];
+  const isOther = onAnotherLadder(report);
   const tables = [
+    ...(isOther ? [] : [amountsTable]),
     ...[verdictsTable, mixTable, changesTable],
-    ...(onAnotherLadder(report) ? [] : outcomeTables),
+    ...(isOther ? [] : [effectsTable, scoresTable, ladderTable]),
   ].map((table) => table(report));
   return {
     notes: [...notes, ...answerNotes(report), ...headlines(report)],
@@ -295,23 +292,32 @@ function onAnotherLadder({ waits }: BacktestReport): boolean {
 }
 
 function headlines(report: BacktestReport): readonly string[] {
-  const { assumption: assumed, outcomes, otherwise, ruleVersion } = report;
+  const { assumption: assumed, outcomes, otherwise, ruleVersion, stopped } = report;
+  const lateNotes = [...adviceNotes(ruleVersion, stopped.candidate), ...reversalNotes(report.reversals)];
   if (assumed === null || otherwise === null)
-    return [`On the recorded facts, which no answer changes: ${headline(outcomes)}`];
+    return [`On the recorded facts, which no answer changes: ${headline(outcomes)}`, ...lateNotes];
   if (onAnotherLadder(report)) return [PAYERS_REPLAYED, noLadderNote(`rules rollout ${ruleVersion}`)];
   return [
     PAYERS_REPLAYED,
     `${ASSUMED[assumed]}: ${headline(outcomes)}`,
     `${ASSUMED[otherwise.assumption]}: ${headline(otherwise.outcomes)}`,
+    ...lateNotes,
     'The tables are of the first of these two.',
   ];
 }
 
-function headline({ all: { orders }, base, candidate }: OrderComparison): string {
+function headline({ all: { orders, amount }, base, candidate }: OrderComparison): string {
   const move = (effect: keyof OrderEffects, fate: keyof OrderCounts) =>
     `${countText(base[effect].orders[fate])} -> ${countText(candidate[effect].orders[fate])}`;
-  return `unpaid orders stopped ${move('stopped', 'unpaid')} of ${countText(orders.unpaid)}; paid orders blocked ${move('blocked', 'paid')} and held back ${move('heldBack', 'paid')} of ${countText(orders.paid)}; ${countText(orders.turnedAway)} more were turned away and prove nothing.`;
+  const reversed = Object.entries(amount).flatMap(([currency, { reversed: all }]) => {
+    const side = ({ stopped }: OrderEffects) => moneyText(stopped.amount[currency]?.reversed ?? 0);
+    const text = `reversed payments stopped ${side(base)} -> ${side(candidate)} of ${moneyText(all)} ${currency}; `;
+    return all === 0 ? [] : [text];
+  });
+  return `${reversed.join('')}unpaid orders stopped ${move('stopped', 'unpaid')} of ${countText(orders.unpaid)}; paid orders blocked ${move('blocked', 'paid')} and held back ${move('heldBack', 'paid')} of ${countText(orders.paid)}; ${countText(orders.turnedAway)} more were turned away and prove nothing.`;
 }
+
+const MONEY = [...FATES, ['reversed', 'reversed, of the unpaid']] as const;
 
 /** How the columns and rows of the two sides are headed. */
 function sidesOf({ against, ruleVersion }: BacktestReport): readonly [base: string, candidate: string] {
@@ -322,14 +328,11 @@ function verdictsTable(report: BacktestReport): EvidenceTable {
   return {
     name: 'verdicts',
     title: 'Verdicts, and what became of the orders that the decisions are about',
-    columns: [...columns('text', ...sidesOf(report)), ...columns('count', 'decisions', ...FATE_COLUMNS)],
+    columns: [...columns('text', ...sidesOf(report)), ...columns('count', 'decisions'), ...FATE_COLUMNS],
     rows: VERDICTS.flatMap((from) =>
       VERDICTS.map((to) => ({ from, to, cell: report.transitions[from][to] }))
         .filter(({ cell }) => cell.decisions > 0)
-        .map(({ from, to, cell }) => [
-          ...[from, from === to ? '' : to, cell.decisions],
-          ...FATES.map(([fate]) => cell[fate]),
-        ]),
+        .map(({ from, to, cell }) => [from, from === to ? '' : to, cell.decisions, ...fateCells(cell)]),
     ),
   };
 }
@@ -348,11 +351,11 @@ function changesTable(report: BacktestReport): EvidenceTable {
     name: 'changes',
     title: 'Changes by rule',
     columns: [
-      ...columns('count', 'count', ...FATE_COLUMNS),
+      ...[...columns('count', 'count'), ...FATE_COLUMNS],
       ...columns('text', 'from', 'by rule', 'to', 'by rule', 'orders, for example'),
     ],
     rows: report.changes.map(({ from, to, fromRule, toRule, count: times, samples, ...orders }) => [
-      ...[times, ...FATES.map(([fate]) => orders[fate])],
+      ...[times, ...fateCells(orders)],
       ...[from, fromRule, to, toRule, samples.join(', ')],
     ]),
   };
@@ -392,7 +395,7 @@ function amountsTable(report: BacktestReport): EvidenceTable {
     ],
     rows: EFFECTS.flatMap(([effect, name]) =>
       Object.entries(all.amount).flatMap(([currency, total]) =>
-        FATES.map(([fate, words]) => {
+        MONEY.map(([fate, words]) => {
           const side = ({ [effect]: { amount } }: OrderEffects) => amount[currency]?.[fate] ?? 0;
           return [name, words, currency, total[fate], side(base), side(candidate)];
         }),
@@ -413,14 +416,8 @@ function scoresTable(report: BacktestReport): EvidenceTable {
     columns: [
       ...columns('text', ''),
       ...columns('count', 'orders with an outcome'),
-      ...columns(
-        'figure',
-        'AUC, 95 %',
-        'granted, with history',
-        'without',
-        'Brier, 95 %',
-        'calibration error, 95 %',
-      ),
+      ...columns('figure', 'AUC, 95 %', 'granted, with history', 'without'),
+      ...columns('figure', 'Brier, 95 %', 'calibration error, 95 %'),
     ],
     rows: [row(base, report.scores.base), row(candidate, report.scores.candidate)],
   };

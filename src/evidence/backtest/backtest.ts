@@ -2,6 +2,7 @@ import { textOf } from '../../archive/duck.ts';
 import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
+import { reversalsOf, stoppedPaymentsOf } from '../source/reversals.ts';
 import { Aftermath, AnswerTable } from './aftermath.ts';
 import type { BacktestMode, BacktestReport, OrderComparison } from './backtest-report.ts';
 import {
@@ -219,10 +220,12 @@ type SameInBothModes = Omit<
 
 async function reportOf(
   { candidate, against, mode }: Backtest,
-  { duck, span }: Evidence,
+  evidence: Evidence,
   aftermath: Aftermath,
   examples: Examples,
 ): Promise<SameInBothModes> {
+  const { duck, span } = evidence;
+  const reversals = await reversalsOf(evidence);
   const deciding = await duck.rows('SELECT DISTINCT rule_version FROM decisions ORDER BY rule_version');
   return {
     kind: 'backtest',
@@ -234,6 +237,11 @@ async function reportOf(
     ...compare(await aftermath.pairs(BASE, CANDIDATE), examples),
     ...decisionShares(await aftermath.verdicts(BASE, CANDIDATE)),
     outcomes: await outcomesOf(aftermath, BASE, CANDIDATE),
+    reversals,
+    stopped: {
+      base: await stoppedPaymentsOf(duck, reversals, BASE),
+      candidate: await stoppedPaymentsOf(duck, reversals, CANDIDATE),
+    },
     scores: {
       base: scoreQuality(await aftermath.scored(BASE)),
       candidate: scoreQuality(await aftermath.scored(CANDIDATE)),

@@ -16,6 +16,8 @@ import {
   columns,
   countText,
   type EvidenceTable,
+  FATE_COLUMNS,
+  fateCells,
   ordersText,
   percentText,
   ruleSetText,
@@ -191,17 +193,13 @@ function totalsNotes(report: Report): readonly string[] {
 }
 
 const FIGURES = [
-  ...columns('count', 'matched', 'decided', 'sole', 'paid', 'unpaid', 'turned away', 'unknown'),
+  ...[...columns('count', 'matched', 'decided', 'sole'), ...FATE_COLUMNS],
   ...columns('share', 'unpaid share, 95 %'),
   ...columns('ratio', 'lift'),
 ];
 
 function figureCells({ matched, decided, sole, orders, unpaidShare, lift }: RuleFigures): readonly Cell[] {
   return [matched, decided, sole, ...fateCells(orders), unpaidShare, lift];
-}
-
-function fateCells({ paid, unpaid, turnedAway, unknown }: OrderCounts): readonly Cell[] {
-  return [paid, unpaid, turnedAway, unknown];
 }
 
 function rulesTable(file: string, rules: readonly RuleReport[]): EvidenceTable {
@@ -293,7 +291,7 @@ function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
     title: 'Held out',
     columns: [
       ...columns('text', 'file', 'rule', 'held out'),
-      ...columns('count', 'paid', 'unpaid', 'turned away', 'unknown'),
+      ...FATE_COLUMNS,
       ...columns('share', 'paid share, 95 %'),
     ],
     rows: rules.flatMap(({ file, name, holdout }) => {

@@ -218,31 +218,24 @@ export function immatureOrders(maturity: Maturity): string {
   return `(SELECT order_key FROM payments WHERE was_paid AND result IN ('PAID', 'REVERSED') AND NOT (${matureSql(maturity)}))`;
 }
 
-/** What each side would have stopped, out of the tables that `reversalsOf` and Aftermath make; the sides in their order. */
+/** What a side would have stopped, out of the tables that `reversalsOf` and Aftermath make. */
 export async function stoppedPaymentsOf(
   duck: Duck,
-  { seen, maturityDays }: Reversals,
-  sides: number,
-): Promise<readonly StoppedPayments[]> {
-  const isMature = matureSql({ seen, maturityDays });
-  const stopped: StoppedPayments[] = [];
-  for (let side = 0; side < sides; side++) {
-    const rows =
-      await duck.rows(`SELECT cluster, count(*) FILTER (mature AND result = 'REVERSED')::DOUBLE AS part,
-        count(*) FILTER (mature)::DOUBLE AS whole, count(*)::DOUBLE AS n
-      FROM (SELECT *, ${isMature} AS mature FROM payments) JOIN answered_orders USING (order_key)
-      WHERE was_paid AND result IN ('PAID', 'REVERSED') AND NOT granted_${side} GROUP BY cluster ORDER BY cluster`);
-    stopped.push(
-      stoppedFrom(
-        rows.map((row) => ({
-          part: numberOf(row['part']) ?? 0,
-          whole: numberOf(row['whole']) ?? 0,
-          all: numberOf(row['n']) ?? 0,
-        })),
-      ),
-    );
-  }
-  return stopped;
+  maturity: Maturity,
+  side: number,
+): Promise<StoppedPayments> {
+  const rows =
+    await duck.rows(`SELECT cluster, count(*) FILTER (mature AND result = 'REVERSED')::DOUBLE AS part,
+      count(*) FILTER (mature)::DOUBLE AS whole, count(*)::DOUBLE AS n
+    FROM (SELECT *, ${matureSql(maturity)} AS mature FROM payments) JOIN answered_orders USING (order_key)
+    WHERE was_paid AND result IN ('PAID', 'REVERSED') AND NOT granted_${side} GROUP BY cluster ORDER BY cluster`);
+  return stoppedFrom(
+    rows.map((row) => ({
+      part: numberOf(row['part']) ?? 0,
+      whole: numberOf(row['whole']) ?? 0,
+      all: numberOf(row['n']) ?? 0,
+    })),
+  );
 }
 
 function stoppedFrom(clusters: readonly (ClusterCount & { readonly all: number })[]): StoppedPayments {

@@ -67,7 +67,7 @@ export async function tryRuleSets(evidence: Evidence, trial: Trial): Promise<Tri
     }),
     added: trial.growing === true ? addedEffects(later) : [],
     heldOut,
-    stopped: await stoppedPaymentsOf(duck, reversals, sides),
+    stopped: await Array.fromAsync(trial.ruleSets, (_, side) => stoppedPaymentsOf(duck, reversals, side)),
     emptyLists: sharedListsOf(trial.present),
   };
 }

@@ -1,6 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { describeConsole } from '../console-tab.ts';
+import type { Locator } from 'playwright-core';
+import { type ConsoleTab, describeConsole } from '../console-tab.ts';
+
+function verdictRules({ page }: ConsoleTab): Locator {
+  return page.getByRole('region', { name: 'Rules of verdicts.yaml', exact: true });
+}
+
+async function expectSorted(head: Locator, way: 'ascending' | 'descending'): Promise<void> {
+  await head.and(head.page().locator(`[aria-sort=${way}]`)).waitFor({ timeout: 120_000 });
+}
 
 describeConsole("the console's page Evidence", (tab) => {
   it('is worked out on the time that its address names, in UTC', async () => {
@@ -17,7 +26,7 @@ describeConsole("the console's page Evidence", (tab) => {
   it('counts each rule on outcomes, with orders as paid, unpaid, turned away and unknown, and opens to what is behind it', async () => {
     await tab.open('#/rules/p2.v10/evidence');
     const { page } = tab;
-    const row = page.getByRole('row', { name: /attempt-unpaid/ });
+    const row = verdictRules(tab).getByRole('row', { name: /attempt-unpaid/ });
     await row.getByRole('img', { name: /^\d+ paid, \d+ unpaid, \d+ turned away, \d+ unknown$/ }).waitFor();
     expect(await row.textContent()).to.match(/\d+\.\d % \(\d+\.\d to \d+\.\d\)/);
     await row.getByRole('button', { name: 'attempt-unpaid' }).press('Enter');
@@ -41,6 +50,37 @@ describeConsole("the console's page Evidence", (tab) => {
       .waitFor();
   });
 
+  it('begins with money, and sorts a table by its heads, also with the keyboard, at an address that keeps it', async () => {
+    await tab.open('#/rules/p2.v10/evidence');
+    const { page } = tab;
+    const table = page.getByRole('region', { name: 'Money by rule, most turned away first' });
+    const head = table.getByRole('columnheader', { name: 'asked', exact: true });
+    const asked = async () => {
+      const cells = await table.locator('tbody tr td:nth-child(4)').allTextContents();
+      return cells.map((text) => Number(text.replaceAll(',', '')));
+    };
+    await head.getByRole('button').press('Enter');
+    await expectSorted(head, 'descending');
+    const down = (await asked()).toSorted((a, b) => b - a);
+    expect(await asked()).to.deep.equal(down);
+    await head.getByRole('button').press('Enter');
+    await expectSorted(head, 'ascending');
+    expect(await asked()).to.deep.equal(down.toReversed());
+    await page.reload();
+    await expectSorted(head, 'ascending');
+    expect(await asked()).to.deep.equal(down.toReversed());
+    await head.getByRole('button').click();
+    await table.locator('th[aria-sort]').waitFor({ state: 'detached' });
+  });
+
+  it('parts money by what is chosen, and keeps it in the address', async () => {
+    await tab.open('#/rules/p2.v10/evidence');
+    await tab.page.getByLabel('parted by').selectOption('level of the ladder');
+    const table = tab.page.getByRole('region', { name: 'Money by level', exact: true });
+    await table.getByRole('row', { name: /^0 EUR/ }).waitFor({ timeout: 120_000 });
+    expect(tab.page.url()).to.match(/evidence\?days=30&by=level$/);
+  });
+
   it('shows what always comes later than it is asked for again', async () => {
     await tab.open('#/nowhere');
     const { page } = tab;
@@ -50,7 +90,9 @@ describeConsole("the console's page Evidence", (tab) => {
       await route.continue();
     });
     await tab.visit('#/rules/p2.v10/evidence');
-    await page.getByRole('row', { name: /attempt-unpaid/ }).waitFor({ timeout: 120_000 });
+    await verdictRules(tab)
+      .getByRole('row', { name: /attempt-unpaid/ })
+      .waitFor({ timeout: 120_000 });
     await page.unroute('**/v1/platform/evidence/*');
   });
 

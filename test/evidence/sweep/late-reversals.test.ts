@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { backtest } from '../../../src/evidence/backtest/backtest.ts';
+import { shownBacktest } from '../../../src/evidence/backtest/backtest-report.ts';
 import { report } from '../../../src/evidence/report/report.ts';
 import { readable } from '../../../src/evidence/result.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
@@ -100,6 +102,31 @@ describe('a sweep of the window on shared devices, where chargebacks come 14 to 
       'Reversals come, and nobody can tell yet when a payment is safe from them: what would refuse payments cannot be judged.',
       null,
     ]);
+  });
+
+  it('has its part in the headline of a backtest, with what is to be expected of payments that are too young', async () => {
+    place.draft('p2.v11', {
+      file: 'bot-signals.yaml',
+      from: 'clientsOnFingerprint, params: { window: 24h }',
+      to: 'clientsOnFingerprint, params: { window: 7d }',
+    });
+    const found = await withEvidence({ ...all(lived), asOf: JULY + 90 * DAY }, (evidence) =>
+      backtest(evidence, {
+        ...{ candidate: place.rules('p2.v11'), against: place.rules('p2.v10') },
+        ...{ mode: 'closed-loop', outcomes: 'granted', rulesOf: () => place.rules('p2.v10') },
+      }),
+    );
+    const { notes, tables } = shownBacktest(found);
+    const headline = notes.find((note) => note.startsWith('If only'));
+    expect(headline).to.include(
+      ': reversed payments stopped 0.00 -> 315.00 of 357.00 EUR; unpaid orders stopped ',
+    );
+    expect(notes.slice(-4, -1)).to.deep.equal([
+      'p2.v11 is advised for: of the payments that it stops 25 of 25 mature ones were reversed (100.0 % (86.7 to 100.0)), 15 are immature.',
+      'Reversed: 34 of the unpaid orders were paid and taken back.',
+      'Immature: 77 paid orders are younger than 33 days, by which 95 % of the reversals come. Of these 12.2 (8.2 to 16.4) are to be expected reversed, which no figure here counts.',
+    ]);
+    expect(tables[0]?.title).to.equal('Amounts');
   });
 
   it('is beside a report that tells why orders were not paid, in orders and money', async () => {

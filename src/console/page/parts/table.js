@@ -1,20 +1,23 @@
-import { html } from '../html.js';
+import { html, useState } from '../html.js';
 
 /** @import { ComponentChildren } from '../packages/preact.js' */
 
 /** The head of a column; one of numbers stands at the right. */
-/** @typedef {string | { readonly name: string, readonly kind: 'num' | 'roomy' }} Column */
+/** @typedef {string | { readonly name: string, readonly kind: 'num' | 'roomy' | 'unsorted' }} Column */
 
 /**
- * A table that scrolls sideways where it is too wide, also with the keyboard.
- * @param {{ name: string, columns: readonly Column[], kind?: string, children: ComponentChildren }} props
+ * A table that scrolls sideways where it is too wide, also with the keyboard. One with a `sort` is
+ * sorted by its heads.
+ * @param {{
+ *   name: string, columns: readonly Column[], kind?: string, sort?: Sort, children: ComponentChildren,
+ * }} props
  */
-export function Table({ name, columns, kind, children }) {
+export function Table({ name, columns, kind, sort, children }) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${name}>
     <table class=${kind}>
       <thead>
         <tr>
-          ${columns.map(headOf)}
+          ${columns.map((column, place) => headOf(column, place, sort))}
         </tr>
       </thead>
       <tbody>
@@ -24,11 +27,69 @@ export function Table({ name, columns, kind, children }) {
   </div>`;
 }
 
-/** @param {Column} column */
-function headOf(column) {
+/**
+ * @param {Column} column
+ * @param {number} place
+ * @param {Sort} [sort]
+ */
+function headOf(column, place, sort) {
   if (column === '') return html`<td></td>`;
-  if (typeof column === 'string') return html`<th scope="col">${column}</th>`;
-  return html`<th scope="col" class=${column.kind}>${column.name}</th>`;
+  const { name, kind } = typeof column === 'string' ? { name: column, kind: undefined } : column;
+  if (sort === undefined || kind === 'unsorted') return html`<th scope="col" class=${kind}>${name}</th>`;
+  const sorted = sort.place === place ? (sort.down ? 'descending' : 'ascending') : undefined;
+  return html`<th scope="col" class=${kind} aria-sort=${sorted}>
+    <button type="button" class="sorter" onClick=${() => sort.by(place, kind === 'num')}>${name}</button>
+  </th>`;
+}
+
+/**
+ * By which column a table is sorted; null: as it came. `by` is what a click on a head does: largest
+ * numbers or first words first, then the other way round, then as it came.
+ * @typedef {{
+ *   readonly place: number | null,
+ *   readonly down: boolean,
+ *   readonly by: (place: number, isNumber: boolean) => void,
+ * }} Sort
+ */
+
+/**
+ * How a table is sorted, which the address keeps under its name: `sort Money=-3` is by the fourth
+ * column, downwards.
+ * @param {string} name
+ * @returns {Sort}
+ */
+export function useSort(name) {
+  const [path = '', search] = location.hash.split('?');
+  const query = new URLSearchParams(search);
+  const [chosen, setChosen] = useState(query.get(`sort ${name}`));
+  const place = chosen === null ? null : Math.abs(Number(chosen));
+  const down = chosen?.startsWith('-') === true;
+  const by = (/** @type {number} */ clicked, /** @type {boolean} */ isNumber) => {
+    const ways = [`${isNumber ? '-' : ''}${clicked}`, `${isNumber ? '' : '-'}${clicked}`];
+    const next = ways[clicked === place ? ways.indexOf(chosen ?? '') + 1 : 0] ?? null;
+    if (next === null) query.delete(`sort ${name}`);
+    else query.set(`sort ${name}`, next);
+    history.replaceState(history.state, '', `${path}?${query}`);
+    setChosen(next);
+  };
+  return { place, down, by };
+}
+
+/**
+ * Rows as they are sorted; those without a value are last either way.
+ * @template Row
+ * @param {readonly Row[]} rows
+ * @param {Sort} sort
+ * @param {(row: Row, place: number) => string | number | null} cellOf of a column
+ */
+export function sorted(rows, { place, down }, cellOf) {
+  if (place === null) return rows;
+  return rows.toSorted((one, other) => {
+    const [a, b] = [cellOf(one, place), cellOf(other, place)];
+    if (a === null || b === null) return Number(a === null) - Number(b === null);
+    const order = typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b));
+    return down ? -order : order;
+  });
 }
 
 /**

@@ -33,17 +33,18 @@ export const CalibrationPage = onTime(Reliability);
 function onTime(view) {
   return (/** @type {PageProps} */ { place: { version, query }, session }) => {
     const time = timeIn(query);
-    return html`<${TimeChoice} key=${query} words=${time.words} />
+    return html`<${TimeChoice} key=${query} words=${time.words} by=${query.get('by')} />
       <${view} key=${version} ...${{ version, time, query, session }} />`;
   };
 }
 
-/** @param {{ words: EvidenceTime['words'] }} props */
-function TimeChoice({ words }) {
+/** @param {{ words: EvidenceTime['words'], by: string | null }} props */
+function TimeChoice({ words, by }) {
   const choose = (/** @type {FormEvent} */ event) => {
     const { days, ...values } = valuesInUtc(event);
     const isBetween = values['from'] !== undefined || values['to'] !== undefined;
     const chosen = new URLSearchParams(isBetween || days === undefined ? values : { ...values, days });
+    if (by !== null) chosen.set('by', by);
     location.hash = `${location.hash.split('?')[0]}?${chosen}`;
   };
   return html`<form class="filters" onSubmit=${choose}>

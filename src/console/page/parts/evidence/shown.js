@@ -1,6 +1,6 @@
 import { html } from '../../html.js';
 import { count } from '../format.js';
-import { Table } from '../table.js';
+import { sorted, Table, useSort } from '../table.js';
 
 /**
  * @import { EvidenceTable, Shown } from '../../answers.d.ts'
@@ -36,8 +36,9 @@ export function ShownTable({ table: { title, columns, rows } }) {
   const heads = columns.map(({ name, kind }) =>
     kind === 'text' ? name : { name, kind: /** @type {const} */ ('num') },
   );
-  return html`<${Table} name=${title} columns=${heads}>
-    ${rows.map(
+  const sort = useSort(title);
+  return html`<${Table} name=${title} columns=${heads} sort=${sort}>
+    ${sorted(rows, sort, (row, place) => cellOf(row[place] ?? null)).map(
       (row) => html`<tr>
         ${columns.map(({ kind }, place) => {
           const text = cellText(row[place] ?? null, kind);
@@ -47,6 +48,11 @@ export function ShownTable({ table: { title, columns, rows } }) {
       </tr>`,
     )}
   <//>`;
+}
+
+/** @param {Cell} cell */
+function cellOf(cell) {
+  return cell !== null && typeof cell === 'object' ? cell.value : cell;
 }
 
 /**
