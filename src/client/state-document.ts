@@ -1,8 +1,11 @@
-import type { ClientState, StageMark } from './client-state.ts';
-import { decodeEvents, type EventRow, encodeEvent } from './document/event-rows.ts';
-import { decodeHints, encodeHints, type HintsRow } from './document/hint-rows.ts';
-import { ageOf, decodeOutcomes, encodeOutcomes, type OutcomesRow } from './document/outcome-rows.ts';
+import { moneyOf } from './amount.ts';
+import type { ClientState, StageMark, VerdictEvent } from './client-state.ts';
+import { DIGITS, digitValue } from './digits.ts';
+import type { Hint, HintKind, Hints } from './hints.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
+import { type KnownOrder, rank } from './order.ts';
+import { decodeReports, encodeReports, resultOf } from './order-row.ts';
+import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from './outcomes.ts';
 
 /**
  * The stored form of a client's state: positional JSON, because there is one for every payer and
@@ -118,4 +121,291 @@ function decodeLadder(row: LadderRow): Ladder {
   if (row === 0) return NO_ATTEMPTS;
   const [level, attemptOpen, waitUntil] = row;
   return { level, attemptOpen: attemptOpen === 1, waitUntil };
+}
+
+/** A token, NONE, or SAME as in the event before: payers seldom change more than the order. */
+type Cell = string | 0 | 1;
+
+const NONE = 0;
+const SAME = 1;
+
+function encodeToken(token: string | null, before: string | null | undefined): Cell {
+  if (token === null) return NONE;
+  return token === before ? SAME : token;
+}
+
+function decodeToken(cell: Cell, before: string | null | undefined): string | null {
+  if (cell === NONE) return null;
+  return cell === SAME ? (before ?? null) : cell;
+}
+
+type EventRow = [
+  age: number,
+  flags: number,
+  method: Cell,
+  amount: Cell,
+  order: Cell,
+  sellPoint: Cell,
+  fingerprint: Cell,
+  ip: Cell,
+];
+
+const EARLY = 1;
+const GRANTED = 2;
+const SETTLED = 4;
+
+/** Event times are stored as their age at `lastAt`: shorter, and exact. */
+function encodeEvent(event: VerdictEvent, before: VerdictEvent | undefined, lastAt: number): EventRow {
+  const flags = (event.early ? EARLY : 0) | (event.granted ? GRANTED : 0) | (event.settled ? SETTLED : 0);
+  return [
+    lastAt - event.at,
+    flags,
+    encodeToken(event.method, before?.method),
+    encodeToken(event.amount, before?.amount),
+    encodeToken(event.order, before?.order),
+    encodeToken(event.sellPoint, before?.sellPoint),
+    encodeToken(event.fingerprint, before?.fingerprint),
+    encodeToken(event.ip, before?.ip),
+  ];
+}
+
+function decodeEvents(rows: readonly EventRow[], lastAt: number): readonly VerdictEvent[] {
+  const events: VerdictEvent[] = [];
+  for (const row of rows) events.push(decodeEvent(row, events.at(-1), lastAt));
+  return events;
+}
+
+function decodeEvent(row: EventRow, before: VerdictEvent | undefined, lastAt: number): VerdictEvent {
+  const [age, flags, method, amount, order, sellPoint, fingerprint, ip] = row;
+  return {
+    at: lastAt - age,
+    early: (flags & EARLY) !== 0,
+    granted: (flags & GRANTED) !== 0,
+    settled: (flags & SETTLED) !== 0,
+    method: decodeToken(method, before?.method) ?? '',
+    amount: decodeToken(amount, before?.amount) ?? '',
+    order: decodeToken(order, before?.order) ?? '',
+    sellPoint: decodeToken(sellPoint, before?.sellPoint) ?? '',
+    fingerprint: decodeToken(fingerprint, before?.fingerprint),
+    ip: decodeToken(ip, before?.ip),
+  };
+}
+
+/**
+ * The id is left out of a sign; the networks around an IP, joined by blanks, and the former id where there are none
+ * (0 for networks before a former id). The age of what is not known any more is null: only scores remember it.
+ */
+type HintRow = [kind: number, age: number | null, id?: string, networks?: string | 0, formerId?: string];
+
+/** A score knew the hints at these places. */
+type AskedRow = [request: string, age: number, ...knew: number[]];
+
+type HintsRow = [scoredAge: number, hints: HintRow[], asked: AskedRow[]];
+
+/** The place of a kind in this list is stored. */
+const HINT_KINDS = [
+  'fingerprint',
+  'ip',
+  'noScript',
+  'trap',
+  'userAgent',
+  'automated',
+] as const satisfies readonly HintKind[];
+
+function encodeHints({ scoredAt, shown, asked }: Hints, lastAt: number): HintsRow {
+  const rows = shown.map(({ hint, lastAt: at }) => encodeHint(hint, lastAt - at));
+  const places = new Map(shown.map(({ hint }, place) => [hint, place]));
+  const placeOf = (hint: Hint) => {
+    const known = places.get(hint) ?? rows.push(encodeHint(hint, null)) - 1;
+    places.set(hint, known);
+    return known;
+  };
+  return [
+    lastAt - scoredAt,
+    rows,
+    asked.map(({ request, at, knew }): AskedRow => [request, lastAt - at, ...knew.map(placeOf)]),
+  ];
+}
+
+function encodeHint({ kind, id, networks, formerId }: Hint, age: number | null): HintRow {
+  const row: HintRow = [HINT_KINDS.indexOf(kind), age];
+  if (kind === 'fingerprint' || kind === 'ip') row.push(id);
+  if (networks !== undefined) row.push(networks.join(' '));
+  else if (formerId !== undefined) row.push(0);
+  if (formerId !== undefined) row.push(formerId);
+  return row;
+}
+
+function decodeHints([scoredAge, rows, asked]: HintsRow, lastAt: number): Hints {
+  const hints = rows.map(decodeHint);
+  const at = (place: number) => {
+    const hint = hints[place];
+    if (hint === undefined) throw new Error(`client state has no hint ${place}`);
+    return hint;
+  };
+  return {
+    scoredAt: lastAt - scoredAge,
+    shown: rows.flatMap(([, age], place) =>
+      age === null ? [] : [{ hint: at(place), lastAt: lastAt - age }],
+    ),
+    asked: asked.map(([request, age, ...knew]) => ({ request, at: lastAt - age, knew: knew.map(at) })),
+  };
+}
+
+function decodeHint([code, , id = '', networks = 0, formerId]: HintRow): Hint {
+  const kind = HINT_KINDS[code];
+  if (kind === undefined) throw new Error(`client state has a hint of the unknown kind ${code}`);
+  const around = networks === 0 ? {} : { networks: networks.split(' ') };
+  const former = formerId === undefined ? {} : { formerId };
+  return { kind, id, ...around, ...former };
+}
+
+type OlderRow = [lastPaidAge: number | null, lastUnpaidAge: number | null, unpaidChain: number];
+/** The order at this place has several reports. */
+type ReportsRow = [place: number, ...reports: number[]];
+
+/** 0 when there are none; zeros at the end are left out. */
+type OutcomesRow =
+  | 0
+  | [
+      paid: number,
+      unpaid: number,
+      technical: number,
+      newestAge?: number,
+      orders?: string | 0,
+      amounts?: string | 0,
+      reports?: ReportsRow[] | 0,
+      older?: OlderRow | 0,
+    ];
+
+const TOKEN_CHARACTERS = 6;
+
+/** Above the rank of a result: the amount is that of the order before it in the text. */
+const SAME_AMOUNT = 8;
+/** The same: the order was turned away. */
+const TURNED_AWAY = 16;
+
+function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow {
+  const { paidCount, unpaidCount, neitherCount, recent, older } = tally;
+  if (paidCount + unpaidCount + neitherCount === 0) return 0;
+  const orders = recent.toReversed();
+  const row: Exclude<OutcomesRow, 0> = [
+    paidCount,
+    unpaidCount,
+    neitherCount,
+    lastAt - (orders[0]?.occurredAt ?? lastAt),
+    packOrders(orders) || 0,
+    packAmounts(orders) || 0,
+    reportsRows(orders),
+    older === NO_OUTCOMES.older
+      ? 0
+      : [ageOf(older.lastPaidAt, lastAt), ageOf(older.lastUnpaidAt, lastAt), older.unpaidChain],
+  ];
+  while (row.length > 3 && row.at(-1) === 0) row.pop();
+  return row;
+}
+
+function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
+  if (row === 0) return NO_OUTCOMES;
+  const [paidCount, unpaidCount, neitherCount, newestAge = 0, orders, amounts, reports, older] = row;
+  const recent = unpackOrders(orders || '', lastAt - newestAge, (amounts || '').split(','));
+  for (const [place, ...told] of reports || []) {
+    const order = recent[place];
+    if (order !== undefined) recent[place] = { ...order, reports: decodeReports(told, order.occurredAt) };
+  }
+  return {
+    paidCount,
+    unpaidCount,
+    neitherCount,
+    recent: recent.reverse(),
+    older: older
+      ? { lastPaidAt: ageOf(older[0], lastAt), lastUnpaidAt: ageOf(older[1], lastAt), unpaidChain: older[2] }
+      : NO_OUTCOMES.older,
+  };
+}
+
+/**
+ * Newest first, as there may be 64 of them: of each its token, its result with whether the amount is the same as before,
+ * and its distance in ms to the one before, in as many digits as the longest of them needs. That number comes first.
+ */
+function packOrders(orders: readonly RecentOrder[]): string {
+  const distances = orders.map(
+    ({ occurredAt }, place) => (orders[place - 1]?.occurredAt ?? occurredAt) - occurredAt,
+  );
+  const width = digitsOf(Math.max(0, ...distances), 0).length;
+  const packed = orders.map((order, place) => {
+    const same = order.amount === orders[place - 1]?.amount ? SAME_AMOUNT : 0;
+    const turnedAway = order.turnedAway ? TURNED_AWAY : 0;
+    return (
+      order.token + DIGITS.charAt(rank(order) + same + turnedAway) + digitsOf(distances[place] ?? 0, width)
+    );
+  });
+  return packed.length === 0 ? '' : width + packed.join('');
+}
+
+/** The amounts that are not the same as before, newest first; a currency is left out where it is. */
+function packAmounts(orders: readonly RecentOrder[]): string {
+  let currency = '';
+  const cells: string[] = [];
+  for (const [place, { amount }] of orders.entries()) {
+    if (amount === orders[place - 1]?.amount) continue;
+    const money = moneyOf(amount ?? '');
+    cells.push(money !== null && money.currency === currency ? money.amount : (amount ?? ''));
+    currency = money?.currency ?? currency;
+  }
+  return cells.join(',');
+}
+
+function unpackOrders(packed: string, newestAt: number, cells: readonly string[]): RecentOrder[] {
+  const orders: RecentOrder[] = [];
+  const amounts = amountsOf(cells).values();
+  const width = Number(packed.charAt(0));
+  const length = TOKEN_CHARACTERS + 1 + width;
+  let occurredAt = newestAt;
+  let amount: string | null = null;
+  for (let start = 1; start < packed.length; start += length) {
+    const token = packed.slice(start, start + TOKEN_CHARACTERS);
+    const code = numberOf(packed.charAt(start + TOKEN_CHARACTERS));
+    if ((code & SAME_AMOUNT) === 0) amount = amounts.next().value ?? null;
+    occurredAt -= numberOf(packed.slice(start + TOKEN_CHARACTERS + 1, start + length));
+    const exposed = (code & TURNED_AWAY) === 0 ? {} : { turnedAway: true as const };
+    const known: KnownOrder = { ...resultOf(code % SAME_AMOUNT), occurredAt, ...exposed };
+    orders.push(amount === null ? { ...known, token } : { ...known, amount, token });
+  }
+  return orders;
+}
+
+function amountsOf(cells: readonly string[]): readonly (string | null)[] {
+  let currency = '';
+  return cells.map((cell) => {
+    if (cell === '') return null;
+    const amount = cell.includes(' ') ? cell : `${cell} ${currency}`;
+    currency = moneyOf(amount)?.currency ?? currency;
+    return amount;
+  });
+}
+
+function reportsRows(orders: readonly RecentOrder[]): ReportsRow[] | 0 {
+  const rows: ReportsRow[] = [];
+  for (const [place, { reports, occurredAt }] of orders.entries())
+    if (reports !== undefined) rows.push([place, ...encodeReports(reports, occurredAt)]);
+  return rows.length === 0 ? 0 : rows;
+}
+
+/** The age of a moment at `lastAt`, and the moment of an age. */
+function ageOf(momentOrAge: number | null, lastAt: number): number | null {
+  return momentOrAge === null ? null : lastAt - momentOrAge;
+}
+
+/** A number to the base of 64, in so many digits or more; 0 in none. */
+function digitsOf(value: number, width: number): string {
+  let digits = '';
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 64)) digits = DIGITS.charAt(rest % 64) + digits;
+  return digits.padStart(width, DIGITS.charAt(0));
+}
+
+function numberOf(digits: string): number {
+  let number = 0;
+  for (const digit of digits) number = number * 64 + digitValue(digit);
+  return number;
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { CLIENT_GROUPS } from '../client/client-group.ts';
 import { decisionId, type PlatformName } from '../client/client-key.ts';
-import { DIGITS, digitValue } from '../client/document/cell.ts';
+import { DIGITS, digitValue } from '../client/digits.ts';
 import { type Ladder, waitRemainingMs } from '../client/ladder.ts';
 import { formatPaymentScore } from '../client/payment-score.ts';
 import { type FactValue, NEVER_SECONDS } from '../facts/fact.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { PlatformName } from '../client/client-key.ts';
-import { DIGITS } from '../client/document/cell.ts';
+import { DIGITS } from '../client/digits.ts';
 import type { Sightings } from '../facts/fact.ts';
 import type { TextKind, TextPlace } from './health/stored-texts.ts';
 

@@ -1,5 +1,5 @@
 import { type ClientState, UNKNOWN_CLIENT } from '../client/client-state.ts';
-import { decodeOrder } from '../client/document/order-row.ts';
+import { decodeOrder } from '../client/order-row.ts';
 import { decodeClientState } from '../client/state-document.ts';
 import { type Decision, verdictAnswer } from '../decision/decision.ts';
 import { type Snapshot, type StoredAnswer, StoreUnavailable } from './store.ts';

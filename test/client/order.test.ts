@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { decodeOrder, encodeOrder } from '../../src/client/document/order-row.ts';
 import {
   dated,
   isNewPayment,
@@ -9,6 +8,7 @@ import {
   type OrderOutcome,
   withReport,
 } from '../../src/client/order.ts';
+import { decodeOrder, encodeOrder } from '../../src/client/order-row.ts';
 import { naiveOutcome, paid, shuffled, toldOrders, unpaid } from './told-orders.ts';
 
 function orderOf(...reports: readonly OrderOutcome[]): KnownOrder {

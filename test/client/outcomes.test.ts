@@ -10,8 +10,8 @@ import {
   token,
   UNKNOWN_CLIENT,
 } from '../../src/client/client-state.ts';
-import { decodeOrder, encodeOrder } from '../../src/client/document/order-row.ts';
 import type { KnownOrder, OrderOutcome } from '../../src/client/order.ts';
+import { decodeOrder, encodeOrder } from '../../src/client/order-row.ts';
 import {
   lastOutcome,
   lastPaidAt,

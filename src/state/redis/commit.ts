@@ -1,5 +1,5 @@
-import { encodeOrder } from '../../client/document/order-row.ts';
 import type { Hint } from '../../client/hints.ts';
+import { encodeOrder } from '../../client/order-row.ts';
 import { encodeDecision, type RecordShape } from '../../decision/decision-record.ts';
 import { journalText } from '../journal/text.ts';
 import {

@@ -1,4 +1,4 @@
-import { encodeOrder } from '../../client/document/order-row.ts';
+import { encodeOrder } from '../../client/order-row.ts';
 import { encodeClientState } from '../../client/state-document.ts';
 import { encodeDecision } from '../../decision/decision-record.ts';
 import { journalText } from '../journal/text.ts';

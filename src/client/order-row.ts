@@ -1,4 +1,4 @@
-import { type KnownOrder, type OrderOutcome, RESULTS_WEAKEST_FIRST, type Result, rank } from '../order.ts';
+import { type KnownOrder, type OrderOutcome, RESULTS_WEAKEST_FIRST, type Result, rank } from './order.ts';
 
 /**
  * The stored form of an order, short because there is one for every order: its result as a place in
