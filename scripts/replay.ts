@@ -3,7 +3,7 @@ import { commanderExit, EXIT } from '../src/cli/exit.ts';
 import { ConfigError } from '../src/config.ts';
 import { ListenError } from '../src/http/server/listener.ts';
 import { RulesError } from '../src/rollout/loaded-rules.ts';
-import { StoreUnavailable } from '../src/state/store.ts';
+import { StoreUnavailable } from '../src/state/store-errors.ts';
 import { UnexpectedAnswer } from './replay/driver.ts';
 import { progressOn } from './replay/progress.ts';
 import { InputError } from './replay/recorded-payments.ts';

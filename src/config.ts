@@ -11,7 +11,7 @@ import type { Address } from './http/server/listener.ts';
 import { DURATION_FORM, parseDuration } from './rules/duration.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from './rules/rule-set.ts';
 import type { RedisSecurity } from './state/redis/connection/security.ts';
-import { RETENTION } from './state/store.ts';
+import { RETENTION } from './state/retention.ts';
 
 /** Everything that can be set from outside, checked. */
 export interface Config {

@@ -7,7 +7,7 @@ import { RulesError } from './rollout/loaded-rules.ts';
 import { LedgerRefused } from './service/erasure-ledger.ts';
 import { SecretRefused } from './service/signal-secret.ts';
 import { SaltRefused } from './state/client-salt.ts';
-import { StoreUnavailable } from './state/store.ts';
+import { StoreUnavailable } from './state/store-errors.ts';
 import { joinPeers } from './workers/join-peers.ts';
 import { alone, type Peers } from './workers/peers.ts';
 import { supervise } from './workers/supervisor.ts';

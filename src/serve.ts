@@ -21,7 +21,8 @@ import { agreeOnSecret } from './service/signal-secret.ts';
 import { storeClock } from './state/clock-offset.ts';
 import { whileStoreIsLate } from './state/health/store-late.ts';
 import { isLocalStore, LOOPBACK } from './state/open-store.ts';
-import { type Store, StoreUnavailable } from './state/store.ts';
+import type { Store } from './state/store.ts';
+import { StoreUnavailable } from './state/store-errors.ts';
 import type { Peers } from './workers/peers.ts';
 
 /** Long enough to try the service out; a forgotten key leaves nothing open. */

@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { PlatformName } from '../client/client-key.ts';
 import type { Documents } from '../state/documents.ts';
-import { StoreUnavailable } from '../state/store.ts';
+import { StoreUnavailable } from '../state/store-errors.ts';
 
 /** What a key of one platform may be granted. */
 const PLATFORM_KEY_OPERATIONS = [

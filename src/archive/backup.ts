@@ -2,7 +2,7 @@ import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, sta
 import { dirname, join, relative, resolve } from 'node:path';
 import { makeOwnFolder } from '../files/own-folder.ts';
 import { whyUnread } from '../state/decision-search.ts';
-import { StoreUnavailable } from '../state/store.ts';
+import { StoreUnavailable } from '../state/store-errors.ts';
 import { Archive, SEGMENT_FILES } from './archive.ts';
 import { ID_FILE } from './archive-home.ts';
 import { replaceState, type Segment } from './archive-log.ts';

@@ -1,5 +1,6 @@
 import { searchSteps } from '../state/paced-steps.ts';
-import { type JournalPage, type Store, UnknownCursor } from '../state/store.ts';
+import type { JournalPage, Store } from '../state/store.ts';
+import { UnknownCursor } from '../state/store-errors.ts';
 import type { ArchiveState } from './archive-log.ts';
 
 /** The cursor of an archive that another store shipped to, whose entries were numbered otherwise: no store knows it. */

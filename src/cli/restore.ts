@@ -13,7 +13,8 @@ import { unreadableTexts } from '../service/unreadable.ts';
 import { healthTexts } from '../state/health/store-health.ts';
 import { openStore } from '../state/open-store.ts';
 import { faultOfFile, sqlitePath } from '../state/sqlite/file/open-file.ts';
-import { type Registers, type Store, StoreUnavailable } from '../state/store.ts';
+import type { Registers, Store } from '../state/store.ts';
+import { StoreUnavailable } from '../state/store-errors.ts';
 import { EXIT, FindingsError, UsageError } from './exit.ts';
 import { print } from './print.ts';
 

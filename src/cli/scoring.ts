@@ -5,7 +5,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { SecretRefused } from '../service/signal-secret.ts';
 import { SaltRefused } from '../state/client-salt.ts';
-import { StoreUnavailable } from '../state/store.ts';
+import { StoreUnavailable } from '../state/store-errors.ts';
 import { commanderExit, EXIT, FindingsError, isSystemError, UsageError } from './exit.ts';
 import { printError } from './print.ts';
 

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { isClientHash, isPlatformName, type PlatformName } from '../client/client-key.ts';
 import { isJsonObject } from '../files/json-object.ts';
 import { makeOwnFolder } from '../files/own-folder.ts';
-import { StoreUnavailable } from '../state/store.ts';
+import { StoreUnavailable } from '../state/store-errors.ts';
 
 /** A client who was erased: all that the ledger tells. */
 export interface ErasedClient {

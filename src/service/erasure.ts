@@ -4,7 +4,9 @@ import type { ArchiveReader } from '../archive/read/archive-reader.ts';
 import { type ClientKey, clientNumber } from '../client/client-key.ts';
 import type { EvidenceDesk } from '../evidence/desk/evidence-desk.ts';
 import type { ListEditor } from '../lists/list-editor.ts';
-import { RETENTION, type Store, StoreUnavailable } from '../state/store.ts';
+import { RETENTION } from '../state/retention.ts';
+import type { Store } from '../state/store.ts';
+import { StoreUnavailable } from '../state/store-errors.ts';
 import type { ErasedClient, ErasureLedger } from './erasure-ledger.ts';
 import type { ScoringService } from './scoring.ts';
 

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { RETENTION, type Registers } from '../state/store.ts';
+import { RETENTION } from '../state/retention.ts';
+import type { Registers } from '../state/store.ts';
 
 /** What a node keys the HMACs of fingerprints and IPs with. */
 export interface SignalSecrets {

@@ -7,7 +7,8 @@ import {
   type ChainEnd,
   linkAfter,
 } from './audit-chain.ts';
-import { RETENTION, StoreUnavailable, UnknownCursor } from './store.ts';
+import { RETENTION } from './retention.ts';
+import { StoreUnavailable, UnknownCursor } from './store-errors.ts';
 
 /** How a store keeps the entries of the audit. */
 export interface AuditRows {

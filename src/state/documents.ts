@@ -1,6 +1,6 @@
 import Keyv, { type KeyvOptions } from 'keyv';
 import type { RunCall } from './run-call.ts';
-import { StoreUnavailable } from './store.ts';
+import { StoreUnavailable } from './store-errors.ts';
 import type { SeenVersion, Versions } from './versions.ts';
 
 /**

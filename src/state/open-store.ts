@@ -2,7 +2,8 @@ import type { RedisSecurity } from './redis/connection/security.ts';
 import { parseRedisUrl } from './redis/connection/url.ts';
 import type { Patience } from './sqlite/file/group-commit.ts';
 import { openSqliteStore } from './sqlite/store.ts';
-import type { Store, StoreUnavailable } from './store.ts';
+import type { Store } from './store.ts';
+import type { StoreUnavailable } from './store-errors.ts';
 
 /** Names of this machine alone. */
 export const LOOPBACK = /^(127(\.\d+){3}|::1|localhost)$/;

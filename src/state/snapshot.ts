@@ -2,7 +2,8 @@ import { type ClientState, UNKNOWN_CLIENT } from '../client/client-state.ts';
 import { decodeOrder } from '../client/order-row.ts';
 import { decodeClientState } from '../client/state-document.ts';
 import { type Decision, verdictAnswer } from '../decision/decision.ts';
-import { type Snapshot, type StoredAnswer, StoreUnavailable } from './store.ts';
+import type { Snapshot, StoredAnswer } from './store.ts';
+import { StoreUnavailable } from './store-errors.ts';
 
 /** What an adapter read of a client; null for what is not there. */
 export interface StoredParts {

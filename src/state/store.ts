@@ -13,7 +13,7 @@ import type { StoreHealth } from './health/store-health.ts';
 import type { StoredTexts } from './health/stored-texts.ts';
 import type { JournalCursors } from './journal/cursor.ts';
 import type { EntryPlace, ErasureEntry, JournalEntry, JournalRecord, Placed } from './journal/entry.ts';
-import type { UnreadableEntry } from './journal/text.ts';
+import type { JournalGap, UnreadableEntry } from './journal/text.ts';
 import type { ListLog } from './list-log.ts';
 import type { RateBuckets } from './rate-buckets.ts';
 import type { Tallies } from './tallies.ts';
@@ -212,13 +212,6 @@ export interface JournalPage {
   readonly gap: JournalGap | null;
 }
 
-/** Entries that are gone before anybody read them. Times are epoch ms, and about. */
-export interface JournalGap {
-  readonly from: number;
-  readonly to: number;
-  readonly entries: number;
-}
-
 /** What the journal holds about one client. */
 export interface ClientJournal {
   /** Newest first. */
@@ -226,52 +219,3 @@ export interface ClientJournal {
   /** The journal holds nothing older about the client; what it has forgotten, it cannot tell. */
   readonly complete: boolean;
 }
-
-/** The store cannot be reached, does not answer in time, or cannot write. Callers get 503. */
-export class StoreUnavailable extends Error {
-  override readonly name = 'StoreUnavailable';
-}
-
-/** A text was given as a cursor that this journal never wrote. */
-export class UnknownCursor extends Error {
-  override readonly name = 'UnknownCursor';
-
-  constructor() {
-    super('not a cursor of this journal');
-  }
-}
-
-const DAY_MS = 24 * 3600_000;
-
-/** How long everything is kept, and how much of it. README's retention table quotes these. */
-export const RETENTION = {
-  /** A client's state, after the last change to it. */
-  stateMs: 400 * DAY_MS,
-  /** Decisions with what finds them, and orders that a state does not remember any more, unless they are shipped before. */
-  decisionMs: 90 * DAY_MS,
-  /** Orders that a state does not remember any more, where the archive is asked for them after that. */
-  displacedOrderMs: 3 * DAY_MS,
-  /** What decision records have in common; it is stored again while it is in use. */
-  shapeMs: 180 * DAY_MS,
-  /** Stored answers of verdicts with an Idempotency-Key, and whose key it is: longer, for an answer comes after its claim. */
-  idempotencyMs: DAY_MS,
-  claimMs: DAY_MS + 60_000,
-  /** Who was seen on a fingerprint or IP. */
-  sightingMs: 7 * DAY_MS,
-  /** What was counted of a stage of a trial, after the last count. */
-  tallyMs: 7 * DAY_MS,
-  /** Decisions listed for one order. */
-  decisionsPerOrder: 100,
-  /** Decisions that are found by the orders of one key in Redis: some five at a thousand verdicts a second. */
-  decisionsPerBucket: 10_000,
-  /** Orders, answers and devices that are noted for one client. */
-  notesPerClient: 10_000,
-  /** Entries of the audit. */
-  auditMs: 400 * DAY_MS,
-  /** Entries in the whole journal, about; older ones are pushed out even when nobody has shipped them. */
-  journalEntries: 1_000_000,
-  /** Entries that stay in the journal after they were shipped, about: for looking back over. */
-  journalLookBackEntries: 100_000,
-  /** Erasures that wait to be shipped, about; where nobody ships, the oldest go. */
-  unshippedErasures: 64_000,
-} as const;

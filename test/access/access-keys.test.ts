@@ -6,7 +6,7 @@ import { AccessKeys, grants, INSTALLATION, keyStatus, OPERATIONS } from '../../s
 import { platformName } from '../../src/client/client-key.ts';
 import type { Documents } from '../../src/state/documents.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
-import { StoreUnavailable } from '../../src/state/store.ts';
+import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { TEST_SALT } from '../client/client-keys.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { MovableClock } from '../service/movable-clock.ts';

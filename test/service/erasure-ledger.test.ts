@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { platformName } from '../../src/client/client-key.ts';
 import { ErasureLedger, LedgerRefused } from '../../src/service/erasure-ledger.ts';
-import { StoreUnavailable } from '../../src/state/store.ts';
+import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { removeDirectory, temporaryDirectory } from '../servers/temporary-directory.ts';
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { agreeOnSecret, SecretRefused } from '../../src/service/signal-secret.ts';
-import { RETENTION, type Store } from '../../src/state/store.ts';
+import { RETENTION } from '../../src/state/retention.ts';
+import type { Store } from '../../src/state/store.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 import { MovableClock } from './movable-clock.ts';
 import { startService } from './running-service.ts';

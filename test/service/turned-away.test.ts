@@ -8,7 +8,7 @@ import { Metrics } from '../../src/metrics/metrics.ts';
 import { fixedRules } from '../../src/rollout/rule-source.ts';
 import { rebuiltState } from '../../src/service/rebuild.ts';
 import { ScoringService } from '../../src/service/scoring.ts';
-import { StoreUnavailable } from '../../src/state/store.ts';
+import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { edited } from '../rule-fixtures/sound-rules.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';

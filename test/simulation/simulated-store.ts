@@ -12,16 +12,16 @@ import { NUMBER_CURSORS } from '../../src/state/journal/cursor.ts';
 import type { EntryPlace, ErasureEntry, Placed } from '../../src/state/journal/entry.ts';
 import type { ListLog, ListRecord } from '../../src/state/list-log.ts';
 import { LocalRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
-import {
-  type Change,
-  type ClientJournal,
-  type JournalPage,
-  type LoadAlso,
-  RETENTION,
-  type Registers,
-  type SightingsAsk,
-  type Snapshot,
-  type Store,
+import { RETENTION } from '../../src/state/retention.ts';
+import type {
+  Change,
+  ClientJournal,
+  JournalPage,
+  LoadAlso,
+  Registers,
+  SightingsAsk,
+  Snapshot,
+  Store,
 } from '../../src/state/store.ts';
 import type { Tallies } from '../../src/state/tallies.ts';
 import { TEST_KEYS } from '../client/client-keys.ts';

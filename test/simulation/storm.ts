@@ -2,7 +2,7 @@ import { platformName } from '../../src/client/client-key.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
 import { TooManyWaiting } from '../../src/service/client-turns.ts';
 import type { ScoringService } from '../../src/service/scoring.ts';
-import { StoreUnavailable } from '../../src/state/store.ts';
+import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { START_MS } from '../service/movable-clock.ts';
 import { ConnectionLost, type Faults, SimulatedFleet } from './fleet.ts';
 import type { Fate, History, OutcomeAttempt, VerdictAttempt } from './history.ts';

@@ -14,7 +14,8 @@ import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
 import { newestFirst } from '../../src/decision/newest-first.ts';
 import { CLIENTS_ON_DEVICE_MAX } from '../../src/facts/fact.ts';
 import { type JournalEntry, type JournalRecord, newestEntryFirst } from '../../src/state/journal/entry.ts';
-import { type ClientJournal, type Store, StoreUnavailable } from '../../src/state/store.ts';
+import type { ClientJournal, Store } from '../../src/state/store.ts';
+import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import {
   askFor,
   changeTo,

@@ -12,7 +12,8 @@ import {
   recordedExposure,
 } from '../../state/journal/entry.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
-import { type JournalPage, type Store, StoreUnavailable } from '../../state/store.ts';
+import type { JournalPage, Store } from '../../state/store.ts';
+import { StoreUnavailable } from '../../state/store-errors.ts';
 import { Archive, type ErasedClients, erasedClients, type SegmentFilter, withoutThese } from '../archive.ts';
 import type { ArchiveState, LeftOut, Segment } from '../archive-log.ts';
 import { Duck, type DuckRow, flagOf, quote, textOf } from '../duck.ts';

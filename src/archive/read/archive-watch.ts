@@ -1,4 +1,5 @@
-import { type Store, UnknownCursor } from '../../state/store.ts';
+import type { Store } from '../../state/store.ts';
+import { UnknownCursor } from '../../state/store-errors.ts';
 import type { Archive, ArchiveContents } from '../archive.ts';
 
 type Journal = Pick<Store, 'readJournal' | 'journalLength'>;

@@ -8,8 +8,9 @@ import {
   type JournalPlaces,
 } from '../../state/journal/cursor.ts';
 import type { ErasureEntry, JournalRecord, Placed } from '../../state/journal/entry.ts';
+import type { JournalGap } from '../../state/journal/text.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
-import type { JournalGap, Store } from '../../state/store.ts';
+import type { Store } from '../../state/store.ts';
 import type { ArchiveState, Segment } from '../archive-log.ts';
 import type { DuckRow } from '../duck.ts';
 import type { DuckBatch } from '../duck-batch.ts';

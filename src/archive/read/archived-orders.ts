@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientKey, PlatformName } from '../../client/client-key.ts';
 import type { Exposure, KnownOrder } from '../../client/order.ts';
-import { StoreUnavailable } from '../../state/store.ts';
+import { StoreUnavailable } from '../../state/store-errors.ts';
 
 /** An order by the client whose it is. */
 export interface AskedOrder {

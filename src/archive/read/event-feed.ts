@@ -1,8 +1,10 @@
 import { clientNumber, type PlatformName } from '../../client/client-key.ts';
 import type { JournalRecord, Placed, ScoreEntry } from '../../state/journal/entry.ts';
 import { JournalTail, STEP_ENTRIES_MAX, type TailWatch } from '../../state/journal/tail.ts';
+import type { JournalGap } from '../../state/journal/text.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
-import { type JournalGap, type JournalPage, type Store, UnknownCursor } from '../../state/store.ts';
+import type { JournalPage, Store } from '../../state/store.ts';
+import { UnknownCursor } from '../../state/store-errors.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { ArchivedEvents } from './archived-events.ts';
 

@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '../../files/own-folder.ts';
 import type { WhyUnread } from '../../state/decision-search.ts';
-import { type Registers, StoreUnavailable } from '../../state/store.ts';
+import type { Registers } from '../../state/store.ts';
+import { StoreUnavailable } from '../../state/store-errors.ts';
 import { type ArchiveFile, type ArchiveHome, type FileToKeep, ID_FILE } from '../archive-home.ts';
 import {
   type ArchiveState,

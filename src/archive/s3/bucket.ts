@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
-import { StoreUnavailable } from '../../state/store.ts';
+import { StoreUnavailable } from '../../state/store-errors.ts';
 
 /** Where an archive lies in a store that speaks S3; plain data, so that it can be handed to a process. */
 export interface S3Place {

@@ -6,7 +6,7 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { makeOwnFolder } from '../../files/own-folder.ts';
 import type { WhyUnread } from '../../state/decision-search.ts';
-import { StoreUnavailable } from '../../state/store.ts';
+import { StoreUnavailable } from '../../state/store-errors.ts';
 import type { ArchiveFile } from '../archive-home.ts';
 import { TABLE_NAMES } from '../tables.ts';
 import type { Bucket } from './bucket.ts';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Registers, type Store, StoreUnavailable } from '../../state/store.ts';
+import type { Registers, Store } from '../../state/store.ts';
+import { StoreUnavailable } from '../../state/store-errors.ts';
 import type { Archive } from '../archive.ts';
 import type { ArchiveHome } from '../archive-home.ts';
 import type { Commit } from '../archive-log.ts';

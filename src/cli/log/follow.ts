@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StoreUnavailable } from '../../state/store.ts';
+import { StoreUnavailable } from '../../state/store-errors.ts';
 import { printable, printError } from '../print.ts';
 
 /** How often a log that is followed is asked for what is new. */

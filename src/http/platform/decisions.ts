@@ -25,7 +25,7 @@ import {
   withUnread,
 } from '../../state/decision-search.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
-import { RETENTION } from '../../state/store.ts';
+import { RETENTION } from '../../state/retention.ts';
 import { DECISION_EXAMPLE, DIGEST_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { type Asked, jsonAnswer, operation } from '../operation/operation.ts';
 import {

@@ -1,7 +1,7 @@
 import type Router from '@koa/router';
 import type { Logger } from 'pino';
 import type { IdentityProvider, Person, SignInAttempt } from '../../access/identity-provider.ts';
-import { StoreUnavailable } from '../../state/store.ts';
+import { StoreUnavailable } from '../../state/store-errors.ts';
 import type { RouteContext } from '../operation/parameters.ts';
 import { strictRouter } from '../operation/routes.ts';
 import type { RequestState } from '../request/request-state.ts';

@@ -3,7 +3,7 @@ import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { TooManyWaiting } from '../../service/client-turns.ts';
 import { IdempotencyKeyReused } from '../../service/scoring.ts';
-import { StoreUnavailable } from '../../state/store.ts';
+import { StoreUnavailable } from '../../state/store-errors.ts';
 import { TooManyTurns } from '../../work/turns.ts';
 import { BODY_BYTES_MAX } from './body.ts';
 import { HttpProblem } from './problems.ts';

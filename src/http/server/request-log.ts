@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { triedKeyId } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
-import { StoreUnavailable } from '../../state/store.ts';
+import { StoreUnavailable } from '../../state/store-errors.ts';
 import type { RequestState } from '../request/request-state.ts';
 
 const REQUEST_ID = /^[A-Za-z0-9._~:/+=-]{1,128}$/;

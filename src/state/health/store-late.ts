@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StoreUnavailable } from '../store.ts';
+import { StoreUnavailable } from '../store-errors.ts';
 
 /** It may well answer the next time it is asked: it was slow, or another process had it to itself. */
 export class StoreLate extends StoreUnavailable {}

@@ -1,5 +1,5 @@
 import { PARTITIONS } from '../keys.ts';
-import { UnknownCursor } from '../store.ts';
+import { UnknownCursor } from '../store-errors.ts';
 import type { EntryPlace } from './entry.ts';
 
 /** The id of a stream entry: `ms-seq`. */

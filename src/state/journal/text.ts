@@ -1,6 +1,6 @@
 import type { Decision } from '../../decision/decision.ts';
 import { Positional } from '../positional.ts';
-import { type JournalGap, StoreUnavailable } from '../store.ts';
+import { StoreUnavailable } from '../store-errors.ts';
 import type { EntryPlace, ErasureEntry, JournalEntry, JournalRecord, Placed } from './entry.ts';
 import {
   BindingEntrySchema,
@@ -136,4 +136,11 @@ export function widerGap(a: JournalGap | null, b: JournalGap): JournalGap {
 export function verdictEntry(decision: Decision): JournalEntry {
   const { at, platform, clientIdKey } = decision;
   return { kind: 'verdict', at, platform, clientIdKey, decision };
+}
+
+/** Entries that are gone before anybody read them. Times are epoch ms, and about. */
+export interface JournalGap {
+  readonly from: number;
+  readonly to: number;
+  readonly entries: number;
 }

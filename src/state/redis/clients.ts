@@ -5,15 +5,10 @@ import { token } from '../../client/client-state.ts';
 import { encodeClientState } from '../../client/state-document.ts';
 import { StoreLate } from '../health/store-late.ts';
 import { decisionPrefix, NOTES, nameOf, notesKey, partitionOf, shapeKey, stateKey } from '../keys.ts';
+import { RETENTION } from '../retention.ts';
 import { answerOf, readSnapshot } from '../snapshot.ts';
-import {
-  type Change,
-  type LoadAlso,
-  RETENTION,
-  type Snapshot,
-  type Stamp,
-  StoreUnavailable,
-} from '../store.ts';
+import type { Change, LoadAlso, Snapshot, Stamp } from '../store.ts';
+import { StoreUnavailable } from '../store-errors.ts';
 import { type CommitFate, commitCall, commitLimits, commitScript, readCommitReply } from './commit.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';

@@ -19,7 +19,8 @@ import {
   stateKey,
   unusedKey,
 } from '../keys.ts';
-import { type Change, RETENTION } from '../store.ts';
+import { RETENTION } from '../retention.ts';
+import type { Change } from '../store.ts';
 import { BadReply } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 

@@ -11,8 +11,9 @@ import {
   stateKey,
 } from '../keys.ts';
 import { searchSteps } from '../paced-steps.ts';
+import { RETENTION } from '../retention.ts';
 import type { RunCall } from '../run-call.ts';
-import { RETENTION, StoreUnavailable } from '../store.ts';
+import { StoreUnavailable } from '../store-errors.ts';
 import { RecordReader, type StoredRecord } from '../stored-record.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { areTexts, checked, isTextOrNothing } from './connection/reply.ts';

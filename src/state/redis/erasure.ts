@@ -16,8 +16,9 @@ import {
   stateKey,
   unshippedErasuresKey,
 } from '../keys.ts';
+import { RETENTION } from '../retention.ts';
 import type { RunCall } from '../run-call.ts';
-import { RETENTION, StoreUnavailable } from '../store.ts';
+import { StoreUnavailable } from '../store-errors.ts';
 import { deviceIds } from './commit.ts';
 import type { RedisCommands, RedisConnection } from './connection/connection.ts';
 import { textOrNothing, wholeOf } from './connection/reply.ts';

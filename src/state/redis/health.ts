@@ -6,7 +6,7 @@ import {
   type StoreHealth,
   type StoreWarning,
 } from '../health/store-health.ts';
-import { StoreUnavailable } from '../store.ts';
+import { StoreUnavailable } from '../store-errors.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import { BadReply, wholeOf } from './connection/reply.ts';

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { agreedText } from '../agreed-text.ts';
 import { installationKey, PARTITIONS } from '../keys.ts';
 import type { RunCall } from '../run-call.ts';
-import { type Registers, StoreUnavailable } from '../store.ts';
+import type { Registers } from '../store.ts';
+import { StoreUnavailable } from '../store-errors.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import { areSomeTexts, checked } from './connection/reply.ts';
 

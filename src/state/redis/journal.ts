@@ -4,6 +4,7 @@ import type { EntryPlace, ErasureEntry, JournalRecord, Placed } from '../journal
 import {
   gapWith,
   isOfClient,
+  type JournalGap,
   type LostVerdict,
   parseErasure,
   parseJournalText,
@@ -24,8 +25,9 @@ import {
   rewrittenJournalKey,
   unshippedErasuresKey,
 } from '../keys.ts';
+import { RETENTION } from '../retention.ts';
 import type { RunCall } from '../run-call.ts';
-import { type JournalGap, type JournalPage, type KeptAfterShipping, RETENTION } from '../store.ts';
+import type { JournalPage, KeptAfterShipping } from '../store.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { areRows, checked, isWhole } from './connection/reply.ts';
 import type { DecisionPlace, RedisDecisions } from './decisions.ts';

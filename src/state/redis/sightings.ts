@@ -1,7 +1,8 @@
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../facts/fact.ts';
 import { deviceKey, deviceMember } from '../keys.ts';
+import { RETENTION } from '../retention.ts';
 import type { RunCall } from '../run-call.ts';
-import { RETENTION, type SightingsAsk } from '../store.ts';
+import type { SightingsAsk } from '../store.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import { BadReply, itemsOf, wholeOf } from './connection/reply.ts';
 import { RedisScript } from './script.ts';

@@ -15,18 +15,18 @@ import type { EntryPlace, ErasureEntry, Placed } from '../journal/entry.ts';
 import { claimKey, DOCUMENTS, nameOf } from '../keys.ts';
 import type { ListLog } from '../list-log.ts';
 import type { RateBuckets } from '../rate-buckets.ts';
+import { RETENTION } from '../retention.ts';
 import type { RunCall } from '../run-call.ts';
-import {
-  type Change,
-  type ClientJournal,
-  type JournalPage,
-  type KeptAfterShipping,
-  type LoadAlso,
-  RETENTION,
-  type Registers,
-  type SightingsAsk,
-  type Snapshot,
-  type Store,
+import type {
+  Change,
+  ClientJournal,
+  JournalPage,
+  KeptAfterShipping,
+  LoadAlso,
+  Registers,
+  SightingsAsk,
+  Snapshot,
+  Store,
 } from '../store.ts';
 import type { Tallies } from '../tallies.ts';
 import { Versions } from '../versions.ts';

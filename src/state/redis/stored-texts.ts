@@ -7,7 +7,7 @@ import {
   type TextPlace,
 } from '../health/stored-texts.ts';
 import { documentPrefix, registerKey, stateKey, textPlaceOf } from '../keys.ts';
-import { RETENTION } from '../store.ts';
+import { RETENTION } from '../retention.ts';
 import type { Versions } from '../versions.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';

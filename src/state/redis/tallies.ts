@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../files/json-object.ts';
 import { tallyKey } from '../keys.ts';
+import { RETENTION } from '../retention.ts';
 import type { RunCall } from '../run-call.ts';
-import { RETENTION } from '../store.ts';
 import { type Tallies, tallyCounts, writerField } from '../tallies.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { checked } from './connection/reply.ts';

@@ -2,7 +2,8 @@ import { encodeOrder } from '../../client/order-row.ts';
 import { encodeClientState } from '../../client/state-document.ts';
 import { encodeDecision } from '../../decision/decision-record.ts';
 import { journalText } from '../journal/text.ts';
-import { type Change, RETENTION } from '../store.ts';
+import { RETENTION } from '../retention.ts';
+import type { Change } from '../store.ts';
 import type { Statements } from './statements.ts';
 
 /**

@@ -2,19 +2,16 @@ import { NUMBER_CURSORS } from '../journal/cursor.ts';
 import type { EntryPlace } from '../journal/entry.ts';
 import {
   gapWith,
+  type JournalGap,
   parseJournalText,
   type ReadEntry,
   readOr,
   unreadableAmong,
   verdictEntry,
 } from '../journal/text.ts';
-import {
-  type JournalGap,
-  type JournalPage,
-  type KeptAfterShipping,
-  RETENTION,
-  UnknownCursor,
-} from '../store.ts';
+import { RETENTION } from '../retention.ts';
+import type { JournalPage, KeptAfterShipping } from '../store.ts';
+import { UnknownCursor } from '../store-errors.ts';
 import type { RecordReader } from '../stored-record.ts';
 import type { Statements } from './statements.ts';
 import { storedRecord } from './stored-record.ts';

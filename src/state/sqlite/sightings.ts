@@ -1,5 +1,6 @@
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../facts/fact.ts';
-import { RETENTION, type SightingsAsk } from '../store.ts';
+import { RETENTION } from '../retention.ts';
+import type { SightingsAsk } from '../store.ts';
 import type { Statements } from './statements.ts';
 
 /** Whether noting this client writes anything. */

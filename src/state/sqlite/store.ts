@@ -21,22 +21,22 @@ import { isOfClient, journalText, parseErasure } from '../journal/text.ts';
 import type { ListLog } from '../list-log.ts';
 import { searchSteps } from '../paced-steps.ts';
 import { LocalRateBuckets, type RateBuckets } from '../rate-buckets.ts';
+import { RETENTION } from '../retention.ts';
 import type { RunCall } from '../run-call.ts';
 import { answerOf, readSnapshot, textOf } from '../snapshot.ts';
-import {
-  type Change,
-  type ClientJournal,
-  type JournalPage,
-  type KeptAfterShipping,
-  type LoadAlso,
-  RETENTION,
-  type Registers,
-  type SightingsAsk,
-  type Snapshot,
-  type Store,
-  type StoredAnswer,
-  StoreUnavailable,
+import type {
+  Change,
+  ClientJournal,
+  JournalPage,
+  KeptAfterShipping,
+  LoadAlso,
+  Registers,
+  SightingsAsk,
+  Snapshot,
+  Store,
+  StoredAnswer,
 } from '../store.ts';
+import { StoreUnavailable } from '../store-errors.ts';
 import { RecordReader } from '../stored-record.ts';
 import type { Tallies } from '../tallies.ts';
 import { Versions } from '../versions.ts';

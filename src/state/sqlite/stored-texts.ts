@@ -6,9 +6,9 @@ import {
   TEXT_KINDS,
   type TextKind,
 } from '../health/stored-texts.ts';
+import { RETENTION } from '../retention.ts';
 import type { RunCall } from '../run-call.ts';
 import { textOf } from '../snapshot.ts';
-import { RETENTION } from '../store.ts';
 import type { Versions } from '../versions.ts';
 import type { GroupCommit } from './file/group-commit.ts';
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { RETENTION } from '../retention.ts';
 import type { RunCall } from '../run-call.ts';
-import { RETENTION } from '../store.ts';
 import { type Tallies, tallyCounts, writerField } from '../tallies.ts';
 import type { GroupCommit } from './file/group-commit.ts';
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import { Bucket } from '../../../src/archive/s3/bucket.ts';
-import { StoreUnavailable } from '../../../src/state/store.ts';
+import { StoreUnavailable } from '../../../src/state/store-errors.ts';
 import { SCORING } from '../../cli/scoring.ts';
 import { freePort } from '../../servers/free-port.ts';
 import { type S3Server, s3Environment, s3Place, startS3 } from '../../servers/s3.ts';

@@ -5,7 +5,7 @@ import { callerDocument } from '../../../src/http/caller/caller-api.ts';
 import { platformDocument } from '../../../src/http/platform/platform-document.ts';
 import { DRAFT_BYTES_MAX } from '../../../src/http/platform/rules/drafts/draft-body.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
-import { StoreUnavailable } from '../../../src/state/store.ts';
+import { StoreUnavailable } from '../../../src/state/store-errors.ts';
 import { until } from '../../servers/until.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 import { call } from '../../service/http-call.ts';

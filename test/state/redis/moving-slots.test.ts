@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { stateKey } from '../../../src/state/keys.ts';
-import { type Store, StoreUnavailable } from '../../../src/state/store.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { StoreUnavailable } from '../../../src/state/store-errors.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { NO_FAILOVER_MS, type RedisServers, startCluster } from '../../servers/redis.ts';
 import { command } from '../../servers/redis-command.ts';

@@ -5,7 +5,7 @@ import { commitCall, commitLimits, commitScript } from '../../../src/state/redis
 import { connectRedis, type RedisConnection } from '../../../src/state/redis/connection/connection.ts';
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
 import { RedisScript } from '../../../src/state/redis/script.ts';
-import { RETENTION } from '../../../src/state/store.ts';
+import { RETENTION } from '../../../src/state/retention.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../../servers/redis.ts';
 import { newClient, verdictOn } from '../clients.ts';

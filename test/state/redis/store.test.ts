@@ -16,7 +16,9 @@ import {
   stateKey,
 } from '../../../src/state/keys.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
-import { RETENTION, type Store, StoreUnavailable } from '../../../src/state/store.ts';
+import { RETENTION } from '../../../src/state/retention.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { StoreUnavailable } from '../../../src/state/store-errors.ts';
 import { freePort } from '../../servers/free-port.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import {

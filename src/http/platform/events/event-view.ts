@@ -2,7 +2,7 @@ import type { EventFeed, FeedPage, FeedRecord } from '../../../archive/read/even
 import type { PlatformName } from '../../../client/client-key.ts';
 import { type TProperties, Type } from '../../../json-schema.ts';
 import { always, count, epochMs, named, oneOf, type Shape, shape, word } from '../../../shapes.ts';
-import type { JournalGap } from '../../../state/store.ts';
+import type { JournalGap } from '../../../state/journal/text.ts';
 import { HAPPENED, type HistoryEntry, viewOfEntry } from '../client/client-history.ts';
 
 /** CloudEvents 1.0 in JSON. */

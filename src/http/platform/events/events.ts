@@ -1,7 +1,7 @@
 import type { EventFeed } from '../../../archive/read/event-feed.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import { list, named, nullable, shape, word } from '../../../shapes.ts';
-import { UnknownCursor } from '../../../state/store.ts';
+import { UnknownCursor } from '../../../state/store-errors.ts';
 import type { Shares } from '../../../work/turns.ts';
 import { AT_EXAMPLE, DECISION_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { type Asked, jsonAnswer, jsonInSteps, operation } from '../../operation/operation.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../../lists/list-editor.ts';
 import { instant, key, text } from '../../../shapes.ts';
 import { LIST_CHANGES_MAX } from '../../../state/list-log.ts';
-import { StoreUnavailable } from '../../../state/store.ts';
+import { StoreUnavailable } from '../../../state/store-errors.ts';
 import { bodyOf } from '../../request/body-of.ts';
 import type { GrantWatch } from '../../request/grant-watch.ts';
 import { HttpProblem, malformedBody } from '../../request/problems.ts';

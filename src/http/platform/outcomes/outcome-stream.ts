@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { TooManyWaiting } from '../../../service/client-turns.ts';
 import type { OrderReport, OutcomeRecorder } from '../../../service/scoring.ts';
-import { StoreUnavailable } from '../../../state/store.ts';
+import { StoreUnavailable } from '../../../state/store-errors.ts';
 import type { GrantWatch } from '../../request/grant-watch.ts';
 import { HttpProblem } from '../../request/problems.ts';
 import { INTERNAL_ERROR } from '../../request/refusals.ts';

@@ -1,7 +1,7 @@
 import { failureText } from '../../health/store-health.ts';
 import { StoreLate } from '../../health/store-late.ts';
 import type { RunCall } from '../../run-call.ts';
-import { StoreUnavailable } from '../../store.ts';
+import { StoreUnavailable } from '../../store-errors.ts';
 
 /** How often waiting calls are looked at: one timer for all of them, none a call. */
 const SWEEP_MS = 10;

@@ -14,7 +14,7 @@ import {
 } from '@redis/client';
 import clusterKeySlot from 'cluster-key-slot';
 import { StoreLate } from '../../health/store-late.ts';
-import { StoreUnavailable } from '../../store.ts';
+import { StoreUnavailable } from '../../store-errors.ts';
 import { connectingAnew } from './connect-anew.ts';
 import { renewing } from './renewing.ts';
 import { isUnreadable } from './reply.ts';

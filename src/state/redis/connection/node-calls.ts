@@ -1,5 +1,5 @@
 import type { RunCall } from '../../run-call.ts';
-import { StoreUnavailable } from '../../store.ts';
+import { StoreUnavailable } from '../../store-errors.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { isReplicasRefusal } from './connect-anew.ts';
 import type { RedisConnection } from './connection.ts';

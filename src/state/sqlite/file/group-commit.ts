@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreLate } from '../../health/store-late.ts';
-import { StoreUnavailable } from '../../store.ts';
+import { StoreUnavailable } from '../../store-errors.ts';
 import { type LogSync, SYNCS_AT_ONCE_MAX } from './log-sync.ts';
 
 interface Pending {

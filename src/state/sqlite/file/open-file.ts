@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { makeOwnFolder } from '../../../files/own-folder.ts';
 import { SALT_REGISTER } from '../../client-salt.ts';
 import { StoreLate } from '../../health/store-late.ts';
-import { StoreUnavailable } from '../../store.ts';
+import { StoreUnavailable } from '../../store-errors.ts';
 import { isBusy } from './group-commit.ts';
 import { SCHEMA } from './schema.ts';
 

@@ -1,6 +1,6 @@
 import { failureText } from '../../health/store-health.ts';
 import type { RunCall } from '../../run-call.ts';
-import { StoreUnavailable, UnknownCursor } from '../../store.ts';
+import { StoreUnavailable, UnknownCursor } from '../../store-errors.ts';
 
 /** Whatever SQLite itself throws (busy, full disk, damaged file) means that state cannot be relied on now. */
 export const sqliteCall: RunCall = async (call) => {

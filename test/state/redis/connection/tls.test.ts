@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { RedisSecurity } from '../../../../src/state/redis/connection/security.ts';
 import { openRedisStore } from '../../../../src/state/redis/store.ts';
-import { StoreUnavailable } from '../../../../src/state/store.ts';
+import { StoreUnavailable } from '../../../../src/state/store-errors.ts';
 import { end, own } from '../../../processes/own-process.ts';
 import { type Authority, makeAuthority } from '../../../servers/certificates.ts';
 import { freePort } from '../../../servers/free-port.ts';

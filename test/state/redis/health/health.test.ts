@@ -12,7 +12,8 @@ import { RedisHealth } from '../../../../src/state/redis/health.ts';
 import { NodeClocks } from '../../../../src/state/redis/node-clocks.ts';
 import { openRedisStore } from '../../../../src/state/redis/store.ts';
 import type { RunCall } from '../../../../src/state/run-call.ts';
-import { type Store, StoreUnavailable } from '../../../../src/state/store.ts';
+import type { Store } from '../../../../src/state/store.ts';
+import { StoreUnavailable } from '../../../../src/state/store-errors.ts';
 import { describeWithServer } from '../../../servers/needed-programs.ts';
 import {
   NO_FAILOVER_MS,
