@@ -52,7 +52,7 @@ function canBeBound(): boolean {
   it('says so, keeps no draft, and says what to do instead', async () => {
     const list = await owner.ask<{ writable: boolean }>('GET', 'rules/versions');
     expect(list.body.writable).to.equal(false);
-    const saved = await owner.ask('PUT', 'rules/drafts/p2.v12', { from: 'p2.v10' });
+    const saved = await owner.ask('PUT', 'rules/versions/p2.v12', { from: 'p2.v10' });
     expect([saved.status, saved.body.title, saved.body.detail]).to.deep.equal([
       409,
       'draft refused',

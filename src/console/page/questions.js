@@ -166,7 +166,7 @@ export function releaseOf(version) {
  * @returns {Question<SavedDraft>}
  */
 export function savedDraft(version) {
-  return { path: `rules/drafts/${encodeURIComponent(version)}` };
+  return { path: `rules/versions/${encodeURIComponent(version)}` };
 }
 
 /**

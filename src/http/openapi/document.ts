@@ -82,6 +82,11 @@ const HEADERS = {
     required: true,
     schema: { type: 'string', pattern: DECISION_ID_PATTERN },
   },
+  ETag: {
+    description: 'The revision in quotes: what If-Match takes',
+    required: true,
+    schema: { type: 'string', pattern: '^"[1-9][0-9]*"$' },
+  },
   'Idempotent-Replayed': {
     description: 'Only on an answer that was given before under the same Idempotency-Key',
     schema: { type: 'string', enum: ['true'] },

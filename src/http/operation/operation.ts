@@ -43,7 +43,7 @@ interface OperationSpec {
 
 export interface AnswerSpec {
   readonly description: string;
-  readonly headers?: readonly ('X-Decision-Id' | 'Idempotent-Replayed')[];
+  readonly headers?: readonly ('X-Decision-Id' | 'Idempotent-Replayed' | 'ETag')[];
   readonly content?: Readonly<Record<string, { readonly shape: TSchema; readonly example: unknown }>>;
   /** The answer is plain text. */
   readonly text?: true;

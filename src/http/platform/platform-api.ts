@@ -7,6 +7,7 @@ import { Proposals } from '../../access/proposals.ts';
 import type { Sessions } from '../../access/sessions.ts';
 import type { EventFeed } from '../../archive/read/event-feed.ts';
 import { RuleDesk } from '../../authoring/desk/rule-desk.ts';
+import { Drafts } from '../../authoring/drafts.ts';
 import type { ClientKeys } from '../../client/client-key.ts';
 import { consoleRoutes } from '../../console/routes.ts';
 import type { Pseudonym } from '../../decision/requests.ts';
@@ -41,7 +42,7 @@ import type { RolloutView } from './rules/rollout.ts';
 
 export interface PlatformApiParts extends LastHourParts {
   readonly service: ScoringService;
-  readonly store: Pick<Store, 'registers' | 'load'>;
+  readonly store: Pick<Store, 'registers' | 'documents' | 'load'>;
   readonly records: Records;
   readonly erasure: Erasure;
   readonly keys: AccessKeys;
@@ -110,7 +111,8 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
     addOperations(router, withRollout, rolloutParts, listener);
     const { evidence } = parts;
     if (desk !== null) {
-      const folderParts = { ...rolloutParts, rulesDir: desk.rulesDir, desk };
+      const drafts = new Drafts(parts.store, parts.clock);
+      const folderParts = { ...rolloutParts, rulesDir: desk.rulesDir, desk, drafts };
       addOperations(router, withRuleFolders, folderParts, listener);
       if (evidence !== undefined) addOperations(router, withEvidence, { ...folderParts, evidence }, listener);
     }

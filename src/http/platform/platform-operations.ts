@@ -31,6 +31,7 @@ import { readListEntries, readLists } from './lists/lists.ts';
 import { reportOutcomes } from './outcomes/outcomes.ts';
 import { approveProposal, listProposals, rejectProposal } from './proposals.ts';
 import { checkDraft } from './rules/drafts/check-draft.ts';
+import { discardDraft, listDrafts, readDraft, tellPresence, writeDraft } from './rules/drafts/drafts.ts';
 import { saveDraft } from './rules/drafts/save-draft.ts';
 import { releaseVersion } from './rules/release-version.ts';
 import { changeRollout, readRollout, takeBack } from './rules/rollout.ts';
@@ -94,6 +95,11 @@ export const PLATFORM_OPERATIONS = {
     listRuleFolders,
     readRuleFolder,
     compareRuleFolders,
+    listDrafts,
+    readDraft,
+    writeDraft,
+    discardDraft,
+    tellPresence,
     checkDraft,
     compareDraft,
     saveDraft,

@@ -90,7 +90,7 @@ describeConsole("the console's page Draft", (tab) => {
     await tab.button('Begin').click();
     await page.getByText('Every node would take this version.').waitFor();
     const isTyped = Promise.withResolvers<void>();
-    await page.route('**/rules/drafts/p2.v36', async (route) => {
+    await page.route('**/rules/versions/p2.v36', async (route) => {
       await isTyped.promise;
       await route.continue();
     });

@@ -153,9 +153,11 @@ const DRAFTS = '/v1/platform/rules/drafts';
 const DRAFT = { version: 'p2.v20', files: { 'ladder.yaml': 'levels: [30s]' } };
 const CHECK = post(`${DRAFTS}/check`, DRAFT);
 const COMPARE = post(`${DRAFTS}/diff`, { ...DRAFT, before: 'p2.v10' });
+const WRITE = put(`${DRAFTS}/p2.v21`, { from: 'p2.v10', files: DRAFT.files });
+const PRESENCE = post(`${DRAFTS}/p2.v21/presence`, { tab: 'first' });
 const RELEASE_BODY = { digest: 'a'.repeat(64), reason: 'all is said' };
 const RELEASE = post(`${VERSIONS}/p2.v20/release`, RELEASE_BODY);
-const SAVE = put(`${DRAFTS}/p2.v20`, { from: 'p2.v10' });
+const SAVE = put(`${VERSIONS}/p2.v20`, { from: 'p2.v10' });
 
 function whatIf(members: object): Ask {
   const request = verdictBody({ clientIdKey: 'judged' });
@@ -374,6 +376,61 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'compareRuleFolders', status: 400, ask: get(DIFF.replace('p2.v11', 'p2.v12')) },
   { operationId: 'compareRuleFolders', status: 404, ask: get(DIFF.replace('p2.v11', 'p2.v99')) },
   ...sharedByKey('compareRuleFolders', get(DIFF)),
+  { operationId: 'listDrafts', status: 200, ask: get(DRAFTS) },
+  ...sharedByKey('listDrafts', get(DRAFTS)),
+  { operationId: 'writeDraft', status: 200, ask: WRITE },
+  { operationId: 'writeDraft', status: 400, ask: put(`${DRAFTS}/p`, { from: 'p2.v10', files: {} }) },
+  {
+    operationId: 'writeDraft',
+    status: 400,
+    ask: { ...WRITE, headers: { ...WRITE.headers, 'If-Match': '*' } },
+  },
+  {
+    operationId: 'writeDraft',
+    status: 409,
+    ask: async (live) => {
+      for (let minor = 100; minor < 130; minor++)
+        await live.ask({ ...WRITE, path: `${DRAFTS}/p2.v${minor}` });
+      return { ...WRITE, path: `${DRAFTS}/p2.v130` };
+    },
+  },
+  {
+    operationId: 'writeDraft',
+    status: 412,
+    ask: {
+      ...put(WRITE.path, { from: 'p2.v10', files: {} }),
+      headers: { ...WRITE.headers, 'If-Match': '"99999"' },
+    },
+  },
+  ...withBody('writeDraft', WRITE, sharedByKey, TOO_LARGE_FOR_DRAFT),
+  {
+    operationId: 'readDraft',
+    status: 200,
+    ask: async (live) => {
+      await live.ask(WRITE);
+      return get(WRITE.path);
+    },
+  },
+  { operationId: 'readDraft', status: 404, ask: get(`${DRAFTS}/p2.v99`) },
+  ...sharedByKey('readDraft', get(`${DRAFTS}/p2.v21`)),
+  { operationId: 'tellPresence', status: 200, ask: PRESENCE },
+  { operationId: 'tellPresence', status: 400, ask: post(`${DRAFTS}/p/presence`, { tab: 'first' }) },
+  ...withBody('tellPresence', PRESENCE, sharedByKey),
+  {
+    operationId: 'discardDraft',
+    status: 204,
+    ask: async (live) => {
+      const { revision }: { revision: number } = JSON.parse((await live.ask(WRITE)).text);
+      return { ...removal(WRITE.path), headers: { 'If-Match': `"${revision}"` } };
+    },
+  },
+  { operationId: 'discardDraft', status: 400, ask: removal(WRITE.path) },
+  {
+    operationId: 'discardDraft',
+    status: 412,
+    ask: { ...removal(WRITE.path), headers: { 'If-Match': '"99999"' } },
+  },
+  ...sharedByKey('discardDraft', { ...removal(WRITE.path), headers: { 'If-Match': '"99999"' } }),
   { operationId: 'checkDraft', status: 200, ask: CHECK },
   { operationId: 'checkDraft', status: 400, ask: post(`${DRAFTS}/check`, { ...DRAFT, version: 'new' }) },
   ...withBody('checkDraft', CHECK, sharedByKey, TOO_LARGE_FOR_DRAFT),
@@ -392,9 +449,9 @@ const PLATFORM_CASES: readonly Case[] = [
     ({ status }) => status !== 200,
   ),
   { operationId: 'saveDraft', status: 200, ask: SAVE },
-  { operationId: 'saveDraft', status: 400, ask: put(`${DRAFTS}/p`, { from: 'p2.v10' }) },
-  { operationId: 'saveDraft', status: 409, ask: put(`${DRAFTS}/p2.v11`, { from: 'p2.v10' }) },
-  { operationId: 'saveDraft', status: 422, ask: put(`${DRAFTS}/p2.v20`, { files: DRAFT.files }) },
+  { operationId: 'saveDraft', status: 400, ask: put(`${VERSIONS}/p`, { from: 'p2.v10' }) },
+  { operationId: 'saveDraft', status: 409, ask: put(`${VERSIONS}/p2.v11`, { from: 'p2.v10' }) },
+  { operationId: 'saveDraft', status: 422, ask: put(`${VERSIONS}/p2.v20`, { files: DRAFT.files }) },
   ...withBody('saveDraft', SAVE, shared, TOO_LARGE_FOR_DRAFT),
   { operationId: 'releaseVersion', status: 404, ask: post(`${VERSIONS}/p/release`, RELEASE_BODY) },
   { operationId: 'releaseVersion', status: 409, ask: RELEASE },

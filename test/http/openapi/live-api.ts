@@ -21,7 +21,7 @@ const JSON_TYPE = { 'Content-Type': 'application/json' };
 export const ARCHIVE = join(temporaryDirectory(), 'archive');
 
 /** Paths that only a key of the installation may ask. */
-const OPERATES = /\/rules\/(roll(out|back)(\?|$)|drafts\/p|versions\/[^/]+\/release)/;
+const OPERATES = /\/rules\/(roll(out|back)(\?|$)|versions\/p)/;
 
 /** A store that fails as it is told to; what keeps access keys has a trouble of its own. */
 function troubled<T extends object>(

@@ -304,7 +304,7 @@ export const askSuggestion = evidenceQuestion({
   operationId: 'askSuggestion',
   summary: 'Rules and thresholds that would have stopped more unpaid orders',
   asksFor:
-    'what "rules suggest" prints, and for the files that it changes, which make a draft with PUT /v1/platform/rules/drafts/{version}',
+    'what "rules suggest" prints, and for the files that it changes, which make a draft with PUT /v1/platform/rules/versions/{version}',
   body: jsonBody('SuggestionBody', SuggestionBodySchema, { version: 'p2.v11', budgetPercent: 0.5 }),
   example: {},
   task: ({ version, budgetPercent }, rulesNamed) => ({

@@ -44,7 +44,7 @@ describe('the drafts of the platform API', () => {
   const check = async (draft: object, by = shop) =>
     (await by.ask<Shape<typeof CheckedDraftSchema>>('POST', 'rules/drafts/check', draft)).body;
   const save = (version: string, body: object, by = owner) =>
-    by.ask<Saved & Problem>('PUT', `rules/drafts/${version}`, body);
+    by.ask<Saved & Problem>('PUT', `rules/versions/${version}`, body);
 
   it('are checked as they stand: problems with their places, then cases that fail, and nothing is kept', async () => {
     const unsound = await check(await draftOf('p2.v20', { 'verdicts.yaml': ['attemptOpen', 'atemptOpen'] }));

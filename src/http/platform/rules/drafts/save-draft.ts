@@ -73,7 +73,7 @@ const VERSION = pathText('version', 'What the draft is called, like p2.v11', {
 
 export const saveDraft = operation({
   method: 'put',
-  path: '/v1/platform/rules/drafts/{version}',
+  path: '/v1/platform/rules/versions/{version}',
   operationId: 'saveDraft',
   summary: 'Keeps a draft in RULES_DIR',
   description:

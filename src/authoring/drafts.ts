@@ -1,0 +1,258 @@
+import { randomUUID } from 'node:crypto';
+import type { PlatformName } from '../client/client-key.ts';
+import { Type } from '../json-schema.ts';
+import { digestOf } from '../rules/folder/release.ts';
+import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
+import { epochMs, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
+import type { Store } from '../state/store.ts';
+
+/** The most that a platform has at once. */
+export const DRAFTS_MAX = 30;
+
+/** A draft that nobody changes for this long is forgotten. */
+export const DRAFT_DAYS_MAX = 60;
+
+const DRAFT_MS_MAX = DRAFT_DAYS_MAX * 24 * 3600_000;
+
+/** Files outlive what points at them, so that a draft that is listed can always be opened. */
+const FILES_MS_MAX = DRAFT_MS_MAX + 3600_000;
+
+/** Whoever did not say for this long that a draft is open has left it. */
+const PRESENT_MS = 60_000;
+
+/** Of one platform; with one more, whoever spoke the longest ago is not told any more. */
+const PRESENT_MAX = 100;
+
+/** Each try after the first means that somebody else changed one of the platform's drafts. */
+const TRIES_MAX = 20;
+
+const PRESENCE = 'draft-presence';
+
+export const DraftSummarySchema = shape('A rule set that people of a platform are at work on', {
+  version: ruleVersion,
+  from: word('The version that it was begun with'),
+  replaces: nullable(word('The filesDigest of the draft in RULES_DIR whose place it takes; null: none')),
+  saved: yesNo('What it replaces there is what it says'),
+  revision: Type.Integer({ minimum: 1, description: 'Greater after every change; the ETag of the draft' }),
+  changedBy: word('Who changed it last'),
+  changedAt: epochMs('When'),
+  keptUntil: epochMs(`When it is forgotten: ${DRAFT_DAYS_MAX} days after its last change`),
+});
+
+export const PresentSchema = shape('Somebody who has a draft open', {
+  who: word('Their name'),
+  at: epochMs('When the page said so last; it is forgotten after a minute'),
+});
+
+export type DraftSummary = Shape<typeof DraftSummarySchema>;
+export type Present = Shape<typeof PresentSchema>;
+export type DraftFiles = Readonly<Record<string, string>>;
+
+/** What somebody writes into a draft. */
+export interface WrittenDraft {
+  readonly version: RuleVersion;
+  readonly from: string;
+  readonly files: DraftFiles;
+  readonly replaces: string | null;
+}
+
+interface StoredDraft
+  extends Omit<DraftSummary, 'version' | 'saved' | 'keptUntil'>,
+    Omit<WrittenDraft, 'files'> {
+  readonly digest: string;
+  /** Names the document that holds its files. */
+  readonly filesId: string;
+}
+
+/** All drafts of a platform but their files, in one text that changes by compare-and-set. */
+interface Shelf {
+  /** Never given again, so that a draft that is begun anew is not taken for the one before it. */
+  readonly lastRevision: number;
+  readonly drafts: readonly StoredDraft[];
+}
+
+interface StoredPresent extends Present {
+  readonly version: string;
+  readonly tab: string;
+}
+
+/** The change is not made: what it was made on is not what is kept now. */
+export class DraftChanged extends Error {
+  override readonly name = 'DraftChanged';
+  /** Null when there is none now. */
+  readonly now: DraftSummary | null;
+
+  constructor(now: DraftSummary | null) {
+    super('the draft was changed by somebody else');
+    this.now = now;
+  }
+}
+
+/** The platform has as many as it may. */
+export class TooManyDrafts extends Error {
+  override readonly name = 'TooManyDrafts';
+}
+
+/**
+ * What people are at work on and have not put into RULES_DIR, by platform. A change names the revision that it was
+ * made on, so that nobody overwrites what somebody else typed.
+ */
+export class Drafts {
+  readonly #store: Pick<Store, 'registers' | 'documents'>;
+  readonly #now: () => number;
+
+  constructor(store: Pick<Store, 'registers' | 'documents'>, now: () => number) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /** Newest first. */
+  async list(platform: PlatformName): Promise<readonly DraftSummary[]> {
+    const { drafts } = this.#read(await this.#store.registers.read(registerOf(platform)));
+    return drafts.map(summaryOf);
+  }
+
+  /** Null when there is none, or its files are lost. */
+  async open(
+    platform: PlatformName,
+    version: string,
+  ): Promise<{ readonly draft: DraftSummary; readonly files: DraftFiles } | null> {
+    let missing: string | null = null;
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const { drafts } = this.#read(await this.#store.registers.read(registerOf(platform)));
+      const found = drafts.find((one) => one.version === version);
+      if (found === undefined || found.filesId === missing) return null;
+      const files = await this.#store.documents.get<DraftFiles>(collectionOf(platform), found.filesId);
+      if (files !== undefined) return { draft: summaryOf(found), files };
+      // It may have been changed between the two readings.
+      missing = found.filesId;
+    }
+    return null;
+  }
+
+  /**
+   * Keeps what was written on the revision `basis`; null: there is none yet. Saying the same twice does no harm: a
+   * caller that did not hear of the first time may try again. Throws DraftChanged and TooManyDrafts.
+   */
+  async write(
+    platform: PlatformName,
+    { files, ...written }: WrittenDraft,
+    basis: number | null,
+    changedBy: string,
+  ): Promise<DraftSummary> {
+    const filesId = randomUUID();
+    const made = { ...written, changedBy, digest: digestOf(new Map(Object.entries(files))), filesId };
+    await this.#store.documents.set(collectionOf(platform), filesId, files, FILES_MS_MAX);
+    try {
+      const [draft, unneeded] = await this.#change<readonly [StoredDraft, string | null]>(
+        platform,
+        (shelf) => {
+          const { lastRevision, drafts } = shelf;
+          const before = drafts.find(({ version }) => version === made.version);
+          if (before !== undefined && isSame(before, made)) return [shelf, [before, filesId]];
+          requireBasis(before, basis);
+          if (before === undefined && drafts.length >= DRAFTS_MAX) throw new TooManyDrafts();
+          const revision = lastRevision + 1;
+          const draft = { ...made, revision, changedAt: this.#now() };
+          const others = drafts.filter((one) => one !== before);
+          return [{ lastRevision: revision, drafts: [draft, ...others] }, [draft, before?.filesId ?? null]];
+        },
+      );
+      if (unneeded !== null) await this.#store.documents.delete(collectionOf(platform), unneeded);
+      return summaryOf(draft);
+    } catch (error) {
+      // A store that did not answer may have made the change: then the files are those of the draft.
+      if (error instanceof DraftChanged || error instanceof TooManyDrafts)
+        await this.#store.documents.delete(collectionOf(platform), filesId);
+      throw error;
+    }
+  }
+
+  /** Gives what was discarded. Throws DraftChanged. */
+  async discard(platform: PlatformName, version: RuleVersion, basis: number): Promise<DraftSummary> {
+    const gone = await this.#change(platform, ({ lastRevision, drafts }) => {
+      const found = drafts.find((one) => one.version === version);
+      if (found?.revision !== basis) throw changed(found);
+      return [{ lastRevision, drafts: drafts.filter((one) => one !== found) }, found];
+    });
+    await this.#store.documents.delete(collectionOf(platform), gone.filesId);
+    return summaryOf(gone);
+  }
+
+  /** Notes that a page has a draft open, and gives who else has, the latest first. */
+  async present(
+    platform: PlatformName,
+    version: string,
+    { who, tab }: { readonly who: string; readonly tab: string },
+  ): Promise<readonly Present[]> {
+    const at = this.#now();
+    const all = (await this.#store.documents.get<readonly StoredPresent[]>(PRESENCE, platform)) ?? [];
+    const others = all.filter((one) => one.at > at - PRESENT_MS && one.tab !== tab);
+    // Two who say so at the same moment are one for a few seconds: a page says it again and again.
+    const told = [{ version, who, tab, at }, ...others].slice(0, PRESENT_MAX);
+    await this.#store.documents.set(PRESENCE, platform, told, PRESENT_MS);
+    return others.filter((one) => one.version === version).map((one) => ({ who: one.who, at: one.at }));
+  }
+
+  /** Gives what `change` gave beside the shelf as it is to be. */
+  async #change<T>(
+    platform: PlatformName,
+    change: (shelf: Shelf) => readonly [after: Shelf, given: T],
+  ): Promise<T> {
+    const name = registerOf(platform);
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const raw = await this.#store.registers.read(name);
+      const [after, given] = change(this.#read(raw));
+      if (!(await this.#store.registers.compareAndSet(name, raw, JSON.stringify(after)))) continue;
+      const old = shelfOf(raw).drafts.filter((one) => !this.#isKept(one));
+      for (const { filesId } of old) await this.#store.documents.delete(collectionOf(platform), filesId);
+      return given;
+    }
+    throw new Error(`others keep changing the drafts of ${platform}`);
+  }
+
+  #read(raw: string | null): Shelf {
+    const { lastRevision, drafts } = shelfOf(raw);
+    return { lastRevision, drafts: drafts.filter((one) => this.#isKept(one)) };
+  }
+
+  #isKept({ changedAt }: StoredDraft): boolean {
+    return this.#now() < changedAt + DRAFT_MS_MAX;
+  }
+}
+
+function shelfOf(raw: string | null): Shelf {
+  return raw === null ? { lastRevision: 0, drafts: [] } : JSON.parse(raw);
+}
+
+function summaryOf({ filesId: _, digest, ...draft }: StoredDraft): DraftSummary {
+  return { ...draft, saved: digest === draft.replaces, keptUntil: draft.changedAt + DRAFT_MS_MAX };
+}
+
+function isSame(
+  before: StoredDraft,
+  now: Pick<StoredDraft, 'digest' | 'changedBy' | 'from' | 'replaces'>,
+): boolean {
+  return (
+    before.digest === now.digest &&
+    before.changedBy === now.changedBy &&
+    before.from === now.from &&
+    before.replaces === now.replaces
+  );
+}
+
+function requireBasis(before: StoredDraft | undefined, basis: number | null): void {
+  if ((before?.revision ?? null) !== basis) throw changed(before);
+}
+
+function changed(now: StoredDraft | undefined): DraftChanged {
+  return new DraftChanged(now === undefined ? null : summaryOf(now));
+}
+
+function registerOf(platform: PlatformName): string {
+  return `drafts:${platform}`;
+}
+
+function collectionOf(platform: PlatformName): string {
+  return `draft-files:${platform}`;
+}

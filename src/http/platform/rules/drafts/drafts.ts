@@ -1,0 +1,285 @@
+import type { Audit } from '../../../../access/audit.ts';
+import type { RuleDesk } from '../../../../authoring/desk/rule-desk.ts';
+import {
+  DRAFT_DAYS_MAX,
+  DRAFTS_MAX,
+  DraftChanged,
+  type DraftSummary,
+  DraftSummarySchema,
+  type Drafts,
+  PresentSchema,
+  TooManyDrafts,
+} from '../../../../authoring/drafts.ts';
+import { Type } from '../../../../json-schema.ts';
+import { isRuleVersion, RULE_VERSION_PATTERN, type RuleVersion } from '../../../../rules/rule-set.ts';
+import { count, list, named, nullable, type Shape, shape, text } from '../../../../shapes.ts';
+import { AT_EXAMPLE } from '../../../openapi/decision-shapes.ts';
+import { DONE, jsonAnswer, operation } from '../../../operation/operation.ts';
+import { type Parameter, pathText, type RouteContext } from '../../../operation/parameters.ts';
+import { jsonBody } from '../../../operation/request-body.ts';
+import { badRequest, HttpProblem, notFound, refusal } from '../../../request/problems.ts';
+import { versionText } from '../rule-version.ts';
+import { DRAFT_BYTES_MAX, DRAFT_EXAMPLE, DRAFT_FILES, draftBody } from './draft-body.ts';
+import { atDesk, DESK_FULL } from './draft-turn.ts';
+
+/** What people of a platform type and have not put into RULES_DIR yet, on the server and with a revision. */
+
+interface DraftParts {
+  readonly desk: RuleDesk;
+  readonly drafts: Drafts;
+  readonly audit: Audit;
+}
+
+const SummarySchema = named('DraftSummary', DraftSummarySchema);
+
+export const DraftListSchema = named(
+  'DraftList',
+  shape('The drafts of the platform', {
+    drafts: list(SummarySchema, 'Those changed last first'),
+    draftsMax: count('The most that the platform has at once'),
+    bytesMax: count('The most that a draft takes as JSON'),
+  }),
+);
+
+export const DraftSchema = named(
+  'Draft',
+  shape('A draft with its files', { ...DraftSummarySchema.properties, files: DRAFT_FILES }),
+);
+
+export const PresenceSchema = named(
+  'DraftPresence',
+  shape('How a draft stands, for a page that has it open', {
+    draft: nullable(SummarySchema),
+    alsoHere: list(PresentSchema, 'Who else has it open, the latest first'),
+  }),
+);
+
+const SUMMARY_EXAMPLE: DraftSummary = {
+  version: DRAFT_EXAMPLE.version,
+  from: 'p2.v10',
+  replaces: null,
+  saved: false,
+  revision: 7,
+  changedBy: 'person:248289761001 (ann@example.com)',
+  changedAt: AT_EXAMPLE,
+  keptUntil: AT_EXAMPLE + DRAFT_DAYS_MAX * 24 * 3600_000,
+};
+
+const VERSION = pathText('version', 'What the draft is called, like p2.v11', {
+  pattern: RULE_VERSION_PATTERN,
+});
+
+const BAD_REVISION = refusal(
+  'badRevision',
+  'The version in the path, or If-Match, is not written as one.',
+  (detail: string) => badRequest(detail),
+  'If-Match must be the ETag of the draft, once, like "7".',
+);
+
+/** Null when the caller sent none. */
+const IF_MATCH: Parameter<number | null> = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: 'The ETag of what the change was made on; absent: there is no such draft yet',
+  schema: { type: 'string', pattern: '^"[1-9][0-9]{0,14}"$' },
+  read: ({ req }) => {
+    const given = req.headers['if-match'];
+    if (given === undefined) return null;
+    const [, digits] = /^"([1-9]\d{0,14})"$/.exec(given) ?? [];
+    if (digits !== undefined) return Number(digits);
+    throw BAD_REVISION.problem('If-Match must be the ETag of the draft, once, like "7".');
+  },
+};
+
+const UNKNOWN_DRAFT = refusal(
+  'unknownDraft',
+  'The platform has no such draft.',
+  (version: string) =>
+    notFound(
+      `There is no draft ${version} of this platform: it was discarded, or nobody changed it for ${DRAFT_DAYS_MAX} days.`,
+    ),
+  'p2.v11',
+);
+
+const DRAFT_CHANGED = refusal(
+  'draftChanged',
+  'It is not at the revision that If-Match names; nothing was changed.',
+  (detail: string) => new HttpProblem(412, 'draft changed', detail),
+  changedText('p2.v11', SUMMARY_EXAMPLE),
+);
+
+const TOO_MANY = refusal(
+  'tooManyDrafts',
+  'The platform has as many drafts as it may; nothing was changed.',
+  (platform: string) =>
+    new HttpProblem(
+      409,
+      'too many drafts',
+      `${platform} has ${DRAFTS_MAX} drafts, which is the most. Discard one that nobody needs any more.`,
+    ),
+  'shop',
+);
+
+function changedText(version: string, now: DraftSummary | null): string {
+  if (now === null) return `${version} was discarded meanwhile. Keep yours under a name, or leave it.`;
+  const when = new Date(now.changedAt).toISOString();
+  return `${version} was changed by ${now.changedBy} at ${when}. Open it again, or keep yours under another name.`;
+}
+
+export const listDrafts = operation({
+  method: 'get',
+  path: '/v1/platform/rules/drafts',
+  operationId: 'listDrafts',
+  summary: 'Rule sets that people are at work on',
+  description: `Of the platform of the key, without their files. A draft decides nothing; what nobody changes for ${DRAFT_DAYS_MAX} days is forgotten.`,
+  tag: 'Rules',
+  grant: 'rules',
+  answers: jsonAnswer('All of them', DraftListSchema, {
+    drafts: [SUMMARY_EXAMPLE],
+    draftsMax: DRAFTS_MAX,
+    bytesMax: DRAFT_BYTES_MAX,
+  }),
+  refusals: [],
+  answer: async ({ caller }, { drafts }: DraftParts): Promise<Shape<typeof DraftListSchema>> => ({
+    drafts: await drafts.list(caller.platform),
+    draftsMax: DRAFTS_MAX,
+    bytesMax: DRAFT_BYTES_MAX,
+  }),
+});
+
+export const readDraft = operation({
+  method: 'get',
+  path: '/v1/platform/rules/drafts/{version}',
+  operationId: 'readDraft',
+  summary: 'A draft with its files',
+  description: 'As it was written last.',
+  tag: 'Rules',
+  grant: 'rules',
+  parameters: [VERSION],
+  answers: withETag(jsonAnswer('The draft', DraftSchema, { ...SUMMARY_EXAMPLE, files: DRAFT_EXAMPLE.files })),
+  refusals: [UNKNOWN_DRAFT],
+  answer: async ({ ctx, caller }, { drafts }: DraftParts): Promise<Shape<typeof DraftSchema>> => {
+    const version = VERSION.read(ctx);
+    const opened = await drafts.open(caller.platform, version);
+    if (opened === null) throw UNKNOWN_DRAFT.problem(version);
+    ctx.set('ETag', `"${opened.draft.revision}"`);
+    return { ...opened.draft, files: opened.files };
+  },
+});
+
+const WriteBodySchema = Type.Object({
+  from: versionText('The version that it was begun with'),
+  files: DRAFT_FILES,
+  replaces: Type.Optional(
+    text(64, 'The filesDigest of the draft in RULES_DIR whose place it takes; absent: none'),
+  ),
+});
+
+export const writeDraft = operation({
+  method: 'put',
+  path: '/v1/platform/rules/drafts/{version}',
+  operationId: 'writeDraft',
+  summary: 'Keeps what was typed',
+  description: `Sound or not, in the store and not in RULES_DIR. Only if nobody changed it since the revision that If-Match names; without If-Match only if there is none yet. A platform has ${DRAFTS_MAX} drafts at most.`,
+  tag: 'Rules',
+  grant: 'rules',
+  parameters: [VERSION, IF_MATCH],
+  body: draftBody('WriteDraftBody', WriteBodySchema, { from: 'p2.v10', files: DRAFT_EXAMPLE.files }),
+  answers: withETag(jsonAnswer('As it is kept now', SummarySchema, SUMMARY_EXAMPLE)),
+  refusals: [BAD_REVISION, DRAFT_CHANGED, TOO_MANY, DESK_FULL],
+  answer: async ({ ctx, caller, body }, { desk, drafts }: DraftParts): Promise<DraftSummary> => {
+    const version = versionOf(ctx);
+    const basis = IF_MATCH.read(ctx);
+    const { platform, actor } = caller;
+    const draft = await atDesk(desk, caller, async () => {
+      const { from, files, replaces = null } = await body();
+      const written = { version, from, files, replaces };
+      return orRefused(version, platform, () => drafts.write(platform, written, basis, actor.text));
+    });
+    ctx.set('ETag', `"${draft.revision}"`);
+    return draft;
+  },
+});
+
+export const discardDraft = operation({
+  method: 'delete',
+  path: '/v1/platform/rules/drafts/{version}',
+  operationId: 'discardDraft',
+  summary: 'Discards a draft',
+  description:
+    'Only if nobody changed it since the revision that If-Match names. What lies in RULES_DIR stays.',
+  tag: 'Rules',
+  grant: 'rules',
+  parameters: [VERSION, { ...IF_MATCH, required: true }],
+  answers: DONE,
+  refusals: [BAD_REVISION, DRAFT_CHANGED],
+  answer: async ({ ctx, caller }, { drafts, audit }: DraftParts) => {
+    const version = versionOf(ctx);
+    const basis = IF_MATCH.read(ctx);
+    if (basis === null) throw BAD_REVISION.problem('If-Match must be the ETag of the draft, once, like "7".');
+    const { platform, actor } = caller;
+    const { revision, changedBy } = await orRefused(version, platform, () =>
+      drafts.discard(platform, version, basis),
+    );
+    await audit.note({
+      who: actor.text,
+      action: 'draft',
+      platform,
+      subject: version,
+      before: { revision, changedBy },
+      after: null,
+      reason: null,
+    });
+  },
+});
+
+const PresenceBodySchema = Type.Object({ tab: text(64, 'Tells this page from others of the same person') });
+
+export const tellPresence = operation({
+  method: 'post',
+  path: '/v1/platform/rules/drafts/{version}/presence',
+  operationId: 'tellPresence',
+  summary: 'Says that a page has a draft open',
+  description: 'And is told who else has, and how the draft stands. Forgotten after a minute.',
+  tag: 'Rules',
+  grant: 'rules',
+  parameters: [VERSION],
+  body: jsonBody('PresenceBody', PresenceBodySchema, { tab: '5f0c1d2e3a4b' }),
+  answers: jsonAnswer('The draft, if there is one, and who else is at it', PresenceSchema, {
+    draft: SUMMARY_EXAMPLE,
+    alsoHere: [{ who: SUMMARY_EXAMPLE.changedBy, at: AT_EXAMPLE }],
+  }),
+  refusals: [BAD_REVISION],
+  answer: async (
+    { ctx, caller: { platform, actor }, body },
+    { drafts }: DraftParts,
+  ): Promise<Shape<typeof PresenceSchema>> => {
+    const version = versionOf(ctx);
+    const { tab } = await body();
+    const alsoHere = await drafts.present(platform, version, { who: actor.text, tab });
+    const draft = (await drafts.list(platform)).find((one) => one.version === version) ?? null;
+    return { draft, alsoHere };
+  },
+});
+
+function versionOf(ctx: RouteContext): RuleVersion {
+  const version = VERSION.read(ctx);
+  if (isRuleVersion(version)) return version;
+  throw BAD_REVISION.problem(
+    `The version in the path must be like p2.v11, unlike ${JSON.stringify(version.slice(0, 100))}.`,
+  );
+}
+
+function withETag(answers: ReturnType<typeof jsonAnswer>) {
+  return { 200: { ...answers[200], headers: ['ETag'] as const } };
+}
+
+async function orRefused<T>(version: RuleVersion, platform: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof DraftChanged) throw DRAFT_CHANGED.problem(changedText(version, error.now));
+    throw error instanceof TooManyDrafts ? TOO_MANY.problem(platform) : error;
+  }
+}

@@ -1,0 +1,171 @@
+import { expect } from 'chai';
+import {
+  DRAFT_DAYS_MAX,
+  DRAFTS_MAX,
+  DraftChanged,
+  Drafts,
+  TooManyDrafts,
+} from '../../src/authoring/drafts.ts';
+import { platformName } from '../../src/client/client-key.ts';
+import { digestOf } from '../../src/rules/folder/release.ts';
+import { versionOf } from '../rollout/rule-folders.ts';
+import { MovableClock } from '../service/movable-clock.ts';
+import { describeOnStores } from '../stores/describe-on-stores.ts';
+
+const V11 = versionOf('p2.v11');
+
+describeOnStores('drafts', (store) => {
+  let clock: MovableClock;
+  let drafts: Drafts;
+  let platforms = 0;
+  let shop = platformName('shop');
+  beforeEach(() => {
+    clock = new MovableClock();
+    drafts = new Drafts(store(), clock.now);
+    platforms += 1;
+    shop = platformName(`shop-${platforms}`);
+  });
+
+  const write = (basis: number | null, text = 'levels: [30s]', by = 'ann', version = V11) =>
+    drafts.write(
+      shop,
+      { version, from: 'p2.v10', files: { 'ladder.yaml': text }, replaces: null },
+      basis,
+      by,
+    );
+  const refusedBy = async (change: Promise<unknown>) => {
+    try {
+      await change;
+    } catch (error) {
+      if (error instanceof DraftChanged) return error.now?.changedBy ?? 'nobody';
+      throw error;
+    }
+    throw new Error('it was not refused');
+  };
+  const text = async () => (await drafts.open(shop, V11))?.files['ladder.yaml'];
+
+  it('say who changed them last and when, from which version they are, and until when they are kept', async () => {
+    await write(null);
+    clock.moveSeconds(60);
+    await write(1, 'levels: [40s]', 'bob');
+    const at = clock.now();
+    expect(await drafts.list(shop)).to.deep.equal([
+      {
+        version: V11,
+        from: 'p2.v10',
+        replaces: null,
+        saved: false,
+        revision: 2,
+        changedBy: 'bob',
+        changedAt: at,
+        keptUntil: at + DRAFT_DAYS_MAX * 24 * 3600_000,
+      },
+    ]);
+    expect(await text()).to.equal('levels: [40s]');
+  });
+
+  it('keep the first of two changes of one revision, and say who made it', async () => {
+    await write(null);
+    await write(1, 'levels: [40s]', 'bob');
+    expect(await refusedBy(write(1, 'levels: [50s]', 'ann'))).to.equal('bob');
+    expect(await text()).to.equal('levels: [40s]');
+  });
+
+  it('take one of many changes that come at once', async () => {
+    await write(null);
+    const all = Array.from({ length: 8 }, (_, index) => write(1, `levels: [${index}s]`, `person ${index}`));
+    const settled = await Promise.allSettled(all);
+    expect(settled.filter(({ status }) => status === 'fulfilled')).to.have.length(1);
+    const [draft] = await drafts.list(shop);
+    expect(await text()).to.equal(`levels: [${draft?.changedBy.slice('person '.length)}s]`);
+  });
+
+  it('are not begun twice under one name', async () => {
+    await write(null);
+    expect(await refusedBy(write(null, 'levels: [50s]', 'bob'))).to.equal('ann');
+  });
+
+  it('take the same change again from whoever did not hear that it was made', async () => {
+    await write(null);
+    const first = await write(1, 'levels: [40s]');
+    expect(await write(1, 'levels: [40s]')).to.deep.equal(first);
+    expect(await text()).to.equal('levels: [40s]');
+  });
+
+  it('are not taken for one that was discarded and begun anew', async () => {
+    const { revision } = await write(null);
+    await drafts.discard(shop, V11, revision);
+    expect(await refusedBy(write(revision, 'levels: [50s]'))).to.equal('nobody');
+    await write(null, 'levels: [60s]', 'bob');
+    expect(await refusedBy(write(revision, 'levels: [50s]'))).to.equal('bob');
+  });
+
+  it('are discarded only as somebody saw them', async () => {
+    await write(null);
+    await write(1, 'levels: [40s]', 'bob');
+    expect(await refusedBy(drafts.discard(shop, V11, 1))).to.equal('bob');
+    await drafts.discard(shop, V11, 2);
+    expect(await drafts.list(shop)).to.deep.equal([]);
+    expect(await drafts.open(shop, V11)).to.equal(null);
+  });
+
+  it('leave no files of theirs behind', async () => {
+    await write(null);
+    await write(1, 'levels: [40s]');
+    await refusedBy(write(1, 'levels: [50s]'));
+    const kept = () => store().documents.list(`draft-files:${shop}`);
+    expect(await kept()).to.deep.equal([{ 'ladder.yaml': 'levels: [40s]' }]);
+    await drafts.discard(shop, V11, 2);
+    expect(await kept()).to.deep.equal([]);
+  });
+
+  it('are known to be what lies in RULES_DIR by the digest of their files', async () => {
+    const files = { 'ladder.yaml': 'levels: [30s]' };
+    const of = (replaces: string) => ({ version: V11, from: 'p2.v10', files, replaces });
+    const other = await drafts.write(shop, of('0'.repeat(64)), null, 'ann');
+    expect(other.saved).to.equal(false);
+    const digest = digestOf(new Map(Object.entries(files)));
+    const same = await drafts.write(shop, of(digest), other.revision, 'ann');
+    expect(same.saved).to.equal(true);
+  });
+
+  it('are seen by their own platform alone', async () => {
+    await write(null);
+    const bank = platformName('bank');
+    expect(await drafts.list(bank)).to.deep.equal([]);
+    expect(await drafts.open(bank, V11)).to.equal(null);
+    expect(await drafts.present(bank, V11, { who: 'eve', tab: 'b' })).to.deep.equal([]);
+    expect(await drafts.present(shop, V11, { who: 'ann', tab: 'a' })).to.deep.equal([]);
+  });
+
+  it(`are ${DRAFTS_MAX} at most, which may still be changed and discarded`, async () => {
+    const name = (minor: number) => versionOf(`p2.v${minor}`);
+    for (let minor = 1; minor <= DRAFTS_MAX; minor++) await write(null, 'levels: [30s]', 'ann', name(minor));
+    const more = write(null, 'levels: [30s]', 'ann', name(99));
+    expect(await more.catch((error: unknown) => error instanceof TooManyDrafts)).to.equal(true);
+    const { revision } = await write(1, 'levels: [40s]', 'ann', name(1));
+    await drafts.discard(shop, name(1), revision);
+    expect((await write(null, 'levels: [30s]', 'ann', name(99))).version).to.equal('p2.v99');
+  });
+
+  it('are forgotten when nobody changed them for long, and leave room', async () => {
+    await write(null);
+    clock.moveSeconds(DRAFT_DAYS_MAX * 24 * 3600);
+    expect(await drafts.list(shop)).to.deep.equal([]);
+    await write(null, 'levels: [40s]', 'bob', versionOf('p2.v12'));
+    expect((await drafts.list(shop)).map(({ version }) => version)).to.deep.equal(['p2.v12']);
+    expect(await store().documents.list(`draft-files:${shop}`)).to.have.length(1);
+  });
+
+  it('say who else has them open, for a minute after that was said last', async () => {
+    const present = (tab: string, who: string, version = V11) => drafts.present(shop, version, { who, tab });
+    expect(await present('a', 'ann')).to.deep.equal([]);
+    const annAt = clock.now();
+    clock.moveSeconds(30);
+    await present('c', 'eve', versionOf('p2.v12'));
+    expect(await present('b', 'bob')).to.deep.equal([{ who: 'ann', at: annAt }]);
+    expect((await present('a', 'ann')).map(({ who }) => who)).to.deep.equal(['bob']);
+    clock.moveSeconds(60);
+    expect(await present('a', 'ann')).to.deep.equal([]);
+  });
+});
