@@ -20,19 +20,19 @@ function rows(facts: Readonly<Record<string, Fact>>): readonly string[] {
 function nameWithWindow(name: string, fact: Fact): string {
   if (fact.kind === 'listed') return `\`${name}\` of a shared list`;
   return fact.kind === 'windowed'
-    ? `\`${name}\` over a window up to ${formatDuration(fact.longestWindowMs)}`
+    ? `\`${name}\` (window up to ${formatDuration(fact.longestWindowMs)})`
     : `\`${name}\``;
 }
 
 function value(fact: Fact): string {
   const from = fact.kind === 'concluded' ? `; from ${fact.from}.yaml on` : '';
-  return `${domain(fact.domain)}${fact.unit === null ? '' : `, ${fact.unit}`}${from}`;
+  return `${fact.unit ?? domain(fact.domain)}${from}`;
 }
 
 function domain(domain: FactDomain): string {
   switch (domain.type) {
     case 'number':
-      return domain.integer ? 'whole number' : 'number';
+      return 'number';
     case 'boolean':
       return 'true, false';
     case 'enum':
