@@ -225,6 +225,17 @@ describe('the source', () => {
     expect(upward).to.deep.equal([]);
   });
 
+  it('has no files that import each other in a circle', () => {
+    const importing = new Map([...SRC, ...PAGE].map((file) => [file.path, ownImports(file)]));
+    // What imports nothing that is left is in no circle.
+    for (let before = -1; before !== importing.size; ) {
+      before = importing.size;
+      for (const [path, targets] of importing)
+        if (!targets.some((target) => importing.has(target))) importing.delete(path);
+    }
+    expect([...importing.keys()]).to.deep.equal([]);
+  });
+
   it('never imports what lies outside src', () => {
     const outward = SRC.flatMap((file) =>
       ownImports(file)

@@ -7,9 +7,8 @@ import { verdictMix } from './backtest/comparison.ts';
 import { scoredOrders } from './calibrate/calibrate.ts';
 import { paidShareOf, scoreFigures } from './calibrate/score-figures.ts';
 import type { Drift, DriftPart, FactDrift } from './drift-report.ts';
-import type { Evidence } from './source/evidence.ts';
+import { columnsOf, type Evidence, knownRows, typeOfFact } from './source/evidence.ts';
 import { clusterOf } from './source/order-clusters.ts';
-import { columnsOf, knownRows, typeOfFact } from './source/views.ts';
 
 /**
  * Compares what payers did, what was answered, what was paid and how well the score told it, before and from a time

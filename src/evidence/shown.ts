@@ -3,7 +3,6 @@ import { Type } from '../json-schema.ts';
 import { sharedListsText } from '../rules/condition-text.ts';
 import { list, meaning, named, type Shape, shape, word } from '../shapes.ts';
 import type { ShareInterval } from '../statistics/share-interval.ts';
-import type { HeldOutCount } from './backtest/comparison.ts';
 import { certainInterval, type OrderCounts } from './result-shapes.ts';
 import type { EvidenceSpan } from './source/evidence.ts';
 
@@ -174,4 +173,15 @@ export function heldOutNotes(side: string, heldOut: readonly HeldOutCount[]): re
 export function emptyListsNotes(lists: readonly string[]): readonly string[] {
   if (lists.length === 0) return [];
   return [`In a replay nobody is on ${sharedListsText(lists)}: the inputs do not tell who was.`];
+}
+
+/** How often a rule matched and was skipped, because its client is held out of it. */
+export interface HeldOutCount {
+  /** Its file and name, like `groups/blocked-by-unpaid-chain`. */
+  readonly rule: string;
+  /** Of the clients, from 0 to 1. */
+  readonly share: number;
+  readonly decisions: number;
+  /** The different clients of these decisions. */
+  readonly clients: number;
 }

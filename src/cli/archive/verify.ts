@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
 import { whileHere } from '../../archive/frozen-archive.ts';
-import { isEvidence } from '../../evidence/source/views.ts';
+import { isEvidence } from '../../evidence/source/evidence.ts';
 import type { Verification } from '../../evidence/verify/verification.ts';
 import { verifyArchive } from '../../evidence/verify/verify-archive.ts';
 import { EXIT } from '../exit.ts';

@@ -6,7 +6,13 @@ import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import { fateMember, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
 import { clusterOf, MoneySums } from '../source/order-clusters.ts';
 import type { LadderLevelReport, OrderEffects, OrderSums } from './backtest-report.ts';
-import { type ClusteredScore, type ClusterVerdicts, verdictAt } from './comparison.ts';
+import {
+  type AnsweredPair,
+  type ClusteredScore,
+  type ClusterVerdicts,
+  type CodedAnswer,
+  verdictAt,
+} from './comparison.ts';
 import type { LifeAnswer } from './lives.ts';
 
 /**
@@ -122,15 +128,6 @@ export class Aftermath {
   }
 }
 
-/** Decisions that two sides answered in these ways. */
-export interface AnsweredPair {
-  readonly base: ReturnType<AnswerTable['answerOf']>;
-  readonly candidate: ReturnType<AnswerTable['answerOf']>;
-  readonly decisions: number;
-  /** The decisions by what became of their orders; technical failures are in none of these. */
-  readonly orders: OrderCounts;
-}
-
 function answeredOrders(sides: number): string {
   const ofSide = (side: number) => [
     `bool_or(${verdictIs(`answer_${side}`, 'BLOCK')}) AS blocked_${side}`,
@@ -201,9 +198,6 @@ interface AnsweredRequest {
   /** Epoch ms. */
   readonly at: number;
 }
-
-/** What an answer's code stands for. */
-type CodedAnswer = Pick<LifeAnswer, 'verdict' | 'rule' | 'clientGroup' | 'isBot' | 'level'>;
 
 const LEVELS = 32;
 const GROUPS = 8;

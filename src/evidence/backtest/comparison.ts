@@ -5,8 +5,8 @@ import type { ScoredOrders } from '../../statistics/calibration.ts';
 import { clusteredInterval } from '../../statistics/clustered-share.ts';
 import type { ShareInterval } from '../../statistics/share-interval.ts';
 import { type JudgedOrders, scoreFigures } from '../calibrate/score-figures.ts';
-import { NO_ORDERS, type VerdictMix } from '../result-shapes.ts';
-import type { AnsweredPair } from './aftermath.ts';
+import { NO_ORDERS, type OrderCounts, type VerdictMix } from '../result-shapes.ts';
+import type { HeldOutCount } from '../shown.ts';
 import type { AnswerComparison, ScoreQuality, WaitChanges } from './backtest-report.ts';
 import type { LifeAnswer } from './lives.ts';
 
@@ -213,17 +213,6 @@ export function scoreQuality(scored: readonly ClusteredScore[]): ScoreQuality {
   };
 }
 
-/** How often a rule matched and was skipped, because its client is held out of it. */
-export interface HeldOutCount {
-  /** Its file and name, like `groups/blocked-by-unpaid-chain`. */
-  readonly rule: string;
-  /** Of the clients, from 0 to 1. */
-  readonly share: number;
-  readonly decisions: number;
-  /** The different clients of these decisions. */
-  readonly clients: number;
-}
-
 /** Counts whom the rules of one side held out. A rule that holds out and skipped nobody is told, too. */
 export class HeldOutTally {
   readonly #rules = new Map<string, { readonly share: number; decisions: number; clients: Set<bigint> }>();
@@ -292,3 +281,15 @@ export async function recordedHoldouts(duck: Duck): Promise<readonly HeldOutCoun
     clients: numberOf(row['clients']) ?? 0,
   }));
 }
+
+/** Decisions that two sides answered in these ways. */
+export interface AnsweredPair {
+  readonly base: CodedAnswer;
+  readonly candidate: CodedAnswer;
+  readonly decisions: number;
+  /** The decisions by what became of their orders; technical failures are in none of these. */
+  readonly orders: OrderCounts;
+}
+
+/** What an answer's code stands for. */
+export type CodedAnswer = Pick<LifeAnswer, 'verdict' | 'rule' | 'clientGroup' | 'isBot' | 'level'>;

@@ -12,7 +12,7 @@ import { FACTS } from '../../facts/catalogue.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { factsNamed } from '../../rules/condition.ts';
 import { type RuleSet, settingsOf, VERDICTS } from '../../rules/rule-set.ts';
-import { columnsOf, enumOf } from '../source/views.ts';
+import { columnsOf, enumOf } from '../source/evidence.ts';
 import { bothOf, type LifeAnswer } from './lives.ts';
 
 /** Answers one row of a batch; null when its record lacks a fact that the rules ask. */

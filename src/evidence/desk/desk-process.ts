@@ -16,13 +16,7 @@ import { suggest } from '../suggest/suggest.ts';
 import { sweep } from '../sweep/sweep.ts';
 import { combinationsOf, parseVariation } from '../sweep/vary.ts';
 import { keptRules, type RulesOf } from '../verify/verify-segment.ts';
-import type { EvidenceTask, EvidenceWork, NamedRuleSet } from './evidence-task.ts';
-
-/** How far the work is, in decisions. */
-export interface EvidenceProgress {
-  readonly done: number;
-  readonly of: number;
-}
+import type { EvidenceProgress, EvidenceTask, EvidenceWork, NamedRuleSet } from './evidence-task.ts';
 
 const PROGRESS_EVERY_MS = 100;
 

@@ -13,7 +13,7 @@ import type { Store } from '../../state/store.ts';
 import { Turns } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
 import type { EvidenceResult } from '../result.ts';
-import { isEvidence } from '../source/views.ts';
+import { isEvidence } from '../source/evidence.ts';
 import type { EvidenceWorks } from './desk-process.ts';
 import {
   ASKER_GONE,

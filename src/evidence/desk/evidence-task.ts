@@ -7,7 +7,6 @@ import type { RuleVersion } from '../../rules/rule-set.ts';
 import type { BacktestMode } from '../backtest/backtest-report.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
 import type { SliceName } from '../report/rule-report.ts';
-import type { EvidenceProgress } from './desk-process.ts';
 
 /** A rule set by its files. */
 export interface NamedRuleSet {
@@ -157,4 +156,10 @@ export function jobAt(job: EvidenceJob, now: number): EvidenceJob {
 
 export function isUnderWay({ state }: Pick<EvidenceJob, 'state'>): boolean {
   return state === 'waiting' || state === 'running';
+}
+
+/** How far the work is, in decisions. */
+export interface EvidenceProgress {
+  readonly done: number;
+  readonly of: number;
 }

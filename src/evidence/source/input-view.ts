@@ -2,9 +2,8 @@ import type { Duck } from '../../archive/duck.ts';
 import type { Column } from '../../archive/record-columns.ts';
 import { JOURNAL_ORDER_SQL, TABLES } from '../../archive/tables.ts';
 import { type RuleSet, VERDICTS } from '../../rules/rule-set.ts';
-import type { ArchiveAsk, Evidence } from './evidence.ts';
+import { type ArchiveAsk, between, type Evidence, enumOf, knownRows } from './evidence.ts';
 import { countSharedDevices, sharingWindowsOf } from './shared-devices.ts';
-import { between, enumOf, knownRows } from './views.ts';
 
 /** Tables of the archive that only a replay asks for. */
 const TABLES_OF_INPUTS = ['scores', 'bindings', 'overrides'] as const;

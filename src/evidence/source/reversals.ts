@@ -8,9 +8,8 @@ import { type ClusterCount, clusteredInterval } from '../../statistics/clustered
 import { type AgedPayments, expectedEvents, maturityOf } from '../../statistics/reversal-ages.ts';
 import { interval, number } from '../result-shapes.ts';
 import { columns, countText, type EvidenceTable, shareText } from '../shown.ts';
-import type { Evidence } from './evidence.ts';
+import { type Evidence, knownRows } from './evidence.ts';
 import { amountSum, clusterOf } from './order-clusters.ts';
-import { knownRows } from './views.ts';
 
 const UNSTATED = 'UNSTATED';
 

@@ -5,8 +5,8 @@ import { DeviceBook } from '../../authoring/device-book.ts';
 import { type Hints, knownHints, withUnansweredScore } from '../../client/hints.ts';
 import { NO_SIGHTINGS, type Sightings } from '../../facts/fact.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
+import { columnsOf } from './evidence.ts';
 import { timeSpans } from './time-spans.ts';
-import { columnsOf } from './views.ts';
 
 /** The windows of sharing facts, ms. */
 export type SharingWindows = RuleSet['sharingWindowsMs'];

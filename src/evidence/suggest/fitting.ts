@@ -1,5 +1,6 @@
 import { runCases } from '../../authoring/cases/cases.ts';
 import { prove } from '../../authoring/prove.ts';
+import { withConstants } from '../../rules/folder/constant.ts';
 import { draftOf, soundDraft } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
@@ -19,8 +20,14 @@ import {
   ruleText,
   saysAllOf,
 } from './rule-search.ts';
-import { type NamedChange, withCases, withChanges } from './suggest.ts';
-import { type ExampleCase, exampleCase, freeNames, freePriorities } from './suggested-rule.ts';
+import {
+  type ExampleCase,
+  exampleCase,
+  freeNames,
+  freePriorities,
+  type SuggestedRule,
+  withRules,
+} from './suggested-rule.ts';
 import type { RejectedChange } from './suggestion.ts';
 
 /** A change that fits into the version and to the candidates before it, with a case that shows it. */
@@ -247,4 +254,37 @@ function isBanned(change: FoundChange, banned: readonly BannedChange[]): boolean
     if (change.kind === 'rule' || other.kind === 'rule') return false;
     return change.constant.path === other.constant.path && change.value === other.value;
   });
+}
+
+/** A change as it is written into a draft. */
+type NamedChange = SuggestedRule | FoundEdit;
+
+/** The files with changed constants and further rules; all else stays as it is. */
+export function withChanges(files: RuleFiles, changes: readonly NamedChange[]): RuleFiles {
+  const edits = changes.flatMap((change) =>
+    change.kind === 'edit' ? [[change.constant, change.value] as const] : [],
+  );
+  // Constants are found by their places in the text, so rules are added after them.
+  return withRules(
+    withConstants(files, edits),
+    changes.flatMap((change) => (change.kind === 'rule' ? [change] : [])),
+  );
+}
+
+/** The files with a file of cases that none of them has. */
+export function withCases(files: RuleFiles, cases: readonly ExampleCase[]): RuleFiles {
+  let name = 'cases/suggested.yaml';
+  for (let number = 2; files.has(name); number++) name = `cases/suggested-${number}.yaml`;
+  return new Map([...files, [name, caseFile(cases)]]);
+}
+
+function caseFile(cases: readonly ExampleCase[]): string {
+  return [
+    '# yaml-language-server: $schema=../../schema/cases.schema.json',
+    '',
+    '# One case for each suggested change, after what a payer did, with every name made up.',
+    'cases:',
+    cases.map(({ yaml }) => yaml).join('\n\n'),
+    '',
+  ].join('\n');
 }

@@ -1,4 +1,3 @@
-import { withConstants } from '../../rules/folder/constant.ts';
 import { soundDraft } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
@@ -11,10 +10,9 @@ import { makeInputView } from '../source/input-view.ts';
 import { reversalsOf } from '../source/reversals.ts';
 import type { PartName, TimePart } from '../sweep/sweep-report.ts';
 import { halfOfOrders, type TrialResult, tryRuleSets } from '../sweep/trial.ts';
-import { type FittingAsk, fittingChanges, type ProposedChange } from './fitting.ts';
+import { type FittingAsk, fittingChanges, type ProposedChange, withCases, withChanges } from './fitting.ts';
 import { learningOrders } from './known-orders.ts';
-import { editsOf, type FoundEdit, ruleText } from './rule-search.ts';
-import { type ExampleCase, type SuggestedRule, withRules } from './suggested-rule.ts';
+import { editsOf, ruleText } from './rule-search.ts';
 import type { RejectedChange, SuggestedChange, SuggestedEffect, Suggestion } from './suggestion.ts';
 
 interface SuggestAsk {
@@ -267,37 +265,4 @@ function refusedMore({ tradeOffs }: TrialResult, part: PartName, side: number): 
 function blockedMore({ tradeOffs }: TrialResult, side: number): number {
   const blocked = (place: number) => tradeOffs[place]?.later.unpaidBlocked.orders ?? 0;
   return blocked(side) - blocked(0);
-}
-
-/** A change as it is written into a draft. */
-export type NamedChange = SuggestedRule | FoundEdit;
-
-/** The files with changed constants and further rules; all else stays as it is. */
-export function withChanges(files: RuleFiles, changes: readonly NamedChange[]): RuleFiles {
-  const edits = changes.flatMap((change) =>
-    change.kind === 'edit' ? [[change.constant, change.value] as const] : [],
-  );
-  // Constants are found by their places in the text, so rules are added after them.
-  return withRules(
-    withConstants(files, edits),
-    changes.flatMap((change) => (change.kind === 'rule' ? [change] : [])),
-  );
-}
-
-/** The files with a file of cases that none of them has. */
-export function withCases(files: RuleFiles, cases: readonly ExampleCase[]): RuleFiles {
-  let name = 'cases/suggested.yaml';
-  for (let number = 2; files.has(name); number++) name = `cases/suggested-${number}.yaml`;
-  return new Map([...files, [name, caseFile(cases)]]);
-}
-
-function caseFile(cases: readonly ExampleCase[]): string {
-  return [
-    '# yaml-language-server: $schema=../../schema/cases.schema.json',
-    '',
-    '# One case for each suggested change, after what a payer did, with every name made up.',
-    'cases:',
-    cases.map(({ yaml }) => yaml).join('\n\n'),
-    '',
-  ].join('\n');
 }

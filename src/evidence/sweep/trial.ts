@@ -1,9 +1,10 @@
 import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
 import { Aftermath, AnswerTable } from '../backtest/aftermath.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
-import { type HeldOutCount, HeldOutTally } from '../backtest/comparison.ts';
+import { HeldOutTally } from '../backtest/comparison.ts';
 import { inputsOf } from '../backtest/input.ts';
 import { Lives, type OutcomeAssumption } from '../backtest/lives.ts';
+import type { HeldOutCount } from '../shown.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { makeInputView } from '../source/input-view.ts';
 import { immatureOrders, reversalsOf, type StoppedPayments, stoppedPaymentsOf } from '../source/reversals.ts';

@@ -6,8 +6,12 @@ import { namesIn } from '../../../src/archive/archive-log.ts';
 import type { DuckRow } from '../../../src/archive/duck.ts';
 import { TABLE_NAMES, type TableName } from '../../../src/archive/tables.ts';
 import { platformName } from '../../../src/client/client-key.ts';
-import { type EvidenceAsk, type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
-import { isEvidence } from '../../../src/evidence/source/views.ts';
+import {
+  type EvidenceAsk,
+  type EvidencePlace,
+  isEvidence,
+  withEvidence,
+} from '../../../src/evidence/source/evidence.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { History, JULY, PLATFORM, Workplace } from '../backtest/backtest-history.ts';

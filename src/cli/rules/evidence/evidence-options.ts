@@ -7,9 +7,9 @@ import {
   type ArchiveAsk,
   type Evidence,
   type EvidenceAsk,
+  isEvidence,
   withEvidence,
 } from '../../../evidence/source/evidence.ts';
-import { isEvidence } from '../../../evidence/source/views.ts';
 import { keptRules } from '../../../evidence/verify/verify-segment.ts';
 import { isRuleVersion, type RuleSet } from '../../../rules/rule-set.ts';
 import { erasedNow, leftOutTexts, readArchiveConfig, withArchive } from '../../archive/archive-folder.ts';
