@@ -1,13 +1,23 @@
 import type { Column } from '../src/archive/record-columns.ts';
 import { TABLE_NAMES, TABLES } from '../src/archive/tables.ts';
 
-/** Tables and columns as src/archive/README.md shows them. */
+/** Tables and columns as src/archive/README.md shows them: a column that several tables have is told in the first. */
 export function columnsText(): string {
-  return TABLE_NAMES.map((name) => {
-    const columns: readonly Column[] = TABLES[name].columns;
-    const rows = columns.map((column) => `| ${column.name} | ${shownType(column)} | ${column.description} |`);
+  const told: (readonly [table: string, column: Column])[] = [];
+  return TABLE_NAMES.map((table) => {
+    const known: string[] = [];
+    const rows: string[] = [];
+    for (const column of TABLES[table].columns) {
+      const alike = told.filter(([, { description }]) => description === column.description);
+      const [same] = alike.filter(([, { name, type }]) => name === column.name && type === column.type);
+      const [first] = alike;
+      if (same !== undefined) known.push(`\`${column.name}\``);
+      else if (first?.[0] === table) rows.push(row(column, `As \`${first[1].name}\``));
+      else rows.push(row(column, column.description));
+      told.push([table, column]);
+    }
     return [
-      `**${name}**: ${TABLES[name].description}`,
+      `**${table}**: ${TABLES[table].description}${known.length === 0 ? '' : `. As told above: ${known.join(', ')}`}`,
       '',
       '| column | type | meaning |',
       '|---|---|---|',
@@ -16,6 +26,6 @@ export function columnsText(): string {
   }).join('\n\n');
 }
 
-function shownType({ type }: Column): string {
-  return type === 'TIMESTAMP_MS' ? 'TIMESTAMP' : type;
+function row({ name, type }: Column, meaning: string): string {
+  return `| ${name} | ${type === 'TIMESTAMP_MS' ? 'TIMESTAMP' : type} | ${meaning} |`;
 }

@@ -1,11 +1,38 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { columnsText } from '../../scripts/columns-text.ts';
+import { scoring } from '../cli/scoring.ts';
+import { History, Workplace } from '../evidence/backtest/backtest-history.ts';
+import { livedEvidence } from '../evidence/source/lived-evidence.ts';
+import { blocksOf, section } from '../guide-blocks.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+
+const GUIDE = readFileSync(new URL('../../src/archive/README.md', import.meta.url), 'utf8');
 
 describe('the guide of the archive', () => {
   it('names every table and column as they are; node scripts/write-tables.ts mends it', () => {
-    const text = readFileSync(new URL('../../src/archive/README.md', import.meta.url), 'utf8');
-    const [, shown = ''] = /<!-- columns -->\n([\s\S]*?)\n<!-- \/columns -->/.exec(text) ?? [];
+    const [, shown = ''] = /<!-- columns -->\n([\s\S]*?)\n<!-- \/columns -->/.exec(GUIDE) ?? [];
     expect(shown).to.equal(columnsText());
+  });
+
+  it('asks questions that an archive answers', async () => {
+    const { archive } = await livedEvidence(async (store) => {
+      const place = new Workplace();
+      const history = new History(store, place.rules('p2.v10'));
+      await history.verdict('ann', 'ann-1');
+      await history.verdict('ann', 'ann-1');
+      place.end();
+    });
+    const folder = archive.kind === 'archive' ? archive.folder : expect.fail('it is an archive');
+    const env = { ARCHIVE_DIR: folder, DATA_DIR: temporaryDirectory(), REDIS_URL: '' };
+    const [block] = blocksOf(section(GUIDE, 'Five questions'));
+    const questions = [...(block?.text ?? '').matchAll(/archive query "([^"]*)"/g)].map(
+      ([, sql = '']) => sql,
+    );
+    const answers = await Promise.all(
+      questions.map((sql) => scoring(['archive', 'query', sql, '--format', 'json'], env)),
+    );
+    expect(answers.map(({ stderr }) => stderr)).to.deep.equal(Array(5).fill(''));
+    expect(answers.map(({ stdout }) => JSON.parse(stdout).length)).to.deep.equal([2, 1, 1, 1, 1]);
   });
 });
