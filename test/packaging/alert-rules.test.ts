@@ -204,6 +204,7 @@ const CASES: Readonly<Record<string, AlertCase>> = {
     { [ANSWERED]: '0+1500x1600', [REFUSED]: '0+10x1600' },
     '6h10m',
     {},
+    '1m',
   ],
   'ScoringVerySlow pages when a fifth of the verdicts is slow': [
     { [IN_TIME]: '0+1200x300', [ANSWERED]: '0+1500x300' },
@@ -257,9 +258,11 @@ const CASES: Readonly<Record<string, AlertCase>> = {
   ],
 };
 
-const RULES: { readonly groups: readonly { readonly rules: readonly AlertRule[] }[] } = parse(
-  packaged('packaging/alerts.yaml'),
-);
+interface Rules {
+  readonly groups: readonly { readonly rules: readonly AlertRule[] }[];
+}
+
+const RULES: Rules = parse(packaged('packaging/alerts.yaml'));
 
 function ruleOf(alert: string): AlertRule {
   const rule = RULES.groups.flatMap(({ rules }) => rules).find((one) => one.alert === alert);
@@ -276,11 +279,18 @@ function fired({ labels, annotations }: AlertRule, more: Readonly<Record<string,
   return { exp_labels: { ...labels, ...more }, exp_annotations: Object.fromEntries(filled) };
 }
 
-/** What promtool says about a case; null when it holds. */
-function complaint(title: string, rulesFile: string): string | null {
+/** What promtool says about a case of one of the rules, which it is shown alone; null when it holds. */
+function complaint(title: string, rules: Rules): string | null {
   const [series, at, fires, every = '15s'] = CASES[title] ?? [{}, '', null];
   const [alert = ''] = title.split(' ');
-  const file = join(temporaryDirectory(), 'case.yaml');
+  const folder = temporaryDirectory();
+  const [file, rulesFile] = [join(folder, 'case.yaml'), join(folder, 'rules.yaml')];
+  // To work out all of them every 15 s of some hours takes seconds.
+  const one = rules.groups.map((group) => ({
+    ...group,
+    rules: group.rules.filter((rule) => rule.alert === alert),
+  }));
+  writeFileSync(rulesFile, stringify({ groups: one }));
   const test = {
     interval: '15s',
     input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
@@ -294,23 +304,23 @@ function complaint(title: string, rulesFile: string): string | null {
 }
 
 describeWithServer('promtool', 'the alert rules', () => {
-  const rulesFile = packagedPath('packaging/alerts.yaml');
-
   it('are taken by Prometheus', () => {
-    const { status, stderr } = spawnSync('promtool', ['check', 'rules', rulesFile]);
+    const { status, stderr } = spawnSync('promtool', [
+      'check',
+      'rules',
+      packagedPath('packaging/alerts.yaml'),
+    ]);
     expect(status, stderr.toString()).to.equal(0);
   });
 
   for (const title of Object.keys(CASES)) {
     it(title, () => {
-      expect(complaint(title, rulesFile)).to.equal(null);
+      expect(complaint(title, RULES)).to.equal(null);
     });
   }
 
   it('would miss an outage if they forgot the series that are born with it', () => {
-    const forgetful = join(temporaryDirectory(), 'alerts.yaml');
-    writeFileSync(
-      forgetful,
+    const forgetful: Rules = parse(
       packaged('packaging/alerts.yaml').replaceAll(/ unless (\S+) offset \dm/g, ' * 0'),
     );
     const born = Object.keys(CASES).find((title) => title.startsWith('ScoringErrors pages for several'));

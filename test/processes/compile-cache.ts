@@ -6,3 +6,5 @@ export const COMPILED_MODULES = join(import.meta.dirname, '..', '..', 'node_modu
 
 // What this process starts by itself, as the service does with processes beside it, finds the folder through this.
 enableCompileCache(COMPILED_MODULES);
+// Its threads go by the environment alone.
+process.env['NODE_COMPILE_CACHE'] = COMPILED_MODULES;

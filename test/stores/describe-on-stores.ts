@@ -5,32 +5,34 @@ import { type TemporaryStore, temporaryRedis, temporarySqlite } from './temporar
 /**
  * A suite that must hold on every store: it runs on SQLite and on Redis, each time with an empty store. The
  * store is there within hooks and tests, so the suite is given a function for it. Without redis-server one
- * loud line says that half of the suite is skipped.
+ * loud line says that half of the suite is skipped. `on` is for what costs much and is the same wherever it was stored:
+ * one of the two is then enough.
  */
-export function describeOnStores(
-  title: string,
-  suite: (this: Mocha.Suite, store: () => Store) => void,
-): void {
+export function describeOnStores(title: string, suite: Suite): void {
   describe(`${title} on SQLite`, function () {
-    withStore(this, temporarySqlite, suite);
+    withStore(this, 'SQLite', temporarySqlite, suite);
   });
   describeWithServer('redis-server', `${title} on Redis`, function () {
-    withStore(this, temporaryRedis, suite);
+    withStore(this, 'Redis', temporaryRedis, suite);
   });
 }
 
+type Suite = (this: Mocha.Suite, store: () => Store, on: 'SQLite' | 'Redis') => void;
+
 function withStore(
   mocha: Mocha.Suite,
+  on: 'SQLite' | 'Redis',
   open: () => TemporaryStore | Promise<TemporaryStore>,
-  suite: (this: Mocha.Suite, store: () => Store) => void,
+  suite: Suite,
 ): void {
   let opened: TemporaryStore | null = null;
   before(async () => {
     opened = await open();
   });
-  suite.call(mocha, () => {
+  const store = () => {
     if (opened === null) throw new Error('the store is open only within hooks and tests');
     return opened.store;
-  });
+  };
+  suite.call(mocha, store, on);
   after(() => opened?.remove());
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import {
   isAlias,
   isMap,
@@ -36,6 +37,20 @@ export function optional<T>(member: Member | undefined, read: (node: Node) => T 
 /** Rule files are written by hand; one larger than this is a mistake or an attack. */
 const FILE_CHARACTERS_MAX = 512 * 1024;
 
+/**
+ * Who tries hundreds of edits on a rule set changes one of its files at a time; the others are not parsed again. Nobody
+ * changes a node. One character takes some 25 bytes here.
+ */
+const PARSED = new LRUCache<string, ReturnType<typeof parsed>>({
+  maxSize: 128 * 1024,
+  sizeCalculation: (_, text) => text.length + 1,
+});
+
+function parsed(text: string) {
+  const lines = new LineCounter();
+  return { document: parseDocument<Node>(text, { lineCounter: lines, prettyErrors: false }), lines };
+}
+
 /** Characters that nobody sees and that storage and terminals treat in their own ways. */
 const INVISIBLE = /[^\P{Cc}\t\n\r]|\uFEFF/u;
 
@@ -46,7 +61,7 @@ const INVISIBLE = /[^\P{Cc}\t\n\r]|\uFEFF/u;
 export class YamlFile {
   readonly name: string;
   readonly #problems: Problem[];
-  readonly #lines = new LineCounter();
+  #lines = new LineCounter();
   readonly #root: Node | null;
 
   constructor(name: string, text: string, problems: Problem[]) {
@@ -179,7 +194,9 @@ export class YamlFile {
       return this.report(null, `the file is longer than ${FILE_CHARACTERS_MAX} characters`);
     }
     if (this.#refuseInvisible(text)) return null;
-    const document = parseDocument<Node>(text, { lineCounter: this.#lines, prettyErrors: false });
+    const { document, lines } = PARSED.get(text) ?? parsed(text);
+    PARSED.set(text, { document, lines });
+    this.#lines = lines;
     for (const { pos, code, message } of [...document.errors, ...document.warnings]) {
       const explanation =
         code === 'MULTIPLE_DOCS' ? 'a rule file is one document; a second one begins here' : message;
