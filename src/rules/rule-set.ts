@@ -112,6 +112,8 @@ export interface VerdictParams {
   /** The named ladder of a WAIT; null for the one without a name, and without WAIT. */
   readonly ladder: string | null;
   readonly reason: readonly ReasonPart[];
+  /** What support or the shop may say to the payer, with {waitSeconds} for the wait in words; null for the default. */
+  readonly payerText: string | null;
 }
 
 export interface PlatformSettings {

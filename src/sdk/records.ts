@@ -291,6 +291,8 @@ export interface Explanation {
     readonly rerun: unknown;
   }[];
   readonly verification: string;
+  readonly payerText: string;
+  readonly integratorText: string;
 }
 
 /** A change of the rollout, and who follows it */

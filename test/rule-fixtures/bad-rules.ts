@@ -32,6 +32,11 @@ function named(text: string, use = 'condition: own'): Readonly<Record<string, Ed
   };
 }
 
+function payerText(text: string): Readonly<Record<string, Edit>> {
+  const reason = 'reason: "The client is blocked."';
+  return { 'verdicts.yaml': swap(reason, `${reason}, payerText: "${text}"`) };
+}
+
 function nested(levels: number): string {
   return `${'{ not: '.repeat(levels)}${CLIENT_BLOCKED}${' }'.repeat(levels)}`;
 }
@@ -620,6 +625,39 @@ export const BAD_RULES: BadRules = {
       'verdicts.yaml': swap('otherwise: { verdict: GET_NEW', 'otherwise: { verdict: GET_SAME_STICKY'),
     },
     'verdicts.yaml:70:12  GET_SAME_STICKY needs a bound requisite: add { fact: bindingFitsMethod, operator: equal, value: true } to the "all" of the rule',
+  ],
+  'an empty text for the payer': [payerText(''), 'verdicts.yaml:13:78  payerText must not be empty'],
+  'a long text for the payer': [
+    payerText('x'.repeat(301)),
+    'verdicts.yaml:13:78  payerText has 301 characters; at most 300 are allowed',
+  ],
+  'a text for the payer that quotes a fact': [
+    payerText('You paid {paidCount} times.'),
+    'verdicts.yaml:13:78  payerText may quote {waitSeconds} alone, not {paidCount}: payers read it',
+  ],
+  'a text for the payer with half a quotation': [
+    payerText('In {waitSeconds'),
+    'verdicts.yaml:13:78  payerText may quote {waitSeconds} alone, not {: payers read it',
+  ],
+  'a text for the payer that quotes a wait where there is none': [
+    payerText('Ask in {waitSeconds}.'),
+    'verdicts.yaml:13:78  payerText may quote {waitSeconds} only with WAIT; BLOCK imposes no wait',
+  ],
+  'a text for the payer that names a fact': [
+    payerText('Your paymentScore is low.'),
+    'verdicts.yaml:13:78  payerText names "paymentScore", which tells payers of the inside; say it in words of theirs',
+  ],
+  'a text for the payer that names a verdict': [
+    payerText('It was a BLOCK.'),
+    'verdicts.yaml:13:78  payerText names "BLOCK", which tells payers of the inside; say it in words of theirs',
+  ],
+  'a text for the payer that names a rule of the file': [
+    payerText('By asked-too-early.'),
+    'verdicts.yaml:13:78  payerText names "asked-too-early", which tells payers of the inside; say it in words of theirs',
+  ],
+  'a text for the payer that names a rule of another file': [
+    payerText('By stable-history.'),
+    'verdicts.yaml:13:78  payerText names "stable-history", which tells payers of the inside; say it in words of theirs',
   ],
   'a reason that quotes an unknown fact, with the nearest name': [
     { 'verdicts.yaml': swap('level {ladderLevel} was', 'level {laderLevel} was') },

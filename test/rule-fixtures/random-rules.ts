@@ -89,7 +89,7 @@ export function randomVerdicts(ruleCount: number): fc.Arbitrary<string> {
       conditions: top,
       event: { type: 'verdict', params: { verdict: 'BLOCK', reason: 'Matched.' } },
     }));
-    const otherwise = { verdict: 'GET_NEW', reason: 'None matched.' };
+    const otherwise = { verdict: 'GET_NEW', reason: 'None matched.', payerText: 'Please go ahead.' };
     return JSON.stringify({ conditions: named, rules, otherwise });
   });
 }

@@ -80,7 +80,7 @@ function noteOn({ examples, searched }: DiffExamples) {
     return `Answered differently, for example (facts not named are those of an ordinary first request).${rest}`;
   }
   return searched
-    ? 'No payer is answered differently, now or later; names of rules and reasons do not count.'
+    ? 'No payer is answered differently, now or later; names of rules, reasons and texts for payers do not count.'
     : 'No payer was found whom the two answer differently, and not every one could be ruled out.';
 }
 
@@ -167,9 +167,10 @@ function signalParams({ weight }: SignalParams): Params {
   return { weight: String(weight) };
 }
 
-function verdictParams({ verdict, ladder, reason }: VerdictParams): Params {
+function verdictParams({ verdict, ladder, reason, payerText }: VerdictParams): Params {
   const named: Params = ladder === null ? {} : { ladder };
-  return { verdict, ...named, reason: JSON.stringify(reasonText(reason)) };
+  const said: Params = payerText === null ? {} : { payerText: JSON.stringify(payerText) };
+  return { verdict, ...named, reason: JSON.stringify(reasonText(reason)), ...said };
 }
 
 function holdoutParams(holdout: Holdout | undefined): Params {
@@ -184,7 +185,10 @@ function holdoutParams(holdout: Holdout | undefined): Params {
 function paramChanges(before: Params, after: Params): readonly string[] {
   return Object.keys({ ...before, ...after })
     .filter((name) => before[name] !== after[name])
-    .map((name) => `${name} ${before[name] ?? 'none'} -> ${after[name] ?? 'none'}`);
+    .map((name) => {
+      const note = name === 'payerText' ? ' (this changes no answer)' : '';
+      return `${name} ${before[name] ?? 'none'} -> ${after[name] ?? 'none'}${note}`;
+    });
 }
 
 /** Compares the rules of one file by their names. */

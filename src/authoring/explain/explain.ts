@@ -21,6 +21,7 @@ import { type RuleTrace, RuleTraceSchema, traceRuleSet } from '../../rules/evalu
 import { type RuleSet, settingsOf, verdict } from '../../rules/rule-set.ts';
 import { totalWeight } from '../../rules/signal-weight.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
+import { supportWords } from './support-words.ts';
 
 const why = word('Why, in a sentence');
 const rules = list(RuleTraceSchema, 'In the order of asking');
@@ -74,6 +75,10 @@ export const ExplanationSchema = named(
     reproduced: yesNo('Asked again with the recorded facts, the rule set gives this very decision'),
     differences: list(RerunDifferenceSchema, 'Where it does not'),
     verification: word('The same in a sentence: what was compared, or what is missing for it'),
+    payerText: word(
+      'What support may say to the payer: the payerText of the rule in the version that decided, or else a text by verdict and wait',
+    ),
+    integratorText: word('What support may write to whoever asked for the verdict'),
   }),
 );
 
@@ -91,7 +96,7 @@ export async function explain(rules: RuleSet, decision: Decision): Promise<Expla
   const unusable = unusableFacts(rules, decision);
   if (unusable.length > 0) {
     return {
-      ...bare(decision),
+      ...bare(decision, rules),
       differences: unusable,
       verification: 'The record of the decision is damaged.',
     };
@@ -101,7 +106,7 @@ export async function explain(rules: RuleSet, decision: Decision): Promise<Expla
   const reproduced = differences.length === 0;
   const source = `${rules.version} (digest ${shortDigest(rules.digest)})`;
   return {
-    ...bare(decision),
+    ...bare(decision, rules),
     rules: await account(rules, values, rerun),
     reproduced,
     differences,
@@ -123,7 +128,7 @@ export function rederive(rules: RuleSet, decision: Decision): readonly RerunDiff
 export function explainWithout(decision: Decision, there: string): Explanation {
   const wanted = `${decision.ruleVersion} with digest ${shortDigest(decision.digest)}`;
   return {
-    ...bare(decision),
+    ...bare(decision, null),
     verification: `The rule set that decided, ${wanted}, is not here: ${there}. Bring its folder back from version control to see its rules.`,
   };
 }
@@ -133,7 +138,7 @@ export function shortDigest(digest: string): string {
   return digest.slice(0, 12);
 }
 
-function bare(decision: Decision): Explanation {
+function bare(decision: Decision, rules: RuleSet | null): Explanation {
   const { ladderBefore, ladderAfter, ladder, at } = decision;
   const after = isDeepStrictEqual(ladderBefore, ladderAfter)
     ? 'the same'
@@ -149,6 +154,7 @@ function bare(decision: Decision): Explanation {
     reproduced: false,
     differences: [],
     verification: '',
+    ...supportWords(decision, rules),
   };
 }
 

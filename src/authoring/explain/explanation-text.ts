@@ -10,7 +10,7 @@ import { type Explanation, type RulesAccount, shortDigest, timeInWords } from '.
  * which values, what it did to the ladder, and whether it can be reproduced.
  */
 export function formatExplanation(explanation: Explanation, paint: Paint = PLAIN): string {
-  const { decision, rules, ladder, sharedLists } = explanation;
+  const { decision, rules, ladder, sharedLists, payerText, integratorText } = explanation;
   const title = (text: string) => paint('strong', text);
   return [
     ...decisionLines(decision, title),
@@ -21,6 +21,12 @@ export function formatExplanation(explanation: Explanation, paint: Paint = PLAIN
     title('Cooldown ladder'),
     `  before  ${ladder.before.words}`,
     `  after   ${ladder.after.words}`,
+    '',
+    title('For the payer'),
+    `  ${payerText}`,
+    '',
+    title('For the integrator'),
+    ...integratorText.split('\n').map((line) => `  ${line}`),
     '',
     ...verificationLines(explanation, paint),
   ].join('\n');

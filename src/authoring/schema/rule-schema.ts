@@ -7,6 +7,7 @@ import { formatDuration } from '../../rules/duration.ts';
 import { NAME_PATTERN } from '../../rules/name.ts';
 import { OPERATORS, operatorsFor } from '../../rules/operators.ts';
 import type { RuleStage } from '../../rules/parse/comparison.ts';
+import { PAYER_TEXT_CHARACTERS_MAX } from '../../rules/parse/payer-text.ts';
 import { HOLDOUT_PATTERN, LADDER_LEVELS_MAX } from '../../rules/parse/rule-ladders.ts';
 import { LIST_ENTRIES_MAX } from '../../rules/parse/rule-lists.ts';
 import { PRIORITY_MAX, RULES_MAX, WEIGHT_MAX } from '../../rules/parse/rules.ts';
@@ -142,11 +143,15 @@ function verdictsSchema(): JsonSchema {
       description: 'Only with WAIT: a ladder of ladder.yaml by its name; left out, the one without a name.',
     },
     reason: text('What the caller reads. Facts in braces are filled in: {paidCount}, {verdicts(10m)}.'),
+    payerText: {
+      ...text('What support or the shop may say to the payer; {waitSeconds} is the wait in words.'),
+      maxLength: PAYER_TEXT_CHARACTERS_MAX,
+    },
   };
   return ruleFile(
     'verdicts',
     { otherwise: mappingOf(params, ['verdict', 'reason'], 'The answer when no rule matches.') },
-    prioritised(event('verdict', params, ['ladder'])),
+    prioritised(event('verdict', params, ['ladder', 'payerText'])),
     'The verdict: the first match by priority, highest first.',
   );
 }

@@ -323,6 +323,8 @@ const EXPLANATION_EXAMPLE = {
   reproduced: false,
   differences: [],
   verification: 'The rule set that decided is not here.',
+  payerText: 'Your payment of 25.00 EUR can go ahead: please continue on the payment page.',
+  integratorText: 'Order order-1001, 25.00 EUR by card, asked at 2026-01-01 12:00:00 UTC: ..',
 };
 
 /** A decision whose rule set is kept nowhere is answered too, without its rules and as not reproduced. */

@@ -56,7 +56,8 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
   const names = { refs, lists: ruleLists, ladders };
   const groups = open('groups.yaml', (file) => readGroups(file, names));
   const signals = open('bot-signals.yaml', (file) => readSignals(file, names));
-  const verdicts = open('verdicts.yaml', (file) => readVerdicts(file, names));
+  const others = [...(groups?.rules ?? []), ...(signals?.rules ?? [])].map(({ name }) => name);
+  const verdicts = open('verdicts.yaml', (file) => readVerdicts(file, names, others));
   ruleLists.refuseUnused();
   if (verdicts !== null) ladders.refuseUnused();
   const limitsNeeded = files.has('limits.yaml') || wantsLimits(ruleSet);

@@ -21,6 +21,7 @@ import {
   type RuleNames,
   type RuleStage,
 } from './comparison.ts';
+import { PayerTexts } from './payer-text.ts';
 import { readHoldout } from './rule-ladders.ts';
 import { type Member, type Members, NO_MEMBERS, optional, type YamlFile } from './yaml-file.ts';
 
@@ -94,33 +95,41 @@ export function readSignals(file: YamlFile, names: RuleNames): ParsedRules['sign
   return { rules, threshold };
 }
 
-/** Reads `verdicts.yaml`. */
-export function readVerdicts(file: YamlFile, names: RuleNames): ParsedRules['verdicts'] | null {
+/** Reads `verdicts.yaml`; no text for the payer may name one of its rules, nor one of `otherRules`. */
+export function readVerdicts(
+  file: YamlFile,
+  names: RuleNames,
+  otherRules: readonly string[],
+): ParsedRules['verdicts'] | null {
   const allowed = ['conditions', 'rules', 'otherwise'];
   const members = file.members(file.root, 'verdicts.yaml', allowed, ['rules', 'otherwise']);
   if (members === null) return null;
+  const payerTexts = new PayerTexts(file);
   const { rules } = readRules<VerdictParams>(file, members, names, {
     stage: 'verdicts',
     prioritised: true,
     eventType: 'verdict',
     eventMembers: ['verdict', 'reason'],
-    optionalEventMembers: ['ladder'],
+    optionalEventMembers: OPTIONAL_OF_VERDICT,
     // What is wrong with the conditions is reported already; they may have demanded the binding.
     params: (params, condition, node) =>
-      readVerdict(file, params, names, condition === null || demandsBinding(condition), node),
+      readVerdict(file, params, { names, payerTexts }, condition === null || demandsBinding(condition), node),
   });
   const otherwise = optional(members.get('otherwise'), (node) => {
-    const allowed = ['verdict', 'reason', 'ladder'];
-    const params = file.members(node, 'otherwise', allowed, ['verdict', 'reason']);
-    return params === null ? null : readVerdict(file, params, names, false, node);
+    const required = ['verdict', 'reason'];
+    const params = file.members(node, 'otherwise', [...required, ...OPTIONAL_OF_VERDICT], required);
+    return params === null ? null : readVerdict(file, params, { names, payerTexts }, false, node);
   });
+  payerTexts.refuseRuleNames([...otherRules, ...rules.map(({ name }) => name)]);
   return otherwise === null ? null : { rules, otherwise };
 }
+
+const OPTIONAL_OF_VERDICT = ['ladder', 'payerText'];
 
 function readVerdict(
   file: YamlFile,
   params: Members,
-  names: RuleNames,
+  { names, payerTexts }: { readonly names: RuleNames; readonly payerTexts: PayerTexts },
   bindingDemanded: boolean,
   node: Node,
 ): VerdictParams | null {
@@ -132,13 +141,15 @@ function readVerdict(
       'GET_SAME_STICKY needs a bound requisite: add { fact: bindingFitsMethod, operator: equal, value: true } to the "all" of the rule',
     );
   }
+  const said = params.get('payerText');
+  const payerText = optional(said, (value) => payerTexts.read(value, verdict));
   const named = params.get('ladder');
   const ladder = optional(named, (value) => names.ladders.use(file, value));
   if (named !== undefined && verdict !== null && verdict !== 'WAIT') {
     return file.report(named.key, `only WAIT has a ladder; ${verdict} imposes no wait`);
   }
   if (verdict === null || reason === null || (named !== undefined && ladder === null)) return null;
-  return { verdict, ladder, reason };
+  return said !== undefined && payerText === null ? null : { verdict, ladder, reason, payerText };
 }
 
 function readRules<Params>(

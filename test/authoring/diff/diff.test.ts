@@ -107,6 +107,17 @@ describe('the difference between two rule sets', () => {
       ],
     ],
     [
+      'a text for the payer, which changes no answer',
+      [
+        [
+          'verdicts.yaml',
+          'reason: "The client is blocked."',
+          'reason: "The client is blocked.", payerText: "Please write to us."',
+        ],
+      ],
+      ['verdicts | client-blocked: payerText none -> "Please write to us." (this changes no answer)'],
+    ],
+    [
       'a renamed rule',
       [['verdicts.yaml', 'name: asked-too-early', 'name: impatient']],
       ['verdicts | asked-too-early is now named impatient'],

@@ -236,7 +236,7 @@ describe('payers whom two versions answer differently', () => {
     );
     expect(differences).to.have.lengthOf(1);
     expect(note).to.equal(
-      'No payer is answered differently, now or later; names of rules and reasons do not count.',
+      'No payer is answered differently, now or later; names of rules, reasons and texts for payers do not count.',
     );
   });
 

@@ -214,6 +214,16 @@ describe('the text of an explanation', () => {
       '  before  level 1; its wait has 1 s to go, until 2026-01-01 00:00:40.000 UTC',
       '  after   level 2; its wait has 300 s to go, until 2026-01-01 00:05:39.000 UTC',
       '',
+      'For the payer',
+      '  Your payment of 25.00 EUR cannot be started yet. Please try again after 2026-01-01 00:05:39 UTC.',
+      '',
+      'For the integrator',
+      '  Order order-1, 25.00 EUR by card, asked at 2026-01-01 00:00:39 UTC:',
+      '  The answer was WAIT of 300 s. Asked 1 s before the wait was over; wait 300 s, cooldown level 2.',
+      '  It was given by the rule asked-too-early of p2.v10: A request before waitSeconds elapsed climbs one level.',
+      '  Please show the payer a timer for that long, then ask again.',
+      `  Decision ${TOO_EARLY.decisionId}.`,
+      '',
       'Reproduced: yes',
       '  Asked again with the recorded facts, p2.v10 (digest d1d1d1d1d1d1) gives the same answer.',
     ]);
@@ -249,6 +259,42 @@ describe('the text of an explanation', () => {
       '    waitSeconds  on record 30, now 300',
       '    rule         on record "otherwise", now "asked-too-early"',
     ]);
+  });
+
+  describe('tells support what it may say to the payer', () => {
+    const asked = 'wait {waitSeconds} s, cooldown level {ladderLevelAfter}."\n\n  - name: attempt-unpaid';
+    const saying = (payerText: string) =>
+      edited({
+        'verdicts.yaml': swap(asked, asked.replace('."', `."\n        payerText: "${payerText}"`)),
+      });
+
+    it('in the words of the rule, as the version that decided has them, with the wait', async () => {
+      const set = saying('Please try again in {waitSeconds}.');
+      const decision = last(decide([0, 10, 39], { set }));
+      expect((await explain(set, decision)).payerText).to.equal('Please try again in 5 minutes.');
+      const longer = { ...decision, waitSeconds: 90_061 };
+      expect((await explain(set, longer)).payerText).to.equal(
+        'Please try again in 1 day 1 hour 1 minute 1 second.',
+      );
+    });
+
+    it('by verdict and wait where the rule says nothing, or is not at hand', async () => {
+      const byDefault =
+        'Your payment of 25.00 EUR cannot be started yet. Please try again after 2026-01-01 00:05:39 UTC.';
+      expect((await explain(rules, TOO_EARLY)).payerText).to.equal(byDefault);
+      const another: RuleSet = { ...saying('Please wait.'), digest: 'e'.repeat(64) };
+      expect((await explain(another, TOO_EARLY)).payerText).to.equal(byDefault);
+      expect(explainWithout(TOO_EARLY, 'there is none').payerText).to.equal(byDefault);
+    });
+
+    it('with the zeros that its currency has, and without an amount where none is on record', () => {
+      const of = (facts: Decision['facts']) =>
+        explainWithout({ ...TOO_EARLY, facts, verdict: 'BLOCK' }, 'there is none').payerText;
+      const rest = 'cannot be started. Please choose another way to pay, or contact the shop.';
+      expect(of({ amount: 1000, currency: 'JPY' })).to.equal(`Your payment of 1000 JPY ${rest}`);
+      expect(of({ amount: 0.0001, currency: 'USDT' })).to.equal(`Your payment of 0.0001 USDT ${rest}`);
+      expect(of({})).to.equal(`Your payment ${rest}`);
+    });
   });
 
   it('shows what is on record when the rule set is missing', () => {

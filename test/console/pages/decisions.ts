@@ -278,9 +278,9 @@ describeConsole("the console's page Decisions", (tab) => {
       await then.getByText('WAIT', { exact: false }).first().waitFor();
     });
 
-    it('give a text for the caller, with what to do', async () => {
+    it('give a text for the integrator, with what to do', async () => {
       await tab.open('#/decisions?orderRef=order-ivan-4');
-      const text = await tab.page.getByLabel('Text').inputValue();
+      const text = await tab.page.getByLabel('Words for the integrator', { exact: true }).inputValue();
       expect(text).to.match(/^Order order-ivan-4, 25\.00 EUR by card, asked at 2\d{3}-/);
       expect(text).to.contain('The answer was WAIT of 1800 s. Asked 300 s before the wait was over');
       expect(text).to.contain(

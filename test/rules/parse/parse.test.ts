@@ -55,6 +55,12 @@ const ACCEPTED: Readonly<Record<string, Readonly<Record<string, Edit>>>> = {
       'fact: clientGroup, operator: equal, value: NEW',
     ),
   },
+  'a text for the payer with words that are also names of facts': {
+    'verdicts.yaml': swap(
+      'reason: "The client is blocked."',
+      'reason: "The client is blocked.", payerText: "Please choose another method, amount or device."',
+    ),
+  },
   'a threshold that only all signals together reach': {
     'bot-signals.yaml': swap('threshold: 4', 'threshold: 33'),
   },

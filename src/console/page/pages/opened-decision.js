@@ -14,14 +14,14 @@ import { Figures, Pill, Verdict } from '../parts/verdict.js';
 import { clientHistory, decisionWhatIf, explanation, RULE_FOLDERS } from '../questions.js';
 
 /**
- * @import { Decision, RulesAccount, VerdictCommand } from '../answers.d.ts'
+ * @import { Decision } from '../answers.d.ts'
  * @import { ClientHistory, DecisionWhatIf, Explanation, Session } from '../answers.d.ts'
  * @import { ChoiceEvent } from '../parts/form.js'
  */
 
 /**
  * A decision as somebody needs it in a dispute: what was answered and why, what became of the order, what
- * another version would have answered then, and a text for the caller.
+ * another version would have answered then, and what support may say of it.
  * @param {{ decisionId: string, session: Session }} props
  */
 export function OpenedDecision({ decisionId, session }) {
@@ -34,6 +34,7 @@ export function OpenedDecision({ decisionId, session }) {
 /** @param {{ explanation: Explanation, session: Session }} props */
 function Explained({ explanation, session }) {
   const { decision, rules, ladder, sharedLists = [], reproduced, differences, verification } = explanation;
+  const { payerText, integratorText } = explanation;
   const link = new URL(toDecision(decision.decisionId), location.href).href;
   const proof = reproduced ? 'good' : 'bad';
   return html`<article>
@@ -67,11 +68,12 @@ function Explained({ explanation, session }) {
     </div>
     <section class="card">
       <h2>For the payer</h2>
-      <${Copy} label="Words for the payer" text=${payerText(decision)} />
+      <${Copy} label="Words for the payer" text=${payerText} />
+      ${rules === null && html`<p class="faint">Its rule cannot be shown; it may have had other words.</p>`}
     </section>
     <section class="card">
-      <h2>For the caller</h2>
-      <${Copy} label="Text" text=${callerText(decision, rules)} />
+      <h2>For the integrator</h2>
+      <${Copy} label="Words for the integrator" text=${integratorText} />
     </section>
     <section class="card"><h2>Facts</h2><${FactsTable} facts=${decision.facts} /></section>
   </article>`;
@@ -106,74 +108,6 @@ function Differences({ differences }) {
       </tr>`,
     )}
   <//>`;
-}
-
-/**
- * What the interface asks the caller to do (its section 4.2).
- * @type {Readonly<Record<VerdictCommand, string>>}
- */
-const ACTIONS = {
-  GET_NEW: 'Please request a new requisite from the payment side.',
-  GET_SAME_STICKY: 'Please show the requisite that the payer is bound to, and request no new one.',
-  WAIT: 'Please show the payer a timer for that long, then ask again.',
-  BLOCK: 'Please issue no requisite, and show the payer how to reach support.',
-};
-
-/**
- * What support may tell the payer: nothing of rules, scores and signals.
- * @param {Decision} decision
- */
-function payerText(decision) {
-  const { verdict, waitSeconds = 0, at } = decision;
-  const payment = `Your payment of ${amountOf(decision)}`;
-  switch (verdict) {
-    case 'GET_NEW':
-      return `${payment} can go ahead: please continue on the payment page.`;
-    case 'GET_SAME_STICKY':
-      return `${payment} can go ahead, with the payment details that you were shown before.`;
-    case 'WAIT':
-      return `${payment} cannot be started yet. Please try again after ${utc(at + waitSeconds * 1000)}.`;
-    case 'BLOCK':
-      return `${payment} cannot be started. Please choose another way to pay, or contact the shop.`;
-    default:
-      return verdict;
-  }
-}
-
-/**
- * An answer to a caller who quotes an order: what was decided, when, by what, and what to do. It names no
- * other payer.
- * @param {Decision} decision
- * @param {RulesAccount | null} rules
- */
-function callerText(decision, rules) {
-  const { orderRef, verdict, waitSeconds, reason, rule, ruleVersion, decisionId } = decision;
-  const described = rules?.verdicts.rules.find(({ name }) => name === rule)?.description;
-  const asked = `${amountOf(decision)} by ${methodOf(decision)}`;
-  const wait = waitSeconds === undefined ? '' : ` of ${waitSeconds} s`;
-  return [
-    `Order ${isolated(orderRef)}, ${asked}, asked at ${utc(decision.at)}:`,
-    `The answer was ${verdict}${wait}. ${reason}`,
-    `It was given by the rule ${rule} of ${ruleVersion}${described ? `: ${described}` : '.'}`,
-    ACTIONS[verdict],
-    `Decision ${decisionId}.`,
-  ].join('\n');
-}
-
-/**
- * A name that may be written from right to left keeps its order to itself in a text without markup.
- * @param {string} name
- */
-function isolated(name) {
-  return /[\u0590-\u08ff\ufb1d-\ufefc]/.test(name) ? `\u2068${name}\u2069` : name;
-}
-
-/**
- * `2026-01-01 14:03:27 UTC`: the caller may sit in another time zone.
- * @param {number} epochMs
- */
-function utc(epochMs) {
-  return `${new Date(epochMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
 const ENTRIES_LOOKED_AT = 500;

@@ -1,0 +1,66 @@
+import type { Node } from 'yaml';
+import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import { FACTS } from '../../facts/catalogue.ts';
+import { VERDICTS, type Verdict } from '../rule-set.ts';
+import type { YamlFile } from './yaml-file.ts';
+
+export const PAYER_TEXT_CHARACTERS_MAX = 300;
+
+/** What a text for the payer may quote, in words: "5 minutes". */
+export const PAYER_TEXT_WAIT = '{waitSeconds}';
+
+/** Names of the inside. A fact of one plain word, like amount, is a word that payers know, too. */
+const INSIDE = new Set([
+  ...[...FACTS.keys()].filter((name) => /[A-Z]/.test(name)),
+  ...VERDICTS,
+  ...CLIENT_GROUPS,
+]);
+
+/** Reads what support or the shop may say to the payer: it tells nothing of the inside. */
+export class PayerTexts {
+  readonly #file: YamlFile;
+  readonly #read: (readonly [node: Node, text: string])[] = [];
+
+  constructor(file: YamlFile) {
+    this.#file = file;
+  }
+
+  read(node: Node, verdict: Verdict | null): string | null {
+    const text = this.#file.text(node, 'payerText');
+    if (text === null) return null;
+    const problem = problemOf(text, verdict);
+    if (problem !== null) return this.#file.report(node, `payerText ${problem}`);
+    this.#read.push([node, text]);
+    return text;
+  }
+
+  /** Once all rules are known. A name of one word may be one that payers know, too. */
+  refuseRuleNames(names: readonly string[]): void {
+    const inside = new Set(names.filter((name) => name.includes('-')));
+    for (const [node, text] of this.#read) {
+      const name = wordsOf(text).find((word) => inside.has(word));
+      if (name !== undefined) this.#file.report(node, `payerText ${naming(name)}`);
+    }
+  }
+}
+
+function problemOf(text: string, verdict: Verdict | null): string | null {
+  if (text.length > PAYER_TEXT_CHARACTERS_MAX) {
+    return `has ${text.length} characters; at most ${PAYER_TEXT_CHARACTERS_MAX} are allowed`;
+  }
+  if (verdict !== 'WAIT' && verdict !== null && text.includes(PAYER_TEXT_WAIT)) {
+    return `may quote ${PAYER_TEXT_WAIT} only with WAIT; ${verdict} imposes no wait`;
+  }
+  const [quote] = /\{[^{}]*\}|[{}]/.exec(text.replaceAll(PAYER_TEXT_WAIT, '')) ?? [];
+  if (quote !== undefined) return `may quote ${PAYER_TEXT_WAIT} alone, not ${quote}: payers read it`;
+  const name = wordsOf(text).find((word) => INSIDE.has(word));
+  return name === undefined ? null : naming(name);
+}
+
+function naming(name: string): string {
+  return `names "${name}", which tells payers of the inside; say it in words of theirs`;
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.replaceAll(PAYER_TEXT_WAIT, '').match(/[\w-]+/g) ?? [];
+}
