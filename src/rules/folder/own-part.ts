@@ -49,7 +49,8 @@ interface PartOfFile {
 
 function leaveOut({ path, text, member, what, isOwn }: PartOfFile): string | null {
   const problems: Problem[] = [];
-  const { root } = new YamlFile(path, text, problems);
+  // A copy: what was parsed of a text is everybody's.
+  const root = new YamlFile(path, text, problems).root?.clone();
   if (problems.length > 0)
     return `# Not shown: this file is no sound YAML, and may have ${what} of other platforms.\n`;
   if (!isMap(root)) return text;
