@@ -11,6 +11,7 @@ import { type RedisServers, startStandalone } from '../../../test/servers/redis.
 import { command } from '../../../test/servers/redis-command.ts';
 import { currentRules } from '../../../test/service/current-rules.ts';
 import { type Figure, median, medianRatio } from '../figure.ts';
+import { redisInfo } from '../redis-info.ts';
 import { PLATFORM, sampleVerdict } from '../sample.ts';
 
 export interface GrowthPlan {
@@ -31,6 +32,12 @@ const AT_ONCE = 32;
 const TRIES = 50;
 const VERDICTS_A_ROUND = 200;
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Verdicts that a payer asks for in some weeks: most ask once, a few all the time. */
+const MIXES = [1, 3, 10, 50, 150];
+const ABSENCE_DAYS = 30;
 
 /** A service within this process on a Redis of its own, with a clock that the bench moves. */
 class Bench {
@@ -49,9 +56,19 @@ class Bench {
     });
   }
 
-  async verdict(clientIdKey: string, orderRef = clientIdKey): Promise<void> {
+  async verdict(
+    clientIdKey: string,
+    orderRef = clientIdKey,
+    idempotencyKey: string | null = null,
+  ): Promise<void> {
     const body = { sellPointKey: 'shop-1', clientIdKey, method: 'card', amountRequested: '25.00', orderRef };
-    await this.service.verdict(PLATFORM, body, { requestId: clientIdKey, idempotencyKey: null });
+    await this.service.verdict(PLATFORM, body, { requestId: clientIdKey, idempotencyKey });
+  }
+
+  /** What a checkout asks for: a score with a device and an address, then a verdict under a key. */
+  async checkout(clientIdKey: string, orderRef: string): Promise<void> {
+    await insist(() => this.score(clientIdKey, `device of ${clientIdKey}`, '10.3.0.1'));
+    await insist(() => this.verdict(clientIdKey, orderRef, orderRef));
   }
 
   async score(clientIdKey: string, fingerprint: string, ip: string): Promise<void> {
@@ -97,7 +114,8 @@ export async function measureGrowth(plan: GrowthPlan): Promise<readonly Figure[]
     const sizes = await compareSizes(plan, small.bench, large.bench);
     const heat = await compareHeat(plan, small.bench);
     const crowd = await compareCrowd(plan, small.bench);
-    return [...sizes, ...heat, ...crowd, ...weights];
+    const mixes = await compareMixes(plan, small.bench, small.port);
+    return [...sizes, ...heat, ...crowd, ...mixes, ...weights];
   } finally {
     await Promise.all(stores.map((store) => store.close()));
     await Promise.all(servers.map((server) => server.stop()));
@@ -221,6 +239,51 @@ async function compareCrowd(plan: GrowthPlan, bench: Bench): Promise<readonly Fi
   }
   const many = plan.sharing.toLocaleString('en');
   return pair(`p50 on a fingerprint of ${many} clients`, ofCrowd, 'on an own one', ofAlone, null);
+}
+
+/** What a checkout costs by how often its payer asks, and on the day on which payers come back after a month. */
+async function compareMixes(plan: GrowthPlan, bench: Bench, port: number): Promise<readonly Figure[]> {
+  const micros = new Map<string, { readonly service: number[]; readonly redis: number[] }>();
+  const measured = async (name: string, payers: readonly string[], verdicts: number) => {
+    const [before, redisBefore] = [process.cpuUsage(), await redisInfo(port, 'cpu')];
+    for (let time = 0; time < verdicts; time++) {
+      bench.nowMs += HOUR_MS;
+      for (const payer of payers) await bench.checkout(payer, `${payer}-${bench.nowMs}`);
+    }
+    const [spent, redisAfter] = [process.cpuUsage(before), await redisInfo(port, 'cpu')];
+    const checkouts = payers.length * verdicts;
+    const { service, redis } = micros.getOrInsertComputed(name, () => ({ service: [], redis: [] }));
+    service.push((spent.user + spent.system) / checkouts);
+    redis.push((redisAfter.cpuMicros - redisBefore.cpuMicros) / checkouts);
+  };
+  for (let round = 1; round <= plan.rounds; round++) {
+    plan.onProgress(`growth: mixes, round ${round} of ${plan.rounds}`);
+    const all: string[] = [];
+    for (const verdicts of MIXES) {
+      const payers = Array.from(
+        { length: Math.ceil(Math.min(VERDICTS_A_ROUND, plan.clients) / verdicts) },
+        (_, index) => `mixed-${round}-${verdicts}-${index}`,
+      );
+      await measured(`of payers who ask ${verdicts} times`, payers, verdicts);
+      all.push(...payers);
+    }
+    bench.nowMs += ABSENCE_DAYS * DAY_MS;
+    await measured(`of payers away for ${ABSENCE_DAYS} days`, all, 1);
+  }
+  return [...micros].flatMap(([name, { service, redis }]) =>
+    (
+      [
+        ['service', service],
+        ['redis-server', redis],
+      ] as const
+    ).map(([of, values]) => ({
+      part: 'growth' as const,
+      name: `CPU of a checkout ${name}: ${of}`,
+      value: median(values),
+      unit: 'us' as const,
+      target: null,
+    })),
+  );
 }
 
 function pair(
