@@ -5,7 +5,6 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { type Block, blocksOf, section } from './guide-blocks.ts';
 import { temporaryDirectory } from './servers/temporary-directory.ts';
-import { issueKey } from './service/issued-key.ts';
 import { type ServiceProcess, spawnService } from './service/service-process.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -59,48 +58,32 @@ describe('README.md', () => {
     const printed = await run(blocks);
     expect(printed.join('')).to.match(/outcome recorded: the payer is PAYING now, payment score 0\.\d{4}/);
   });
-
-  it('shows TypeScript that runs and says when to ask again', async () => {
-    const [example] = blocksOf(README).filter(({ language }) => language === 'ts');
-    const file = join(temporaryDirectory(), 'example.mts');
-    const library = join(ROOT, 'src', 'sdk', 'client.ts');
-    writeFileSync(file, here(example?.text ?? '').replace("'client-scoring-client'", `'${library}'`));
-    const env = { ...process.env, SCORING_KEY: await issueKey({ dataDir }, 'readme') };
-    const first = await promisify(execFile)(process.execPath, [file], { env });
-    const second = await promisify(execFile)(process.execPath, [file], { env });
-    expect(first.stdout).to.equal('');
-    expect(second.stdout).to.match(/^ask again at \d{4}-/);
-  });
 });
 
-describe('TypeScript in the guides', () => {
-  const guides = ['README.md', 'src/sdk/README.md'];
-
-  for (const guide of guides) {
-    it(`compiles in ${guide}, as strictly as this project`, () => {
-      const blocks = blocksOf(readFileSync(join(ROOT, guide), 'utf8')).filter(
-        ({ language }) => language === 'ts',
-      );
-      expect(blocks).to.not.have.length(0);
-      const project = temporaryDirectory();
-      const files = blocks.map((_, index) => `block-${index + 1}.mts`);
-      for (const [index, { text }] of blocks.entries()) {
-        writeFileSync(join(project, `block-${index + 1}.mts`), text);
-      }
-      const settings = {
-        extends: join(ROOT, 'tsconfig.json'),
-        compilerOptions: {
-          types: ['node'],
-          typeRoots: [join(ROOT, 'node_modules', '@types')],
-          paths: { 'client-scoring-client': [join(ROOT, 'src', 'sdk', 'client.ts')] },
-        },
-        files,
-        include: [],
-      };
-      writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(settings));
-      const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-      const { stdout } = spawnSync(process.execPath, [tsc, '--project', project]);
-      expect(stdout.toString()).to.equal('');
-    });
-  }
+describe('TypeScript in the guide of the client library', () => {
+  it('compiles as strictly as this project', () => {
+    const blocks = blocksOf(readFileSync(join(ROOT, 'src', 'sdk', 'README.md'), 'utf8')).filter(
+      ({ language }) => language === 'ts',
+    );
+    expect(blocks).to.not.have.length(0);
+    const project = temporaryDirectory();
+    const files = blocks.map((_, index) => `block-${index + 1}.mts`);
+    for (const [index, { text }] of blocks.entries()) {
+      writeFileSync(join(project, `block-${index + 1}.mts`), text);
+    }
+    const settings = {
+      extends: join(ROOT, 'tsconfig.json'),
+      compilerOptions: {
+        types: ['node'],
+        typeRoots: [join(ROOT, 'node_modules', '@types')],
+        paths: { 'client-scoring-client': [join(ROOT, 'src', 'sdk', 'client.ts')] },
+      },
+      files,
+      include: [],
+    };
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(settings));
+    const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+    const { stdout } = spawnSync(process.execPath, [tsc, '--project', project]);
+    expect(stdout.toString()).to.equal('');
+  });
 });

@@ -2,13 +2,13 @@ import { FACT_THEMES } from '../facts/catalogue.ts';
 import type { Fact, FactDomain } from '../facts/fact.ts';
 import { formatDuration } from '../rules/duration.ts';
 
-/** The fact catalogue as Markdown, one table a theme: what rules/README.md shows. */
+/** The fact catalogue as a Markdown table, a theme at a time: what rules/README.md shows. */
 export function factsTable(): string {
-  return Object.entries(FACT_THEMES)
-    .map(([theme, facts]) =>
-      [`**${theme}**`, '', '| fact | value | meaning |', '|---|---|---|', ...rows(facts)].join('\n'),
-    )
-    .join('\n\n');
+  const themes = Object.entries(FACT_THEMES).flatMap(([theme, facts]) => [
+    `| **${theme}** | | |`,
+    ...rows(facts),
+  ]);
+  return ['| fact | value | meaning |', '|---|---|---|', ...themes].join('\n');
 }
 
 function rows(facts: Readonly<Record<string, Fact>>): readonly string[] {
