@@ -33,6 +33,8 @@ export interface SeededConsole {
   readonly operatorKey: string;
   /** A key of the shop for these operations. */
   keyFor(...operations: readonly Operation[]): Promise<string>;
+  /** A key of another platform. */
+  keyOf(platform: string, ...operations: readonly Operation[]): Promise<string>;
   revoke(key: string): Promise<void>;
   /** Who changed what, oldest first. */
   audit(): Promise<readonly AuditEntry[]>;
@@ -82,8 +84,9 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
     rulesDir,
   });
-  const keyFor = async (...operations: readonly Operation[]) =>
-    (await application.keys.issue(platformName('shop'), operations, null)).key;
+  const keyOf = async (platform: string, ...operations: readonly Operation[]) =>
+    (await application.keys.issue(platformName(platform), operations, null)).key;
+  const keyFor = (...operations: readonly Operation[]) => keyOf('shop', ...operations);
   const key = await keyFor(...OPERATIONS);
   const { key: operatorKey } = await application.keys.issue(INSTALLATION, OPERATIONS, null, 'maria');
   await liveAnHour(new Shop(application, key), new Shop(application, operatorKey), clock);
@@ -96,6 +99,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     key,
     operatorKey,
     keyFor,
+    keyOf,
     revoke: async (key) => {
       await application.keys.revoke(key.split('_')[1] ?? '');
     },

@@ -1,6 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { PlatformName } from '../client/client-key.ts';
+import { choice, list, named, nullable, type Shape, shape, word } from '../shapes.ts';
 import type { Documents } from '../state/documents.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 
@@ -19,6 +20,8 @@ const PLATFORM_KEY_OPERATIONS = [
   'rules:read',
   'rules',
   'events',
+  'keys',
+  'audit',
   'approve',
 ] as const;
 
@@ -29,6 +32,8 @@ const INSTALLATION_KEY_OPERATIONS = [
   'rules:read',
   'rules',
   'operate',
+  'keys',
+  'audit',
   'approve',
 ] as const satisfies readonly Operation[];
 
@@ -178,14 +183,19 @@ export class AccessKeys {
 
   /** Null when there is no such key; revoking twice changes nothing. */
   async revoke(id: string): Promise<AccessKey | null> {
-    const record = await this.#documents.get<AccessKey>(COLLECTION, id);
-    if (record === undefined) return null;
+    const record = await this.find(id);
+    if (record === null) return null;
     // Written again, too: who tries twice may have been stopped before the nodes were told.
     const revokedAt = record.revokedAt ?? new Date(this.#now()).toISOString();
     const revoked = { ...record, revokedAt };
     await this.#documents.set(COLLECTION, id, revoked, REMEMBER_ENDED_MS);
     this.#cache.delete(id);
     return revoked;
+  }
+
+  /** Null when there is no such key. */
+  async find(id: string): Promise<AccessKey | null> {
+    return (await this.#documents.get<AccessKey>(COLLECTION, id)) ?? null;
   }
 
   /** The record behind a live key; null for anything else. */
@@ -261,11 +271,59 @@ function knownKey(record: AccessKey | undefined): KnownKey | 'unknown' {
   return record === undefined ? 'unknown' : { record, sha256: Buffer.from(record.sha256, 'hex') };
 }
 
-export type KeyStatus = 'live' | 'expired' | 'revoked';
+const KEY_STATUSES = ['live', 'expired', 'revoked'] as const;
+
+export const AccessKeySchema = named(
+  'AccessKey',
+  shape('What is kept of an access key; the key itself is shown when it is issued, and never again', {
+    id: word('The part of the key between its first two underscores'),
+    platform: word('Whose key it is; * is the whole installation'),
+    owner: nullable(word('The person or team that answers for it')),
+    operations: list(choice(OPERATIONS, 'An operation'), 'What it was granted'),
+    status: choice(KEY_STATUSES, 'Only live keys are let in'),
+    issuedAt: word('RFC 3339'),
+    expiresAt: nullable(word('RFC 3339; null: it does not expire')),
+    revokedAt: nullable(word('RFC 3339; null: it was not revoked')),
+  }),
+);
+
+export function shownKey(record: AccessKey, now: number): Shape<typeof AccessKeySchema> {
+  const { id, platform, owner = null, operations, issuedAt, expiresAt, revokedAt } = record;
+  return { id, platform, owner, operations, status: keyStatus(record, now), issuedAt, expiresAt, revokedAt };
+}
+
+/** What the audit says of a key that was issued or revoked. */
+export function keyNote(
+  action: 'key issued' | 'key revoked',
+  before: AccessKey | null,
+  after: AccessKey,
+  now: number,
+) {
+  const { platform, id: subject } = after;
+  const was = before && shownKey(before, now);
+  return { action, platform, subject, before: was, after: shownKey(after, now), reason: null };
+}
+
+export type KeyStatus = (typeof KEY_STATUSES)[number];
 
 export function keyStatus({ expiresAt, revokedAt }: AccessKey, now: number): KeyStatus {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && Date.parse(expiresAt) <= now ? 'expired' : 'live';
+}
+
+/** What programs do, and no role of people. */
+const OF_PROGRAMS: readonly Operation[] = ['score', 'verdict', 'outcomes', 'events'];
+
+/**
+ * Whoever makes keys at a platform may give what it may do itself and, where it decides about payers and sees their
+ * decisions, what programs do. Who may operate or approve is settled by roles or on the machine of the store.
+ */
+export function mayGive(maker: Pick<AccessKey, 'platform' | 'operations'>): readonly Operation[] {
+  const actsForPrograms = grants(maker, 'clients') && grants(maker, 'decisions');
+  return grantable(maker.platform).filter((one) => {
+    if (one === 'operate' || one === 'approve') return false;
+    return grants(maker, one) || (actsForPrograms && OF_PROGRAMS.includes(one));
+  });
 }
 
 /** Whether the key may do this. A record that says more than such a key may have grants no more. */

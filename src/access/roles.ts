@@ -12,8 +12,8 @@ export const ROLES = {
   analyst: ['figures', 'rules'],
   /** Rollouts, lists and overrides, and approving those of others. */
   operator: ['decisions', 'clients', 'lists', 'rules', 'operate', 'approve'],
-  /** Everything that people do, erasure too. */
-  admin: ['decisions', 'clients', 'erase', 'lists', 'rules', 'operate', 'approve'],
+  /** Everything that people do, erasure, keys and the audit too. */
+  admin: ['decisions', 'clients', 'erase', 'lists', 'rules', 'operate', 'keys', 'audit', 'approve'],
 } as const satisfies Readonly<Record<string, readonly Operation[]>>;
 
 export type Role = keyof typeof ROLES;

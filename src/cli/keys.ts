@@ -5,15 +5,16 @@ import {
   grantable,
   INSTALLATION,
   isInstallation,
+  keyNote,
   keyStatus,
   OPERATIONS,
   type Operation,
+  shownKey,
 } from '../access/access-keys.ts';
 import { actorOfUser } from '../access/actor.ts';
 import { Audit } from '../access/audit.ts';
 import { PLATFORM_NAME_FORM, type PlatformName } from '../client/client-key.ts';
 import { suggest } from '../rules/problem.ts';
-import type { Store } from '../state/store.ts';
 import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from './approval.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { withOpenStore } from './open-store.ts';
@@ -87,7 +88,8 @@ async function issue(options: IssueOptions): Promise<void> {
   if (proposal === null) {
     await withOpenStore(async (store, clock) => {
       await new AccessKeys(store.documents, clock).keep(record);
-      await noteKey(store, clock, 'key issued', null, record, whoChanges(options));
+      const note = { ...keyNote('key issued', null, record, clock()), who: whoChanges(options) };
+      await new Audit(store.auditLog, clock).note(note);
     });
   }
   const { id, expiresAt } = record;
@@ -112,7 +114,7 @@ async function list(json: boolean): Promise<void> {
     now: clock(),
   }));
   if (json) {
-    print(JSON.stringify(records.map((record) => publicRecord(record, now))));
+    print(JSON.stringify(records.map((record) => shownKey(record, now))));
     return;
   }
   if (records.length === 0) {
@@ -134,9 +136,12 @@ async function list(json: boolean): Promise<void> {
 async function revoke(id: string, json: boolean): Promise<void> {
   const { record, now } = await withOpenStore(async (store, clock) => {
     const keys = new AccessKeys(store.documents, clock);
-    const before = (await keys.list()).find((known) => known.id === id) ?? null;
+    const before = await keys.find(id);
     const revoked = await keys.revoke(id);
-    if (revoked !== null) await noteKey(store, clock, 'key revoked', before, revoked);
+    if (revoked !== null) {
+      const note = { ...keyNote('key revoked', before, revoked, clock()), who: actorOfUser() };
+      await new Audit(store.auditLog, clock).note(note);
+    }
     return { record: revoked, now: clock() };
   });
   if (record === null) {
@@ -144,33 +149,8 @@ async function revoke(id: string, json: boolean): Promise<void> {
     process.exitCode = EXIT.findings;
     return;
   }
-  if (json) print(JSON.stringify(publicRecord(record, now)));
+  if (json) print(JSON.stringify(shownKey(record, now)));
   else print(`Key ${record.id} of ${inWords(record)} is revoked.`);
-}
-
-function noteKey(
-  store: Store,
-  clock: () => number,
-  action: 'key issued' | 'key revoked',
-  before: AccessKey | null,
-  after: AccessKey,
-  who: string = actorOfUser(),
-): Promise<void> {
-  const now = clock();
-  return new Audit(store.auditLog, clock).note({
-    who,
-    action,
-    platform: after.platform,
-    subject: after.id,
-    before: before === null ? null : publicRecord(before, now),
-    after: publicRecord(after, now),
-    reason: null,
-  });
-}
-
-function publicRecord(record: AccessKey, now: number) {
-  const { id, platform, owner = null, operations, issuedAt, expiresAt, revokedAt } = record;
-  return { id, platform, owner, operations, status: keyStatus(record, now), issuedAt, expiresAt, revokedAt };
 }
 
 function inWords({ platform, owner }: AccessKey): string {

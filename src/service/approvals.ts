@@ -1,4 +1,4 @@
-import type { AccessKeys } from '../access/access-keys.ts';
+import { type AccessKeys, keyNote } from '../access/access-keys.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../access/audit.ts';
 import {
@@ -155,9 +155,7 @@ export class Approvals {
 
   async key({ who }: Maker, { record }: Asked<'key'>): Promise<void> {
     await this.#parts.keys.keep(record);
-    const { sha256: _, ...after } = record;
-    const entry = { who, action: 'key issued', platform: record.platform, subject: record.id } as const;
-    await this.#parts.audit.note({ ...entry, before: null, after, reason: null });
+    await this.#parts.audit.note({ ...keyNote('key issued', null, record, this.#parts.clock()), who });
   }
 
   async #carryOut(maker: Maker, change: ProposedChange): Promise<void> {

@@ -55,6 +55,8 @@ describeOnStores('access keys', (store) => {
       'rules:read',
       'rules',
       'operate',
+      'keys',
+      'audit',
       'approve',
     ]);
     // As a record looks that somebody wrote by hand.

@@ -125,8 +125,8 @@ describeOnStores('sessions', (store) => {
         ? null
         : [caller.platform, ...OPERATIONS.filter((operation) => grants(caller, operation))];
     };
-    expect(may(null)).to.deep.equal(['*', 'lists', 'rules:read', 'rules', 'operate']);
-    expect(may('club')).to.deep.equal(['club', 'lists', 'rules:read', 'rules']);
+    expect(may(null)).to.deep.equal(['*', 'lists:read', 'lists', 'rules:read', 'rules', 'operate']);
+    expect(may('club')).to.deep.equal(['club', 'lists:read', 'lists', 'rules:read', 'rules']);
     expect(may('No platform')).to.equal(null);
     const ofShop = await sessions.find(await start(await issue()));
     expect([ofShop?.at('club'), ofShop?.at('*')]).to.deep.equal([null, null]);

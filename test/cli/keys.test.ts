@@ -64,7 +64,7 @@ describe('keys', () => {
     const reader = await issue('--platform', '*', '--operations', 'clients');
     expect(reader.exitCode).to.equal(2);
     expect(reader.stderr).to.contain(
-      'error: keys of the whole installation may have lists:read, lists, rules:read, rules, operate, approve; issue a key of a platform for "clients"',
+      'error: keys of the whole installation may have lists:read, lists, rules:read, rules, operate, keys, audit, approve; issue a key of a platform for "clients"',
     );
   });
 

@@ -14,6 +14,7 @@ import './pages/now.ts';
 import './pages/platforms.ts';
 import './pages/provider.ts';
 import './pages/search.ts';
+import './pages/settings.ts';
 import './pages/sign-in.ts';
 import './pages/what-if.ts';
 // Its canary ends the shadow that other suites look at.

@@ -12,6 +12,7 @@ import type {
   EvidenceJobSchema,
 } from '../../http/platform/evidence/evidence-shapes.ts';
 import type { ExplorationSchema } from '../../http/platform/explore.ts';
+import type { IssuedKeySchema, KeyListSchema } from '../../http/platform/keys.ts';
 import type { ListEntriesSchema, SharedListsSchema } from '../../http/platform/lists/list-views.ts';
 import type { ProposalListSchema } from '../../http/platform/proposals.ts';
 import type { CheckedDraftSchema } from '../../http/platform/rules/drafts/check-draft.ts';
@@ -31,6 +32,8 @@ export type Session = Shape<typeof SessionSchema>;
 export type SignIn = Shape<typeof SignInSchema>;
 export type Proposal = Shape<typeof ProposalSchema>;
 export type ProposalList = Shape<typeof ProposalListSchema>;
+export type AccessKeyList = Shape<typeof KeyListSchema>;
+export type IssuedKey = Shape<typeof IssuedKeySchema>;
 export type RuleFolderList = Shape<typeof RuleFolderListSchema>;
 export type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
 export type CheckedDraft = Shape<typeof CheckedDraftSchema>;

@@ -41,6 +41,7 @@ const backtest = async () => (await import('./pages/backtest/backtest.js')).Back
 const rollouts = async () => (await import('./pages/rollout.js')).RolloutPage;
 const lists = async () => (await import('./pages/lists.js')).ListsPage;
 const approvals = async () => (await import('./pages/approvals.js')).ApprovalsPage;
+const keys = async () => (await import('./pages/keys.js')).KeysPage;
 const calibration = async () => (await evidence()).CalibrationPage;
 const evidence = () => import('./pages/evidence/evidence.js');
 const rules = () => import('./pages/rules.js');
@@ -86,6 +87,7 @@ export const PLACES = [
     title: 'Settings',
     pages: [
       page('settings/lists', 'Lists', ['lists:read'], lists),
+      page('settings/keys', 'Keys', ['keys'], keys),
       // Who may propose sees what became of it.
       page('settings/approvals', 'Approvals', ['approve'], approvals, ['operate', 'clients', 'lists']),
     ],

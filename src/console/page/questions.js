@@ -2,8 +2,8 @@
 
 /**
  * @import {
- *   CheckedDraft, Decision, ClientHistory, ClientLinks, ClientView, DecisionWhatIf, EvidenceJob,
- *   EvidenceJobList, Experiment, Explanation, Explored, Following, FoundDecisions, LastHour, ListEntries,
+ *   AccessKeyList, CheckedDraft, Decision, ClientHistory, ClientLinks, ClientView, DecisionWhatIf, EvidenceJob,
+ *   EvidenceJobList, Experiment, Explanation, Explored, Following, FoundDecisions, IssuedKey, LastHour, ListEntries,
  *   OpenedRuleFolder, Proposal, ProposalList, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft,
  *   Session, SharedLists, SignIn, VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
@@ -61,6 +61,20 @@ export const PROPOSALS = { path: 'proposals' };
  */
 export function decideProposal(proposalId, way) {
   return { path: `proposals/${proposalId}/${way}` };
+}
+
+/** @type {Question<AccessKeyList>} */
+export const KEYS = { path: 'keys' };
+
+/** @type {Question<IssuedKey>} */
+export const ISSUE_KEY = { path: 'keys' };
+
+/**
+ * @param {string} keyId
+ * @returns {Question<object>}
+ */
+export function accessKey(keyId) {
+  return { path: `keys/${keyId}` };
 }
 
 /** @type {Question<SharedLists>} */

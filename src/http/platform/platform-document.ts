@@ -28,6 +28,7 @@ export function platformDocument(): OpenApiDocument {
       { name: 'Lists', description: 'What rules ask about, and people change without a release' },
       { name: 'Rules', description: 'Which version decides' },
       { name: 'Approvals', description: 'What somebody else approves before it is done' },
+      { name: 'Access', description: 'Keys, people and the audit' },
       { name: 'Evidence', description: 'What rules were worth on what happened' },
       { name: 'Console', description: 'What the console asks for besides' },
       { name: 'Health', description: 'What orchestrators and Prometheus ask for' },

@@ -24,6 +24,7 @@ import {
 import { readExperiment } from './evidence/read-experiment.ts';
 import { readExploration } from './explore.ts';
 import { readLiveness, readMetrics, readReadiness } from './health.ts';
+import { issueKey, listKeys, revokeKey } from './keys.ts';
 import { readLastHour } from './last-hour.ts';
 import { putListEntry, removeListEntry } from './lists/list-entry.ts';
 import { importListEntries } from './lists/list-import.ts';
@@ -66,6 +67,9 @@ export const PLATFORM_OPERATIONS = {
     listProposals,
     approveProposal,
     rejectProposal,
+    listKeys,
+    issueKey,
+    revokeKey,
     readSession,
     readSignIn,
     signIn,

@@ -27,6 +27,8 @@ export const PLATFORM_OPERATIONS = [
   'lists:read',
   'lists',
   'operate',
+  'keys',
+  'audit',
   'approve',
 ] as const satisfies readonly Operation[];
 

@@ -140,6 +140,8 @@ const LINES_OF_ENTRIES = post(
 );
 const RANGE = { kind: 'ip', reason: 'our own network' };
 const PROPOSALS = '/v1/platform/proposals';
+const KEYS = '/v1/platform/keys';
+const NEW_KEY = post(KEYS, { operations: ['verdict'], days: 1 });
 const LONG_CLIENT = `/v1/platform/clients/${'x'.repeat(257)}`;
 const ROLLOUT = post('/v1/platform/rules/rollout', { version: 'p2.v11', mode: 'shadow', reason: 'trial' });
 const ROLLBACK = post('/v1/platform/rules/rollback', { reason: 'enough' });
@@ -319,6 +321,19 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'rejectProposal', status: 200, ask: async (live) => decision(live, 'reject', 'bob') },
   { operationId: 'rejectProposal', status: 409, ask: post(`${PROPOSALS}/none/reject`, { reason: 'no' }) },
   ...withBody('rejectProposal', post(`${PROPOSALS}/none/reject`, { reason: 'looked at' })),
+  { operationId: 'listKeys', status: 200, ask: get(KEYS) },
+  ...sharedByKey('listKeys', get(KEYS)),
+  { operationId: 'issueKey', status: 200, ask: NEW_KEY },
+  { operationId: 'issueKey', status: 403, ask: post(KEYS, { operations: ['approve'], days: 1 }) },
+  { operationId: 'issueKey', status: 409, ask: afterManyKeys },
+  ...withBody('issueKey', NEW_KEY, sharedByKey),
+  {
+    operationId: 'revokeKey',
+    status: 200,
+    ask: async (live) => removal(`${KEYS}/${idIn(await live.newKey('/'))}`),
+  },
+  { operationId: 'revokeKey', status: 404, ask: removal(`${KEYS}/none`) },
+  ...sharedByKey('revokeKey', removal(`${KEYS}/none`)),
   { operationId: 'readSession', status: 200, ask: get('/v1/platform/session') },
   ...sharedByKey('readSession', get('/v1/platform/session')),
   { operationId: 'readSignIn', status: 200, ask: get('/v1/platform/sign-in') },
@@ -503,6 +518,15 @@ function gated(operationId: string, good: Ask): readonly Case[] {
     { operationId, status: 202, ask: { ...good, by: 'ann' } },
     { operationId, status: 409, ask: { ...good, by: 'all' } },
   ];
+}
+
+async function afterManyKeys(live: Live): Promise<Ask> {
+  for (let made = 0; made < 200; made += 1) await live.newKey('/');
+  return NEW_KEY;
+}
+
+function idIn(key: string): string {
+  return key.split('_')[1] ?? '';
 }
 
 /** Somebody's answer to a proposal of ann's. */

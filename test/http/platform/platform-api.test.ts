@@ -25,6 +25,9 @@ const REQUESTS: readonly { readonly operation: Operation; readonly method: strin
     { operation: 'lists:read', method: 'GET', path: 'lists/some/entries' },
     { operation: 'lists', method: 'PUT', path: 'lists/some/entries/a' },
     { operation: 'lists', method: 'DELETE', path: 'lists/some/entries/a' },
+    { operation: 'keys', method: 'GET', path: 'keys' },
+    { operation: 'keys', method: 'POST', path: 'keys' },
+    { operation: 'keys', method: 'DELETE', path: 'keys/a' },
     { operation: 'decisions', method: 'GET', path: 'decisions' },
     { operation: 'decisions', method: 'GET', path: 'decisions/a' },
   ];

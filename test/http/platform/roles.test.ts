@@ -91,6 +91,9 @@ describe('operations by role', () => {
       listProposals: EVERYBODY,
       approveProposal: IN_CHARGE,
       rejectProposal: IN_CHARGE,
+      listKeys: 'admin',
+      issueKey: 'admin',
+      revokeKey: 'admin',
     });
   });
 

@@ -1,0 +1,180 @@
+import {
+  type AccessKey,
+  AccessKeySchema,
+  type AccessKeys,
+  INSTALLATION,
+  keyNote,
+  keyStatus,
+  mayGive,
+  OPERATIONS,
+  shownKey,
+} from '../../access/access-keys.ts';
+import type { Audit } from '../../access/audit.ts';
+import type { Caller } from '../../access/caller.ts';
+import { Type } from '../../json-schema.ts';
+import { choice, list, named, type Shape, shape, word } from '../../shapes.ts';
+import { jsonAnswer, operation } from '../operation/operation.ts';
+import { pathText } from '../operation/parameters.ts';
+import { jsonBody, malformed } from '../operation/request-body.ts';
+import { HttpProblem, notFound, refusal } from '../request/problems.ts';
+
+interface KeyParts {
+  readonly keys: AccessKeys;
+  readonly audit: Audit;
+  readonly clock: () => number;
+}
+
+const EXAMPLE = {
+  id: '3f9a0c51d2e7',
+  platform: 'shop',
+  owner: 'person:248289761001',
+  operations: ['score', 'verdict'],
+  status: 'live',
+  issuedAt: '2026-11-21T10:00:00.000Z',
+  expiresAt: '2027-11-21T10:00:00.000Z',
+  revokedAt: null,
+} as const;
+
+export const KeyListSchema = named(
+  'AccessKeyList',
+  shape('Access keys', {
+    keys: list(AccessKeySchema, 'Newest first'),
+    mayGive: list(choice(OPERATIONS, 'An operation'), 'What whoever asks may give a key'),
+  }),
+);
+
+const DAYS_MAX = 3650;
+const DAY_MS = 24 * 3600_000;
+
+/** Who makes keys in a loop fills no store. */
+const LIVE_KEYS_MAX = 200;
+
+const BODY = jsonBody(
+  'IssueKeyBody',
+  shape('What the key may do', {
+    operations: Type.Array(choice(OPERATIONS, 'An operation'), { minItems: 1, uniqueItems: true }),
+    days: Type.Integer({ minimum: 1, maximum: DAYS_MAX, description: 'How long it is let in' }),
+  }),
+  { operations: ['score', 'verdict'], days: 365 },
+);
+
+export const IssuedKeySchema = named(
+  'IssuedKey',
+  shape('A new key', { key: word('The secret, which is shown only now'), record: AccessKeySchema }),
+);
+
+const NOT_YOURS_TO_GIVE = refusal(
+  'notYoursToGive',
+  'A key may be given what whoever makes it may do; to operate and to approve is given by roles, or with the command "keys issue".',
+  (operation: string, given: string) =>
+    new HttpProblem(
+      403,
+      'not yours to give',
+      `"${operation}" cannot be given from here. You may give ${given}.`,
+    ),
+  'operate',
+  'score, verdict',
+);
+
+const TOO_MANY_KEYS = refusal(
+  'tooManyKeys',
+  'The platform has too many live keys.',
+  () =>
+    new HttpProblem(
+      409,
+      'too many keys',
+      `There are ${LIVE_KEYS_MAX} live keys already; revoke those that nobody uses.`,
+    ),
+);
+
+const KEY_IN_PATH = pathText('keyId', 'The id of the key, which is no secret');
+
+const NO_SUCH_KEY = refusal(
+  'noSuchKey',
+  'There is no such key of the platform.',
+  (id: string) => notFound(`There is no key "${id.slice(0, 64)}" here.`),
+  '3f9a0c51d2e7',
+);
+
+/** Of the platform; the installation's owner sees all. */
+async function keysOf({ platform }: Caller, keys: AccessKeys): Promise<readonly AccessKey[]> {
+  return (await keys.list()).filter((one) => platform === INSTALLATION || one.platform === platform);
+}
+
+export const listKeys = operation({
+  method: 'get',
+  path: '/v1/platform/keys',
+  operationId: 'listKeys',
+  summary: 'The access keys of the platform',
+  description:
+    'Without their secrets, which nobody keeps; those of all platforms for the whole installation. Ended ones stay for 30 days.',
+  tag: 'Access',
+  grant: 'keys',
+  answers: jsonAnswer('Newest first', KeyListSchema, { keys: [EXAMPLE], mayGive: ['score', 'verdict'] }),
+  refusals: [],
+  answer: async ({ caller }, { keys, clock }: KeyParts): Promise<Shape<typeof KeyListSchema>> => {
+    const newestFirst = (await keysOf(caller, keys)).toSorted((a, b) => b.issuedAt.localeCompare(a.issuedAt));
+    return { keys: newestFirst.map((one) => shownKey(one, clock())), mayGive: mayGive(caller) };
+  },
+});
+
+export const issueKey = operation({
+  method: 'post',
+  path: '/v1/platform/keys',
+  operationId: 'issueKey',
+  summary: 'Issues a key of the platform',
+  description:
+    'For the platform of whoever asks, who answers for the key: its owner is theirs, so that nobody approves what they proposed with another key. The secret is shown in this answer alone.',
+  tag: 'Access',
+  grant: 'keys',
+  body: BODY,
+  answers: jsonAnswer('Let in on every node within a second', IssuedKeySchema, {
+    key: 'ka_3f9a0c51d2e7_wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEYexampl',
+    record: EXAMPLE,
+  }),
+  refusals: [malformed('/operations', 'must have at least 1 item'), NOT_YOURS_TO_GIVE, TOO_MANY_KEYS],
+  answer: async (
+    { caller, body },
+    { keys, audit, clock }: KeyParts,
+  ): Promise<Shape<typeof IssuedKeySchema>> => {
+    const { operations, days } = await body();
+    const given = mayGive(caller);
+    const other = operations.find((one) => !given.includes(one));
+    if (other !== undefined) throw NOT_YOURS_TO_GIVE.problem(other, given.join(', '));
+    const { platform, actor } = caller;
+    const now = clock();
+    const live = (await keys.list()).filter(
+      (one) => one.platform === platform && keyStatus(one, now) === 'live',
+    );
+    if (live.length >= LIVE_KEYS_MAX) throw TOO_MANY_KEYS.problem();
+    const { key, record } = await keys.issue(platform, operations, days * DAY_MS, actor.owner ?? undefined);
+    await audit.note({ ...keyNote('key issued', null, record, now), who: actor.text });
+    return { key, record: shownKey(record, now) };
+  },
+});
+
+export const revokeKey = operation({
+  method: 'delete',
+  path: '/v1/platform/keys/{keyId}',
+  operationId: 'revokeKey',
+  summary: 'Revokes a key of the platform',
+  description: 'It is refused on every node within a second, and the sessions that it opened end.',
+  tag: 'Access',
+  grant: 'keys',
+  parameters: [KEY_IN_PATH],
+  answers: jsonAnswer('As it is kept for 30 days', AccessKeySchema, {
+    ...EXAMPLE,
+    status: 'revoked',
+    revokedAt: '2026-12-01T10:00:00.000Z',
+  }),
+  refusals: [NO_SUCH_KEY],
+  answer: async ({ ctx, caller }, { keys, audit, clock }: KeyParts) => {
+    const id = KEY_IN_PATH.read(ctx);
+    const before = await keys.find(id);
+    const isOwn = caller.platform === INSTALLATION || before?.platform === caller.platform;
+    const after = isOwn ? await keys.revoke(id) : null;
+    if (after === null) throw NO_SUCH_KEY.problem(id);
+    await audit.note({ ...keyNote('key revoked', before, after, clock()), who: caller.actor.text });
+    return shownKey(after, clock());
+  },
+});
