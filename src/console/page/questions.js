@@ -2,10 +2,10 @@
 
 /**
  * @import {
- *   AccessKeyList, CheckedDraft, Decision, ClientHistory, ClientLinks, ClientView, DecisionWhatIf, EvidenceJob,
- *   EvidenceJobList, Experiment, Explanation, Explored, Following, FoundDecisions, IssuedKey, LastHour, ListEntries,
- *   OpenedRuleFolder, Proposal, ProposalList, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft,
- *   Session, SharedLists, SignIn, VerdictHistory, WhatIfAnswers, Worked,
+ *   AccessKeyList, CheckedDraft, Decision, ClientHistory, ClientLinks, ClientView, DecisionWhatIf,
+ *   EvidenceJob, EvidenceJobList, Experiment, Explanation, Explored, Following, FoundDecisions, IssuedKey,
+ *   LastHour, ListEntries, OpenedRuleFolder, Proposal, ProposalList, RolloutStatus, RuleDiff,
+ *   RuleFolderList, SavedDraft, Session, SharedLists, SignIn, VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
  * @import { Question } from './api.js'
  */

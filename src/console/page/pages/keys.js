@@ -73,7 +73,8 @@ function Row({ one: { id, platform, owner, operations, status, issuedAt, expires
         return null;
       },
       children: html`<p>
-        Within a second every node refuses it, and who signed in with it is signed out. Nothing brings it back.
+        Within a second every node refuses it, and who signed in with it is signed out. Nothing brings it
+        back.
       </p>`,
     });
   const end = revokedAt ?? expiresAt;
@@ -111,7 +112,9 @@ function IssueForm({ mayGive, propose }) {
         )}
       </div>
     </fieldset>
-    <div class="filters"><${Choice} label="Days" name="days" chosen="365" values=${['1', '30', '90', '365']} /></div>
+    <div class="filters">
+      <${Choice} label="Days" name="days" chosen="365" values=${['1', '30', '90', '365']} />
+    </div>
     <button type="submit" class="button-accent">Issue it …</button>
   </form>`;
 }
