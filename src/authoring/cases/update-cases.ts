@@ -1,17 +1,19 @@
+import { Type } from '../../json-schema.ts';
 import { editedYaml, placeOfNamed } from '../../rules/edited-yaml.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
+import { count, type Shape, shape, word } from '../../shapes.ts';
 import { runCases } from './cases.ts';
 import type { CaseFailure } from './rule-case.ts';
 
-/** A line of a case file before and after. */
-export interface ChangedLine {
-  readonly file: string;
-  /** From 1. */
-  readonly line: number;
-  readonly before: string;
-  readonly after: string;
-}
+export const ChangedLineSchema = shape('A line of a case file', {
+  file: word('Like cases/ladder.yaml'),
+  line: count('From 1'),
+  before: Type.String({ description: 'As it is' }),
+  after: Type.String({ description: 'As it would be' }),
+});
+
+export type ChangedLine = Shape<typeof ChangedLineSchema>;
 
 export interface UpdatedCases {
   /** The texts of the case files that change, by path; comments and layout stay. */

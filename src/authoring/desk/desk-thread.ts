@@ -12,6 +12,7 @@ import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
 import { serveWork } from '../../work/serve-work.ts';
 import { type RuleCoverage, RuleCoverages } from '../cases/cases.ts';
+import { type UpdatedCases, updateCases } from '../cases/update-cases.ts';
 import { type RuleDiff, RuleDiffs } from '../diff/rule-diff.ts';
 import type { KnownLists } from '../shared-list-notes.ts';
 import { examine, type Remark } from './examine.ts';
@@ -31,7 +32,7 @@ const coverages = new RuleCoverages();
 const diffs = new RuleDiffs();
 
 /** What the threads of `RuleDesk` do. */
-const works = { open, compare, check, save, release };
+const works = { open, compare, check, rewriteCases, save, release };
 
 export type DeskWorks = typeof works;
 
@@ -127,6 +128,13 @@ async function check({
     lostCases: lostCases(join(rulesDir, ruleSet.version), ruleSet, files, (all) => readBy(reader, all)),
     constants: constantsOf(files),
   };
+}
+
+/** Null when the draft is not sound: its cases say nothing then. */
+function rewriteCases({ version, files: texts }: DraftText): UpdatedCases | null {
+  const files: RuleFiles = new Map(texts);
+  const made = draftOf(version, files);
+  return made.ok ? updateCases(made.ruleSet, files) : null;
 }
 
 function save({ rulesDir, draft }: { rulesDir: string; draft: DraftToSave }): SavedDraft {

@@ -8,6 +8,7 @@ import { formatProblem } from '../../rules/problem.ts';
 import type { RuleVersion } from '../../rules/rule-set.ts';
 import { Turns } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
+import type { UpdatedCases } from '../cases/update-cases.ts';
 import type { RuleDiff } from '../diff/rule-diff.ts';
 import type { KnownLists } from '../shared-list-notes.ts';
 import type { CheckedDraft, DeskObstacle, DeskRelease, DeskWorks, OpenedFolder } from './desk-thread.ts';
@@ -79,6 +80,11 @@ export class RuleDesk {
 
   check(owner: PlatformName, draft: DraftText, lists: KnownLists | null): Promise<CheckedDraft> {
     return this.#threads.run('check', { rulesDir: this.rulesDir, draft, lists, reader: owner }, { owner });
+  }
+
+  /** The cases of the draft with the lengths of waits that it gives now; null when it is not sound. */
+  rewriteCases(owner: PlatformName, draft: DraftText): Promise<UpdatedCases | null> {
+    return this.#threads.run('rewriteCases', draft, { owner });
   }
 
   /** Throws DraftRefused. */

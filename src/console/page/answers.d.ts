@@ -15,7 +15,10 @@ import type { ExplorationSchema } from '../../http/platform/explore.ts';
 import type { IssuedKeySchema, KeyListSchema } from '../../http/platform/keys.ts';
 import type { ListEntriesSchema, SharedListsSchema } from '../../http/platform/lists/list-views.ts';
 import type { ProposalListSchema } from '../../http/platform/proposals.ts';
-import type { CheckedDraftSchema } from '../../http/platform/rules/drafts/check-draft.ts';
+import type {
+  CheckedDraftSchema,
+  RewrittenCasesSchema,
+} from '../../http/platform/rules/drafts/check-draft.ts';
 import type { SavedDraftSchema } from '../../http/platform/rules/drafts/save-draft.ts';
 import type {
   OpenedRuleFolderSchema,
@@ -37,6 +40,7 @@ export type IssuedKey = Shape<typeof IssuedKeySchema>;
 export type RuleFolderList = Shape<typeof RuleFolderListSchema>;
 export type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
 export type CheckedDraft = Shape<typeof CheckedDraftSchema>;
+export type RewrittenCases = Shape<typeof RewrittenCasesSchema>;
 export type SavedDraft = Shape<typeof SavedDraftSchema>;
 export type SharedLists = Shape<typeof SharedListsSchema>;
 export type ListEntries = Shape<typeof ListEntriesSchema>;

@@ -4,7 +4,7 @@
  * @import {
  *   AccessKeyList, CheckedDraft, Decision, ClientHistory, ClientLinks, ClientView, DecisionWhatIf,
  *   EvidenceJob, EvidenceJobList, Experiment, Explanation, Explored, Following, FoundDecisions, IssuedKey,
- *   LastHour, ListEntries, OpenedRuleFolder, Proposal, ProposalList, RolloutStatus, RuleDiff,
+ *   LastHour, ListEntries, OpenedRuleFolder, Proposal, ProposalList, RewrittenCases, RolloutStatus, RuleDiff,
  *   RuleFolderList, SavedDraft, Session, SharedLists, SignIn, VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
  * @import { Question } from './api.js'
@@ -162,6 +162,9 @@ export function ruleDiff(before, after) {
 
 /** @type {Question<CheckedDraft>} */
 export const CHECK_DRAFT = { path: 'rules/drafts/check' };
+
+/** @type {Question<RewrittenCases>} */
+export const REWRITE_CASES = { path: 'rules/drafts/cases' };
 
 /** @type {Question<RuleDiff>} */
 export const COMPARE_DRAFT = { path: 'rules/drafts/diff' };

@@ -31,7 +31,7 @@ import { importListEntries } from './lists/list-import.ts';
 import { readListEntries, readLists } from './lists/lists.ts';
 import { reportOutcomes } from './outcomes/outcomes.ts';
 import { approveProposal, listProposals, rejectProposal } from './proposals.ts';
-import { checkDraft } from './rules/drafts/check-draft.ts';
+import { checkDraft, rewriteCases } from './rules/drafts/check-draft.ts';
 import { discardDraft, listDrafts, readDraft, tellPresence, writeDraft } from './rules/drafts/drafts.ts';
 import { saveDraft } from './rules/drafts/save-draft.ts';
 import { releaseVersion } from './rules/release-version.ts';
@@ -105,6 +105,7 @@ export const PLATFORM_OPERATIONS = {
     discardDraft,
     tellPresence,
     checkDraft,
+    rewriteCases,
     compareDraft,
     saveDraft,
     releaseVersion,

@@ -146,6 +146,31 @@ describeConsole("the console's page Draft", (tab) => {
     await page.getByText('A version with a word in its name stays a draft.').waitFor();
   });
 
+  it('writes new lengths of waits into the cases that fail by them alone, once they were seen', async () => {
+    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10', NARROW);
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v44');
+    await tab.button('Begin').click();
+    await tab.button('ladder.yaml').click();
+    await page.locator('.cm-line', { hasText: 'levels: [30s' }).click();
+    await page.keyboard.press('Home');
+    for (let before = 0; before < 'levels: ['.length; before++) await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Delete');
+    await page.keyboard.type('4');
+    await page.getByText('16 failed').waitFor();
+    await tab.button('cases/ladder.yaml').click();
+    await tab.button('Show new lengths of waits').click();
+    await page.getByText(/cases\/ladder\.yaml:\d+\n- .*waitSeconds: 30.*\n\+ .*waitSeconds: 40/).waitFor();
+    await tab.expectNoFindings();
+    await page.getByRole('button', { name: /^Write \d+ lines into the cases$/ }).click();
+    await page.getByText('5 failed', { exact: true }).waitFor();
+    await tab.button('Show new lengths of waits').click();
+    await page.getByText('No case fails by the length of a wait alone.').waitFor();
+    await page.getByText('Failing by more than that, and left: 5 cases.').waitFor();
+    expect(await page.locator('.cm-content').textContent()).to.include('waitSeconds: 40');
+    await tab.expectNoFindings();
+  });
+
   it('says before a release which cases of the version released before are gone', async () => {
     await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v11');
     const { page } = tab;

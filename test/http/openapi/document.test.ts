@@ -154,6 +154,7 @@ const WHAT_IF = whatIf({});
 const DRAFTS = '/v1/platform/rules/drafts';
 const DRAFT = { version: 'p2.v20', files: { 'ladder.yaml': 'levels: [30s]' } };
 const CHECK = post(`${DRAFTS}/check`, DRAFT);
+const REWRITE = post(`${DRAFTS}/cases`, DRAFT);
 const COMPARE = post(`${DRAFTS}/diff`, { ...DRAFT, before: 'p2.v10' });
 const WRITE = put(`${DRAFTS}/p2.v21`, { from: 'p2.v10', files: DRAFT.files });
 const PRESENCE = post(`${DRAFTS}/p2.v21/presence`, { tab: 'first' });
@@ -449,6 +450,9 @@ const PLATFORM_CASES: readonly Case[] = [
   { operationId: 'checkDraft', status: 200, ask: CHECK },
   { operationId: 'checkDraft', status: 400, ask: post(`${DRAFTS}/check`, { ...DRAFT, version: 'new' }) },
   ...withBody('checkDraft', CHECK, sharedByKey, TOO_LARGE_FOR_DRAFT),
+  { operationId: 'rewriteCases', status: 200, ask: REWRITE },
+  { operationId: 'rewriteCases', status: 400, ask: post(`${DRAFTS}/cases`, { ...DRAFT, version: 'new' }) },
+  ...withBody('rewriteCases', REWRITE, sharedByKey, TOO_LARGE_FOR_DRAFT),
   { operationId: 'compareDraft', status: 400, ask: COMPARE },
   {
     operationId: 'compareDraft',

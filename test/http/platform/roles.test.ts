@@ -85,6 +85,7 @@ describe('operations by role', () => {
       discardDraft: WITH_RULES,
       tellPresence: WITH_RULES,
       checkDraft: WITH_RULES,
+      rewriteCases: WITH_RULES,
       compareDraft: WITH_RULES,
       saveDraft: IN_CHARGE,
       releaseVersion: IN_CHARGE,

@@ -37,10 +37,11 @@ import { savedDraft } from '../questions.js';
  * @property {CheckedDraft | null} checked
  * @property {Wanted} wanted
  * @property {(wanted: Wanted) => void} setWanted
+ * @property {number} rewritten how often it was changed other than in the editor
  */
 
 /** The files of a draft, one of them open. @param {FileEditorProps} props */
-export function FileEditor({ copy, change, edit, checked, wanted, setWanted }) {
+export function FileEditor({ copy, change, edit, checked, wanted, setWanted, rewritten }) {
   const paths = pathsOf(copy);
   const path = paths.includes(wanted.path) ? wanted.path : (paths[0] ?? '');
   const remove = () => change(withoutFile(copy, path));
@@ -56,7 +57,7 @@ export function FileEditor({ copy, change, edit, checked, wanted, setWanted }) {
       })}
     </div>
     <${Code} copy=${copy} path=${path} at=${wanted.path === path ? wanted.at : null} edit=${edit}
-      remarks=${remarksOn(path, checked)} />
+      rewritten=${rewritten} remarks=${remarksOn(path, checked)} />
     <p class="faint">
       Ctrl+Space offers what may stand at the cursor, Ctrl+F searches, Escape and then Tab leaves the editor.
     </p>
@@ -95,11 +96,12 @@ function remarksOn(path, checked) {
  * @property {string} path
  * @property {FileRemark['at'] | null} at
  * @property {FileEditorProps['edit']} edit
+ * @property {number} rewritten
  * @property {readonly FileRemark[]} remarks
  */
 
 /** The editor itself, which is loaded when it is first needed. @param {CodeProps} props */
-function Code({ copy, path, at, edit, remarks }) {
+function Code({ copy, path, at, edit, rewritten, remarks }) {
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));
   const [editor, setEditor] = useState(/** @type {CodeEditor | null} */ (null));
   const [error, setError] = useState(/** @type {Error | null} */ (null));
@@ -124,8 +126,8 @@ function Code({ copy, path, at, edit, remarks }) {
       made?.close();
     };
   }, []);
-  useEffect(() => editor?.open(path, copy.files[path] ?? ''), [editor, path]);
-  useEffect(() => editor?.mark(remarks), [editor, path, remarks]);
+  useEffect(() => editor?.open(path, copy.files[path] ?? ''), [editor, path, rewritten]);
+  useEffect(() => editor?.mark(remarks), [editor, path, rewritten, remarks]);
   useEffect(() => (at === null ? undefined : editor?.goTo(at)), [editor, at]);
   return html`${error && html`<${Trouble} error=${error} />`}
     ${editor === null && error === null && html`<p class="faint" role="status">Loading the editor …</p>`}

@@ -144,13 +144,19 @@ function Workbench({ copy, change, discard, list, session, again }) {
   const go = (/** @type {CheckedDraft['problems'][number]['at']} */ at) =>
     setWanted({ path: at.file, at: { line: at.line, column: at.column } });
   const edit = (/** @type {string} */ path, /** @type {string} */ text) => change(withFile(copy, path, text));
+  // The editor shows what was not typed into it, too.
+  const [rewritten, setRewritten] = useState(0);
+  const rewrite = (/** @type {WorkingCopy} */ changed) => {
+    change(changed);
+    setRewritten((number) => number + 1);
+  };
   return html`
     <${Keep} copy=${copy} change=${change} discard=${discard} checked=${checked} list=${list}
       mayOperate=${mayOperate} again=${again} />
     <${FileEditor} copy=${copy} change=${change} edit=${edit} checked=${checked} wanted=${wanted}
-      setWanted=${setWanted} />
+      setWanted=${setWanted} rewritten=${rewritten} />
     <${Remarks} checked=${checked} checking=${checking} error=${error} go=${go} />
-    ${checked?.coverage && html`<${Cases} run=${checked.coverage} />`}
+    ${checked?.coverage && html`<${Cases} run=${checked.coverage} draft=${{ copy, change: rewrite }} />`}
     <${Compare} copy=${copy} checked=${checked} list=${list} />
     <${TryOut} copy=${copy} checked=${checked} list=${list} />
     <${Release} copy=${copy} checked=${checked} session=${session} mayOperate=${mayOperate} />`;

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { type SeededConsole, startSeededConsole } from '../../../../scripts/screenshots/seeded-console.ts';
 import type { RuleDiffSchema } from '../../../../src/authoring/diff/rule-diff.ts';
-import type { CheckedDraftSchema } from '../../../../src/http/platform/rules/drafts/check-draft.ts';
+import type {
+  CheckedDraftSchema,
+  RewrittenCasesSchema,
+} from '../../../../src/http/platform/rules/drafts/check-draft.ts';
 import type { SavedDraftSchema } from '../../../../src/http/platform/rules/drafts/save-draft.ts';
 import type { OpenedRuleFolderSchema } from '../../../../src/http/platform/rules/rule-folder-shapes.ts';
 import type { Shape } from '../../../../src/shapes.ts';
@@ -57,6 +60,21 @@ describe('the drafts of the platform API', () => {
     const [failure] = sound.coverage?.failures ?? [];
     expect(failure?.lines.join('\n')).to.include('waitSeconds  expected 30, seen 40');
     expect(existsSync(join(seeded.environment.RULES_DIR, 'p2.v20'))).to.equal(false);
+  });
+
+  it('have their cases rewritten where only lengths of waits differ, and then pass these', async () => {
+    const rewritten = async (draft: object) =>
+      (await shop.ask<Shape<typeof RewrittenCasesSchema>>('POST', 'rules/drafts/cases', draft)).body;
+    const draft = await draftOf('p2.v20', { 'ladder.yaml': ['30s', '40s'] });
+    const { coverage: before } = await check(draft);
+    const { files, lines, left } = await rewritten(draft);
+    expect([before?.failed, left]).to.deep.equal([16, 5]);
+    expect(lines.map(({ before }) => before).join('\n')).to.include('waitSeconds: 30');
+    expect(lines.map(({ after }) => after).join('\n')).to.include('waitSeconds: 40');
+    const after = await check({ ...draft, files: { ...draft.files, ...files } });
+    expect(after.coverage?.failed).to.equal(5);
+    const unsound = await draftOf('p2.v20', { 'verdicts.yaml': ['attemptOpen', 'atemptOpen'] });
+    expect(await rewritten(unsound)).to.deep.equal({ files: {}, lines: [], left: 0 });
   });
 
   it('begin with files in which the parts of other platforms are not shown', async () => {

@@ -1,20 +1,29 @@
-import { html } from '../../html.js';
+import { ask } from '../../api.js';
+import { html, useState } from '../../html.js';
+import { REWRITE_CASES } from '../../questions.js';
+import { counted } from '../format.js';
+import { Trouble } from '../notice.js';
 import { Pill } from '../verdict.js';
+import { withFile } from './working-copy.js';
 
 /**
- * @import { OpenedRuleFolder } from '../../answers.d.ts'
+ * @import { OpenedRuleFolder, RewrittenCases } from '../../answers.d.ts'
+ * @import { WorkingCopy } from './working-copy.js'
  * @typedef {NonNullable<OpenedRuleFolder['coverage']>} CasesRun
+ * @typedef {{ copy: WorkingCopy, change: (copy: WorkingCopy) => void }} Draft
  */
 
 /**
- * What the cases of a version say: those that failed first, then what they leave untested.
- * @param {{ run: CasesRun }} props
+ * What the cases of a version say: those that failed first, then what they leave untested. Those of a draft
+ * may be rewritten.
+ * @param {{ run: CasesRun, draft?: Draft }} props
  */
-export function Cases({ run: { passed, failed, failures, coverage } }) {
+export function Cases({ run: { passed, failed, failures, coverage }, draft }) {
   const { rules, conditions, untestedRules, oneSidedConditions } = coverage;
   return html`<section class="card">
     <h2>Its cases ${casesPill(passed, failed)}</h2>
     ${failures.map((failure) => html`<${Failure} failure=${failure} />`)}
+    ${failed > 0 && draft && html`<${NewLengths} key=${draft.copy.files} ...${draft} />`}
     ${failed > failures.length && html`<p class="faint">And ${failed - failures.length} more.</p>`}
     <div class="two">
       <${Covered} name="rules that decided in a case" share=${rules} />
@@ -68,4 +77,49 @@ function Failure({ failure: { caseName, at, lines } }) {
     <summary><span class="bad">✗</span> ${caseName} <code>${at.file}:${at.line}</code></summary>
     <pre class="scroll" tabindex="0">${lines.join('\n')}</pre>
   </details>`;
+}
+
+/**
+ * Writes what the draft answers now into cases that fail by the length of a wait alone, once that was seen.
+ * @param {Draft} props
+ */
+function NewLengths({ copy, change }) {
+  const [found, setFound] = useState(/** @type {RewrittenCases | null} */ (null));
+  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const { version, files } = copy;
+  const look = () => {
+    setError(null);
+    ask('POST', REWRITE_CASES, { version, files }).then(setFound, setError);
+  };
+  const write = () =>
+    change(Object.entries(found?.files ?? {}).reduce((all, [path, text]) => withFile(all, path, text), copy));
+  return html`<div class="buttons">
+      <button type="button" onClick=${look}>Show new lengths of waits</button>
+      ${
+        found &&
+        found.lines.length > 0 &&
+        html`<button type="button" class="button-accent" onClick=${write}>
+          Write ${counted(found.lines.length, 'line')} into the cases
+        </button>`
+      }
+    </div>
+    ${error && html`<${Trouble} error=${error} />`}
+    <div role="status">${found && html`<${Lines} found=${found} />`}</div>`;
+}
+
+/** @param {{ found: RewrittenCases }} props */
+function Lines({ found: { lines, left } }) {
+  return html`${lines.length === 0 && html`<p>No case fails by the length of a wait alone.</p>`}
+    ${
+      lines.length > 0 &&
+      html`<pre class="scroll" tabindex="0">
+${lines.map(lineText).join('')}</pre
+      >`
+    }
+    ${left > 0 && html`<p class="faint">Failing by more than that, and left: ${counted(left, 'case')}.</p>`}`;
+}
+
+/** @param {RewrittenCases['lines'][number]} line */
+function lineText({ file, line, before, after }) {
+  return `${file}:${line}\n- ${before.trim()}\n+ ${after.trim()}\n`;
 }

@@ -1,4 +1,5 @@
 import { RuleCoverageSchema } from '../../../../authoring/cases/cases.ts';
+import { ChangedLineSchema } from '../../../../authoring/cases/update-cases.ts';
 import type { Remark } from '../../../../authoring/desk/examine.ts';
 import { lostCasesMember } from '../../../../authoring/desk/release-version.ts';
 import type { RuleDesk } from '../../../../authoring/desk/rule-desk.ts';
@@ -8,10 +9,17 @@ import type { ListNode } from '../../../../lists/list-node.ts';
 import { ConstantSchema } from '../../../../rules/folder/constant.ts';
 import { ProblemSchema } from '../../../../rules/problem.ts';
 import { formatExample } from '../../../../rules/proof/relations.ts';
-import { list, named, nullable, type Shape, shape, word, yesNo } from '../../../../shapes.ts';
+import { count, list, named, nullable, type Shape, shape, word, yesNo } from '../../../../shapes.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
 import { withinLimits } from '../rule-version.ts';
-import { BAD_DRAFT_NAME, DRAFT_EXAMPLE, DRAFT_MEMBERS, draftBody, draftText } from './draft-body.ts';
+import {
+  BAD_DRAFT_NAME,
+  DRAFT_EXAMPLE,
+  DRAFT_FILES,
+  DRAFT_MEMBERS,
+  draftBody,
+  draftText,
+} from './draft-body.ts';
 import { atDesk, DESK_FULL } from './draft-turn.ts';
 
 export interface CheckDraftParts {
@@ -84,3 +92,44 @@ export const checkDraft = operation({
 function told({ at, message, example }: Remark): Shape<typeof RemarkSchema> {
   return { at, message, example: example ? formatExample(example) : null };
 }
+
+export const RewrittenCasesSchema = named(
+  'RewrittenCases',
+  shape('The cases of a draft with the lengths of waits that it gives now', {
+    files: DRAFT_FILES,
+    lines: list(ChangedLineSchema, 'What changes in them'),
+    left: count('Cases that fail by more than the length of a wait, and stay as they are'),
+  }),
+);
+
+export const rewriteCases = operation({
+  method: 'post',
+  path: '/v1/platform/rules/drafts/cases',
+  operationId: 'rewriteCases',
+  summary: 'The cases of a draft with the lengths of waits that it gives now',
+  description:
+    'As "rules test --update" writes them: the case files that change, comments and layout kept. A draft that is not sound has none. Nothing is kept.',
+  tag: 'Rules',
+  grant: 'rules',
+  body: draftBody('RewriteCasesBody', Type.Object(DRAFT_MEMBERS), DRAFT_EXAMPLE),
+  answers: jsonAnswer('The files that change, and line by line in what', RewrittenCasesSchema, {
+    files: { 'cases/ladder.yaml': 'cases: ..\n' },
+    lines: [
+      {
+        file: 'cases/ladder.yaml',
+        line: 12,
+        before: '        expect: { verdict: WAIT, waitSeconds: 30 }',
+        after: '        expect: { verdict: WAIT, waitSeconds: 40 }',
+      },
+    ],
+    left: 0,
+  }),
+  refusals: [BAD_DRAFT_NAME, DESK_FULL],
+  answer: ({ body, caller }, { desk }: Pick<CheckDraftParts, 'desk'>) =>
+    atDesk(desk, caller, async (): Promise<Shape<typeof RewrittenCasesSchema>> => {
+      const draft = draftText(await body());
+      const rewritten = await withinLimits(() => desk.rewriteCases(caller.platform, draft));
+      const { files = new Map(), lines = [], left = [] } = rewritten ?? {};
+      return { files: Object.fromEntries(files), lines, left: left.length };
+    }),
+});
