@@ -80,7 +80,7 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   logBrokenAnswers(app, log);
   app.use(logRequests(log, metrics, (req) => hiddenAddress(parts.pseudonym, req, 0)));
   app.use(answerProblems(log));
-  app.use(delayRefusals);
+  app.use(delayRefusals());
   app.use(limitShares(PLATFORM_SHARES));
   const { consoleUrl = null, provider = null } = parts;
   const browsers = new BrowserSessions(parts.sessions, consoleUrl);

@@ -48,20 +48,27 @@ function isBeingAnswered(socket: Duplex): boolean {
 /** Answers with a problem where nothing else has looked at the request, and nothing is to be logged of it. */
 export function refuse(req: IncomingMessage, res: ServerResponse, problem: HttpProblem): void {
   const requestId = requestIdOf(req);
-  res.writeHead(problem.status, headersOf(problem, requestId));
-  res.end(JSON.stringify(problemBody(problem, requestId)));
+  const body = JSON.stringify(problemBody(problem, requestId));
+  res.writeHead(problem.status, headersOf(problem, requestId, body));
+  res.end(body);
 }
 
 /** There may be no request to read an id from, and no response to write to. */
 function rawAnswer(problem: HttpProblem): string {
   const requestId = randomUUID();
   const body = JSON.stringify(problemBody(problem, requestId));
-  const headers = { ...headersOf(problem, requestId), 'Content-Length': String(Buffer.byteLength(body)) };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const lines = Object.entries(headersOf(problem, requestId, body)).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
   const start = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`;
   return `${[start, ...lines].join('\r\n')}\r\n\r\n${body}`;
 }
 
-function headersOf(problem: HttpProblem, requestId: string): Record<string, string> {
-  return { ...problem.headers, ...sharedHeaders(requestId), 'Content-Type': 'application/problem+json' };
+function headersOf(problem: HttpProblem, requestId: string, body: string): Record<string, string> {
+  return {
+    ...problem.headers,
+    ...sharedHeaders(requestId),
+    'Content-Type': 'application/problem+json',
+    'Content-Length': String(Buffer.byteLength(body)),
+  };
 }

@@ -50,15 +50,19 @@ export function shedOverload(
 }
 
 /** The same for what a listener refuses behind its routes as too much: of a key, a platform, or a desk. */
-export const delayRefusals: Middleware<RequestState> = async (_ctx, next) => {
-  try {
-    await next();
-  } catch (error) {
-    const isTooMuch = error instanceof HttpProblem && (error.status === 503 || error.status === 429);
-    if (isTooMuch || error instanceof TooManyTurns) await sleep(refusalDelayMs(0));
-    throw error;
-  }
-};
+export function delayRefusals(
+  pause: (ms: number) => Promise<unknown> = (ms) => sleep(ms),
+): Middleware<RequestState> {
+  return async (_ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const isTooMuch = error instanceof HttpProblem && (error.status === 503 || error.status === 429);
+      if (isTooMuch || error instanceof TooManyTurns) await pause(refusalDelayMs(0));
+      throw error;
+    }
+  };
+}
 
 function refusalDelayMs(waiting: number): number {
   const wantedMs = (1000 * waiting) / REFUSALS_A_SECOND;

@@ -1,10 +1,14 @@
 import { createServer, type RequestListener } from 'node:http';
 import { expect } from 'chai';
 import Koa from 'koa';
+import { pino } from 'pino';
+import { answerProblems } from '../../../src/http/request/answer-problems.ts';
+import { NOTHING_THERE, OVERLOADED, TOO_MANY_AT_ONCE } from '../../../src/http/request/refusals.ts';
 import type { RequestState } from '../../../src/http/request/request-state.ts';
-import { countWork, shedOverload } from '../../../src/http/server/overload.ts';
+import { countWork, delayRefusals, shedOverload } from '../../../src/http/server/overload.ts';
 import { WorkLimit } from '../../../src/http/server/work-limit.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
+import { TooManyTurns } from '../../../src/work/turns.ts';
 import { call, type Problem } from '../../service/http-call.ts';
 
 type Full = ReadonlySet<'score' | 'verdict'>;
@@ -37,6 +41,7 @@ describe('an overloaded service', () => {
     expect(headers.get('Retry-After')).to.equal('1');
     expect(headers.get('Content-Type')).to.equal('application/problem+json');
     expect(headers.get('Cache-Control')).to.equal('no-store');
+    expect(headers.get('Content-Length')).to.equal('188');
     expect(headers.get('X-Request-Id')).to.equal('mine-1');
     expect(body).to.deep.equal({
       title: 'temporarily unavailable',
@@ -76,6 +81,29 @@ describe('an overloaded service', () => {
     await freed;
     expect((await ask('verdict')).status).to.equal(200);
     expect(limit.underWay).to.equal(0);
+    close();
+  });
+
+  it('lets who asked for too much wait for the refusal, and no other refusal', async () => {
+    const refusals: Readonly<Record<string, Error>> = {
+      key: TOO_MANY_AT_ONCE.problem('access key'),
+      listener: OVERLOADED.problem(),
+      turns: new TooManyTurns('2 of shop are under way'),
+      nothing: NOTHING_THERE.problem('nothing'),
+    };
+    const pauses: number[] = [];
+    const app = new Koa<RequestState>();
+    app.use(answerProblems(pino({ enabled: false })));
+    app.use(delayRefusals(async (ms) => pauses.push(ms)));
+    app.use(({ path }) => {
+      throw refusals[path.split('/').at(-1) ?? ''] ?? new Error(path);
+    });
+    const { ask, close } = await listening(app.callback());
+    const statuses: number[] = [];
+    for (const name of Object.keys(refusals)) statuses.push((await ask(name)).status);
+    expect(statuses).to.deep.equal([429, 503, 429, 404]);
+    expect(pauses).to.have.length(3);
+    for (const ms of pauses) expect(ms).to.be.within(70, 130);
     close();
   });
 });
