@@ -19,6 +19,8 @@ export interface Sample extends Ask {
   /** Null: the connection broke or the generator gave up, so nobody knows. */
   readonly status: number | null;
   readonly decisionId: string | null;
+  /** What the problem said that was answered instead of 200. */
+  readonly refusal: string | null;
 }
 
 export interface LoadSettings {
@@ -132,7 +134,15 @@ function sampleOf(ask: Ask, sentAtMs: number, exchange: Exchange): Sample {
     answeredAtMs: performance.now(),
     status: answered?.status ?? null,
     decisionId: answered?.headers.get('x-decision-id') ?? null,
+    refusal: answered === null || answered.status === 200 ? null : detailOf(answered.body),
   };
+}
+
+/** Null where a proxy in front answered something of its own. */
+function detailOf(body: string): string | null {
+  if (!body.startsWith('{')) return null;
+  const { detail }: { detail?: unknown } = JSON.parse(body);
+  return String(detail);
 }
 
 function requestFor(target: Target, ask: Ask, idempotent: boolean): string {

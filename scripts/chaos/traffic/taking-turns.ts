@@ -1,12 +1,14 @@
+import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atMost, type Figure, never, reported } from '../figure.ts';
 import type { ServiceNode } from '../processes/service-node.ts';
 import type { ScenarioRun } from '../scenario.ts';
-import { failed, latencyPercentile, type Sample } from './load.ts';
+import { failed, latencyPercentile, percentile, type Sample } from './load.ts';
 import { loadDuring } from './load-during.ts';
 
-const ROUNDS = { full: 5, quick: 3 } as const;
-const WINDOW_MS = { full: 10_000, quick: 5_000 } as const;
+/** Odd, so that the median is a round. */
+const ROUNDS = { full: 7, quick: 5 } as const;
+const WINDOW_MS = { full: 10_000, quick: 4_000 } as const;
 
 /** Something that is done beside another's callers. */
 export interface WorkBeside<T> {
@@ -18,11 +20,13 @@ export interface WorkBeside<T> {
   readonly settleMs: number;
 }
 
-/** Verdicts that were asked for without the work and beside it, and what it gave in each round. */
-export interface TakenTurns<T> {
+/** A window without the work and one beside it, and what the work gave. */
+export interface Round<T> {
   readonly alone: readonly Sample[];
   readonly beside: readonly Sample[];
-  readonly results: readonly T[];
+  readonly result: T;
+  /** How much the machine had to do at the end: processes that run or want to, a minute's mean. */
+  readonly machineLoad: number;
 }
 
 /** Windows without and with the work take turns, so that a machine that becomes busier meets both. */
@@ -31,42 +35,71 @@ export async function takeTurns<T>(
   service: ServiceNode,
   { what, begin, settleMs }: WorkBeside<T>,
   { quick, report }: ScenarioRun,
-): Promise<TakenTurns<T>> {
+): Promise<readonly Round<T>[]> {
   const size = quick ? 'quick' : 'full';
   const windowMs = WINDOW_MS[size];
   await loadDuring(service, () => delay(windowMs));
-  const [alone, beside, results]: [Sample[], Sample[], T[]] = [[], [], []];
-  for (let round = 0; round < ROUNDS[size]; round++) {
-    alone.push(...(await loadDuring(service, () => delay(windowMs))).samples);
+  const rounds: Round<T>[] = [];
+  while (rounds.length < ROUNDS[size]) {
+    const { samples: alone } = await loadDuring(service, () => delay(windowMs));
     const end = await begin();
-    beside.push(...(await loadDuring(service, () => delay(windowMs))).samples);
-    results.push(await end());
+    const { samples: beside } = await loadDuring(service, () => delay(windowMs));
+    const result = await end();
     await delay(settleMs);
-    report(
-      `${store}, round ${round + 1}: p99 ${percentiles(alone, beside, 99).join(' without, ')} with ${what}`,
-    );
+    rounds.push({ alone, beside, result, machineLoad: loadavg()[0] ?? Number.NaN });
+    const [without, withIt] = [alone, beside].map((samples) => inMs(latencyPercentile(samples, 99)));
+    report(`${store}, round ${rounds.length}: p99 ${without} without, ${withIt} with ${what}`);
   }
-  return { alone, beside, results };
+  return rounds;
 }
 
-/** What the verdicts suffered: beside the work their p99 may be so many times as long. */
+/**
+ * What the verdicts suffered: beside the work their p99 may be so many times as long, the median of all windows each, so
+ * that a window in which the machine stood still decides nothing. `log` is the service's, which says why it refused.
+ */
 export function turnFigures(
   store: string,
   what: string,
-  { alone, beside }: TakenTurns<unknown>,
+  rounds: readonly Round<unknown>[],
   p99TimesMax: number,
+  log: string,
 ): readonly Figure[] {
-  const times = latencyPercentile(beside, 99) / latencyPercentile(alone, 99);
-  const [median, p99] = [percentiles(alone, beside, 50), percentiles(alone, beside, 99)];
+  const [alone, beside] = [rounds.flatMap((round) => round.alone), rounds.flatMap((round) => round.beside)];
+  const p99 = (side: 'alone' | 'beside') =>
+    medianOf(rounds.map((round) => latencyPercentile(round[side], 99)));
+  const [without, withIt] = [p99('alone'), p99('beside')];
+  const loads = rounds.map(({ machineLoad }) => machineLoad);
   return [
     never(`${store}: refused of ${beside.length} verdicts beside ${what}`, failed(beside).length),
-    reported(`${store}: of ${alone.length} without it`, String(failed(alone).length)),
-    atMost(`${store}: p99 beside ${what} against that without`, times, p99TimesMax, 'x'),
-    reported(`${store}: median, p99 without it`, `${median[0]}, ${p99[0]}`),
-    reported(`${store}: median, p99 beside it`, `${median[1]}, ${p99[1]}`),
+    ...causesOf(beside, log).map(([why, count]) => reported(`${store}: of these: ${why}`, String(count))),
+    reported(`${store}: refused of ${alone.length} without it`, String(failed(alone).length)),
+    ...causesOf(alone, log).map(([why, count]) => reported(`${store}: of these: ${why}`, String(count))),
+    atMost(`${store}: p99 beside ${what} against that without`, withIt / without, p99TimesMax, 'x'),
+    reported(`${store}: median, p99 without it`, `${inMs(latencyPercentile(alone, 50))}, ${inMs(without)}`),
+    reported(`${store}: median, p99 beside it`, `${inMs(latencyPercentile(beside, 50))}, ${inMs(withIt)}`),
+    reported(`${store}: load of the machine`, `${Math.min(...loads)} to ${Math.max(...loads)}`),
   ];
 }
 
-function percentiles(alone: readonly Sample[], beside: readonly Sample[], percent: number) {
-  return [alone, beside].map((samples) => `${latencyPercentile(samples, percent).toFixed(1)} ms`);
+/** Why verdicts were refused, and how many: as the service's log says it, where that has a line, or as the answer did. */
+export function causesOf(samples: readonly Sample[], log: string): readonly (readonly [string, number])[] {
+  const logged = new Map(log.split('\n').flatMap(reasonIn));
+  const causes = failed(samples).map(
+    ({ orderRef, refusal, status }) => logged.get(orderRef) ?? refusal ?? `status ${status}`,
+  );
+  return [...Map.groupBy(causes, (cause) => cause)].map(([cause, all]) => [cause, all.length]);
+}
+
+function reasonIn(line: string): readonly (readonly [string, string])[] {
+  if (!line.includes('"request failed"')) return [];
+  const { requestId, why }: { requestId: string; why?: string } = JSON.parse(line);
+  return why === undefined ? [] : [[requestId, why]];
+}
+
+function medianOf(values: readonly number[]): number {
+  return percentile(values, 50);
+}
+
+function inMs(ms: number): string {
+  return `${ms.toFixed(1)} ms`;
 }

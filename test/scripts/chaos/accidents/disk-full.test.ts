@@ -3,7 +3,15 @@ import { account, firstVerdictMs } from '../../../../scripts/chaos/accidents/dis
 import type { Sample } from '../../../../scripts/chaos/traffic/load.ts';
 
 function sample(orderRef: string, status: number | null, sentAtMs = 0): Sample {
-  return { clientIdKey: 'payer-1', orderRef, status, sentAtMs, answeredAtMs: sentAtMs + 5, decisionId: null };
+  return {
+    clientIdKey: 'payer-1',
+    orderRef,
+    status,
+    sentAtMs,
+    answeredAtMs: sentAtMs + 5,
+    decisionId: null,
+    refusal: null,
+  };
 }
 
 describe('a full disk', () => {

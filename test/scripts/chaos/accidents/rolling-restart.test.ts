@@ -3,7 +3,15 @@ import { countsByStatus } from '../../../../scripts/chaos/accidents/rolling-rest
 import { failed, type Sample } from '../../../../scripts/chaos/traffic/load.ts';
 
 function sample(status: number | null): Sample {
-  return { clientIdKey: 'a', orderRef: 'b', status, sentAtMs: 0, answeredAtMs: 1, decisionId: null };
+  return {
+    clientIdKey: 'a',
+    orderRef: 'b',
+    status,
+    sentAtMs: 0,
+    answeredAtMs: 1,
+    decisionId: null,
+    refusal: null,
+  };
 }
 
 describe('a rolling restart', () => {

@@ -27,6 +27,7 @@ function samples(operation: 'score' | 'verdict', status: number, count: number):
     answeredAtMs: 1,
     status,
     decisionId: null,
+    refusal: null,
   };
   return Array.from({ length: count }, () => sample);
 }

@@ -19,6 +19,7 @@ function sample(n: number, more: Partial<Sample> = {}): Sample {
     answeredAtMs: 10 * n + 1,
     status: 200,
     decisionId: decision.decisionId,
+    refusal: null,
     ...more,
   };
 }
