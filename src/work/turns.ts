@@ -25,8 +25,8 @@ export class Shares {
 export interface TurnLimits {
   /** At once, of all owners together. */
   readonly atOnceMax: number;
-  /** Of these, of one owner. */
-  readonly ownerMax: number;
+  /** Of these, of one owner; a function where it changes. */
+  readonly ownerMax: number | (() => number);
   /** Waiting for a turn, of one owner; none: what cannot begin at once is refused. */
   readonly waitingMax: number;
   /** Waiting of all owners together. */
@@ -57,6 +57,11 @@ export class Turns {
     this.#limits = limits;
   }
 
+  /** How many owners wait for a turn. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   /** Whether one more of the owner would be refused. */
   isFull(owner: string): boolean {
     const { waitingMax, allWaitingMax = Number.POSITIVE_INFINITY, first } = this.#limits;
@@ -81,9 +86,14 @@ export class Turns {
     }
   }
 
+  get #ownerMax(): number {
+    const { ownerMax } = this.#limits;
+    return typeof ownerMax === 'number' ? ownerMax : ownerMax();
+  }
+
   #mayBegin(owner: string): boolean {
-    const { atOnceMax, ownerMax, first } = this.#limits;
-    if (this.#underWay.of(owner) >= ownerMax || this.#allUnderWay >= atOnceMax) return false;
+    const { atOnceMax, first } = this.#limits;
+    if (this.#underWay.of(owner) >= this.#ownerMax || this.#allUnderWay >= atOnceMax) return false;
     if (first === undefined || owner === first.owner) return true;
     return this.#allUnderWay - this.#underWay.of(first.owner) < atOnceMax - first.kept;
   }
@@ -129,5 +139,7 @@ export class Turns {
     this.#toEnd(next);
     this.#begin(next);
     turn();
+    // The bound of an owner may have grown.
+    this.#letNext();
   }
 }

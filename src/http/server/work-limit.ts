@@ -32,17 +32,18 @@ const SLOWER = 1.5;
 const LEARNING_SHARE = 0.1;
 
 /**
- * While platforms contend for a busy event loop, each has so many decided at once, and the others wait in front: whoever
- * asks for little is held up by a few of each neighbour's requests instead of by all of them. A bound of all together
- * would let many platforms of one person keep another's waiting.
+ * While several platforms have work, each has so many decided at once, and the others wait in front: whoever asks for
+ * little is held up by a few of each neighbour's requests instead of by all of them. A bound of all together would let
+ * many platforms of one person keep another's waiting.
  */
-const CONTENDED = { atOnceMax: WORK_UNDER_WAY_MAX, ownerMax: 8, waitingMax: WORK_UNDER_WAY_MAX } as const;
-
-/**
- * For how many looks platforms contend after the last busy one: not for long, because a bound on how many are decided at
- * once is dear where the store is far away.
- */
-const BUSY_LOOKS = 4;
+const OWNER_AT_ONCE = {
+  /** While the event loop has no pause. */
+  busy: 8,
+  /** At first: a burst counts before it was looked at. */
+  usual: 32,
+  /** As long as the event loop has pauses and somebody waits, twice as many at each look: the store may be far away. */
+  max: WORK_UNDER_WAY_MAX,
+} as const;
 
 /** A platform counts as having work for so many looks after its last: a second. */
 const SEEN_LOOKS = 20;
@@ -66,9 +67,13 @@ export class WorkLimit {
   #underWay = 0;
   /** Of what is under way, how much is known to be whose. */
   readonly #owners = new Shares();
-  readonly #turns = new Turns(CONTENDED);
-  /** The look at which the event loop was last found busy, and at which a platform was last known to have work. */
-  #busyAtLook = Number.NEGATIVE_INFINITY;
+  #ownerAtOnce: number = OWNER_AT_ONCE.usual;
+  readonly #turns = new Turns({
+    atOnceMax: Number.POSITIVE_INFINITY,
+    ownerMax: () => this.#ownerAtOnce,
+    waitingMax: WORK_UNDER_WAY_MAX,
+  });
+  /** The look at which a platform was last known to have work. */
   readonly #seenAtLook = new Map<string, number>();
   #looks = 0;
   #underWayMax = 0;
@@ -110,14 +115,9 @@ export class WorkLimit {
     this.#seenAtLook.set(owner, this.#looks);
   }
 
-  /** Whether several platforms have work for an event loop that has no pause. */
-  get isContended(): boolean {
-    return this.#seenAtLook.size > 1 && this.#looks - this.#busyAtLook < BUSY_LOOKS;
-  }
-
-  /** Decides at once, or under contention when the owner's turn has come. */
+  /** Decides at once, or where several platforms have work when the owner's turn has come. */
   inTurn<T>(owner: string, decide: () => Promise<T>): Promise<T> {
-    return this.isContended ? this.#turns.run(owner, decide) : decide();
+    return this.#seenAtLook.size > 1 ? this.#turns.run(owner, decide) : decide();
   }
 
   /** `owner` tells at the end whose the work was known to be. */
@@ -154,12 +154,19 @@ export class WorkLimit {
     this.#looks++;
     for (const [owner, look] of this.#seenAtLook)
       if (this.#looks - look > SEEN_LOOKS) this.#seenAtLook.delete(owner);
-    if (utilization > BUSY) this.#busyAtLook = this.#looks;
+    this.#ownerAtOnce = this.#nextOwnerAtOnce(utilization > BUSY);
     const isLittle = underWayMax <= WORK_UNDER_WAY_MIN;
     if (isLittle && meanMs !== null) this.#learn(meanMs);
     const onlyWaits = meanMs !== null && meanMs > (this.#usualMs ?? meanMs) * SLOWER;
     if (!isLittle && (utilization > BUSY || onlyWaits)) this.#noteStanding();
     else this.#noteFlowing();
+  }
+
+  #nextOwnerAtOnce(isBusy: boolean): number {
+    const { busy, usual, max } = OWNER_AT_ONCE;
+    if (isBusy) return busy;
+    if (this.#turns.waiting > 0) return Math.min(max, this.#ownerAtOnce * 2);
+    return usual;
   }
 
   #noteStanding(): void {

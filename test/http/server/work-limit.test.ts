@@ -122,9 +122,10 @@ describe('the limit of work under way', () => {
     expect(limit.limit).to.be.below(256);
   });
 
-  it('decides eight at once of each of several platforms while the event loop has no pause', async () => {
+  it('decides 32 at once of each of several platforms, and eight while the event loop has no pause', async () => {
     const limit = new WorkLimit();
     for (const owner of ['hostile', 'neighbour']) limit.own(owner);
+    expect(decideAtOnce(limit, 'first', 40).begun()).to.equal(32);
     limit.observe(BUSY);
     const { begun, end } = decideAtOnce(limit, 'hostile', 10);
     expect(begun()).to.equal(8);
@@ -133,14 +134,27 @@ describe('the limit of work under way', () => {
     expect(begun()).to.equal(9);
   });
 
-  it('lets nobody wait for a turn who is alone, or once the event loop has pauses again', () => {
+  it('decides twice as many at once at each look that finds somebody waiting beside pauses', async () => {
+    const limit = new WorkLimit();
+    for (const owner of ['hostile', 'neighbour']) limit.own(owner);
+    limit.observe(BUSY);
+    const { begun, end } = decideAtOnce(limit, 'hostile', 100);
+    limit.observe(CALM);
+    await end();
+    expect(begun()).to.equal(17);
+    limit.observe(CALM);
+    await end();
+    expect(begun()).to.equal(34);
+    limit.observe(BUSY);
+    await end();
+    expect(begun()).to.equal(34);
+  });
+
+  it('lets nobody wait for a turn who is alone', () => {
     const limit = new WorkLimit();
     limit.own('hostile');
     limit.observe(BUSY);
-    expect(decideAtOnce(limit, 'hostile', 10).begun()).to.equal(10);
-    limit.own('neighbour');
-    for (let look = 0; look < 4; look++) limit.observe(CALM);
-    expect(decideAtOnce(limit, 'hostile', 10).begun()).to.equal(10);
+    expect(decideAtOnce(limit, 'hostile', 100).begun()).to.equal(100);
   });
 });
 
@@ -153,8 +167,9 @@ function decideAtOnce(limit: WorkLimit, owner: string, count: number) {
       ends.push(resolve);
       return promise;
     });
+  let ended = 0;
   const end = async () => {
-    ends[0]?.();
+    ends[ended++]?.();
     await pause();
   };
   return { begun: () => ends.length, end };
