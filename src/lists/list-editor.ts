@@ -12,6 +12,7 @@ import {
 } from '../decision/shared-lists.ts';
 import { isName, LIST_NAME_RULE } from '../rules/name.ts';
 import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '../state/list-log.ts';
+import { PacedSteps } from '../state/paced-steps.ts';
 import { Turns } from '../work/turns.ts';
 import { encodeEntry, entryId, type ListEntry, ofOtherKind, type StoredEntry } from './list-entry.ts';
 import type { ListNode } from './list-node.ts';
@@ -58,8 +59,8 @@ interface Plan {
 }
 
 /**
- * Hundreds of entries are written in one step, in which no other request is served: one step at a time, and the platforms
- * have theirs in turns. How many of one wait is bounded where requests come in.
+ * Many entries are written in one step, in which no other request is served: one step at a time, and the platforms have
+ * theirs in turns. How many of one wait is bounded where requests come in.
  */
 const STEPS = {
   atOnceMax: 1,
@@ -91,6 +92,8 @@ export interface ListEditorParts {
 export class ListEditor {
   readonly #parts: ListEditorParts;
   readonly #steps = new Turns(STEPS);
+  /** However many change lists, verdicts have half of the time. */
+  readonly #pace = new PacedSteps(1);
 
   constructor(parts: ListEditorParts) {
     this.#parts = parts;
@@ -213,7 +216,7 @@ export class ListEditor {
    * somebody else has meanwhile put another kind on it, the plan is made again, and refused by what it finds.
    */
   #write<P extends Plan>(desk: ListDesk, plan: () => P): Promise<P> {
-    return this.#steps.run(desk.owner, () => this.#writeStep(desk, plan));
+    return this.#steps.run(desk.owner, () => this.#pace.run(() => this.#writeStep(desk, plan)));
   }
 
   async #writeStep<P extends Plan>({ owner, list }: ListDesk, plan: () => P): Promise<P> {

@@ -49,4 +49,4 @@ export interface ListPage {
 export const LIST_REMOVAL_KEPT_MS = 7 * 24 * 3600_000;
 
 /** Changes that are written in one step, in which no other request is served. */
-export const LIST_CHANGES_MAX = 500;
+export const LIST_CHANGES_MAX = 100;

@@ -78,6 +78,20 @@ describeOnStores('shared lists', (store) => {
     expect([node, other].map((one) => isListed(one, platform, 'ann'))).to.deep.equal([false, false]);
   });
 
+  it('are changed by the platforms in turns, however much one of them has to change', async () => {
+    const { editor, desk } = fleet(store());
+    const { desk: othersDesk } = fleet(store());
+    const ended: string[] = [];
+    const change = async (name: string, { owner }: typeof desk) => {
+      const ask = { value: name, kind: 'client', reason: 'chargebacks', expiresAt: null } as const;
+      await editor.change({ ...desk, owner }, [{ kind: 'put', ask }]);
+      ended.push(name);
+    };
+    const much = ['first', 'second', 'third', 'fourth'].map((name) => change(name, desk));
+    await Promise.all([...much, change('the other', othersDesk)]);
+    expect(ended).to.deep.equal(['first', 'the other', 'second', 'third', 'fourth']);
+  });
+
   it('are followed in the background, by nodes that start later, too', async () => {
     const { other, platform, put } = fleet(store());
     await put('ann');
