@@ -57,7 +57,10 @@ export function keysCommands(program: Command): void {
       'lifetime, like 90d; "never" for a key that does not expire',
       DEFAULT_LIFETIME,
     )
-    .option('--owner <name>', 'the person or team that answers for the key, for the history and the audit')
+    .option(
+      '--owner <name>',
+      'the person or team that answers for the key, for the history, the audit and approvals; person:SUB where that person signs in, too',
+    )
     .option(...WITHOUT_APPROVAL)
     .option('--json', 'print one JSON object')
     .action((options: IssueOptions) => issue(options));

@@ -15,7 +15,7 @@ const REQUESTS: readonly { readonly operation: Operation; readonly method: strin
     { operation: 'outcomes', method: 'POST', path: 'outcomes' },
     { operation: 'clients:read', method: 'GET', path: 'clients/a' },
     { operation: 'clients:read', method: 'GET', path: 'clients/a/history' },
-    { operation: 'clients', method: 'GET', path: 'clients/a/export' },
+    { operation: 'clients:read', method: 'GET', path: 'clients/a/export' },
     { operation: 'erase', method: 'DELETE', path: 'clients/a' },
     { operation: 'clients', method: 'PUT', path: 'clients/a/binding' },
     { operation: 'clients', method: 'DELETE', path: 'clients/a/binding' },
@@ -338,6 +338,21 @@ describeOnStores('the API for the platform', (store) => {
         expect(body.detail).to.equal('The path is not percent-encoded UTF-8; encode the clientIdKey in it.');
       }
     });
+  });
+
+  it('journals with which key a client was overridden, whoever it is said to be by', async () => {
+    const { key, record } = await service.application.keys.issue(
+      platformName('shop'),
+      ['clients'],
+      null,
+      'desk',
+    );
+    const desk = new Tenant(service.application, key);
+    await desk.override('journaled', 'BLOCKED', { by: 'somebody else' });
+    const { entries } = await store().readJournal(null, 10_000);
+    const mine = entries.filter((entry) => entry.kind === 'override' && entry.clientIdKey === 'journaled');
+    expect(mine).to.have.length(1);
+    expect(mine[0]).to.deep.include({ who: `key ${record.id} of desk` });
   });
 
   describe('the audit log', () => {

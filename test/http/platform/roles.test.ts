@@ -42,7 +42,7 @@ describe('operations by role', () => {
       readClient: WITH_PAYERS,
       readClientHistory: WITH_PAYERS,
       readClientLinks: WITH_PAYERS,
-      exportClient: IN_CHARGE,
+      exportClient: WITH_PAYERS,
       eraseClient: 'admin',
       bindClient: IN_CHARGE,
       unbindClient: IN_CHARGE,

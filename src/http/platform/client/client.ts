@@ -122,7 +122,7 @@ export const exportClient = clientOperation({
   summary: 'All that is held on a client, as one document',
   description:
     'State, entries of shared lists, proposals, audit, decisions, and what else happened, from store and archive. It is written while it is read: a document without its end is not whole.',
-  grant: 'clients',
+  grant: 'clients:read',
   answers: jsonAnswer('Also when nothing is held', ClientExportSchema, EXPORT_EXAMPLE),
   refusals: [],
   answer: async ({ ctx, caller, clientIdKey, inTurn, isGranted }, parts: ClientParts) => {
