@@ -45,6 +45,7 @@ import type { RuleSource } from './rollout/rule-source.ts';
 import type { Pace } from './service/client-turns.ts';
 import { Erasure } from './service/erasure.ts';
 import type { ErasureLedger } from './service/erasure-ledger.ts';
+import { FirstSteps } from './service/first-steps.ts';
 import { Records } from './service/records.ts';
 import { ScoringService } from './service/scoring.ts';
 import { healthTexts, servesClients } from './state/health/store-health.ts';
@@ -138,15 +139,12 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const listEditor = new ListEditor({ listLog, node: lists, pseudonym, names, audit, clientKeys, clock });
   const decides = { lists, holdoutDraw: holdoutDraw(signalSecret) };
   const archivedOrders = parts.archive ? ArchivedOrders.of(parts.archive) : null;
-  const service = new ScoringService({
-    ...parts,
-    ...decides,
-    archivedOrders,
-    pseudonym,
-    formerPseudonym,
-    metrics,
-  });
+  const scoring = { ...parts, ...decides, archivedOrders, pseudonym, formerPseudonym, metrics };
+  const service = new ScoringService(scoring);
   const records = new Records({ ...parts, ...decides });
+  const serviceAt = (clock: () => number) => new ScoringService({ ...scoring, clock });
+  const { registers } = store;
+  const firstSteps = new FirstSteps({ registers, keys, audit, records, clock, serviceAt });
   const erasure = new Erasure({ ...parts, ledger: parts.erasureLedger ?? null, service, listEditor, audit });
   if (peers.leads) await repeatErasures(erasure, parts.log);
   const feed = new EventFeed(store, parts.archive ?? null);
@@ -169,6 +167,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
       names,
       records,
       erasure,
+      firstSteps,
       feed,
       lists,
       listEditor,

@@ -6,7 +6,6 @@ import { ArchiveReader } from './archive/read/archive-reader.ts';
 import { ArchiveWatch } from './archive/read/archive-watch.ts';
 import { followArchive, openArchive, openStoreOf } from './archive/s3/open-archive.ts';
 import { type Shipping, startShipping } from './archive/ship/start-shipping.ts';
-import { platformName } from './client/client-key.ts';
 import { exactSystemClock } from './clock.ts';
 import { type Config, signalSecretOf } from './config.ts';
 import { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
@@ -17,6 +16,7 @@ import { RolloutNode } from './rollout/rollout-node.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import { ClientSweep } from './service/client-sweep.ts';
 import { ErasureLedger } from './service/erasure-ledger.ts';
+import { beginFirstSteps, DEMO } from './service/first-steps.ts';
 import { agreeOnSecret } from './service/signal-secret.ts';
 import { storeClock } from './state/clock-offset.ts';
 import { whileStoreIsLate } from './state/health/store-late.ts';
@@ -182,7 +182,16 @@ function announcement(
 }
 
 /** Who tries the service out calls it, and looks at what it answered and by which rules. */
-const DEMO_OPERATIONS = ['score', 'verdict', 'outcomes', 'decisions', 'clients:read', 'rules:read'] as const;
+const DEMO_OPERATIONS = [
+  'score',
+  'verdict',
+  'outcomes',
+  'decisions',
+  'clients:read',
+  'figures',
+  'rules:read',
+  'rules',
+] as const;
 
 /**
  * With no key at all nobody could call; the key for trying out is shown once, with the calls to try. A service
@@ -191,7 +200,7 @@ const DEMO_OPERATIONS = ['score', 'verdict', 'outcomes', 'decisions', 'clients:r
 async function greetNewcomer(
   { keys, callerUrl, platformUrl }: Application,
   config: Config,
-  { auditLog }: Store,
+  { auditLog, registers }: Store,
   clock: () => number,
 ): Promise<void> {
   if ((await keys.list()).length > 0) return;
@@ -201,7 +210,7 @@ async function greetNewcomer(
     );
     return;
   }
-  const { key, record } = await keys.issue(platformName('demo'), DEMO_OPERATIONS, DEMO_KEY_LIFETIME_MS);
+  const { key, record } = await keys.issue(DEMO, DEMO_OPERATIONS, DEMO_KEY_LIFETIME_MS);
   const { id, platform, operations, expiresAt } = record;
   await new Audit(auditLog, clock).note({
     who: 'service',
@@ -212,6 +221,9 @@ async function greetNewcomer(
     after: { id, platform, operations, expiresAt },
     reason: 'there was no key yet',
   });
+  // A journal in Redis is in the order in which it was written, where a day that is over has no place.
+  const hasFirstSteps = config.redisUrl === null;
+  if (hasFirstSteps) await beginFirstSteps(registers);
   const onThisMachine = (url: string) =>
     url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
   const url = onThisMachine(callerUrl);
@@ -221,10 +233,11 @@ async function greetNewcomer(
   console.log(`
 There was no access key yet, so one was issued for the platform "demo". It is shown only now:
   ${key}
-It expires in 24 hours. Try it:
+It expires in 24 hours. Look around: sign in with it at ${onThisMachine(platformUrl)}/${hasFirstSteps ? ', where a click makes up traffic' : ''}
+Or try it yourself:
 ${curl('score', { ...payer, selectedMethodKey: 'card' })}
 ${curl('verdict', { ...payer, method: 'card', orderRef: 'order-1' })}
-See why it was answered so: sign in with the key at ${onThisMachine(platformUrl)}/#/decisions
+See why it was answered so at ${onThisMachine(platformUrl)}/#/decisions
 `);
 }
 

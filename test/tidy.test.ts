@@ -40,6 +40,7 @@ const STOREYS: readonly (readonly string[])[] = [
     'console/page/pages/draft-files.js',
     'console/page/pages/draft-release.js',
     'console/page/pages/experiment.js',
+    'console/page/pages/first-steps.js',
     'console/page/pages/now-nodes.js',
     'console/page/pages/opened-decision.js',
     'console/page/pages/take-back.js',
@@ -77,7 +78,17 @@ const STOREYS: readonly (readonly string[])[] = [
   ['facts'],
   ['client'],
   // Each of these knows none of the others, and every storey may use it.
-  ['clock.ts', 'files', 'log.ts', 'sdk', 'shapes.ts', 'work', 'workers/peers.ts', 'statistics'],
+  [
+    'clock.ts',
+    'example-data',
+    'files',
+    'log.ts',
+    'sdk',
+    'shapes.ts',
+    'work',
+    'workers/peers.ts',
+    'statistics',
+  ],
   ['json-schema.ts', 'key-length.ts'],
 ];
 

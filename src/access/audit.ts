@@ -24,7 +24,8 @@ export type AuditAction =
   | 'client rebuilt'
   | 'secret forgotten'
   | 'archive forgotten'
-  | 'archive adopted';
+  | 'archive adopted'
+  | 'made-up traffic';
 
 /**
  * What keys do by themselves, as often as they like. Of each of these a key has so many noted one by one; of more, one

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { examplePayments } from '../../scripts/example-data/example-payments.ts';
 import { parseRecordedLine } from '../../scripts/replay/recorded-payments.ts';
+import { examplePayments } from '../../src/example-data/example-payments.ts';
 
 const PAYMENTS = examplePayments(1);
 

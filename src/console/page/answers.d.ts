@@ -12,6 +12,7 @@ import type {
   EvidenceJobSchema,
 } from '../../http/platform/evidence/evidence-shapes.ts';
 import type { ExplorationSchema } from '../../http/platform/explore.ts';
+import type { FirstStepsSchema } from '../../http/platform/first-steps.ts';
 import type { IssuedKeySchema, KeyListSchema } from '../../http/platform/keys.ts';
 import type { ListEntriesSchema, SharedListsSchema } from '../../http/platform/lists/list-views.ts';
 import type { ProposalListSchema } from '../../http/platform/proposals.ts';
@@ -32,6 +33,7 @@ import type { Shape } from '../../shapes.ts';
 /** The shapes of the API's answers: as its document describes them, and as the client library knows them. */
 
 export type Session = Shape<typeof SessionSchema>;
+export type FirstSteps = Shape<typeof FirstStepsSchema>;
 export type SignIn = Shape<typeof SignInSchema>;
 export type Proposal = Shape<typeof ProposalSchema>;
 export type ProposalList = Shape<typeof ProposalListSchema>;

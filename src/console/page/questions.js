@@ -3,9 +3,10 @@
 /**
  * @import {
  *   AccessKeyList, CheckedDraft, Decision, ClientHistory, ClientLinks, ClientView, DecisionWhatIf,
- *   EvidenceJob, EvidenceJobList, Experiment, Explanation, Explored, Following, FoundDecisions, IssuedKey,
- *   LastHour, ListEntries, OpenedRuleFolder, Proposal, ProposalList, RewrittenCases, RolloutStatus, RuleDiff,
- *   RuleFolderList, SavedDraft, Session, SharedLists, SignIn, VerdictHistory, WhatIfAnswers, Worked,
+ *   EvidenceJob, EvidenceJobList, Experiment, Explanation, Explored, FirstSteps, Following,
+ *   FoundDecisions, IssuedKey, LastHour, ListEntries, OpenedRuleFolder, Proposal, ProposalList,
+ *   RewrittenCases, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft, Session, SharedLists, SignIn,
+ *   VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
  * @import { Question } from './api.js'
  */
@@ -15,6 +16,9 @@ export const SESSION = { path: 'session' };
 
 /** @type {Question<SignIn>} */
 export const SIGN_IN = { path: 'sign-in' };
+
+/** @type {Question<FirstSteps>} */
+export const FIRST_STEPS = { path: 'first-steps' };
 
 /** @type {Question<LastHour>} */
 export const LAST_HOUR = { path: 'last-hour' };

@@ -23,6 +23,7 @@ import {
 } from './evidence/evidence-questions.ts';
 import { readExperiment } from './evidence/read-experiment.ts';
 import { readExploration } from './explore.ts';
+import { makeUpTraffic, readFirstSteps } from './first-steps.ts';
 import { readLiveness, readMetrics, readReadiness } from './health.ts';
 import { issueKey, listKeys, revokeKey } from './keys.ts';
 import { readLastHour } from './last-hour.ts';
@@ -74,6 +75,8 @@ export const PLATFORM_OPERATIONS = {
     readSignIn,
     signIn,
     signOut,
+    readFirstSteps,
+    makeUpTraffic,
     readLastHour,
     readVerdictHistory,
     readExploration,

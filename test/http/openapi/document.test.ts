@@ -361,6 +361,10 @@ const PLATFORM_CASES: readonly Case[] = [
     ask: { ...removal('/v1/platform/session?sessions=some'), headers: OWN_SITE },
   },
   { operationId: 'signOut', status: 403, ask: removal('/v1/platform/session') },
+  { operationId: 'readFirstSteps', status: 200, ask: get('/v1/platform/first-steps') },
+  ...sharedByKey('readFirstSteps', get('/v1/platform/first-steps')),
+  { operationId: 'makeUpTraffic', status: 409, ask: post('/v1/platform/first-steps', {}) },
+  ...sharedByKey('makeUpTraffic', post('/v1/platform/first-steps', {})),
   { operationId: 'readLastHour', status: 200, ask: get('/v1/platform/last-hour') },
   ...sharedByKey('readLastHour', get('/v1/platform/last-hour')),
   { operationId: 'readEvents', status: 200, ask: get('/v1/platform/events?limit=500') },
@@ -758,6 +762,8 @@ for (const { name, api, cases } of [
         );
         // Too many at once are of the whole listener: share-limits.test.ts has them.
         const ofOperations = api.promised().filter(({ status }) => status !== '429');
+        // Only a store that no other platform uses gives it: first-steps.test.ts has it.
+        asked.push({ operationId: 'makeUpTraffic', status: '200' });
         expect(ofOperations.filter((one) => !asked.some((other) => isSame(one, other)))).to.deep.equal([]);
       });
     });

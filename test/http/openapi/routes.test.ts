@@ -17,6 +17,7 @@ import { Metrics } from '../../../src/metrics/metrics.ts';
 import { hmacPseudonym, platformNames } from '../../../src/pseudonym.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
 import { Erasure } from '../../../src/service/erasure.ts';
+import { FirstSteps } from '../../../src/service/first-steps.ts';
 import { Records } from '../../../src/service/records.ts';
 import { ScoringService } from '../../../src/service/scoring.ts';
 import { startQuietNode } from '../../rollout/quiet-node.ts';
@@ -83,6 +84,7 @@ describe('routes and API documents', () => {
       basePath: BASE_PATH,
     });
     const listEditor = new ListEditor({ ...shared, listLog: store.listLog, node: lists, audit });
+    const records = new Records(shared);
     const platform = platformApi({
       ...shared,
       sessions: new Sessions(store.documents, shared.keys, [], clock),
@@ -91,7 +93,14 @@ describe('routes and API documents', () => {
       lists,
       listEditor,
       erasure: new Erasure({ ...shared, service, listEditor, audit }),
-      records: new Records(shared),
+      records,
+      firstSteps: new FirstSteps({
+        ...shared,
+        registers: store.registers,
+        audit,
+        records,
+        serviceAt: () => service,
+      }),
       feed: new EventFeed(store, null),
       lastHour: async (name) => lastHour.view(name),
       rulesDir,

@@ -38,6 +38,7 @@ describe('operations by role', () => {
   it('are what this table says, for every operation that is declared', () => {
     expect(table()).to.deep.equal({
       reportOutcomes: '',
+      makeUpTraffic: '',
       readEvents: '',
       readClient: WITH_PAYERS,
       readClientHistory: WITH_PAYERS,
@@ -57,6 +58,7 @@ describe('operations by role', () => {
       putListEntry: IN_CHARGE,
       removeListEntry: IN_CHARGE,
       readSession: EVERYBODY,
+      readFirstSteps: WITH_PAYERS,
       readExploration: EVERYBODY,
       readLastHour: 'viewer support analyst operator admin',
       readVerdictHistory: 'viewer support analyst operator admin',

@@ -1,5 +1,5 @@
 import { may, useAnswer } from '../api.js';
-import { html, useMemo } from '../html.js';
+import { html, useEffect, useMemo, useState } from '../html.js';
 import { Chart } from '../parts/chart.js';
 import { count, dateTime, share, shortDigest } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
@@ -10,8 +10,9 @@ import { LAST_HOUR, ROLLOUT_STATUS, verdictHistory } from '../questions.js';
 import { Nodes } from './now-nodes.js';
 
 /**
- * @import { LastHour, RolloutStatus, VerdictHistory } from '../answers.d.ts'
+ * @import { LastHour, RolloutStatus, Session, VerdictHistory } from '../answers.d.ts'
  * @import { Rollout, TrialCounts } from '../answers.d.ts'
+ * @import { Html } from '../html.js'
  * @import { PageProps } from '../page-props.d.ts'
  * @import { Mark } from '../parts/chart.js'
  * @import { FormEvent } from '../parts/form.js'
@@ -49,6 +50,7 @@ export function NowPage({ session, place }) {
     html`<${Fleet} ...${{ ...shown, found, rollout: rollout.data?.rollout ?? null }} />`;
   const ofNode = (/** @type {LastHour} */ { requests }) => html`<${RequestCharts} minutes=${requests} />`;
   return html`
+    ${session.platform === 'demo' && html`<${FirstSteps} session=${session} />`}
     ${may(session, 'rules:read') && html`<${Answered} answer=${rollout}>${deciding}<//>`}
     <nav class="tabs" aria-label="How far back">
       ${SPANS.map(
@@ -64,6 +66,18 @@ export function NowPage({ session, place }) {
     ${to === undefined && html`<${Answered} answer=${hour}>${ofNode}<//>`}
     ${rollout.data?.nodes && html`<${Nodes} rollout=${rollout.data.rollout} nodes=${rollout.data.nodes} />`}
   `;
+}
+
+/** Fetched by whoever tries the service out, and by nobody else. @param {{ session: Session }} props */
+function FirstSteps({ session }) {
+  const [card, setCard] = useState(/** @type {Html} */ (null));
+  useEffect(() => {
+    import('./first-steps.js').then(
+      ({ FirstStepsCard }) => setCard(html`<${FirstStepsCard} session=${session} />`),
+      () => {},
+    );
+  }, []);
+  return card;
 }
 
 /**
