@@ -49,7 +49,7 @@ describeConsole('text from elsewhere in the console', (tab) => {
     const [decision] = await tab.shop.decisions({ orderRef: ORDER });
     await tab.open(`#/decisions/${decision?.decisionId}`);
     await expectText();
-    expect(await tab.page.getByLabel('Text', { exact: true }).inputValue()).to.include(`Order ${ORDER},`);
+    expect(await tab.page.getByLabel('Words for the integrator').inputValue()).to.include(`Order ${ORDER},`);
   });
 
   it('stays text on a list, with why somebody is on it', async () => {
