@@ -92,15 +92,14 @@ describeOnStores('an experiment', (store) => {
 });
 
 describe('an experiment on two ladders', () => {
-  // Ten seeds take minutes; `npm run bench -- --parts experiment` runs them.
-  for (const seed of [1, 2])
-    it(`finds their true differences in orders, money and requisites, with seed ${seed}`, async function () {
-      this.timeout(300_000);
-      for (const { truth, low, high } of await differencesLived(seed)) {
-        expect(truth).to.be.below(0);
-        expect(truth).to.be.within(low, high);
-      }
-    });
+  // Of one seed; `npm run bench -- --parts experiment` takes minutes for ten.
+  it('finds their true differences in orders, money and requisites', async function () {
+    this.timeout(300_000);
+    for (const { truth, low, high } of await differencesLived(1)) {
+      expect(truth).to.be.below(0);
+      expect(truth).to.be.within(low, high);
+    }
+  });
 });
 
 it('without a trial says how to begin one', async () => {

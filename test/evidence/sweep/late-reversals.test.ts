@@ -47,7 +47,10 @@ describe('a sweep of the window on shared devices, where chargebacks come 14 to 
   });
   after(() => place.end());
 
-  function sweptOn(day: number): Promise<SweepReport> {
+  const swept = new Map<number, Promise<SweepReport>>();
+  const sweptOn = (day: number) => swept.getOrInsertComputed(day, sweepOn);
+
+  function sweepOn(day: number): Promise<SweepReport> {
     const files = readRuleFiles(`${place.rulesDir}/p2.v10`, []) ?? new Map();
     const combinations = combinationsOf('p2.v10', files, [parseVariation(files, `${WINDOW}=7d`)]);
     return withEvidence({ ...all(lived), asOf: JULY + day * DAY }, (evidence) =>

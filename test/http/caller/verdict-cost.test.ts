@@ -7,8 +7,8 @@ import { type RunningService, startService } from '../../service/running-service
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
 /** Enough that V8 has compiled what every verdict passes through. */
-const WARM_UP = 12_000;
-const COUNTED = 2000;
+const WARM_UP = 5000;
+const COUNTED = 1000;
 const AT_ONCE = 32;
 
 /** Each request comes from an address of its own, so that none has a token before it asks. */

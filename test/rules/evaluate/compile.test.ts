@@ -9,7 +9,8 @@ import { randomVerdicts, valuesOf } from '../../rule-fixtures/random-rules.ts';
 import { edited, whole } from '../../rule-fixtures/sound-rules.ts';
 
 const RULES_A_RUN = 20;
-const RUNS = 500;
+/** Every run of the suite draws others; building json-rules-engine's rules is what costs. */
+const RUNS = 100;
 
 function withVerdicts(verdicts: string): RuleSet {
   return edited({ 'verdicts.yaml': whole(verdicts) });
@@ -189,7 +190,7 @@ describe('compiled rules', () => {
     });
   }
 
-  it('agree with json-rules-engine on 10,000 random rules and facts, and on which one is first', async () => {
+  it(`agree with json-rules-engine on ${RULES_A_RUN * RUNS} random rules and facts, and on which one is first`, async () => {
     let pairs = 0;
     let matched = 0;
     await fc.assert(
@@ -213,9 +214,9 @@ describe('compiled rules', () => {
       ),
       { numRuns: RUNS },
     );
-    expect(pairs).to.equal(10_000);
+    expect(pairs).to.equal(RULES_A_RUN * RUNS);
     // Both answers must be common, or the agreement would say little.
-    expect(matched).to.be.within(1000, 9000);
+    expect(matched).to.be.within(0.1 * pairs, 0.9 * pairs);
   });
 
   it('ask for each window that the sharing facts use, once', () => {
