@@ -76,7 +76,7 @@ export function rolloutCommands(rules: Command): void {
     .addOption(new Option('--active', 'decide for everybody').conflicts(['shadow', 'canary']))
     .option(
       '--guard <points>',
-      'take a canary back by itself when its share of BLOCK, WAIT or bots leaves the active one by more points; needs canaries below 100 percent in all',
+      'take a canary back by itself when its share of clients with BLOCK, WAIT or the bot flag is more points above the active one, or that of payers more points below; needs canaries below 100 percent in all',
     )
     .requiredOption('--reason <text>', 'why, for the history')
     .option('--revision <number>', SEEN)
