@@ -381,7 +381,7 @@ function guardText(plan, beside) {
   if (isForAll(plan, beside)) return 'No guard: no clients of the active version are left to compare with.';
   return guard === ''
     ? 'No guard: it stays until somebody ends it.'
-    : `The guard ends it when more clients get BLOCK, WAIT or the bot flag, or fewer pay, by over ${guard} points.`;
+    : `The guard ends it when BLOCK, WAIT or bots rise, or payers fall, by over ${guard} points.`;
 }
 
 /**
