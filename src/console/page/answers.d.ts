@@ -20,6 +20,11 @@ import type {
   CheckedDraftSchema,
   RewrittenCasesSchema,
 } from '../../http/platform/rules/drafts/check-draft.ts';
+import type {
+  DraftListSchema,
+  DraftSchema,
+  PresenceSchema,
+} from '../../http/platform/rules/drafts/drafts.ts';
 import type { SavedDraftSchema } from '../../http/platform/rules/drafts/save-draft.ts';
 import type {
   OpenedRuleFolderSchema,
@@ -43,6 +48,9 @@ export type RuleFolderList = Shape<typeof RuleFolderListSchema>;
 export type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
 export type CheckedDraft = Shape<typeof CheckedDraftSchema>;
 export type RewrittenCases = Shape<typeof RewrittenCasesSchema>;
+export type DraftList = Shape<typeof DraftListSchema>;
+export type Draft = Shape<typeof DraftSchema>;
+export type DraftPresence = Shape<typeof PresenceSchema>;
 export type SavedDraft = Shape<typeof SavedDraftSchema>;
 export type SharedLists = Shape<typeof SharedListsSchema>;
 export type ListEntries = Shape<typeof ListEntriesSchema>;

@@ -14,14 +14,14 @@ export function follow(session) {
   const next = session?.platform ?? null;
   if (next !== platform) forgetVisits();
   platform = next;
-  drafter = session === null ? '' : `${session.platform} ${session.who}`;
+  typist = session === null ? '' : `${session.platform} ${session.who}`;
 }
 
-/** Whose drafts a browser keeps: of one platform and one person. @type {string} */
-let drafter = '';
+/** Who types here: of one platform one person; empty: nobody. @type {string} */
+let typist = '';
 
-export function whoDrafts() {
-  return drafter;
+export function whoTypes() {
+  return typist;
 }
 
 /** A service that is started again takes a few seconds. */
@@ -29,9 +29,9 @@ const UNREACHABLE_RETRY_SECONDS = 5;
 
 /**
  * Where something is asked of the platform API, below /v1/platform/; `answer` is never there and tells the
- * compiler of what shape the answer is.
+ * compiler of what shape the answer is. A change of something with a revision is made on that one only.
  * @template T
- * @typedef {{ readonly path: string, readonly answer?: T }} Question
+ * @typedef {{ readonly path: string, readonly revision?: number | null, readonly answer?: T }} Question
  */
 
 /**
@@ -62,8 +62,8 @@ export class Refusal extends Error {
  * @param {object | string} [body] a text is of lines of JSON
  * @returns {Promise<T>}
  */
-export async function ask(method, { path }, body) {
-  const { answer, text } = await send(method, path, body);
+export async function ask(method, { path, revision }, body) {
+  const { answer, text } = await send(method, path, body, revision ?? null);
   const value = readValue(answer.headers.get('Content-Type') ?? '', text);
   if (answer.status === PROPOSED) throw new Refusal(PROPOSED, `${WAITS} ${value.proposalId}.`);
   if (answer.ok) return value;
@@ -92,15 +92,16 @@ function readValue(type, text) {
  * @param {string} method
  * @param {string} path
  * @param {object | string | undefined} body
+ * @param {number | null} revision
  */
-async function send(method, path, body) {
+async function send(method, path, body, revision) {
   const shown = platform === null ? {} : { 'X-KA-Platform': platform };
   const isLines = typeof body === 'string';
   const type = body === undefined ? {} : { 'Content-Type': `application/${isLines ? 'x-ndjson' : 'json'}` };
   try {
     const answer = await fetch(`v1/platform/${path}`, {
       method,
-      headers: { ...shown, ...type },
+      headers: { ...shown, ...type, ...(revision !== null && { 'If-Match': `"${revision}"` }) },
       cache: 'no-store',
       ...(body === undefined ? {} : { body: isLines ? body : JSON.stringify(body) }),
     });

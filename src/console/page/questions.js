@@ -2,7 +2,8 @@
 
 /**
  * @import {
- *   AccessKeyList, CheckedDraft, Decision, ClientHistory, ClientLinks, ClientView, DecisionWhatIf,
+ *   AccessKeyList, CheckedDraft, Decision, ClientHistory, ClientLinks, ClientView, DecisionWhatIf, Draft,
+ *   DraftList, DraftPresence,
  *   EvidenceJob, EvidenceJobList, Experiment, Explanation, Explored, FirstSteps, Following,
  *   FoundDecisions, IssuedKey, LastHour, ListEntries, OpenedRuleFolder, Proposal, ProposalList,
  *   RewrittenCases, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft, Session, SharedLists, SignIn,
@@ -162,6 +163,27 @@ export function ruleFolder(version) {
  */
 export function ruleDiff(before, after) {
   return { path: `rules/diff?${new URLSearchParams({ before, after })}` };
+}
+
+/** @type {Question<DraftList>} */
+export const DRAFTS = { path: 'rules/drafts' };
+
+/**
+ * What people are at work on; a change names the revision that it was made on, null when there is none yet.
+ * @param {string} version
+ * @param {number | null} [revision]
+ * @returns {Question<Draft>}
+ */
+export function keptDraft(version, revision = null) {
+  return { path: `rules/drafts/${encodeURIComponent(version)}`, revision };
+}
+
+/**
+ * @param {string} version
+ * @returns {Question<DraftPresence>}
+ */
+export function presenceAt(version) {
+  return { path: `rules/drafts/${encodeURIComponent(version)}/presence` };
 }
 
 /** @type {Question<CheckedDraft>} */

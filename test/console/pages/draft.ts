@@ -8,7 +8,7 @@ import { Tenant } from '../../service/tenant.ts';
 import { describeConsole, NARROW } from '../console-tab.ts';
 
 describeConsole("the console's page Draft", (tab) => {
-  it('offers what may stand at the cursor, tells problems as one types, and keeps what was typed in the browser', async () => {
+  it('offers what may stand at the cursor, tells problems as one types, and keeps what was typed', async () => {
     await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10', NARROW);
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v30');
@@ -23,6 +23,7 @@ describeConsole("the console's page Draft", (tab) => {
     await page.getByRole('option', { name: 'clientsOnFingerprint' }).waitFor();
     await page.getByText(/^Different clients of the platform/).waitFor();
     await page.getByText('Every node would refuse this version.', { exact: false }).waitFor();
+    await page.getByText('Saved.', { exact: true }).waitFor();
     await tab.expectNoFindings();
     await page.reload();
     await page.getByRole('textbox', { name: 'verdicts.yaml', exact: true }).waitFor();
@@ -82,7 +83,7 @@ describeConsole("the console's page Draft", (tab) => {
     expect(unanswered).to.equal(1);
   });
 
-  it('keeps what is typed while it is being saved, and says that this is not saved', async () => {
+  it('keeps what is typed while it is being put into RULES_DIR, and says that this is not there', async () => {
     const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
     await tab.openOwn(owner.key, '#/rules/drafts?from=p2.v10');
     const { page } = tab;
@@ -101,14 +102,14 @@ describeConsole("the console's page Draft", (tab) => {
       await page.getByRole('textbox', { name: 'verdicts.yaml', exact: true }).focus();
       await page.keyboard.press('Control+Home');
       await page.keyboard.type('# looked at twice ');
-      const isKept = () =>
-        page.evaluate<boolean>("Object.values(localStorage).join().includes('# looked at twice ')");
+      const isKept = async () =>
+        JSON.stringify((await owner.ask('GET', 'rules/drafts/p2.v36')).body).includes('# looked at twice ');
       await until('what was typed is kept', isKept);
       isTyped.resolve();
       await tab.button('Save to RULES_DIR').waitFor();
-      expect(await isKept()).to.equal(true);
-      await page.getByText('in this browser only', { exact: true }).waitFor();
+      await page.getByText('draft', { exact: true }).waitFor();
       await until('it was saved', isThere);
+      expect(await isKept()).to.equal(true);
     } finally {
       isTyped.resolve();
       // The other tests share this console.
@@ -117,14 +118,14 @@ describeConsole("the console's page Draft", (tab) => {
     }
   });
 
-  it('forgets a draft that is not saved only when that is said twice', async () => {
+  it('discards a draft only when that is said twice', async () => {
     await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v37');
     await tab.button('Begin').click();
-    const isKept = () => page.evaluate<boolean>("Object.keys(localStorage).join().includes('p2.v37')");
+    const isKept = async () => (await tab.shop.ask('GET', 'rules/drafts/p2.v37')).status === 200;
     await tab.button('Discard …').click();
-    const dialog = page.getByRole('dialog', { name: 'Discard what is not saved of p2.v37?' });
+    const dialog = page.getByRole('dialog', { name: 'Discard the draft p2.v37?' });
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await dialog.waitFor({ state: 'hidden' });
     expect(await isKept()).to.equal(true);
@@ -182,52 +183,114 @@ describeConsole("the console's page Draft", (tab) => {
     await tab.expectNoFindings();
   });
 
-  it('shows in a second tab what was typed in the first, and says so', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
-    const { page } = tab;
-    await page.getByLabel('call it').fill('p2.v38');
+  const editorOf = (page: Page) => page.getByRole('textbox', { name: 'verdicts.yaml', exact: true });
+  const begin = async (version: string, key = tab.seeded.key) => {
+    await tab.openOwn(key, '#/rules/drafts?from=p2.v10');
+    await tab.page.getByLabel('call it').fill(version);
     await tab.button('Begin').click();
-    const editorOf = (one: Page) => one.getByRole('textbox', { name: 'verdicts.yaml', exact: true });
-    await editorOf(page).waitFor();
+    await editorOf(tab.page).waitFor();
+    return tab.page;
+  };
+  const typeAtTop = async (page: Page, text: string) => {
+    await editorOf(page).focus();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.type(text);
+  };
+  const saved = (page: Page) => page.getByText('Saved.', { exact: true });
+  const keptTexts = async (version: string) =>
+    JSON.stringify((await tab.shop.ask('GET', `rules/drafts/${version}`)).body);
+
+  it('shows in a second tab what was typed in the first, and who else is here', async () => {
+    const page = await begin('p2.v38');
     const second = await page.context().newPage();
     await second.goto(`${tab.seeded.url}#/rules/p2.v38/draft`);
-    await editorOf(second).focus();
-    await second.keyboard.press('Control+Home');
-    await second.keyboard.type('# from the second tab ');
-    await page.getByText('This draft was changed in another tab.').waitFor();
+    await second.getByText('Also here: you, in another tab').waitFor();
+    await typeAtTop(second, '# from the second tab ');
+    await page.getByText('changed this draft; it is shown as it is now.').waitFor();
     await editorOf(page).getByText('# from the second tab').waitFor();
+    await tab.expectNoFindings();
   });
 
-  it('shows a draft to nobody of another platform, in the same browser', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
-    const { page } = tab;
-    await page.getByLabel('call it').fill('p2.v39');
-    await tab.button('Begin').click();
-    await page.getByRole('textbox', { name: 'verdicts.yaml', exact: true }).waitFor();
+  it('loses neither of what two tabs typed at once: the later one takes theirs, or keeps its own as a new draft', async () => {
+    const page = await begin('p2.v42');
+    const second = await page.context().newPage();
+    await second.goto(`${tab.seeded.url}#/rules/p2.v42/draft`);
+    await editorOf(second).waitFor();
+    await second.route('**/rules/drafts/p2.v42/presence', (route) => route.abort());
+    await typeAtTop(page, '# from the first tab ');
+    await until('the first is kept', async () =>
+      (await keptTexts('p2.v42')).includes('# from the first tab'),
+    );
+    await typeAtTop(second, '# from the second tab ');
+    await second.getByText('What you typed is not saved').waitFor();
+    await second.getByText('See the difference').click();
+    await second.locator('pre').getByText('# from the first tab', { exact: false }).waitFor();
+    await second.locator('pre').getByText('# from the second tab', { exact: false }).waitFor();
+    expect(await keptTexts('p2.v42')).not.to.include('# from the second tab');
+    await second.getByLabel('keep mine as').fill('p2.v42-second');
+    await second.getByRole('button', { name: 'Keep mine as a new draft' }).click();
+    await until('the second is kept, too', async () =>
+      (await keptTexts('p2.v42-second')).includes('# from the second tab'),
+    );
+    expect(await keptTexts('p2.v42')).to.include('# from the first tab');
+  });
+
+  it('takes what somebody else typed, when the own typing is given up for it', async () => {
+    const page = await begin('p2.v43');
+    await page.route('**/rules/drafts/p2.v43/presence', (route) => route.abort());
+    const { files, revision } = JSON.parse(await keptTexts('p2.v43'));
+    const texts = { ...files, 'verdicts.yaml': `# of a colleague\n${files['verdicts.yaml']}` };
+    const body = { from: 'p2.v10', files: texts };
+    await tab.shop.ask('PUT', 'rules/drafts/p2.v43', body, { 'If-Match': `"${revision}"` });
+    await typeAtTop(page, '# of mine ');
+    await tab.button('Take theirs').click();
+    await editorOf(page).getByText('# of a colleague').waitFor();
+    await saved(page).waitFor();
+    expect(await keptTexts('p2.v43')).not.to.include('# of mine');
+  });
+
+  it('shows a draft to nobody of another platform, and leaves nothing in the browser after a sign-out', async () => {
+    const page = await begin('p2.v39');
+    await typeAtTop(page, '# none of yours ');
+    await saved(page).waitFor();
     await tab.button('Sign out').click();
+    await page.getByLabel('Access key').waitFor();
+    expect(await page.evaluate('sessionStorage.length + localStorage.length')).to.equal(0);
     await signIn(page, tab.seeded.operatorKey);
     await tab.visit('#/rules/p2.v39/draft');
     await page.getByText('No such draft').waitFor();
+    await tab.visit('#/rules/drafts');
+    await page.getByRole('heading', { name: 'Begin a draft' }).waitFor();
+    expect(await page.getByText('p2.v39', { exact: true }).count()).to.equal(0);
   });
 
-  it('says when the browser cannot keep what is typed', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
-    const { page } = tab;
-    await page.getByLabel('call it').fill('p2.v40');
-    await tab.button('Begin').click();
-    const editor = page.getByRole('textbox', { name: 'verdicts.yaml', exact: true });
-    await editor.waitFor();
-    await page.evaluate(() => {
-      let room = 2 ** 23;
-      while (room > 8)
-        try {
-          localStorage.setItem(`filler ${localStorage.length}`, 'x'.repeat(room));
-        } catch {
-          room = Math.floor(room / 2);
-        }
-    });
-    await editor.focus();
-    await page.keyboard.type('# one more line than fits');
-    await page.getByRole('alert').getByText('The storage of this browser is full').waitFor();
+  it('says why it is not saved, and saves it by itself when that is over', async () => {
+    const page = await begin('p2.v40');
+    await page.route('**/rules/drafts/p2.v40', (route) => route.abort(), { times: 1 });
+    await typeAtTop(page, '# typed without a connection ');
+    await page.getByText('Not saved.', { exact: true }).waitFor();
+    await page.getByText('The service cannot be reached', { exact: false }).first().waitFor();
+    await saved(page).waitFor();
+    expect(await keptTexts('p2.v40')).to.include('# typed without a connection');
+  });
+
+  it('saves what was typed when the session had ended, once somebody signed in again', async () => {
+    const key = await tab.seeded.keyFor('rules');
+    const page = await begin('p2.v44', key);
+    await tab.seeded.revoke(key);
+    await typeAtTop(page, '# typed after the end ');
+    const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+    await dialog.getByLabel('Access key').fill(await tab.seeded.keyFor('rules'));
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await saved(page).waitFor();
+    await editorOf(page).getByText('# typed after the end').waitFor();
+    await until('it is kept', async () => (await keptTexts('p2.v44')).includes('# typed after the end'));
+  });
+
+  it('keeps what is typed right before another page is shown', async () => {
+    const page = await begin('p2.v45');
+    await typeAtTop(page, '# the last words ');
+    await tab.visit('#/rules/drafts');
+    await until('it is kept', async () => (await keptTexts('p2.v45')).includes('# the last words'));
   });
 });

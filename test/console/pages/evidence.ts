@@ -132,12 +132,13 @@ describeConsole("the console's pages Sweep and Calibration", (tab) => {
     await page.getByRole('heading', { name: 'unpaidChain = 1' }).waitFor();
     expect(await page.getByRole('row', { name: /^unpaid orders blocked/ }).textContent()).to.match(/\+\d/);
     await page.getByLabel('make a draft').fill('p2.v77-chain');
-    await tab.button('Work on it in this browser').click();
+    await tab.button('Work on it').click();
     await page.getByRole('heading', { name: /^p2\.v77-chain/ }).waitFor();
-    const kept = await page.evaluate(
-      () => Object.entries(localStorage).find(([key]) => key.endsWith('p2.v77-chain'))?.[1] ?? '',
+    const { body } = await tab.shop.ask<{ files: Record<string, string> }>(
+      'GET',
+      'rules/drafts/p2.v77-chain',
     );
-    expect(JSON.parse(kept).files['groups.yaml']).to.include(
+    expect(body.files['groups.yaml']).to.include(
       '{ fact: unpaidChain, operator: greaterThanInclusive, value: 1 }',
     );
   });

@@ -5,24 +5,17 @@ import { Field, formValues } from '../parts/form.js';
 import { toVersion } from '../parts/links.js';
 import { Trouble } from '../parts/notice.js';
 import { takenName, VERSION_NAME } from '../parts/rules/version-name.js';
-import {
-  FULL,
-  forgetCopy,
-  keepCopy,
-  pathsOf,
-  renamedCopy,
-  withFile,
-  withoutFile,
-} from '../parts/rules/working-copy.js';
+import { keep, pathsOf, renamedCopy, withFile, withoutFile } from '../parts/rules/working-copy.js';
 import { saveFile } from '../parts/save-file.js';
 import { Pill } from '../parts/verdict.js';
-import { savedDraft } from '../questions.js';
+import { keptDraft, savedDraft } from '../questions.js';
 
 /**
  * @import { CheckedDraft, RuleFolderList } from '../answers.d.ts'
  * @import { CodeEditor, FileRemark } from '../parts/editor/code-editor.js'
  * @import { Schema } from '../parts/editor/schema.d.ts'
  * @import { FormEvent } from '../parts/form.js'
+ * @import { OpenDraft } from '../parts/rules/use-draft.js'
  * @import { WorkingCopy } from '../parts/rules/working-copy.js'
  */
 
@@ -198,9 +191,7 @@ const BEGINNINGS = {
 
 /**
  * @typedef {object} KeepProps
- * @property {WorkingCopy} copy
- * @property {(copy: WorkingCopy) => void} change
- * @property {() => void} discard
+ * @property {OpenDraft} draft
  * @property {CheckedDraft | null} checked
  * @property {RuleFolderList} list
  * @property {boolean} mayOperate
@@ -208,11 +199,12 @@ const BEGINNINGS = {
  */
 
 /** Where the draft is kept, and where else it may be kept. @param {KeepProps} props */
-export function Keep({ copy, change, discard, checked, list, mayOperate, again }) {
+export function Keep({ draft, checked, list, mayOperate, again }) {
+  const { copy, change } = draft;
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   const [discarding, setDiscarding] = useState(false);
-  const { version, from, files, replaces, saved } = copy;
+  const { version, from, files, replaces, revision, saved } = copy;
   // Somebody may type on while it is being saved.
   const latest = useRef(copy);
   latest.current = copy;
@@ -243,27 +235,27 @@ export function Keep({ copy, change, discard, checked, list, mayOperate, again }
         </button>`
       }
       <button type="button" onClick=${() => download(copy)}>Download</button>
-      <button type="button" onClick=${() => setDiscarding(true)}>
-        ${saved ? 'Close' : 'Discard …'}
-      </button>
+      ${
+        revision !== null &&
+        html`<button type="button" onClick=${() => setDiscarding(true)}>Discard …</button>`
+      }
     </div>
     ${error && html`<${Trouble} error=${error} />`}
-    <${Rename} copy=${copy} list=${list} />
-    ${discarding && html`<${Discard} copy=${copy} discard=${discard} cancel=${() => setDiscarding(false)} />`}
+    <${Rename} draft=${draft} list=${list} />
+    ${discarding && html`<${Discard} draft=${draft} cancel=${() => setDiscarding(false)} />`}
   </section>`;
 }
 
-/**
- * Asks once more before this browser forgets the draft.
- * @param {Pick<KeepProps, 'copy' | 'discard'> & { cancel: () => void }} props
- */
-function Discard({ copy: { version, saved }, discard, cancel }) {
+/** @param {Pick<KeepProps, 'draft'> & { cancel: () => void }} props */
+function Discard({ draft: { copy, take }, cancel }) {
+  const { version, revision, saved } = copy;
   return html`<${Confirm}
-    title=${saved ? `Close ${version}?` : `Discard what is not saved of ${version}?`}
-    action=${saved ? 'Close' : 'Discard'}
-    tone=${saved ? 'accent' : 'bad'}
-    act=${async () => discard()}
+    title=${`Discard the draft ${version}?`}
+    action="Discard"
+    tone="bad"
+    act=${() => ask('DELETE', keptDraft(version, revision))}
     done=${() => {
+      take(copy);
       location.hash = '#/rules/drafts';
     }}
     cancel=${cancel}
@@ -272,8 +264,9 @@ function Discard({ copy: { version, saved }, discard, cancel }) {
   <//>`;
 }
 
-const STAYS = 'It stays in RULES_DIR, and can be opened again.';
-const CANNOT_BE_BROUGHT_BACK = 'It is in this browser only, and cannot be brought back.';
+const STAYS = 'It stays in RULES_DIR as it is, and can be opened again.';
+const CANNOT_BE_BROUGHT_BACK =
+  'What is not in RULES_DIR cannot be brought back, for nobody of your platform.';
 const NOT_BY_THIS_KEY = `This key may not save it: that takes a key of the installation with operate.
   Download it for somebody who has one.`;
 const NOT_WRITABLE = `This node may not write to its RULES_DIR: download it, and put it there the way you
@@ -300,15 +293,19 @@ async function download({ version, files }) {
   saveFile(`${version}.zip`, 'application/zip', new Uint8Array(zipSync(Object.fromEntries(packed))));
 }
 
-/** @param {Pick<KeepProps, 'copy' | 'list'>} props */
-function Rename({ copy, list }) {
+/** @param {Pick<KeepProps, 'draft' | 'list'>} props */
+function Rename({ draft: { copy, take }, list }) {
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   const rename = (/** @type {FormEvent} */ event) => {
     const { version = '' } = formValues(event);
     if (list.versions.some((one) => one.version === version)) return setError(takenName(version));
-    if (!keepCopy({ ...renamedCopy(copy, version), saved: false })) return setError(FULL);
-    if (!copy.saved) forgetCopy(copy.version);
-    location.hash = toVersion(version, 'draft');
+    keep(renamedCopy(copy, version))
+      .then(async () => {
+        if (!copy.saved) await ask('DELETE', keptDraft(copy.version, copy.revision));
+        take(copy);
+        location.hash = toVersion(version, 'draft');
+      })
+      .catch(setError);
   };
   return html`<details>
     <summary>${copy.saved ? 'Go on under another name' : 'Rename'}</summary>
@@ -327,5 +324,5 @@ function Rename({ copy, list }) {
  * @param {{ saved: boolean }} props
  */
 export function WhereItIs({ saved }) {
-  return saved ? html`<${Pill} tone="good">saved<//>` : html`<${Pill} tone="note">in this browser only<//>`;
+  return saved ? html`<${Pill} tone="good">in RULES_DIR<//>` : html`<${Pill} tone="note">draft<//>`;
 }

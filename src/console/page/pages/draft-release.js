@@ -7,8 +7,7 @@ import { useJob, WorkedOut } from '../parts/evidence/worked.js';
 import { Field } from '../parts/form.js';
 import { count, counted } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
-import { forgetCopy } from '../parts/rules/working-copy.js';
-import { releaseOf } from '../questions.js';
+import { keptDraft, releaseOf } from '../questions.js';
 
 /**
  * @import { CheckedDraft, Session, BacktestReport, RuleFolderList, Worked } from '../answers.d.ts'
@@ -27,17 +26,18 @@ import { releaseOf } from '../questions.js';
 
 /** The last step, and one of its own: from then on the version never changes. @param {ReleaseProps} props */
 export function Release({ copy, checked, session, mayOperate }) {
-  const { version, replaces } = copy;
+  const { version, replaces, revision } = copy;
   const [typed, setTyped] = useState('');
   const [reason, setReason] = useState('');
   const [asking, setAsking] = useState(false);
   const missing = stillMissing(copy, checked, mayOperate);
   const type = (/** @type {InputEvent} */ event) => setReason(event.currentTarget.value);
   const isReady = missing.length === 0 && typed === version && reason.trim() !== '';
-  const released = () => {
-    forgetCopy(version);
-    location.reload();
-  };
+  // What somebody typed meanwhile stays a draft; all else is in the version.
+  const released = () =>
+    (revision === null ? Promise.resolve() : ask('DELETE', keptDraft(version, revision)))
+      .catch(() => {})
+      .finally(() => location.reload());
   return html`<section class="card" aria-label="Release">
     <h2>Release it</h2>
     <p class="faint">

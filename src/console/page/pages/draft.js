@@ -1,32 +1,26 @@
 import { ask, may, useAnswer } from '../api.js';
-import { html, useEffect, useState } from '../html.js';
+import { html, useState } from '../html.js';
 import { Choice, Field, formValues } from '../parts/form.js';
 import { dateTime, versionAfter } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
 import { Answered, Empty, Loading, Trouble } from '../parts/notice.js';
 import { Cases } from '../parts/rules/cases.js';
 import { Differences } from '../parts/rules/differences.js';
+import { Standing } from '../parts/rules/standing.js';
 import { useCheck } from '../parts/rules/use-check.js';
+import { useDraft } from '../parts/rules/use-draft.js';
 import { takenName, VERSION_NAME } from '../parts/rules/version-name.js';
-import {
-  copyOf,
-  FULL,
-  forgetCopy,
-  keepCopy,
-  keptCopies,
-  keptCopy,
-  keyOfCopy,
-  savedCopyOf,
-  withFile,
-} from '../parts/rules/working-copy.js';
+import { copyOf, keep, keptCopyOf, savedCopyOf, withFile } from '../parts/rules/working-copy.js';
 import { Table } from '../parts/table.js';
 import { Pill } from '../parts/verdict.js';
-import { COMPARE_DRAFT, RULE_FOLDERS, ruleFolder } from '../questions.js';
+import { COMPARE_DRAFT, DRAFTS, keptDraft, RULE_FOLDERS, ruleFolder } from '../questions.js';
 import { FileEditor, Keep, WhereItIs } from './draft-files.js';
 import { Release, TryOut } from './draft-release.js';
 
 /**
- * @import { OpenedRuleFolder, RuleFolderList, Session, CheckedDraft, RuleDiff } from '../answers.d.ts'
+ * @import {
+ *   OpenedRuleFolder, RuleFolderList, Session, CheckedDraft, Draft, DraftList, RuleDiff,
+ * } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
  * @import { WorkingCopy } from '../parts/rules/working-copy.js'
  * @import { Wanted } from './draft-files.js'
@@ -39,9 +33,14 @@ import { Release, TryOut } from './draft-release.js';
  * @param {PageProps} props
  */
 export function DraftsPage({ place: { query } }) {
-  const shown = (/** @type {RuleFolderList} */ list) =>
-    html`<${Begin} list=${list} from=${query.get('from')} /><${Begun} list=${list} />`;
-  return html`<${Answered} answer=${useAnswer(RULE_FOLDERS)}>${shown}<//>`;
+  const begun = useAnswer(DRAFTS);
+  const folders = useAnswer(RULE_FOLDERS);
+  const shown = (/** @type {RuleFolderList} */ list) => (/** @type {DraftList} */ kept) =>
+    html`<${Begin} list=${list} kept=${kept} from=${query.get('from')} />
+      <${Begun} list=${list} kept=${kept} />`;
+  return html`<${Answered} answer=${folders}>
+    ${(/** @type {RuleFolderList} */ list) => html`<${Answered} answer=${begun}>${shown(list)}<//>`}
+  <//>`;
 }
 
 /**
@@ -49,64 +48,49 @@ export function DraftsPage({ place: { query } }) {
  * @param {PageProps} props
  */
 export function DraftPage({ place: { version }, session }) {
+  const begun = useAnswer(DRAFTS);
   const folders = useAnswer(RULE_FOLDERS);
-  const shown = (/** @type {RuleFolderList} */ list) =>
-    html`<${OpenedDraft} key=${version} version=${version} list=${list} session=${session}
+  const shown = (/** @type {RuleFolderList} */ list) => (/** @type {DraftList} */ kept) =>
+    html`<${OpenedDraft} key=${version} version=${version} list=${list} kept=${kept} session=${session}
       again=${folders.reload} />`;
-  return html`<${Answered} answer=${folders}>${shown}<//>`;
+  return html`<${Answered} answer=${folders}>
+    ${(/** @type {RuleFolderList} */ list) => html`<${Answered} answer=${begun}>${shown(list)}<//>`}
+  <//>`;
 }
 
 /**
  * @typedef {object} OpenedProps
  * @property {string} version
  * @property {RuleFolderList} list
+ * @property {DraftList} kept
  * @property {Session} session
  * @property {() => void} again asks for the list again
  */
 
-/** What is kept in this browser, or else what lies in RULES_DIR. @param {OpenedProps} props */
-function OpenedDraft({ version, list, session, again }) {
-  const [copy, setCopy] = useState(() => keptCopy(version));
-  const lying = list.versions.find((one) => one.version === version);
-  const answer = useAnswer(copy === null && lying !== undefined ? ruleFolder(version) : null);
-  const [isKept, setIsKept] = useState(true);
-  const [others, setOthers] = useState(0);
-  const change = (/** @type {WorkingCopy} */ changed) => {
-    setIsKept(keepCopy(changed));
-    setCopy(changed);
-  };
-  useEffect(() => {
-    // Another tab works on it, too: both show what was typed last, and neither overwrites it unseen.
-    const follow = (/** @type {StorageEvent} */ { key }) => {
-      if (key !== keyOfCopy(version)) return;
-      setCopy(keptCopy(version));
-      setOthers((number) => number + 1);
-    };
-    addEventListener('storage', follow);
-    return () => removeEventListener('storage', follow);
-  }, [version]);
-  const discard = () => {
-    forgetCopy(version);
-    setCopy(null);
-    again();
-  };
-  if (copy !== null)
-    return html`
-      ${!isKept && html`<${Trouble} error=${FULL} />`}
-      ${others > 0 && html`<p class="notice" role="status">This draft was changed in another tab.</p>`}
-      <${Workbench} key=${others} copy=${copy} change=${change} discard=${discard} list=${list}
-        session=${session} again=${again} />`;
-  if (lying === undefined)
+/** What the platform keeps as a draft, or else what lies in RULES_DIR. @param {OpenedProps} props */
+function OpenedDraft({ version, list, kept, session, again }) {
+  const isOf = (/** @type {{ readonly version: string }} */ one) => one.version === version;
+  // Once it is typed into, what lay in RULES_DIR alone is kept as a draft: that is still the same work.
+  const [isKept] = useState(() => kept.drafts.some(isOf));
+  const lies = list.versions.some(isOf);
+  const draft = useAnswer(isKept ? keptDraft(version) : null);
+  const folder = useAnswer(!isKept && lies ? ruleFolder(version) : null);
+  const props = { list, session, again, bytesMax: kept.bytesMax };
+  if (isKept) {
+    const shown = (/** @type {Draft} */ found) =>
+      html`<${Workbench} ...${props} begun=${keptCopyOf(found)} />`;
+    return html`<${Answered} answer=${draft}>${shown}<//>`;
+  }
+  if (!lies)
     return html`<${Empty} title="No such draft">
-      Nothing of ${version} is in this browser or on this node.
+      Your platform has no draft ${version}, and none lies on this node.
       ${' '}<a href="#/rules/drafts">Begin a new draft</a>.
     <//>`;
-  const opened = (/** @type {OpenedRuleFolder} */ folder) =>
-    folder.released || !folder.whole
-      ? html`<${NotForEditing} folder=${folder} />`
-      : html`<${Workbench} copy=${savedCopyOf(folder)} change=${change} discard=${discard} list=${list}
-          session=${session} again=${again} />`;
-  return html`<${Answered} answer=${answer}>${opened}<//>`;
+  const opened = (/** @type {OpenedRuleFolder} */ found) =>
+    found.released || !found.whole
+      ? html`<${NotForEditing} folder=${found} />`
+      : html`<${Workbench} ...${props} begun=${savedCopyOf(found)} />`;
+  return html`<${Answered} answer=${folder}>${opened}<//>`;
 }
 
 /** @param {{ folder: OpenedRuleFolder }} props */
@@ -128,16 +112,17 @@ function NotForEditing({ folder: { version, released } }) {
 /**
  * All that is done with a draft.
  * @typedef {object} WorkbenchProps
- * @property {WorkingCopy} copy
- * @property {(copy: WorkingCopy) => void} change
- * @property {() => void} discard forgets what is in this browser
+ * @property {WorkingCopy} begun
  * @property {RuleFolderList} list
  * @property {Session} session
  * @property {() => void} again
+ * @property {number} bytesMax
  */
 
 /** @param {WorkbenchProps} props */
-function Workbench({ copy, change, discard, list, session, again }) {
+function Workbench({ begun, list, session, again, bytesMax }) {
+  const draft = useDraft(begun);
+  const { copy, change } = draft;
   const [wanted, setWanted] = useState(/** @returns {Wanted} */ () => ({ path: 'verdicts.yaml', at: null }));
   const { checked, checking, error } = useCheck(copy);
   const mayOperate = may(session, 'operate');
@@ -151,10 +136,10 @@ function Workbench({ copy, change, discard, list, session, again }) {
     setRewritten((number) => number + 1);
   };
   return html`
-    <${Keep} copy=${copy} change=${change} discard=${discard} checked=${checked} list=${list}
-      mayOperate=${mayOperate} again=${again} />
-    <${FileEditor} copy=${copy} change=${change} edit=${edit} checked=${checked} wanted=${wanted}
-      setWanted=${setWanted} rewritten=${rewritten} />
+    <${Standing} draft=${draft} session=${session} bytesMax=${bytesMax} />
+    <${Keep} draft=${draft} checked=${checked} list=${list} mayOperate=${mayOperate} again=${again} />
+    <${FileEditor} copy=${copy} change=${change} edit=${edit} checked=${checked}
+      wanted=${wanted} setWanted=${setWanted} rewritten=${rewritten + draft.round} />
     <${Remarks} checked=${checked} checking=${checking} error=${error} go=${go} />
     ${checked?.coverage && html`<${Cases} run=${checked.coverage} draft=${{ copy, change: rewrite }} />`}
     <${Compare} copy=${copy} checked=${checked} list=${list} />
@@ -162,26 +147,28 @@ function Workbench({ copy, change, discard, list, session, again }) {
     <${Release} copy=${copy} checked=${checked} session=${session} mayOperate=${mayOperate} />`;
 }
 
-/** @param {{ list: RuleFolderList, from: string | null }} props */
-function Begin({ list: { versions }, from }) {
+/** @param {{ list: RuleFolderList, kept: DraftList, from: string | null }} props */
+function Begin({ list: { versions }, kept: { drafts }, from }) {
   const [error, setError] = useState(/** @type {Error | null} */ (null));
   const begin = (/** @type {FormEvent} */ event) => {
     const { source = '', version = '' } = formValues(event);
-    const taken = [...versions, ...keptCopies()].some((one) => one.version === version);
-    if (taken) return setError(takenName(version));
-    ask('GET', ruleFolder(source)).then((folder) => {
-      if (!folder.whole) return setError(new Error(`${source} is too long for this page.`));
-      if (!keepCopy(copyOf(folder, version))) return setError(FULL);
-      location.hash = toVersion(version, 'draft');
-    }, setError);
+    if (versions.some((one) => one.version === version)) return setError(takenName(version));
+    ask('GET', ruleFolder(source))
+      .then(async (folder) => {
+        if (!folder.whole) throw new Error(`${source} is too long for this page.`);
+        await keep(copyOf(folder, version));
+        location.hash = toVersion(version, 'draft');
+      })
+      .catch(setError);
   };
   const names = versions.map(({ version }) => version);
+  const taken = [...names, ...drafts.map(({ version }) => version)];
   const preferred = names.find((name) => name === from) ?? versions.find((one) => one.sound)?.version;
   return html`<section class="card">
     <h2>Begin a draft</h2>
     <p class="faint">
-      A draft begins with the files of a version, and decides nothing. It stays in this browser until you
-      save it.
+      A draft begins with the files of a version, and decides nothing. It is saved as you type, for the
+      people of your platform alone.
     </p>
     <form class="filters" onSubmit=${begin}>
       <${Choice} label="begin with" name="source" chosen=${preferred} values=${names} />
@@ -191,7 +178,7 @@ function Begin({ list: { versions }, from }) {
           required
           pattern=${VERSION_NAME}
           title="p<number>.v<number>, or with a word at its end"
-          defaultValue=${nextName(names)}
+          defaultValue=${nextName(taken)}
         />
       <//>
       <div class="buttons"><button type="submit" class="button-accent">Begin</button></div>
@@ -201,39 +188,37 @@ function Begin({ list: { versions }, from }) {
 }
 
 /**
- * The first name after the newest version that neither the node nor this browser has.
- * @param {readonly string[]} names newest first
+ * The first name after the newest version that neither the node nor the platform has.
+ * @param {readonly string[]} taken newest first
  */
-function nextName(names) {
-  const taken = [...names, ...keptCopies().map(({ version }) => version)];
-  let name = versionAfter((names[0] ?? 'p2.v10').replace(/-.*/, ''));
+function nextName(taken) {
+  let name = versionAfter((taken[0] ?? 'p2.v10').replace(/-.*/, ''));
   while (taken.includes(name)) name = versionAfter(name);
   return name;
 }
 
-/** @param {{ list: RuleFolderList }} props */
-function Begun({ list: { versions } }) {
-  const [copies, setCopies] = useState(keptCopies);
-  const drafts = versions.filter(
-    ({ released, version }) => !released && !copies.some((one) => one.version === version),
+/** @param {{ list: RuleFolderList, kept: DraftList }} props */
+function Begun({ list: { versions }, kept: { drafts, draftsMax } }) {
+  const lying = versions.filter(
+    ({ released, version }) => !released && !drafts.some((one) => one.version === version),
   );
-  const forget = (/** @type {string} */ version) => {
-    forgetCopy(version);
-    setCopies(keptCopies());
-  };
-  if (copies.length + drafts.length === 0) return null;
+  if (drafts.length + lying.length === 0) return null;
   return html`<section class="card">
     <h2>Drafts</h2>
-    <${Table} name="Drafts" columns=${['draft', 'where it is', 'last edited', '']}>
-      ${copies.map(
-        ({ version, from, saved, editedAt }) => html`<tr key=${version}>
+    <p class="faint">
+      ${drafts.length} of the ${draftsMax} that a platform may have; one that nobody changes is forgotten in
+      the end. Those in RULES_DIR count not.
+    </p>
+    <${Table} name="Drafts" columns=${['draft', 'where it is', 'changed last', 'kept until']}>
+      ${drafts.map(
+        ({ version, from, saved, changedBy, changedAt, keptUntil }) => html`<tr key=${version}>
           <td><a href=${toVersion(version, 'draft')}><b>${version}</b></a></td>
           <td><${WhereItIs} saved=${saved} /></td>
-          <td class="when">${dateTime(editedAt)}, begun with ${from}</td>
-          <td><button type="button" onClick=${() => forget(version)}>Forget ${version} here</button></td>
+          <td class="when">${dateTime(changedAt)} by ${changedBy}, begun with ${from}</td>
+          <td class="when">${dateTime(keptUntil)}</td>
         </tr>`,
       )}
-      ${drafts.map(
+      ${lying.map(
         ({ version, sound }) => html`<tr key=${version}>
           <td><a href=${toVersion(version, 'draft')}><b>${version}</b></a></td>
           <td>

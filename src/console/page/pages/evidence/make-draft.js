@@ -4,11 +4,11 @@ import { Field, formValues } from '../../parts/form.js';
 import { toVersion } from '../../parts/links.js';
 import { Trouble } from '../../parts/notice.js';
 import { takenName, VERSION_NAME } from '../../parts/rules/version-name.js';
-import { copyOf, FULL, keepCopy, keptCopy, renamedCopy, withValues } from '../../parts/rules/working-copy.js';
+import { copyOf, keep, renamedCopy, withValues } from '../../parts/rules/working-copy.js';
 import { RULE_FOLDERS, ruleFolder, savedDraft } from '../../questions.js';
 
 /**
- * @import { OpenedRuleFolder, RuleFolderList, Session } from '../../answers.d.ts'
+ * @import { OpenedRuleFolder, Session } from '../../answers.d.ts'
  * @import { FormEvent } from '../../parts/form.js'
  */
 
@@ -21,8 +21,8 @@ import { RULE_FOLDERS, ruleFolder, savedDraft } from '../../questions.js';
  */
 
 /**
- * A draft with what was found: kept in RULES_DIR where key and node allow it, otherwise in this browser,
- * where it can be worked on and downloaded.
+ * A draft with what was found: in RULES_DIR where key and node allow it, otherwise one to be worked on and
+ * downloaded.
  * @param {{ session: Session, found: Found }} props
  */
 export function MakeDraft({ session, found }) {
@@ -35,7 +35,7 @@ export function MakeDraft({ session, found }) {
   const make = (/** @type {FormEvent} */ event) => {
     const { version = '' } = formValues(event);
     setError(null);
-    if (isTaken(versions, version)) return setError(takenName(version));
+    if (versions.some((one) => one.version === version)) return setError(takenName(version));
     if (keeps) return ask('PUT', savedDraft(version), found).then(() => setMade(version), setError);
     return ask('GET', ruleFolder(found.from))
       .then((folder) => workOn(folder, version, found))
@@ -51,18 +51,10 @@ export function MakeDraft({ session, found }) {
         <input name="version" required pattern=${VERSION_NAME} />
       <//>
       <div class="buttons">
-        <button type="submit">${keeps ? 'Save to RULES_DIR' : 'Work on it in this browser'}</button>
+        <button type="submit">${keeps ? 'Save to RULES_DIR' : 'Work on it'}</button>
       </div>
     </form>
     ${error && html`<${Trouble} error=${error} />`}`;
-}
-
-/**
- * @param {RuleFolderList['versions']} versions
- * @param {string} name
- */
-function isTaken(versions, name) {
-  return versions.some(({ version }) => version === name) || keptCopy(name) !== null;
 }
 
 /**
@@ -70,7 +62,7 @@ function isTaken(versions, name) {
  * @param {string} version
  * @param {Found} found
  */
-function workOn(folder, version, { values = {}, files = {} }) {
+async function workOn(folder, version, { values = {}, files = {} }) {
   if (!folder.whole) throw new Error(`${folder.version} is too long for this page.`);
   const missing = Object.keys(values).find((path) => folder.constants.every((one) => one.path !== path));
   if (missing !== undefined)
@@ -78,6 +70,6 @@ function workOn(folder, version, { values = {}, files = {} }) {
   // The places of the constants are those in the texts under the old name.
   const same = withValues(copyOf(folder, folder.version), folder.constants, values);
   const copy = renamedCopy(same, version);
-  if (!keepCopy({ ...copy, files: { ...copy.files, ...files } })) throw FULL;
+  await keep({ ...copy, files: { ...copy.files, ...files } });
   location.hash = toVersion(version, 'draft');
 }

@@ -1,16 +1,16 @@
 import { useAnswer } from '../../api.js';
-import { html, useState } from '../../html.js';
+import { html, useMemo, useState } from '../../html.js';
 import { useEvidence, WorkedOut } from '../../parts/evidence/worked.js';
 import { Field, formValues } from '../../parts/form.js';
 import { toVersion } from '../../parts/links.js';
 import { Answered, Empty, Loading, Trouble } from '../../parts/notice.js';
 import { useCheck } from '../../parts/rules/use-check.js';
-import { unsavedCopy } from '../../parts/rules/working-copy.js';
-import { ruleFolder, SWEEP } from '../../questions.js';
+import { keptCopyOf } from '../../parts/rules/working-copy.js';
+import { DRAFTS, keptDraft, ruleFolder, SWEEP } from '../../questions.js';
 import { TradeOffCurve } from './trade-off.js';
 
 /**
- * @import { OpenedRuleFolder, Session, SweepReport } from '../../answers.d.ts'
+ * @import { DraftList, OpenedRuleFolder, Session, SweepReport } from '../../answers.d.ts'
  * @import { FormEvent } from '../../parts/form.js'
  * @import { EvidenceTime } from '../../parts/evidence/span.js'
  * @import { Evidence } from '../../parts/evidence/worked.js'
@@ -31,14 +31,23 @@ const FIRST_PATH = /unpaidChain$/;
 
 /**
  * What other values of a constant would have done to orders: of a version in RULES_DIR, or of a draft as it
- * stands in this browser.
+ * stands.
  * @param {SweepProps} props
  */
 export function SweepOf(props) {
-  const [copy] = useState(() => unsavedCopy(props.version));
-  return copy === null
-    ? html`<${SweepOfFolder} ...${props} />`
-    : html`<${SweepOfCopy} ...${props} copy=${copy} />`;
+  const shown = (/** @type {DraftList} */ { drafts }) =>
+    drafts.some(({ version, saved }) => version === props.version && !saved)
+      ? html`<${SweepOfDraft} ...${props} />`
+      : html`<${SweepOfFolder} ...${props} />`;
+  return html`<${Answered} answer=${useAnswer(DRAFTS)}>${shown}<//>`;
+}
+
+/** @param {SweepProps} props */
+function SweepOfDraft(props) {
+  const draft = useAnswer(keptDraft(props.version));
+  const copy = useMemo(() => draft.data && keptCopyOf(draft.data), [draft.data]);
+  const shown = () => copy && html`<${SweepOfCopy} ...${props} copy=${copy} />`;
+  return html`<${Answered} answer=${draft}>${shown}<//>`;
 }
 
 /** @param {SweepProps} props */
@@ -59,7 +68,7 @@ function SweepOfCopy({ copy, ...props }) {
       <a href=${toVersion(copy.version, 'draft')}>Mend its problems</a>, then its constants can be varied.
     <//>`;
   return html`<p class="faint">
-      ${copy.version} as it stands <a href=${toVersion(copy.version, 'draft')}>in this browser</a>; its files
+      ${copy.version} as it stands <a href=${toVersion(copy.version, 'draft')}>as a draft</a>; its files
       go along with the question, and are kept for that alone.
     </p>
     <${Sweep} ...${props} constants=${checked.constants} copy=${copy} />`;

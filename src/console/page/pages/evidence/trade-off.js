@@ -4,7 +4,7 @@ import { EvidenceTables, Notes } from '../../parts/evidence/shown.js';
 import { count } from '../../parts/format.js';
 import { toVersion } from '../../parts/links.js';
 import { Trouble } from '../../parts/notice.js';
-import { FULL, keepCopy, withValues } from '../../parts/rules/working-copy.js';
+import { keep, withValues } from '../../parts/rules/working-copy.js';
 import { numbers, Table } from '../../parts/table.js';
 import { Pill } from '../../parts/verdict.js';
 import { MakeDraft } from './make-draft.js';
@@ -23,7 +23,7 @@ const EFFECTS = /** @type {const} */ ([
   ['paidHeldBack', 'paid orders held back'],
 ]);
 
-/** A draft in this browser that was swept, with what may be varied in it. */
+/** A draft that was swept as it stands, with what may be varied in it. */
 /** @typedef {{ readonly copy: WorkingCopy, readonly constants: readonly Constant[] }} SweptDraft */
 
 /**
@@ -103,16 +103,16 @@ function signed(difference) {
  * }} props
  */
 function Draft({ version, chosen, session, draft }) {
-  const [isFull, setIsFull] = useState(false);
+  const [error, setError] = useState(/** @type {Error | null} */ (null));
   if (chosen.present) return null;
   if (draft !== null) {
-    const take = () => {
-      if (!keepCopy(withValues(draft.copy, draft.constants, chosen.values))) return setIsFull(true);
-      location.hash = toVersion(version, 'draft');
-    };
+    const take = () =>
+      keep(withValues(draft.copy, draft.constants, chosen.values)).then(() => {
+        location.hash = toVersion(version, 'draft');
+      }, setError);
     return html`<div class="buttons">
       <button type="button" onClick=${take}>Put ${valuesText(chosen)} into ${version}</button>
-      ${isFull && html`<${Trouble} error=${FULL} />`}
+      ${error && html`<${Trouble} error=${error} />`}
     </div>`;
   }
   return html`<${MakeDraft} session=${session} found=${{ from: version, values: chosen.values }} />`;

@@ -1,86 +1,35 @@
-import { whoDrafts } from '../../api.js';
+import { ask } from '../../api.js';
+import { keptDraft } from '../../questions.js';
 
-/** @import { OpenedRuleFolder } from '../../answers.d.ts' */
+/** @import { Draft, OpenedRuleFolder } from '../../answers.d.ts' */
 
 /** @typedef {OpenedRuleFolder['constants'][number]} Constant */
 
 /**
- * A rule set that somebody works on in this browser. It is kept there with every change, and nowhere else
- * until it is saved.
+ * A rule set that somebody works on, as the page has it.
  * @typedef {object} WorkingCopy
  * @property {string} version
  * @property {string} from the version that it began with
  * @property {Readonly<Record<string, string>>} files texts by path
  * @property {string | null} replaces the digest of the files in RULES_DIR whose place it takes; null: none
  * @property {boolean} saved whether what lies there is what is here
- * @property {number} editedAt epoch ms
+ * @property {number | null} revision of the draft that it was made on; null: there is none yet
  */
 
-/** Below it lie the drafts of whoever is signed in; those of another person or platform never show. */
-function prefix() {
-  return `draft ${whoDrafts()} `;
-}
-
 /**
- * Where the browser keeps a draft.
- * @param {string} version
- */
-export function keyOfCopy(version) {
-  return prefix() + version;
-}
-
-/** The names of all that is worked on in this browser. @returns {readonly WorkingCopy[]} */
-export function keptCopies() {
-  const start = prefix();
-  const keys = Array.from({ length: localStorage.length }, (_, index) => localStorage.key(index) ?? '');
-  return keys
-    .filter((key) => key.startsWith(start))
-    .flatMap((key) => keptCopy(key.slice(start.length)) ?? [])
-    .toSorted((a, b) => b.editedAt - a.editedAt);
-}
-
-/**
- * @param {string} version
- * @returns {WorkingCopy | null}
- */
-export function keptCopy(version) {
-  try {
-    const text = localStorage.getItem(keyOfCopy(version));
-    return text === null ? null : JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-/**
- * What is here and nowhere else of a version.
- * @param {string} version
- */
-export function unsavedCopy(version) {
-  const copy = keptCopy(version);
-  return copy === null || copy.saved ? null : copy;
-}
-
-export const FULL = new Error(
-  'The storage of this browser is full, so what you type is in this tab only. Save it, or download it.',
-);
-
-/**
- * Whether the browser keeps it: its storage may be full.
+ * Keeps it as the platform's draft. Throws Refusal, of status 412 when somebody else changed that meanwhile.
  * @param {WorkingCopy} copy
  */
-export function keepCopy(copy) {
-  try {
-    localStorage.setItem(keyOfCopy(copy.version), JSON.stringify(copy));
-    return true;
-  } catch {
-    return false;
-  }
+export function keep({ version, from, files, replaces, revision }) {
+  return ask('PUT', keptDraft(version, revision), { from, files, ...(replaces !== null && { replaces }) });
 }
 
-/** @param {string} version */
-export function forgetCopy(version) {
-  localStorage.removeItem(keyOfCopy(version));
+/**
+ * @param {Draft} draft
+ * @returns {WorkingCopy}
+ */
+export function keptCopyOf({ version, from, files, replaces, saved, revision }) {
+  return { version, from, files, replaces, saved, revision };
 }
 
 /**
@@ -91,7 +40,7 @@ export function forgetCopy(version) {
  */
 export function copyOf({ version: from, files }, version) {
   const texts = Object.fromEntries(files.map(({ path, text }) => [path, text]));
-  const made = { version: from, from, files: texts, replaces: null, saved: false, editedAt: Date.now() };
+  const made = { version: from, from, files: texts, replaces: null, saved: false, revision: null };
   return renamedCopy(made, version);
 }
 
@@ -117,7 +66,9 @@ export function renamedCopy(copy, version) {
     (_, start) => start + version,
   );
   const files = before === '' ? copy.files : { ...copy.files, 'ruleset.yaml': text };
-  return { ...copy, version, files, replaces: copy.version === version ? copy.replaces : null };
+  return copy.version === version
+    ? { ...copy, files }
+    : { ...copy, version, files, replaces: null, saved: false, revision: null };
 }
 
 /**
@@ -127,7 +78,7 @@ export function renamedCopy(copy, version) {
  * @returns {WorkingCopy}
  */
 export function withFile(copy, path, text) {
-  return { ...copy, files: { ...copy.files, [path]: text }, saved: false, editedAt: Date.now() };
+  return { ...copy, files: { ...copy.files, [path]: text }, saved: false };
 }
 
 /**
@@ -154,7 +105,7 @@ export function withValues(copy, constants, values) {
  */
 export function withoutFile(copy, path) {
   const { [path]: _, ...files } = copy.files;
-  return { ...copy, files, saved: false, editedAt: Date.now() };
+  return { ...copy, files, saved: false };
 }
 
 const ORDER = [

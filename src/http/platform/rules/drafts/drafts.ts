@@ -106,7 +106,7 @@ const DRAFT_CHANGED = refusal(
   'draftChanged',
   'It is not at the revision that If-Match names; nothing was changed.',
   (detail: string) => new HttpProblem(412, 'draft changed', detail),
-  changedText('p2.v11', SUMMARY_EXAMPLE),
+  changedText('p2.v11', SUMMARY_EXAMPLE, 6),
 );
 
 const TOO_MANY = refusal(
@@ -121,9 +121,11 @@ const TOO_MANY = refusal(
   'shop',
 );
 
-function changedText(version: string, now: DraftSummary | null): string {
+function changedText(version: string, now: DraftSummary | null, basis: number | null): string {
   if (now === null) return `${version} was discarded meanwhile. Keep yours under a name, or leave it.`;
   const when = new Date(now.changedAt).toISOString();
+  if (basis === null)
+    return `There is a draft ${version} already, changed by ${now.changedBy} at ${when}. Open it, or choose another name.`;
   return `${version} was changed by ${now.changedBy} at ${when}. Open it again, or keep yours under another name.`;
 }
 
@@ -195,7 +197,7 @@ export const writeDraft = operation({
     const draft = await atDesk(desk, caller, async () => {
       const { from, files, replaces = null } = await body();
       const written = { version, from, files, replaces };
-      return orRefused(version, platform, () => drafts.write(platform, written, basis, actor.text));
+      return orRefused(version, platform, basis, () => drafts.write(platform, written, basis, actor.text));
     });
     ctx.set('ETag', `"${draft.revision}"`);
     return draft;
@@ -219,7 +221,7 @@ export const discardDraft = operation({
     const basis = IF_MATCH.read(ctx);
     if (basis === null) throw BAD_REVISION.problem('If-Match must be the ETag of the draft, once, like "7".');
     const { platform, actor } = caller;
-    const { revision, changedBy } = await orRefused(version, platform, () =>
+    const { revision, changedBy } = await orRefused(version, platform, basis, () =>
       drafts.discard(platform, version, basis),
     );
     await audit.note({
@@ -275,11 +277,16 @@ function withETag(answers: ReturnType<typeof jsonAnswer>) {
   return { 200: { ...answers[200], headers: ['ETag'] as const } };
 }
 
-async function orRefused<T>(version: RuleVersion, platform: string, work: () => Promise<T>): Promise<T> {
+async function orRefused<T>(
+  version: RuleVersion,
+  platform: string,
+  basis: number | null,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof DraftChanged) throw DRAFT_CHANGED.problem(changedText(version, error.now));
+    if (error instanceof DraftChanged) throw DRAFT_CHANGED.problem(changedText(version, error.now, basis));
     throw error instanceof TooManyDrafts ? TOO_MANY.problem(platform) : error;
   }
 }
