@@ -25,11 +25,14 @@ export function Standing({ draft, session, bytesMax }) {
   const { copy, standing, error, retry, conflict, alsoHere, changedBy } = draft;
   const names = alsoHere.map(({ who }) => (who === session.who ? 'you, in another tab' : who));
   const share = new Blob([JSON.stringify(copy)]).size / bytesMax;
-  return html`
-    ${share > NEARLY_FULL && html`<p class="notice" role="status">This draft takes ${Math.ceil(share * 100)} % of what a draft may.</p>`}
-    ${(copy.revision !== null || standing !== 'kept') && html`<p class="faint" role="status">${STANDINGS[standing]}</p>`}
-    ${names.length > 0 && html`<p class="notice" role="status">Also here: ${[...new Set(names)].join(', ')}</p>`}
-    ${changedBy && html`<p class="notice" role="status">${changedBy} changed this draft; it is shown as it is now.</p>`}
+  const told = [
+    share > NEARLY_FULL && `This draft takes ${Math.ceil(share * 100)} % of what a draft may.`,
+    names.length > 0 && `Also here: ${[...new Set(names)].join(', ')}`,
+    changedBy !== null && `${changedBy} changed this draft; it is shown as it is now.`,
+  ];
+  const isKnown = copy.revision !== null || standing !== 'kept';
+  return html`${isKnown && html`<p class="faint" role="status">${STANDINGS[standing]}</p>`}
+    ${told.map((words) => words && html`<p class="notice" role="status">${words}</p>`)}
     ${error && html`<${Trouble} error=${error} retry=${retry} />`}
     ${conflict && html`<${TwoCopies} draft=${draft} conflict=${conflict} />`}`;
 }
