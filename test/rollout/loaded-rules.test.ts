@@ -114,11 +114,21 @@ describe('the first rule set to decide', () => {
   });
 
   it('must be there', async () => {
-    expect(await refusal(rulesDirectory(), 'p2.v77')).to.equal(
+    const directory = rulesDirectory();
+    expect(await refusal(directory, 'p2.v77')).to.equal(
       'there is no rule set p2.v77 in RULES; set RULE_VERSION to one that is there, or RULES_DIR to its folder',
     );
-    expect(await refusal(temporaryDirectory(), null)).to.equal(
-      'there is no released rule set in RULES; set RULES_DIR to the folder of rule sets',
+    for (const empty of [temporaryDirectory(), join(temporaryDirectory(), 'nowhere')])
+      expect(await refusal(empty, null)).to.equal(
+        'there is no released rule set in RULES; set RULES_DIR to the folder of rule sets',
+      );
+  });
+
+  it('must be as it was released', async () => {
+    const directory = rulesDirectory();
+    edit(join(directory, 'p2.v10'), 'ladder.yaml', '[30s', '[20s');
+    expect(await refusal(directory, 'p2.v10')).to.match(
+      /ladder\.yaml:1:1 {2}the file was changed after the release; .*: rules new <version> --from p2\.v10$/,
     );
   });
 
