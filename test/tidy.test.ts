@@ -27,6 +27,7 @@ const STOREYS: readonly (readonly string[])[] = [
     'console/page/pages/decisions.js',
     'console/page/pages/draft.js',
     'console/page/pages/explore.js',
+    'console/page/pages/audit.js',
     'console/page/pages/keys.js',
     'console/page/pages/lists.js',
     'console/page/pages/now.js',

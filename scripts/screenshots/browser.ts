@@ -98,6 +98,7 @@ export async function consolePages(
     { name: 'client', hash: '#/payers/impatient-ivan', shows: 'Facts now' },
     { name: 'lists', hash: '#/settings/lists', shows: 'Start a list' },
     { name: 'keys', hash: '#/settings/keys', shows: 'Issue a key' },
+    { name: 'audit', hash: '#/settings/audit', shows: 'Save all as CSV' },
     { name: 'rules', hash: '#/rules', shows: 'Compare two versions' },
     { name: 'version', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },
     { name: 'begin-draft', hash: '#/rules/drafts', shows: 'Begin a draft' },

@@ -1,31 +1,36 @@
 import { LRUCache } from 'lru-cache';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
-import type { AuditLink } from '../state/audit-chain.ts';
-import type { AuditLog } from '../state/audit-log.ts';
+import { Type } from '../json-schema.ts';
+import { choice, count, epochMs, named, nullable, shape, word } from '../shapes.ts';
+import type { AuditLink, ChainEnd } from '../state/audit-chain.ts';
+import { type AuditLog, checkedAudit } from '../state/audit-log.ts';
 import { LocalRateBuckets } from '../state/rate-buckets.ts';
 
 /** What was done. */
-export type AuditAction =
-  | 'key issued'
-  | 'key revoked'
-  | 'proposal'
-  | 'proposal approved'
-  | 'proposal rejected'
-  | 'rollout'
-  | 'draft'
-  | 'release'
-  | 'sign-in'
-  | 'sign-out'
-  | 'binding'
-  | 'override'
-  | 'list'
-  | 'client read'
-  | 'client erased'
-  | 'client rebuilt'
-  | 'secret forgotten'
-  | 'archive forgotten'
-  | 'archive adopted'
-  | 'made-up traffic';
+export const AUDIT_ACTIONS = [
+  'key issued',
+  'key revoked',
+  'proposal',
+  'proposal approved',
+  'proposal rejected',
+  'rollout',
+  'draft',
+  'release',
+  'sign-in',
+  'sign-out',
+  'binding',
+  'override',
+  'list',
+  'client read',
+  'client erased',
+  'client rebuilt',
+  'secret forgotten',
+  'archive forgotten',
+  'archive adopted',
+  'made-up traffic',
+] as const;
+
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /**
  * What keys do by themselves, as often as they like. Of each of these a key has so many noted one by one; of more, one
@@ -66,6 +71,43 @@ export interface AuditEntry {
   readonly after: unknown;
   readonly reason: string | null;
 }
+
+/** An entry as the API shows it. */
+export const AuditEntrySchema = named(
+  'AuditEntry',
+  shape('An entry of the audit', {
+    at: epochMs('When'),
+    who: word('The key, person or user who did it'),
+    action: choice(AUDIT_ACTIONS, 'What was done'),
+    platform: nullable(word('Where; null: it concerns no single platform')),
+    subject: nullable(word('The client, key, list, version or person')),
+    before: Type.Unknown({ description: 'What was there; null for nothing' }),
+    after: Type.Unknown({ description: 'What is there since; null for nothing' }),
+    reason: nullable(word('Why')),
+    number: count('Its place in the audit'),
+    hash: word('Its link in the chain'),
+  }),
+);
+
+/** What somebody looks for; null: whatever it is. */
+export interface AuditFilter {
+  readonly platform: PlatformName | null;
+  /** A part of the name, in any case. */
+  readonly who: string | null;
+  readonly action: AuditAction | null;
+  /** Epoch ms. */
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+export interface FoundEntries {
+  readonly entries: readonly NotedEntry[];
+  readonly next: number | null;
+}
+
+/** So many entries are looked through for one page, so many at once. */
+const SEARCHED_MAX = 5_000;
+const READ_AT_ONCE = 500;
 
 /** An entry with its place in the chain, for whoever holds on to a hash elsewhere. */
 export interface NotedEntry extends AuditEntry {
@@ -148,6 +190,38 @@ export class Audit {
     return { entries: links.map(entryOf), cursor };
   }
 
+  /** Entries below a number (0: from the newest) that fit, newest first; `next` leads on where older ones were not looked at. */
+  async search(filter: AuditFilter, before: number, limit: number): Promise<FoundEntries> {
+    const [oldest] = (await this.#log.read(null, 1)).links;
+    const end = oldest?.number ?? 1;
+    const begin = Math.min(before === 0 ? Number.POSITIVE_INFINITY : before, (await this.#log.newest()) + 1);
+    const last = Math.max(end, begin - SEARCHED_MAX);
+    const nextBelow = (number: number) => (number > end ? number : null);
+    const entries: NotedEntry[] = [];
+    for await (const link of this.#backwards(begin, last)) {
+      const entry = entryOf(link);
+      if (fits(entry, filter)) entries.push(entry);
+      if (entries.length === limit) return { entries, next: nextBelow(link.number) };
+    }
+    return { entries, next: nextBelow(last) };
+  }
+
+  /** From below a number down to another. */
+  async *#backwards(begin: number, last: number): AsyncGenerator<AuditLink> {
+    for (let to = begin; to > last; ) {
+      const from = Math.max(last, to - READ_AT_ONCE);
+      const { links } = await this.#log.read(String(from - 1), to - from);
+      const above = to;
+      yield* links.filter(({ number }) => number < above).toReversed();
+      to = from;
+    }
+  }
+
+  /** Follows the whole chain. `known` is an entry that somebody has written down elsewhere. */
+  verify(known: ChainEnd | null = null) {
+    return checkedAudit(this.#log, this.#now(), known);
+  }
+
   /** The entries that lead to a client, oldest first. */
   async *about({ hash }: Pick<ClientKey, 'hash'>): AsyncGenerator<NotedEntry> {
     for await (const link of this.#log.about(hash)) yield entryOf(link);
@@ -181,6 +255,16 @@ export class Audit {
     this.#summing ??= setTimeout(() => this.sumUp().catch(() => {}), SUMMED_MS).unref();
     return true;
   }
+}
+
+function fits({ at, who, action, platform }: AuditEntry, filter: AuditFilter): boolean {
+  return (
+    (filter.platform === null || filter.platform === platform) &&
+    (filter.who === null || who.toLowerCase().includes(filter.who.toLowerCase())) &&
+    (filter.action === null || filter.action === action) &&
+    at >= (filter.from ?? 0) &&
+    at < (filter.to ?? Number.POSITIVE_INFINITY)
+  );
 }
 
 /** Throws when somebody has changed the entry past recognition. */

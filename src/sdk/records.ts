@@ -55,6 +55,40 @@ export interface TrialArm {
   };
 }
 
+/** An entry of the audit */
+export interface AuditEntry {
+  readonly at: number;
+  readonly who: string;
+  readonly action:
+    | 'key issued'
+    | 'key revoked'
+    | 'proposal'
+    | 'proposal approved'
+    | 'proposal rejected'
+    | 'rollout'
+    | 'draft'
+    | 'release'
+    | 'sign-in'
+    | 'sign-out'
+    | 'binding'
+    | 'override'
+    | 'list'
+    | 'client read'
+    | 'client erased'
+    | 'client rebuilt'
+    | 'secret forgotten'
+    | 'archive forgotten'
+    | 'archive adopted'
+    | 'made-up traffic';
+  readonly platform: string | null;
+  readonly subject: string | null;
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly reason: string | null;
+  readonly number: number;
+  readonly hash: string;
+}
+
 /** The requisite that a client is bound to */
 export interface Binding {
   readonly requisiteRef: string;
@@ -104,18 +138,7 @@ export interface ClientExport {
     readonly addedAt: number;
   }[];
   readonly proposals: readonly Proposal[];
-  readonly audit: readonly {
-    readonly at: number;
-    readonly who: string;
-    readonly action: string;
-    readonly platform: string | null;
-    readonly subject: string | null;
-    readonly before: unknown;
-    readonly after: unknown;
-    readonly reason: string | null;
-    readonly number: number;
-    readonly hash: string;
-  }[];
+  readonly audit: readonly AuditEntry[];
   readonly decisions: readonly Decision[];
   readonly history: readonly (KeptScore | KeptOutcome | KeptBinding | KeptOverride)[];
   readonly complete: boolean;

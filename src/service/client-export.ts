@@ -1,4 +1,4 @@
-import type { Audit, NotedEntry } from '../access/audit.ts';
+import { type Audit, AuditEntrySchema, type NotedEntry } from '../access/audit.ts';
 import { ProposalSchema, Proposals, shownProposal } from '../access/proposals.ts';
 import type { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import type { ClientKey } from '../client/client-key.ts';
@@ -7,7 +7,7 @@ import type { PlatformNames } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
 import type { ListEditor } from '../lists/list-editor.ts';
 import { ListEntrySchema } from '../lists/list-entry.ts';
-import { count, epochMs, list, named, nullable, oneOf, shape, word, yesNo } from '../shapes.ts';
+import { epochMs, list, named, nullable, oneOf, shape, word, yesNo } from '../shapes.ts';
 import {
   BindingEntrySchema,
   OutcomeEntrySchema,
@@ -17,19 +17,6 @@ import {
 import type { Store } from '../state/store.ts';
 
 const { owner: _owner, keys: _keys, ...listed } = ListEntrySchema.properties;
-
-const AuditEntrySchema = shape('An entry of the audit', {
-  at: epochMs('When'),
-  who: word('The key, person or user who did it'),
-  action: word('What was done'),
-  platform: nullable(word('Where')),
-  subject: nullable(word('The client')),
-  before: Type.Unknown({ description: 'What was there; null for nothing' }),
-  after: Type.Unknown({ description: 'What is there since; null for nothing' }),
-  reason: nullable(word('Why')),
-  number: count('Its place in the audit'),
-  hash: word('Its link in the chain'),
-});
 
 export const ClientExportSchema = named(
   'ClientExport',

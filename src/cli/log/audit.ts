@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { Audit, type AuditEntry } from '../../access/audit.ts';
 import { timeText } from '../../client/instant.ts';
 import type { ChainEnd } from '../../state/audit-chain.ts';
-import { checkedAudit } from '../../state/audit-log.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { withOpenStore } from '../open-store.ts';
 import { print, printableLine } from '../print.ts';
@@ -53,7 +52,7 @@ function knownEntry(text: string | undefined): ChainEnd | null {
 
 async function verify(known: ChainEnd | null, json: boolean): Promise<void> {
   const { check, faults } = await withOpenStore(({ auditLog }, clock) =>
-    checkedAudit(auditLog, clock(), known),
+    new Audit(auditLog, clock).verify(known),
   );
   const { entries, forgotten } = check;
   if (faults.length > 0) process.exitCode = EXIT.findings;

@@ -7,6 +7,7 @@ import type { Report } from '../../evidence/report/rule-report.ts';
 import type { Shown } from '../../evidence/shown.ts';
 import type { Suggestion as SuggestionData } from '../../evidence/suggest/suggestion.ts';
 import type { SweepReport as SweepData } from '../../evidence/sweep/sweep-report.ts';
+import type { AuditCheckSchema, AuditPageSchema } from '../../http/platform/audit.ts';
 import type {
   EvidenceJobListSchema,
   EvidenceJobSchema,
@@ -42,6 +43,8 @@ export type FirstSteps = Shape<typeof FirstStepsSchema>;
 export type SignIn = Shape<typeof SignInSchema>;
 export type Proposal = Shape<typeof ProposalSchema>;
 export type ProposalList = Shape<typeof ProposalListSchema>;
+export type AuditCheck = Shape<typeof AuditCheckSchema>;
+export type AuditPage = Shape<typeof AuditPageSchema>;
 export type AccessKeyList = Shape<typeof KeyListSchema>;
 export type IssuedKey = Shape<typeof IssuedKeySchema>;
 export type RuleFolderList = Shape<typeof RuleFolderListSchema>;

@@ -9,6 +9,7 @@
  *   RewrittenCases, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft, Session, SharedLists, SignIn,
  *   VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
+ * @import { AuditCheck, AuditPage } from './answers.d.ts'
  * @import { Question } from './api.js'
  */
 
@@ -81,6 +82,17 @@ export const ISSUE_KEY = { path: 'keys' };
 export function accessKey(keyId) {
   return { path: `keys/${keyId}` };
 }
+
+/**
+ * @param {URLSearchParams} query
+ * @returns {Question<AuditPage>}
+ */
+export function auditEntries(query) {
+  return { path: `audit?${query}` };
+}
+
+/** @type {Question<AuditCheck>} */
+export const AUDIT_CHECK = { path: 'audit/check' };
 
 /** @type {Question<SharedLists>} */
 export const LISTS = { path: 'lists' };

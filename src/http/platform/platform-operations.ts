@@ -1,3 +1,4 @@
+import { checkAudit, readAudit } from './audit.ts';
 import {
   bindClient,
   eraseClient,
@@ -71,6 +72,8 @@ export const PLATFORM_OPERATIONS = {
     listKeys,
     issueKey,
     revokeKey,
+    readAudit,
+    checkAudit,
     readSession,
     readSignIn,
     signIn,

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { until } from '../../servers/until.ts';
 import { Tenant } from '../../service/tenant.ts';
 import { describeConsole, NARROW } from '../console-tab.ts';
 
@@ -36,5 +38,47 @@ describeConsole("the console's keys", (tab) => {
     await tab.openOwn(await tab.seeded.keyFor('lists:read'), '#/settings/lists');
     await tab.page.getByRole('heading', { name: 'Lists', level: 1 }).waitFor();
     expect(await tab.page.getByRole('link', { name: 'Keys' }).count()).to.equal(0);
+  });
+});
+
+describeConsole("the console's audit", (tab) => {
+  it('tells who did what, is searched, saved whole, and checked', async () => {
+    await tab.openOwn(tab.seeded.key, '#/settings/audit', NARROW);
+    const { page } = tab;
+    const rows = page.getByRole('region', { name: 'Audit' }).getByRole('row');
+    await page.getByRole('heading', { name: /entries$/ }).waitFor();
+    await page.locator('select[name=action]').selectOption('sign-in');
+    await tab.button('Find').click();
+    await page.waitForURL(/action=sign-in/);
+    await until('only sign-ins are shown', async () => {
+      const texts = await rows.allTextContents();
+      return texts.length > 1 && texts.slice(1).every((text) => text.includes('sign-in'));
+    });
+    const saved = page.waitForEvent('download');
+    await tab.button('Save all as CSV').click();
+    const text = readFileSync(await (await saved).path(), 'utf8');
+    expect(text.split('\r\n')[0]).to.equal('number,at,who,action,platform,subject,before,after,reason,hash');
+    expect(
+      text
+        .trimEnd()
+        .split('\r\n')
+        .slice(1)
+        .every((line) => line.includes(',sign-in,shop,')),
+    ).to.equal(true);
+    await tab.button('Check the chain').click();
+    await page.getByText(/^The chain is whole until 2/).waitFor();
+    await tab.expectNoFindings();
+    await page.locator('input[name=who]').fill('nobody of this name');
+    await tab.button('Find').click();
+    await page.getByText('Nothing fits').waitFor();
+    await tab.button('Clear').click();
+    await page.waitForURL(/audit$/);
+  });
+
+  it('of another platform is not shown', async () => {
+    await tab.openOwn(await tab.seeded.keyOf('bank', 'audit'), '#/settings/audit');
+    const { page } = tab;
+    await page.getByRole('region', { name: 'Audit' }).getByText('sign-in').first().waitFor();
+    expect(await page.locator('main').textContent()).not.to.include('shop');
   });
 });

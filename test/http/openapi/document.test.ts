@@ -141,6 +141,7 @@ const LINES_OF_ENTRIES = post(
 const RANGE = { kind: 'ip', reason: 'our own network' };
 const PROPOSALS = '/v1/platform/proposals';
 const KEYS = '/v1/platform/keys';
+const AUDIT = '/v1/platform/audit';
 const NEW_KEY = post(KEYS, { operations: ['verdict'], days: 1 });
 const LONG_CLIENT = `/v1/platform/clients/${'x'.repeat(257)}`;
 const ROLLOUT = post('/v1/platform/rules/rollout', { version: 'p2.v11', mode: 'shadow', reason: 'trial' });
@@ -335,6 +336,11 @@ const PLATFORM_CASES: readonly Case[] = [
   },
   { operationId: 'revokeKey', status: 404, ask: removal(`${KEYS}/none`) },
   ...sharedByKey('revokeKey', removal(`${KEYS}/none`)),
+  { operationId: 'readAudit', status: 200, ask: get(AUDIT) },
+  { operationId: 'readAudit', status: 400, ask: get(`${AUDIT}?action=nothing`) },
+  ...sharedByKey('readAudit', get(AUDIT)),
+  { operationId: 'checkAudit', status: 200, ask: get(`${AUDIT}/check`) },
+  ...sharedByKey('checkAudit', get(`${AUDIT}/check`)),
   { operationId: 'readSession', status: 200, ask: get('/v1/platform/session') },
   ...sharedByKey('readSession', get('/v1/platform/session')),
   { operationId: 'readSignIn', status: 200, ask: get('/v1/platform/sign-in') },

@@ -28,6 +28,8 @@ const REQUESTS: readonly { readonly operation: Operation; readonly method: strin
     { operation: 'keys', method: 'GET', path: 'keys' },
     { operation: 'keys', method: 'POST', path: 'keys' },
     { operation: 'keys', method: 'DELETE', path: 'keys/a' },
+    { operation: 'audit', method: 'GET', path: 'audit' },
+    { operation: 'audit', method: 'GET', path: 'audit/check' },
     { operation: 'decisions', method: 'GET', path: 'decisions' },
     { operation: 'decisions', method: 'GET', path: 'decisions/a' },
   ];

@@ -4,7 +4,7 @@ import { Choice, Field } from '../parts/form.js';
 import { count, dateTime } from '../parts/format.js';
 import { toClient, toDecision, toOrder } from '../parts/links.js';
 import { Answered, Empty, Trouble } from '../parts/notice.js';
-import { saveFile } from '../parts/save-file.js';
+import { csvText, linesOf, saveFile } from '../parts/save-file.js';
 import { numbers, Table } from '../parts/table.js';
 import { outcomeText } from '../parts/time-line/moment.js';
 import { outcomeTone } from '../parts/time-line/sign.js';
@@ -349,7 +349,7 @@ const CSV_COLUMNS = [
 function Export({ found: { decisions, outcomes } }) {
   const shown = decisions.map((one) => ({ ...one, outcome: outcomeOf(one, outcomes) }));
   const csv = () => saveFile('decisions.csv', 'text/csv', csvOf(shown));
-  const ndjson = () => saveFile('decisions.ndjson', 'application/x-ndjson', ndjsonOf(shown));
+  const ndjson = () => saveFile('decisions.ndjson', 'application/x-ndjson', linesOf(shown));
   return html`<div class="buttons">
     <button type="button" onClick=${csv}>Save these as CSV</button>
     <button type="button" onClick=${ndjson}>Save these as NDJSON</button>
@@ -358,25 +358,8 @@ function Export({ found: { decisions, outcomes } }) {
 
 /** @param {readonly ExportedDecision[]} decisions */
 function csvOf(decisions) {
-  const head = CSV_COLUMNS.map(([name]) => name).join(',');
-  const rows = decisions.map((decision) => CSV_COLUMNS.map(([, pick]) => cell(pick(decision))).join(','));
-  return `${[head, ...rows].join('\r\n')}\r\n`;
-}
-
-/**
- * A cell of RFC 4180. A text that a spreadsheet would run as a formula begins with an apostrophe, and some
- * spreadsheets take a semicolon for the end of a cell.
- * @param {unknown} value
- */
-function cell(value) {
-  const text = String(value);
-  const harmless = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",;\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
-}
-
-/** @param {readonly ExportedDecision[]} decisions */
-function ndjsonOf(decisions) {
-  return decisions.map((decision) => `${JSON.stringify(decision)}\n`).join('');
+  const rows = decisions.map((decision) => CSV_COLUMNS.map(([, pick]) => pick(decision)));
+  return csvText([CSV_COLUMNS.map(([name]) => name), ...rows]);
 }
 
 /** @typedef {NonNullable<FoundDecisions['outcomes']>[number]} OrderOutcome */

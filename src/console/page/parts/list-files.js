@@ -4,7 +4,7 @@ import { listEntries, listLines } from '../questions.js';
 import { endAfter, Field, formValues, LastDay } from './form.js';
 import { counted } from './format.js';
 import { Trouble } from './notice.js';
-import { saveFile } from './save-file.js';
+import { linesOf, saveFile } from './save-file.js';
 
 /**
  * @import { ListEntries, SharedLists } from '../answers.d.ts'
@@ -21,10 +21,14 @@ export function ExportList({ name }) {
   const save = () => {
     setError(null);
     allEntries(name).then((entries) => {
-      const lines = entries.map(({ value, reason, who, addedAt, expiresAt }) =>
-        JSON.stringify({ value, reason, ...(expiresAt === null ? {} : { expiresAt }), who, addedAt }),
-      );
-      saveFile(`${name}.ndjson`, 'application/x-ndjson', lines.map((line) => `${line}\n`).join(''));
+      const items = entries.map(({ value, reason, who, addedAt, expiresAt }) => ({
+        value,
+        reason,
+        ...(expiresAt === null ? {} : { expiresAt }),
+        who,
+        addedAt,
+      }));
+      saveFile(`${name}.ndjson`, 'application/x-ndjson', linesOf(items));
     }, setError);
   };
   return html`<div class="buttons">

@@ -1,0 +1,214 @@
+import { ask, useAnswer } from '../api.js';
+import { html, useState } from '../html.js';
+import { Choice, Field } from '../parts/form.js';
+import { counted, dateTime } from '../parts/format.js';
+import { Answered, Empty, Trouble } from '../parts/notice.js';
+import { csvText, linesOf, saveFile } from '../parts/save-file.js';
+import { Table } from '../parts/table.js';
+import { MinuteField, spanOf, valuesInUtc } from '../parts/time-span.js';
+import { AUDIT_CHECK, auditEntries } from '../questions.js';
+
+/**
+ * @import { AuditCheck, AuditPage as Entries } from '../answers.d.ts'
+ * @import { Refusal } from '../api.js'
+ * @import { PageProps } from '../page-props.d.ts'
+ * @import { FormEvent } from '../parts/form.js'
+ */
+
+/** @typedef {Entries['entries'][number]} Entry */
+
+/**
+ * Who did what, newest first, and whether what is written there was changed since.
+ * @param {PageProps} props
+ */
+export function AuditPage({ place: { query } }) {
+  const answer = useAnswer(auditEntries(asked(query)));
+  const shown = (/** @type {Entries} */ { entries, next }) => html`<section class="card">
+    <h2>${counted(entries.length, 'entry', 'entries')}</h2>
+    ${entries.length === 0 ? html`<${Nothing} next=${next} />` : html`<${Found} entries=${entries} />`}
+    ${next !== null && html`<p><a href=${addressOf(query, next)}>Older entries</a></p>`}
+    <${Export} query=${query} />
+  </section>`;
+  return html`<${Chain} /><${Filter} query=${query} /><${Answered} answer=${answer}>${shown}<//>`;
+}
+
+/**
+ * What the API is asked for a filter in an address.
+ * @param {URLSearchParams} query
+ */
+function asked(query) {
+  const named = [...query].filter(([name]) => ['who', 'action', 'before'].includes(name));
+  const { from, to } = spanOf({ from: query.get('from'), to: query.get('to') });
+  return new URLSearchParams({
+    ...Object.fromEntries(named),
+    ...(from && { from: String(from) }),
+    ...(to && { to: String(to) }),
+  });
+}
+
+/**
+ * @param {URLSearchParams} query
+ * @param {number} before
+ */
+function addressOf(query, before) {
+  const older = new URLSearchParams(query);
+  older.set('before', String(before));
+  return `#/settings/audit?${older}`;
+}
+
+function Chain() {
+  const [check, setCheck] = useState(/** @type {AuditCheck | null} */ (null));
+  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
+  const [busy, setBusy] = useState(false);
+  const look = () => {
+    setBusy(true);
+    setError(null);
+    ask('GET', AUDIT_CHECK)
+      .then(setCheck, setError)
+      .finally(() => setBusy(false));
+  };
+  return html`<section class="card">
+    <h2>Was it changed?</h2>
+    <div role="status">${check && html`<${Checked} check=${check} />`}</div>
+    ${error && html`<${Trouble} error=${error} />`}
+    <button type="button" disabled=${busy} onClick=${look}>
+      ${busy ? 'Following the chain …' : 'Check the chain'}
+    </button>
+  </section>`;
+}
+
+/** @param {{ check: AuditCheck }} props */
+function Checked({ check: { checkedAt, entries, forgotten, faults } }) {
+  const erased = forgotten === 0 ? '' : `; ${forgotten} of them told of payers who were erased`;
+  if (faults.length === 0)
+    return html`<p class="good">
+      The chain is whole until ${dateTime(checkedAt)}: all ${counted(entries, 'entry', 'entries')} are as they
+      were written${erased}.
+    </p>`;
+  return html`<ul class="notes bad">${faults.map(({ what }) => html`<li>${what}</li>`)}</ul>`;
+}
+
+/** @param {{ query: URLSearchParams }} props */
+function Filter({ query }) {
+  const find = (/** @type {FormEvent} */ event) => {
+    location.hash = `#/settings/audit?${new URLSearchParams(valuesInUtc(event))}`;
+  };
+  const clear = () => {
+    location.hash = '#/settings/audit';
+  };
+  return html`<form class="filters" key=${String(query)} onSubmit=${find} onReset=${clear}>
+    <${Field} label="Who"><input name="who" defaultValue=${query.get('who') ?? ''} maxlength="256" /><//>
+    <${Choice} label="What" name="action" chosen=${query.get('action')} values=${ACTIONS} any="anything" />
+    <${MinuteField} name="from" label="From" minute=${query.get('from')} />
+    <${MinuteField} name="to" label="To" minute=${query.get('to')} />
+    <div class="buttons"><button type="submit">Find</button><button type="reset">Clear</button></div>
+  </form>`;
+}
+
+const ACTIONS = [
+  ...['key issued', 'key revoked', 'proposal', 'proposal approved', 'proposal rejected', 'rollout', 'draft'],
+  ...['release', 'sign-in', 'sign-out', 'binding', 'override', 'list', 'client read', 'client erased'],
+  ...['client rebuilt', 'secret forgotten', 'archive forgotten', 'archive adopted', 'made-up traffic'],
+];
+
+/** @param {{ next: number | null }} props */
+function Nothing({ next }) {
+  return html`<${Empty} title=${next === null ? 'Nothing fits' : 'Nothing of these fits'}>
+    ${next === null ? 'Names are found in any case.' : 'Older entries were not looked at yet.'}
+  <//>`;
+}
+
+/** @param {{ entries: readonly Entry[] }} props */
+function Found({ entries }) {
+  const columns = ['when', 'who', 'what', 'platform', 'about', 'from what to what', 'why'];
+  return html`<${Table} name="Audit" kind="in-lines" columns=${columns}>
+    ${entries.map(
+      ({ number, at, who, action, platform, subject, before, after, reason }) => html`<tr key=${number}>
+        <td class="when">${dateTime(at)}</td>
+        <td data-of="who">${who}</td>
+        <td data-of="what">${action}</td>
+        <td data-of="platform">${platform ?? html`<span class="faint">all</span>`}</td>
+        <td data-of="about">${subject ?? ''}</td>
+        <td class="wide" data-of="change">${changeText(before, after)}</td>
+        <td class="wide" data-of="why">${reason ?? ''}</td>
+      </tr>`,
+    )}
+  <//>`;
+}
+
+/**
+ * @param {unknown} before
+ * @param {unknown} after
+ */
+function changeText(before, after) {
+  return before === null && after === null ? '' : `${stateText(before)} → ${stateText(after)}`;
+}
+
+/** @param {unknown} state */
+function stateText(state) {
+  if (state === null) return 'nothing';
+  if (typeof state !== 'object') return String(state);
+  const text = (/** @type {unknown} */ value) => (typeof value === 'string' ? value : JSON.stringify(value));
+  return Object.entries(state ?? {})
+    .map(([name, value]) => `${name}: ${text(value)}`)
+    .join(', ');
+}
+
+const CSV_COLUMNS = [
+  'number',
+  'at',
+  'who',
+  'action',
+  'platform',
+  'subject',
+  'before',
+  'after',
+  'reason',
+  'hash',
+];
+
+/**
+ * Saves all that fits, however many pages it takes.
+ * @param {{ query: URLSearchParams }} props
+ */
+function Export({ query }) {
+  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
+  const save = (/** @type {'csv' | 'ndjson'} */ kind) => {
+    setError(null);
+    allThatFit(query).then((entries) => {
+      const type = kind === 'csv' ? 'text/csv' : 'application/x-ndjson';
+      saveFile(`audit.${kind}`, type, kind === 'csv' ? csvOf(entries) : linesOf(entries));
+    }, setError);
+  };
+  return html`<div class="buttons">
+      <button type="button" onClick=${() => save('csv')}>Save all as CSV</button>
+      <button type="button" onClick=${() => save('ndjson')}>Save all as NDJSON</button>
+    </div>
+    ${error && html`<${Trouble} error=${error} />`}`;
+}
+
+/** @param {URLSearchParams} query */
+async function allThatFit(query) {
+  const page = asked(query);
+  page.delete('before');
+  page.set('limit', '500');
+  /** @type {Entry[]} */
+  const all = [];
+  for (;;) {
+    const { entries, next } = await ask('GET', auditEntries(page));
+    all.push(...entries);
+    if (next === null) return all;
+    page.set('before', String(next));
+  }
+}
+
+/** @param {readonly Entry[]} entries */
+function csvOf(entries) {
+  const text = (/** @type {unknown} */ state) => (state === null ? '' : JSON.stringify(state));
+  const rows = entries.map((one) => {
+    const { number, at, who, action, platform, subject, before, after, reason, hash } = one;
+    const when = new Date(at).toISOString();
+    return [number, when, who, action, platform, subject, text(before), text(after), reason, hash];
+  });
+  return csvText([CSV_COLUMNS, ...rows]);
+}

@@ -1,0 +1,125 @@
+import { isInstallation } from '../../access/access-keys.ts';
+import { AUDIT_ACTIONS, type Audit, AuditEntrySchema } from '../../access/audit.ts';
+import { Type } from '../../json-schema.ts';
+import { count, epochMs, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
+import { jsonAnswer, operation } from '../operation/operation.ts';
+import {
+  BAD_PARAMETER,
+  queryChoice,
+  queryCount,
+  queryInstant,
+  queryLimit,
+  queryText,
+} from '../operation/parameters.ts';
+
+interface AuditParts {
+  readonly audit: Audit;
+  readonly clock: () => number;
+}
+
+const WHO = queryText('who', 'Only entries of whoever has this in the name, in any case');
+const ACTION = queryChoice('action', AUDIT_ACTIONS, 'Only entries about this');
+const FROM = queryInstant('from', 'Only entries from then on');
+const TO = queryInstant('to', 'Only entries from before');
+const BEFORE = queryCount(
+  'before',
+  999_999_999_999_999,
+  'The `next` of the page before; absent: from the newest',
+);
+const LIMIT = queryLimit({ default: 100, max: 500 });
+
+export const AuditPageSchema = named(
+  'AuditPage',
+  shape('Entries of the audit', {
+    entries: list(AuditEntrySchema, 'Newest first'),
+    next: nullable(
+      Type.Integer({ minimum: 1, description: 'Where older entries begin; null: there are none' }),
+    ),
+  }),
+);
+
+export const readAudit = operation({
+  method: 'get',
+  path: '/v1/platform/audit',
+  operationId: 'readAudit',
+  summary: 'Who did what',
+  description:
+    'At the platform of whoever asks, newest first; the whole installation is shown all. An answer looks through some thousand entries: it may hold few that fit, or none, and `next` leads on. What told of an erased payer is gone.',
+  tag: 'Access',
+  grant: 'audit',
+  isSearch: true,
+  parameters: [WHO, ACTION, FROM, TO, BEFORE, LIMIT],
+  answers: jsonAnswer('A page', AuditPageSchema, {
+    entries: [
+      {
+        at: AT_EXAMPLE,
+        who: 'key 3f9a0c51d2e7 of ann',
+        action: 'override',
+        platform: 'shop',
+        subject: 'payer-17',
+        before: null,
+        after: { group: 'BLOCKED' },
+        reason: 'chargebacks',
+        number: 41,
+        hash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+      },
+    ],
+    next: 41,
+  }),
+  refusals: [BAD_PARAMETER],
+  answer: async (
+    { ctx, caller: { platform } },
+    { audit }: AuditParts,
+  ): Promise<Shape<typeof AuditPageSchema>> =>
+    audit.search(
+      {
+        platform: isInstallation(platform) ? null : platform,
+        who: WHO.read(ctx),
+        action: ACTION.read(ctx),
+        from: FROM.read(ctx),
+        to: TO.read(ctx),
+      },
+      BEFORE.read(ctx),
+      LIMIT.read(ctx),
+    ),
+});
+
+export const AuditCheckSchema = named(
+  'AuditCheck',
+  shape('Whether the audit is as it was written', {
+    checkedAt: epochMs('When the newest entry was looked at'),
+    entries: count('Of the whole installation'),
+    forgotten: count('Of these, so many told of payers who were erased'),
+    faults: list(
+      shape('An entry that was changed, dropped or swapped', {
+        number: count('Its place in the audit'),
+        what: word('In a sentence'),
+      }),
+      'None: the chain is whole',
+    ),
+  }),
+);
+
+export const checkAudit = operation({
+  method: 'get',
+  path: '/v1/platform/audit/check',
+  operationId: 'checkAudit',
+  summary: 'Whether the audit was changed',
+  description:
+    'Follows the chain of all entries that are kept, as the command "audit verify" does; each has the hash of the one before. Of entries of other platforms it says nothing but their number.',
+  tag: 'Access',
+  grant: 'audit',
+  isSearch: true,
+  answers: jsonAnswer('What does not fit', AuditCheckSchema, {
+    checkedAt: AT_EXAMPLE,
+    entries: 1200,
+    forgotten: 3,
+    faults: [],
+  }),
+  refusals: [],
+  answer: async (_asked, { audit, clock }: AuditParts): Promise<Shape<typeof AuditCheckSchema>> => {
+    const { check, faults } = await audit.verify();
+    return { checkedAt: clock(), entries: check.entries, forgotten: check.forgotten, faults };
+  },
+});

@@ -1,0 +1,128 @@
+import { expect } from 'chai';
+import { INSTALLATION } from '../../../src/access/access-keys.ts';
+import { Audit, type FoundEntries } from '../../../src/access/audit.ts';
+import { platformName } from '../../../src/client/client-key.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import { Tenant } from '../../service/tenant.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
+
+interface Check {
+  readonly checkedAt: number;
+  readonly entries: number;
+  readonly forgotten: number;
+  readonly faults: readonly { readonly number: number; readonly what: string }[];
+}
+
+const OVERRIDE = { group: 'BLOCKED', reason: 'chargebacks', by: 'ann' };
+const LISTED = { kind: 'method', reason: 'closed' };
+
+describeOnStores('the audit over HTTP', (store) => {
+  let service: RunningService;
+  let number = 0;
+  before(async () => {
+    service = await startService({ store: store() });
+  });
+  after(() => service?.stop());
+
+  const tenant = () => service.tenant(`audited-${++number}`);
+  const found = async (of: Tenant, query = '') => (await of.ask<FoundEntries>('GET', `audit?${query}`)).body;
+  const told = ({ entries }: FoundEntries) => entries.map(({ action, subject }) => `${action} ${subject}`);
+  const note = async (platform: string, at: number, who = 'user ann on ops') => {
+    const audit = new Audit(store().auditLog, () => at);
+    const entry = { who, action: 'rollout', subject: 'p2.v11', before: null, after: null } as const;
+    await audit.note({ ...entry, platform: platformName(platform), reason: null });
+  };
+
+  it('tells the newest first, who did what to whom and why', async () => {
+    const shop = await tenant();
+    await shop.ask('PUT', 'clients/ivan/override', OVERRIDE);
+    await shop.ask('PUT', 'lists/closed/entries/card', LISTED);
+    const { entries, next } = await found(shop);
+    expect(told({ entries, next })).to.deep.equal(['list closed', 'override ivan']);
+    expect(entries[1]).to.deep.include({
+      who: `key ${shop.key.slice(3, 15)}`,
+      platform: `audited-${number}`,
+      reason: 'chargebacks',
+      before: null,
+    });
+  });
+
+  it('is of one platform; the whole installation is shown all', async () => {
+    const [shop, bank] = [await tenant(), await tenant()];
+    await bank.ask('PUT', 'clients/secret-payer/override', OVERRIDE);
+    expect(await found(shop)).to.deep.equal({ entries: [], next: null });
+    const { key } = await service.application.keys.issue(INSTALLATION, ['audit'], null);
+    expect(told(await found(new Tenant(shop, key)))).to.include('override secret-payer');
+  });
+
+  it('is found by who, what and when', async () => {
+    const shop = await tenant();
+    const name = `audited-${number}`;
+    for (const [at, who] of [
+      [1_000_000_000_000, 'user ann on ops'],
+      [1_000_000_060_000, 'user bob on ops'],
+      [1_000_000_120_000, 'user Ann on desk'],
+    ] as const)
+      await note(name, at, who);
+    await shop.ask('PUT', 'lists/closed/entries/card', LISTED);
+    const who = async (query: string) => (await found(shop, query)).entries.map((one) => one.who);
+    expect(await who('who=ANN')).to.deep.equal(['user Ann on desk', 'user ann on ops']);
+    expect(await who('from=1000000060000&to=1000000120000')).to.deep.equal(['user bob on ops']);
+    expect(await who('action=list')).to.have.length(1);
+    const { status, body } = await shop.ask('GET', 'audit?action=lists');
+    expect([status, body.detail.slice(0, 54)]).to.deep.equal([
+      400,
+      'The parameter action must be one of key issued, key re',
+    ]);
+  });
+
+  it('comes in pages, each entry once, however many of others lie between', async () => {
+    const shop = await tenant();
+    const name = `audited-${number}`;
+    for (let count = 0; count < 5; count += 1) {
+      await note(name, 1_000_000_000_000, `user ${count}`);
+      await note('neighbour', 1_000_000_000_000);
+    }
+    const seen: string[] = [];
+    let pages = 0;
+    for (let next: number | null = 0; next !== null; pages += 1) {
+      const page: FoundEntries = await found(shop, `limit=2${next === 0 ? '' : `&before=${next}`}`);
+      seen.push(...page.entries.map(({ who }) => who));
+      next = page.next;
+    }
+    expect(seen).to.deep.equal(['user 4', 'user 3', 'user 2', 'user 1', 'user 0']);
+    expect(pages).to.be.at.least(3);
+    expect((await found(shop, 'before=999999999999')).entries).to.have.length(5);
+  });
+
+  it('looks through five thousand entries for a page, and leads on from there', async () => {
+    const shop = await tenant();
+    const name = `audited-${number}`;
+    await note(name, 1_000_000_000_000);
+    const audit = new Audit(store().auditLog, () => 1_000_000_000_000);
+    const entry = { who: 'user ann', action: 'rollout', subject: null, before: null, after: null } as const;
+    const many = Array.from({ length: 5_000 }, () => audit.note({ ...entry, platform: null, reason: null }));
+    await Promise.all(many);
+    const { entries, next } = await found(shop);
+    expect(entries).to.deep.equal([]);
+    expect((await found(shop, `before=${next}`)).entries).to.have.length(1);
+  });
+
+  it('tells of an erased payer that somebody erased one, and no name', async () => {
+    const shop = await tenant();
+    await shop.ask('PUT', 'clients/to-forget/override', OVERRIDE);
+    await shop.ask('DELETE', 'clients/to-forget');
+    const page = await found(shop);
+    expect(told(page)).to.deep.equal(['client erased null', 'override null']);
+    expect(JSON.stringify(page)).not.to.include('to-forget');
+  });
+
+  it('is whole as long as nobody changes it', async () => {
+    const shop = await tenant();
+    await shop.ask('PUT', 'lists/closed/entries/card', LISTED);
+    const whole = (await shop.ask<Check>('GET', 'audit/check')).body;
+    expect(whole.faults).to.deep.equal([]);
+    expect(whole.entries).to.equal(await store().auditLog.newest());
+    expect(whole.checkedAt).to.be.closeTo(service.clock.now(), 60_000);
+  });
+});
