@@ -214,7 +214,8 @@ describe('a client under overload', () => {
 
   it('sends at most 1.2 times as many requests as there are calls', async () => {
     expect(await answeredOf300({ requestsPerSecondMax: 0 })).to.be.above(0);
-    expect(network.requests).to.be.within(300, 360);
+    // On a machine that stands still the circuit opens, and calls end without a request.
+    expect(network.requests).to.be.within(1, 360);
   });
 
   it('sends only what the rate of the interface allows when it is not told otherwise', async () => {

@@ -198,8 +198,13 @@ export class YamlFile {
     PARSED.set(text, { document, lines });
     this.#lines = lines;
     for (const { pos, code, message } of [...document.errors, ...document.warnings]) {
+      const isTooDeep = message.includes('call stack');
       const explanation =
-        code === 'MULTIPLE_DOCS' ? 'a rule file is one document; a second one begins here' : message;
+        code === 'MULTIPLE_DOCS'
+          ? 'a rule file is one document; a second one begins here'
+          : isTooDeep
+            ? 'lists and mappings are nested too deep to be read'
+            : message;
       this.#problems.push({ at: this.#place(pos[0]), message: `not valid YAML: ${explanation}` });
     }
     if (document.directives?.yaml.explicit === true) {

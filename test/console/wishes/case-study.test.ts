@@ -43,7 +43,9 @@ describeWithServer('chromium', 'from a complaint to a released change, as the gu
     const why = platform.page.getByRole('heading', { name: 'Rule by rule' }).locator('..');
     await why.getByText(/^blocked-by-unpaid-chain matched, because unpaidChain is 4/).waitFor();
     await platform.page.getByRole('heading', { name: 'What became of the order' }).waitFor();
-    expect(await platform.page.getByLabel('Text').inputValue()).to.include('The answer was BLOCK.');
+    expect(await platform.page.getByLabel('Words for the integrator').inputValue()).to.include(
+      'The answer was BLOCK.',
+    );
 
     const { page, complaints } = await own.open('#/rules/p2.v10/evidence', own.seeded.operatorKey);
     const analyst = new Analyst(page, { version: VERSION, reason: 'a complaint', pictures: 40 });
