@@ -1,7 +1,7 @@
 import { may, useAnswer } from './api.js';
 import { html, useEffect, useRef, useState } from './html.js';
 import { dateTime } from './parts/format.js';
-import { toClient, toDecision, toOrder, toVersion } from './parts/links.js';
+import { toClient, toDecision, toOrder, toRule, toVersion } from './parts/links.js';
 import { decision, decisions, ROLLOUT_STATUS, RULE_FOLDERS, ruleFolder } from './questions.js';
 
 /**
@@ -134,7 +134,9 @@ function useFound(session, text) {
       title: 'Rules',
       hits: rules.map(({ name, at: { file, line } }) => ({
         ...{ name, about: `${active}, ${file}:${line}` },
-        href: toVersion(active ?? '', '', { file, line: String(line) }),
+        href: may(session, 'rules')
+          ? toRule(active ?? '', file, name)
+          : toVersion(active ?? '', '', { file, line: String(line) }),
       })),
     },
     {

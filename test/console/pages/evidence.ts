@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Locator } from 'playwright-core';
-import { type ConsoleTab, describeConsole } from '../console-tab.ts';
+import { type ConsoleTab, describeConsole, NARROW } from '../console-tab.ts';
 
 function verdictRules({ page }: ConsoleTab): Locator {
   return page.getByRole('region', { name: 'Rules of verdicts.yaml', exact: true });
@@ -48,6 +48,31 @@ describeConsole("the console's page Evidence", (tab) => {
           /^(All [1-9]\d* that fit|[1-9]\d* that fit, of all \d+ that are kept)(, up to .* not archived yet or cannot be read)?$/,
       })
       .waitFor();
+  });
+
+  it('gives each rule an address: its text, its weeks, what it cost, and its newest decisions', async () => {
+    await tab.openOwn(tab.seeded.key, '#/decisions?orderRef=order-ivan-3', NARROW);
+    const { page } = tab;
+    await page.getByRole('link', { name: 'What it is worth' }).first().click();
+    await page.waitForURL(/#\/rules\/p2\.v10\/evidence\/verdicts\/wait-served$/);
+    await page
+      .getByRole('region', { name: /^verdicts\.yaml:\d+$/ })
+      .getByText('- name: wait-served')
+      .waitFor();
+    await tab.visit('#/rules/p2.v10/evidence/verdicts/attempt-unpaid?days=7');
+    await page.getByRole('region', { name: 'By week of attempt-unpaid' }).getByText('%').first().waitFor();
+    await page
+      .getByRole('region', { name: 'Money by rule, most turned away first of attempt-unpaid' })
+      .waitFor();
+    await page.getByRole('region', { name: 'Decisions' }).getByText('WAIT').first().waitFor();
+    await tab.expectNoFindings();
+    await page.getByRole('link', { name: '← All rules of p2.v10' }).click();
+    await page.waitForURL(/#\/rules\/p2\.v10\/evidence\?days=7$/);
+  });
+
+  it('says of a rule that matched nothing that it did not', async () => {
+    await tab.open('#/rules/p2.v10/evidence/verdicts/no-such-rule');
+    await tab.page.getByText('It matched nothing').waitFor();
   });
 
   it('begins with money, and sorts a table by its heads, also with the keyboard, at an address that keeps it', async () => {

@@ -43,7 +43,7 @@ describeConsole("the console's search", (tab) => {
     await page.getByRole('heading', { name: 'Rule by rule' }).waitFor();
   });
 
-  it('finds rules and versions by a part of their names, and shows the line of a rule', async () => {
+  it('finds rules and versions by a part of their names, and leads by a rule to its line', async () => {
     await tab.open('#/rollouts');
     const { page } = tab;
     await page.getByRole('heading', { name: 'Rollouts', level: 1 }).click();
@@ -59,6 +59,7 @@ describeConsole("the console's search", (tab) => {
     expect(await selected()).to.equal(`hit-${(await page.getByRole('option').count()) - 1}`);
     expect(await search().getAttribute('aria-activedescendant')).to.equal(await selected());
     await group('Rules').getByText('attempt-unpaid').click();
+    await page.getByRole('link', { name: /^verdicts\.yaml:\d+$/ }).click();
     await page.locator('tr.chosen').getByText('- name: attempt-unpaid').waitFor();
     expect(await page.locator('tr.chosen').isVisible()).to.equal(true);
   });

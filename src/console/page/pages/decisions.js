@@ -1,18 +1,16 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useEffect, useState } from '../html.js';
+import { amountOf, DecisionTable, methodOf, outcomeOf } from '../parts/decision-table.js';
 import { Choice, Field } from '../parts/form.js';
 import { count, dateTime } from '../parts/format.js';
-import { toClient, toDecision, toOrder } from '../parts/links.js';
 import { Answered, Empty, Trouble } from '../parts/notice.js';
 import { csvText, linesOf, saveFile } from '../parts/save-file.js';
-import { numbers, Table } from '../parts/table.js';
 import { outcomeText } from '../parts/time-line/moment.js';
-import { outcomeTone } from '../parts/time-line/sign.js';
 import { MinuteField, spanOf, valuesInUtc } from '../parts/time-span.js';
-import { GROUPS, Pill, VERDICTS, Verdict } from '../parts/verdict.js';
+import { GROUPS, VERDICTS } from '../parts/verdict.js';
 import { decisions, ROLLOUT_STATUS, ruleFolder } from '../questions.js';
 import { Left } from '../visits.js';
-import { amountOf, methodOf, OpenedDecision } from './opened-decision.js';
+import { OpenedDecision } from './opened-decision.js';
 
 /**
  * @import { FoundDecisions, Session, Decision } from '../answers.d.ts'
@@ -320,7 +318,7 @@ function RuleNames({ version }) {
 }
 
 /** A decision with what was reported about its order. */
-/** @typedef {Decision & { readonly outcome: OrderOutcome | null }} ExportedDecision */
+/** @typedef {Decision & { readonly outcome: ReturnType<typeof outcomeOf> }} ExportedDecision */
 
 /** @type {readonly (readonly [name: string, pick: (decision: ExportedDecision) => unknown])[]} */
 const CSV_COLUMNS = [
@@ -360,65 +358,4 @@ function Export({ found: { decisions, outcomes } }) {
 function csvOf(decisions) {
   const rows = decisions.map((decision) => CSV_COLUMNS.map(([, pick]) => pick(decision)));
   return csvText([CSV_COLUMNS.map(([name]) => name), ...rows]);
-}
-
-/** @typedef {NonNullable<FoundDecisions['outcomes']>[number]} OrderOutcome */
-
-const COLUMNS = [
-  'time',
-  'verdict',
-  'order',
-  'client',
-  ...numbers('amount'),
-  'method',
-  'outcome',
-  'rule',
-  'version',
-  'group',
-  ...numbers('score'),
-];
-
-/**
- * Decisions as rows, each leading to its explanation.
- * @param {{ found: FoundDecisions }} props
- */
-function DecisionTable({ found: { decisions, outcomes } }) {
-  return html`<${Table} name="Decisions" columns=${COLUMNS} kind="decisions">
-    ${decisions.map((decision) => {
-      const outcome = outcomeOf(decision, outcomes);
-      return html`<${Row} key=${decision.decisionId} decision=${decision} outcome=${outcome} />`;
-    })}
-  <//>`;
-}
-
-/**
- * What was reported about the order of a decision.
- * @param {Decision} decision
- * @param {FoundDecisions['outcomes']} outcomes
- */
-function outcomeOf({ clientIdKey, orderRef }, outcomes) {
-  return outcomes?.find((one) => one.orderRef === orderRef && one.clientIdKey === clientIdKey) ?? null;
-}
-
-/** @param {{ decision: Decision, outcome: OrderOutcome | null }} props */
-function Row({ decision, outcome }) {
-  const { decisionId, at, orderRef, clientIdKey, rule, ruleVersion, arm, clientGroup, isBot } = decision;
-  const [day = '', time = ''] = dateTime(at).split(' ');
-  return html`<tr>
-    <td class="num">
-      <a href=${toDecision(decisionId)}><span class="when">${day}</span> <span class="when">${time}</span></a>
-    </td>
-    <td><${Verdict} ...${decision} /></td>
-    <td class="key"><a href=${toOrder(orderRef)}>${orderRef}</a></td>
-    <td class="key"><a href=${toClient(clientIdKey)}>${clientIdKey}</a></td>
-    <td class="num">${amountOf(decision)}</td>
-    <td class="key">${methodOf(decision)}</td>
-    <td>
-      ${outcome === null ? '–' : html`<${Pill} tone=${outcomeTone(outcome)}>${outcomeText(outcome)}<//>`}
-    </td>
-    <td>${rule}</td>
-    <td>${ruleVersion}${arm === 'candidate' && html` <${Pill} tone="note">candidate<//>`}</td>
-    <td>${clientGroup}${isBot && html` <${Pill} tone="bad">bot<//>`}</td>
-    <td class="num">${decision.paymentScore}</td>
-  </tr>`;
 }

@@ -1,8 +1,9 @@
 import { may, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
 import { Copy } from '../parts/copy.js';
+import { amountOf, methodOf } from '../parts/decision-table.js';
 import { Field } from '../parts/form.js';
-import { dateTime, factText, moneyText, shortDigest } from '../parts/format.js';
+import { dateTime, shortDigest } from '../parts/format.js';
 import { LadderMove } from '../parts/ladder.js';
 import { toClient, toDecision, toOrder, toVersion } from '../parts/links.js';
 import { Answered, Empty } from '../parts/notice.js';
@@ -36,6 +37,7 @@ function Explained({ explanation, session }) {
   const { decision, rules, ladder, sharedLists = [], reproduced, differences, verification } = explanation;
   const { payerText, integratorText } = explanation;
   const link = new URL(toDecision(decision.decisionId), location.href).href;
+  const traced = may(session, 'rules') ? decision.ruleVersion : undefined;
   const proof = reproduced ? 'good' : 'bad';
   return html`<article>
     <section class="card">
@@ -54,7 +56,7 @@ function Explained({ explanation, session }) {
         ${
           rules === null
             ? html`<${Empty} title="The rules cannot be shown">${verification}<//>`
-            : html`<${RulesTrace} rules=${rules} />`
+            : html`<${RulesTrace} rules=${rules} version=${traced} />`
         }
       </section>
       <div class="now">
@@ -178,17 +180,4 @@ function Then({ then: { version, decision, missing }, was }) {
   const alike = decision.verdict === was.verdict && decision.waitSeconds === was.waitSeconds;
   return html`<p><${Verdict} ...${decision} /> by ${decision.rule}${alike && html`, the same answer`}</p>
     <p>${decision.reason}</p>`;
-}
-
-/**
- * `25 EUR`: what was asked for.
- * @param {Decision} decision
- */
-export function amountOf({ facts: { amount, currency } }) {
-  return amount === undefined ? '–' : moneyText(amount, currency === undefined ? '' : factText(currency));
-}
-
-/** @param {Decision} decision */
-export function methodOf({ facts: { method } }) {
-  return method === undefined ? '–' : factText(method);
 }

@@ -28,6 +28,16 @@ export function toVersion(version, part = '', query = {}) {
 }
 
 /**
+ * What a rule of a version was worth.
+ * @param {string} version
+ * @param {string} file like verdicts.yaml
+ * @param {string} name
+ */
+export function toRule(version, file, name) {
+  return toVersion(version, `evidence/${file.replace('.yaml', '')}/${name}`);
+}
+
+/**
  * Orders, each leading to its decisions.
  * @param {{ orders: readonly string[] }} props
  */

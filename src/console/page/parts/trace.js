@@ -1,5 +1,6 @@
 import { html } from '../html.js';
 import { factText } from './format.js';
+import { toRule } from './links.js';
 import { Pill } from './verdict.js';
 
 /**
@@ -20,31 +21,35 @@ const SIGNS = {
 
 /**
  * What the rules of a rule set saw: the verdict first, then what led to it. Of each part those that matched
- * are shown, and the others lie behind their number.
- * @param {{ rules: RulesAccount }} props
+ * are shown, and the others lie behind their number. With a version each leads to what it was worth.
+ * @param {{ rules: RulesAccount, version?: string }} props
  */
-export function RulesTrace({ rules: { groups, signals, verdicts } }) {
+export function RulesTrace({ rules: { groups, signals, verdicts }, version }) {
   const bot = signals.isBot ? 'bot' : 'no bot';
   return html`<div class="trace">
-    <${Part} title="Verdict" answer=${verdicts.verdict} why=${verdicts.why} rules=${verdicts.rules} />
-    <${Part} title="Group" answer=${groups.group} why=${groups.why} rules=${groups.rules} />
-    <${Part} title="Bot signals" answer=${bot} why=${signals.why} rules=${signals.rules} />
+    <${Part} title="Verdict" answer=${verdicts.verdict} ...${verdicts} version=${version} />
+    <${Part} title="Group" answer=${groups.group} ...${groups} version=${version} />
+    <${Part} title="Bot signals" answer=${bot} ...${signals} version=${version} />
   </div>`;
 }
 
-/** @param {{ title: string, answer: string, why: string, rules: readonly RuleTrace[] }} props */
-function Part({ title, answer, why, rules }) {
+/**
+ * @param {{
+ *   title: string, answer: string, why: string, rules: readonly RuleTrace[], version: string | undefined,
+ * }} props
+ */
+function Part({ title, answer, why, rules, version }) {
   const matched = rules.filter((rule) => rule.asked && rule.matched);
   const others = rules.filter((rule) => !matched.includes(rule));
   return html`<section>
     <h3>${title} <${Pill}>${answer}<//></h3>
     <p class="faint">${why}</p>
-    ${matched.length > 0 && html`<${RuleList} rules=${matched} />`}
+    ${matched.length > 0 && html`<${RuleList} rules=${matched} version=${version} />`}
     ${
       others.length > 0 &&
       html`<details>
         <summary>${othersText(others)}</summary>
-        <${RuleList} rules=${others} />
+        <${RuleList} rules=${others} version=${version} />
       </details>`
     }
   </section>`;
@@ -61,15 +66,15 @@ function othersText(others) {
   return parts.filter((part) => part !== '').join(', ');
 }
 
-/** @param {{ rules: readonly RuleTrace[] }} props */
-function RuleList({ rules }) {
+/** @param {{ rules: readonly RuleTrace[], version: string | undefined }} props */
+function RuleList({ rules, version }) {
   return html`<ol class="rules">
-    ${rules.map((rule) => html`<li key=${rule.name}><${OneRule} rule=${rule} /></li>`)}
+    ${rules.map((rule) => html`<li key=${rule.name}><${OneRule} rule=${rule} version=${version} /></li>`)}
   </ol>`;
 }
 
-/** @param {{ rule: RuleTrace }} props */
-function OneRule({ rule }) {
+/** @param {{ rule: RuleTrace, version: string | undefined }} props */
+function OneRule({ rule, version }) {
   const { name, gives, asked, matched, condition, description, at } = rule;
   const given = typeof gives === 'number' ? `weight ${gives}` : gives;
   return html`<details open=${asked && matched} class=${ruleClass(rule)}>
@@ -77,7 +82,10 @@ function OneRule({ rule }) {
       <span class="mark">${markOf(rule)}</span> <b>${name}</b>
       <span class="faint">${fateOf(rule)}${matched && html` <span class="gives">${given}</span>`}</span>
     </summary>
-    <p class="faint">${description} <code>${at.file}:${at.line}</code></p>
+    <p class="faint">
+      ${description} <code>${at.file}:${at.line}</code>${' '}
+      ${version && html`<a href=${toRule(version, at.file, name)}>What it is worth</a>`}
+    </p>
     <ul class="conditions">
       ${topConditions(condition).map((one) => html`<${Condition} condition=${one} />`)}
     </ul>

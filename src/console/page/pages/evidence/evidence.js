@@ -2,6 +2,7 @@ import { html } from '../../html.js';
 import { TimeFields, timeIn } from '../../parts/evidence/span.js';
 import { valuesInUtc } from '../../parts/time-span.js';
 import { Reliability } from './reliability.js';
+import { RulePage } from './rule-page.js';
 import { RulesOnOutcomes } from './rules-report.js';
 import { SuggestionOf } from './suggestion.js';
 import { SweepOf } from './sweep.js';
@@ -15,14 +16,14 @@ import { SweepOf } from './sweep.js';
  */
 
 // What rules, their constants and the payment score were worth on what happened.
-export const EvidencePage = onTime(RulesOnOutcomes);
+export const EvidencePage = onTime(Evidence);
 export const SweepPage = onTime(SweepOf);
 export const SuggestPage = onTime(SuggestionOf);
 export const CalibrationPage = onTime(Reliability);
 
 /**
  * @typedef {{
- *   version: string, time: EvidenceTime, query: URLSearchParams, session: Session,
+ *   version: string, item: string, time: EvidenceTime, query: URLSearchParams, session: Session,
  * }} OnTime
  */
 
@@ -31,11 +32,16 @@ export const CalibrationPage = onTime(Reliability);
  * @param {(props: OnTime) => Html} view
  */
 function onTime(view) {
-  return (/** @type {PageProps} */ { place: { version, query }, session }) => {
+  return (/** @type {PageProps} */ { place: { version, item, query }, session }) => {
     const time = timeIn(query);
     return html`<${TimeChoice} key=${query} words=${time.words} by=${query.get('by')} />
-      <${view} key=${version} ...${{ version, time, query, session }} />`;
+      <${view} key=${`${version} ${item}`} ...${{ version, item, time, query, session }} />`;
   };
+}
+
+/** All rules, or the one that the address names: `evidence/verdicts/attempt-unpaid`. @param {OnTime} props */
+function Evidence(props) {
+  return props.item === '' ? html`<${RulesOnOutcomes} ...${props} />` : html`<${RulePage} ...${props} />`;
 }
 
 /** @param {{ words: EvidenceTime['words'], by: string | null }} props */

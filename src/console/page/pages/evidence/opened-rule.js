@@ -1,5 +1,6 @@
 import { html } from '../../html.js';
 import { ShownTable } from '../../parts/evidence/shown.js';
+import { toRule } from '../../parts/links.js';
 
 /** @import { EvidenceTable, RuleReport, RulesReport } from '../../answers.d.ts' */
 
@@ -34,12 +35,13 @@ const REPORTED = ['paid', 'unpaid', 'unknown'];
 
 /** @param {{ rule: RuleReport, report: RulesReport }} props */
 function Ways({ rule: { file, name }, report }) {
+  const page = html`<a href=${toRule(report.version, file, name)}>${name} week by week</a>`;
   const member = memberOf(file);
-  if (member === null) return null;
+  if (member === null) return html`<p>${page}</p>`;
   const to = (/** @type {[string, string][]} */ ...more) =>
     `#/decisions?${new URLSearchParams([[member, name], ['ruleVersion', report.version], ...more])}`;
   return html`<p>
-    Its decisions: <a href=${to()}>all</a>, with orders
+    ${page} · Its decisions: <a href=${to()}>all</a>, with orders
     ${REPORTED.map((fate) => html` <a href=${to(['outcome', fate.toUpperCase()])}>${fate}</a>`)}
   </p>`;
 }
@@ -48,7 +50,7 @@ function Ways({ rule: { file, name }, report }) {
  * How decisions of a rule of a file are asked for; groups are not recorded by their rule.
  * @param {string} file
  */
-function memberOf(file) {
+export function memberOf(file) {
   if (file === 'verdicts.yaml') return 'rule';
   return file === 'bot-signals.yaml' ? 'signal' : null;
 }
