@@ -15,6 +15,7 @@ export function follow(session) {
   if (next !== platform) forgetVisits();
   platform = next;
   typist = session === null ? '' : `${session.platform} ${session.who}`;
+  if (session === null) dispatchEvent(new Event('signed-out'));
 }
 
 /** Who types here: of one platform one person; empty: nobody. @type {string} */

@@ -287,6 +287,26 @@ describeConsole("the console's page Draft", (tab) => {
     await until('it is kept', async () => (await keptTexts('p2.v44')).includes('# typed after the end'));
   });
 
+  it('shows what could not be saved to who comes back to it, and to nobody after a sign-out', async () => {
+    const page = await begin('p2.v46');
+    await page.route('**/rules/drafts/p2.v46', (route) =>
+      route.request().method() === 'PUT' ? route.abort() : route.continue(),
+    );
+    const mine = editorOf(page).getByText('# not to be lost');
+    await typeAtTop(page, '# not to be lost ');
+    await page.getByText('Not saved.', { exact: true }).waitFor();
+    await tab.visit('#/rules/drafts');
+    await page.getByRole('heading', { name: 'Begin a draft' }).waitFor();
+    await tab.visit('#/rules/p2.v46/draft');
+    await mine.waitFor();
+    await tab.visit('#/rules/drafts');
+    await tab.button('Sign out').click();
+    await signIn(page, tab.seeded.key);
+    await tab.visit('#/rules/p2.v46/draft');
+    await page.getByText('Every node would take this version.').waitFor();
+    expect(await mine.count()).to.equal(0);
+  });
+
   it('keeps what is typed right before another page is shown', async () => {
     const page = await begin('p2.v45');
     await typeAtTop(page, '# the last words ');

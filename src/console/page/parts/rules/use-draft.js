@@ -21,6 +21,8 @@ const TAB = crypto.getRandomValues(new Uint32Array(2)).join('-');
 /** @type {Map<string, WorkingCopy>} */
 const typed = new Map();
 
+addEventListener('signed-out', () => typed.clear());
+
 /**
  * Somebody else changed the draft: in the service's words, with how it is now; null when it was discarded.
  * @typedef {{ readonly detail: string, readonly theirs: WorkingCopy | null }} Conflict
