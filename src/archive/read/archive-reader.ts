@@ -258,28 +258,28 @@ export class ArchiveReader {
   }
 
   /**
-   * As `ask`, with the verdicts that the journal has and the archive has not: `add` is told each of them, once. `upTo` is the time
-   * of the first that was not read, epoch ms; null: all were.
+   * As `ask`, with the verdicts that the journal has and the archive has not: `sql` and `add` are told of them, once. `upTo` is the
+   * time of the first that was not read, epoch ms; null: all were.
    */
   async askAsOne(
     filter: SegmentFilter,
-    sql: (source: string) => string,
+    sql: (source: string, unshipped: readonly VerdictEntry[]) => string,
     add: (verdict: VerdictEntry) => void,
   ): Promise<Awaited<ReturnType<ArchiveReader['ask']>> & { readonly upTo: number | null }> {
     await this.#open();
     const erased = await erasedClients(this.#store);
     return this.#archive.reading(async (state) => {
-      const { rows, unreadable } = await this.#rowsOf(
-        state,
-        this.#archive.segments(state, filter),
-        sql,
-        erased,
-      );
       const unshipped: VerdictEntry[] = [];
       const upTo = await eachUnshipped(this.#store, state, (entry) => {
         if (entry.kind === 'verdict' && entry.platform === (filter.platform ?? entry.platform))
           unshipped.push(entry);
       });
+      const { rows, unreadable } = await this.#rowsOf(
+        state,
+        this.#archive.segments(state, filter),
+        (source) => sql(source, unshipped),
+        erased,
+      );
       unshipped.forEach(add);
       return { rows, gaps: [...state.gaps, ...lostWith(unreadable)], upTo };
     });

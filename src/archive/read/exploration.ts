@@ -9,7 +9,7 @@ import {
   type TwoTimes,
 } from '../../statistics/contribution.ts';
 import type { ArchiveGap } from '../archive-log.ts';
-import { type DuckRow, numberOf, textOf } from '../duck.ts';
+import { type DuckRow, numberOf, quote, textOf } from '../duck.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { filterCondition } from './filter-condition.ts';
 
@@ -44,6 +44,8 @@ const SPLIT_ORDER: readonly string[] = SPLIT_NAMES;
 /** An operator gives each version its share of the traffic. */
 const DIVIDED: ReadonlySet<string> = new Set<SplitName>(['version', 'arm']);
 
+type VerdictEntry = Parameters<Parameters<ArchiveReader['askAsOne']>[2]>[0];
+
 /** From a time on and before another, epoch ms. */
 export interface TimeSpan {
   readonly from: number;
@@ -66,7 +68,7 @@ export interface ExploredValue {
   readonly value: string | null;
   /** Slot by slot. */
   readonly decisions: readonly number[];
-  /** What they asked for, each time that it was asked, slot by slot and by currency. */
+  /** What they asked for, slot by slot and by currency; an order counts once, when it was first asked for. */
   readonly money: Readonly<Record<string, readonly number[]>>;
 }
 
@@ -118,21 +120,24 @@ async function slotCounts(archive: ArchiveReader, ask: ExplorationAsk): Promise<
   );
   const table = new SlotTable(slots.length);
   const placeOf = (at: number) => Math.floor((at - first) / stepMs);
+  const unshipped: Decision[] = [];
   const read = await archive.askAsOne(
     { table: 'decisions', ...within(ask), ...(ask.platform === null ? {} : { platform: ask.platform }) },
-    (source) => slotSql(source, ask, { first, stepMs }),
-    ({ decision }) => {
-      if (!fitsFilter(decision, { ...filter, from, to })) return;
-      const place = placeOf(decision.at);
-      addAt(table.all, place, 1);
-      if (verdict !== null && decision.verdict !== verdict) return;
-      const { amount, currency = NO_CURRENCY } = decision.facts;
-      const asked = typeof amount === 'number' ? amount : 0;
-      for (const value of SPLITS[by].of(decision))
-        table.add({ place, value, currency: String(currency), decisions: 1, amount: asked });
-    },
+    (source, later) => slotSql(source, ask, { first, stepMs, later }),
+    ({ decision }) => unshipped.push(decision),
   );
   for (const row of read.rows) table.addRow(row);
+  for (const decision of unshipped.filter((one) => fitsFilter(one, { ...filter, from, to }))) {
+    const place = placeOf(decision.at);
+    addAt(table.all, place, 1);
+    if (verdict !== null && decision.verdict !== verdict) continue;
+    const { amount, currency = NO_CURRENCY } = decision.facts;
+    const asked = typeof amount === 'number' ? amount : 0;
+    for (const value of SPLITS[by].of(decision)) {
+      const isFirst = table.asks(decision.platform, decision.orderRef, value);
+      table.add({ place, value, currency: String(currency), decisions: 1, amount: isFirst ? asked : 0 });
+    }
+  }
   return {
     stepMs,
     slots,
@@ -160,16 +165,23 @@ function lookedAt(source: string, { filter }: ExplorationAsk, span: TimeSpan): s
 function slotSql(
   source: string,
   ask: ExplorationAsk,
-  { first, stepMs }: { first: number; stepMs: number },
+  { first, stepMs, later }: { first: number; stepMs: number; later: readonly VerdictEntry[] },
 ): string {
   const { by, verdict } = ask;
   const slot = `((epoch_ms(decided_at) - ${first}) // ${stepMs})::INT AS slot`;
-  return `WITH looked AS (FROM ${lookedAt(source, ask, ask)})
-    SELECT ${slot}, NULL AS value, NULL AS currency, count(*) AS decisions, NULL AS amount FROM looked GROUP BY slot
-    UNION ALL SELECT slot, value, currency, count(*), sum(amount) FROM (
-      SELECT ${slot}, ${SPLITS[by].sql} AS value, coalesce(fact_currency, '${NO_CURRENCY}') AS currency, fact_amount::DOUBLE AS amount
+  const again = [...new Set(later.map(({ decision }) => quote(decision.orderRef)))];
+  const askedAgain = `UNION ALL SELECT DISTINCT NULL, value, platform, 0, NULL, order_ref FROM valued
+    WHERE order_ref IN (${again.join(', ')})`;
+  return `WITH looked AS (FROM ${lookedAt(source, ask, ask)}),
+    valued AS (SELECT * FROM (
+      SELECT ${slot}, ${SPLITS[by].sql} AS value, coalesce(fact_currency, '${NO_CURRENCY}') AS currency,
+        fact_amount::DOUBLE AS amount, platform, order_ref, decided_at
       FROM looked ${verdict === null ? '' : `WHERE verdict = '${verdict}'`}
-    ) WHERE value IS NOT NULL GROUP BY ALL`;
+    ) WHERE value IS NOT NULL),
+    ranked AS (SELECT *, row_number() OVER (PARTITION BY hash(platform, order_ref, value) ORDER BY decided_at) AS time FROM valued)
+    SELECT ${slot}, NULL AS value, NULL AS currency, count(*) AS decisions, NULL AS amount, NULL AS asked FROM looked GROUP BY slot
+    UNION ALL SELECT slot, value, currency, count(*), sum(amount) FILTER (time = 1), NULL FROM ranked GROUP BY ALL
+    ${again.length === 0 ? '' : askedAgain}`;
 }
 
 /** Decisions of a slot that have a value and a currency in common. */
@@ -185,16 +197,25 @@ interface Cell {
 class SlotTable {
   readonly all: number[];
   readonly #cells: Cell[] = [];
+  readonly #asked = new Set<string>();
 
   constructor(slots: number) {
     this.all = Array(slots).fill(0);
+  }
+
+  /** Whether an order with this value was not asked for before. */
+  asks(platform: string, orderRef: string, value: string): boolean {
+    const known = this.#asked.size;
+    return this.#asked.add(JSON.stringify([platform, orderRef, value])).size > known;
   }
 
   addRow(row: DuckRow): void {
     const [place, decisions] = [numberOf(row['slot']) ?? 0, numberOf(row['decisions']) ?? 0];
     const value = textOf(row['value']);
     const currency = textOf(row['currency']) ?? NO_CURRENCY;
-    if (value === null) addAt(this.all, place, decisions);
+    const asked = textOf(row['asked']);
+    if (asked !== null) this.asks(currency, asked, value ?? '');
+    else if (value === null) addAt(this.all, place, decisions);
     else this.add({ place, value, currency, decisions, amount: numberOf(row['amount']) ?? 0 });
   }
 

@@ -42,7 +42,8 @@ export const ExplorationSchema = named(
             value: nullable(word('Null: all values beside the most frequent ones')),
             decisions: counts('With the verdict'),
             money: Type.Record(list(Type.Number(), 'Slot by slot'), {
-              description: 'What they asked for, each time that it was asked, by currency',
+              description:
+                'What they asked for, by currency; an order counts once, when it was first asked for',
             }),
           }),
           'The most frequent first; a decision counts under each of its signals',

@@ -2,7 +2,15 @@ import { expect } from 'chai';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { type Exploration, type ExplorationAsk, explore } from '../../../src/archive/read/exploration.ts';
 import { TEST_KEYS } from '../../client/client-keys.ts';
-import { MINUTE_MS, newClient, newPlatform, T0, verdict } from '../../state/clients.ts';
+import {
+  decisionFor,
+  MINUTE_MS,
+  newClient,
+  newPlatform,
+  T0,
+  verdict,
+  verdictOn,
+} from '../../state/clients.ts';
 import { ArchivedStore } from '../archived-store.ts';
 import { archiveOfIncidents, DAY_MS, INCIDENTS, incidentAt } from './incidents.ts';
 
@@ -73,6 +81,36 @@ describe('the exploration of decisions', () => {
       expect(values.map(({ value }) => value)).to.have.members(['shop', 'kiosk', 'stall']);
       expect(counted({ values })).to.be.within(1, counted(all) - 1);
     });
+  });
+
+  it('counts the money of an order once, however often and wherever it was asked for', async () => {
+    const place = await ArchivedStore.open();
+    const platform = newPlatform('shop');
+    const asked = async () => {
+      const reader = new ArchiveReader(place.archive.folder, place.store);
+      const { values } = await explore(reader, of({ platform, by: 'platform', to: T0 + 10 * MINUTE_MS }));
+      await reader.close();
+      return values.map(({ decisions, money }) => [sum(decisions), money['EUR'] && sum(money['EUR'])]);
+    };
+    try {
+      const client = newClient(platform);
+      for (const [minute, orderRef] of ['one', 'one', "two's", "two's", 'one', 'three', 'three'].entries()) {
+        const at = T0 + minute * MINUTE_MS;
+        const change = verdictOn(client, await place.store.load(client), orderRef, at);
+        const plain = decisionFor(client, minute + 1, orderRef, at);
+        const decision = { ...plain, facts: { ...plain.facts, amount: 25, currency: 'EUR' } };
+        const { clientIdKey } = client;
+        const entry = { kind: 'verdict', at: decision.at, platform, clientIdKey, decision } as const;
+        expect(await place.store.commit({ ...change, entry, decision })).to.equal('committed');
+        if (minute === 2) await place.shipAll();
+      }
+      const half = await asked();
+      expect(half).to.deep.equal([[7, 75]]);
+      await place.shipAll();
+      expect(await asked()).to.deep.equal(half);
+    } finally {
+      await place.close();
+    }
   });
 
   it('counts the archive and the journal as one, whatever was shipped', async () => {

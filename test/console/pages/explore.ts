@@ -20,4 +20,18 @@ describeConsole("the console's page Explore", (tab) => {
     await page.getByText(new RegExp(`^${decisions} that fit`)).waitFor();
     expect(Number(decisions)).to.be.above(0);
   });
+
+  it('prints the last week on a page, without what only a screen is for', async () => {
+    await tab.openOwn(tab.seeded.key, '#/nowhere');
+    await tab.visit('#/explore?by=rule');
+    const { page } = tab;
+    await page.getByRole('link', { name: 'last week' }).click();
+    await page.getByRole('button', { name: 'Save as CSV' }).waitFor();
+    const pdf = await page.pdf({ format: 'A4' });
+    expect(pdf.toString('latin1').match(/\/Type\s*\/Page\b/g)).to.have.length(1);
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.getByRole('navigation').count()).to.equal(0);
+    expect(await page.getByRole('button').count()).to.equal(0);
+    expect(await page.getByRole('region', { name: 'By rule' }).isVisible()).to.equal(true);
+  });
 });

@@ -84,11 +84,11 @@ export class Analyst {
     await this.#page.getByText(`${this.#version} is released and never changes`).waitFor();
   }
 
-  async startCanary(): Promise<void> {
+  async startCanary(percent = '100'): Promise<void> {
     await this.#page.getByRole('link', { name: 'Roll it out' }).click();
     await this.#page.locator('select[name=version]').selectOption(this.#version);
     await this.#page.getByRole('radio', { name: 'canary' }).check();
-    await this.#page.getByLabel('Percent of clients').fill('100');
+    await this.#page.getByLabel('Percent of clients').fill(percent);
     await this.#page.getByRole('checkbox', { name: 'It may answer much otherwise' }).check();
     await this.#confirmRollout('Start the canary of …');
   }
