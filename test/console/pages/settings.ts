@@ -82,3 +82,15 @@ describeConsole("the console's audit", (tab) => {
     expect(await page.locator('main').textContent()).not.to.include('shop');
   });
 });
+
+describeConsole("the console's keys and audit", (tab) => {
+  it('have nothing that axe finds in forced colours', async () => {
+    const look = { width: 1440, height: 900, colorScheme: 'light', forcedColors: 'active' } as const;
+    await tab.openOwn(tab.seeded.key, '#/settings/keys', look);
+    await tab.page.getByRole('heading', { name: 'Issue a key for shop' }).waitFor();
+    await tab.expectNoFindings();
+    await tab.visit('#/settings/audit');
+    await tab.button('Save all as CSV').waitFor();
+    await tab.expectNoFindings();
+  });
+});
