@@ -30,6 +30,7 @@ describeConsole("the console's page Evidence", (tab) => {
     await row.getByRole('img', { name: /^\d+ paid, \d+ unpaid, \d+ turned away, \d+ unknown$/ }).waitFor();
     expect(await row.textContent()).to.match(/\d+\.\d % \(\d+\.\d to \d+\.\d\)/);
     await row.getByRole('button', { name: 'attempt-unpaid' }).press('Enter');
+    await page.getByRole('link', { name: 'attempt-unpaid week by week' }).waitFor();
     await page
       .getByRole('region', { name: 'After a wait, no comparison of attempt-unpaid' })
       .getByText('%')
@@ -65,6 +66,7 @@ describeConsole("the console's page Evidence", (tab) => {
       .getByRole('region', { name: 'Money by rule, most turned away first of attempt-unpaid' })
       .waitFor();
     await page.getByRole('region', { name: 'Decisions' }).getByText('WAIT').first().waitFor();
+    expect(await page.getByText('attempt-unpaid week by week').count()).to.equal(0);
     await tab.expectNoFindings();
     await page.getByRole('link', { name: '← All rules of p2.v10' }).click();
     await page.waitForURL(/#\/rules\/p2\.v10\/evidence\?days=7$/);

@@ -35,13 +35,16 @@ const REPORTED = ['paid', 'unpaid', 'unknown'];
 
 /** @param {{ rule: RuleReport, report: RulesReport }} props */
 function Ways({ rule: { file, name }, report }) {
-  const page = html`<a href=${toRule(report.version, file, name)}>${name} week by week</a>`;
+  const own = toRule(report.version, file, name);
+  // The page of the rule itself leads to its decisions alone.
+  const isThere = location.hash.startsWith(own);
   const member = memberOf(file);
-  if (member === null) return html`<p>${page}</p>`;
+  const page = !isThere && html`<a href=${own}>${name} week by week</a>`;
+  if (member === null) return page && html`<p>${page}</p>`;
   const to = (/** @type {[string, string][]} */ ...more) =>
     `#/decisions?${new URLSearchParams([[member, name], ['ruleVersion', report.version], ...more])}`;
   return html`<p>
-    ${page} · Its decisions: <a href=${to()}>all</a>, with orders
+    ${page && html`${page} · `}Its decisions: <a href=${to()}>all</a>, with orders
     ${REPORTED.map((fate) => html` <a href=${to(['outcome', fate.toUpperCase()])}>${fate}</a>`)}
   </p>`;
 }
