@@ -7,10 +7,10 @@ import { StoreUnavailable } from '../../store-errors.ts';
 const SWEEP_MS = 10;
 
 /**
- * A call is late only if it was also looked at this often: once it was sent, and its answer would have been
- * read. Otherwise a pause of this process would be taken for the server's.
+ * A call is late only if it was also looked at this often, half as often as a process that gets its core looks within the
+ * shortest limit. Otherwise pauses of this process would be taken for the server's, and one late call refuses all others.
  */
-const SWEEPS_MIN = 3;
+const SWEEPS_MIN = 10;
 
 /** How often a stalled server is asked whether it is back, beside the calls that still wait for it. */
 const PROBE_INTERVAL_MS = 100;
