@@ -124,7 +124,7 @@ export const issueKey = operation({
   operationId: 'issueKey',
   summary: 'Issues a key of the platform',
   description:
-    'For the platform of whoever asks, who answers for the key: its owner is theirs, so that nobody approves what they proposed with another key. The secret is shown in this answer alone.',
+    'For the platform of whoever asks, who answers for the key: its owner is theirs, so that nobody approves what they proposed with another key. It ends no later than the key that asks for it. The secret is shown in this answer alone.',
   tag: 'Access',
   grant: 'keys',
   body: BODY,
@@ -141,13 +141,16 @@ export const issueKey = operation({
     const given = mayGive(caller);
     const other = operations.find((one) => !given.includes(one));
     if (other !== undefined) throw NOT_YOURS_TO_GIVE.problem(other, given.join(', '));
-    const { platform, actor } = caller;
+    const { platform, actor, credential, expiresAt } = caller;
     const now = clock();
+    // A key that is to end lives on in no key of its own making.
+    const endsAt = credential.kind === 'key' && expiresAt !== null ? Date.parse(expiresAt) : Infinity;
+    const lifetimeMs = Math.min(days * DAY_MS, endsAt - now);
     const live = (await keys.list()).filter(
       (one) => one.platform === platform && keyStatus(one, now) === 'live',
     );
     if (live.length >= LIVE_KEYS_MAX) throw TOO_MANY_KEYS.problem();
-    const { key, record } = await keys.issue(platform, operations, days * DAY_MS, actor.owner ?? undefined);
+    const { key, record } = await keys.issue(platform, operations, lifetimeMs, actor.owner ?? undefined);
     await audit.note({ ...keyNote('key issued', null, record, now), who: actor.text });
     return { key, record: shownKey(record, now) };
   },

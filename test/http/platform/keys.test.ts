@@ -3,6 +3,7 @@ import { INSTALLATION, OPERATIONS } from '../../../src/access/access-keys.ts';
 import { Audit } from '../../../src/access/audit.ts';
 import { parseRoles } from '../../../src/access/roles.ts';
 import { Sessions } from '../../../src/access/sessions.ts';
+import { platformName } from '../../../src/client/client-key.ts';
 import { call, type Problem } from '../../service/http-call.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import { Tenant } from '../../service/tenant.ts';
@@ -14,6 +15,7 @@ interface ShownKey {
   readonly owner: string | null;
   readonly operations: readonly string[];
   readonly status: string;
+  readonly expiresAt: string | null;
 }
 
 interface Issued {
@@ -109,6 +111,20 @@ describeOnStores('keys over HTTP', (store) => {
         `"${asked}" cannot be given from here. You may give ${given}.`,
       ]);
     }
+  });
+
+  it('end no later than the key that made them', async () => {
+    const shop = await tenant();
+    const made = await service.application.keys.issue(
+      platformName(`keys-${number}`),
+      ['keys', 'lists'],
+      3 * 86_400_000,
+    );
+    const { body } = await new Tenant(shop, made.key).ask<Issued>('POST', 'keys', {
+      operations: ['lists'],
+      days: 30,
+    });
+    expect(body.record.expiresAt).to.equal(made.record.expiresAt);
   });
 
   it('answer for nothing without an operation, and end within ten years', async () => {
