@@ -221,9 +221,11 @@ export const discardDraft = operation({
     const basis = IF_MATCH.read(ctx);
     if (basis === null) throw BAD_REVISION.problem('If-Match must be the ETag of the draft, once, like "7".');
     const { platform, actor } = caller;
-    const { revision, changedBy } = await orRefused(version, platform, basis, () =>
+    const { revision, changedBy, saved } = await orRefused(version, platform, basis, () =>
       drafts.discard(platform, version, basis),
     );
+    // Nothing is lost of what lies in RULES_DIR, as after a release.
+    if (saved) return;
     await audit.note({
       who: actor.text,
       action: 'draft',
