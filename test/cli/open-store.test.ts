@@ -21,7 +21,7 @@ describe('a command on a store that was not there', () => {
     const dataDir = temporaryDirectory();
     const service = await spawnService(dataDir, { ARCHIVE_DIR: 'off' });
     // It serves before it greets.
-    await until('the key is shown', async () => service.stdout().includes('It expires in 24 hours. Try it:'));
+    await until('the key is shown', async () => service.stdout().includes('It expires in 24 hours.'));
     const { stdout } = await scoring(['keys', 'list', '--json'], { DATA_DIR: dataDir });
     const audit = await scoring(['audit', '--json'], { DATA_DIR: dataDir });
     await service.stop();

@@ -94,7 +94,7 @@ describeConsole("the console's place Rollouts", (tab) => {
     await effects.getByText('p2.v11 decides for 25 % of the clients, always the same ones.').waitFor();
     await effects.getByText('No guard: it stays until somebody ends it.').waitFor();
     await tab.page.getByLabel('Guard, points').fill('5');
-    await effects.getByText('off by more than 5 points.').waitFor();
+    await effects.getByText('or payers fall, by over 5 points.').waitFor();
     await tab.page.getByLabel('Percent of clients').fill('100');
     await effects.getByText('No guard: no clients of the active version are left to compare with.').waitFor();
     expect(await tab.page.getByLabel('Guard, points').isDisabled()).to.equal(true);
