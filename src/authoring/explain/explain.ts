@@ -14,7 +14,7 @@ import {
 import { type HeldOut, type HoldoutFile, heldOutThen } from '../../decision/holdout.ts';
 import type { FactDomain, FactValue } from '../../facts/fact.ts';
 import { Type } from '../../json-schema.ts';
-import { foldCondition } from '../../rules/condition.ts';
+import { factsNamed, foldCondition } from '../../rules/condition.ts';
 import { listText, seenText } from '../../rules/condition-text.ts';
 import type { ComparisonTrace, ConditionTrace } from '../../rules/evaluate/trace.ts';
 import { type RuleTrace, RuleTraceSchema, traceRuleSet } from '../../rules/evaluate/trace.ts';
@@ -164,9 +164,16 @@ function sharedListsOn({ facts }: Decision): readonly string[] {
   return on.flatMap(([label]) => /^listed\((.+)\)$/.exec(label)?.[1] ?? []);
 }
 
-/** The facts whose recorded values the rules cannot be asked with. */
+/**
+ * The facts whose recorded values the rules cannot be asked with. A record from before a fact was in the catalogue lacks it,
+ * and its rules cannot have asked for it.
+ */
 function unusableFacts(rules: RuleSet, { facts }: Decision): readonly RerunDifference[] {
+  const { groups, signals, verdicts } = rules;
+  const all = [...groups.rules, ...signals.rules, ...verdicts.rules];
+  const asked = new Set(factsNamed(all.map(({ condition }) => condition)).map(({ label }) => label));
   return rules.facts
+    .filter(({ label }) => asked.has(label) || facts[label] !== undefined)
     .filter(({ label, fact }) => !fits(facts[label], fact.domain))
     .map(({ label, fact }) => ({
       member: `facts.${label}`,
@@ -214,11 +221,13 @@ function compare(
     recorded: decision[member] ?? (member === 'holdout' ? [] : null),
     rerun: again[member],
   }));
-  const conclusions = rules.facts.map(({ label, index }) => ({
-    member: `facts.${label}`,
-    recorded: decision.facts[label],
-    rerun: values[index],
-  }));
+  const conclusions = rules.facts
+    .filter(({ label }) => decision.facts[label] !== undefined)
+    .map(({ label, index }) => ({
+      member: `facts.${label}`,
+      recorded: decision.facts[label],
+      rerun: values[index],
+    }));
   return [...members, ...conclusions].filter(({ recorded, rerun }) => !isDeepStrictEqual(recorded, rerun));
 }
 

@@ -168,6 +168,12 @@ describe('the explanation of a decision', () => {
     ]);
   });
 
+  it('reproduces a decision from before a fact was there that its rules do not ask for', async () => {
+    const { secondsSinceLastVerdict: _, ...facts } = TOO_EARLY.facts;
+    const { reproduced, differences } = await explain(rules, { ...TOO_EARLY, facts });
+    expect({ reproduced, differences }).to.deep.equal({ reproduced: true, differences: [] });
+  });
+
   it('asks no rule set but the one that decided', async () => {
     const other: RuleSet = { ...edited({ 'ladder.yaml': swap('30s, 5m', '31s, 5m') }), digest: 'another' };
     const { rules: account, reproduced, verification } = await explain(other, TOO_EARLY);
