@@ -27,7 +27,7 @@ describeWithServer('chromium', 'a first start', () => {
     ]);
     for (const [name, shows] of [
       ['A draft', 'Begin a draft'],
-      ['Evidence', 'Intervals are of 95 %'],
+      ['Evidence', 'as known at'],
       ['Explore', 'Save as CSV'],
       ['A payer who is blocked', 'Rule by rule'],
       ['A payer who has to wait', 'Rule by rule'],
