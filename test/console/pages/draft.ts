@@ -276,7 +276,7 @@ describeConsole("the console's page Draft", (tab) => {
 
   it('saves what was typed when the session had ended, once somebody signed in again', async () => {
     const key = await tab.seeded.keyFor('rules');
-    const page = await begin('p2.v44', key);
+    const page = await begin('p2.v47', key);
     await tab.seeded.revoke(key);
     await typeAtTop(page, '# typed after the end ');
     const dialog = page.getByRole('dialog', { name: 'Sign in again' });
@@ -284,7 +284,7 @@ describeConsole("the console's page Draft", (tab) => {
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await saved(page).waitFor();
     await editorOf(page).getByText('# typed after the end').waitFor();
-    await until('it is kept', async () => (await keptTexts('p2.v44')).includes('# typed after the end'));
+    await until('it is kept', async () => (await keptTexts('p2.v47')).includes('# typed after the end'));
   });
 
   it('shows what could not be saved to who comes back to it, and to nobody after a sign-out', async () => {
