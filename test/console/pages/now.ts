@@ -10,7 +10,7 @@ describeConsole("the console's page Now", (tab) => {
     await page.getByText('verdicts in the last week').waitFor();
     const figures = await page.locator('main > .figures').textContent();
     expect(figures).to.match(/verdicts in the last week[1-9]\d\d/);
-    await page.getByRole('heading', { name: 'Rollouts in this time' }).waitFor();
+    await page.getByRole('heading', { name: 'Rollouts and alerts in this time' }).waitFor();
     await page.getByText(/shadow p2\.v11, by .*: try a longer first wait/).waitFor();
     expect(page.url()).to.match(/#\/explore\/now\?span=week$/);
   });

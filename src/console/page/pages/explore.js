@@ -4,6 +4,8 @@ import { Confirm } from '../parts/change/confirm.js';
 import { Chart } from '../parts/chart.js';
 import { Choice, Field } from '../parts/form.js';
 import { count, dateTime, share } from '../parts/format.js';
+import { Happened } from '../parts/happened.js';
+import { marksOf } from '../parts/marks.js';
 import { Answered, Empty } from '../parts/notice.js';
 import { saveFile } from '../parts/save-file.js';
 import { numbers, Table } from '../parts/table.js';
@@ -175,16 +177,7 @@ function Explanation({ found, view, session }) {
   const rollout = useAnswer(may(session, 'rules:read') ? ROLLOUT_STATUS : null);
   const lists = useAnswer(may(session, 'lists:read') ? LISTS : null);
   const marks = useMemo(
-    () =>
-      [
-        ...(rollout.data?.rollout?.history ?? []).map(({ at, action, to, who, reason }) => ({
-          ...{ at, text: `${action} ${to}, by ${who}: ${reason}` },
-        })),
-        ...(lists.data?.lists ?? []).map(({ list, changedAt: at }) => ({
-          at,
-          text: `the list ${list} was last changed`,
-        })),
-      ].filter(({ at }) => at >= view.span.from && at < view.span.to),
+    () => marksOf({ rollout: rollout.data?.rollout, lists: lists.data?.lists, gaps: found.gaps }, view.span),
     [rollout.data, lists.data, found],
   );
   const measure = measureOf(view);
@@ -206,20 +199,8 @@ function Explanation({ found, view, session }) {
   return html`${found.change && html`<${WhatChanged} change=${found.change} view=${view} ...${status} />`}
     <h2 class="only-read">What was decided</h2>
     <${Chart} ...${chart} format=${measure === 'share' ? percent : count} />
-    ${
-      marks.length > 0 &&
-      html`<section class="card"><h2>What happened in this time</h2>
-        <ul class="plain">
-          ${marks.map(({ at, text }) => html`<li><span class="when">${dateTime(at)}</span> ${text}</li>`)}
-        </ul>
-      </section>`
-    }
+    <${Happened} title="What happened in this time" marks=${marks} />
     <${Values} found=${found} view=${view} />
-    ${found.gaps.map(
-      ({ entries, from, to }) => html`<p class="bad">
-        About ${count(entries)} entries between ${dateTime(from)} and ${dateTime(to)} are lost.
-      </p>`,
-    )}
     ${
       found.upTo &&
       html`<p class="bad">What was decided since ${dateTime(found.upTo)} is not counted yet.</p>`

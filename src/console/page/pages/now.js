@@ -1,8 +1,10 @@
 import { may, useAnswer } from '../api.js';
 import { html, useEffect, useMemo, useState } from '../html.js';
 import { Chart } from '../parts/chart.js';
-import { count, dateTime, share, shortDigest } from '../parts/format.js';
+import { count, share, shortDigest } from '../parts/format.js';
+import { Happened } from '../parts/happened.js';
 import { toVersion } from '../parts/links.js';
+import { marksOf } from '../parts/marks.js';
 import { Answered, Empty, UnreadableRollout } from '../parts/notice.js';
 import { MinuteField, spanOf, valuesInUtc } from '../parts/time-span.js';
 import { Figures, GROUPS, Pill, VERDICTS } from '../parts/verdict.js';
@@ -14,7 +16,7 @@ import { Nodes } from './now-nodes.js';
  * @import { Rollout, TrialCounts } from '../answers.d.ts'
  * @import { Html } from '../html.js'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { Mark } from '../parts/chart.js'
+ * @import { Mark } from '../parts/marks.js'
  * @import { FormEvent } from '../parts/form.js'
  */
 
@@ -112,7 +114,7 @@ function Fleet({ found, chosen: { span, note }, hour, isPast, rollout }) {
   const name = isPast ? `this ${span}` : `the last ${span}`;
   // Without an archive there is what this node counted since its start.
   const slots = found?.slots ?? (span === 'hour' ? hour?.verdicts : undefined);
-  const marks = useMemo(() => marksOf(rollout, slots), [rollout?.revision, slots]);
+  const marks = useMemo(() => marksIn(rollout, slots, found?.gaps), [rollout?.revision, slots]);
   if (slots === undefined)
     return html`<${Empty} title="This node keeps no archive">
       Only the last hour of this node is known. Set ARCHIVE_DIR, or ask a node that has it.
@@ -126,12 +128,7 @@ function Fleet({ found, chosen: { span, note }, hour, isPast, rollout }) {
       <//>`
     }
     <${VerdictCharts} ...${{ slots, note, marks }} />
-    ${marks.length > 0 && html`<${Marks} marks=${marks} />`}
-    ${found?.gaps.map(
-      (gap) => html`<p class="bad">
-        About ${count(gap.entries)} entries between ${dateTime(gap.from)} and ${dateTime(gap.to)} are lost.
-      </p>`,
-    )}
+    <${Happened} title="Rollouts and alerts in this time" marks=${marks.toReversed()} />
     <p class="faint">
       ${
         found === null
@@ -142,29 +139,15 @@ function Fleet({ found, chosen: { span, note }, hour, isPast, rollout }) {
 }
 
 /**
- * What happened to the rollout within the slots.
+ * What happened within the slots.
  * @param {Rollout} rollout
  * @param {VerdictSlots | undefined} slots
+ * @param {NonNullable<VerdictHistory['history']>['gaps']} [gaps]
  */
-function marksOf(rollout, slots) {
+function marksIn(rollout, slots, gaps = []) {
   const from = slots?.[0]?.at ?? Number.POSITIVE_INFINITY;
   const step = (slots?.[1]?.at ?? from) - from;
-  const to = (slots?.at(-1)?.at ?? from) + step;
-  return (rollout?.history ?? [])
-    .filter(({ at }) => at >= from && at < to)
-    .map(({ at, action, to, who, reason }) => ({ at, text: `${action} ${to}, by ${who}: ${reason}` }));
-}
-
-/** @param {{ marks: ReturnType<typeof marksOf> }} props */
-function Marks({ marks }) {
-  return html`<section class="card">
-    <h2>Rollouts in this time</h2>
-    <ul class="plain">
-      ${marks
-        .toReversed()
-        .map(({ at, text }) => html`<li><span class="when">${dateTime(at)}</span> ${text}</li>`)}
-    </ul>
-  </section>`;
+  return marksOf({ rollout, gaps }, { from, to: (slots?.at(-1)?.at ?? from) + step });
 }
 
 /**

@@ -4,6 +4,8 @@ import { capOf } from './chart-cap.js';
 import { clockTime, count as countText, day } from './format.js';
 import { numbers, Table } from './table.js';
 
+/** @import { Mark } from './marks.js' */
+
 /**
  * A series of one value a slot of time; `color` names a custom property of the style sheet, `total` stands in
  * the legend while no slot is pointed at.
@@ -15,9 +17,6 @@ import { numbers, Table } from './table.js';
  */
 
 /** @typedef {'bars' | 'lines'} ChartKind */
-
-/** Something that happened, drawn as a line across the time. */
-/** @typedef {{ readonly at: number, readonly text: string }} Mark */
 
 /** Told the place of the slot under the pointer. @typedef {(place: number | null) => void} SetPlace */
 
@@ -269,9 +268,9 @@ function drawUnfinished({ ctx, bbox, valToPos }, { at }) {
 function drawMarks({ ctx, bbox, valToPos }, { at: slots, marks, heights }) {
   const { top, cut } = capOf(heights);
   ctx.save();
-  ctx.strokeStyle = colorOf('--accent');
   ctx.setLineDash([4, 3]);
-  for (const { at } of marks) {
+  for (const { at, isAlert } of marks) {
+    ctx.strokeStyle = colorOf(isAlert ? '--block' : '--accent');
     const x = valToPos(at / 1000, 'x', true);
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
