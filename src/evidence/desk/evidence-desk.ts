@@ -13,7 +13,7 @@ import type { Store } from '../../state/store.ts';
 import { Turns } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
 import type { EvidenceResult } from '../result.ts';
-import { isEvidence } from '../source/evidence.ts';
+import { isEvidence, withDayAfter } from '../source/evidence.ts';
 import type { EvidenceWorks } from './desk-process.ts';
 import {
   ASKER_GONE,
@@ -191,7 +191,7 @@ export class EvidenceDesk {
     const archive = this.#archive();
     const erased = await erasedClients(store);
     const { folder: archiveDir } = archive;
-    return whileHere(archive, isEvidence(task), (segmentsDir, leftOut) =>
+    return whileHere(archive, isEvidence(withDayAfter(task)), (segmentsDir, leftOut) =>
       run({ archiveDir, segmentsDir, leftOut, erased, rulesDir }),
     );
   }

@@ -3,7 +3,7 @@ import { askedFateSql, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
 import { addMoments, type Moments, NO_MOMENTS } from '../../statistics/confidence-sequence.ts';
 import { NO_CURRENCY } from '../report/report.ts';
-import type { Evidence } from '../source/evidence.ts';
+import { type Evidence, knownRows, withDayAfter } from '../source/evidence.ts';
 import { clientPasses } from '../source/time-spans.ts';
 import { type Experiment, type ExperimentLevel, experimentOf } from './experiment-report.ts';
 import { type ArmTotals, COUNTED, type Metric } from './recommendation.ts';
@@ -30,16 +30,19 @@ export async function experiment(
   versions: readonly string[],
   onProgress: (done: number, of: number) => void = () => {},
 ): Promise<Experiment> {
-  const { duck, span } = evidence;
+  const { duck, span, ask } = evidence;
   const stage = await newestStage(duck, versions);
   if (stage === null) return experimentOf(span, null, [], []);
   const wanted = (version: string) => versions.length === 0 || versions.includes(version);
   const names = [...stage.shares.keys()].filter((one) => one === stage.active || wanted(one));
   const sums = new ArmSums();
+  // Whether somebody who waited came back is known of decisions that are not counted, too.
+  const rows = knownRows(ask.place, 'decisions', withDayAfter(ask));
+  const knownUntil = ask.asOf ?? (await newestOf(duck, rows));
   const passes = clientPasses(span.decisions, PASS_DECISIONS_MAX);
   for (const [pass, clients] of passes.entries()) {
     onProgress(pass, passes.length);
-    await addPass(evidence, { stage, clients, sums });
+    await addPass(evidence, { stage, clients, sums, rows, knownUntil });
   }
   const arms = names.map((name) => sums.arm(name, (stage.shares.get(name) ?? 0) / 100));
   return experimentOf(span, stage, arms, sums.levels(names));
@@ -68,15 +71,27 @@ function isOf(since: number): string {
   return `draw_since = make_timestamp_ms(${since})`;
 }
 
+/** When the newest decision or report came, epoch ms. */
+async function newestOf(duck: Duck, rows: string): Promise<number> {
+  const [row = {}] = await duck.rows(
+    `SELECT greatest((SELECT max(decided_at) FROM ${rows}), (SELECT max(reported_at) FROM outcomes)) AS newest`,
+  );
+  return numberOf(row['newest']) ?? 0;
+}
+
 interface Pass {
   readonly stage: Stage;
   /** SQL: which clients. */
   readonly clients: string;
   readonly sums: ArmSums;
+  /** SQL: decisions, also those soon after the time that is looked at. */
+  readonly rows: string;
+  /** Epoch ms. */
+  readonly knownUntil: number;
 }
 
-async function addPass({ duck, span, ask }: Evidence, { stage, clients, sums }: Pass): Promise<void> {
-  const knownUntil = ask.asOf ?? span.to ?? 0;
+async function addPass({ duck }: Evidence, pass: Pass): Promise<void> {
+  const { stage, clients, sums, rows, knownUntil } = pass;
   const day = `INTERVAL ${WAIT_WORTH_MS} MILLISECONDS`;
   await duck.run(`CREATE OR REPLACE TEMP TABLE drawn AS
     SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, draw_version AS arm, ladder_before_level AS level,
@@ -88,7 +103,9 @@ async function addPass({ duck, span, ask }: Evidence, { stage, clients, sums }: 
       SELECT order_key, any_value(client_hash) AS client_hash, min(seq) AS seq, min(decided_at) AS waited_at
       FROM drawn WHERE waited GROUP BY order_key
     ) waits
-    ASOF LEFT JOIN (SELECT client_hash, seq, decided_at FROM drawn WHERE granted) grants
+    ASOF LEFT JOIN (
+      SELECT client_hash, seq, decided_at FROM ${rows} WHERE ${isOf(stage.since)} AND ${GRANTED_SQL} AND ${clients}
+    ) grants
       ON waits.client_hash = grants.client_hash AND waits.seq < grants.seq
     WHERE coalesce(grants.decided_at > waited_at + ${day}, true) AND waited_at + ${day} <= make_timestamp_ms(${knownUntil})`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE compared AS

@@ -3,7 +3,7 @@ import { Archive, type ErasedClients } from '../../archive/archive.ts';
 import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
 import { Duck, numberOf, quote, quoteName, textOf, textsOf } from '../../archive/duck.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
-import { makeOrderViews } from '../../archive/read/order-views.ts';
+import { makeOrderViews, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
 import { factColumn, factLabel } from '../../archive/record-columns.ts';
 import { importJournal } from '../../archive/ship/journal-import.ts';
 import { emptyTable, isAboutClients, TABLES, type TableName } from '../../archive/tables.ts';
@@ -220,6 +220,11 @@ export function isEvidence({ from, to, platform }: RowFilter): (segment: Segment
     (platform ?? segment.platform) === segment.platform &&
     (OF_ALL_TIMES.has(segment.table) ||
       ((from === null || segment.to >= from) && (to === null || segment.from <= to)));
+}
+
+/** With the day after the end, in which it shows whether somebody who was told to wait came back. */
+export function withDayAfter<T extends RowFilter>(filter: T): T {
+  return { ...filter, to: filter.to === null ? null : filter.to + WAIT_WORTH_MS };
 }
 
 /**

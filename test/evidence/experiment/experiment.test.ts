@@ -13,11 +13,15 @@ const NOTHING = experimentOf({ from: null, to: null, decisions: 0, gaps: [], tor
 const sum = (lived: readonly Lived[], of: (one: Lived) => number) =>
   lived.reduce((total, one) => total + of(one), 0);
 
+const sumOf = (found: Experiment | undefined, of: (arm: Experiment['arms'][number]) => number) =>
+  found?.arms.reduce((total, arm) => total + of(arm), 0) ?? Number.NaN;
+
 describeOnStores('an experiment', (store) => {
   const CLIENTS = 60;
   let lived: readonly Lived[];
   let found: Experiment;
   let halfway: Experiment;
+  let asked: readonly Experiment[];
 
   before(async () => {
     const world = new TrialWorld(store());
@@ -38,7 +42,9 @@ describeOnStores('an experiment', (store) => {
     const taken = { paid: payer.paid - 1, amount: payer.amount - cents, reversed: cents };
     lived = lived.map((one) => (one === payer ? { ...one, ...taken } : one));
     await world.stop();
-    [found = NOTHING, halfway = NOTHING] = await experimentsOn(store(), T0 + (CLIENTS / 2) * 60_000);
+    const to = T0 + (CLIENTS / 2) * 60_000;
+    const asks = [{ asOf: to }, { to }, { to, asOf: world.now }];
+    [found = NOTHING, halfway = NOTHING, ...asked] = await experimentsOn(store(), ...asks);
   });
 
   it('counts what each client did for the version that it was drawn into, over two nodes and a restart', () => {
@@ -78,8 +84,15 @@ describeOnStores('an experiment', (store) => {
   });
 
   it('tells what was known at an earlier time', () => {
-    const clients = (of: Experiment) => of.arms.reduce((total, arm) => total + arm.clients, 0);
+    const clients = (of: Experiment) => sumOf(of, (arm) => arm.clients);
     expect([clients(halfway), clients(found)]).to.deep.equal([CLIENTS / 2, CLIENTS + 1]);
+  });
+
+  it('knows of orders before an end whether their clients came back after it', () => {
+    const lost = (of: Experiment | undefined) => sumOf(of, (arm) => arm.lostAfterWait);
+    const [byAll, asOfNow] = asked.map(lost);
+    expect(asOfNow).to.equal(byAll);
+    expect(byAll).to.be.within(1, lost(found) - 1);
   });
 
   it('compares nothing before there are clients enough, and says so', () => {

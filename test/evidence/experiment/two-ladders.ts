@@ -1,6 +1,6 @@
 import { experiment } from '../../../src/evidence/experiment/experiment.ts';
 import type { Experiment } from '../../../src/evidence/experiment/experiment-report.ts';
-import { withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { type EvidenceAsk, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
@@ -8,18 +8,18 @@ import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { all } from '../source/lived-evidence.ts';
 import { type Lived, TrialWorld } from './trial-world.ts';
 
-/** What the archive of a store tells of its newest trial, and what it told at some time before. */
+/** What the archive of a store tells of its newest trial, by all that is known, and as it is asked besides. */
 export async function experimentsOn(
   store: Store,
-  ...asOf: readonly number[]
+  ...asks: readonly Partial<EvidenceAsk>[]
 ): Promise<readonly Experiment[]> {
   const archived = await ArchivedStore.open(store);
   try {
     await archived.shipAll();
     const place = { kind: 'archive', folder: archived.archive.folder } as const;
     const told: Experiment[] = [];
-    for (const at of [null, ...asOf])
-      told.push(await withEvidence({ ...all(place), asOf: at }, (evidence) => experiment(evidence, [])));
+    for (const ask of [{}, ...asks])
+      told.push(await withEvidence({ ...all(place), ...ask }, (evidence) => experiment(evidence, [])));
     return told;
   } finally {
     archived.duck.close();

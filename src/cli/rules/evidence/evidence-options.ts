@@ -8,6 +8,7 @@ import {
   type Evidence,
   type EvidenceAsk,
   isEvidence,
+  withDayAfter,
   withEvidence,
 } from '../../../evidence/source/evidence.ts';
 import { keptRules } from '../../../evidence/verify/verify-segment.ts';
@@ -70,7 +71,7 @@ export async function onEvidence<T>(
 
 function onArchive<T>(ask: ArchiveAsk, work: (ask: EvidenceAsk) => Promise<T>): Promise<T> {
   return withArchive((archive) =>
-    whileHere(archive, isEvidence(ask), (folder, leftOut) => {
+    whileHere(archive, isEvidence(withDayAfter(ask)), (folder, leftOut) => {
       for (const text of leftOutTexts(leftOut)) printError(text);
       return work({ ...ask, place: { ...ask.place, folder, leftOut } });
     }),
