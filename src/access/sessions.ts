@@ -2,10 +2,10 @@ import { hash, randomBytes } from 'node:crypto';
 import { isPlatformName, type PlatformName } from '../client/client-key.ts';
 import type { Documents } from '../state/documents.ts';
 import { type AccessKeys, grants, INSTALLATION, type Operation } from './access-keys.ts';
-import { actorOfPerson } from './actor.ts';
+import { type Actor, actorOfKey, actorOfPerson } from './actor.ts';
 import { type Caller, type Credential, callerOfKey } from './caller.ts';
 import type { Person } from './identity-provider.ts';
-import { operationsAt, type RoleGrant } from './roles.ts';
+import { operationsAt, type Role, type RoleGrant } from './roles.ts';
 
 /** Who signed in, and by what: whoever holds a key, or a person. */
 export type SignedIn =
@@ -34,6 +34,21 @@ export interface Session {
   readonly at: (platform: string | null) => Caller | null;
 }
 
+/** Somebody who is signed in, in one browser or in several. */
+export interface SignedInPerson {
+  readonly actor: Actor;
+  /** Where, and by which role; null: by a key. */
+  readonly access: readonly { readonly platform: PlatformName; readonly role: Role | null }[];
+  /** The newest first; epoch ms. */
+  readonly sessions: readonly {
+    readonly id: string;
+    readonly beganAt: number;
+    /** To the minute. */
+    readonly usedAt: number;
+    readonly endsAt: number;
+  }[];
+}
+
 const SESSIONS = 'sessions';
 const USES = 'session-uses';
 
@@ -50,13 +65,14 @@ const SESSIONS_MAX = 20;
 export class Sessions {
   readonly #documents: Documents;
   readonly #keys: AccessKeys;
-  readonly #roles: readonly RoleGrant[];
+  /** Which claims give people which roles, as it is configured. */
+  readonly roles: readonly RoleGrant[];
   readonly #now: () => number;
 
   constructor(documents: Documents, keys: AccessKeys, roles: readonly RoleGrant[], now: () => number) {
     this.#documents = documents;
     this.#keys = keys;
-    this.#roles = roles;
+    this.roles = roles;
     this.#now = now;
   }
 
@@ -94,6 +110,44 @@ export class Sessions {
     return ending.length;
   }
 
+  /** Who is signed in, by name, as far as a platform is told. */
+  async people(platform: PlatformName): Promise<readonly SignedInPerson[]> {
+    const records = await this.#documents.list<SessionRecord>(SESSIONS);
+    const newestFirst = records.toSorted((a, b) => b.endsAt - a.endsAt);
+    const each = (await Promise.all(newestFirst.map((record) => this.#personOf(record)))).flat();
+    return [...Map.groupBy(each, ({ actor }) => actor.id).values()]
+      .map((same) => same.reduce(fused))
+      .flatMap((person) => toldTo(platform, person))
+      .toSorted((a, b) => a.actor.text.localeCompare(b.actor.text));
+  }
+
+  /** Ends all sessions of somebody of whom a platform is told; gives how many ended. */
+  async endOf(actorId: string, platform: PlatformName): Promise<number> {
+    const person = (await this.people(platform)).find(({ actor }) => actor.id === actorId);
+    const sessions = person?.sessions ?? [];
+    for (const { id } of sessions) await this.#remove(id);
+    return sessions.length;
+  }
+
+  /** Whoever a session is of; nobody when it has ended. */
+  async #personOf({ id, who, endsAt }: SessionRecord): Promise<readonly SignedInPerson[]> {
+    const use = await this.#documents.get<SessionUse>(USES, id);
+    if (use === undefined || !isOpen(endsAt, use, this.#now())) return [];
+    const sessions = [{ id, beganAt: endsAt - SESSION_MS_MAX, usedAt: use.at, endsAt }];
+    if (who.kind === 'person') {
+      const access = this.#rolesOf(who);
+      return access.length === 0 ? [] : [{ actor: actorOfPerson(who), access, sessions }];
+    }
+    const key = await this.#keys.live(who.keyId);
+    if (key === null) return [];
+    return [{ actor: actorOfKey(key), access: [{ platform: key.platform, role: null }], sessions }];
+  }
+
+  /** Roles that are not configured any more count no more. */
+  #rolesOf({ items }: Person): readonly RoleGrant[] {
+    return this.roles.filter(({ item }) => items.includes(item));
+  }
+
   async #find(id: string): Promise<Session | null> {
     const record = await this.#live(id);
     if (record === null) return null;
@@ -109,9 +163,8 @@ export class Sessions {
     return { platforms: [key.platform], at };
   }
 
-  /** Roles that are not configured any more count no more. */
   #sessionOf({ id, endsAt }: SessionRecord, person: Person): Session | null {
-    const roles = this.#roles.filter(({ item }) => person.items.includes(item));
+    const roles = this.#rolesOf(person);
     const platforms = [...new Set(roles.map(({ platform }) => platform))];
     const [first] = platforms;
     if (first === undefined) return null;
@@ -135,8 +188,7 @@ export class Sessions {
       this.#documents.get<SessionUse>(USES, id),
     ]);
     const now = this.#now();
-    if (record === undefined || use === undefined) return null;
-    if (now >= record.endsAt || now - use.at >= IDLE_MS_MAX) return null;
+    if (record === undefined || use === undefined || !isOpen(record.endsAt, use, now)) return null;
     if (now - use.at >= NOTE_USE_EVERY_MS) await this.#noteUse(id);
     return record;
   }
@@ -159,6 +211,25 @@ export class Sessions {
     await this.#documents.delete(SESSIONS, id);
     await this.#documents.delete(USES, id);
   }
+}
+
+function isOpen(endsAt: number, { at }: SessionUse, now: number): boolean {
+  return now < endsAt && now - at < IDLE_MS_MAX;
+}
+
+function fused(one: SignedInPerson, other: SignedInPerson): SignedInPerson {
+  const access = [...one.access, ...other.access].map(
+    (each) => [`${each.role}@${each.platform}`, each] as const,
+  );
+  return { ...one, access: [...new Map(access).values()], sessions: [...one.sessions, ...other.sessions] };
+}
+
+/** What a platform is told of somebody: nothing of who acts for the whole installation, which is told all. */
+function toldTo(platform: PlatformName, person: SignedInPerson): readonly SignedInPerson[] {
+  if (platform === INSTALLATION) return [person];
+  if (person.access.some((one) => one.platform === INSTALLATION)) return [];
+  const access = person.access.filter((one) => one.platform === platform);
+  return access.length === 0 ? [] : [{ ...person, access }];
 }
 
 /** Whoever may act at all platforms may look at each. */

@@ -16,6 +16,7 @@ import type { ExplorationSchema } from '../../http/platform/explore.ts';
 import type { FirstStepsSchema } from '../../http/platform/first-steps.ts';
 import type { IssuedKeySchema, KeyListSchema } from '../../http/platform/keys.ts';
 import type { ListEntriesSchema, SharedListsSchema } from '../../http/platform/lists/list-views.ts';
+import type { PeopleSchema } from '../../http/platform/people.ts';
 import type { ProposalListSchema } from '../../http/platform/proposals.ts';
 import type {
   CheckedDraftSchema,
@@ -46,6 +47,7 @@ export type ProposalList = Shape<typeof ProposalListSchema>;
 export type AuditCheck = Shape<typeof AuditCheckSchema>;
 export type AuditPage = Shape<typeof AuditPageSchema>;
 export type AccessKeyList = Shape<typeof KeyListSchema>;
+export type People = Shape<typeof PeopleSchema>;
 export type IssuedKey = Shape<typeof IssuedKeySchema>;
 export type RuleFolderList = Shape<typeof RuleFolderListSchema>;
 export type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;

@@ -2,6 +2,7 @@ import { ask, follow, may, Refusal } from './api.js';
 import { keepFocus } from './focus.js';
 import { html, render, useEffect, useRef, useState } from './html.js';
 import { SignInAgain, SignInPage } from './pages/sign-in.js';
+import { platformText } from './parts/format.js';
 import { Empty, Loading, Trouble } from './parts/notice.js';
 import { PlaceParts } from './place-parts.js';
 import { PLACES, placeAt } from './places.js';
@@ -106,7 +107,7 @@ function Console({ session, leave }) {
         Search <kbd aria-hidden="true">/</kbd>
       </button>
       <details class="who">
-        <summary><b>${nameOf(session.platform)}</b> <span class="faint">${session.who}</span></summary>
+        <summary><b>${platformText(session.platform)}</b> <span class="faint">${session.who}</span></summary>
         <button type="button" onClick=${() => signOut('all')}>Sign out in every browser</button>
       </details>
       <button type="button" class="button-quiet" onClick=${() => signOut('this')}>Sign out</button>
@@ -139,18 +140,13 @@ function at(platform) {
   return `?${new URLSearchParams({ platform })}${location.hash}`;
 }
 
-/** @param {string} platform */
-function nameOf(platform) {
-  return platform === '*' ? 'all platforms' : platform;
-}
-
 /** Where else the session reaches. @param {{ session: Session }} props */
 function PlatformSwitch({ session }) {
   const go = (/** @type {InputEvent} */ event) => location.assign(at(event.currentTarget.value));
   return html`<select aria-label="Platform" onChange=${go}>
     ${session.platforms.map(
       (name) => html`<option value=${name} selected=${name === session.platform}>
-        ${nameOf(name)}
+        ${platformText(name)}
       </option>`,
     )}
   </select>`;
@@ -175,7 +171,7 @@ function Content({ current, session, place }) {
   if (current === null) return html`<${Empty} title="Nothing is at this address">Choose a place above.<//>`;
   if (!isFor(session, current))
     return html`<${Empty} title="This session may not see this page">
-      It needs ${current.needs.join(' and ')} at ${nameOf(session.platform)}.
+      It needs ${current.needs.join(' and ')} at ${platformText(session.platform)}.
       ${session.platforms.length > 1 ? ' Choose another platform above, or ask' : ' Ask'} the platform owner
       for more operations.
     <//>`;

@@ -42,6 +42,7 @@ const rollouts = async () => (await import('./pages/rollout.js')).RolloutPage;
 const lists = async () => (await import('./pages/lists.js')).ListsPage;
 const approvals = async () => (await import('./pages/approvals.js')).ApprovalsPage;
 const keys = async () => (await import('./pages/keys.js')).KeysPage;
+const people = async () => (await import('./pages/people.js')).PeoplePage;
 const audit = async () => (await import('./pages/audit.js')).AuditPage;
 const calibration = async () => (await evidence()).CalibrationPage;
 const evidence = () => import('./pages/evidence/evidence.js');
@@ -89,6 +90,7 @@ export const PLACES = [
     pages: [
       page('settings/lists', 'Lists', ['lists:read'], lists),
       page('settings/keys', 'Keys', ['keys'], keys),
+      page('settings/people', 'People', ['keys'], people),
       page('settings/audit', 'Audit', ['audit'], audit),
       // Who may propose sees what became of it.
       page('settings/approvals', 'Approvals', ['approve'], approvals, ['operate', 'clients', 'lists']),

@@ -9,7 +9,7 @@
  *   RewrittenCases, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft, Session, SharedLists, SignIn,
  *   VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
- * @import { AuditCheck, AuditPage } from './answers.d.ts'
+ * @import { AuditCheck, AuditPage, People } from './answers.d.ts'
  * @import { Question } from './api.js'
  */
 
@@ -82,6 +82,12 @@ export const ISSUE_KEY = { path: 'keys' };
 export function accessKey(keyId) {
   return { path: `keys/${keyId}` };
 }
+
+/** @type {Question<People>} */
+export const PEOPLE = { path: 'people' };
+
+/** @type {Question<null>} */
+export const SIGN_OUT = { path: 'people/sign-out' };
 
 /**
  * @param {URLSearchParams} query

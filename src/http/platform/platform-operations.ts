@@ -32,6 +32,7 @@ import { putListEntry, removeListEntry } from './lists/list-entry.ts';
 import { importListEntries } from './lists/list-import.ts';
 import { readListEntries, readLists } from './lists/lists.ts';
 import { reportOutcomes } from './outcomes/outcomes.ts';
+import { listPeople, signOutPerson } from './people.ts';
 import { approveProposal, listProposals, rejectProposal } from './proposals.ts';
 import { checkDraft, rewriteCases } from './rules/drafts/check-draft.ts';
 import { discardDraft, listDrafts, readDraft, tellPresence, writeDraft } from './rules/drafts/drafts.ts';
@@ -74,6 +75,8 @@ export const PLATFORM_OPERATIONS = {
     revokeKey,
     readAudit,
     checkAudit,
+    listPeople,
+    signOutPerson,
     readSession,
     readSignIn,
     signIn,

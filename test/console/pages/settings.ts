@@ -83,7 +83,29 @@ describeConsole("the console's audit", (tab) => {
   });
 });
 
-describeConsole("the console's keys and audit", (tab) => {
+describeConsole("the console's people", (tab) => {
+  it('are who is signed in, and are signed out everywhere at a click', async () => {
+    const key = await tab.seeded.keyOf('club', 'keys');
+    const other = await tab.seeded.keyOf('club', 'lists:read');
+    await tab.openOwn(other, '#/settings/lists');
+    const { page: theirs } = tab;
+    await tab.openOwn(key, '#/settings/people', NARROW);
+    const { page } = tab;
+    await page.getByRole('heading', { name: '2 people signed in' }).waitFor();
+    const row = page.getByRole('row', { name: other.slice(3, 15) });
+    expect(await row.textContent()).to.include('key at club');
+    await page.getByText('With OIDC_ISSUER people sign in at an identity provider').waitFor();
+    await tab.expectNoFindings();
+    await row.getByRole('button', { name: 'Sign out …' }).click();
+    await tab.button('Sign out').and(page.locator('dialog *')).click();
+    await page.getByRole('heading', { name: '1 person signed in' }).waitFor();
+    await theirs.reload();
+    await theirs.getByLabel('Access key').waitFor();
+    await theirs.context().close();
+  });
+});
+
+describeConsole("the console's people, keys and audit", (tab) => {
   it('have nothing that axe finds in forced colours', async () => {
     const look = { width: 1440, height: 900, colorScheme: 'light', forcedColors: 'active' } as const;
     await tab.openOwn(tab.seeded.key, '#/settings/keys', look);
@@ -91,6 +113,9 @@ describeConsole("the console's keys and audit", (tab) => {
     await tab.expectNoFindings();
     await tab.visit('#/settings/audit');
     await tab.button('Save all as CSV').waitFor();
+    await tab.expectNoFindings();
+    await tab.visit('#/settings/people');
+    await tab.page.getByRole('heading', { name: /signed in$/ }).waitFor();
     await tab.expectNoFindings();
   });
 });

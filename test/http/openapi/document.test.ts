@@ -142,6 +142,7 @@ const RANGE = { kind: 'ip', reason: 'our own network' };
 const PROPOSALS = '/v1/platform/proposals';
 const KEYS = '/v1/platform/keys';
 const AUDIT = '/v1/platform/audit';
+const PEOPLE = '/v1/platform/people';
 const NEW_KEY = post(KEYS, { operations: ['verdict'], days: 1 });
 const LONG_CLIENT = `/v1/platform/clients/${'x'.repeat(257)}`;
 const ROLLOUT = post('/v1/platform/rules/rollout', { version: 'p2.v11', mode: 'shadow', reason: 'trial' });
@@ -336,6 +337,11 @@ const PLATFORM_CASES: readonly Case[] = [
   },
   { operationId: 'revokeKey', status: 404, ask: removal(`${KEYS}/none`) },
   ...sharedByKey('revokeKey', removal(`${KEYS}/none`)),
+  { operationId: 'listPeople', status: 200, ask: get(PEOPLE) },
+  ...sharedByKey('listPeople', get(PEOPLE)),
+  { operationId: 'signOutPerson', status: 204, ask: signedInPerson },
+  { operationId: 'signOutPerson', status: 404, ask: post(`${PEOPLE}/sign-out`, { id: 'key none' }) },
+  ...withBody('signOutPerson', post(`${PEOPLE}/sign-out`, { id: 'key none' }), sharedByKey),
   { operationId: 'readAudit', status: 200, ask: get(AUDIT) },
   { operationId: 'readAudit', status: 400, ask: get(`${AUDIT}?action=nothing`) },
   ...sharedByKey('readAudit', get(AUDIT)),
@@ -571,6 +577,12 @@ function pathByQuery(path: string): string {
 }
 
 /** The client's path, once it has a history, a binding and an override to show. */
+async function signedInPerson(live: Live): Promise<Ask> {
+  const key = await live.newKey('/');
+  await live.ask(signIn(key));
+  return post(`${PEOPLE}/sign-out`, { id: `key ${idIn(key)}` });
+}
+
 async function judged(live: Live): Promise<string> {
   await live.ask(VERDICT);
   await live.ask(BINDING);

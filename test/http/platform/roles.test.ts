@@ -97,6 +97,8 @@ describe('operations by role', () => {
       listKeys: 'admin',
       issueKey: 'admin',
       revokeKey: 'admin',
+      listPeople: 'admin',
+      signOutPerson: 'admin',
       readAudit: 'admin',
       checkAudit: 'admin',
     });

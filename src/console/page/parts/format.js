@@ -88,6 +88,11 @@ export function counted(number, one, many = `${one}s`) {
   return `${count(number)} ${number === 1 ? one : many}`;
 }
 
+/** @param {string} platform */
+export function platformText(platform) {
+  return platform === '*' ? 'all platforms' : platform;
+}
+
 /**
  * A fact's value as people read it.
  * @param {FactValue | readonly FactValue[]} value

@@ -1,0 +1,142 @@
+import { grantable, INSTALLATION, including, OPERATIONS } from '../../access/access-keys.ts';
+import type { Audit } from '../../access/audit.ts';
+import { ROLES, type Role } from '../../access/roles.ts';
+import type { Sessions } from '../../access/sessions.ts';
+import { Type } from '../../json-schema.ts';
+import { choice, epochMs, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
+import { jsonAnswer, operation } from '../operation/operation.ts';
+import { jsonBody, malformed } from '../operation/request-body.ts';
+import { notFound, refusal } from '../request/problems.ts';
+import { signed } from './session.ts';
+
+interface PeopleParts {
+  readonly sessions: Sessions;
+  readonly audit: Audit;
+  readonly providerHost: string | null;
+}
+
+const role = Type.Unsafe<Role>({ type: 'string', enum: Object.keys(ROLES), description: 'A role' });
+
+export const PeopleSchema = named(
+  'People',
+  shape('Who is signed in, and who may sign in', {
+    provider: nullable(word('The host of the identity provider; null: people sign in with keys alone')),
+    roles: list(
+      shape('Which claim of the provider gives a role (OIDC_ROLES)', {
+        claim: word('By its name, or a path with points'),
+        value: word('What it is, or has in its list'),
+        role,
+        platform: word('Where; * is every platform, and the installation'),
+        operations: list(choice(OPERATIONS, 'An operation'), 'What the role may do there'),
+      }),
+      'Empty: people sign in with keys alone',
+    ),
+    people: list(
+      shape('Somebody who is signed in', {
+        id: word('By which signOutPerson knows them: the subject at the provider, or a key'),
+        who: word('As the audit names them'),
+        access: list(
+          shape('What gives them access', {
+            platform: word('Where; * is every platform, and the installation'),
+            role: nullable(role),
+          }),
+          'A null role: a key',
+        ),
+        sessions: list(
+          shape('A browser', {
+            beganAt: epochMs('When they signed in'),
+            usedAt: epochMs('When it was last used, to the minute; half an hour without use ends it'),
+            endsAt: epochMs('When it ends however much it is used; with its key, if that is sooner'),
+          }),
+          'Newest first',
+        ),
+      }),
+      'By name',
+    ),
+  }),
+);
+
+export const listPeople = operation({
+  method: 'get',
+  path: '/v1/platform/people',
+  operationId: 'listPeople',
+  summary: 'Who is signed in, and who may sign in',
+  description:
+    'Those whose roles and keys are of the platform; who has a role or a key of the whole installation is shown to the whole installation alone, as are its roles. Who may have a key is told by listKeys.',
+  tag: 'Access',
+  grant: 'keys',
+  isSearch: true,
+  answers: jsonAnswer('By name', PeopleSchema, {
+    provider: 'login.example.com',
+    roles: [
+      {
+        claim: 'groups',
+        value: 'fraud-team',
+        role: 'analyst',
+        platform: 'shop',
+        operations: ['figures', 'rules:read', 'rules'],
+      },
+    ],
+    people: [
+      {
+        id: 'person:248289761001',
+        who: 'person:248289761001 (ann@example.com)',
+        access: [{ platform: 'shop', role: 'analyst' }],
+        sessions: [{ beganAt: AT_EXAMPLE, usedAt: AT_EXAMPLE, endsAt: AT_EXAMPLE + 43_200_000 }],
+      },
+    ],
+  }),
+  refusals: [],
+  answer: async ({ caller: { platform } }, parts: PeopleParts): Promise<Shape<typeof PeopleSchema>> => {
+    const people = await parts.sessions.people(platform);
+    const isToldOf = (name: string) => platform === INSTALLATION || name === platform;
+    return {
+      provider: parts.providerHost,
+      roles: parts.sessions.roles
+        .filter((one) => isToldOf(one.platform))
+        .map(({ claim, value, role, platform }) => {
+          const isAtAll = platform === INSTALLATION;
+          const operations = including(ROLES[role]).filter(
+            (one) => isAtAll || grantable(platform).includes(one),
+          );
+          return { claim, value, role, platform, operations };
+        }),
+      people: people.map(({ actor, access, sessions }) => ({
+        id: actor.id,
+        who: actor.text,
+        access: access.map(({ platform, role }) => ({ platform, role })),
+        sessions: sessions.map(({ beganAt, usedAt, endsAt }) => ({ beganAt, usedAt, endsAt })),
+      })),
+    };
+  },
+});
+
+const NOT_SIGNED_IN = refusal(
+  'notSignedIn',
+  'Nobody of that id is signed in, as far as the platform is told.',
+  (id: string) => notFound(`"${id.slice(0, 64)}" is not signed in here.`),
+  'person:248289761001',
+);
+
+export const signOutPerson = operation({
+  method: 'post',
+  path: '/v1/platform/people/sign-out',
+  operationId: 'signOutPerson',
+  summary: 'Signs somebody out everywhere',
+  description:
+    'Ends all sessions of somebody whom listPeople shows, in every browser, on every node and at every platform, and the work that they began. Who still has a role or a key can sign in again: take these away first.',
+  tag: 'Access',
+  grant: 'keys',
+  body: jsonBody('SignOutBody', shape('Whom', { id: word('As listPeople has it') }), {
+    id: 'person:248289761001',
+  }),
+  answers: { 204: { description: 'Nobody of that id is signed in any more' } },
+  refusals: [malformed('/id', 'must be a JSON string'), NOT_SIGNED_IN],
+  answer: async ({ caller, body }, { sessions, audit }: PeopleParts) => {
+    const { id: subject } = await body();
+    const ended = await sessions.endOf(subject, caller.platform);
+    if (ended === 0) throw NOT_SIGNED_IN.problem(subject);
+    await audit.note({ ...signed(caller), action: 'sign-out', subject, after: { sessions: ended } });
+  },
+});
