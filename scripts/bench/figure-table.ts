@@ -1,4 +1,4 @@
-import { table } from '../../src/cli/table.ts';
+import { table } from '../../src/cli/print.ts';
 import { type Figure, judge, ratiosFirst, type Target } from './figure.ts';
 
 const HEADINGS = ['part', 'figure', 'measured', '', 'target', ''] as const;

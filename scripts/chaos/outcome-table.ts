@@ -1,4 +1,4 @@
-import { table } from '../../src/cli/table.ts';
+import { table } from '../../src/cli/print.ts';
 import type { Figure } from './figure.ts';
 
 /** The figures of one scenario, and why there are no more of them when it did not get through. */

@@ -1,4 +1,4 @@
-import { table } from '../../src/cli/table.ts';
+import { table } from '../../src/cli/print.ts';
 import { CLIENT_GROUPS } from '../../src/client/client-group.ts';
 import { VERDICTS } from '../../src/rules/rule-set.ts';
 import type { Use } from './driver.ts';

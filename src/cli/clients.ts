@@ -5,10 +5,10 @@ import { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import { KEY_CHARACTERS_MAX } from '../key-length.ts';
 import { clientExport } from '../service/client-export.ts';
 import { UsageError } from './exit.ts';
-import { withLists } from './lists/with-lists.ts';
-import { withLongOutput } from './log/follow.ts';
-import { parsePlatform } from './platform-option.ts';
-import { withArchiveOf } from './with-decisions.ts';
+import { withLongOutput } from './follow.ts';
+import { withArchiveOf } from './open-archive.ts';
+import { parsePlatform } from './options.ts';
+import { withLists } from './with-lists.ts';
 
 /** clients export: what is held on a payer, for whoever has to tell him. */
 export function clientsCommands(program: Command): void {

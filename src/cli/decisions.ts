@@ -15,11 +15,10 @@ import { formatProblems, listRuleVersions, loadRuleSet } from '../rules/folder/r
 import { storeClock } from '../state/clock-offset.ts';
 import type { Store } from '../state/store.ts';
 import { EXIT } from './exit.ts';
-import { parsePlatform } from './platform-option.ts';
-import { print, printError, terminalPaint } from './print.ts';
+import { unreadHere, withDecisions } from './open-archive.ts';
+import { parsePlatform } from './options.ts';
+import { print, printError, table, terminalPaint } from './print.ts';
 import { fromHere } from './rules/rule-folders.ts';
-import { table } from './table.ts';
-import { unreadHere, withDecisions } from './with-decisions.ts';
 
 /** decisions explain: why a verdict fell, for people who answer a dispute. */
 export function explainCommand(decisions: Command): void {

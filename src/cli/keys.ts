@@ -18,10 +18,8 @@ import { suggest } from '../rules/problem.ts';
 import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from './approval.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { withOpenStore } from './open-store.ts';
-import { parseWhose } from './platform-option.ts';
-import { print, printError } from './print.ts';
-import { table } from './table.ts';
-import { parseLifetime } from './time.ts';
+import { parseLifetime, parseWhose } from './options.ts';
+import { print, printError, table } from './print.ts';
 
 interface IssueOptions extends ApprovalOption {
   readonly platform: string;

@@ -12,11 +12,10 @@ import {
   refusedBy,
 } from '../service/client-links.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { withLists } from './lists/with-lists.ts';
-import { parsePlatform } from './platform-option.ts';
-import { print, printError } from './print.ts';
-import { table } from './table.ts';
-import { withArchiveOf } from './with-decisions.ts';
+import { withArchiveOf } from './open-archive.ts';
+import { parsePlatform } from './options.ts';
+import { print, printError, table } from './print.ts';
+import { withLists } from './with-lists.ts';
 
 interface LinksOptions {
   readonly platform: string;

@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { print } from './print.ts';
-import { table } from './table.ts';
+import { print, table } from './print.ts';
 
 /**
  * What one of each costs: a verdict, its Idempotency-Key, a score, an outcome. CPU in us of one core, the rest in bytes;

@@ -10,12 +10,10 @@ import { type Unreadable, unreadableTexts } from '../service/unreadable.ts';
 import { SALT_REGISTER } from '../state/client-salt.ts';
 import { storeClock } from '../state/clock-offset.ts';
 import { EXIT, FindingsError } from './exit.ts';
+import { withDecisions } from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
-import { parsePlatform } from './platform-option.ts';
-import { print } from './print.ts';
-import { parseReason } from './reason.ts';
-import { table } from './table.ts';
-import { withDecisions } from './with-decisions.ts';
+import { parsePlatform, parseReason } from './options.ts';
+import { print, table } from './print.ts';
 
 /** state check, rebuild, forget-secret, forget-archive: what is stored, and what of it cannot be read. */
 export function stateCommands(program: Command): void {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { table } from '../../src/cli/table.ts';
+import { table } from '../../src/cli/print.ts';
 
 describe('a table for people', () => {
   it('has its columns under each other, numbers by their last digit', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { UsageError } from '../../src/cli/exit.ts';
-import { parseTime } from '../../src/cli/time.ts';
+import { parseTime } from '../../src/cli/options.ts';
 
 describe('a time on the command line', () => {
   const TIMES: readonly (readonly [string, string])[] = [

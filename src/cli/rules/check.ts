@@ -7,8 +7,8 @@ import { type Location, sortProblems } from '../../rules/problem.ts';
 import { type Example, formatExample } from '../../rules/proof/relations.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
-import { withLists } from '../lists/with-lists.ts';
 import { print } from '../print.ts';
+import { withLists } from '../with-lists.ts';
 import { chosenFolders, fromHere } from './rule-folders.ts';
 
 const FORMATS = ['text', 'json', 'github'] as const;

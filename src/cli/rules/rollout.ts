@@ -31,8 +31,7 @@ import { shareInterval } from '../../statistics/share-interval.ts';
 import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from '../approval.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { withOpenStore } from '../open-store.ts';
-import { print, printError } from '../print.ts';
-import { table } from '../table.ts';
+import { print, printError, table } from '../print.ts';
 
 interface RolloutOptions extends ApprovalOption {
   readonly shadow?: true;

@@ -1,9 +1,14 @@
 import { existsSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
+import type { Command } from 'commander';
 import { ConfigError, readConfig } from '../../config.ts';
+import type { YamlEdit } from '../../rules/edited-yaml.ts';
+import { DraftRefused, writeDraft } from '../../rules/folder/draft.ts';
 import { formatProblems, listRuleVersions, loadRuleSet } from '../../rules/folder/rule-folder.ts';
+import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleSet } from '../../rules/rule-set.ts';
 import { FindingsError, UsageError } from '../exit.ts';
+import { print } from '../print.ts';
 
 /** Versions by name, or folders by path; without any, all that lie in RULES_DIR. */
 export function chosenFolders(chosen: readonly string[]): readonly string[] {
@@ -36,4 +41,54 @@ export function soundRuleSet(chosen: string): RuleSet {
   throw new FindingsError(
     `${basename(folder)} is not sound:\n${formatProblems(fromHere(folder), loaded.problems)}`,
   );
+}
+
+interface NewOptions {
+  readonly from: string;
+  readonly json?: true;
+}
+
+/** rules new: a draft to edit, because a released version never changes. */
+export function newCommand(rules: Command): void {
+  rules
+    .command('new <version>')
+    .description('start a version as a copy of another one')
+    .requiredOption('--from <version>', 'the version to copy')
+    .option('--json', 'print one JSON object')
+    .action((version: string, options: NewOptions) => startVersion(version, options));
+}
+
+function startVersion(version: string, { from, json }: NewOptions): void {
+  const folder = draftFrom(from, version);
+  const sourceVersion = basename(chosenFolders([from])[0] ?? '');
+  if (json === true) {
+    print(JSON.stringify({ ruleVersion: version, from: sourceVersion, folder }));
+    return;
+  }
+  print(
+    [
+      `${fromHere(folder)} is a draft, a copy of ${sourceVersion}. Edit its files, then:`,
+      `  rules check ${version}`,
+      `  rules test ${version}`,
+      `  rules diff ${sourceVersion} ${version}`,
+      `  rules backtest ${version}`,
+      `  rules release ${version}`,
+    ].join('\n'),
+  );
+}
+
+/** Makes a draft in RULES_DIR from a version or folder that a person named, and gives the draft's folder. */
+export function draftFrom(
+  from: string,
+  version: string,
+  edits: Readonly<Record<string, readonly YamlEdit[]>> = {},
+  texts: RuleFiles = new Map(),
+): string {
+  const [source = ''] = chosenFolders([from]);
+  try {
+    return writeDraft({ source, rulesDir: readConfig().rulesDir, version, edits, texts, shown: fromHere });
+  } catch (error) {
+    if (error instanceof DraftRefused) throw new UsageError(error.message);
+    throw error;
+  }
 }

@@ -20,16 +20,17 @@ import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL } from
 import { EXIT, FindingsError, UsageError } from '../exit.ts';
 import { print } from '../print.ts';
 import { checkCommand, placed, problemLines } from './check.ts';
-import { backtestCommand } from './evidence/backtest.ts';
-import { calibrateCommand } from './evidence/calibrate.ts';
-import { driftCommand } from './evidence/drift.ts';
-import { experimentCommand } from './evidence/experiment.ts';
-import { reportCommand } from './evidence/report.ts';
-import { suggestCommand } from './evidence/suggest.ts';
-import { sweepCommand } from './evidence/sweep.ts';
-import { newCommand } from './new.ts';
+import {
+  backtestCommand,
+  calibrateCommand,
+  driftCommand,
+  experimentCommand,
+  reportCommand,
+  suggestCommand,
+  sweepCommand,
+} from './evidence.ts';
 import { rolloutCommands } from './rollout.ts';
-import { chosenFolders, fromHere, soundRuleSet } from './rule-folders.ts';
+import { chosenFolders, fromHere, newCommand, soundRuleSet } from './rule-folders.ts';
 import { testCommand } from './test.ts';
 
 /** rules ...: an analyst's way from an edited file to a version that decides. */

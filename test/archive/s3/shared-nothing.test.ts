@@ -11,7 +11,7 @@ import { queryArchive } from '../../../src/archive/read/query.ts';
 import { Bucket } from '../../../src/archive/s3/bucket.ts';
 import { HEAD_REGISTER } from '../../../src/archive/s3/bucket-home.ts';
 import { openArchive, openStoreOf } from '../../../src/archive/s3/open-archive.ts';
-import { leftOutTexts } from '../../../src/cli/archive/archive-folder.ts';
+import { leftOutTexts } from '../../../src/cli/open-archive.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { unreadText } from '../../../src/state/decision-search.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';

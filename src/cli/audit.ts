@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { Audit, type AuditEntry } from '../../access/audit.ts';
-import { timeText } from '../../client/instant.ts';
-import type { ChainEnd } from '../../state/audit-chain.ts';
-import { EXIT, UsageError } from '../exit.ts';
-import { withOpenStore } from '../open-store.ts';
-import { print, printableLine } from '../print.ts';
+import { Audit, type AuditEntry } from '../access/audit.ts';
+import { timeText } from '../client/instant.ts';
+import type { ChainEnd } from '../state/audit-chain.ts';
+import { EXIT, UsageError } from './exit.ts';
 import { pagesOf, withLongOutput } from './follow.ts';
+import { withOpenStore } from './open-store.ts';
+import { print, printableLine } from './print.ts';
 
 interface AuditOptions {
   readonly follow?: true;

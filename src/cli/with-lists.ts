@@ -1,18 +1,18 @@
-import { actorOfUser } from '../../access/actor.ts';
-import { Audit } from '../../access/audit.ts';
-import type { PlatformName } from '../../client/client-key.ts';
-import { exactSystemClock } from '../../clock.ts';
-import { readConfig, signalSecretOf } from '../../config.ts';
-import type { Pseudonym } from '../../decision/requests.ts';
-import type { PlatformNames } from '../../decision/shared-lists.ts';
-import { type ListDesk, ListEditor, ListRefusal } from '../../lists/list-editor.ts';
-import { ListNode } from '../../lists/list-node.ts';
-import { hmacPseudonym, platformNames } from '../../pseudonym.ts';
-import { agreeOnSecret, SECRET_REGISTER } from '../../service/signal-secret.ts';
-import { storeClock } from '../../state/clock-offset.ts';
-import type { Store } from '../../state/store.ts';
-import { FindingsError } from '../exit.ts';
-import { withOpenStore } from '../open-store.ts';
+import { actorOfUser } from '../access/actor.ts';
+import { Audit } from '../access/audit.ts';
+import type { PlatformName } from '../client/client-key.ts';
+import { exactSystemClock } from '../clock.ts';
+import { readConfig, signalSecretOf } from '../config.ts';
+import type { Pseudonym } from '../decision/requests.ts';
+import type { PlatformNames } from '../decision/shared-lists.ts';
+import { type ListDesk, ListEditor, ListRefusal } from '../lists/list-editor.ts';
+import { ListNode } from '../lists/list-node.ts';
+import { hmacPseudonym, platformNames } from '../pseudonym.ts';
+import { agreeOnSecret, SECRET_REGISTER } from '../service/signal-secret.ts';
+import { storeClock } from '../state/clock-offset.ts';
+import type { Store } from '../state/store.ts';
+import { FindingsError } from './exit.ts';
+import { withOpenStore } from './open-store.ts';
 
 /** The shared lists of a store, and a hand that changes them. */
 export interface OpenLists {

@@ -1,14 +1,14 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { exported } from '../../archive/ship/journal-file.ts';
-import type { ClientKeys } from '../../client/client-key.ts';
-import type { JournalGap } from '../../state/journal/text.ts';
-import type { JournalPage, Store } from '../../state/store.ts';
-import { UnknownCursor } from '../../state/store-errors.ts';
-import { EXIT, isSystemError, UsageError } from '../exit.ts';
-import { withOpenStore } from '../open-store.ts';
-import { print, printError } from '../print.ts';
+import { exported } from '../archive/ship/journal-file.ts';
+import type { ClientKeys } from '../client/client-key.ts';
+import type { JournalGap } from '../state/journal/text.ts';
+import type { JournalPage, Store } from '../state/store.ts';
+import { UnknownCursor } from '../state/store-errors.ts';
+import { EXIT, isSystemError, UsageError } from './exit.ts';
 import { type LongOutput, pagesOf, withLongOutput } from './follow.ts';
+import { withOpenStore } from './open-store.ts';
+import { print, printError } from './print.ts';
 
 interface ExportOptions {
   readonly follow?: true;

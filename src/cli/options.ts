@@ -1,7 +1,23 @@
 import type { Command } from 'commander';
+import { isInstallation } from '../access/access-keys.ts';
+import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '../client/client-key.ts';
 import { toEpochMs } from '../client/instant.ts';
 import { DURATION_FORM, parseDuration } from '../rules/duration.ts';
 import { UsageError } from './exit.ts';
+
+/** The value of --platform. Throws UsageError when it is not a platform name. */
+export function parsePlatform(text: string): PlatformName {
+  if (isPlatformName(text)) return text;
+  throw new UsageError(`--platform must have ${PLATFORM_NAME_FORM}, not "${text}"`);
+}
+
+/** The same where it may also be the whole installation, `*`. */
+export function parseWhose(text: string): PlatformName {
+  if (isPlatformName(text) || isInstallation(text)) return text;
+  throw new UsageError(
+    `--platform must have ${PLATFORM_NAME_FORM}, or be "*" for the whole installation, not "${text}"`,
+  );
+}
 
 /**
  * Epoch ms of a time as people write it, a day from its beginning in UTC; null for none. Throws UsageError when the text
@@ -30,4 +46,13 @@ export function parseLifetime(text: string): number {
   const ms = parseDuration(text);
   if (ms === null) throw new UsageError(`--expires must be ${DURATION_FORM}, not "${text}"`);
   return ms;
+}
+
+const REASON_CHARS_MAX = 1000;
+
+/** The value of --reason. Throws UsageError when it says nothing. */
+export function parseReason(text: string): string {
+  const reason = text.trim();
+  if (reason !== '' && reason.length <= REASON_CHARS_MAX) return reason;
+  throw new UsageError(`--reason must say why, in 1 to ${REASON_CHARS_MAX} characters`);
 }

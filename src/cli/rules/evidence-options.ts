@@ -1,8 +1,10 @@
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { whileHere } from '../../../archive/frozen-archive.ts';
-import { JournalFileError } from '../../../archive/ship/journal-file.ts';
-import { readConfig, signalSecretOf } from '../../../config.ts';
+import { whileHere } from '../../archive/frozen-archive.ts';
+import { JournalFileError } from '../../archive/ship/journal-file.ts';
+import { readConfig, signalSecretOf } from '../../config.ts';
+import { type EvidenceResult, readable } from '../../evidence/result.ts';
+import { cellText, type EvidenceTable, type Shown } from '../../evidence/shown.ts';
 import {
   type ArchiveAsk,
   type Evidence,
@@ -10,16 +12,14 @@ import {
   isEvidence,
   withDayAfter,
   withEvidence,
-} from '../../../evidence/source/evidence.ts';
-import { keptRules } from '../../../evidence/verify/verify-segment.ts';
-import { isRuleVersion, type RuleSet } from '../../../rules/rule-set.ts';
-import { erasedNow, leftOutTexts, readArchiveConfig, withArchive } from '../../archive/archive-folder.ts';
-import { UsageError } from '../../exit.ts';
-import { parsePlatform } from '../../platform-option.ts';
-import { printError } from '../../print.ts';
-import { parseTime, spanOptions } from '../../time.ts';
-import { soundRuleSet } from '../rule-folders.ts';
-import { progressBar } from './progress-bar.ts';
+} from '../../evidence/source/evidence.ts';
+import { keptRules } from '../../evidence/verify/verify-segment.ts';
+import { isRuleVersion, type RuleSet } from '../../rules/rule-set.ts';
+import { UsageError } from '../exit.ts';
+import { erasedNow, leftOutTexts, readArchiveConfig, withArchive } from '../open-archive.ts';
+import { parsePlatform, parseTime, spanOptions } from '../options.ts';
+import { print, printError, progressBar, table } from '../print.ts';
+import { soundRuleSet } from './rule-folders.ts';
 
 /** Which decisions a figure is taken from, as a person says it. */
 export interface EvidenceOptions {
@@ -84,15 +84,26 @@ export async function chosenRules(version: string | undefined, evidence: Evidenc
   const [last] = await evidence.decidingRules();
   if (last === undefined)
     throw new UsageError('there is no decision within this time, so name the version to look at');
-  const { rulesDir, archiveDir } = readConfig();
-  const { ruleVersion, digest } = last;
-  const found = isRuleVersion(ruleVersion)
-    ? keptRules(archiveDir ?? '', rulesDir)({ ruleVersion, digest })
-    : null;
+  const found = keptByDigest()(last);
   if (found !== null) return found;
-  throw new UsageError(
-    `${ruleVersion} with digest ${digest.slice(0, 12)} decided last, and this rule set is neither in RULES_DIR nor in the archive; name the version to look at`,
-  );
+  throw new UsageError(`${missingText(last, 'decided last')}; name the version to look at`);
+}
+
+/** A version as decisions name it. */
+interface Deciding {
+  readonly ruleVersion: string;
+  readonly digest: string;
+}
+
+/** Finds rule sets in the archive or RULES_DIR, each only with the digest that was recorded. */
+export function keptByDigest(): (asked: Deciding) => RuleSet | null {
+  const { rulesDir, archiveDir } = readConfig();
+  const kept = keptRules(archiveDir ?? '', rulesDir);
+  return ({ ruleVersion, digest }) => (isRuleVersion(ruleVersion) ? kept({ ruleVersion, digest }) : null);
+}
+
+export function missingText({ ruleVersion, digest }: Deciding, did: string): string {
+  return `${ruleVersion} with digest ${digest.slice(0, 12)} ${did}, and this rule set is neither in RULES_DIR nor in the archive`;
 }
 
 async function askOf({
@@ -131,4 +142,29 @@ function journalAt(path: string): EvidenceAsk['place'] {
     throw new UsageError(`there is no file ${path}; write one: journal export --output ${path}`);
   if (found.isDirectory()) throw new UsageError(`${path} is a folder; --journal wants a file`);
   return { kind: 'journal', path };
+}
+
+/** Prints what evidence comes to, as a person reads it or as one JSON object; `draft` is the folder of what was written. */
+export function printResult(
+  result: EvidenceResult,
+  { json }: Pick<EvidenceOptions, 'json'>,
+  written: { readonly draft: string | null; readonly text: string } | null = null,
+): void {
+  const shown = readable(result);
+  if (json === true) print(JSON.stringify(written === null ? shown : { ...shown, draft: written.draft }));
+  else print([shownText(shown), ...(written === null ? [] : [written.text])].join('\n\n'));
+}
+
+function shownText({ notes, tables }: Shown): string {
+  return [notes.join('\n'), ...tables.map(tableText)].join('\n\n');
+}
+
+/** The table under its title, moved in. */
+function tableText({ title, columns, rows }: EvidenceTable): string {
+  const text = table(
+    columns.map(({ name }) => name.toUpperCase()),
+    rows.map((row) => columns.map(({ kind }, place) => cellText(row[place] ?? null, kind))),
+    { right: columns.flatMap(({ kind }, place) => (kind === 'text' ? [] : [place])) },
+  );
+  return [title, ...text.split('\n').map((line) => `  ${line}`)].join('\n');
 }

@@ -1,27 +1,24 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
-import { PLATFORM_NAME_FORM } from '../../client/client-key.ts';
-import { exactSystemClock } from '../../clock.ts';
-import { readConfig } from '../../config.ts';
-import { LIST_KINDS, type ListKind } from '../../decision/shared-lists.ts';
+import { PLATFORM_NAME_FORM } from '../client/client-key.ts';
+import { exactSystemClock } from '../clock.ts';
+import { readConfig } from '../config.ts';
+import { LIST_KINDS, type ListKind } from '../decision/shared-lists.ts';
 import {
   changeByLines,
   type ReadLine,
   readListLine,
   type ToldLine,
   withoutRange,
-} from '../../http/platform/lists/entry-lines.ts';
-import { viewOfEntries, viewOfEntry, viewOfLists } from '../../http/platform/lists/list-views.ts';
-import { suggest } from '../../rules/problem.ts';
-import { LIST_CHANGES_MAX } from '../../state/list-log.ts';
-import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from '../approval.ts';
-import { EXIT, UsageError } from '../exit.ts';
-import { parseWhose } from '../platform-option.ts';
-import { print, printError } from '../print.ts';
-import { parseReason } from '../reason.ts';
-import { table } from '../table.ts';
-import { parseLifetime } from '../time.ts';
+} from '../http/platform/lists/entry-lines.ts';
+import { viewOfEntries, viewOfEntry, viewOfLists } from '../http/platform/lists/list-views.ts';
+import { suggest } from '../rules/problem.ts';
+import { LIST_CHANGES_MAX } from '../state/list-log.ts';
+import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from './approval.ts';
+import { EXIT, UsageError } from './exit.ts';
+import { parseLifetime, parseReason, parseWhose } from './options.ts';
+import { print, printError, table } from './print.ts';
 import { deskOfUser, withLists } from './with-lists.ts';
 
 interface AddOptions extends ApprovalOption {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StoreUnavailable } from '../../state/store-errors.ts';
-import { printable, printError } from '../print.ts';
+import { StoreUnavailable } from '../state/store-errors.ts';
+import { printable, printError } from './print.ts';
 
 /** How often a log that is followed is asked for what is new. */
 const POLL_MS = 250;
