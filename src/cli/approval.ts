@@ -23,7 +23,7 @@ export async function proposedBy(
 ): Promise<StoredProposal | null> {
   if (!readConfig().requiresApproval || withoutApproval === true) return null;
   // Most commands have no use for all that an approval may take.
-  const { withApprovals } = await import('./proposals.ts');
+  const { withApprovals } = await import('./with-approvals.ts');
   return orFindings(() => withApprovals((approvals) => approvals.propose(platform, change, userActor())));
 }
 

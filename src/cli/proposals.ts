@@ -1,21 +1,11 @@
 import { type Command, Option } from 'commander';
-import { AccessKeys, INSTALLATION } from '../access/access-keys.ts';
+import { INSTALLATION } from '../access/access-keys.ts';
 import { userActor } from '../access/actor.ts';
-import { Audit } from '../access/audit.ts';
-import { PROPOSAL_STATES, type Proposal, Proposals, shownProposal } from '../access/proposals.ts';
-import { RuleDesk } from '../authoring/desk/rule-desk.ts';
-import { readConfig } from '../config.ts';
-import { Metrics } from '../metrics/metrics.ts';
-import { Fleet } from '../rollout/fleet.ts';
-import { LoadedRules } from '../rollout/loaded-rules.ts';
-import { fixedRules } from '../rollout/rule-source.ts';
-import { ThreadedReader } from '../rules/folder/rule-reader.ts';
-import { Approvals } from '../service/approvals.ts';
-import { ScoringService } from '../service/scoring.ts';
+import { PROPOSAL_STATES, type Proposal, shownProposal } from '../access/proposals.ts';
 import { orFindings } from './approval.ts';
 import { parseReason, parseWhose } from './options.ts';
 import { print } from './print.ts';
-import { withLists } from './with-lists.ts';
+import { withApprovals } from './with-approvals.ts';
 
 interface ListOptions {
   readonly platform: string;
@@ -94,41 +84,4 @@ function inWords(proposal: Proposal): string {
       ? `  open until ${end}: proposals approve ${proposalId} --reason ...`
       : `  ${decidedBy ?? 'nobody decided'}${note === null ? '' : `: ${note}`}`,
   ].join('\n');
-}
-
-/** Runs a command on what carries approved changes out, in the store and RULES_DIR that the environment names. */
-export async function withApprovals<T>(run: (approvals: Approvals) => Promise<T>): Promise<T> {
-  const { rulesDir, requiresApproval } = readConfig();
-  const loadedRules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir));
-  const desk = new RuleDesk(rulesDir);
-  try {
-    return await withLists(({ store, editor, clock, pseudonym }) => {
-      const { clientKeys } = store;
-      const audit = new Audit(store.auditLog, clock);
-      const serviceParts = { store, clock, pseudonym, clientKeys, metrics: new Metrics() };
-      return run(
-        new Approvals({
-          isRequired: requiresApproval,
-          proposals: new Proposals(store.registers, audit, clientKeys, clock),
-          store,
-          service: {
-            setOverride: (...asked) => {
-              const ruleSource = fixedRules(loadedRules.deciding(null));
-              return new ScoringService({ ...serviceParts, ruleSource }).setOverride(...asked);
-            },
-          },
-          listEditor: editor,
-          keys: new AccessKeys(store.documents, clock),
-          audit,
-          fleet: new Fleet(store),
-          loadedRules,
-          clientKeys,
-          desk,
-          clock,
-        }),
-      );
-    });
-  } finally {
-    await Promise.all([desk.close(), loadedRules.close()]);
-  }
 }
