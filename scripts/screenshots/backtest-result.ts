@@ -2,7 +2,7 @@ import type { BacktestReport, OrderSums, ScoreQuality } from '../../src/evidence
 import { readable } from '../../src/evidence/result.ts';
 import { NO_ORDERS, type OrderCounts } from '../../src/evidence/result-shapes.ts';
 import type { Shown } from '../../src/evidence/shown.ts';
-import type { ShareInterval } from '../../src/statistics/share-interval.ts';
+import type { ShareInterval } from '../../src/statistics/intervals.ts';
 
 /** What `rules backtest --json` prints, with figures of every kind in it. */
 export function backtestResult(): BacktestReport & Shown {

@@ -1,8 +1,8 @@
 import { type Duck, type DuckRow, numberOf, quote, quoteName, textOf } from '../archive/duck.ts';
 import { factLabel } from '../archive/record-columns.ts';
 import { VERDICTS } from '../rules/rule-set.ts';
-import { clusteredInterval } from '../statistics/clustered-share.ts';
-import { populationStability } from '../statistics/population-stability.ts';
+import { populationStability } from '../statistics/distributions.ts';
+import { clusteredInterval } from '../statistics/intervals.ts';
 import { verdictMix } from './backtest/comparison.ts';
 import { scoredOrders } from './calibrate/calibrate.ts';
 import { paidShareOf, scoreFigures } from './calibrate/score-figures.ts';

@@ -2,7 +2,7 @@ import { timeText } from '../client/instant.ts';
 import { Type } from '../json-schema.ts';
 import { sharedListsText } from '../rules/condition-text.ts';
 import { list, meaning, named, type Shape, shape, word } from '../shapes.ts';
-import type { ShareInterval } from '../statistics/share-interval.ts';
+import type { ShareInterval } from '../statistics/intervals.ts';
 import { certainInterval, type OrderCounts } from './result-shapes.ts';
 import type { EvidenceSpan } from './source/evidence.ts';
 

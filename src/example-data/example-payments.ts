@@ -1,7 +1,5 @@
-import { cardTester, collector, farm } from './abusers.ts';
-import { Chance } from './chance.ts';
-import { office, partner, passerBy, regular, unlucky } from './honest-payers.ts';
-import { type Attempt, END_MS, MINUTE_MS } from './payer.ts';
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
 /** A line that `npm run replay` reads; scripts/replay/README.md says what its members mean. */
 export interface ExamplePayment {
@@ -89,4 +87,223 @@ function numbered(kind: string): (name: string) => string {
     numbers.set(name, number);
     return `${kind}-${number}`;
   };
+}
+
+/** Steps between 0 and 1: as many as one draw of the generator tells apart without bias. */
+const STEPS = 2 ** 30;
+
+/** Draws that come out the same for the same seed, on every machine. */
+class Chance {
+  readonly #generator: ReturnType<typeof xoroshiro128plus>;
+
+  constructor(seed: number) {
+    this.#generator = xoroshiro128plus(seed);
+  }
+
+  /** A whole number from `low` to `high`, both included. */
+  whole(low: number, high: number): number {
+    return uniformInt(this.#generator, low, high);
+  }
+
+  /** A number from `low` up to `high`. */
+  between(low: number, high: number): number {
+    return low + ((high - low) * this.whole(0, STEPS - 1)) / STEPS;
+  }
+
+  happens(share: number): boolean {
+    return this.between(0, 1) < share;
+  }
+
+  oneOf<T>(first: T, ...others: readonly T[]): T {
+    return others[this.whole(0, others.length) - 1] ?? first;
+  }
+
+  /** Like amounts that people spend: half are below the median, a few far above it. `spread` 0 is the median always. */
+  around(median: number, spread: number): number {
+    const three = this.between(-1, 1) + this.between(-1, 1) + this.between(-1, 1);
+    return median * Math.exp(spread * three);
+  }
+}
+
+/** Somebody at a checkout, with what the checkout sees of them every time. */
+interface Payer {
+  readonly clientIdKey: string;
+  readonly fingerprint: string;
+  readonly ip: string;
+  readonly userAgent: string;
+  readonly sellPointKey: string;
+  readonly method: string;
+  /** EUR. */
+  readonly usualAmount: number;
+}
+
+/** One time that a payer asked for a requisite, and whether a payment followed. */
+interface Attempt {
+  readonly payer: Payer;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly method: string;
+  /** EUR. */
+  readonly amount: number;
+  readonly isPaid: boolean;
+}
+
+const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** When the first day begins, a Monday, and how many days there are. */
+export const START_MS = Date.UTC(2026, 8, 7);
+const DAYS = 28;
+const END_MS = START_MS + DAYS * DAY_MS;
+
+const BROWSERS = [
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36',
+  'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.0 Mobile/15E148 Safari/604.1',
+] as const;
+
+/** An ordinary person, on a device and an address of their own, with a method and a usual amount. */
+function person(chance: Chance, name: string): Payer {
+  const [first, ...others] = BROWSERS;
+  return {
+    clientIdKey: name,
+    fingerprint: `device-of-${name}`,
+    ip: `10.20.${chance.whole(0, 255)}.${chance.whole(1, 254)}`,
+    userAgent: chance.oneOf<string>(first, ...others),
+    sellPointKey: chance.oneOf('web-shop', 'web-shop', 'phone-app', 'game-shop'),
+    method: chance.oneOf('card', 'card', 'card', 'wallet', 'transfer'),
+    usualAmount: chance.around(30, 0.5),
+  };
+}
+
+/** A moment of a day by its number: most people pay between 8 and 23 o'clock. */
+function wakingHour(chance: Chance, day: number): number {
+  return Math.floor(START_MS + day * DAY_MS + chance.between(8, 23) * HOUR_MS);
+}
+
+/** How somebody who means to pay fares. */
+interface Luck {
+  /** Share of the attempts that are paid. */
+  readonly pays: number;
+  /** Share of the failures after which the payer tries again. */
+  readonly triesAgain: number;
+  /** Attempts of one purchase. */
+  readonly triesMax: number;
+}
+
+/** Tries, and tries again some minutes later, sometimes with another method, until it is paid or given up. */
+function purchase(chance: Chance, payer: Payer, startAt: number, luck: Luck): readonly Attempt[] {
+  const attempts: Attempt[] = [];
+  const amount = chance.around(payer.usualAmount, 0.3);
+  let { method } = payer;
+  let at = startAt;
+  for (let tries = 1; ; tries++) {
+    const isPaid = chance.happens(luck.pays);
+    attempts.push({ payer, at, method, amount, isPaid });
+    if (isPaid || tries >= luck.triesMax || !chance.happens(luck.triesAgain)) return attempts;
+    at += Math.floor(chance.between(0.5, 20) * MINUTE_MS);
+    if (chance.happens(0.3)) method = chance.oneOf('card', 'wallet', 'transfer');
+  }
+}
+
+/** Comes back every few days and nearly always pays. */
+function regular(chance: Chance, name: string): readonly Attempt[] {
+  const everyDays = chance.between(3, 9);
+  return visits(chance, person(chance, name), everyDays, { pays: 0.9, triesAgain: 0.8, triesMax: 4 });
+}
+
+/** Comes once. */
+function passerBy(chance: Chance, name: string): readonly Attempt[] {
+  const startAt = wakingHour(chance, chance.whole(0, DAYS - 1));
+  return purchase(chance, person(chance, name), startAt, { pays: 0.68, triesAgain: 0.6, triesMax: 3 });
+}
+
+/** Has a card that is declined more often than not, and does not give up: the payer whom a strict rule hits. */
+function unlucky(chance: Chance, name: string): readonly Attempt[] {
+  const everyDays = chance.between(5, 12);
+  return visits(chance, person(chance, name), everyDays, { pays: 0.38, triesAgain: 0.92, triesMax: 7 });
+}
+
+/** Eight colleagues behind one address who order lunch at the same time and pay. */
+function office(chance: Chance, name: string): readonly Attempt[] {
+  const ip = `198.51.100.${chance.whole(1, 254)}`;
+  const colleagues = Array.from({ length: 8 }, (_, place) => person(chance, `${name}-${place + 1}`));
+  return colleagues.flatMap((colleague) => {
+    const payer = { ...colleague, ip, usualAmount: 12 };
+    return Array.from({ length: DAYS }, (_, day) => day)
+      .filter((day) => day % 7 < 5 && chance.happens(0.35))
+      .flatMap((day) => {
+        const noon = wakingHour(chance, day) - (wakingHour(chance, day) % DAY_MS) + 11.5 * HOUR_MS;
+        const startAt = Math.floor(noon + chance.between(0, 1) * HOUR_MS);
+        return purchase(chance, payer, startAt, { pays: 0.94, triesAgain: 0.9, triesMax: 2 });
+      });
+  });
+}
+
+/** Pays through a partner's program, whose User-Agent looks automated. */
+function partner(chance: Chance, name: string): readonly Attempt[] {
+  const payer = {
+    ...person(chance, name),
+    userAgent: 'python-requests/2.32.5',
+    sellPointKey: 'partner-desk',
+  };
+  return visits(chance, payer, 6, { pays: 0.93, triesAgain: 0.5, triesMax: 2 });
+}
+
+function visits(chance: Chance, payer: Payer, everyDays: number, luck: Luck): readonly Attempt[] {
+  const attempts: Attempt[] = [];
+  for (let day = chance.between(0, everyDays); day < DAYS; day += chance.around(everyDays, 0.4)) {
+    attempts.push(...purchase(chance, payer, wakingHour(chance, Math.floor(day)), luck));
+  }
+  return attempts;
+}
+
+/** Collects requisites: at night, again and again, with whatever amount and method, and never pays. */
+function collector(chance: Chance, name: string): readonly Attempt[] {
+  const payer = person(chance, name);
+  const attempts: Attempt[] = [];
+  const nights = chance.whole(1, 3);
+  let day = chance.whole(0, DAYS - 4);
+  for (let night = 0; night < nights; night++, day += 1) {
+    let at = START_MS + day * DAY_MS + chance.between(0, 4) * HOUR_MS;
+    for (let count = chance.whole(3, 9); count > 0; count--) {
+      const method = chance.oneOf('card', 'transfer', 'wallet');
+      const amount = chance.oneOf(20, 50, 100, 150, 200);
+      attempts.push({ payer, at: Math.floor(at), method, amount, isPaid: false });
+      at += chance.around(6, 0.6) * MINUTE_MS;
+    }
+  }
+  return attempts;
+}
+
+/** Tries stolen cards with one small amount after the other within minutes; now and then one goes through. */
+function cardTester(chance: Chance, name: string): readonly Attempt[] {
+  const payer = person(chance, name);
+  const attempts: Attempt[] = [];
+  let at = START_MS + chance.between(0.2, DAYS - 0.1) * DAY_MS;
+  for (let count = chance.whole(4, 9); count > 0; count--) {
+    const amount = chance.between(1, 15);
+    attempts.push({ payer, at: Math.floor(at), method: 'card', amount, isPaid: chance.happens(0.07) });
+    at += chance.between(15, 75) * 1000;
+  }
+  return attempts;
+}
+
+/** Eight names on one device and one address, on one afternoon. */
+function farm(chance: Chance, name: string): readonly Attempt[] {
+  const device = { fingerprint: `device-of-${name}`, ip: `192.0.2.${chance.whole(1, 254)}` };
+  const startAt = START_MS + chance.whole(1, DAYS - 2) * DAY_MS + chance.between(12, 16) * HOUR_MS;
+  return Array.from({ length: 8 }, (_, place) => ({
+    ...person(chance, `${name}-${place + 1}`),
+    ...device,
+  })).flatMap((payer, place) =>
+    Array.from({ length: chance.whole(2, 4) }, (_, again) => ({
+      payer,
+      at: Math.floor(startAt + (place * 12 + again * 3 + chance.between(0, 3)) * MINUTE_MS),
+      method: payer.method,
+      amount: payer.usualAmount,
+      isPaid: chance.happens(0.05),
+    })),
+  );
 }

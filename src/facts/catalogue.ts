@@ -1,14 +1,35 @@
-import { CALENDAR_FACTS } from './calendar.ts';
-import { CONCLUDED_FACTS } from './conclusions.ts';
-import { COOLDOWN_FACTS } from './cooldown.ts';
-import type { Fact } from './fact.ts';
-import { HINT_FACTS } from './hints.ts';
-import { HISTORY_FACTS } from './history.ts';
-import { LISTED_FACTS } from './listed.ts';
-import { ORDER_FACTS } from './orders.ts';
-import { REQUEST_FACTS } from './request.ts';
-import { SHARING_FACTS } from './sharing.ts';
-import { VELOCITY_FACTS } from './velocity.ts';
+import { CLIENT_GROUPS } from '../client/client-group.ts';
+import { type Fact, YES_NO } from './fact.ts';
+import { COOLDOWN_FACTS, HISTORY_FACTS, ORDER_FACTS, VELOCITY_FACTS } from './history.ts';
+import { CALENDAR_FACTS, HINT_FACTS, LISTED_FACTS, REQUEST_FACTS, SHARING_FACTS } from './request.ts';
+
+/** What earlier rules of the same decision concluded. */
+const CONCLUDED_FACTS = {
+  clientGroup: {
+    kind: 'concluded',
+    from: 'bot-signals',
+    domain: { type: 'enum', values: CLIENT_GROUPS },
+    unit: null,
+    description: 'The group that groups.yaml gave.',
+    read: ({ clientGroup }) => clientGroup,
+  },
+  botWeight: {
+    kind: 'concluded',
+    from: 'verdicts',
+    domain: { type: 'number', integer: false, min: 0, max: 1e6 },
+    unit: 'weight',
+    description: 'Sum of the weights of the bot signals that matched.',
+    read: ({ botWeight }) => botWeight,
+  },
+  isBot: {
+    kind: 'concluded',
+    from: 'verdicts',
+    domain: YES_NO,
+    unit: null,
+    description: 'The bot signals reached the threshold of bot-signals.yaml.',
+    read: ({ isBot }) => isBot,
+  },
+} as const satisfies Record<string, Fact>;
 
 /**
  * Every fact that a rule may name, by theme. The one list: rule files are checked against it, and the

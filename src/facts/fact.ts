@@ -153,3 +153,27 @@ export const MONEY: FactDomain = { type: 'number', integer: false, min: 0, max: 
 export const YES_NO: FactDomain = { type: 'boolean' };
 
 export const SECONDS: FactDomain = { type: 'number', integer: true, min: 0, max: NEVER_SECONDS };
+
+export function plain(
+  domain: FactDomain,
+  unit: string | null,
+  description: string,
+  read: PlainFact['read'],
+): PlainFact {
+  return { kind: 'plain', domain, unit, description, read };
+}
+
+export function flag(description: string, read: (context: FactContext) => boolean): PlainFact {
+  return plain(YES_NO, null, description, read);
+}
+
+/** Counted, or summed up, over what events tell. */
+export function windowed(
+  domain: FactDomain,
+  unit: string,
+  description: string,
+  longestWindowMs: number,
+  read: WindowedFact['read'],
+): WindowedFact {
+  return { kind: 'windowed', domain, unit, description, longestWindowMs, sharing: null, read };
+}

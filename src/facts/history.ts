@@ -1,97 +1,271 @@
-import { live } from '../client/client-state.ts';
-import { lastOutcome, lastPaidAt, lastUnpaidAt, UNPAID_CHAIN_MAX, unpaidChain } from '../client/outcomes.ts';
+import { moneyOf, sumOfAmounts } from '../client/amount.ts';
+import { EVENT_WINDOW_MS_MAX, EVENTS_MAX, live, type VerdictEvent } from '../client/client-state.ts';
+import { waitRemainingMs } from '../client/ladder.ts';
+import type { Outcome } from '../client/order.ts';
+import {
+  lastOutcome,
+  lastPaidAt,
+  lastUnpaidAt,
+  outcomesSince,
+  RECENT_OUTCOMES_MAX,
+  UNPAID_CHAIN_MAX,
+  unpaidChain,
+} from '../client/outcomes.ts';
 import { paymentScore } from '../client/payment-score.ts';
-import { count, type Fact, SECONDS, secondsSince, YES_NO } from './fact.ts';
+import {
+  count,
+  type Fact,
+  type FactContext,
+  flag,
+  MONEY,
+  plain,
+  SECONDS,
+  secondsSince,
+  type WindowedFact,
+  windowed,
+} from './fact.ts';
 
 const ANY_COUNT = count(Number.MAX_SAFE_INTEGER);
 
 /** What became of the client's orders, and what people decided about the client. */
 export const HISTORY_FACTS = {
-  isNewClient: {
-    kind: 'plain',
-    domain: YES_NO,
-    unit: null,
-    description:
-      'No verdict was asked (this request included) and no outcome, technical ones included, binding or override is known.',
-    read: ({ isNew }) => isNew,
-  },
-  paidCount: {
-    kind: 'plain',
-    domain: ANY_COUNT,
-    unit: 'orders',
-    description: 'Orders whose final outcome is PAID.',
-    read: ({ state }) => state.outcomes.paidCount,
-  },
-  unpaidCount: {
-    kind: 'plain',
-    domain: ANY_COUNT,
-    unit: 'orders',
-    description:
-      'Orders whose final outcome is UNPAID; technical failures and orders that were turned away count neither way.',
-    read: ({ state }) => state.outcomes.unpaidCount,
-  },
-  finalCount: {
-    kind: 'plain',
-    domain: ANY_COUNT,
-    unit: 'orders',
-    description: 'Orders with a final outcome: paidCount + unpaidCount.',
-    read: ({ state }) => state.outcomes.paidCount + state.outcomes.unpaidCount,
-  },
-  unpaidChain: {
-    kind: 'plain',
-    domain: count(UNPAID_CHAIN_MAX),
-    unit: 'orders',
-    description: `UNPAID outcomes since the last PAID one, counted up to ${UNPAID_CHAIN_MAX}.`,
-    read: ({ state }) => unpaidChain(state.outcomes),
-  },
-  lastOutcome: {
-    kind: 'plain',
-    domain: { type: 'enum', values: ['NONE', 'PAID', 'UNPAID'] },
-    unit: null,
-    description: 'The newest final outcome; NONE when there is none.',
-    read: ({ state }) => lastOutcome(state.outcomes) ?? 'NONE',
-  },
-  paymentScore: {
-    kind: 'plain',
-    domain: { type: 'number', integer: false, min: 0, max: 1 },
-    unit: null,
-    description: 'Smoothed share of PAID among final outcomes, 4 decimals; 0.5 with no final outcome.',
-    read: ({ state: { outcomes }, smoothing }) =>
+  isNewClient: flag(
+    'No verdict was asked (this request included) and no outcome, technical ones included, binding or override is known.',
+    ({ isNew }) => isNew,
+  ),
+  paidCount: plain(
+    ANY_COUNT,
+    'orders',
+    'Orders whose final outcome is PAID.',
+    ({ state }) => state.outcomes.paidCount,
+  ),
+  unpaidCount: plain(
+    ANY_COUNT,
+    'orders',
+    'Orders whose final outcome is UNPAID; technical failures and orders that were turned away count neither way.',
+    ({ state }) => state.outcomes.unpaidCount,
+  ),
+  finalCount: plain(
+    ANY_COUNT,
+    'orders',
+    'Orders with a final outcome: paidCount + unpaidCount.',
+    ({ state }) => state.outcomes.paidCount + state.outcomes.unpaidCount,
+  ),
+  unpaidChain: plain(
+    count(UNPAID_CHAIN_MAX),
+    'orders',
+    `UNPAID outcomes since the last PAID one, counted up to ${UNPAID_CHAIN_MAX}.`,
+    ({ state }) => unpaidChain(state.outcomes),
+  ),
+  lastOutcome: plain(
+    { type: 'enum', values: ['NONE', 'PAID', 'UNPAID'] },
+    null,
+    'The newest final outcome; NONE when there is none.',
+    ({ state }) => lastOutcome(state.outcomes) ?? 'NONE',
+  ),
+  paymentScore: plain(
+    { type: 'number', integer: false, min: 0, max: 1 },
+    null,
+    'Smoothed share of PAID among final outcomes, 4 decimals; 0.5 with no final outcome.',
+    ({ state: { outcomes }, smoothing }) =>
       paymentScore(outcomes.paidCount, outcomes.paidCount + outcomes.unpaidCount, smoothing),
-  },
-  secondsSinceFirstSeen: {
-    kind: 'plain',
-    domain: SECONDS,
-    unit: 'seconds',
-    description: 'Since the first contact of any kind.',
-    read: ({ state, now }) => secondsSince(state.firstSeenAt ?? now, now),
-  },
-  secondsSinceLastPaid: {
-    kind: 'plain',
-    domain: SECONDS,
-    unit: 'seconds',
-    description: 'Since the newest PAID outcome; 999999999 when there is none.',
-    read: ({ state, now }) => secondsSince(lastPaidAt(state.outcomes), now),
-  },
-  secondsSinceLastUnpaid: {
-    kind: 'plain',
-    domain: SECONDS,
-    unit: 'seconds',
-    description: 'Since the newest UNPAID outcome; 999999999 when there is none.',
-    read: ({ state, now }) => secondsSince(lastUnpaidAt(state.outcomes), now),
-  },
-  hasBinding: {
-    kind: 'plain',
-    domain: YES_NO,
-    unit: null,
-    description: 'The platform bound the client to a requisite, and the binding has not expired.',
-    read: ({ state, now }) => live(state.binding, now) !== null,
-  },
-  overrideGroup: {
-    kind: 'plain',
-    domain: { type: 'enum', values: ['NONE', 'BLOCKED', 'TRUSTED'] },
-    unit: null,
-    description: 'The group that a person set for this client; NONE when nobody did or it has expired.',
-    read: ({ state, now }) => live(state.override, now)?.group ?? 'NONE',
-  },
+  ),
+  secondsSinceFirstSeen: plain(SECONDS, 'seconds', 'Since the first contact of any kind.', ({ state, now }) =>
+    secondsSince(state.firstSeenAt ?? now, now),
+  ),
+  secondsSinceLastPaid: plain(
+    SECONDS,
+    'seconds',
+    'Since the newest PAID outcome; 999999999 when there is none.',
+    ({ state, now }) => secondsSince(lastPaidAt(state.outcomes), now),
+  ),
+  secondsSinceLastUnpaid: plain(
+    SECONDS,
+    'seconds',
+    'Since the newest UNPAID outcome; 999999999 when there is none.',
+    ({ state, now }) => secondsSince(lastUnpaidAt(state.outcomes), now),
+  ),
+  hasBinding: flag(
+    'The platform bound the client to a requisite, and the binding has not expired.',
+    ({ state, now }) => live(state.binding, now) !== null,
+  ),
+  overrideGroup: plain(
+    { type: 'enum', values: ['NONE', 'BLOCKED', 'TRUSTED'] },
+    null,
+    'The group that a person set for this client; NONE when nobody did or it has expired.',
+    ({ state, now }) => live(state.override, now)?.group ?? 'NONE',
+  ),
 } as const satisfies Record<string, Fact>;
+
+/** How far facts about final orders look back. */
+const ORDER_WINDOW_MS_MAX = 90 * 24 * 3600_000;
+
+const AMONG_FINAL = `Counted among the newest ${RECENT_OUTCOMES_MAX} final orders.`;
+
+/** What the client wanted to pay lately, and what it did pay. */
+export const ORDER_FACTS = {
+  paidOrders: outcomes('Orders that became PAID.', 'PAID'),
+  unpaidOrders: outcomes(
+    'Orders that became UNPAID; technical failures and orders that were turned away count neither way.',
+    'UNPAID',
+  ),
+  paidAmount: windowed(
+    MONEY,
+    'currency units',
+    `Sum of the orders that became PAID, in the currency of the request, with the amounts that were asked for. ${AMONG_FINAL}`,
+    ORDER_WINDOW_MS_MAX,
+    ({ state, request, now }, windowMs) => {
+      const paid = outcomesSince(state.outcomes, 'PAID', now - windowMs);
+      return sumIn(
+        request.currency,
+        paid.map(({ amount }) => amount ?? ''),
+      );
+    },
+  ),
+  attemptedAmount: windowed(
+    MONEY,
+    'currency units',
+    `Sum of this request and of the orders before it for which a requisite was shown, in the currency of the request; each order once, with its newest amount. A score counts nothing. Counted among the newest ${EVENTS_MAX} requests.`,
+    EVENT_WINDOW_MS_MAX,
+    (context, windowMs) => sumIn(context.request.currency, attemptedWithin(context, windowMs)),
+  ),
+} as const satisfies Record<string, WindowedFact>;
+
+function outcomes(description: string, result: Outcome): WindowedFact {
+  return windowed(
+    count(RECENT_OUTCOMES_MAX),
+    'orders',
+    `${description} ${AMONG_FINAL}`,
+    ORDER_WINDOW_MS_MAX,
+    ({ state, now }, windowMs) => outcomesSince(state.outcomes, result, now - windowMs).length,
+  );
+}
+
+/** The amounts of the orders that were attempted within the window, by the newest attempt of each. */
+function attemptedWithin({ state, asked, now }: FactContext, windowMs: number): readonly string[] {
+  const attempts = state.events.filter(
+    (event) => event.at > now - windowMs && (event.granted || event === asked),
+  );
+  const newest = new Map(attempts.map((event: VerdictEvent) => [event.order, event.amount]));
+  return [...newest.values()];
+}
+
+/** The sum of those texts of `moneyText` that are in a currency. */
+function sumIn(currency: string, texts: readonly string[]): number {
+  const amounts = texts.map(moneyOf).filter((money) => money?.currency === currency);
+  return Math.min(sumOfAmounts(amounts.map((money) => money?.amount ?? '0')), 1e38);
+}
+
+/** Where the client stands on the cooldown ladder before this request is decided. */
+export const COOLDOWN_FACTS = {
+  attemptOpen: flag(
+    'A requisite was granted and no payment followed yet.',
+    ({ ladder }) => ladder.attemptOpen,
+  ),
+  ladderLevel: plain(
+    count(20),
+    'levels',
+    'Level of the last wait; 0 when none was imposed since the last payment or long absence.',
+    ({ ladder }) => ladder.level,
+  ),
+  waitRemainingSeconds: plain(
+    SECONDS,
+    'seconds',
+    'What is left of the imposed wait, rounded up; 0 when none is due.',
+    ({ ladder, now }) => Math.ceil(waitRemainingMs(ladder, now) / 1000),
+  ),
+  waitServed: flag(
+    'A wait was imposed and is over.',
+    ({ ladder, now }) => ladder.waitUntil !== null && waitRemainingMs(ladder, now) === 0,
+  ),
+  secondsSinceLastVerdict: plain(
+    SECONDS,
+    'seconds',
+    'Since the verdict request before this one; 999999999 when there is none.',
+    ({ previousVerdictAt, now }) => secondsSince(previousVerdictAt, now),
+  ),
+} as const satisfies Record<string, Fact>;
+
+/** What a distinct count cannot see: requests before the ones that are remembered. */
+const AMONG_REQUESTS = `Counted among the newest ${EVENTS_MAX} requests.`;
+
+/** How often and how changeably the client asks for verdicts. */
+export const VELOCITY_FACTS = {
+  verdicts: velocity('requests', 'Verdict requests of this client.', (events) => events.length),
+  attempts: velocity('requests', 'Verdicts that let a requisite be shown, before this request.', (events) =>
+    countWhere(events, (event) => event.granted),
+  ),
+  earlyRequests: velocity('requests', 'Verdict requests made before an imposed wait was over.', (events) =>
+    countWhere(events, (event) => event.early),
+  ),
+  distinctMethods: distinct('methods', 'Different payment methods asked for.', (event) => event.method),
+  distinctAmounts: distinct(
+    'amounts',
+    'Different amounts asked for; 10 EUR and 10 USD are two, 10 and 10.00 are one.',
+    (event) => event.amount,
+  ),
+  distinctOrders: distinct('orders', 'Different orders asked for.', (event) => event.order),
+  distinctSellPoints: distinct('points', 'Different points of sale.', (event) => event.sellPoint),
+  distinctFingerprints: distinct(
+    'devices',
+    'Different fingerprints of the scores that preceded the requests.',
+    (event) => event.fingerprint,
+  ),
+  distinctIps: distinct(
+    'addresses',
+    'Different IP addresses of the scores that preceded the requests.',
+    (event) => event.ip,
+  ),
+} as const satisfies Record<string, WindowedFact>;
+
+function velocity(
+  unit: string,
+  description: string,
+  read: (events: readonly VerdictEvent[]) => number,
+  bound = `Counted up to ${EVENTS_MAX}.`,
+): WindowedFact {
+  return windowed(
+    count(EVENTS_MAX),
+    unit,
+    `${description} ${bound}`,
+    EVENT_WINDOW_MS_MAX,
+    (context, windowMs) => read(eventsWithin(context, windowMs)),
+  );
+}
+
+function distinct(
+  unit: string,
+  description: string,
+  pick: (event: VerdictEvent) => string | null,
+): WindowedFact {
+  return velocity(unit, description, (events) => countDistinct(events, pick), AMONG_REQUESTS);
+}
+
+/** Events are in time order, so a window is a tail of them. */
+function eventsWithin({ state, now }: FactContext, windowMs: number): readonly VerdictEvent[] {
+  const { events } = state;
+  let first = events.length;
+  while (first > 0 && (events[first - 1]?.at ?? 0) > now - windowMs) first--;
+  return first === 0 ? events : events.slice(first);
+}
+
+function countWhere(events: readonly VerdictEvent[], holds: (event: VerdictEvent) => boolean): number {
+  let total = 0;
+  for (const event of events) if (holds(event)) total++;
+  return total;
+}
+
+function countDistinct(
+  events: readonly VerdictEvent[],
+  pick: (event: VerdictEvent) => string | null,
+): number {
+  // Most payers ask once or twice, and a set costs more than all the rest.
+  const [only] = events;
+  if (events.length < 2) return only === undefined || pick(only) === null ? 0 : 1;
+  const seen = new Set<string>();
+  for (const event of events) {
+    const value = pick(event);
+    if (value !== null) seen.add(value);
+  }
+  return seen.size;
+}

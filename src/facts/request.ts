@@ -1,29 +1,28 @@
 import { live } from '../client/client-state.ts';
-import { type Fact, MONEY, YES_NO } from './fact.ts';
+import {
+  type CircumstantialFact,
+  CLIENTS_ON_DEVICE_MAX,
+  count,
+  type Fact,
+  flag,
+  MONEY,
+  plain,
+  SHARING_WINDOW_MS_MAX,
+  type Sightings,
+  type WindowedFact,
+  YES_NO,
+} from './fact.ts';
 
 /** What this request asks for. */
 export const REQUEST_FACTS = {
-  amount: {
-    kind: 'plain',
-    domain: MONEY,
-    unit: 'currency units',
-    description: 'The requested amount.',
-    read: ({ request }) => request.amount,
-  },
-  currency: {
-    kind: 'plain',
-    domain: { type: 'text' },
-    unit: null,
-    description: "The requested currency, upper case; the platform's currency when the request names none.",
-    read: ({ request }) => request.currency,
-  },
-  method: {
-    kind: 'plain',
-    domain: { type: 'text' },
-    unit: null,
-    description: 'The requested payment method.',
-    read: ({ request }) => request.method,
-  },
+  amount: plain(MONEY, 'currency units', 'The requested amount.', ({ request }) => request.amount),
+  currency: plain(
+    { type: 'text' },
+    null,
+    "The requested currency, upper case; the platform's currency when the request names none.",
+    ({ request }) => request.currency,
+  ),
+  method: plain({ type: 'text' }, null, 'The requested payment method.', ({ request }) => request.method),
   platform: {
     kind: 'circumstantial',
     domain: { type: 'text' },
@@ -32,22 +31,100 @@ export const REQUEST_FACTS = {
       'The platform that asks. What one platform alone has different may also stand in ruleset.yaml.',
     read: ({ platform }) => platform,
   },
-  sellPointKey: {
-    kind: 'plain',
-    domain: { type: 'text' },
-    unit: null,
-    description: 'The point of sale.',
-    read: ({ request }) => request.sellPointKey,
-  },
-  bindingFitsMethod: {
-    kind: 'plain',
-    domain: YES_NO,
-    unit: null,
-    description:
-      'The client has a live binding that fits the requested method; one without a method fits all.',
-    read: ({ state, request, now }) => {
+  sellPointKey: plain({ type: 'text' }, null, 'The point of sale.', ({ request }) => request.sellPointKey),
+  bindingFitsMethod: flag(
+    'The client has a live binding that fits the requested method; one without a method fits all.',
+    ({ state, request, now }) => {
       const binding = live(state.binding, now);
       return binding !== null && (binding.method === null || binding.method === request.method);
     },
+  ),
+} as const satisfies Record<string, Fact>;
+
+/** What the score calls of the last 24 hours told about the payer's device and page. Hints only add up. */
+export const HINT_FACTS = {
+  scoredBefore: flag(
+    'A score was asked for this client within the last 24 hours.',
+    ({ hints }) => hints.scored,
+  ),
+  honeypotTriggered: flag(
+    'A trap field was filled in within the last 24 hours.',
+    ({ hints }) => hints.trapped,
+  ),
+  jsOk: flag(
+    'False only when the last score, within 24 hours, said that the page did not execute JavaScript.',
+    ({ hints }) => !hints.noScript,
+  ),
+  userAgentPresent: flag(
+    'A score of the last 24 hours carried a User-Agent.',
+    ({ hints }) => hints.userAgentPresent,
+  ),
+  userAgentIsAutomated: flag(
+    'A User-Agent of the last 24 hours is that of a known crawler, script or headless browser.',
+    ({ hints }) => hints.userAgentIsAutomated,
+  ),
+  fingerprintPresent: flag(
+    'A score of the last 24 hours carried a fingerprint.',
+    ({ hints }) => hints.fingerprints.length > 0,
+  ),
+} as const satisfies Record<string, Fact>;
+
+/** Who is on lists that people change without a release. */
+export const LISTED_FACTS = {
+  listed: {
+    kind: 'listed',
+    domain: YES_NO,
+    unit: null,
+    description:
+      "The request has an entry on the shared list: by its client, its method or its point of sale, or by a fingerprint or IP address that a score of the last 24 hours showed, as the list's kind says. False for a list that does not exist.",
+    read: ({ isListed }, list) => isListed(list),
   },
 } as const satisfies Record<string, Fact>;
+
+/** How many payers stand behind one device or address. */
+export const SHARING_FACTS = {
+  clientsOnFingerprint: sharing(
+    'fingerprint',
+    'Different clients of the platform, this one included, who asked for a verdict with a fingerprint that this one showed within 24 hours; of several the most shared one.',
+  ),
+  clientsOnIp: sharing(
+    'ip',
+    'Different clients of the platform, this one included, who asked for a verdict from an IP address that this one showed within 24 hours; of several the most shared one.',
+  ),
+} as const satisfies Record<string, WindowedFact>;
+
+function sharing(kind: keyof Sightings, description: string): WindowedFact {
+  return {
+    kind: 'windowed',
+    domain: count(CLIENTS_ON_DEVICE_MAX),
+    unit: 'clients',
+    description: `${description} 0 when the last 24 hours brought no score with one. Counted up to ${CLIENTS_ON_DEVICE_MAX}.`,
+    longestWindowMs: SHARING_WINDOW_MS_MAX,
+    sharing: kind,
+    read: ({ sightings }, windowMs) => sightings[kind].get(windowMs) ?? 0,
+  };
+}
+
+const WEEKDAYS = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'] as const;
+
+/** What the clock and the calendar on the platform's wall say. */
+export const CALENDAR_FACTS = {
+  hourOfDay: {
+    kind: 'circumstantial',
+    domain: count(23),
+    unit: 'hours',
+    description: "Full hours since midnight in the platform's timeZone, as its clocks show them: 0 to 23.",
+    read: ({ timeZone, now }) => wallTime(timeZone, now).hour,
+  },
+  dayOfWeek: {
+    kind: 'circumstantial',
+    domain: { type: 'enum', values: WEEKDAYS },
+    unit: null,
+    description: "The day of the week in the platform's timeZone.",
+    read: ({ timeZone, now }) => WEEKDAYS[wallTime(timeZone, now).dayOfWeek - 1] ?? 'MONDAY',
+  },
+} as const satisfies Record<string, CircumstantialFact>;
+
+function wallTime(timeZone: string, epochMs: number): Temporal.ZonedDateTime {
+  return Temporal.Instant.fromEpochMilliseconds(epochMs).toZonedDateTimeISO(timeZone);
+}

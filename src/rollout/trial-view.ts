@@ -3,7 +3,7 @@ import type { Decision } from '../decision/decision.ts';
 import { Type } from '../json-schema.ts';
 import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
 import { choice, count, list, named, nullable, type Shape, shape, word } from '../shapes.ts';
-import { shareInterval } from '../statistics/share-interval.ts';
+import { shareInterval } from '../statistics/intervals.ts';
 import { type ArmCounts, ArmCountsSchema, type ClientCounts } from './arm-counts.ts';
 import { type ArmClients, COMPARED_SHARES, guardBreach, guardGains } from './guard.ts';
 import { activePercent, type Candidate, type Rollout } from './rollout.ts';

@@ -1,4 +1,6 @@
 /** What `client-scoring-client` offers. */
+
+export type { DecisionQuery, HistoryQuery, LinksQuery, ListEntryQuery } from './arguments.ts';
 export type { Attempt, CallOptions, ConnectionOptions } from './connection.ts';
 export {
   BadRequestError,
@@ -20,7 +22,6 @@ export {
   UnexpectedAnswerError,
   UnknownKeyError,
 } from './errors.ts';
-export type { Fallback } from './fallback.ts';
 export {
   type FeedOptions,
   type FeedPlace,
@@ -29,14 +30,16 @@ export {
   PlatformClient,
   type ReportedOutcome,
 } from './platform-client.ts';
-export type { DecisionQuery, HistoryQuery, LinksQuery, ListEntryQuery } from './query.ts';
 export * from './records.ts';
 export {
+  type Fallback,
   type Score,
   ScoringClient,
   type ScoringOptions,
+  secondsUntil,
+  sleepUntil,
   type Verdict,
   type VerdictOptions,
+  waitUntil,
 } from './scoring-client.ts';
 export { VERSION } from './version.ts';
-export { secondsUntil, sleepUntil, waitUntil } from './wait.ts';

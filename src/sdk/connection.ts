@@ -11,12 +11,10 @@ import {
   UnavailableError,
   UnexpectedAnswerError,
 } from './errors.ts';
-import { pause, type Signal } from './pause.ts';
-import { ATTEMPT_MS_MIN, Circuit, Pace, RetryBudget } from './restraint.ts';
 import { VERSION } from './version.ts';
 
 /** The type of the global fetch, where the project knows it (lib DOM, @types/node). */
-export type Fetch = typeof globalThis extends { fetch: infer Known }
+type Fetch = typeof globalThis extends { fetch: infer Known }
   ? Known
   : (url: string, init: never) => Promise<unknown>;
 
@@ -265,4 +263,106 @@ function failureOf(error: unknown): { readonly why: string; readonly wasConnecte
   const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   const message = cause instanceof Error ? cause.message : String(cause);
   return { why: message || String(code), wasConnected: !NOT_CONNECTED.includes(code) };
+}
+
+/** An AbortSignal, where the project knows its type (lib DOM, @types/node); elsewhere what is used of one. */
+export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } }
+  ? Known
+  : {
+      readonly aborted: boolean;
+      readonly reason: unknown;
+      addEventListener(type: 'abort', listener: () => void, options?: { readonly once?: boolean }): void;
+      removeEventListener(type: 'abort', listener: () => void): void;
+    };
+
+/** Resolves after `durationMs`; rejects with the signal's reason when it is aborted meanwhile. */
+export function pause(durationMs: number, signal?: Signal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, durationMs);
+    signal?.addEventListener('abort', abort, { once: true });
+    return undefined;
+  });
+}
+
+/** What keeps a client from making the trouble of a service worse. Times are by performance.now(). */
+
+/** Below this no try is begun: it could only be decided and not be heard. */
+const ATTEMPT_MS_MIN = 300;
+
+const RESERVE_RETRIES_MAX = 5;
+const RETRIES_PER_CALL = 0.1;
+const RETRIES_PER_SECOND = 0.1;
+
+/** Lets a tenth of the calls be tried again, and a few more: without it, retries multiply an overload. */
+export class RetryBudget {
+  #retries = RESERVE_RETRIES_MAX;
+  #refilledAtMs: number;
+
+  constructor(nowMs: number) {
+    this.#refilledAtMs = nowMs;
+  }
+
+  noteCall(nowMs: number): void {
+    const seconds = (nowMs - this.#refilledAtMs) / 1000;
+    const refilled = this.#retries + RETRIES_PER_CALL + seconds * RETRIES_PER_SECOND;
+    this.#retries = Math.min(RESERVE_RETRIES_MAX, refilled);
+    this.#refilledAtMs = nowMs;
+  }
+
+  /** Whether a retry is left; it is spent then. */
+  spend(): boolean {
+    if (this.#retries < 1) return false;
+    this.#retries -= 1;
+    return true;
+  }
+}
+
+const FAILURES_IN_A_ROW_MAX = 10;
+const OPEN_MS = 2000;
+
+/** Opens when nothing was answered many times in a row; one try in two seconds finds out when that is over. */
+export class Circuit {
+  #failuresInARow = 0;
+  #nextTryAtMs = 0;
+
+  /** Whether a try may be sent. */
+  admits(nowMs: number): boolean {
+    if (this.#failuresInARow < FAILURES_IN_A_ROW_MAX) return true;
+    if (nowMs < this.#nextTryAtMs) return false;
+    this.#nextTryAtMs = nowMs + OPEN_MS;
+    return true;
+  }
+
+  note(wasAnswered: boolean, nowMs: number): void {
+    this.#failuresInARow = wasAnswered ? 0 : this.#failuresInARow + 1;
+    this.#nextTryAtMs = nowMs + OPEN_MS;
+  }
+}
+
+/** Spaces tries evenly, after a burst of one second's worth: what the service would delay or drop is not sent. */
+export class Pace {
+  readonly #spacingMs: number;
+  #nextAtMs = 0;
+
+  /** 0 a second: as fast as they come. */
+  constructor(requestsPerSecondMax: number) {
+    this.#spacingMs = requestsPerSecondMax === 0 ? 0 : 1000 / requestsPerSecondMax;
+  }
+
+  /** How long a try has to wait, and takes its place; null when its turn would come after `latestMs`. */
+  waitMs(nowMs: number, latestMs: number): number | null {
+    const burstMs = Math.max(0, 1000 - this.#spacingMs);
+    const turnMs = Math.max(this.#nextAtMs, nowMs - burstMs);
+    if (turnMs > latestMs) return null;
+    this.#nextAtMs = turnMs + this.#spacingMs;
+    return Math.max(0, turnMs - nowMs);
+  }
 }

@@ -1,8 +1,16 @@
 import { type Answer, doneOf, jsonOf } from './answer.ts';
-import { checkKey, checkWholeNumber, jsonText, pathSegment, queryText } from './arguments.ts';
-import { type CallOptions, Connection, type ConnectionOptions, type Outgoing } from './connection.ts';
-import { pause } from './pause.ts';
-import type { DecisionQuery, HistoryQuery, LinksQuery, ListEntryQuery } from './query.ts';
+import {
+  checkKey,
+  checkWholeNumber,
+  type DecisionQuery,
+  type HistoryQuery,
+  jsonText,
+  type LinksQuery,
+  type ListEntryQuery,
+  pathSegment,
+  queryText,
+} from './arguments.ts';
+import { type CallOptions, Connection, type ConnectionOptions, type Outgoing, pause } from './connection.ts';
 import type {
   Binding,
   ClientExport,

@@ -1,8 +1,14 @@
 import { type Answer, jsonOf, objectOf } from './answer.ts';
 import { checkAmount, checkHeader, checkKey, jsonText } from './arguments.ts';
-import { type CallOptions, Connection, type ConnectionOptions, type Outgoing } from './connection.ts';
-import { NoAnswerError, UnexpectedAnswerError } from './errors.ts';
-import { checkFallback, FALLBACK_SCORE, type Fallback, fallbackVerdict } from './fallback.ts';
+import {
+  type CallOptions,
+  Connection,
+  type ConnectionOptions,
+  type Outgoing,
+  pause,
+  type Signal,
+} from './connection.ts';
+import { InvalidArgumentError, NoAnswerError, UnexpectedAnswerError } from './errors.ts';
 import type { ScoreAnswer, ScoreRequest, VerdictAnswer, VerdictRequest } from './records.ts';
 
 export interface ScoringOptions extends ConnectionOptions {
@@ -119,4 +125,76 @@ function verdictOf(answer: Answer): VerdictAnswer {
     (verdict === 'GET_SAME_STICKY' && typeof stickyRequisiteRef === 'string');
   if (!whole) throw new UnexpectedAnswerError(answer.status, 'the answer is no verdict', answer.origin);
   return jsonOf(answer);
+}
+
+/**
+ * What a checkout does when no answer can be had. `open`: requisites are shown; `closed`: none is; up to an amount
+ * by currency, like `{ openUpTo: { EUR: '50.00' } }`: closed for what is more, and for other currencies.
+ */
+export type Fallback = 'open' | 'closed' | { readonly openUpTo: Readonly<Record<string, string>> };
+
+const ALWAYS = { ruleVersion: 'fallback', isBot: false } as const;
+
+/** As for a payer who is new: the verdict decides. */
+const FALLBACK_SCORE: ScoreAnswer = { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false };
+
+function checkFallback(fallback: Fallback): void {
+  if (fallback === 'open' || fallback === 'closed') return;
+  if (typeof fallback !== 'object' || typeof fallback.openUpTo !== 'object') {
+    throw new InvalidArgumentError('fallback', 'must be open, closed, or { openUpTo: { EUR: "50.00" } }');
+  }
+  for (const [currency, amount] of Object.entries(fallback.openUpTo)) {
+    checkAmount(`fallback.openUpTo.${currency}`, amount);
+  }
+}
+
+/** An answer in the shape of the service's own. */
+function fallbackVerdict(fallback: Fallback, request: VerdictRequest): VerdictAnswer {
+  return isOpen(fallback, request)
+    ? { verdict: 'GET_NEW', reason: 'The scoring service did not answer; open by fallback.', ...ALWAYS }
+    : { verdict: 'BLOCK', reason: 'The scoring service did not answer; closed by fallback.', ...ALWAYS };
+}
+
+function isOpen(fallback: Fallback, { amountRequested, toPayCurrency }: VerdictRequest): boolean {
+  if (typeof fallback === 'string') return fallback === 'open';
+  const limits = Object.entries(fallback.openUpTo);
+  const limit = limits.find(([currency]) => currency.toUpperCase() === toPayCurrency?.toUpperCase());
+  return limit !== undefined && isAtMost(amountRequested, limit[1]);
+}
+
+/** Compares decimal texts of any length, which numbers cannot. */
+function isAtMost(amount: string, limit: string): boolean {
+  const [whole = '', fraction = ''] = amount.split('.');
+  const [limitWhole = '', limitFraction = ''] = limit.split('.');
+  const digits = Math.max(fraction.length, limitFraction.length);
+  const scaled = BigInt(whole + fraction.padEnd(digits, '0'));
+  return scaled <= BigInt(limitWhole + limitFraction.padEnd(digits, '0'));
+}
+
+/** Timers may fire a little early, and asking early makes the wait longer. */
+const MARGIN_MS = 250;
+/** setTimeout takes no more than 2^31 ms. */
+const PAUSE_MS_MAX = 3_600_000;
+
+/**
+ * When to ask for the verdict again: after WAIT not before this moment, otherwise null. The wait counts
+ * from the service's answer; `answeredAt` is when it arrived, now when absent.
+ */
+export function waitUntil(answer: VerdictAnswer, answeredAt: Date = new Date()): Date | null {
+  if (answer.verdict !== 'WAIT') return null;
+  return new Date(answeredAt.getTime() + answer.waitSeconds * 1000 + MARGIN_MS);
+}
+
+/** Whole seconds that a timer shows at `now`; 0 when the moment has come. */
+export function secondsUntil(moment: Date, now: Date = new Date()): number {
+  return Math.max(0, Math.ceil((moment.getTime() - now.getTime()) / 1000));
+}
+
+/** Resolves when the moment has come, never before; rejects with the signal's reason. */
+export async function sleepUntil(moment: Date, signal?: Signal | undefined): Promise<void> {
+  for (;;) {
+    const leftMs = moment.getTime() - Date.now();
+    if (leftMs <= 0) return;
+    await pause(Math.min(leftMs, PAUSE_MS_MAX), signal);
+  }
 }

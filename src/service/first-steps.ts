@@ -3,8 +3,13 @@ import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../access/audit.ts';
 import { type PlatformName, platformName } from '../client/client-key.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
-import { type ExamplePayment, examplePayments } from '../example-data/example-payments.ts';
-import { DAY_MS, HOUR_MS, START_MS } from '../example-data/payer.ts';
+import {
+  DAY_MS,
+  type ExamplePayment,
+  examplePayments,
+  HOUR_MS,
+  START_MS,
+} from '../example-data/example-payments.ts';
 import type { Verdict } from '../rules/rule-set.ts';
 import type { Registers } from '../state/store.ts';
 import type { Records } from './records.ts';

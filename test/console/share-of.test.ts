@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { shareOf } from '../../src/console/page/parts/evidence/share-of.js';
-import { shareInterval } from '../../src/statistics/share-interval.ts';
+import { shareInterval } from '../../src/statistics/intervals.ts';
 
 describe('a share that the console works out', () => {
   it('has the interval that the commands print', () => {

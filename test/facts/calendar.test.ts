@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { platformName } from '../../src/client/client-key.ts';
-import { CALENDAR_FACTS } from '../../src/facts/calendar.ts';
+import { CALENDAR_FACTS } from '../../src/facts/request.ts';
 
 /** What the wall of a platform shows at a moment of UTC. */
 function wall(instant: string, timeZone: string) {

@@ -21,7 +21,7 @@ import {
   NEVER_SECONDS,
   NO_SIGHTINGS,
 } from '../../src/facts/fact.ts';
-import { ORDER_FACTS } from '../../src/facts/orders.ts';
+import { ORDER_FACTS } from '../../src/facts/history.ts';
 import { eventAt } from '../client/event-at.ts';
 import { anyState, NOW } from '../rule-fixtures/random-states.ts';
 

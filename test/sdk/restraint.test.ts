@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Circuit, Pace, RetryBudget } from '../../src/sdk/restraint.ts';
+import { Circuit, Pace, RetryBudget } from '../../src/sdk/connection.ts';
 
 describe('the retry budget of a client', () => {
   it('lets a shop with few calls try each of them again', () => {

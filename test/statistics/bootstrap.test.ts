@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { bootstrapInterval } from '../../src/statistics/bootstrap.ts';
+import { bootstrapInterval } from '../../src/statistics/intervals.ts';
 
 const VALUES = [1, 2, 4, 8];
 

@@ -6,8 +6,8 @@ import {
   type ClusterCount,
   clusteredInterval,
   clusteredShare,
-} from '../../src/statistics/clustered-share.ts';
-import { shareInterval } from '../../src/statistics/share-interval.ts';
+  shareInterval,
+} from '../../src/statistics/intervals.ts';
 import { clientKey } from '../client/client-keys.ts';
 
 const WORLDS = 500;

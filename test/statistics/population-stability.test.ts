@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { populationStability } from '../../src/statistics/population-stability.ts';
+import { populationStability } from '../../src/statistics/distributions.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';
 
 const counts = fc.array(fc.nat(1000), { minLength: 4, maxLength: 4 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { shareInterval, shareUpperBound } from '../../src/statistics/share-interval.ts';
+import { shareInterval, shareUpperBound } from '../../src/statistics/intervals.ts';
 
 describe('the interval of a share', () => {
   it('is that of Wilson, and none without anybody', () => {

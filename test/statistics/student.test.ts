@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { student975 } from '../../src/statistics/clustered-share.ts';
+import { student975 } from '../../src/statistics/intervals.ts';
 
 describe("the 97.5 % point of Student's t", () => {
   it('is that of the tables', () => {

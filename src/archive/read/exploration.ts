@@ -7,7 +7,7 @@ import {
   type CountedValue,
   contributions,
   type TwoTimes,
-} from '../../statistics/contribution.ts';
+} from '../../statistics/distributions.ts';
 import type { ArchiveGap } from '../archive-log.ts';
 import { type DuckRow, numberOf, quote, textOf } from '../duck.ts';
 import type { ArchiveReader } from './archive-reader.ts';

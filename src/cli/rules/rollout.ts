@@ -27,7 +27,7 @@ import {
 import type { TrialView } from '../../rollout/trial-view.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../rules/rule-set.ts';
-import { shareInterval } from '../../statistics/share-interval.ts';
+import { shareInterval } from '../../statistics/intervals.ts';
 import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from '../approval.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { withOpenStore } from '../open-store.ts';

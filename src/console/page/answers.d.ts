@@ -109,4 +109,4 @@ export type {
   TrialCounts,
   VerdictCommand,
 } from '../../sdk/records.ts';
-export type { ShareInterval } from '../../statistics/share-interval.ts';
+export type { ShareInterval } from '../../statistics/intervals.ts';

@@ -2,7 +2,7 @@ import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';
 import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
-import { shareInterval } from '../../statistics/share-interval.ts';
+import { shareInterval } from '../../statistics/intervals.ts';
 import {
   amounts,
   aucOfGranted,

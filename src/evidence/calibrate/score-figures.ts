@@ -1,4 +1,3 @@
-import { bootstrapInterval, bootstrapIntervals, type Estimate } from '../../statistics/bootstrap.ts';
 import {
   areaUnderCurve,
   binOf,
@@ -7,8 +6,13 @@ import {
   reliability,
   type ScoredOrders,
 } from '../../statistics/calibration.ts';
-import { clusteredInterval } from '../../statistics/clustered-share.ts';
-import type { ShareInterval } from '../../statistics/share-interval.ts';
+import {
+  bootstrapInterval,
+  bootstrapIntervals,
+  clusteredInterval,
+  type Estimate,
+  type ShareInterval,
+} from '../../statistics/intervals.ts';
 import { OrderClusters } from '../source/order-clusters.ts';
 import type { ReliabilityRow, ScoreFigures } from './calibration.ts';
 

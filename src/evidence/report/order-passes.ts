@@ -7,8 +7,7 @@ import {
   REPORT_NUMBER_SQL,
 } from '../../archive/order-fate.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
-import { clusteredInterval } from '../../statistics/clustered-share.ts';
-import type { ShareInterval } from '../../statistics/share-interval.ts';
+import { clusteredInterval, type ShareInterval } from '../../statistics/intervals.ts';
 import { fateMember, type Money, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { clusterOf, type FateMoney, MoneySums, OrderClusters } from '../source/order-clusters.ts';

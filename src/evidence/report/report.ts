@@ -3,7 +3,7 @@ import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
 import { holdoutShares } from '../../decision/holdout.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
-import { clusteredShare } from '../../statistics/clustered-share.ts';
+import { clusteredShare } from '../../statistics/intervals.ts';
 import { fateMember, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
 import { columnsOf, type Evidence } from '../source/evidence.ts';
 import { clusterOf, MoneySums, OrderClusters } from '../source/order-clusters.ts';

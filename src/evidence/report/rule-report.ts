@@ -1,7 +1,7 @@
 import { OTHERWISE } from '../../decision/decision.ts';
 import { Type } from '../../json-schema.ts';
 import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
-import { type ShareInterval, shareInterval } from '../../statistics/share-interval.ts';
+import { type ShareInterval, shareInterval } from '../../statistics/intervals.ts';
 import {
   amounts,
   interval,

@@ -3,7 +3,7 @@ import { fateSql } from '../../archive/order-fate.ts';
 import { WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
 import { Type } from '../../json-schema.ts';
 import { count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
-import { clusteredInterval } from '../../statistics/clustered-share.ts';
+import { clusteredInterval } from '../../statistics/intervals.ts';
 import { interval, number } from '../result-shapes.ts';
 import { columns, type EvidenceTable } from '../shown.ts';
 import { amountSum } from '../source/order-clusters.ts';

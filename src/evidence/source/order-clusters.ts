@@ -1,4 +1,4 @@
-import type { ClusterCount } from '../../statistics/clustered-share.ts';
+import type { ClusterCount } from '../../statistics/intervals.ts';
 import { fateMember, type Money, NO_ORDERS, type OrderAmounts } from '../result-shapes.ts';
 
 /** Orders with a known outcome by the cluster of their clients: the orders of one client hang together. */

@@ -3,8 +3,7 @@ import { CAUSE_SQL, fateSql, REPORT_NUMBER_SQL } from '../../archive/order-fate.
 import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { OUTCOME_CAUSES } from '../../client/order.ts';
 import { choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
-import { bootstrapInterval } from '../../statistics/bootstrap.ts';
-import { type ClusterCount, clusteredInterval } from '../../statistics/clustered-share.ts';
+import { bootstrapInterval, type ClusterCount, clusteredInterval } from '../../statistics/intervals.ts';
 import { type AgedPayments, expectedEvents, maturityOf } from '../../statistics/reversal-ages.ts';
 import { interval, number } from '../result-shapes.ts';
 import { columns, countText, type EvidenceTable, shareText } from '../shown.ts';

@@ -4,7 +4,7 @@ import { withConstants } from '../../rules/folder/constant.ts';
 import { draftOf, soundDraft } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
-import { shareUpperBound } from '../../statistics/share-interval.ts';
+import { shareUpperBound } from '../../statistics/intervals.ts';
 import type { Evidence } from '../source/evidence.ts';
 import type { LearningOrders } from './known-orders.ts';
 import {

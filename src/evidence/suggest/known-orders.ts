@@ -1,6 +1,6 @@
 import { FACTS } from '../../facts/catalogue.ts';
-import { COOLDOWN_FACTS } from '../../facts/cooldown.ts';
 import type { FactValue } from '../../facts/fact.ts';
+import { COOLDOWN_FACTS } from '../../facts/history.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { type AskedInput, inputsOf } from '../backtest/input.ts';
 import { type LivedAnswer, Lives } from '../backtest/lives.ts';

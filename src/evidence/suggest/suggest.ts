@@ -1,7 +1,7 @@
 import { soundDraft } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
-import { shareUpperBound } from '../../statistics/share-interval.ts';
+import { shareUpperBound } from '../../statistics/intervals.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
 import { OUTCOME_ASSUMPTIONS, type OutcomeAssumption } from '../backtest/lives.ts';
 import { NO_ORDERS } from '../result-shapes.ts';

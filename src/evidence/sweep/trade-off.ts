@@ -1,6 +1,11 @@
 import { type Duck, numberOf, quoteName, textOf } from '../../archive/duck.ts';
-import { bootstrapInterval, bootstrapIntervals, type Estimate } from '../../statistics/bootstrap.ts';
-import { type ClusterCount, clusteredInterval } from '../../statistics/clustered-share.ts';
+import {
+  bootstrapInterval,
+  bootstrapIntervals,
+  type ClusterCount,
+  clusteredInterval,
+  type Estimate,
+} from '../../statistics/intervals.ts';
 import { byOutcome, outcomeCells } from '../backtest/aftermath.ts';
 import type { Effect, PartName, TimePart, TradeOff } from './sweep-report.ts';
 

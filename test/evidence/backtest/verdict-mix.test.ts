@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type ClusterVerdicts, decisionShares } from '../../../src/evidence/backtest/comparison.ts';
-import { shareInterval } from '../../../src/statistics/share-interval.ts';
+import { shareInterval } from '../../../src/statistics/intervals.ts';
 
 /** Twenty clients: the first four are told to wait by the base and granted by the candidate, the others granted by both. */
 function twentyClients(decisionsOfEach: number): readonly ClusterVerdicts[] {

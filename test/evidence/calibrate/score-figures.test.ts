@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { type JudgedOrders, scoreFigures } from '../../../src/evidence/calibrate/score-figures.ts';
-import { clusteredInterval } from '../../../src/statistics/clustered-share.ts';
+import { clusteredInterval } from '../../../src/statistics/intervals.ts';
 
 interface Scored extends JudgedOrders {
   readonly score: number;

@@ -5,7 +5,7 @@ import type { Drift } from '../../../src/evidence/drift-report.ts';
 import { readable } from '../../../src/evidence/result.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { Store } from '../../../src/state/store.ts';
-import { populationStability } from '../../../src/statistics/population-stability.ts';
+import { populationStability } from '../../../src/statistics/distributions.ts';
 import { History, JULY, Workplace } from '../backtest/backtest-history.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
 

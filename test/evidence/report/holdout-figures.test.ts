@@ -3,7 +3,7 @@ import { OrderTally } from '../../../src/evidence/report/order-passes.ts';
 import { HeldOrders, report } from '../../../src/evidence/report/report.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
-import { clusteredShare } from '../../../src/statistics/clustered-share.ts';
+import { clusteredShare } from '../../../src/statistics/intervals.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { startService } from '../../service/running-service.ts';
 import type { Tenant } from '../../service/tenant.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../../src/evidence/report/rule-report.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
-import { clusteredInterval } from '../../../src/statistics/clustered-share.ts';
+import { clusteredInterval } from '../../../src/statistics/intervals.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 import { History, Workplace } from '../backtest/backtest-history.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';

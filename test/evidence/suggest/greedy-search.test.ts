@@ -8,7 +8,7 @@ import {
   type KnownOrders,
   ruleText,
 } from '../../../src/evidence/suggest/rule-search.ts';
-import { shareUpperBound } from '../../../src/statistics/share-interval.ts';
+import { shareUpperBound } from '../../../src/statistics/intervals.ts';
 
 const NONE: readonly BannedChange[] = [];
 

@@ -1,0 +1,161 @@
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+
+/** A share with its 95 % interval, all from 0 to 1. */
+export interface ShareInterval {
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The 97.5 % point of the normal distribution: between it and its negative lie 95 % of all draws. */
+const NORMAL_975 = 1.959963984540054;
+
+/**
+ * The share `part / whole` with its interval by Wilson's score method, which stays within 0 and 1 and holds
+ * for few cases, too (Wilson, Probable inference, the law of succession, and statistical inference, 1927;
+ * Brown, Cai and DasGupta, Interval estimation for a binomial proportion, 2001). Null without anybody to count.
+ */
+export function shareInterval(part: number, whole: number): ShareInterval | null {
+  if (whole === 0) return null;
+  const { value, middle, half } = wilson(part, whole, NORMAL_975);
+  // At the ends the two terms cancel out, but for the last digits.
+  return { value, low: part === 0 ? 0 : middle - half, high: part === whole ? 1 : middle + half };
+}
+
+/** The 95 % point of the normal distribution: below it lie 95 % of all draws. */
+const NORMAL_95 = 1.6448536269514722;
+
+/** What a share is at most, with 95 % confidence: the upper end of Wilson's one-sided interval. 1 without anybody to count. */
+export function shareUpperBound(part: number, whole: number): number {
+  if (whole === 0) return 1;
+  const { middle, half } = wilson(part, whole, NORMAL_95);
+  return Math.min(1, middle + half);
+}
+
+/** The middle of Wilson's interval and half of its width, `z` standard deviations. */
+function wilson(part: number, whole: number, z: number) {
+  const value = part / whole;
+  const shrink = 1 + z ** 2 / whole;
+  return {
+    value,
+    middle: (value + z ** 2 / (2 * whole)) / shrink,
+    half: (z / shrink) * Math.sqrt((value * (1 - value)) / whole + z ** 2 / (4 * whole ** 2)),
+  };
+}
+
+/** What one client's orders came to. */
+export interface ClusterCount {
+  readonly part: number;
+  readonly whole: number;
+}
+
+/** Below so many orders with an outcome a share says nothing: "too few". */
+const CLUSTERED_ORDERS_MIN = 30;
+
+/**
+ * A share of orders with its 95 % interval when the orders of one client hang together: Wilson's interval for as many
+ * independent orders as tell as much (Korn and Graubard, Confidence intervals for proportions with small expected
+ * number of positive counts, 1998), by the variance of the ratio between clients. That variance is itself uncertain where
+ * there are few clients, for which they count fewer orders still. Null for too few orders.
+ */
+export function clusteredShare(clusters: readonly ClusterCount[]): ShareInterval | null {
+  const whole = clusters.reduce((sum, cluster) => sum + cluster.whole, 0);
+  return whole < CLUSTERED_ORDERS_MIN ? null : clusteredInterval(clusters);
+}
+
+/** The same however few orders there are; null without one. */
+export function clusteredInterval(clusters: Iterable<ClusterCount>): ShareInterval | null {
+  const all = [...clusters];
+  let [part, whole, spread] = [0, 0, 0];
+  for (const cluster of all) {
+    part += cluster.part;
+    whole += cluster.whole;
+  }
+  if (whole === 0) return null;
+  const share = part / whole;
+  for (const cluster of all) spread += (cluster.part - share * cluster.whole) ** 2;
+  const counted = all.filter((cluster) => cluster.whole > 0).length;
+  const variance = counted < 2 ? 0 : (spread * counted) / (counted - 1) / whole ** 2;
+  if (variance === 0) return shareInterval(share * counted, counted);
+  // Never more than there are orders: clients that happen to be alike do not make more of them.
+  const asMany = Math.min(whole, (share * (1 - share)) / variance);
+  const told = asMany * (NORMAL_975 / student975(counted - 1)) ** 2;
+  return shareInterval(share * told, told);
+}
+
+/** The 97.5 % points for one and two degrees of freedom, which the expansion does not meet. */
+const FIRST = [12.706204736174698, 4.302652729749462];
+
+/**
+ * The 97.5 % point of Student's t: the expansion by powers of 1 / degrees (Abramowitz and Stegun, Handbook of mathematical
+ * functions, 26.7.5), which is right to 1 in 800 from three degrees of freedom on.
+ */
+export function student975(degrees: number): number {
+  const x = NORMAL_975;
+  const terms = [
+    x,
+    (x ** 3 + x) / 4,
+    (5 * x ** 5 + 16 * x ** 3 + 3 * x) / 96,
+    (3 * x ** 7 + 19 * x ** 5 + 17 * x ** 3 - 15 * x) / 384,
+    (79 * x ** 9 + 776 * x ** 7 + 1482 * x ** 5 - 1920 * x ** 3 - 945 * x) / 92160,
+  ];
+  return FIRST[degrees - 1] ?? terms.reduce((sum, term, power) => sum + term / degrees ** power, 0);
+}
+
+/** An estimate with the interval that 95 % of its resamples fall into. */
+export interface Estimate {
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Of 400 resamples, 10 lie below the interval and 10 above it. */
+const RESAMPLES = 400;
+
+/**
+ * Draws as many clusters as there are, with replacement, again and again, and gives the percentile interval of
+ * a statistic over the draws (Efron and Tibshirani, An introduction to the bootstrap, 1993; with clients as
+ * clusters, because the orders of one client hang together: Field and Welsh, Bootstrapping clustered data,
+ * 2007). `statistic` is given how often each cluster was drawn; draws for which it is null are left out. The
+ * same seed gives the same interval. Null when the statistic of all clusters, each once, is null.
+ */
+export function bootstrapInterval(
+  clusters: number,
+  statistic: (drawn: Uint32Array) => number | null,
+  seed = 1,
+): Estimate | null {
+  const [estimate = null] = bootstrapIntervals(clusters, (drawn) => [statistic(drawn)], seed);
+  return estimate;
+}
+
+/** The same of several statistics over the same draws. */
+export function bootstrapIntervals(
+  clusters: number,
+  statistics: (drawn: Uint32Array) => readonly (number | null)[],
+  seed = 1,
+): readonly (Estimate | null)[] {
+  const values = statistics(new Uint32Array(clusters).fill(1));
+  const chance = xoroshiro128plus(seed);
+  const again: number[][] = values.map(() => []);
+  for (let resample = 0; resample < RESAMPLES; resample++) {
+    const drawn = new Uint32Array(clusters);
+    for (let draw = 0; draw < clusters; draw++) {
+      const cluster = uniformInt(chance, 0, clusters - 1);
+      drawn[cluster] = (drawn[cluster] ?? 0) + 1;
+    }
+    for (const [place, value] of statistics(drawn).entries()) if (value !== null) again[place]?.push(value);
+  }
+  return values.map((value, place) => {
+    if (value === null) return null;
+    const sorted = (again[place] ?? []).toSorted((a, b) => a - b);
+    return { value, low: quantile(sorted, 0.025), high: quantile(sorted, 0.975) };
+  });
+}
+
+/** Of values in order; between two of them it is where the line between them says. */
+function quantile(sorted: readonly number[], share: number): number {
+  const place = (sorted.length - 1) * share;
+  const below = sorted[Math.floor(place)] ?? 0;
+  return below + (place - Math.floor(place)) * ((sorted[Math.ceil(place)] ?? below) - below);
+}
