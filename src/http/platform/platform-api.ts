@@ -31,6 +31,7 @@ import { answerProblems } from '../request/answer-problems.ts';
 import { BrowserSessions } from '../request/browser-sessions.ts';
 import { hiddenAddress } from '../request/caller-address.ts';
 import type { RequestState } from '../request/request-state.ts';
+import { compressAnswers } from '../server/compress-answers.ts';
 import { delayRefusals } from '../server/overload.ts';
 import { logBrokenAnswers, logRequests } from '../server/request-log.ts';
 import { limitShares, PLATFORM_SHARES } from '../server/share-limits.ts';
@@ -84,6 +85,7 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   app.use(answerProblems(log));
   app.use(delayRefusals());
   app.use(limitShares(PLATFORM_SHARES));
+  app.use(compressAnswers());
   const { consoleUrl = null, provider = null } = parts;
   const browsers = new BrowserSessions(parts.sessions, consoleUrl);
   const desk = rulesDir === undefined || rollout === null ? null : new RuleDesk(rulesDir);
