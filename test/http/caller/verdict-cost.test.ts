@@ -7,8 +7,10 @@ import { type RunningService, startService } from '../../service/running-service
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
 /** Enough that V8 has compiled what every verdict passes through. */
-const WARM_UP = 5000;
+const WARM_UP = 3000;
 const COUNTED = 1000;
+/** V8 compiles beside the requests, later on a busy machine, and what is not compiled yet allocates more: the leanest window tells. */
+const WINDOWS = 5;
 const AT_ONCE = 32;
 
 /** Each request comes from an address of its own, so that none has a token before it asks. */
@@ -16,7 +18,7 @@ const RATE_LIMIT = { ratePerSecond: 1_000_000, burst: 1_000_000, trustedProxies:
 
 describeOnStores('a plain verdict of a new payer', function (store) {
   this.timeout(120_000);
-  const most = this.fullTitle().endsWith('SQLite') ? { promises: 54, kB: 66 } : { promises: 97, kB: 96 };
+  const most = this.fullTitle().endsWith('SQLite') ? { promises: 54, kB: 64 } : { promises: 97, kB: 91 };
   let service: RunningService;
   let ask: (count: number) => Promise<void>;
   before(async () => {
@@ -42,9 +44,13 @@ describeOnStores('a plain verdict of a new payer', function (store) {
   });
 
   it(`allocates at most ${most.kB} kB`, async () => {
-    const before = allocatedBytes();
-    await ask(COUNTED);
-    expect((allocatedBytes() - before) / COUNTED / 1000).to.be.within(most.kB / 2, most.kB);
+    const seen: number[] = [];
+    for (let window = 0; window < WINDOWS; window++) {
+      const before = allocatedBytes();
+      await ask(COUNTED);
+      seen.push((allocatedBytes() - before) / COUNTED / 1000);
+    }
+    expect(Math.min(...seen)).to.be.within(most.kB / 2, most.kB);
   });
 });
 
