@@ -3,10 +3,8 @@ import { commanderExit, EXIT } from '../src/cli/exit.ts';
 import { startStandalone } from '../test/servers/redis.ts';
 import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
 import { issueKey } from '../test/service/issued-key.ts';
-import { type Figure, joinRuns, judge, ratiosFirst } from './bench/figure.ts';
-import { figureTable } from './bench/figure-table.ts';
-import { loadTool } from './bench/load.ts';
-import { describeMachine, thisMachine } from './bench/machine.ts';
+import { type Figure, figureTable, joinRuns, judge, ratiosFirst } from './bench/figure.ts';
+import { describeMachine, loadTool, thisMachine } from './bench/load.ts';
 import { measureArchive } from './bench/measures/archive/archive.ts';
 import { measureBacktest } from './bench/measures/archive/backtest.ts';
 import { measureOrders } from './bench/measures/archive/orders.ts';
@@ -15,7 +13,7 @@ import { measureCost } from './bench/measures/cost.ts';
 import { measureExperiment } from './bench/measures/experiment.ts';
 import { measureGrowth } from './bench/measures/growth.ts';
 import { measureRoundTrips } from './bench/measures/round-trips.ts';
-import { measureRules, RULE_COUNTS } from './bench/measures/rules.ts';
+import { measureRules } from './bench/measures/rules.ts';
 import { measureShipping } from './bench/measures/shipping.ts';
 import { measureSqlite } from './bench/measures/sqlite.ts';
 
@@ -35,22 +33,7 @@ const PARTS = [
 type Part = (typeof PARTS)[number];
 
 /** How much is measured. */
-interface Effort {
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly sampleMs: number;
-  readonly clients: number;
-  readonly hotVerdicts: number;
-  readonly sharing: number;
-  readonly decisions: number;
-  readonly searched: number;
-  readonly shippingRounds: number;
-  readonly draws: number;
-  readonly seeds: number;
-  readonly livedSeeds: number;
-}
-
-const FULL: Effort = {
+const FULL = {
   rounds: 5,
   seconds: 3,
   sampleMs: 100,
@@ -64,6 +47,8 @@ const FULL: Effort = {
   seeds: 100,
   livedSeeds: 10,
 };
+
+type Effort = { readonly [Measure in keyof typeof FULL]: number };
 
 const QUICK: Effort = {
   rounds: 2,
@@ -83,24 +68,18 @@ const QUICK: Effort = {
 interface Options {
   readonly json?: true;
   readonly quick?: true;
-  readonly clients?: number;
-  readonly decisions?: number;
   readonly archive?: string;
-  readonly rounds?: number;
   readonly runs: number;
   readonly parts: readonly Part[];
 }
 
-/** `npm run bench [-- --quick] [--json] [--clients N] [--rounds N] [--runs N] [--parts rules,cost]`: one table. */
+/** `npm run bench [-- --quick] [--json] [--runs N] [--parts rules,cost]`: one table. */
 async function main(): Promise<void> {
   const program = new Command('bench')
     .description('Measures the service beside what it is compared with; see scripts/bench/README.md')
     .option('--quick', 'a run of about a minute: fewer rounds, smaller stores')
     .option('--json', 'print one JSON object')
-    .option('--clients <count>', 'clients in the large store', wholeNumber)
-    .option('--decisions <count>', 'decisions that are archived, verified and tested back', wholeNumber)
     .option('--archive <folder>', 'keep the made-up archive there, and take it when it is there already')
-    .option('--rounds <count>', 'rounds of everything that takes turns', wholeNumber)
     .option('--runs <count>', 'do all of it so often, and show the spread', wholeNumber, 1)
     .option('--parts <list>', `what to measure, of ${PARTS.join(',')}`, partList, PARTS)
     .exitOverride()
@@ -115,9 +94,8 @@ async function main(): Promise<void> {
   process.exit();
 }
 
-async function run({ json, quick, runs, parts, archive, ...given }: Options): Promise<void> {
-  const usual = quick ? QUICK : FULL;
-  const effort = { ...usual, ...given };
+async function run({ json, quick, runs, parts, archive }: Options): Promise<void> {
+  const effort = quick ? QUICK : FULL;
   const machine = thisMachine(loadTool());
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => process.exit(EXIT.environment));
@@ -146,7 +124,7 @@ async function measure(
   const figures: Figure[] = [];
   const made = { ...effort, folder, onProgress };
   const measures: Readonly<Record<Part, () => FiguresOfPart>> = {
-    rules: () => measureRules({ ...effort, ruleCounts: RULE_COUNTS }),
+    rules: () => measureRules(effort.sampleMs),
     cost: () => measureOnRedis(effort, tool, dataDir, onProgress),
     sqlite: () => measureSqlite({ ...effort, tool, dataDir, onProgress }),
     growth: () => measureGrowth({ ...effort, onProgress }),

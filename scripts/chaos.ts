@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Command, CommanderError } from 'commander';
 import { commanderExit, EXIT } from '../src/cli/exit.ts';
-import type { Figure } from './chaos/figure.ts';
-import { allPass, type Outcome, outcomeTable } from './chaos/outcome-table.ts';
+import { allPass, type Figure, type Outcome, outcomeTable } from './chaos/figure.ts';
 import type { Scenario } from './chaos/scenario.ts';
 import { scenarios } from './chaos/scenarios.ts';
 

@@ -1,3 +1,5 @@
+import { table } from '../../src/cli/print.ts';
+
 /** What a figure must stay below or reach. */
 export type Target = { readonly atMost: number } | { readonly atLeast: number };
 
@@ -14,7 +16,18 @@ export interface Figure {
   readonly runs?: readonly number[];
 }
 
-export type Judgement = 'pass' | 'MISS' | '';
+/** What makes the figures of a part. */
+export function figuresOf(part: string) {
+  return (name: string, value: number, unit: string, target: Target | null = null): Figure => ({
+    part,
+    name,
+    value,
+    unit,
+    target,
+  });
+}
+
+type Judgement = 'pass' | 'MISS' | '';
 
 export function judge({ value, target }: Figure): Judgement {
   if (target === null) return '';
@@ -56,4 +69,36 @@ export function joinRuns(runs: readonly (readonly Figure[])[]): readonly Figure[
 
 function isSame(one: Figure, other: Figure): boolean {
   return one.part === other.part && one.name === other.name;
+}
+
+const HEADINGS = ['part', 'figure', 'measured', '', 'target', ''] as const;
+
+/** All figures in one aligned table, ratios first; with the lowest and the highest of several runs. */
+export function figureTable(figures: readonly Figure[]): string {
+  const sorted = ratiosFirst(figures);
+  if (sorted.every(({ runs }) => runs === undefined))
+    return table(HEADINGS, sorted.map(row), { right: [2, 4] });
+  const rows = sorted.map((figure) => [...row(figure), formatSpread(figure)]);
+  return table([...HEADINGS, 'runs'], rows, { right: [2, 4] });
+}
+
+function formatSpread({ runs = [] }: Figure): string {
+  return runs.length === 0 ? '' : [Math.min(...runs), Math.max(...runs)].map(formatNumber).join(' to ');
+}
+
+/** As people write it: more digits the smaller it is. */
+function formatNumber(value: number): string {
+  if (!Number.isFinite(value)) return 'n/a';
+  const size = Math.abs(value);
+  const digits = size >= 100 || Number.isInteger(value) ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
+  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+function row(figure: Figure): string[] {
+  const { part, name, value, unit, target } = figure;
+  return [part, name, formatNumber(value), unit, target === null ? '' : formatTarget(target), judge(figure)];
+}
+
+function formatTarget(target: Target): string {
+  return 'atMost' in target ? `<= ${formatNumber(target.atMost)}` : `>= ${formatNumber(target.atLeast)}`;
 }

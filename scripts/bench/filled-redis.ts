@@ -10,14 +10,13 @@ import { type RedisServers, startStandalone } from '../../test/servers/redis.ts'
 import { command } from '../../test/servers/redis-command.ts';
 import { APPEND_ONLY } from '../../test/servers/redis-process.ts';
 import { currentRules } from '../../test/service/current-rules.ts';
-import { redisInfo } from './redis-info.ts';
 import { PLATFORM } from './sample.ts';
 
 const AT_ONCE = 16;
 const PATIENCE_MS = 10_000;
 
 /** What the server has used since it was started. */
-export interface RedisUsage {
+interface RedisUsage {
   /** Without what connections and the append-only file wait with. */
   readonly bytes: number;
   /** Of these in the journal. */
@@ -157,4 +156,12 @@ export class FilledRedis {
 
 export function payersNamed(count: number): readonly Payer[] {
   return Array.from({ length: count }, (_, number) => ({ name: randomUUID(), number }));
+}
+
+/** What a Redis server says of itself in a section of INFO. */
+export async function redisInfo(port: number, section = 'everything') {
+  const info = String(await command(port, ['INFO', section]));
+  /** NaN when the section has none of that name. */
+  const figure = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]);
+  return { figure, cpuMicros: (figure('used_cpu_user') + figure('used_cpu_sys')) * 1e6 };
 }

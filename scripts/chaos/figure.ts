@@ -1,5 +1,7 @@
+import { table } from '../../src/cli/print.ts';
+
 /** Whether a figure keeps its target; `report` is a figure that has none. */
-export type Judgement = 'pass' | 'miss' | 'report';
+type Judgement = 'pass' | 'miss' | 'report';
 
 /** One measured number of a scenario, as a line of the table. */
 export interface Figure {
@@ -37,6 +39,16 @@ export function never(figure: string, seen: number): Figure {
   return { figure, seen: String(seen), target: '0', judgement: seen === 0 ? 'pass' : 'miss' };
 }
 
+/** How often each is there, most common forms of an answer say: `503: 2, no answer: 1`. */
+export function countsText(values: readonly unknown[]): string {
+  return [...countsOf(values)].map(([value, count]) => `${value}: ${count}`).join(', ');
+}
+
+/** How often each value is there. */
+export function countsOf<T>(values: readonly T[]): ReadonlyMap<T, number> {
+  return new Map([...Map.groupBy(values, (value) => value)].map(([value, all]) => [value, all.length]));
+}
+
 /** A figure without a target. */
 export function reported(figure: string, seen: string): Figure {
   return { figure, seen, target: '', judgement: 'report' };
@@ -45,4 +57,37 @@ export function reported(figure: string, seen: string): Figure {
 function withUnit(value: number, unit: string): string {
   const rounded = Math.abs(value) >= 100 ? Math.round(value) : Math.round(value * 100) / 100;
   return unit === '' ? String(rounded) : `${rounded} ${unit}`;
+}
+
+/** The figures of one scenario, and why there are no more of them when it did not get through. */
+export interface Outcome {
+  readonly scenario: string;
+  readonly figures: readonly Figure[];
+  /** Null when the scenario ran to its end. */
+  readonly trouble: string | null;
+}
+
+const TITLES: readonly string[] = ['scenario', 'figure', 'seen', 'target', ''];
+
+/** The one table of a run. A scenario that broke off is a line that missed. */
+export function outcomeTable(outcomes: readonly Outcome[]): string {
+  return table(TITLES, outcomes.flatMap(rowsOf));
+}
+
+function rowsOf({ scenario, figures, trouble }: Outcome): readonly (readonly string[])[] {
+  const rows = figures.map(({ figure, seen, target, judgement }) => [
+    scenario,
+    figure,
+    seen,
+    target,
+    judgement === 'report' ? '' : judgement,
+  ]);
+  return trouble === null ? rows : [...rows, [scenario, 'ran to its end', trouble, 'yes', 'miss']];
+}
+
+/** Whether every figure of every scenario keeps its target. */
+export function allPass(outcomes: readonly Outcome[]): boolean {
+  return outcomes.every(
+    ({ figures, trouble }) => trouble === null && figures.every(({ judgement }) => judgement !== 'miss'),
+  );
 }

@@ -1,4 +1,4 @@
-import { missingPrograms } from './processes/missing-programs.ts';
+import { missingPrograms } from './processes/each-store.ts';
 import type { ScenarioRun } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 

@@ -13,7 +13,7 @@ export interface ScenarioRun {
  * starts what it needs on 127.0.0.1; processes and folders that it leaves go with that process.
  */
 export interface Scenario {
-  /** What `npm run chaos -- NAME` calls it: the name of its file. */
+  /** What `npm run chaos -- NAME` calls it. */
   readonly name: string;
   /** What is done and what must hold, in a sentence. */
   readonly does: string;

@@ -1,6 +1,12 @@
 import { expect } from 'chai';
-import { type Figure, joinRuns, judge, median, medianRatio } from '../../scripts/bench/figure.ts';
-import { figureTable } from '../../scripts/bench/figure-table.ts';
+import {
+  type Figure,
+  figureTable,
+  joinRuns,
+  judge,
+  median,
+  medianRatio,
+} from '../../scripts/bench/figure.ts';
 import { clientCommands } from '../../scripts/bench/measures/round-trips.ts';
 
 const TIME: Figure = { part: 'rules', name: '30 rules', value: 1.234, unit: 'us', target: { atMost: 3 } };

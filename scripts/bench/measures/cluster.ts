@@ -2,11 +2,13 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startCluster } from '../../../test/servers/redis.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
-import type { Figure } from '../figure.ts';
+import { type Figure, figuresOf } from '../figure.ts';
+import { redisInfo } from '../filled-redis.ts';
 import { type LoadTool, runLoad } from '../load.ts';
 import { startMeasured } from '../measured-process.ts';
-import { redisInfo } from '../redis-info.ts';
 import { OPEN_SERVICE } from './cost.ts';
+
+const figure = figuresOf('cluster');
 
 export interface ClusterPlan {
   readonly tool: LoadTool;
@@ -30,8 +32,6 @@ const CALLER_ADDRESSES = 3000;
 interface Work {
   readonly commands: number;
   readonly bytes: number;
-  readonly cpuMicros: number;
-  readonly memoryBytes: number;
 }
 
 /** How evenly the verdicts of clients that were never seen fall on the masters of a cluster. */
@@ -65,12 +65,10 @@ export async function measureCluster(plan: ClusterPlan): Promise<readonly Figure
         const before = await Promise.all(ports.map(workOf));
         const { requests, failures } = await ask(count, plan.seconds * LOADS);
         const after = await Promise.all(ports.map(workOf));
-        const part = 'cluster';
-        const all = { part, unit: '', target: null };
         figures.push(
           ...shareFigures(callers, before, after, count > 1),
-          { ...all, name: `${callers}: verdicts`, value: requests },
-          { ...all, name: `${callers}: requests that failed`, value: failures, target: { atMost: 0 } },
+          figure(`${callers}: verdicts`, requests, ''),
+          figure(`${callers}: requests that failed`, failures, '', { atMost: 0 }),
         );
       }
       return figures;
@@ -82,54 +80,30 @@ export async function measureCluster(plan: ClusterPlan): Promise<readonly Figure
   }
 }
 
-/** Each master's share, and how far the one with the most is above an even one. */
-export function shareFigures(
+/** How far the master that is farthest is from an even share. */
+function shareFigures(
   callers: string,
   before: readonly Work[],
   after: readonly Work[],
   hasTarget: boolean,
 ): readonly Figure[] {
-  const kinds = [
-    ['commands', 'commands'],
-    ['bytes', 'bytes'],
-    ['cpuMicros', 'CPU'],
-    ['memoryBytes', 'memory added'],
-  ] as const;
-  return kinds.flatMap(([kind, name]) => {
+  return (['commands', 'bytes'] as const).map((kind) => {
     const done = after.map((work, index) => work[kind] - (before[index]?.[kind] ?? 0));
     const total = done.reduce((sum, value) => sum + value, 0);
     const shares = done.map((value) => (100 * value) / total);
     const offEven = Math.max(...shares.map((share) => Math.abs((share * done.length) / 100 - 1)));
-    const judged = hasTarget && (kind === 'commands' || kind === 'bytes');
-    const part = 'cluster';
-    return [
-      {
-        part,
-        name: `${callers}: farthest master from an even share of ${name}`,
-        value: 100 * offEven,
-        unit: '%',
-        target: judged ? { atMost: 5 } : null,
-      },
-      ...shares.map((value, index) => ({
-        part,
-        name: `${callers}: ${name} on master ${index + 1}`,
-        value,
-        unit: '%',
-        target: null,
-      })),
-    ];
+    const name = `${callers}: farthest master from an even share of ${kind}`;
+    return figure(name, 100 * offEven, '%', hasTarget ? { atMost: 5 } : null);
   });
 }
 
 /** What replicas are sent is not counted. */
 async function workOf(port: number): Promise<Work> {
-  const { figure, cpuMicros } = await redisInfo(port);
-  const received = figure('total_net_input_bytes') - figure('total_net_repl_input_bytes');
-  const sent = figure('total_net_output_bytes') - figure('total_net_repl_output_bytes');
+  const { figure: info } = await redisInfo(port);
+  const received = info('total_net_input_bytes') - info('total_net_repl_input_bytes');
+  const sent = info('total_net_output_bytes') - info('total_net_repl_output_bytes');
   return {
-    commands: figure('total_commands_processed'),
+    commands: info('total_commands_processed'),
     bytes: received + sent,
-    cpuMicros,
-    memoryBytes: figure('used_memory'),
   };
 }

@@ -1,7 +1,9 @@
-import { type Figure, median, medianRatio } from '../figure.ts';
+import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
+import { redisInfo } from '../filled-redis.ts';
 import { type Asks, type LoadTool, runLoad } from '../load.ts';
 import { type MeasuredProcess, startMeasured } from '../measured-process.ts';
-import { redisInfo } from '../redis-info.ts';
+
+const figure = figuresOf('cost');
 
 export interface CostPlan {
   readonly tool: LoadTool;
@@ -37,9 +39,6 @@ interface Round {
   readonly cpuMicros: number;
   readonly redisCpuMicros: number;
   readonly perSecond: number;
-  readonly fullP50Ms: number;
-  readonly fullP99Ms: number;
-  readonly halfP50Ms: number;
   readonly halfP99Ms: number;
   readonly failures: number;
 }
@@ -103,9 +102,6 @@ async function measureRound(plan: CostPlan, server: MeasuredProcess, asks: Asks)
     cpuMicros: (cpuAfter - cpuBefore) / full.requests,
     redisCpuMicros: (redisAfter - redisBefore) / full.requests,
     perSecond: full.perSecond,
-    fullP50Ms: full.p50Ms,
-    fullP99Ms: full.p99Ms,
-    halfP50Ms: half.p50Ms,
     halfP99Ms: half.p99Ms,
     failures: full.failures + half.failures,
   };
@@ -114,61 +110,30 @@ async function measureRound(plan: CostPlan, server: MeasuredProcess, asks: Asks)
 function figures(roundsOf: (subject: Subject) => readonly Round[]): readonly Figure[] {
   const all = (subject: Subject, what: keyof Round) => roundsOf(subject).map((round) => round[what]);
   const cpu = (peer: Peer) => all(peer, 'cpuMicros');
-  const part = 'cost';
-  const ratio = (peer: Peer, target: Figure['target']): Figure => ({
-    part,
-    name: `service CPU / ${peer} CPU`,
-    value: medianRatio(cpu('service'), cpu(peer)),
-    unit: 'x',
-    target,
-  });
+  const ratio = (peer: Peer, target: Figure['target']): Figure =>
+    figure(`service CPU / ${peer} CPU`, medianRatio(cpu('service'), cpu(peer)), 'x', target);
   const column = (
     what: keyof Round,
     name: string,
     unit: string,
     ofService: Figure['target'] = null,
   ): readonly Figure[] =>
-    PEERS.map((peer) => ({
-      part,
-      name: `${peer}: ${name}`,
-      value: median(all(peer, what)),
-      unit,
-      target: peer === 'service' ? ofService : null,
-    }));
+    PEERS.map((peer) =>
+      figure(`${peer}: ${name}`, median(all(peer, what)), unit, peer === 'service' ? ofService : null),
+    );
   /** A pair is two requests. */
   const pair = (what: 'cpuMicros' | 'redisCpuMicros') => all('pair', what).map((each) => 2 * each);
   const headline = 'score with a device, then a verdict under a key';
   return [
-    {
-      part,
-      name: `${headline}: CPU of the service`,
-      value: median(pair('cpuMicros')),
-      unit: 'us',
-      target: null,
-    },
-    {
-      part,
-      name: `${headline}: CPU of redis-server`,
-      value: median(pair('redisCpuMicros')),
-      unit: 'us',
-      target: null,
-    },
-    {
-      part,
-      name: `${headline} / a bare verdict`,
-      value: medianRatio(pair('cpuMicros'), cpu('service')),
-      unit: 'x',
-      target: null,
-    },
+    figure(`${headline}: CPU of the service`, median(pair('cpuMicros')), 'us'),
+    figure(`${headline}: CPU of redis-server`, median(pair('redisCpuMicros')), 'us'),
+    figure(`${headline} / a bare verdict`, medianRatio(pair('cpuMicros'), cpu('service')), 'x'),
     ratio('skeleton', { atMost: 1.35 }),
     ratio('naive peer', { atMost: 1 / 6 }),
     ratio('floor', null),
     ...column('cpuMicros', 'CPU a request', 'us'),
     ...column('redisCpuMicros', 'redis-server CPU a request', 'us', { atMost: 55 }).slice(1),
     ...column('perSecond', 'throughput at full load', '/s'),
-    ...column('fullP50Ms', 'p50 at full load', 'ms'),
-    ...column('fullP99Ms', 'p99 at full load', 'ms'),
-    ...column('halfP50Ms', 'p50 at half load', 'ms'),
     ...column('halfP99Ms', 'p99 at half load', 'ms'),
     ...SUBJECTS.map((subject) => failed(subject, all(subject, 'failures'))),
   ];
@@ -177,5 +142,5 @@ function figures(roundsOf: (subject: Subject) => readonly Round[]): readonly Fig
 /** On a machine that is too busy the service gives up Redis after its 200 ms, and says 503. */
 function failed(subject: Subject, failures: readonly number[]): Figure {
   const value = failures.reduce((sum, count) => sum + count, 0);
-  return { part: 'cost', name: `${subject}: requests that failed`, value, unit: '', target: { atMost: 0 } };
+  return figure(`${subject}: requests that failed`, value, '', { atMost: 0 });
 }

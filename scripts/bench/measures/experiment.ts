@@ -7,8 +7,10 @@ import {
 } from '../../../src/evidence/experiment/recommendation.ts';
 import { meanOf } from '../../../src/statistics/confidence-sequence.ts';
 import { differencesLived } from '../../../test/evidence/experiment/two-ladders.ts';
-import type { Figure } from '../figure.ts';
+import { type Figure, figuresOf } from '../figure.ts';
 import { looksAt, seeded, type Waits, type WorldArm } from '../payer-world.ts';
+
+const figure = figuresOf('experiment');
 
 export interface ExperimentPlan {
   /** Experiments on versions that are the same. */
@@ -45,49 +47,37 @@ export async function* measureExperiment({
   seeds,
   livedSeeds,
 }: ExperimentPlan): AsyncGenerator<Figure> {
-  const part = 'experiment';
   for (const percent of [10, 50]) {
     const alarms = recommendedShare(draws, arms(SHORT, percent / 100));
-    yield {
-      part,
-      name: `A/A at ${percent} %: recommends, of ${draws} draws`,
-      value: 100 * alarms,
-      unit: '%',
-      target: { atMost: 1 },
-    };
+    yield figure(`A/A at ${percent} %: recommends, of ${draws} draws`, 100 * alarms, '%', { atMost: 1 });
   }
   const { covered, decided, shown } = twoLadders(seeds, POPULATION);
-  const right = { part, unit: '', target: { atLeast: 0.95 * seeds } };
-  yield {
-    ...right,
-    name: `seeds with the true differences of ${FOUND.join(', ')} within their intervals at the end, of ${seeds}`,
-    value: covered.atTheEnd,
-  };
+  const target = { atLeast: 0.95 * seeds };
+  const atTheEnd = `seeds with the true differences of ${FOUND.join(', ')} within their intervals at the end, of ${seeds}`;
+  yield figure(atTheEnd, covered.atTheEnd, '', target);
   for (const [metric, value] of covered.always)
-    yield {
-      ...right,
-      name: `seeds with that of ${metric} within its interval at all of ${LOOKS} looks`,
+    yield figure(
+      `seeds with that of ${metric} within its interval at all of ${LOOKS} looks`,
       value,
-    };
-  yield {
-    part,
-    name: `power: seeds in which a ladder that loses 5 % of paid orders is to be taken back, within ${CLIENTS} clients`,
-    value: decided,
-    unit: '',
-    target: null,
-  };
-  yield { part, name: 'power: clients until then, median', value: shown, unit: 'clients', target: null };
+      '',
+      target,
+    );
+  yield figure(
+    `power: seeds in which a ladder that loses 5 % of paid orders is to be taken back, within ${CLIENTS} clients`,
+    decided,
+    '',
+  );
+  yield figure('power: clients until then, median', shown, 'clients');
   let found = 0;
   for (let seed = 1; seed <= livedSeeds; seed++)
     for (const { truth, low, high } of await differencesLived(seed))
       if (low <= truth && truth <= high) found += 1;
-  yield {
-    part,
-    name: `true differences found through service and archive, of ${FOUND.length} in ${livedSeeds} seeds of 500 clients`,
-    value: found,
-    unit: '',
-    target: { atLeast: livedSeeds * FOUND.length },
-  };
+  yield figure(
+    `true differences found through service and archive, of ${FOUND.length} in ${livedSeeds} seeds of 500 clients`,
+    found,
+    '',
+    { atLeast: livedSeeds * FOUND.length },
+  );
 }
 
 /** The share of experiments that end with a recommendation, at whichever of many looks. */

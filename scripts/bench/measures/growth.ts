@@ -10,11 +10,12 @@ import { clientKey } from '../../../test/client/client-keys.ts';
 import { type RedisServers, startStandalone } from '../../../test/servers/redis.ts';
 import { command } from '../../../test/servers/redis-command.ts';
 import { currentRules } from '../../../test/service/current-rules.ts';
-import { type Figure, median, medianRatio } from '../figure.ts';
-import { redisInfo } from '../redis-info.ts';
+import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
 import { PLATFORM, sampleVerdict } from '../sample.ts';
 
-export interface GrowthPlan {
+const figure = figuresOf('growth');
+
+interface GrowthPlan {
   /** How many clients the large store holds. */
   readonly clients: number;
   readonly rounds: number;
@@ -32,12 +33,6 @@ const AT_ONCE = 32;
 const TRIES = 50;
 const VERDICTS_A_ROUND = 200;
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-
-/** Verdicts that a payer asks for in some weeks: most ask once, a few all the time. */
-const MIXES = [1, 3, 10, 50, 150];
-const ABSENCE_DAYS = 30;
 
 /** A service within this process on a Redis of its own, with a clock that the bench moves. */
 class Bench {
@@ -56,19 +51,9 @@ class Bench {
     });
   }
 
-  async verdict(
-    clientIdKey: string,
-    orderRef = clientIdKey,
-    idempotencyKey: string | null = null,
-  ): Promise<void> {
+  async verdict(clientIdKey: string, orderRef = clientIdKey): Promise<void> {
     const body = { sellPointKey: 'shop-1', clientIdKey, method: 'card', amountRequested: '25.00', orderRef };
-    await this.service.verdict(PLATFORM, body, { requestId: clientIdKey, idempotencyKey });
-  }
-
-  /** What a checkout asks for: a score with a device and an address, then a verdict under a key. */
-  async checkout(clientIdKey: string, orderRef: string): Promise<void> {
-    await insist(() => this.score(clientIdKey, `device of ${clientIdKey}`, '10.3.0.1'));
-    await insist(() => this.verdict(clientIdKey, orderRef, orderRef));
+    await this.service.verdict(PLATFORM, body, { requestId: clientIdKey, idempotencyKey: null });
   }
 
   async score(clientIdKey: string, fingerprint: string, ip: string): Promise<void> {
@@ -114,15 +99,14 @@ export async function measureGrowth(plan: GrowthPlan): Promise<readonly Figure[]
     const sizes = await compareSizes(plan, small.bench, large.bench);
     const heat = await compareHeat(plan, small.bench);
     const crowd = await compareCrowd(plan, small.bench);
-    const mixes = await compareMixes(plan, small.bench, small.port);
-    return [...sizes, ...heat, ...crowd, ...mixes, ...weights];
+    return [...sizes, ...heat, ...crowd, ...weights];
   } finally {
     await Promise.all(stores.map((store) => store.close()));
     await Promise.all(servers.map((server) => server.stop()));
   }
 }
 
-/** Bytes of clients with a score, three attempts and one outcome, by what they are kept for. */
+/** Bytes of clients with a score, three attempts and one outcome. */
 async function weigh(bench: Bench, port: number): Promise<readonly Figure[]> {
   // One after the other: a call that is made again on a busy machine would weigh twice.
   for (let index = 0; index < WEIGHED_CLIENTS; index++) {
@@ -134,40 +118,19 @@ async function weigh(bench: Bench, port: number): Promise<readonly Figure[]> {
     await insist(() => bench.verdict(name, `${name}-order-2`));
     await insist(() => bench.verdict(name, `${name}-order-3`));
   }
-  const bytes = await bytesByKind(port);
+  const bytes = Number(await command(port, ['EVAL', KEPT_BYTES, '0']));
   await command(port, ['FLUSHALL']);
-  const of = (...kinds: readonly string[]) =>
-    kinds.reduce((sum, kind) => sum + (bytes.get(kind) ?? 0), 0) / WEIGHED_CLIENTS;
-  const row = (name: string, value: number, target: Figure['target'] = null): Figure => ({
-    part: 'growth',
-    name: `bytes a client: ${name}`,
-    value,
-    unit: 'B',
-    target,
-  });
-  return [
-    row('state and sharing counters', of('s', 'f', 'i'), { atMost: 700 }),
-    row('state alone', of('s')),
-    row('sharing counters of a device of its own', of('f', 'i')),
-    row('3 decision records', of('d')),
-    row('what finds them by 3 orders', of('q')),
-    row('outcome of an order and devices for an erasure', of('n')),
-    row('5 journal entries', of('journal')),
-  ];
+  const name = 'bytes a client: state and sharing counters';
+  return [figure(name, bytes / WEIGHED_CLIENTS, 'B', { atMost: 700 })];
 }
 
-/** MEMORY USAGE of every key, summed up by the word before its first colon; a few names have none. */
-async function bytesByKind(port: number): Promise<ReadonlyMap<string, number>> {
-  const script = `
-    local sums = {}
-    for _, key in ipairs(redis.call('KEYS', '*')) do
-      local kind = string.match(key, '^[^:]+')
-      sums[kind] = (sums[kind] or 0) + redis.call('MEMORY', 'USAGE', key, 'SAMPLES', 0)
-    end
-    return cjson.encode(sums)`;
-  const sums: Record<string, number> = JSON.parse(String(await command(port, ['EVAL', script, '0'])));
-  return new Map(Object.entries(sums));
-}
+/** MEMORY USAGE of states, fingerprints and addresses, by the word before the first colon of their keys. */
+const KEPT_BYTES = `
+  local bytes = 0
+  for _, key in ipairs(redis.call('KEYS', '[sfi]:*')) do
+    bytes = bytes + redis.call('MEMORY', 'USAGE', key, 'SAMPLES', 0)
+  end
+  return bytes`;
 
 async function compareSizes(plan: GrowthPlan, small: Bench, large: Bench): Promise<readonly Figure[]> {
   plan.onProgress(`growth: filling a store with ${plan.clients} clients`);
@@ -241,51 +204,6 @@ async function compareCrowd(plan: GrowthPlan, bench: Bench): Promise<readonly Fi
   return pair(`p50 on a fingerprint of ${many} clients`, ofCrowd, 'on an own one', ofAlone, null);
 }
 
-/** What a checkout costs by how often its payer asks, and on the day on which payers come back after a month. */
-async function compareMixes(plan: GrowthPlan, bench: Bench, port: number): Promise<readonly Figure[]> {
-  const micros = new Map<string, { readonly service: number[]; readonly redis: number[] }>();
-  const measured = async (name: string, payers: readonly string[], verdicts: number) => {
-    const [before, redisBefore] = [process.cpuUsage(), await redisInfo(port, 'cpu')];
-    for (let time = 0; time < verdicts; time++) {
-      bench.nowMs += HOUR_MS;
-      for (const payer of payers) await bench.checkout(payer, `${payer}-${bench.nowMs}`);
-    }
-    const [spent, redisAfter] = [process.cpuUsage(before), await redisInfo(port, 'cpu')];
-    const checkouts = payers.length * verdicts;
-    const { service, redis } = micros.getOrInsertComputed(name, () => ({ service: [], redis: [] }));
-    service.push((spent.user + spent.system) / checkouts);
-    redis.push((redisAfter.cpuMicros - redisBefore.cpuMicros) / checkouts);
-  };
-  for (let round = 1; round <= plan.rounds; round++) {
-    plan.onProgress(`growth: mixes, round ${round} of ${plan.rounds}`);
-    const all: string[] = [];
-    for (const verdicts of MIXES) {
-      const payers = Array.from(
-        { length: Math.ceil(Math.min(VERDICTS_A_ROUND, plan.clients) / verdicts) },
-        (_, index) => `mixed-${round}-${verdicts}-${index}`,
-      );
-      await measured(`of payers who ask ${verdicts} times`, payers, verdicts);
-      all.push(...payers);
-    }
-    bench.nowMs += ABSENCE_DAYS * DAY_MS;
-    await measured(`of payers away for ${ABSENCE_DAYS} days`, all, 1);
-  }
-  return [...micros].flatMap(([name, { service, redis }]) =>
-    (
-      [
-        ['service', service],
-        ['redis-server', redis],
-      ] as const
-    ).map(([of, values]) => ({
-      part: 'growth' as const,
-      name: `CPU of a checkout ${name}: ${of}`,
-      value: median(values),
-      unit: 'us' as const,
-      target: null,
-    })),
-  );
-}
-
 function pair(
   name: string,
   values: readonly number[],
@@ -293,17 +211,10 @@ function pair(
   others: readonly number[],
   target: Figure['target'],
 ): readonly Figure[] {
-  const part = 'growth';
   return [
-    { part, name: `${name} / ${otherName}`, value: medianRatio(values, others), unit: 'x', target },
-    { part, name, value: median(values), unit: 'us', target: null },
-    {
-      part,
-      name: `${name.replace(/ (with|of|on) .*/, '')} ${otherName}`,
-      value: median(others),
-      unit: 'us',
-      target: null,
-    },
+    figure(`${name} / ${otherName}`, medianRatio(values, others), 'x', target),
+    figure(name, median(values), 'us'),
+    figure(`${name.replace(/ (with|of|on) .*/, '')} ${otherName}`, median(others), 'us'),
   ];
 }
 

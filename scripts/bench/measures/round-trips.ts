@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import type { Figure } from '../figure.ts';
+import { type Figure, figuresOf } from '../figure.ts';
+import { redisInfo } from '../filled-redis.ts';
 import { startMeasured } from '../measured-process.ts';
-import { redisInfo } from '../redis-info.ts';
 import { OPEN_SERVICE } from './cost.ts';
+
+const figure = figuresOf('cost');
 
 const VERDICTS = 500;
 
@@ -29,22 +31,9 @@ export async function measureRoundTrips(
     await askVerdicts(service.url, accessKey, 'counted', VERDICTS);
     const reads = (await readsProcessed(redisPort)) - readsBefore;
     const lines = await monitor.stop();
-    const part = 'cost';
     return [
-      {
-        part,
-        name: 'Redis commands a verdict',
-        value: toTenths(clientCommands(lines) / VERDICTS),
-        unit: '',
-        target: { atMost: 5 },
-      },
-      {
-        part,
-        name: 'Redis round trips a verdict',
-        value: toTenths(reads / VERDICTS),
-        unit: '',
-        target: { atMost: 3 },
-      },
+      figure('Redis commands a verdict', toTenths(clientCommands(lines) / VERDICTS), '', { atMost: 5 }),
+      figure('Redis round trips a verdict', toTenths(reads / VERDICTS), '', { atMost: 3 }),
     ];
   } finally {
     await service.stop();

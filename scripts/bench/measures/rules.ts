@@ -9,41 +9,24 @@ import { parse } from '../../../src/rules/parse/parse.ts';
 import { formatProblem } from '../../../src/rules/problem.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { currentRules, RULES_FOLDER } from '../../../test/service/current-rules.ts';
-import { type Figure, median, medianRatio } from '../figure.ts';
+import { type Figure, figuresOf, median, medianRatio, type Target } from '../figure.ts';
 import { SAMPLE_REQUEST, SAMPLE_STANDING } from '../sample.ts';
 
-/** Numbers of rules that are compared. */
-export const RULE_COUNTS: readonly number[] = [10, 30, 100, 300];
+const figure = figuresOf('rules');
+
+/** As many as a large rule set has. */
+const RULES = 30;
 const SAMPLES = 9;
 
-export interface RulesPlan {
-  readonly ruleCounts: readonly number[];
-  /** How long one sample of one size runs. */
-  readonly sampleMs: number;
-}
-
 /** Microseconds of CPU that a decision takes with so many rules, compiled and in json-rules-engine, in turns. */
-export async function measureRules({ ruleCounts, sampleMs }: RulesPlan): Promise<readonly Figure[]> {
-  const ratios: Figure[] = [];
-  const times: Figure[] = [];
-  for (const size of ruleCounts) {
-    const { compiledMicros, engineMicros } = await compare(size, sampleMs);
-    const part = 'rules';
-    const name = (what: string) => `${size} rules, ${what}`;
-    const target = size === 30 ? { atMost: 3 } : null;
-    ratios.push({
-      part,
-      name: name('json-rules-engine / compiled'),
-      value: medianRatio(engineMicros, compiledMicros),
-      unit: 'x',
-      target: null,
-    });
-    times.push(
-      { part, name: name('compiled'), value: median(compiledMicros), unit: 'us', target },
-      { part, name: name('json-rules-engine'), value: median(engineMicros), unit: 'us', target: null },
-    );
-  }
-  return [...ratios, ...times, ...measureWhole(sampleMs)];
+export async function measureRules(sampleMs: number): Promise<readonly Figure[]> {
+  const { compiledMicros, engineMicros } = await compare(RULES, sampleMs);
+  return [
+    figure(`${RULES} rules, json-rules-engine / compiled`, medianRatio(engineMicros, compiledMicros), 'x'),
+    figure(`${RULES} rules, compiled`, median(compiledMicros), 'us', { atMost: 3 }),
+    figure(`${RULES} rules, json-rules-engine`, median(engineMicros), 'us'),
+    ...measureWhole(sampleMs),
+  ];
 }
 
 async function compare(size: number, sampleMs: number) {
@@ -77,17 +60,12 @@ function measureWhole(sampleMs: number): readonly Figure[] {
   const judge = () => verdictRule(rules, conclude(rules, facts, false).values);
   const medianOf = (work: () => unknown) =>
     median(Array.from({ length: SAMPLES }, () => timeOf(work, sampleMs)));
-  const figure = (name: string, work: () => unknown, target: Figure['target']): Figure => ({
-    part: 'rules',
-    name: `${rules.version}: ${name}`,
-    value: medianOf(work),
-    unit: 'us',
-    target,
-  });
+  const timed = (name: string, work: () => unknown, target?: Target) =>
+    figure(`${rules.version}: ${name}`, medianOf(work), 'us', target);
   return [
-    figure(`its ${count} rules`, judge, null),
-    figure('a whole decision', decide, { atMost: 5 }),
-    figure('the record of a decision', record, { atMost: 2 }),
+    timed(`its ${count} rules`, judge),
+    timed('a whole decision', decide, { atMost: 5 }),
+    timed('the record of a decision', record, { atMost: 2 }),
   ];
 }
 

@@ -5,10 +5,12 @@ import { Archive } from '../../../src/archive/archive.ts';
 import { type RedisServers, startStandalone } from '../../../test/servers/redis.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
-import { type Figure, median, medianRatio } from '../figure.ts';
+import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
 import { type LoadTool, runLoad } from '../load.ts';
 import { type MeasuredProcess, startMeasured } from '../measured-process.ts';
 import { OPEN_SERVICE } from './cost.ts';
+
+const figure = figuresOf('shipping');
 
 export interface ShippingPlan {
   readonly tool: LoadTool;
@@ -61,22 +63,20 @@ async function measureOn(plan: ShippingPlan, store: 'SQLite' | 'Redis'): Promise
       p99Ms.shipping.push(busy.p99Ms);
       failures += calm.failures + busy.failures;
     }
-    const part = 'shipping';
     const target = { atMost: 1.2 };
     const rows = archivedDecisions(shipping);
     return [
-      {
-        part,
-        name: `${store}: p99 while shipping / without`,
-        value: medianRatio(p99Ms.shipping, p99Ms.without),
-        unit: 'x',
+      figure(
+        `${store}: p99 while shipping / without`,
+        medianRatio(p99Ms.shipping, p99Ms.without),
+        'x',
         target,
-      },
-      { part, name: `${store}: p99 while shipping`, value: median(p99Ms.shipping), unit: 'ms', target: null },
-      { part, name: `${store}: p99 without`, value: median(p99Ms.without), unit: 'ms', target: null },
-      { part, name: `${store}: verdicts a second`, value: rate, unit: '/s', target: null },
-      { part, name: `${store}: decisions shipped`, value: rows, unit: '', target: { atLeast: 1 } },
-      { part, name: `${store}: requests that failed`, value: failures, unit: '', target: { atMost: 0 } },
+      ),
+      figure(`${store}: p99 while shipping`, median(p99Ms.shipping), 'ms'),
+      figure(`${store}: p99 without`, median(p99Ms.without), 'ms'),
+      figure(`${store}: verdicts a second`, rate, '/s'),
+      figure(`${store}: decisions shipped`, rows, '', { atLeast: 1 }),
+      figure(`${store}: requests that failed`, failures, '', { atMost: 0 }),
     ];
   } finally {
     for (const { server, redis } of sides) {

@@ -1,10 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { issueKey } from '../../../test/service/issued-key.ts';
-import { type Figure, median, medianRatio } from '../figure.ts';
+import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
 import { type LoadResult, type LoadTool, runLoad } from '../load.ts';
 import { startMeasured } from '../measured-process.ts';
 import { OPEN_SERVICE } from './cost.ts';
+
+const figure = figuresOf('sqlite');
 
 /** As on Redis; and fewer than the service takes at least, however busy it is (`src/http/server/work-limit.ts`). */
 const CONNECTIONS = 32;
@@ -35,45 +37,27 @@ export async function measureSqlite(plan: SqlitePlan): Promise<readonly Figure[]
       results.push(await runLoad(plan.tool, load));
     }
     const cpu = (await service.cpuMicros()) - cpuBefore;
-    return figuresOf(results, cpu, (await service.heapBytes()) / heapBefore);
+    return sqliteFigures(results, cpu, (await service.heapBytes()) / heapBefore);
   } finally {
     await service.stop();
   }
 }
 
 /** `cpuMicros` of all loads together; `heapRatio` is the heap after them in terms of that before. */
-function figuresOf(results: readonly LoadResult[], cpuMicros: number, heapRatio: number): readonly Figure[] {
-  const failures = results.reduce((sum, each) => sum + each.failures, 0);
-  const requests = results.reduce((sum, each) => sum + each.requests, 0);
-  const part = 'sqlite';
+function sqliteFigures(
+  results: readonly LoadResult[],
+  cpuMicros: number,
+  heapRatio: number,
+): readonly Figure[] {
+  const all = (what: keyof LoadResult) => results.map((result) => result[what]);
+  const sum = (what: keyof LoadResult) => all(what).reduce((total, value) => total + value, 0);
   return [
-    {
-      part,
-      name: 'heap after / before the load',
-      value: heapRatio,
-      unit: 'x',
-      target: { atMost: 1.1 },
-    },
-    {
-      part,
-      name: 'p99 / p50',
-      value: medianRatio(
-        results.map(({ p99Ms }) => p99Ms),
-        results.map(({ p50Ms }) => p50Ms),
-      ),
-      unit: 'x',
-      target: { atMost: 5 },
-    },
-    {
-      part,
-      name: 'verdicts a second in one process',
-      value: median(results.map(({ perSecond }) => perSecond)),
-      unit: '/s',
-      target: { atLeast: 6000 },
-    },
-    { part, name: 'requests that failed', value: failures, unit: '', target: { atMost: 0 } },
-    { part, name: 'CPU a verdict', value: cpuMicros / requests, unit: 'us', target: null },
-    { part, name: 'p50', value: median(results.map(({ p50Ms }) => p50Ms)), unit: 'ms', target: null },
-    { part, name: 'p99', value: median(results.map(({ p99Ms }) => p99Ms)), unit: 'ms', target: null },
+    figure('heap after / before the load', heapRatio, 'x', { atMost: 1.1 }),
+    figure('p99 / p50', medianRatio(all('p99Ms'), all('p50Ms')), 'x', { atMost: 5 }),
+    figure('verdicts a second in one process', median(all('perSecond')), '/s', { atLeast: 6000 }),
+    figure('requests that failed', sum('failures'), '', { atMost: 0 }),
+    figure('CPU a verdict', cpuMicros / sum('requests'), 'us'),
+    figure('p50', median(all('p50Ms')), 'ms'),
+    figure('p99', median(all('p99Ms')), 'ms'),
   ];
 }

@@ -10,12 +10,12 @@ import { freePort } from '../../../test/servers/free-port.ts';
 import { APPEND_ONLY, startRedis } from '../../../test/servers/redis-process.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
-import { atLeast, type Figure, never, reported } from '../figure.ts';
+import { atLeast, countsOf, type Figure, never, reported } from '../figure.ts';
 import { onEachStore } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import { ShipperProcess } from '../processes/shipper-process.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { archivedDecisions, countsOf } from '../traffic/archived-decisions.ts';
+import { archivedDecisions } from '../traffic/archived-decisions.ts';
 import { Load, payersInTurn, type Sample } from '../traffic/load.ts';
 import { firstSuccess, recordedDecisions } from '../traffic/records.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { type Figure, never, reported } from '../figure.ts';
-import { notRun } from '../processes/missing-programs.ts';
+import { notRun } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 

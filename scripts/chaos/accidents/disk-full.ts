@@ -7,8 +7,7 @@ import { APPEND_ONLY, startRedis } from '../../../test/servers/redis-process.ts'
 import { removeDirectory, temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
 import { atMost, type Figure, never, reported } from '../figure.ts';
-import { onEachStore } from '../processes/each-store.ts';
-import { notRun } from '../processes/missing-programs.ts';
+import { notRun, onEachStore } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, type Sample } from '../traffic/load.ts';

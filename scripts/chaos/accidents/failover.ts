@@ -2,12 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseDecisionId } from '../../../src/client/client-key.ts';
 import { type RedisServers, startCluster, startSentinel } from '../../../test/servers/redis.ts';
 import { watchStandstills } from '../../../test/servers/standstill.ts';
-import { atLeast, atMost, type Figure, reported } from '../figure.ts';
+import { atLeast, atMost, countsText, type Figure, reported } from '../figure.ts';
 import { startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { Load, payersInTurn, type Sample } from '../traffic/load.ts';
-import { type Recorded, recordedDecisions } from '../traffic/records.ts';
-import { slowestUsableMs } from '../traffic/usable-latency.ts';
+import { failed, Load, payersInTurn, type Sample, slowestUsableMs } from '../traffic/load.ts';
+import { lost, type Recorded, recordedDecisions } from '../traffic/records.ts';
 
 const LOAD = { ratePerSecond: 300, connections: 60, ask: payersInTurn(300) };
 const WARM_UP_MS = 3_000;
@@ -63,27 +62,24 @@ function figuresOf(
   const { affected, firstSuccessMs, allBackMs } = outage(samples, killedAtMs);
   const acknowledged = samples.filter(({ status }) => status === 200);
   const after = samples.filter(({ sentAtMs }) => sentAtMs >= killedAtMs);
-  const { lost, neverFound } = lostSteps(acknowledged, recorded);
+  const steps = lostSteps(acknowledged, recorded);
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
   return [
     atLeast(`${kind}: verdicts acknowledged`, acknowledged.length, 1),
     atLeast(`${kind}: payers that the failover touched`, affected, 1),
     reported(`${kind}: first verdict for one of them`, seconds(firstSuccessMs)),
     atMost(`${kind}: verdict for every one of them`, allBackMs / 1000, 15, 's'),
-    reported(`${kind}: steps lost, found by a number given twice`, String(lost)),
-    reported(`${kind}: acknowledged verdicts no longer recorded`, String(neverFound)),
+    reported(`${kind}: steps lost, found by a number given twice`, String(steps.lost)),
+    reported(`${kind}: acknowledged verdicts no longer recorded`, String(steps.neverFound)),
     atMost(`${kind}: slowest answer`, slowestUsableMs(after, ANSWER_LIMIT_MS), ANSWER_LIMIT_MS, 'ms'),
     atMost(`${kind}: requests without an answer`, after.filter(({ status }) => status === null).length, 0),
   ];
 }
 
 function refusalsBySecond(samples: readonly Sample[], killedAtMs: number): string {
-  const counts = new Map<number, number>();
-  for (const { status, answeredAtMs } of samples) {
-    const second = Math.floor((answeredAtMs - killedAtMs) / 1000);
-    if (status !== 200) counts.set(second, (counts.get(second) ?? 0) + 1);
-  }
-  return [...counts].map(([second, count]) => `${second}: ${count}`).join(', ');
+  return countsText(
+    failed(samples).map(({ answeredAtMs }) => Math.floor((answeredAtMs - killedAtMs) / 1000)),
+  );
 }
 
 /** From the kill on: who was refused, when the first of them got a verdict again, and when the last. */
@@ -112,11 +108,7 @@ export function outage(samples: readonly Sample[], killedAtMs: number) {
  */
 export function lostSteps(acknowledged: readonly Sample[], recorded: Recorded) {
   const numbers = new Set(acknowledged.map(numberOf));
-  const missing = acknowledged.filter(
-    ({ orderRef, decisionId }) =>
-      !recorded.get(orderRef)?.some((decision) => decision.decisionId === decisionId),
-  );
-  return { lost: acknowledged.length - numbers.size, neverFound: missing.length };
+  return { lost: acknowledged.length - numbers.size, neverFound: lost(acknowledged, recorded).length };
 }
 
 /** The client and the number of a decision: its id also tells when it was made, so that no two have the same. */

@@ -1,14 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
-import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
+import { atLeast, atMost, countsOf, countsText, type Figure, never, reported } from '../figure.ts';
 import { type Fault, type Fleet, shippedBackup, startFleet } from '../processes/fleet.ts';
 import type { ServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { type ArchivedDecision, archivedDecisions, countsOf } from '../traffic/archived-decisions.ts';
+import { type ArchivedDecision, archivedDecisions } from '../traffic/archived-decisions.ts';
 import { failed, Load, type Sample } from '../traffic/load.ts';
 import { firstSuccess, retryAll } from '../traffic/records.ts';
-import { countsByStatus } from './rolling-restart.ts';
 
 const LOAD = { ratePerSecond: 60, connections: 32, idempotent: true, timeoutMs: 5_000 };
 const PAYERS_AT_ONCE = 20;
@@ -77,7 +76,10 @@ async function drill(name: string, tried: Fleet, run: ScenarioRun): Promise<read
   return [
     reported(`${name}: faults`, String(happened.length)),
     atLeast(`${name}: verdicts acknowledged`, acknowledged.length, 1),
-    reported(`${name}: not answered 200 at first, and asked again`, countsByStatus(unanswered) || 'none'),
+    reported(
+      `${name}: not answered 200 at first, and asked again`,
+      countsText(unanswered.map(({ status }) => status ?? 'no answer')) || 'none',
+    ),
     ...accountFor(name, { acknowledged, archived, happened, hasReplicas: tried.hasReplicas }, run),
     never(
       `${name}: entries lost in gaps`,
@@ -117,18 +119,11 @@ function newPayersInTurn(n: number) {
 async function untilHealthy({ nodes }: Fleet): Promise<number> {
   const startedMs = performance.now();
   for (const [index, node] of nodes.entries()) {
-    await until(`node ${index + 1} is ready`, () => isReady(node), 4 * HEALTHY_WITHIN_MS);
+    await until(`node ${index + 1} is ready`, () => node.isReady(), 4 * HEALTHY_WITHIN_MS);
     for (let payer = 0; payer < 30; payer++)
       await firstSuccess(node, `healthy-${index}-${payer}`, 4 * HEALTHY_WITHIN_MS);
   }
   return performance.now() - startedMs;
-}
-
-async function isReady({ platformUrl }: ServiceNode): Promise<boolean> {
-  return fetch(`${platformUrl}/readyz`).then(
-    ({ ok }) => ok,
-    () => false,
-  );
 }
 
 interface Account {

@@ -13,9 +13,9 @@ import {
   payersInTurn,
   percentile,
   type Sample,
+  slowestUsableMs,
 } from '../traffic/load.ts';
 import { firstSuccess, recordedDecisions } from '../traffic/records.ts';
-import { slowestUsableMs } from '../traffic/usable-latency.ts';
 
 const LOAD = { ratePerSecond: 500, connections: 100, ask: payersInTurn(500) };
 const LONE_ROUNDS = 8;

@@ -1,24 +1,19 @@
-import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { own } from '../../../test/processes/own-process.ts';
-import { freePort } from '../../../test/servers/free-port.ts';
 import { startStandalone } from '../../../test/servers/redis.ts';
-import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
-import { type Figure, never, reported } from '../figure.ts';
+import { countsText, type Figure, never, reported } from '../figure.ts';
+import { startHaproxy } from '../processes/haproxy.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';
-import { doubled, lost, recordedDecisions } from '../traffic/records.ts';
+import { doubled, firstSuccess, lost, recordedDecisions } from '../traffic/records.ts';
 
 const RESTARTS = 10;
 const QUICK_RESTARTS = 2;
 const LOAD = { ratePerSecond: 100, connections: 16, ask: payersInTurn(500) };
 /** The load goes on between two restarts, so that each meets warm connections. */
 const PAUSE_MS = 1000;
+const START_LIMIT_MS = 20_000;
 
 export const rollingRestart: Scenario = {
   name: 'rolling-restart',
@@ -36,15 +31,17 @@ export const rollingRestart: Scenario = {
 async function restartInTurn(nodes: readonly ServiceNode[], run: ScenarioRun): Promise<readonly Figure[]> {
   const [first] = nodes;
   if (first === undefined) throw new Error('there is no node');
-  const callerUrl = await startBalancer(nodes);
-  const load = new Load({ target: { callerUrl, platformUrl: first.platformUrl, key: first.key }, ...LOAD });
+  const { url: callerUrl } = await startHaproxy((port) => balancerConfig(port, nodes));
+  const target = { ...first, callerUrl };
+  await firstSuccess(target, 'begin', START_LIMIT_MS);
+  const load = new Load({ target, ...LOAD });
   await delay(PAUSE_MS);
   const restarts = run.quick ? QUICK_RESTARTS : RESTARTS;
   for (let round = 1; round <= restarts; round++) {
     for (const node of nodes) {
       await node.kill('SIGTERM');
       await node.restart();
-      await until('HAProxy knows that the node is back', () => isReady(node));
+      await until('the node is ready', () => node.isReady());
       await delay(PAUSE_MS);
     }
     run.report(`round ${round} of ${restarts}: ${failed(load.samples).length} failed so far`);
@@ -70,38 +67,18 @@ function figures(
     never(`failed requests of ${samples.length} in ${restarts} restarts`, failures.length),
     never('acknowledged verdicts lost', steps.lost),
     never('verdicts that took two steps', steps.doubled),
-    ...(failures.length === 0 ? [] : [reported('what the failures were', countsByStatus(failures))]),
+    ...(failures.length === 0
+      ? []
+      : [
+          reported('what the failures were', countsText(failures.map(({ status }) => status ?? 'no answer'))),
+        ]),
     reported('p99 over the restarts', `${latencyPercentile(samples, 99).toFixed(1)} ms`),
     reported('slowest answer', `${latencyPercentile(samples, 100).toFixed(0)} ms`),
   ];
 }
 
-/** `503: 2, no answer: 1` */
-export function countsByStatus(samples: readonly Sample[]): string {
-  const groups = Object.groupBy(samples, ({ status }) => String(status ?? 'no answer'));
-  return Object.entries(groups)
-    .map(([status, group]) => `${status}: ${group?.length ?? 0}`)
-    .join(', ');
-}
-
-async function isReady({ platformUrl }: ServiceNode): Promise<boolean> {
-  const answer = await fetch(`${platformUrl}/readyz`);
-  await answer.arrayBuffer();
-  return answer.ok;
-}
-
-/** HAProxy asks the platform listener whether a node is ready. Gives the address where it takes requests. */
-async function startBalancer(nodes: readonly ServiceNode[]): Promise<string> {
-  const port = await freePort();
-  const file = join(temporaryDirectory(), 'haproxy.cfg');
-  writeFileSync(file, balancerConfig(port, nodes));
-  own(spawn('haproxy', ['-db', '-q', '-f', file], { stdio: 'ignore' }));
-  await until('HAProxy listens', () => accepts(port));
-  return `http://127.0.0.1:${port}`;
-}
-
 /** The configuration that operators are advised to use: nothing in it repeats a request that was sent. */
-export function balancerConfig(
+function balancerConfig(
   port: number,
   nodes: readonly Pick<ServiceNode, 'callerUrl' | 'platformUrl'>[],
 ): string {
@@ -127,14 +104,4 @@ export function balancerConfig(
     ...servers,
     '',
   ].join('\n');
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = connect({ host: '127.0.0.1', port });
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  socket.once('connect', () => resolve(true));
-  socket.once('error', () => resolve(false));
-  const accepted = await promise;
-  socket.destroy();
-  return accepted;
 }

@@ -22,7 +22,7 @@ const MIB = 1024 * 1024;
 const REAL_ADDRESS = '203.0.113.9';
 
 /** What a forger got through, in how long. */
-export interface Forged {
+interface Forged {
   readonly sent: number;
   readonly answered: number;
   readonly tookMs: number;
@@ -101,7 +101,7 @@ function heapBytes(): number {
 }
 
 /** What one bucket lets through meanwhile: its burst, then its rate; one more for the moment of starting. */
-export function mostAnswers({ tookMs }: Pick<Forged, 'tookMs'>): number {
+function mostAnswers({ tookMs }: Pick<Forged, 'tookMs'>): number {
   return BURST + Math.ceil((tookMs / 1000) * RATE_PER_SECOND) + 1;
 }
 
@@ -147,7 +147,7 @@ function sendAtOnce(url: string, bytes: string): Promise<string> {
   return promise;
 }
 
-export function countAnswers(text: string): number {
+function countAnswers(text: string): number {
   return text.match(/^HTTP\/1\.1 \d{3} /gm)?.length ?? 0;
 }
 
@@ -156,7 +156,7 @@ function requestFrom(service: ServiceNode, forwardedFor: string): string {
 }
 
 /** A different public address for each number. */
-export function forgedAddress(n: number): string {
+function forgedAddress(n: number): string {
   return `11.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
 }
 

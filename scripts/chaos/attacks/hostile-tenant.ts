@@ -4,11 +4,11 @@ import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts
 import { until } from '../../../test/servers/until.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
 import { Tenant } from '../../../test/service/tenant.ts';
-import { atLeast, type Figure, never, reported } from '../figure.ts';
+import { atLeast, countsText, type Figure, never, reported } from '../figure.ts';
 import { sameOnEachStore } from '../processes/each-store.ts';
 import { type NodeSettings, type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { fill } from '../traffic/fill.ts';
+import { fill } from '../traffic/load.ts';
 import { takeTurns, turnFigures } from '../traffic/taking-turns.ts';
 
 const STORMER = 'scripts/chaos/processes/stormer.ts';
@@ -65,7 +65,7 @@ async function stormsBeside(
     figures.push(
       never(`${store}: refused of ${neighbours.length} ${storm} of the neighbour beside it`, refused.length),
       atLeast(`${store}: ${what}, answered or refused as too much`, worked, 1),
-      reported(`${store}: ${what}, statuses`, countsOf(statuses)),
+      reported(`${store}: ${what}, statuses`, countsText(statuses)),
       ...turnFigures(store, what, rounds, 1.5, service.log()),
     );
   }
@@ -117,9 +117,4 @@ async function cancelEvidence(tenant: Tenant): Promise<void> {
   }>('GET', 'evidence');
   const open = (body.jobs ?? []).filter(({ state }) => state === 'waiting' || state === 'running');
   for (const { jobId } of open) await tenant.ask('DELETE', `evidence/${jobId}`);
-}
-
-function countsOf(statuses: readonly string[]): string {
-  const kinds = Map.groupBy(statuses, (status) => status);
-  return [...kinds].map(([status, some]) => `${status}: ${some.length}`).join(', ');
 }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { end, isRunning, own } from '../../../test/processes/own-process.ts';
 import { startMeasured } from '../../bench/measured-process.ts';
 import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
-import { notRun } from '../processes/missing-programs.ts';
+import { notRun } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, payersInTurn, percentile } from '../traffic/load.ts';

@@ -14,8 +14,7 @@ import { atLeast, type Figure, never, reported } from '../figure.ts';
 import { onEachStore } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { failed } from '../traffic/load.ts';
-import { loadDuring } from '../traffic/load-during.ts';
+import { failed, loadDuring } from '../traffic/load.ts';
 
 const DAMAGED = 'damaged';
 const NONSENSE = '{"torn';

@@ -9,8 +9,7 @@ import { call } from '../../../test/service/http-call.ts';
 import { atLeast, atMost, never, reported } from '../figure.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario } from '../scenario.ts';
-import { failed, latencyPercentile, type Sample } from '../traffic/load.ts';
-import { loadDuring } from '../traffic/load-during.ts';
+import { failed, latencyPercentile, loadDuring, type Sample } from '../traffic/load.ts';
 
 const HANGING_MS = 8_000;
 const QUICK_HANGING_MS = 4_000;

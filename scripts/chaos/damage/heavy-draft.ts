@@ -3,8 +3,8 @@ import { addVersion, rulesDirectory } from '../../../test/rollout/rule-folders.t
 import { atLeast, atMost, never, reported } from '../figure.ts';
 import { startServiceNode } from '../processes/service-node.ts';
 import type { Scenario } from '../scenario.ts';
-import { failed, latencyPercentile } from '../traffic/load.ts';
-import { loadDuring } from '../traffic/load-during.ts';
+import { heavyRules } from '../traffic/heavy-rules.ts';
+import { failed, latencyPercentile, loadDuring } from '../traffic/load.ts';
 
 const RULES = 500;
 const WARM_UP_MS = 4_000;
@@ -24,7 +24,7 @@ export const heavyDraft: Scenario = {
     await loadDuring(service, () => delay(WARM_UP_MS));
     const usual = await loadDuring(service, () => delay(windowMs));
     const beside = await loadDuring(service, async () => {
-      addVersion(rulesDir, DRAFT, [{ file: 'verdicts.yaml', from: 'rules:\n', to: equalRules() }], {
+      addVersion(rulesDir, DRAFT, [{ file: 'verdicts.yaml', from: 'rules:\n', to: heavyRules(RULES) }], {
         draft: true,
       });
       report(`${DRAFT} with ${RULES} rules of equal priority lies in the rules folder`);
@@ -40,20 +40,3 @@ export const heavyDraft: Scenario = {
     ];
   },
 };
-
-/** Rules of which any two can match first, so that each pair has to be looked at. */
-function equalRules(): string {
-  const rules = Array.from(
-    { length: RULES },
-    (_, index) => `  - name: heavy-${index}
-    description: Made to be hard to check.
-    priority: 5
-    conditions:
-      any:
-        - { fact: amount, operator: greaterThan, value: ${index} }
-        - { fact: paidCount, operator: lessThan, value: ${RULES - index} }
-    event: { type: verdict, params: { verdict: GET_NEW, reason: Made to be hard to check. } }
-`,
-  );
-  return `rules:\n${rules.join('')}`;
-}

@@ -6,11 +6,10 @@ import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts
 import { issueKey } from '../../../test/service/issued-key.ts';
 import { Tenant } from '../../../test/service/tenant.ts';
 import { atLeast, type Figure, never } from '../figure.ts';
-import { notRun } from '../processes/missing-programs.ts';
+import { notRun } from '../processes/each-store.ts';
 import { startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { failed } from '../traffic/load.ts';
-import { loadDuring } from '../traffic/load-during.ts';
+import { failed, loadDuring } from '../traffic/load.ts';
 
 const BROKEN = 'p2.v99';
 /** Long enough for a node to look at its rules several times. */

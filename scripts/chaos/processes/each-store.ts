@@ -1,7 +1,8 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { startStandalone } from '../../../test/servers/redis.ts';
-import type { Figure } from '../figure.ts';
+import { type Figure, reported } from '../figure.ts';
 import type { ScenarioRun } from '../scenario.ts';
-import { missingPrograms } from './missing-programs.ts';
 import type { NodeSettings } from './service-node.ts';
 
 type Part = () => Promise<readonly Figure[]>;
@@ -22,4 +23,33 @@ export function sameOnEachStore(
     () => part('SQLite', {}),
     async () => part('Redis', { redisUrl: (await startStandalone()).url }),
   );
+}
+
+/**
+ * The figure of a scenario that cannot run here because programs are missing, said loudly as well; null
+ * when all are there. Nothing is executed to find out: not every program has a harmless option.
+ */
+export function missingPrograms(programs: readonly string[], { report }: ScenarioRun): Figure | null {
+  const missing = programs.filter((program) => !isOnPath(program));
+  if (missing.length === 0) return null;
+  return notRun(`install ${missing.join(' and ')}`, report);
+}
+
+/** A scenario, or a part of one, that this machine cannot do: never passed over in silence. */
+export function notRun(what: string, report: ScenarioRun['report']): Figure {
+  report(`SKIPPED: ${what}`);
+  return reported('NOT RUN', what);
+}
+
+function isOnPath(program: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => isExecutable(join(folder, program)));
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,3 @@
-import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { ArchiveState } from '../../../src/archive/archive-log.ts';
 import { backUp } from '../../../src/archive/backup.ts';
 import { openArchive } from '../../../src/archive/s3/open-archive.ts';
@@ -9,15 +6,15 @@ import { unshippedPage } from '../../../src/archive/unshipped.ts';
 import { openStore } from '../../../src/state/open-store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { packaged } from '../../../test/packaging/packaged.ts';
-import { end, own } from '../../../test/processes/own-process.ts';
+import { end } from '../../../test/processes/own-process.ts';
 import { type CutOffProxy, startCutOffProxy } from '../../../test/servers/cut-off-proxy.ts';
-import { freePort } from '../../../test/servers/free-port.ts';
 import { type ClusterSettings, NO_FAILOVER_MS, startCluster } from '../../../test/servers/redis.ts';
 import { APPEND_ONLY } from '../../../test/servers/redis-process.ts';
 import { type S3Server, s3Environment, s3Place, startS3 } from '../../../test/servers/s3.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
 import type { Target } from '../traffic/requests.ts';
+import { startHaproxy } from './haproxy.ts';
 import { type ServiceNode, startServiceNode } from './service-node.ts';
 
 /** One way in which a part of the fleet fails, and how that ends. */
@@ -87,7 +84,7 @@ export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
     masters.map((master, index) => partFaults(`master ${index + 1}`, master, [master.way])),
     [partFaults('S3', { ...s3, kill: s3.stop }, waysToS3)],
   ]);
-  const proxy = await startPackagedProxy(waysIn);
+  const proxy = await startHaproxy((port) => packagedSettings(port, waysIn));
   const stop = async () => {
     await Promise.all([...nodes.map((each) => each.kill()), end(proxy.child), s3.stop()]);
     await store.close();
@@ -211,9 +208,8 @@ function inTurn(groups: readonly (readonly (readonly Fault[])[])[]): readonly Fa
   ).flat();
 }
 
-/** HAProxy with the settings that are shipped, but for the addresses and as many files as a tester may open. */
-async function startPackagedProxy(waysIn: readonly (readonly CutOffProxy[])[]) {
-  const port = await freePort();
+/** What is shipped, but for the addresses and as many files as a tester may open. */
+function packagedSettings(port: number, waysIn: readonly (readonly CutOffProxy[])[]): string {
   const servers = waysIn.map(
     ([callers, platform], index) =>
       `    server scoring-${index + 1} 127.0.0.1:${callers?.port} check port ${platform?.port} inter 1s fall 2 rise 1\n`,
@@ -222,10 +218,7 @@ async function startPackagedProxy(waysIn: readonly (readonly CutOffProxy[])[]) {
     .replace('bind :8080', `bind 127.0.0.1:${port}`)
     .replace('maxconn 20000', 'maxconn 200')
     .replaceAll(/^ {4}server .*\n/gm, '');
-  const file = join(temporaryDirectory(), 'haproxy.cfg');
-  writeFileSync(file, `${settings}${servers.join('')}`);
-  const child = own(spawn('haproxy', ['-db', '-q', '-f', file], { stdio: 'ignore' }));
-  return { child, url: `http://127.0.0.1:${port}` };
+  return `${settings}${servers.join('')}`;
 }
 
 function portOf(url: string): number {

@@ -17,6 +17,8 @@ export interface ServiceNode {
   readonly shop: Tenant;
   /** Whether the process runs; a service that crashed does not. */
   isRunning(): boolean;
+  /** Whether it says that it takes work. */
+  isReady(): Promise<boolean>;
   /** What it has told on standard error since it was started last. */
   log(): string;
   /** Its workers, the oldest first; none where it is one process. */
@@ -69,6 +71,11 @@ export async function startServiceNode(given: NodeSettings = {}): Promise<Servic
     key,
     shop: new Tenant(addresses, key),
     isRunning: () => isRunning(service.child),
+    isReady: () =>
+      fetch(`${addresses.platformUrl}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
     log: () => service.stderr(),
     workerIds: () => childIds(service.child.pid ?? 0),
     memoryMib: () => residentMib(service.child.pid ?? 0),

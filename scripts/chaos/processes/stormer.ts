@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Tenant } from '../../../test/service/tenant.ts';
+import { heavyRules } from '../traffic/heavy-rules.ts';
 import { Load, payersInTurn } from '../traffic/load.ts';
 
 /**
@@ -66,19 +67,7 @@ const askLists: Ask = (n) => {
 
 /** Drafts of a hundred kilobytes, of which any two rules can match first: each keeps a thread of the desk for a second or so. */
 function draftsOf(texts: Readonly<Record<string, string>>): Ask {
-  const heavy = Array.from(
-    { length: DRAFT_RULES },
-    (_, index) => `  - name: heavy-${index}
-    description: Made to be hard to check.
-    priority: 5
-    conditions:
-      any:
-        - { fact: amount, operator: greaterThan, value: ${index} }
-        - { fact: paidCount, operator: lessThan, value: ${DRAFT_RULES - index} }
-    event: { type: verdict, params: { verdict: GET_NEW, reason: Made to be hard to check. } }
-`,
-  );
-  const verdicts = (texts['verdicts.yaml'] ?? '').replace('rules:\n', `rules:\n${heavy.join('')}`);
+  const verdicts = (texts['verdicts.yaml'] ?? '').replace('rules:\n', heavyRules(DRAFT_RULES));
   return (n) => {
     const version = `p2.v${100 + n}`;
     const ruleset = (texts['ruleset.yaml'] ?? '').replace(VERSION, version);

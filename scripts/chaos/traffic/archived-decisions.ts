@@ -35,10 +35,3 @@ export async function archivedDecisions(archiveDir: string): Promise<readonly Ar
     return [{ decisionId: id, clientIdKey, orderRef, verdict: textOf(row['verdict']) ?? '', at }];
   });
 }
-
-/** How often each value is there. */
-export function countsOf<T>(values: readonly T[]): ReadonlyMap<T, number> {
-  const counts = new Map<T, number>();
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
-  return counts;
-}

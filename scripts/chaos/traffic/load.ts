@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { stoodStillMs } from '../../../test/servers/standstill.ts';
 import { type Exchange, KeepAliveConnection } from './keep-alive.ts';
 import { scoreRequest, type Target, verdictRequest } from './requests.ts';
 
@@ -23,7 +24,7 @@ export interface Sample extends Ask {
   readonly refusal: string | null;
 }
 
-export interface LoadSettings {
+interface LoadSettings {
   readonly target: Target;
   readonly connections: number;
   /** Requests are due at this rate however fast they are answered; null sends the next when one is answered. */
@@ -185,4 +186,49 @@ export function latencyPercentile(samples: readonly Sample[], percent: number): 
     samples.map(({ sentAtMs, answeredAtMs }) => answeredAtMs - sentAtMs),
     percent,
   );
+}
+
+const LIGHT_LOAD = { ratePerSecond: 100, connections: 16, ask: payersInTurn(500) };
+
+/** The verdicts that were asked for while something was done to the service. */
+interface During<T> {
+  readonly samples: readonly Sample[];
+  readonly result: T;
+}
+
+/** Keeps a light load on a node, 100 verdicts a second, until the work is done. */
+export async function loadDuring<T>(target: Target, work: () => Promise<T>): Promise<During<T>> {
+  const load = new Load({ target, ...LIGHT_LOAD });
+  const result = await work();
+  return { samples: await load.stop(), result };
+}
+
+const FILLING_LOAD = { ratePerSecond: null, connections: 32, ask: payersInTurn(50) };
+const LOOK_MS = 50;
+
+/** Lets so many verdicts be decided, as fast as the service does it. */
+export async function fill(target: Target, count: number): Promise<readonly Sample[]> {
+  const load = new Load({ target, ...FILLING_LOAD, samplesMax: count });
+  while (load.samples.length < count) await delay(LOOK_MS);
+  return load.stop();
+}
+
+/**
+ * The slowest of these answers, ms, without the time in which the machine gave us no processor: a promise about
+ * time is a promise about a machine that runs. Only what is over the limit is looked at so closely.
+ * `watchStandstills` must have been called before.
+ */
+export function slowestUsableMs(
+  samples: readonly Pick<Sample, 'sentAtMs' | 'answeredAtMs'>[],
+  limitMs: number,
+): number {
+  return Math.max(0, ...samples.map((sample) => usableMs(sample, limitMs)));
+}
+
+function usableMs(
+  { sentAtMs, answeredAtMs }: Pick<Sample, 'sentAtMs' | 'answeredAtMs'>,
+  limitMs: number,
+): number {
+  const tookMs = answeredAtMs - sentAtMs;
+  return tookMs <= limitMs ? tookMs : tookMs - stoodStillMs(sentAtMs, answeredAtMs);
 }

@@ -3,8 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { atMost, type Figure, never, reported } from '../figure.ts';
 import type { ServiceNode } from '../processes/service-node.ts';
 import type { ScenarioRun } from '../scenario.ts';
-import { failed, latencyPercentile, percentile, type Sample } from './load.ts';
-import { loadDuring } from './load-during.ts';
+import { failed, latencyPercentile, loadDuring, percentile, type Sample } from './load.ts';
 
 /** Odd, so that the median is a round. */
 const ROUNDS = { full: 7, quick: 5 } as const;

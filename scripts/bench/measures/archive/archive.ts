@@ -2,11 +2,11 @@ import { dirname } from 'node:path';
 import type { Archive } from '../../../../src/archive/archive.ts';
 import { verifyArchive } from '../../../../src/evidence/verify/verify-archive.ts';
 import { RULES_FOLDER } from '../../../../test/service/current-rules.ts';
-import type { Figure } from '../../figure.ts';
+import { type Figure, figuresOf } from '../../figure.ts';
+import { used } from './backtest.ts';
 import { type ArchivePlan, madeUpDay } from './made-up-archive.ts';
-import { used } from './used.ts';
 
-const part = 'archive';
+const figure = figuresOf('archive');
 
 /** What a made-up day of payments with random ids takes on the disk, and whether it all comes out again. */
 export async function* measureArchive(plan: ArchivePlan): AsyncGenerator<Figure> {
@@ -22,7 +22,7 @@ function* sizes(archive: Archive): Generator<Figure> {
     const sum = (of: 'bytes' | 'rows') => segments.reduce((total, segment) => total + segment[of], 0);
     const target = table === 'decisions' ? { atMost: 110 } : null;
     const name = `bytes a row of ${table}, random UUIDs`;
-    yield { part, name, value: sum('bytes') / sum('rows'), unit: 'B', target };
+    yield figure(name, sum('bytes') / sum('rows'), 'B', target);
   }
 }
 
@@ -33,14 +33,8 @@ async function* verifying({ onProgress }: ArchivePlan, archiveDir: string): Asyn
     verifyArchive({ archiveDir, rulesDir, from: null, to: null, threads: 1, onProgress: () => {} }),
   );
   const { checked, reproduced } = result;
-  yield { part, name: 'decisions verified', value: checked, unit: '', target: null };
-  yield {
-    part,
-    name: 'of these not reproduced',
-    value: checked - reproduced,
-    unit: '',
-    target: { atMost: 0 },
-  };
+  yield figure('decisions verified', checked, '');
+  yield figure('of these not reproduced', checked - reproduced, '', { atMost: 0 });
   const speed = checked / cpuSeconds;
-  yield { part, name: 'decisions verified a CPU second', value: speed, unit: '/s', target: null };
+  yield figure('decisions verified a CPU second', speed, '/s');
 }

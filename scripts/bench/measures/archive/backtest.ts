@@ -2,12 +2,11 @@ import { backtest } from '../../../../src/evidence/backtest/backtest.ts';
 import { BACKTEST_MODES, type BacktestMode } from '../../../../src/evidence/backtest/backtest-report.ts';
 import { withEvidence } from '../../../../src/evidence/source/evidence.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
-import type { Figure } from '../../figure.ts';
+import { type Figure, figuresOf } from '../../figure.ts';
 import { PLATFORM } from '../../sample.ts';
 import { type ArchivePlan, madeUpDay } from './made-up-archive.ts';
-import { used } from './used.ts';
 
-const part = 'backtest';
+const figure = figuresOf('backtest');
 
 const TARGETS = {
   recorded: { of: 'decisions', atLeast: 150_000 },
@@ -30,13 +29,29 @@ export async function* measureBacktest(plan: ArchivePlan): AsyncGenerator<Figure
       .filter(({ table }) => mode === 'closed-loop' || table === 'decisions')
       .reduce((sum, { rows }) => sum + rows, 0);
     const { of, atLeast } = TARGETS[mode];
-    yield {
-      part,
-      name: `${mode}: ${of} a CPU second`,
-      value: events / cpuSeconds,
-      unit: '/s',
-      target: { atLeast },
-    };
-    yield { part, name: `${mode}: memory of the process`, value: memoryMib, unit: 'MiB', target: null };
+    yield figure(`${mode}: ${of} a CPU second`, events / cpuSeconds, '/s', { atLeast });
+    yield figure(`${mode}: memory of the process`, memoryMib, 'MiB');
+  }
+}
+
+const MEMORY_EVERY_MS = 100;
+
+/** CPU time of all threads, and the most memory that the process had meanwhile. */
+export async function used<T>(work: () => Promise<T>): Promise<{
+  readonly result: T;
+  readonly cpuSeconds: number;
+  readonly memoryMib: number;
+}> {
+  let bytes = 0;
+  const look = setInterval(() => {
+    bytes = Math.max(bytes, process.memoryUsage.rss());
+  }, MEMORY_EVERY_MS);
+  const before = process.cpuUsage();
+  try {
+    const result = await work();
+    const { user, system } = process.cpuUsage(before);
+    return { result, cpuSeconds: (user + system) / 1e6, memoryMib: bytes / (1 << 20) };
+  } finally {
+    clearInterval(look);
   }
 }

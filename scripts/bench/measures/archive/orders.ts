@@ -4,11 +4,12 @@ import type { Archive } from '../../../../src/archive/archive.ts';
 import { Duck } from '../../../../src/archive/duck.ts';
 import { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
 import { TEST_KEYS } from '../../../../test/client/client-keys.ts';
-import { type Figure, median } from '../../figure.ts';
+import { type Figure, figuresOf, median } from '../../figure.ts';
 import { PLATFORM } from '../../sample.ts';
 import { type ArchivePlan, decisionsIn, madeUpDay, madeUpDays } from './made-up-archive.ts';
 
-const part = 'orders';
+const figure = figuresOf('orders');
+
 const LOOKUPS = 30;
 const target = { atMost: 300 };
 
@@ -34,15 +35,9 @@ export async function* measureOrders(plan: ArchivePlan): AsyncGenerator<Figure> 
   await reader.close();
   const [first = Number.NaN, ...others] = times;
   const name = `an order among ${all} decisions`;
-  yield { part, name: `${name}, the first of a process`, value: first, unit: 'ms', target };
-  yield {
-    part,
-    name: `${name}, slowest of the next ${others.length}`,
-    value: Math.max(...others),
-    unit: 'ms',
-    target,
-  };
-  yield { part, name: `${name}, median`, value: median(others), unit: 'ms', target: null };
+  yield figure(`${name}, the first of a process`, first, 'ms', target);
+  yield figure(`${name}, slowest of the next ${others.length}`, Math.max(...others), 'ms', target);
+  yield figure(`${name}, median`, median(others), 'ms');
 }
 
 async function someOrders(archive: Archive): Promise<readonly string[]> {

@@ -1,0 +1,16 @@
+/** So many verdict rules of which any two can match first, so that each pair has to be looked at: what `rules:` begins with then. */
+export function heavyRules(count: number): string {
+  const rules = Array.from(
+    { length: count },
+    (_, index) => `  - name: heavy-${index}
+    description: Made to be hard to check.
+    priority: 5
+    conditions:
+      any:
+        - { fact: amount, operator: greaterThan, value: ${index} }
+        - { fact: paidCount, operator: lessThan, value: ${count - index} }
+    event: { type: verdict, params: { verdict: GET_NEW, reason: Made to be hard to check. } }
+`,
+  );
+  return `rules:\n${rules.join('')}`;
+}
