@@ -16,7 +16,7 @@ import {
 } from './archive-log.ts';
 import { type Duck, quote } from './duck.ts';
 import { forgetSetAside, namesOfSetAside, setAside } from './set-aside.ts';
-import { TABLE_NAMES, type TableName } from './tables.ts';
+import { isAboutClients, TABLE_NAMES, type TableName } from './tables.ts';
 
 /** How much there is. */
 export interface ArchiveContents {
@@ -311,8 +311,8 @@ export class Archive {
    * read that names the segments: a commit takes an erasure off that list and the client out of the segments.
    */
   source(segments: readonly Segment[], erased: ErasedClients = []): string {
-    const groups = Map.groupBy(segments, ({ without = [] }) =>
-      [...new Set([...without, ...erased])].join(', '),
+    const groups = Map.groupBy(segments, ({ table, without = [] }) =>
+      isAboutClients(table) ? [...new Set([...without, ...erased])].join(', ') : '',
     );
     const parts = [...groups].map(([leftOut, some]) =>
       rowsOf(

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { PlatformName } from '../client/client-key.ts';
+import { asOfNotes } from '../evidence/shown.ts';
 import { nameText, quoted } from '../rules/condition-text.ts';
 import {
   type ClientLinks,
@@ -7,13 +8,14 @@ import {
   LINKS_DEFAULT,
   LINKS_MAX,
   type LinkedClient,
+  type LinksBounds,
   linksAsk,
   type RefusedPayers,
   refusedBy,
 } from '../service/client-links.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { withArchiveOf } from './open-archive.ts';
-import { parsePlatform } from './options.ts';
+import { parsePlatform, parseTime } from './options.ts';
 import { print, printError, table } from './print.ts';
 import { withLists } from './with-lists.ts';
 
@@ -22,6 +24,7 @@ interface LinksOptions {
   readonly days: string;
   readonly depth: string;
   readonly limit: string;
+  readonly asOf?: string;
   readonly block?: readonly string[];
   readonly json?: true;
 }
@@ -37,6 +40,7 @@ export function linksCommand(program: Command): void {
     .requiredOption('--platform <name>', 'whose client it is')
     .option('--days <number>', 'how many days are looked back over', String(days))
     .option('--depth <number>', '1: whom it shares something with; 2: also whom these do', String(depth))
+    .option('--as-of <time>', 'what was known then, and looked back over from there; lists are those of now')
     .option('--limit <number>', 'the most clients to show', String(clients))
     .option('--block <client...>', 'say whom a list of these of the clients shown would refuse')
     .option('--json', 'print what GET /v1/platform/clients/{clientIdKey}/links answers; null for nobody')
@@ -50,7 +54,8 @@ async function links(clientIdKey: string, options: LinksOptions): Promise<void> 
     depth: whole('depth', options.depth, LINKS_MAX.depth),
     clients: whole('limit', options.limit, LINKS_MAX.clients),
   };
-  const found = proposing(await read(platform, clientIdKey, bounds), options.block ?? null);
+  const asOf = parseTime(options.asOf, '--as-of');
+  const found = proposing(await read(platform, clientIdKey, bounds, asOf), options.block ?? null);
   if (options.json === true) print(JSON.stringify(found));
   else if (found !== null) print(describe(found));
   else printError(`Nothing is known of the client ${quoted(clientIdKey)} of ${platform}.`);
@@ -65,11 +70,11 @@ function whole(option: string, text: string, max: number): number {
   throw new UsageError(`--${option} must be a whole number from 1 to ${max}, not "${text}"`);
 }
 
-function read(platform: PlatformName, clientIdKey: string, bounds: typeof LINKS_DEFAULT) {
+function read(platform: PlatformName, clientIdKey: string, bounds: LinksBounds, asOf: number | null) {
   return withLists(({ store, node, names, clock }) =>
     withArchiveOf(store, (archive) => {
       const parts = { store, archive, lists: node.copy, names, now: clock() };
-      return clientLinks(parts, platform, clientIdKey, linksAsk(bounds, parts.now));
+      return clientLinks(parts, platform, clientIdKey, linksAsk(bounds, asOf, parts.now));
     }),
   );
 }
@@ -86,12 +91,13 @@ function proposing(found: ClientLinks | null, block: readonly string[] | null): 
   return { ...found, clients, proposal };
 }
 
-function describe({ clients, devices, cut, from, proposal }: ClientLinks): string {
+function describe({ clients, devices, cut, from, asOf, proposal }: ClientLinks): string {
   const more = [
     ...(cut.clients === 0 ? [] : [`${cut.clients} more clients with weaker ties are not shown.`]),
     ...(cut.devices === 0 ? [] : [`${cut.devices} more devices and addresses were not followed.`]),
   ];
   return [
+    ...asOfNotes(asOf),
     `Since ${new Date(from).toISOString()}:`,
     '',
     table(

@@ -1,3 +1,4 @@
+import { asOfShape } from '../archive/read/as-of.ts';
 import { Type } from '../json-schema.ts';
 import type { Verdict } from '../rules/rule-set.ts';
 import { count, epochMs, list, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
@@ -89,13 +90,7 @@ export const SPAN = {
   decisions: count('Decisions within the time'),
   gaps,
   torn: yesNo("The last line of the journal's file is incomplete and was left out"),
-  asOf: Type.Optional(
-    shape('A moment of the past whose knowledge the figures are of; absent: all that is known', {
-      at: epochMs('What came to the journal later is in no figure'),
-      erasedPayers: count('Payers who were erased since: they were counted then and are no more'),
-      erasedRows: count('Rows of all times and tables that went with them'),
-    }),
-  ),
+  asOf: Type.Optional(asOfShape),
 } as const;
 
 /** From the archive's records to the shape of a result. */

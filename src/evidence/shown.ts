@@ -1,3 +1,4 @@
+import type { AsOf } from '../archive/read/as-of.ts';
 import { timeText } from '../client/instant.ts';
 import { Type } from '../json-schema.ts';
 import { sharedListsText } from '../rules/condition-text.ts';
@@ -139,15 +140,22 @@ export function fateCells(orders: OrderCounts): readonly Cell[] {
   return FATES.map(([fate]) => orders[fate]);
 }
 
+/** Of which moment's knowledge figures are, and who is in them no more; nothing where all that is known is. */
+export function asOfNotes(asOf: AsOf | undefined): readonly string[] {
+  if (asOf === undefined) return [];
+  const { at, erasedPayers, erasedRows } = asOf;
+  const known = `As known at ${timeText(at)}.`;
+  if (erasedPayers === 0) return [known];
+  return [
+    known,
+    `Payers who were erased since: ${countText(erasedPayers)}. They were counted then and are no more, with ${countText(erasedRows)} rows of all times.`,
+  ];
+}
+
 /** From when to when, and what is missing. */
 export function spanNotes({ from, to, decisions, gaps, torn, asOf }: EvidenceSpan): readonly string[] {
   return [
-    ...(asOf === undefined ? [] : [`As known at ${timeText(asOf.at)}.`]),
-    ...(asOf === undefined || asOf.erasedPayers === 0
-      ? []
-      : [
-          `Payers who were erased since: ${countText(asOf.erasedPayers)}. They were counted then and are no more, with ${countText(asOf.erasedRows)} rows of all times.`,
-        ]),
+    ...asOfNotes(asOf),
     from === null || to === null
       ? 'There is no decision within this time.'
       : `${countText(decisions)} decisions, ${timeText(from)} to ${timeText(to)}.`,

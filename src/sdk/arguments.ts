@@ -124,6 +124,8 @@ export interface LinksQuery {
   readonly days?: number | undefined;
   /** 1: whom the client shares something with; 2, also when absent: also whom these share something with. */
   readonly depth?: 1 | 2 | undefined;
+  /** What was known at this moment: epoch ms, or RFC 3339. */
+  readonly asOf?: number | string | undefined;
 }
 
 export interface ListEntryQuery {

@@ -155,6 +155,11 @@ export interface ClientHistory {
 export interface ClientLinks {
   readonly clientIdKey: string;
   readonly from: number;
+  readonly asOf?: {
+    readonly at: number;
+    readonly erasedPayers: number;
+    readonly erasedRows: number;
+  };
   readonly complete: boolean;
   readonly devices: readonly LinkedDevice[];
   readonly clients: readonly LinkedClient[];

@@ -1,5 +1,6 @@
 import { reportedResult } from '../archive/order-fate.ts';
 import type { ArchiveReader } from '../archive/read/archive-reader.ts';
+import { asOfShape } from '../archive/read/as-of.ts';
 import {
   DEVICE_KINDS,
   type Device,
@@ -8,7 +9,7 @@ import {
   type SeenClient,
 } from '../archive/read/linked-clients.ts';
 import type { PlatformName } from '../client/client-key.ts';
-import { live, overrideGroup } from '../client/client-state.ts';
+import { live, type Override, overrideGroup } from '../client/client-state.ts';
 import type { PlatformNames } from '../decision/shared-lists.ts';
 import { shownValue } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
@@ -29,7 +30,7 @@ import {
 } from '../shapes.ts';
 import { searchSteps } from '../state/paced-steps.ts';
 import type { Store } from '../state/store.ts';
-import { DEVICE_CLIENTS_MAX, type LinksAsk, TIES, textOf, type Web, webAround } from './link-web.ts';
+import { byText, DEVICE_CLIENTS_MAX, type LinksAsk, TIES, textOf, type Web, webAround } from './link-web.ts';
 
 const ORDERS_PER_CLIENT_MAX = 500;
 
@@ -80,7 +81,7 @@ const LinkedDeviceSchema = named(
     lastAt: epochMs('When one of them was last seen on it'),
     clients: count('Clients of the platform that were seen on it within the time looked at'),
     followed: yesNo(`False: on it are more than ${DEVICE_CLIENTS_MAX} clients, and it links nobody`),
-    lists: list(Type.String(), 'Shared lists that hold this very value'),
+    lists: list(Type.String(), 'Shared lists that hold this very value now'),
     refused: nullable(RefusedSchema),
   }),
 );
@@ -103,7 +104,7 @@ const LinkedClientSchema = named(
     }),
     cut: yesNo(`It has more orders; the newest ${ORDERS_PER_CLIENT_MAX} are counted`),
     override: nullable(overrideGroup),
-    lists: list(Type.String(), 'Shared lists that it is on by its clientIdKey'),
+    lists: list(Type.String(), 'Shared lists that it is on now by its clientIdKey'),
     proposed: yesNo('It is one of those who might be blocked together; see `proposal`'),
   }),
 );
@@ -113,6 +114,7 @@ export const ClientLinksSchema = named(
   shape('Who shares devices and addresses with a client', {
     clientIdKey: word('As the caller chose it'),
     from: epochMs('Since when was looked'),
+    asOf: Type.Optional(asOfShape),
     complete: yesNo('False: a part of the archive or of the journal could not be read, or was too much'),
     devices: list(LinkedDeviceSchema, 'Those of the client first, then by how many clients they link'),
     clients: list(LinkedClientSchema, 'The client itself first, then the closest ties'),
@@ -132,7 +134,7 @@ export type LinkedClient = Shape<typeof LinkedClientSchema>;
 export type RefusedPayers = Shape<typeof RefusedSchema>;
 
 /** How far is looked: `depth` 1 is whom the client shares something with, 2 also whom these share something with. */
-interface LinksBounds {
+export interface LinksBounds {
   readonly days: number;
   readonly depth: number;
   readonly clients: number;
@@ -144,8 +146,9 @@ export const LINKS_MAX: LinksBounds = { days: 400, depth: 2, clients: 200 };
 
 const DAY_MS = 24 * 3_600_000;
 
-export function linksAsk({ days, depth, clients }: LinksBounds, now: number): LinksAsk {
-  return { depth, from: Math.max(0, now - days * DAY_MS), clientsMax: clients };
+/** With `asOf` as was known then, epoch ms; null: as it is now. */
+export function linksAsk({ days, depth, clients }: LinksBounds, asOf: number | null, now: number): LinksAsk {
+  return { depth, from: Math.max(0, (asOf ?? now) - days * DAY_MS), asOf, clientsMax: clients };
 }
 
 /** What may be known of clients and devices besides what they did. */
@@ -170,19 +173,22 @@ export async function clientLinks(
   const { stamp } = await store.load(store.clientKeys.of(platform, clientIdKey));
   if (stamp.raw === null) return null;
   const linked = new LinkedClients(store, archive);
-  const found = await linked.reading(platform, ask.from, async (reading) => {
+  const found = await linked.reading(platform, ask, async (reading) => {
     const web = await webAround(reading, clientIdKey, ask);
     const shown = [...web.ties.keys()];
     const orders = await reading.ordersOf(shown, ORDERS_PER_CLIENT_MAX);
-    return { web, orders, complete: !reading.isIncomplete() };
+    const overrides = ask.asOf === null ? null : await reading.overridesOf(shown);
+    const asOf = await reading.asOf();
+    return { web, orders, overrides, asOf, complete: !reading.isIncomplete() };
   });
-  const overrides = await overridesOf(store, platform, [...found.web.ties.keys()], now);
+  const shownClients = [...found.web.ties.keys()];
+  const overrides = found.overrides ?? (await overridesNow(store, platform, shownClients));
   const listsWith = (kind: 'client' | Device['kind'], value: string) =>
     lists.namesHolding(platform, kind, value, now);
   const clients = proposing(
     clientsIn(found.web, found.orders).map((one) => ({
       ...one,
-      override: overrides.get(one.clientIdKey) ?? null,
+      override: live(overrides.get(one.clientIdKey) ?? null, ask.asOf ?? now)?.group ?? null,
       lists: listsWith('client', one.clientIdKey),
     })),
   );
@@ -196,6 +202,7 @@ export async function clientLinks(
   return {
     clientIdKey,
     from: ask.from,
+    ...(found.asOf === undefined ? {} : { asOf: found.asOf }),
     complete: found.complete,
     devices: devices.map((one) => ({ ...one, value: shown(one.kind, one.value) })),
     clients: clients.map((one) => ({ ...one, devices: one.devices.map((value) => shown('ip', value)) })),
@@ -215,7 +222,10 @@ function clientsIn({ ties, seen, devices }: Web, orders: readonly LinkedOrder[])
     return {
       clientIdKey,
       tie,
-      devices: own.map(textOf).filter((value) => links.has(value)),
+      devices: own
+        .map(textOf)
+        .filter((value) => links.has(value))
+        .toSorted(byText),
       ...spanOf(own),
       ...figuresOf(ordersBy.get(clientIdKey) ?? []),
     };
@@ -320,7 +330,11 @@ function devicesIn(
     };
   });
   return counted.toSorted(
-    (a, b) => Number(b.ofClient) - Number(a.ofClient) || linksOf(b) - linksOf(a) || b.lastAt - a.lastAt,
+    (a, b) =>
+      Number(b.ofClient) - Number(a.ofClient) ||
+      linksOf(b) - linksOf(a) ||
+      b.lastAt - a.lastAt ||
+      byText(a.value, b.value),
   );
 }
 
@@ -328,20 +342,18 @@ function linksOf({ followed, clients }: CountedDevice): number {
   return followed ? clients : 0;
 }
 
-async function overridesOf(
+async function overridesNow(
   store: Store,
   platform: PlatformName,
   clients: readonly string[],
-  now: number,
-): Promise<ReadonlyMap<string, 'BLOCKED' | 'TRUSTED'>> {
+): Promise<ReadonlyMap<string, Override | null>> {
   const found = await searchSteps.map(clients, (some) =>
     Promise.all(
       some.map(async (clientIdKey) => {
         const { state } = await store.load(store.clientKeys.of(platform, clientIdKey));
-        const override = live(state.override, now);
-        return override === null ? [] : [[clientIdKey, override.group] as const];
+        return [clientIdKey, state.override] as const;
       }),
     ),
   );
-  return new Map(found.flat());
+  return new Map(found);
 }

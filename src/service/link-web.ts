@@ -1,4 +1,10 @@
-import type { Device, DeviceClients, LinkReading, SeenClient } from '../archive/read/linked-clients.ts';
+import type {
+  Device,
+  DeviceClients,
+  LinkReading,
+  LinkTime,
+  SeenClient,
+} from '../archive/read/linked-clients.ts';
 
 /** How a client hangs together with the one that was asked about, the closest first. */
 export const TIES = {
@@ -15,10 +21,8 @@ export const DEVICE_CLIENTS_MAX = 30;
 
 const DEVICES_MAX = 60;
 
-export interface LinksAsk {
+export interface LinksAsk extends LinkTime {
   readonly depth: number;
-  /** Epoch ms. */
-  readonly from: number;
   readonly clientsMax: number;
 }
 
@@ -72,9 +76,14 @@ export function textOf({ hmac }: Device): string {
   return `hmac:${hmac}`;
 }
 
+/** The last word of every order here: the same is shown wherever rows were read from. */
+export function byText(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
 /** Each once, the one that was shown last first. */
 function newestDevices(seen: readonly SeenClient[]): readonly Device[] {
-  const newestFirst = seen.toSorted((a, b) => b.lastAt - a.lastAt);
+  const newestFirst = seen.toSorted((a, b) => b.lastAt - a.lastAt || byText(a.hmac, b.hmac));
   return [...new Map(newestFirst.map(({ kind, hmac }) => [textOf({ kind, hmac }), { kind, hmac }])).values()];
 }
 
@@ -90,7 +99,7 @@ function tiesFrom(
   const ties = new Map<string, Tie>([[clientIdKey, 'self']]);
   for (let step = 0; step < steps; step += 1)
     for (const [from, tie] of [...ties])
-      for (const [to, kinds] of shared.get(from) ?? []) {
+      for (const [to, kinds] of [...(shared.get(from) ?? [])].toSorted(([a], [b]) => byText(a, b))) {
         const weaker = weakest(tie, tieBy(kinds));
         const before = ties.get(to);
         if (before === undefined || weakest(before, weaker) !== weaker) ties.set(to, weaker);

@@ -54,6 +54,18 @@ describe('the links command', () => {
     expect(proposal.clients).to.deep.equal(['ann', 'bob']);
   });
 
+  it('shows what was known at a moment of the past', async () => {
+    const { exitCode, stdout } = await run('ann', '--as-of', '2020-02-02');
+    const [known, since] = stdout.split('\n');
+    expect({ exitCode, known, since }).to.deep.equal({
+      exitCode: 0,
+      known: 'As known at 2020-02-02T00:00:00Z.',
+      since: 'Since 2019-12-04T00:00:00.000Z:',
+    });
+    expect(stdout).to.include('Nobody is proposed for a list.');
+    expect(await run('ann', '--as-of', 'then')).to.deep.include({ exitCode: 2 });
+  });
+
   it('has nothing to show of a client that nobody knows', async () => {
     const { exitCode, stderr } = await run('nobody');
     expect({ exitCode, stderr }).to.deep.equal({

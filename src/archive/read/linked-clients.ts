@@ -1,7 +1,8 @@
 import { type ClientKeys, clientNumber, type PlatformName } from '../../client/client-key.ts';
+import type { Override } from '../../client/client-state.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
-import type { JournalRecord } from '../../state/journal/entry.ts';
+import type { JournalRecord, OverrideEntry } from '../../state/journal/entry.ts';
 import { STEP_ENTRIES_MAX } from '../../state/journal/tail.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import type { JournalPage, Store } from '../../state/store.ts';
@@ -10,9 +11,10 @@ import type { ArchiveState } from '../archive-log.ts';
 import { isArchivedElsewhere } from '../archived-elsewhere.ts';
 import { type DuckRow, flagOf, numberOf, quote, textOf } from '../duck.ts';
 import { REPORT_NUMBER_SQL, reportNumber } from '../order-fate.ts';
-import { TABLES, type TableName } from '../tables.ts';
+import { RECORDS, TABLES, type TableName } from '../tables.ts';
 import { unshippedPage } from '../unshipped.ts';
 import type { ArchiveReader } from './archive-reader.ts';
+import { type AsOf, asOfBy, erasedSql } from './as-of.ts';
 import { GRANTED_SQL } from './order-views.ts';
 import type { RowsOf } from './segment-rows.ts';
 
@@ -63,6 +65,10 @@ export interface LinkReading {
   devicesOf(clients: readonly string[]): Promise<readonly SeenClient[]>;
   clientsOn(devices: readonly Device[], clientsMax: number): Promise<readonly DeviceClients[]>;
   ordersOf(clients: readonly string[], ordersMax: number): Promise<readonly LinkedOrder[]>;
+  /** What a person decided last about each of these clients, whenever that was. */
+  overridesOf(clients: readonly string[]): Promise<ReadonlyMap<string, Override | null>>;
+  /** Absent where all that is known is read. */
+  asOf(): Promise<AsOf | undefined>;
   /** Something could not be read, or was too much to read, so far. */
   isIncomplete(): boolean;
 }
@@ -80,14 +86,14 @@ export class LinkedClients {
     this.#archive = archive;
   }
 
-  /** Reads what a platform's clients did from a time on, epoch ms. What `work` does may be done twice. */
+  /** Reads what a platform's clients did within a time. What `work` does may be done twice. */
   async reading<T>(
     platform: PlatformName,
-    from: number,
+    time: LinkTime,
     work: (reading: LinkReading) => Promise<T>,
   ): Promise<T> {
     const elsewhere = await isArchivedElsewhere(this.#store.registers, this.#archive?.folder ?? null);
-    const span = { platform, from, keys: this.#store.clientKeys };
+    const span = { platform, ...time, keys: this.#store.clientKeys };
     const begin = async (state: ArchiveState | null, rowsOf: RowsOf) => {
       const unshipped = await readUnshipped(this.#store, state, span);
       return work(new Reading(span, state, rowsOf, unshipped, elsewhere || unshipped.isCut));
@@ -99,9 +105,15 @@ export class LinkedClients {
   }
 }
 
-interface Span {
-  readonly platform: PlatformName;
+/** What is looked at, epoch ms. */
+export interface LinkTime {
   readonly from: number;
+  /** What came later was not known then; null: all that is known. */
+  readonly asOf: number | null;
+}
+
+interface Span extends LinkTime {
+  readonly platform: PlatformName;
   readonly keys: ClientKeys;
 }
 
@@ -109,6 +121,9 @@ interface Span {
 interface Unshipped {
   readonly seen: readonly SeenClient[];
   readonly orders: readonly LinkedOrder[];
+  readonly overrides: readonly OverrideEntry[];
+  /** The numbers of those who were erased after the moment that is looked at. */
+  readonly erased: readonly string[];
   readonly isCut: boolean;
 }
 
@@ -119,18 +134,36 @@ async function readUnshipped(store: Store, state: ArchiveState | null, span: Spa
         ? unshippedPage(store, state, STEP_ENTRIES_MAX)
         : store.readJournal(page?.cursor ?? null, STEP_ENTRIES_MAX),
     );
-  const seen: SeenClient[] = [];
-  const orders: LinkedOrder[] = [];
+  const told: Told[] = [];
+  const known = (isCut: boolean): Unshipped => ({
+    seen: told.flatMap(({ seen }) => seen),
+    orders: told.flatMap(({ orders }) => orders),
+    overrides: told.flatMap(({ overrides }) => overrides),
+    erased: told.flatMap(({ erased }) => erased),
+    isCut,
+  });
   let page = await next(null);
   for (let read = 0; page.entries.length > 0; read += page.entries.length, page = await next(page)) {
-    if (read >= UNSHIPPED_READ_MAX) return { seen, orders, isCut: true };
-    for (const entry of page.entries) {
-      if (entry.platform !== span.platform || entry.at < span.from) continue;
-      seen.push(...seenIn(entry));
-      orders.push(...ordersIn(entry));
-    }
+    if (read >= UNSHIPPED_READ_MAX) return known(true);
+    told.push(toldBy(page.entries, span));
   }
-  return { seen, orders, isCut: page.unreadable !== undefined };
+  return known(page.unreadable !== undefined);
+}
+
+type Told = Omit<Unshipped, 'isCut'>;
+
+function toldBy(all: readonly JournalRecord[], { platform, from, asOf }: Span): Told {
+  const entries = all.filter((entry) => entry.platform === platform);
+  const known = entries.filter(({ at }) => asOf === null || at <= asOf);
+  const within = known.filter(({ at }) => at >= from);
+  return {
+    seen: within.flatMap(seenIn),
+    orders: within.flatMap(ordersIn),
+    overrides: known.filter((entry) => entry.kind === 'override'),
+    erased: entries.flatMap((entry) =>
+      entry.kind === 'erasure' && asOf !== null && entry.at > asOf ? entry.clientNumber : [],
+    ),
+  };
 }
 
 function seenIn(entry: JournalRecord): readonly SeenClient[] {
@@ -255,6 +288,25 @@ class Reading implements LinkReading {
     return [...orders.values()];
   }
 
+  async overridesOf(clients: readonly string[]): Promise<ReadonlyMap<string, Override | null>> {
+    const newest = `QUALIFY row_number() OVER (PARTITION BY client_id_key ORDER BY changed_at DESC, journal_ms DESC, journal_seq DESC) = 1`;
+    const rows = await this.#rows(
+      'overrides',
+      (source) => `SELECT * FROM ${source} WHERE ${this.#are(clients)} ${newest}`,
+      { ...this.#span, from: 0 },
+    );
+    const archived = rows.map((row) => RECORDS.overrides.read(row)).toSorted((a, b) => a.at - b.at);
+    const oldestFirst = [...archived, ...this.#unshipped.overrides];
+    return new Map(oldestFirst.map(({ clientIdKey, override }) => [clientIdKey, override]));
+  }
+
+  async asOf(): Promise<AsOf | undefined> {
+    const { asOf } = this.#span;
+    if (asOf === null) return undefined;
+    const rows = await this.#rows('erasures', erasedSql, { from: asOf + 1, asOf: null });
+    return asOfBy(asOf, rows, this.#unshipped.erased);
+  }
+
   /** SQL: that a row is of one of these clients; nobody's hash is compared with names alone, which would read all. */
   #are(clients: readonly string[]): string {
     const { platform, keys } = this.#span;
@@ -262,14 +314,22 @@ class Reading implements LinkReading {
     return `client_hash IN (${numbers.join(', ')}) AND client_id_key IN (${quoted(clients)})`;
   }
 
-  async #rows(table: TableName, sql: (source: string) => string): Promise<readonly DuckRow[]> {
-    const { platform, from } = this.#span;
+  async #rows(
+    table: TableName,
+    sql: (source: string) => string,
+    { from, asOf }: LinkTime = this.#span,
+  ): Promise<readonly DuckRow[]> {
+    const { time } = TABLES[table];
     const segments = [...(this.#state?.segments.values() ?? [])].filter(
-      (segment) => segment.table === table && segment.platform === platform && segment.to >= from,
+      (segment) =>
+        segment.table === table &&
+        segment.platform === this.#span.platform &&
+        segment.to >= from &&
+        (asOf === null || segment.from <= asOf),
     );
-    const since = `${TABLES[table].time} >= make_timestamp_ms(${from})`;
+    const until = asOf === null ? '' : `AND ${time} < make_timestamp_ms(${asOf + 1})`;
     const { rows, unreadable } = await this.#rowsOf(segments, (source) =>
-      sql(`(SELECT * FROM ${source} WHERE ${since})`),
+      sql(`(SELECT * FROM ${source} WHERE ${time} >= make_timestamp_ms(${from}) ${until})`),
     );
     this.#incomplete ||= unreadable.length > 0;
     return rows;

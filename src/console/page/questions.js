@@ -282,11 +282,14 @@ export function clientHistory(clientIdKey, limit) {
 }
 
 /**
+ * As was known at a moment, or is now.
  * @param {string} clientIdKey
+ * @param {number} [asOf] epoch ms
  * @returns {Question<ClientLinks>}
  */
-export function clientLinks(clientIdKey) {
-  return { path: `client/links?clientIdKey=${encodeURIComponent(clientIdKey)}` };
+export function clientLinks(clientIdKey, asOf) {
+  const at = asOf === undefined ? '' : `&asOf=${asOf}`;
+  return { path: `client/links?clientIdKey=${encodeURIComponent(clientIdKey)}${at}` };
 }
 
 /**

@@ -1,12 +1,13 @@
 import { availableParallelism } from 'node:os';
 import { Archive, type ErasedClients } from '../../archive/archive.ts';
 import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
-import { Duck, numberOf, quote, quoteName, textOf, textsOf } from '../../archive/duck.ts';
+import { Duck, numberOf, quote, quoteName, textOf } from '../../archive/duck.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
+import { type AsOf, asOfBy, erasedSql } from '../../archive/read/as-of.ts';
 import { makeOrderViews, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
 import { factColumn, factLabel } from '../../archive/record-columns.ts';
 import { importJournal } from '../../archive/ship/journal-import.ts';
-import { emptyTable, isAboutClients, TABLES, type TableName } from '../../archive/tables.ts';
+import { emptyTable, TABLES, type TableName } from '../../archive/tables.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../decision/holdout.ts';
 import { FACTS } from '../../facts/catalogue.ts';
@@ -60,14 +61,6 @@ export interface EvidenceSpan {
   readonly torn: boolean;
   /** Absent unless figures of the past were asked for. */
   readonly asOf?: AsOf;
-}
-
-/** A moment whose figures were asked for, epoch ms, and who was counted in them then and has been erased since. */
-interface AsOf {
-  readonly at: number;
-  readonly erasedPayers: number;
-  /** All that were theirs, of any time. */
-  readonly erasedRows: number;
 }
 
 /** A rule set that decided within the span. */
@@ -177,19 +170,10 @@ async function asOfIn(
   { asOf = null, place, platform }: ArchiveAsk,
 ): Promise<Pick<EvidenceSpan, 'asOf'>> {
   if (asOf === null) return {};
-  const rows = knownRows(place, 'erasures', { from: asOf + 1, to: null, platform });
-  const [row = {}] = await duck.rows(
-    `SELECT list_distinct(list(client_number)) AS payers, count(*) FILTER (client_number IS NULL) AS nameless,
-       sum(rows_removed)::DOUBLE AS n FROM ${rows}`,
+  const rows = await duck.rows(
+    erasedSql(knownRows(place, 'erasures', { from: asOf + 1, to: null, platform })),
   );
-  const payers = new Set([...(textsOf(row['payers']) ?? []), ...(place.erased ?? [])]);
-  return {
-    asOf: {
-      at: asOf,
-      erasedPayers: payers.size + (numberOf(row['nameless']) ?? 0),
-      erasedRows: numberOf(row['n']) ?? 0,
-    },
-  };
+  return { asOf: asOfBy(asOf, rows, place.erased ?? []) };
 }
 
 async function keepDecisionsOf(duck: Duck, version: string): Promise<void> {
@@ -268,8 +252,7 @@ export function knownRows(
     ...(from === null ? {} : { from }),
     ...(to === null ? {} : { to }),
   });
-  const leftOut = isAboutClients(table) ? erased : [];
-  const source = segments.length === 0 ? emptyTable(table) : archive.source(segments, leftOut);
+  const source = segments.length === 0 ? emptyTable(table) : archive.source(segments, erased);
   const where = [
     ...between(TABLES[table].time, from, to),
     ...(platform === null ? [] : [`platform = ${quote(platform)}`]),

@@ -50,6 +50,17 @@ describeConsole("the links on the console's place Payers", (tab) => {
     await refuses.getByText('6 clients').waitFor();
   });
 
+  it('shows what was known at a minute of the past', async () => {
+    await tab.open('#/payers/ring-0-0');
+    await tab.page.getByLabel('as known at').fill('2020-01-01T00:00');
+    await show();
+    await tab.page.getByText('As known at 2020-01-01 00:00:59; lists are those of now.').waitFor();
+    await tab.page.getByText('Nobody is chosen for a list.').waitFor();
+    await tab.page.getByLabel('as known at').fill('');
+    await show();
+    await table().getByRole('link', { name: 'ring-0-3' }).waitFor();
+  });
+
   it('opens a member by one click', async () => {
     await tab.open('#/payers/ring-1-0');
     await show();

@@ -1,10 +1,11 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
 import { endAfter, Field, formValues, LastDay } from '../parts/form.js';
-import { counted, day } from '../parts/format.js';
+import { counted, dateTime, day } from '../parts/format.js';
 import { toClient } from '../parts/links.js';
 import { Answered } from '../parts/notice.js';
 import { numbers, Table } from '../parts/table.js';
+import { knownAt, MinuteField, valuesInUtc } from '../parts/time-span.js';
 import { groupTone, Pill, VERDICTS } from '../parts/verdict.js';
 import { clientLinks, listEntry } from '../questions.js';
 
@@ -26,31 +27,34 @@ import { clientLinks, listEntry } from '../questions.js';
  * @param {LinksProps} props
  */
 export function Links(props) {
-  const [wanted, setWanted] = useState(false);
+  const [asked, setAsked] = useState(/** @type {{ readonly asOf?: number } | null} */ (null));
+  const show = (/** @type {FormEvent} */ event) => setAsked(knownAt(valuesInUtc(event)['asOf']));
   return html`<section class="card">
     <h2>Links</h2>
-    ${
-      wanted
-        ? html`<${AskedLinks} ...${props} />`
-        : html`<button type="button" onClick=${() => setWanted(true)}>Show who shares its devices</button>`
-    }
+    <form class="fields" onSubmit=${show}>
+      <${MinuteField} label="as known at (empty: now)" name="asOf" minute=${null} />
+      <button type="submit">Show who shares its devices</button>
+    </form>
+    ${asked && html`<${AskedLinks} key=${asked.asOf ?? 'now'} asOf=${asked.asOf} ...${props} />`}
   </section>`;
 }
 
-/** @param {LinksProps} props */
-function AskedLinks({ clientIdKey, ...rest }) {
-  const answer = useAnswer(clientLinks(clientIdKey));
+/** @param {LinksProps & { asOf: number | undefined }} props */
+function AskedLinks({ clientIdKey, asOf, ...rest }) {
+  const answer = useAnswer(clientLinks(clientIdKey, asOf));
   const shown = (/** @type {ClientLinks} */ links) => html`<${ShownLinks} links=${links} ...${rest} />`;
   return html`<${Answered} answer=${answer}>${shown}<//>`;
 }
 
 /** @param {{ links: ClientLinks, session: Session, propose: Propose }} props */
 function ShownLinks({ links, session, propose }) {
-  const { clients, devices, cut, complete, from } = links;
+  const { clients, devices, cut, complete, from, asOf } = links;
   const [chosen, setChosen] = useState(links.proposal.clients);
   const toggle = (/** @type {string} */ one) =>
     setChosen(chosen.includes(one) ? chosen.filter((other) => other !== one) : [...chosen, one]);
   const left = [
+    ...(asOf === undefined ? [] : [`As known at ${dateTime(asOf.at)}; lists are those of now.`]),
+    ...(asOf?.erasedPayers ? [`${counted(asOf.erasedPayers, 'payer')} erased since were known then.`] : []),
     ...(complete ? [] : ['A part of the archive or the journal could not be read.']),
     ...(cut.clients === 0 ? [] : [`${counted(cut.clients, 'client')} with weaker ties are not shown.`]),
     ...(cut.devices === 0 ? [] : [`${counted(cut.devices, 'device')} were not followed.`]),

@@ -33,6 +33,16 @@ export function spanOf({ from, to }) {
   };
 }
 
+/**
+ * The moment at whose end a minute is over, as of which figures are asked for; nothing where none is named.
+ * @param {string | null | undefined} minute
+ * @returns {{ readonly asOf?: number }}
+ */
+export function knownAt(minute) {
+  const { to } = spanOf({ to: minute });
+  return to === undefined ? {} : { asOf: to - 1 };
+}
+
 /** @param {number} epochMs */
 function minuteIn(epochMs) {
   return new Date(epochMs).toISOString().slice(0, 16);

@@ -19,6 +19,7 @@ describeOnStores('the links of a client', (store) => {
   let shop: Tenant;
   let rival: Tenant;
   let world: RingWorld;
+  const recorded: { readonly at: number; readonly links: readonly ClientLinks[] }[] = [];
 
   before(async () => {
     place = await ArchivedStore.open(store());
@@ -30,6 +31,9 @@ describeOnStores('the links of a client', (store) => {
     await pays(rival, 'stranger', 0, { fingerprint: 'ring-0-0', ip: '198.51.100.0' });
     // The last two weeks are in the journal alone.
     world = await liveRings(shop, 8, async (week) => {
+      if (week === 1) await shop.override('wife', 'TRUSTED');
+      if (week === 3) await shop.ask('DELETE', 'client/override?clientIdKey=wife');
+      recorded.push({ at: service.clock.now(), links: await linksThen() });
       service.clock.moveSeconds(WEEK_SECONDS);
       if (week === 2) await ship();
     });
@@ -47,6 +51,16 @@ describeOnStores('the links of a client', (store) => {
     const { status, body } = await tenant.ask<ClientLinks>('GET', path);
     expect(status, JSON.stringify(body)).to.equal(200);
     return body;
+  }
+
+  const linksThen = (query = '') =>
+    Promise.all(['ring-0-0', 'wife'].map((clientIdKey) => linksOf(clientIdKey, query)));
+
+  async function expectRecorded(): Promise<void> {
+    for (const { at, links } of recorded) {
+      const nobody = { at, erasedPayers: 0, erasedRows: 0 };
+      expect(await linksThen(`?asOf=${at}`)).to.deep.equal(links.map((one) => ({ ...one, asOf: nobody })));
+    }
   }
 
   const keysOf = ({ clients }: ClientLinks) => clients.map(({ clientIdKey }) => clientIdKey);
@@ -71,6 +85,18 @@ describeOnStores('the links of a client', (store) => {
       // Not those whose last payment outweighs what they left unpaid: nobody knows yet that it is taken back.
       expect(proposal.clients.length, member).to.be.at.least(3);
     }
+  });
+
+  it('comes out with asOf as it was answered then, with whom a person trusted then', async () => {
+    expect(recorded.map(({ links }) => links[1]?.clients[0]?.override)).to.deep.equal([
+      null,
+      'TRUSTED',
+      'TRUSTED',
+      null,
+      null,
+    ]);
+    expect(new Set(recorded.map(({ links }) => JSON.stringify(links[0]?.clients))).size).to.equal(5);
+    await expectRecorded();
   });
 
   it('tells an innocent neighbour on a shared address apart', async () => {
@@ -167,10 +193,28 @@ describeOnStores('the links of a client', (store) => {
     expect(keysOf(await linksOf('ring-2-0'))).to.have.members(ring.slice(0, 4));
   });
 
+  it('says how many payers were erased since a moment of the past', async () => {
+    const at = recorded[1]?.at ?? 0;
+    const erasedSince = async () => (await linksOf('ring-1-0', `?asOf=${at}`)).asOf;
+    expect(await erasedSince()).to.deep.include({ at, erasedPayers: 1 });
+    // Of each week a score, a decision and what became of it.
+    expect((await erasedSince())?.erasedRows).to.be.at.least(5 * 3);
+    await shop.ask('DELETE', 'clients/ring-2-3');
+    expect(await erasedSince()).to.deep.include({ at, erasedPayers: 2 });
+    // Stores note an erasure by the machine's clock.
+    const later = Math.max(service.clock.now(), Date.now());
+    expect((await linksOf('ring-1-0', `?asOf=${later}`)).asOf?.erasedPayers).to.equal(0);
+  });
+
   it('answers the same once everything is shipped', async () => {
     const before = await linksOf('ring-0-1');
+    const then = await linksThen(`?asOf=${recorded[3]?.at}`);
     await ship();
     expect(await linksOf('ring-0-1')).to.deep.equal(before);
+    for (const { clients } of then) expect(clients).not.to.be.empty;
+    expect((await linksThen(`?asOf=${recorded[3]?.at}`)).map(({ clients }) => clients)).to.deep.equal(
+      then.map(({ clients }) => clients),
+    );
   });
 
   it('answers nothing for a client that nobody knows, and notes who was shown whom', async () => {

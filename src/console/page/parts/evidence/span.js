@@ -1,6 +1,6 @@
 import { html } from '../../html.js';
 import { Field } from '../form.js';
-import { MinuteField, spanOf } from '../time-span.js';
+import { knownAt, MinuteField, spanOf } from '../time-span.js';
 
 const DAY_MS = 86_400_000;
 
@@ -46,12 +46,11 @@ const DAYS_AT_FIRST = '30';
 export function timeIn(query) {
   const [from, to, days] = [query.get('from'), query.get('to'), query.get('days') ?? DAYS_AT_FIRST];
   const minute = query.get('asOf');
-  const { to: after } = spanOf({ to: minute });
-  const known = after === undefined ? {} : { asOf: after - 1 };
+  const known = knownAt(minute);
   const span = spanOf({ from, to });
   const words = { ...(minute && { asOf: minute }) };
   if (span.from === undefined && span.to === undefined) {
-    const since = sinceDays(days, after);
+    const since = sinceDays(days, known.asOf);
     return { words: { days, ...words }, span: { ...known, ...(since === undefined ? {} : { from: since }) } };
   }
   return { words: { ...(from && { from }), ...(to && { to }), ...words }, span: { ...span, ...known } };
