@@ -1,6 +1,9 @@
 import type { Column } from '../src/archive/record-columns.ts';
 import { TABLE_NAMES, TABLES } from '../src/archive/tables.ts';
 
+/** `. GET_NEW: issue a new requisite; WAIT: ..`: of a choice the API's documents have the meanings. */
+const MEANINGS = /\. ((?:\w+: [^;]+; )+\w+: .+)$/;
+
 /** Tables and columns as src/archive/README.md shows them: a column that several tables have is told in the first. */
 export function columnsText(): string {
   const told: (readonly [table: string, column: Column])[] = [];
@@ -26,6 +29,9 @@ export function columnsText(): string {
   }).join('\n\n');
 }
 
-function row({ name, type }: Column, meaning: string): string {
+function row({ name, type }: Column, description: string): string {
+  const meaning = description.replace(MEANINGS, (_, choices: string) => {
+    return `: ${[...choices.matchAll(/(?:^|; )(\w+): /g)].map(([, choice]) => choice).join(', ')}`;
+  });
   return `| ${name} | ${type === 'TIMESTAMP_MS' ? 'TIMESTAMP' : type} | ${meaning} |`;
 }

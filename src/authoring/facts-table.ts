@@ -5,28 +5,31 @@ import { formatDuration } from '../rules/duration.ts';
 /** The fact catalogue as a Markdown table, a theme at a time: what rules/README.md shows. */
 export function factsTable(): string {
   const themes = Object.entries(FACT_THEMES).flatMap(([theme, facts]) => [
-    `| **${theme}** | | |`,
+    `| **${theme}** | |`,
     ...rows(facts),
   ]);
-  return ['| fact | value | meaning |', '|---|---|---|', ...themes].join('\n');
+  return ['| fact | meaning |', '|---|---|', ...themes].join('\n');
 }
 
 function rows(facts: Readonly<Record<string, Fact>>): readonly string[] {
   return Object.entries(facts).map(
-    ([name, fact]) => `| ${nameWithWindow(name, fact)} | ${value(fact)} | ${fact.description} |`,
+    ([name, fact]) => `| \`${name}\`${asked(fact)} | ${fact.description.replace(SAID_ABOVE, '')} |`,
   );
 }
 
-function nameWithWindow(name: string, fact: Fact): string {
-  if (fact.kind === 'listed') return `\`${name}\` of a shared list`;
-  return fact.kind === 'windowed'
-    ? `\`${name}\` (window up to ${formatDuration(fact.longestWindowMs)})`
-    : `\`${name}\``;
-}
+/** What the guide says once, above the table. */
+const SAID_ABOVE =
+  /;? 999999999 when there is none| Counted among the newest \d+ (?:requests|final orders)\./;
 
-function value(fact: Fact): string {
-  const from = fact.kind === 'concluded' ? `; from ${fact.from}.yaml on` : '';
-  return `${fact.unit ?? domain(fact.domain)}${from}`;
+/** How a fact is asked for, and what its value is; a value that is true or false needs no word. */
+function asked(fact: Fact): string {
+  const value = fact.unit ?? domain(fact.domain);
+  const notes = [
+    ...(fact.kind === 'listed' ? ['of a shared list'] : value === '' ? [] : [value]),
+    ...(fact.kind === 'windowed' ? [`up to ${formatDuration(fact.longestWindowMs)}`] : []),
+    ...(fact.kind === 'concluded' ? [`from ${fact.from}.yaml on`] : []),
+  ];
+  return notes.length === 0 ? '' : ` (${notes.join('; ')})`;
 }
 
 function domain(domain: FactDomain): string {
@@ -34,7 +37,7 @@ function domain(domain: FactDomain): string {
     case 'number':
       return 'number';
     case 'boolean':
-      return 'true, false';
+      return '';
     case 'enum':
       return domain.values.join(', ');
     case 'text':
