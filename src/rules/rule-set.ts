@@ -116,6 +116,12 @@ export interface VerdictParams {
   readonly payerText: string | null;
 }
 
+/** A ladder as a rule set has it. */
+export interface WrittenLadder extends LadderSettings {
+  /** Where each level is written, by the name of its ladder; '' is the one without a name. */
+  readonly levelsAt: Readonly<Record<string, readonly Location[]>>;
+}
+
 export interface PlatformSettings {
   /** Used when a request names none. */
   readonly currency: string;
@@ -124,7 +130,7 @@ export interface PlatformSettings {
   readonly smoothing: Smoothing;
   /** Whether score answers carry payLimitValue. */
   readonly scoringLimits: boolean;
-  readonly ladder: LadderSettings;
+  readonly ladder: WrittenLadder;
 }
 
 /** A rule set that has been read and found sound. Only `parse` makes one. */

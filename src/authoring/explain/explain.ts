@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { clientGroup } from '../../client/client-group.ts';
-import { type Ladder, LadderSchema } from '../../client/ladder.ts';
+import { type Ladder, LadderSchema, levelsOf, waitRemainingMs } from '../../client/ladder.ts';
 import { formatPaymentScore } from '../../client/payment-score.ts';
 import { conclude } from '../../decision/assess.ts';
 import { type ConcludedVerdict, concludeVerdict } from '../../decision/conclude-verdict.ts';
@@ -16,9 +16,10 @@ import type { FactDomain, FactValue } from '../../facts/fact.ts';
 import { Type } from '../../json-schema.ts';
 import { factsNamed, foldCondition } from '../../rules/condition.ts';
 import { listText, seenText } from '../../rules/condition-text.ts';
+import { formatDuration } from '../../rules/duration.ts';
 import type { ComparisonTrace, ConditionTrace } from '../../rules/evaluate/trace.ts';
 import { type RuleTrace, RuleTraceSchema, traceRuleSet } from '../../rules/evaluate/trace.ts';
-import { type RuleSet, settingsOf, verdict } from '../../rules/rule-set.ts';
+import { type PlatformSettings, type RuleSet, settingsOf, verdict } from '../../rules/rule-set.ts';
 import { totalWeight } from '../../rules/signal-weight.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
 import { supportWords } from './support-words.ts';
@@ -107,7 +108,7 @@ export async function explain(rules: RuleSet, decision: Decision): Promise<Expla
   const source = `${rules.version} (digest ${shortDigest(rules.digest)})`;
   return {
     ...bare(decision, rules),
-    rules: await account(rules, values, rerun),
+    rules: await account(rules, values, rerun, decision),
     reproduced,
     differences,
     verification: reproduced
@@ -231,13 +232,20 @@ function compare(
   return [...members, ...conclusions].filter(({ recorded, rerun }) => !isDeepStrictEqual(recorded, rerun));
 }
 
-async function account(rules: RuleSet, values: readonly FactValue[], rerun: Rerun): Promise<RulesAccount> {
+async function account(
+  rules: RuleSet,
+  values: readonly FactValue[],
+  rerun: Rerun,
+  { platform, at }: Decision,
+): Promise<RulesAccount> {
   const traced = await traceRuleSet(rules, values);
   const held = (file: HoldoutFile, some: readonly RuleTrace[]) => markHeldOut(some, file, rerun.holdout);
   const groups = untilFirst(held('groups', traced.groups));
   const signals = held('bot-signals', traced.signals);
   const verdicts = untilFirst(held('verdicts', traced.verdicts));
   const { clientGroup, isBot, verdict, rule } = rerun;
+  const settings = settingsOf(rules, platform);
+  const wait = verdict === 'WAIT' ? ` Its wait is ${waitInWords(settings, rerun, at)}.` : '';
   const weight = totalWeight(signals.filter(counts).map(({ gives }) => Number(gives)));
   const { threshold } = rules.signals;
   return {
@@ -248,7 +256,12 @@ async function account(rules: RuleSet, values: readonly FactValue[], rerun: Reru
       rules: groups,
     },
     signals: { isBot, weight, threshold, why: weightInWords(signals, weight, threshold), rules: signals },
-    verdicts: { verdict, rule, why: firstMatchInWords(verdicts, verdict), rules: verdicts },
+    verdicts: {
+      verdict,
+      rule,
+      why: firstMatchInWords(verdicts, verdict) + wait,
+      rules: verdicts,
+    },
   };
 }
 
@@ -265,6 +278,18 @@ function firstMatchInWords(rules: readonly RuleTrace[], gives: string): string {
   const before = others === 0 ? 'it is asked first' : `the ${countOf(others, 'rule')} before it did not`;
   return `${first.name} matched, because ${reasonInWords(first.condition)}; ${before}.${holdout}`;
 }
+
+/** "level 2 of the ladder, 5m (ladder.yaml:6)" */
+function waitInWords({ ladder }: PlatformSettings, { ladder: name, ladderAfter }: Rerun, at: number): string {
+  const { level } = ladderAfter;
+  const levelMs = levelsOf(ladder, name)[level - 1] ?? 0;
+  const place = ladder.levelsAt[name ?? '']?.[level - 1];
+  const where = place === undefined ? '' : ` (${place.file}:${place.line})`;
+  const step = `level ${level} of the ladder${name === null ? '' : ` "${name}"`}, ${formatDuration(levelMs)}`;
+  return `${step}${where}${waitRemainingMs(ladderAfter, at) > levelMs ? LONGER : ''}`;
+}
+
+const LONGER = '; it is longer, because no wait is shorter than the one before it or ends earlier';
 
 /** "The client is held out of blocked-by-unpaid-chain, which matched too." */
 function heldOutInWords(names: readonly string[]): string {

@@ -6,7 +6,7 @@ import { isName } from '../name.ts';
 import { type Problem, suggest } from '../problem.ts';
 import { Reasoner, type WorkLimits } from '../proof/reasoner.ts';
 import { compare, FactsByName, type KnownRules, knowledgeOf } from '../proof/relations.ts';
-import type { Holdout, ParsedRules, Rule } from '../rule-set.ts';
+import type { Holdout, ParsedRules, Rule, WrittenLadder } from '../rule-set.ts';
 import {
   checkCurrency,
   checkDecimal,
@@ -23,38 +23,46 @@ const LADDERS_MAX = 20;
 /** A payer who is told to come back in a year is blocked, which is another verdict. */
 const LADDER_MS_MAX = 365 * 24 * 3600_000;
 
-type NamedLadders = LadderSettings['ladders'];
+type NamedLadders = WrittenLadder['ladders'];
 
 /** The ladders of a rule set: the one without a name, and those that rules name. */
 export class RuleLadders {
   /** By name, how to say at its place that nobody uses it; null as long as `ladder.yaml` is not read or not sound. */
   #named: ReadonlyMap<string, () => void> | null = null;
   #ladders: NamedLadders = {};
+  #levelsAt: WrittenLadder['levelsAt'] = {};
   readonly #used = new Set<string>();
 
   /** Reads `ladder.yaml`. */
-  read(file: YamlFile): LadderSettings | null {
+  read(file: YamlFile): WrittenLadder | null {
     const members = file.members(file.root, 'the ladder', MEMBERS, REQUIRED);
     const named = namedIn(file, members);
     const own = readNamed(file, named, null);
     const ladder = readLadder(file, members, own);
     if (own === null) return null;
     this.#ladders = own;
+    this.#levelsAt = levelsAt(file, named);
     this.#named = new Map(
       [...(named ?? [])].map(([name, { key }]) => [
         name,
         () => file.report(key, `no rule names the ladder "${name}"; name it in a WAIT rule, or remove it`),
       ]),
     );
-    return ladder;
+    return ladder === null
+      ? null
+      : { ...ladder, levelsAt: { ...this.#levelsAt, ...unnamedAt(file, members) } };
   }
 
   /** Reads a platform's own ladder, and what it has different of the named ones. */
-  readOwn(file: YamlFile, node: Node): LadderSettings | null {
+  readOwn(file: YamlFile, node: Node): WrittenLadder | null {
     const members = file.members(node, 'the ladder', MEMBERS, REQUIRED);
     const known = this.#named === null ? null : [...this.#named.keys()];
-    const own = readNamed(file, namedIn(file, members), known);
-    return readLadder(file, members, own === null ? null : { ...this.#ladders, ...own });
+    const named = namedIn(file, members);
+    const own = readNamed(file, named, known);
+    const ladder = readLadder(file, members, own === null ? null : { ...this.#ladders, ...own });
+    if (ladder === null) return null;
+    const places = { ...this.#levelsAt, ...levelsAt(file, named), ...unnamedAt(file, members) };
+    return { ...ladder, levelsAt: places };
   }
 
   /** Reads the name of a ladder as a rule has it. */
@@ -158,6 +166,19 @@ function readLevels(file: YamlFile, node: Node, what: string): readonly number[]
     levelsMs.push(levelMs);
   }
   return levelsMs;
+}
+
+/** Where the levels of each ladder are written. */
+function levelsAt(file: YamlFile, ladders: Members | null): WrittenLadder['levelsAt'] {
+  const levels = [...(ladders ?? [])].map(([name, { value }]) => [name, file.items(value, name)] as const);
+  return Object.fromEntries(
+    levels.map(([name, items]) => [name, (items ?? []).map((item) => file.at(item))]),
+  );
+}
+
+function unnamedAt(file: YamlFile, members: Members | null): WrittenLadder['levelsAt'] {
+  const levels = members?.get('levels');
+  return levels === undefined ? {} : levelsAt(file, new Map([['', levels]]));
 }
 
 function readLadderDuration(file: YamlFile, node: Node, what: string): number | null {

@@ -71,12 +71,49 @@ describe('the explanation of a decision', () => {
     expect([account?.groups.why, account?.signals.why, account?.verdicts.why]).to.deep.equal([
       'None of the rules matched, so "otherwise" gave NEW.',
       'None of the signals matched; a bot has a weight of 4 or more.',
-      'asked-too-early matched, because waitRemainingSeconds is 1, above 0; the 2 rules before it did not.',
+      'asked-too-early matched, because waitRemainingSeconds is 1, above 0; the 2 rules before it did not. Its wait is level 2 of the ladder, 5m (ladder.yaml:6).',
     ]);
     const { groups, signals, verdicts } = account ?? {};
     expect(groups).to.include({ group: 'NEW', rule: 'otherwise' });
     expect(signals).to.include({ isBot: false, weight: 0, threshold: 4 });
     expect(verdicts).to.include({ verdict: 'WAIT', rule: 'asked-too-early' });
+  });
+
+  describe('names the level that a wait is of, where it is written', () => {
+    const lastWhy = async (decisions: readonly Decision[], set = rules) =>
+      (await explain(set, last(decisions))).rules?.verdicts.why.replace(/^.*? Its wait/, 'Its wait');
+
+    it('on the ladder of a platform', async () => {
+      expect(await lastWhy(decide([0, 1], { platform: 'sandbox' }))).to.equal(
+        'Its wait is level 1 of the ladder, 10s (ruleset.yaml:20).',
+      );
+    });
+
+    it('on a ladder that its rule names, with each level on a line of its own', async () => {
+      const set = edited({
+        'ladder.yaml': swap('resetAfter: 24h', 'resetAfter: 24h\nladders:\n  patient:\n    - 2m\n    - 20m'),
+        'verdicts.yaml': swap(
+          'verdict: WAIT\n        reason: "The previous',
+          'verdict: WAIT\n        ladder: patient\n        reason: "The previous',
+        ),
+      });
+      expect(await lastWhy(decide([0, 1], { set }), set)).to.equal(
+        'Its wait is level 1 of the ladder "patient", 2m (ladder.yaml:10).',
+      );
+    });
+
+    it('and says when the wait before makes it longer', async () => {
+      const set = edited({
+        'ladder.yaml': swap('resetAfter: 24h', 'resetAfter: 24h\nladders: { brief: [5s] }'),
+        'verdicts.yaml': swap(
+          'verdict: WAIT\n        reason: "Asked',
+          'verdict: WAIT\n        ladder: brief\n        reason: "Asked',
+        ),
+      });
+      expect(await lastWhy(decide([0, 10, 39], { set }), set)).to.equal(
+        'Its wait is level 1 of the ladder "brief", 5s (ladder.yaml:8); it is longer, because no wait is shorter than the one before it or ends earlier.',
+      );
+    });
   });
 
   it('adds the weights of the signals up against the threshold', async () => {
@@ -202,7 +239,7 @@ describe('the text of an explanation', () => {
     ]);
     expect(lines.slice(lines.indexOf('Verdict: WAIT'))).to.deep.equal([
       'Verdict: WAIT',
-      '  asked-too-early matched, because waitRemainingSeconds is 1, above 0; the 2 rules before it did not.',
+      '  asked-too-early matched, because waitRemainingSeconds is 1, above 0; the 2 rules before it did not. Its wait is level 2 of the ladder, 5m (ladder.yaml:6).',
       '  ✗ client-blocked        did not match                  verdicts.yaml:5',
       '      ✗ clientGroup is NEW, not BLOCKED                  verdicts.yaml:10',
       '  ✗ bot-blocked           did not match                  verdicts.yaml:15',

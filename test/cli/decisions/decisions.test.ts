@@ -74,6 +74,9 @@ describe('the decisions commands', () => {
       `  It came from the rule asked-too-early in p2.v10 (digest ${digest.slice(0, 12)}).`,
     ]);
     expect(lines).to.include('      ✓ waitRemainingSeconds is 1, above 0               verdicts.yaml:31');
+    expect(lines).to.include(
+      '  asked-too-early matched, because waitRemainingSeconds is 1, above 0; the 2 rules before it did not. Its wait is level 2 of the ladder, 5m (ladder.yaml:6).',
+    );
     expect(lines.slice(-3)).to.deep.equal([
       'Reproduced: yes',
       `  Asked again with the recorded facts, p2.v10 (digest ${digest.slice(0, 12)}) gives the same answer.`,

@@ -280,7 +280,12 @@ describe('parsing a rule set', () => {
       sandbox: {
         ...settings,
         scoringLimits: true,
-        ladder: { levelsMs: [10_000, 60_000, 600_000], ladders: {}, resetAfterMs: 3_600_000 },
+        ladder: {
+          levelsMs: [10_000, 60_000, 600_000],
+          ladders: {},
+          resetAfterMs: 3_600_000,
+          levelsAt: { '': [24, 29, 33].map((column) => ({ file: 'ruleset.yaml', line: 20, column })) },
+        },
       },
     });
   });

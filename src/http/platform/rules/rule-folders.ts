@@ -3,6 +3,7 @@ import { access } from 'node:fs/promises';
 import { isInstallation } from '../../../access/access-keys.ts';
 import type { RuleDesk } from '../../../authoring/desk/rule-desk.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
+import type { LadderSettings } from '../../../client/ladder.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import {
   type Holdout,
@@ -129,6 +130,11 @@ function holdoutText({ share, maxAmounts }: Holdout): string {
 /** A rule set with its files; an unsound one has problems instead of everything after them. */
 type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
 
+/** A ladder without the places of its levels, which explanations tell. */
+function waitsOf({ levelsMs, ladders, resetAfterMs }: LadderSettings): LadderSettings {
+  return { levelsMs, ladders, resetAfterMs };
+}
+
 /** What the console draws and asks for: the ladder, the rules with their places, the facts with their kinds. */
 function outlineOf(ruleSet: RuleSet, reader: PlatformName) {
   const { groups, signals, verdicts, settings, platforms, facts } = ruleSet;
@@ -140,10 +146,10 @@ function outlineOf(ruleSet: RuleSet, reader: PlatformName) {
       holdout: holdout === undefined ? null : holdoutText(holdout),
     }));
   return {
-    ladder: settings.ladder,
+    ladder: waitsOf(settings.ladder),
     platforms: [...platforms]
       .filter(([name]) => isInstallation(reader) || name === reader)
-      .map(([name, { ladder }]) => ({ name, ladder })),
+      .map(([name, { ladder }]) => ({ name, ladder: waitsOf(ladder) })),
     rules: [
       ...place(groups.rules, (index) => groups.rules[index]?.params.group ?? ''),
       ...place(signals.rules, (index) => signals.rules[index]?.params.weight ?? 0),

@@ -51,6 +51,14 @@ describe('GET /v1/platform/decisions/{decisionId}/explanation', () => {
     });
   });
 
+  it('says of which level of the ladder a wait is, and where that is written', async () => {
+    await tenant.verdict({ clientIdKey: 'impatient' });
+    await tenant.verdict({ clientIdKey: 'impatient' });
+    const [wait] = await tenant.decisions({ clientIdKey: 'impatient' });
+    const { body } = await tenant.ask<Explanation>('GET', `decisions/${wait?.decisionId}/explanation`);
+    expect(body.rules?.verdicts.why).to.contain(' Its wait is level 1 of the ladder, 30s (ladder.yaml:6).');
+  });
+
   it('says so when this node does not have the rule set that decided', async () => {
     const other: RuleSet = { ...currentRules(), digest: 'another' };
     const elsewhere = await startService({ store: service.store, rules: other });
