@@ -16,7 +16,7 @@ interface ConsoleFile {
   readonly gzipped: () => Buffer;
 }
 
-/** Kinds of files that browsers load; what else lies in the folder, like declarations of types, is not served. */
+/** Kinds of files that browsers load; other files of the folder, like declarations of types, are not served. */
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
@@ -30,7 +30,7 @@ const PAGE = join(import.meta.dirname, 'page');
 /** The page itself, served at `/` alone. */
 const INDEX = 'index.html';
 
-/** What is loaded ahead: the page's frame, and the place that it opens with; the others come when they are gone to. */
+/** What is loaded ahead: the page's frame, and the place that it opens with; the others come when somebody opens them. */
 const LOADED_AHEAD = ['app.js', 'pages/now.js'];
 
 const YEAR_SECONDS = 31_536_000;

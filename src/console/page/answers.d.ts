@@ -65,7 +65,7 @@ export type VerdictHistory = Shape<typeof VerdictHistorySchema>;
 export type Explored = Shape<typeof ExplorationSchema>;
 export type EvidenceJobList = Shape<typeof EvidenceJobListSchema>;
 
-/** A job with what it came to, as the kind of job has it. */
+/** A job with its result, in the shape of its kind. */
 export interface Worked<Result> {
   readonly job: EvidenceJob;
   readonly result: Result | null;

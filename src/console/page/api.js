@@ -18,7 +18,7 @@ export function follow(session) {
   if (session === null) dispatchEvent(new Event('signed-out'));
 }
 
-/** Who types here: of one platform one person; empty: nobody. @type {string} */
+/** Who types here, as platform and person; empty: nobody. @type {string} */
 let typist = '';
 
 export function whoTypes() {
@@ -29,7 +29,7 @@ export function whoTypes() {
 const UNREACHABLE_RETRY_SECONDS = 5;
 
 /**
- * Where something is asked of the platform API, below /v1/platform/; `answer` is never there and tells the
+ * A path of the platform API, below /v1/platform/; `answer` is never there and tells the
  * compiler of what shape the answer is. A change of something with a revision is made on that one only.
  * @template T
  * @typedef {{ readonly path: string, readonly revision?: number | null, readonly answer?: T }} Question
@@ -56,7 +56,7 @@ export class Refusal extends Error {
 }
 
 /**
- * One request of whoever is signed in. Throws Refusal.
+ * A request of the person who is signed in. Throws Refusal.
  * @template T
  * @param {'GET' | 'PUT' | 'POST' | 'DELETE'} method
  * @param {Question<T>} question
@@ -106,7 +106,7 @@ async function send(method, path, body, revision) {
       cache: 'no-store',
       ...(body === undefined ? {} : { body: isLines ? body : JSON.stringify(body) }),
     });
-    // An answer that breaks off is none.
+    // An answer that breaks off does not count.
     return { answer, text: await answer.text() };
   } catch {
     const detail = 'The service cannot be reached. Check that it runs, then try again.';
@@ -118,7 +118,7 @@ async function send(method, path, body, revision) {
 const PROPOSED = 202;
 const WAITS = 'It was proposed. Somebody else approves it in Settings, Approvals, as';
 
-/** A question that is under way this long is taken for lost. */
+/** A question that has been under way this long counts as lost. */
 const LOST_MS = 30_000;
 
 /**
@@ -135,7 +135,7 @@ export function useAnswer(question, everyMs = 0) {
   const [known, setKnown] = useState(() => nothingKnown(question));
   const [round, setRound] = useState(0);
   const askedAtMs = useRef(Number.NEGATIVE_INFINITY);
-  // Who was told when to ask again asks then, and not before.
+  // When the service said when to ask again, the page asks then and not before.
   const heals = useRef(false);
   const reload = () => setRound((number) => number + 1);
   useEffect(() => {

@@ -197,7 +197,7 @@ function Loaded({ load, session, place }) {
   }, []);
   if (body !== undefined) return html`<${body} session=${session} place=${place} />`;
   if (!isLost) return html`<${Loading} />`;
-  // A browser does not ask again for a module that did not come.
+  // A browser does not ask again for a module that failed to load.
   const error = new Error('This place could not be loaded. Check that the service runs.');
   return html`<${Trouble} error=${error} retry=${() => location.reload()} />`;
 }

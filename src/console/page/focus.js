@@ -1,9 +1,9 @@
-/** Parts of a page that may have the focus in the place of what stood in them, the nearest first. */
+/** Parts of a page that may take over the focus of what was inside them, the nearest first. */
 const PARTS = 'section, article, dialog, main';
 
 /**
  * Keeps the focus where somebody works with the keyboard. What has it may go away with an action, like the
- * button of a row that is removed, or be disabled; then the part that it stood in has it, and Tab goes on
+ * button of a row that is removed, or be disabled; then the part around it has it, and Tab goes on
  * from there and not from the top of the page.
  * @param {HTMLElement} root
  */

@@ -6,7 +6,7 @@ export { render } from './packages/preact.js';
 
 /** @import { VNode } from './packages/preact.js' */
 
-/** What a component gives: an element, a text, or nothing. */
+/** What a component returns: an element, a text, or nothing. */
 /** @typedef {VNode | VNode[] | string | null | false} Html */
 
 /** Markup as tagged templates. Values become text or properties, never markup. */

@@ -92,13 +92,13 @@ export const PLACES = [
       page('settings/keys', 'Keys', ['keys'], keys),
       page('settings/people', 'People', ['keys'], people),
       page('settings/audit', 'Audit', ['audit'], audit),
-      // Who may propose sees what became of it.
+      // A person who may propose sees what became of the proposals.
       page('settings/approvals', 'Approvals', ['approve'], approvals, ['operate', 'clients', 'lists']),
     ],
   },
 ];
 
-// A longer path says more than the beginning of it.
+// The longest path that fits wins.
 const PAGES = PLACES.flatMap(({ pages }) => pages).toSorted(
   (one, other) => segments(other.path) - segments(one.path),
 );

@@ -15,10 +15,10 @@ import { decision, decisions, ROLLOUT_STATUS, RULE_FOLDERS, ruleFolder } from '.
  * @typedef {{ readonly title: string, readonly hits: readonly Hit[] }} HitGroup
  */
 
-/** After the last key; each search is of the archive, too. */
+/** After the last key; each search also reads the archive. */
 const PAUSE_MS = 250;
 
-/** Of rules and versions, which are found by a part of their name. */
+/** The most rules and versions that are shown; a part of the name finds them. */
 const HITS_MAX = 6;
 
 const DECISION_ID = /^[\w-]{22}\.\d+\.[0-9a-z]+$/;
@@ -36,7 +36,7 @@ export function Search({ session, close }) {
   const current = hits[Math.min(chosen, hits.length - 1)];
   useEffect(() => dialog.current?.showModal(), []);
   const leave = () => {
-    // Gives the focus back, which a dialog that is only taken away does not.
+    // Gives the focus back; removing a dialog alone would not.
     dialog.current?.close();
     close();
   };

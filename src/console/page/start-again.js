@@ -1,5 +1,5 @@
 /**
- * The console is a hundred small files, and nothing is to be seen when one of them does not come. Then
+ * The console is a hundred small files, and the page stays empty when one of them fails to load. Then
  * the page is loaded again, and says what is the matter when that does not help.
  */
 

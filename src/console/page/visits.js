@@ -1,4 +1,4 @@
-/** What visits to an address held when somebody went on from them: Back shows it as it was left. */
+/** What each visit to an address showed when somebody left it, so that Back shows it again. */
 
 const VISITS_MAX = 20;
 
@@ -12,7 +12,7 @@ function visitName() {
   return `${signedIn} ${history.state.visit}`;
 }
 
-/** What one platform was shown is none of the next one's. */
+/** A platform must not see what the one before was shown. */
 export function forgetVisits() {
   signedIn += 1;
 }

@@ -26,7 +26,7 @@ export interface CallerApiParts {
   readonly rateBuckets: RateBuckets;
   readonly rateLimit: RateLimit;
   readonly pseudonym: Pseudonym;
-  /** Whoever opens the listener refuses what is too much, before the API sees it. */
+  /** The code that opens the listener refuses what is too much before the API sees it. */
   readonly workLimit: WorkLimit;
   /** '' or a path like `/scoring`. */
   readonly basePath: string;

@@ -60,8 +60,8 @@ const HEADERS = {
 } as const;
 
 /**
- * A document that was not taken by then is broken off. Slow readers are cut off anyway, but whenever the system takes
- * another part, their time starts again.
+ * A document that the reader has not taken by then is broken off. Slow readers are cut off anyway, but their time starts
+ * again whenever the system takes another part.
  */
 const ANSWER_MS_MAX = 8_000;
 

@@ -36,7 +36,7 @@ const PACKAGE: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
 );
 
-/** An operation as far as a document tells of it. */
+/** An operation as far as a document describes it. */
 type DescribedOperation = Omit<Operation<never>, 'run'>;
 
 interface DocumentSpec {
@@ -192,7 +192,7 @@ function operationObject(
   };
 }
 
-/** Its own refusals, and those that come of what it takes: parameters, a body, a key. */
+/** Its own refusals, and those that follow from what it takes: parameters, a body, a key. */
 function refusalsOf(
   { refusals, grant, body }: DescribedOperation,
   { refusesUnknownParameters, elsewhere }: DocumentSpec,
@@ -304,10 +304,10 @@ interface Pointer {
 class Components {
   readonly #schemas = new Map<string, unknown>();
 
-  /** Keeps a shape under a name, wherever else it stands without one. */
+  /** Keeps a shape under a name, also where it is used without one. */
   add(name: string, schema: TSchema): void {
     if (this.#schemas.has(name)) return;
-    // It may hold itself.
+    // The shape may contain itself.
     this.#schemas.set(name, {});
     this.#schemas.set(name, this.#members(schema));
   }
@@ -324,7 +324,7 @@ class Components {
     return { ...this.pointerTo(name) };
   }
 
-  /** All that were met, by name. */
+  /** All named schemas so far. */
   schemas(): Readonly<Record<string, unknown>> {
     return Object.fromEntries([...this.#schemas].toSorted(([a], [b]) => a.localeCompare(b, 'en')));
   }

@@ -68,7 +68,7 @@ export interface Listener extends Callers {
   readonly whileReading: <T>(ctx: RouteContext, read: () => Promise<T>) => Promise<T>;
   /** Whose turn it is to search. */
   readonly searches: Turns;
-  /** Makes proposals of what somebody else has to approve; null where nothing is gated. */
+  /** Turns what somebody else has to approve into proposals; null where nothing needs approval. */
   readonly approvals: Pick<Approvals, 'propose'> | null;
 }
 
@@ -115,7 +115,7 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
         reading ??= whileReading(ctx, () => readBody(ctx, body));
         return reading;
       };
-      // Nobody waits any more for an answer whose connection closed.
+      // Once the connection closed, nobody waits for the answer.
       const isWanted = () => !ctx.req.socket.destroyed;
       const inTurn = <T>(search: () => Promise<T>, unwanted: T) =>
         searches.run(caller.platform, async () =>
@@ -130,7 +130,7 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
         ctx.status = 202;
         return { proposalId: proposal.proposalId, expiresAt: proposal.expiresAt };
       };
-      // Verdicts come this way: no promise more than they need.
+      // Verdicts take this path, so it makes no promise that they do not need.
       const work = gate === undefined ? () => answer(asked, parts) : orProposed;
       if (!isSearch) return work();
       const text = await inTurn(async () => jsonInSteps(await work()), '');

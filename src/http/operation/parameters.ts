@@ -57,7 +57,7 @@ export function pathText(name: string, description: string, told: object = {}): 
   };
 }
 
-/** A text of 1 to 256 characters; null when it is absent. What its reader checks besides is `told` to others. */
+/** A text of 1 to 256 characters; null when it is absent. `told` describes what its reader checks besides. */
 export function queryText(name: string, description: string, told: object = {}): Parameter<string | null> {
   return {
     name,

@@ -1,4 +1,4 @@
-/** Whether a part of an address can be decoded; what cannot is taken as it is, so that two addresses would name one thing. */
+/** Whether a part of an address can be decoded; otherwise it would be taken as it is, and two addresses would name one thing. */
 export function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text);

@@ -10,13 +10,13 @@ export interface RequestBodySpec {
   /** By media type; each shape is kept under its name. */
   readonly content: Readonly<Record<string, { readonly name: string; readonly example: unknown }>>;
   readonly shapes: Readonly<Record<string, TSchema>>;
-  /** It is only ever read line by line, so that it has no length that is too large. */
+  /** It is read line by line, so that no length is too large. */
   readonly onlyLines?: true;
   /** Absent: BODY_BYTES_MAX. */
   readonly bytesMax?: number;
 }
 
-/** A body with the way to read it; throws 415, 413 or 400 when it is not valid. Members that it does not have are ignored, and told. */
+/** A body with the way to read it; throws 415, 413 or 400 when it is not valid. Unknown members are ignored, and their names reported. */
 export interface RequestBody<Value> extends RequestBodySpec {
   readonly read: (req: IncomingMessage, onIgnored: (members: readonly string[]) => void) => Promise<Value>;
 }

@@ -5,7 +5,7 @@ import type { RequestState } from '../request/request-state.ts';
 import type { Listener, Operation } from './operation.ts';
 import type { RouteContext } from './parameters.ts';
 
-/** A router that knows each path in this very spelling alone. */
+/** A router that knows each path in exactly this spelling. */
 export function strictRouter(prefix: string): Router<RequestState> {
   return new Router<RequestState>({ prefix, strict: true, sensitive: true });
 }
@@ -25,7 +25,7 @@ export function addOperations<Parts>(
   }
 }
 
-/** Koa knows JSON, too, but only after it has looked at an answer in all other ways that it could be meant. */
+/** Koa writes JSON, too, but only after it has tried every other kind of answer. */
 function answerWith(ctx: RouteContext, answer: unknown): void {
   if (answer === undefined) ctx.status = 204;
   else if (typeof answer === 'object' && answer?.constructor === Object) {

@@ -60,7 +60,7 @@ const UNREAD_DECISION = refusal(
 /** How a decision that a path names may be refused. */
 const DECISION_REFUSALS = [UNKNOWN_DECISION, UNREAD_DECISION] as const;
 
-/** The decision that the path names; refuses one that is not there, and one of which that cannot be told. */
+/** The decision that the path names; refuses one that is not there, or that may lie in a file that cannot be read. */
 async function namedDecision(
   { ctx, caller }: Pick<Asked<never>, 'ctx' | 'caller'>,
   records: Records,
@@ -196,7 +196,7 @@ export const readDecision = operation<DecisionParts>({
   answer: (asked, { records }) => namedDecision(asked, records),
 });
 
-/** Of an order, of a client, or of the whole platform: only those that fit, with how far was looked. */
+/** The decisions of an order, a client, or the whole platform that fit the filter, and how far back they were searched. */
 function listed(
   ctx: RouteContext,
   platform: PlatformName,

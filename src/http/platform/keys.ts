@@ -46,7 +46,7 @@ export const KeyListSchema = named(
 const DAYS_MAX = 3650;
 const DAY_MS = 24 * 3600_000;
 
-/** Who makes keys in a loop fills no store. */
+/** A program that makes keys in a loop must not fill the store. */
 const LIVE_KEYS_MAX = 200;
 
 const BODY = jsonBody(
@@ -143,7 +143,7 @@ export const issueKey = operation({
     if (other !== undefined) throw NOT_YOURS_TO_GIVE.problem(other, given.join(', '));
     const { platform, actor, credential, expiresAt } = caller;
     const now = clock();
-    // A key that is to end lives on in no key of its own making.
+    // A key that expires cannot issue one that outlives it.
     const endsAt = credential.kind === 'key' && expiresAt !== null ? Date.parse(expiresAt) : Infinity;
     const lifetimeMs = Math.min(days * DAY_MS, endsAt - now);
     const live = (await keys.list()).filter(

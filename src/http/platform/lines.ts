@@ -57,7 +57,7 @@ export function keyEnded(number: number, undone: string): RefusedLine {
   return { line: number, error: 'unknown X-KA-Access-Key', detail, retryable: false };
 }
 
-/** A line that a bad moment kept from being done. */
+/** A line that failed for a passing reason. */
 export function unavailableLine(number: number, undone: string): RefusedLine {
   return {
     line: number,
@@ -76,7 +76,7 @@ export function answerLines(
   results: (lines: AsyncIterable<Buffer | null>, grant: GrantWatch) => AsyncIterable<object>,
 ): Readable {
   ctx.type = LINES;
-  // What is still to come after the last answer is not read.
+  // What arrives after the last answer is not read.
   ctx.res.once('finish', () => ctx.req.complete || ctx.req.destroy());
   const grant = new GrantWatch(isGranted);
   const lines = bodyLines(whileGranted(bodyChunks(ctx.req), grant), BODY_BYTES_MAX);

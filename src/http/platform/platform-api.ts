@@ -67,7 +67,7 @@ export interface PlatformApiParts extends LastHourParts {
   readonly listEditor: ListEditor;
   /** Whether somebody else approves what reaches most payers (APPROVALS). */
   readonly requiresApproval?: boolean;
-  /** Works out what the rules of `rulesDir` were worth; absent: nobody may ask. */
+  /** Works out what the rules of `rulesDir` were worth; without it the API has no such operations. */
   readonly evidence?: EvidenceDesk;
   /** Hides addresses in the log. */
   readonly pseudonym: Pseudonym;

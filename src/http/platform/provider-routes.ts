@@ -7,7 +7,7 @@ import { strictRouter } from '../operation/routes.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { hasTriedTooOften, noteRefused, type SignInParts, signed, startSession } from './session.ts';
 
-/** What the page says about a sign-in that came to nothing. */
+/** What the page says about a failed sign-in. */
 type Outcome = 'refused' | 'no-role' | 'away';
 
 /** An attempt, and where in the page it began: the part of its address behind the host. */
@@ -18,7 +18,7 @@ interface KeptAttempt extends SignInAttempt {
 const ATTEMPT_SECONDS_MAX = 600;
 const BACK_CHARACTERS_MAX = 1_000;
 
-/** The way of a browser to the provider and back. */
+/** The routes that lead a browser to the provider and back. */
 export function providerRoutes(
   provider: IdentityProvider,
   parts: SignInParts,
@@ -77,7 +77,7 @@ export function providerRoutes(
   return router;
 }
 
-/** Only ever a query and a place within the page itself. */
+/** Only a query and a place within the page itself, never another address. */
 function backOf(given: string | string[] | undefined): string {
   const isPlace = typeof given === 'string' && /^(\?platform=[a-z0-9*-]+)?(#\/[^\s\\]*)?$/.test(given);
   return isPlace && given.length <= BACK_CHARACTERS_MAX ? given : '';

@@ -103,7 +103,7 @@ export const readSignIn = openOperation({
   },
 });
 
-/** Of one address; a person who mistypes has enough, and whoever guesses fills no log. */
+/** Per address: enough for a person who mistypes, too few for somebody who guesses. */
 const REFUSED_SIGN_INS = { ratePerSecond: 0.5, burst: 30, delayMsMax: 0 };
 
 const TOO_MANY_REFUSED = refusal(
@@ -161,7 +161,7 @@ export function noteRefused(ctx: RouteContext, { refusedSignIns }: SignInParts):
   refusedSignIns.takeNow(addressOf(ctx), REFUSED_SIGN_INS);
 }
 
-/** Instead of the session that the browser had; null when whoever signed in may do nothing, and has none then. */
+/** Replaces the session that the browser had; null, and no session, when the person may do nothing. */
 export async function startSession(
   ctx: RouteContext,
   parts: SignInParts,

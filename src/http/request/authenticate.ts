@@ -9,7 +9,7 @@ import type { RequestState } from './request-state.ts';
 /** What a key must be granted: one operation, several together, or any of some. */
 export type Grant = Operation | readonly Operation[] | typeof ANY_OF_THE_PLATFORM | typeof FIGURES_OR_RULES;
 
-/** Who works on rules for the whole installation is granted no figures of a platform. */
+/** A person who works on rules of the whole installation still sees no figures of a platform. */
 export const FIGURES_OR_RULES = 'figures or rules';
 
 export const ANY_OF_THE_PLATFORM = 'any of the platform';
@@ -34,7 +34,7 @@ export const PLATFORM_OPERATIONS = [
 
 const NOT_PROVISIONED = 'not provisioned';
 
-/** How a listener knows who asks. */
+/** How a listener finds out who asks. */
 export interface Callers {
   readonly keys: AccessKeys;
   /** Null where no browser is known: programs have keys. */

@@ -13,7 +13,7 @@ const FAULTS_LISTED_MAX = 20;
  */
 const ajv = bodyAjv({ allErrors: false, removeAdditional: 'all' });
 
-/** Finds all faults of a body that was refused. Bodies are small, and so is what there can be to find. */
+/** Finds all faults of a body that was refused. Bodies are small, so there is little to find. */
 const thoroughAjv = bodyAjv({ allErrors: true });
 
 function bodyAjv(options: Options): Ajv2020 {

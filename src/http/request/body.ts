@@ -57,7 +57,7 @@ export function parseJson(text: string): unknown {
 
 /** By events: what most requests pass through is three times as fast as an iterator. */
 function wholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
-  // The connection closed before anybody read, while the key was looked up for example: no event comes any more.
+  // The connection closed before anybody read it, for example while the key was looked up: no event will follow.
   if (req.destroyed) return Promise.reject(brokenOff());
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
@@ -71,7 +71,7 @@ function wholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
     req.off('data', take).pause();
     reject(bodyTooLarge(bytesMax).problem());
   };
-  // Every request closes in the end; a problem with its stack is not made for those that are well.
+  // Every request closes at some time; only a broken one is worth an error with its stack.
   const breakOff = () => req.readableEnded || reject(brokenOff());
   req.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
   req.on('error', breakOff).on('close', breakOff);

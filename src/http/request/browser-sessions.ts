@@ -37,7 +37,7 @@ export const OTHER_PLATFORM = refusal(
   'bank',
 );
 
-/** The platform that the page believes to be on: another tab may have signed in as somebody else. */
+/** The platform that the page shows: another tab may have signed in as somebody else. */
 const PLATFORM_HEADER = 'x-ka-platform';
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
@@ -107,7 +107,7 @@ export class BrowserSessions {
     return origin === `http://${host}` || origin === `https://${host}`;
   }
 
-  /** Browsers take a name with this prefix from the very host alone, and only over TLS. */
+  /** Browsers accept a name with this prefix only over TLS, from exactly this host. */
   #nameOf(ctx: Context, name: CookieName): string {
     return this.#isSecure(ctx) ? `__Host-${name}` : name;
   }

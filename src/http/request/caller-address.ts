@@ -18,7 +18,7 @@ export function callerAddress(req: IncomingMessage, trustedProxies: number): str
   return seen === undefined ? socketAddress : withoutPort(seen);
 }
 
-/** The same as it may be written down: an HMAC of the address, of IPv6 of its network. */
+/** The form in which it may be stored: an HMAC of the address, for IPv6 of its network. */
 export function hiddenAddress(pseudonym: Pseudonym, req: IncomingMessage, trustedProxies: number): string {
   return pseudonym('ip', networkOf(callerAddress(req, trustedProxies)));
 }

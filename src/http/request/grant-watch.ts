@@ -1,4 +1,4 @@
-/** A revoked key is noticed within this, and the half second for which keys are remembered. */
+/** A revoked key is noticed within this time plus the half second for which keys are cached. */
 const CHECK_MS = 400;
 
 /** Asks again and again whether a key may still do what it is doing, for requests that last. */
@@ -37,7 +37,7 @@ export async function* whileGranted(
 ): AsyncGenerator<Buffer> {
   for (;;) {
     const chunk = chunks.next();
-    // It may fail long after nobody waits for it any more.
+    // It may fail long after everybody stopped waiting for it.
     chunk.catch(() => {});
     const next = await Promise.race([chunk, grant.ended]);
     if (next === undefined || next.done === true) return;

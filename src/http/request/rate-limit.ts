@@ -47,7 +47,7 @@ export function limitRate(
     const bucket = bucketNames.memo(callerAddress(ctx.req, limit.trustedProxies));
     const isFree = buckets.isFree(bucket, settings);
     const admitted = admit(ctx, buckets.take(bucket, settings), metrics);
-    // Whoever is likely to go on at once reads meanwhile what is needed for the answer, and changes nothing yet.
+    // A request that will probably be admitted already reads what its answer needs, and changes nothing yet.
     if (!isFree && !(await admitted)) return;
     ctx.state.admitted = admitted;
     try {

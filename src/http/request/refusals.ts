@@ -1,6 +1,6 @@
 import { HttpProblem, notFound, refusal, unavailable } from './problems.ts';
 
-/** What every 401 says beside itself: where the key belongs. */
+/** What every 401 also says: where the key belongs. */
 export const NEEDS_KEY = { headers: { 'WWW-Authenticate': 'ApiKey header="X-KA-Access-Key"' } } as const;
 
 /** The refusals that more than one operation shares. Those of a single one stand beside it. */

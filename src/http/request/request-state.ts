@@ -13,7 +13,7 @@ export interface RequestState extends DefaultState {
   caller: Caller | null;
   /** The work limit knows that the request is the key's platform's. */
   ownsWork: boolean;
-  /** Whether the rate limit lets the request change anything; it may still be asked while the request is read. */
+  /** Whether the rate limit admits the request; the answer may still be on its way while the request is read. */
   admitted: Promise<boolean>;
   /** What the log line says besides the usual; identifiers only, nothing secret. */
   noted: Record<string, string | number | boolean>;

@@ -14,7 +14,7 @@ export class CertificateError extends Error {
   override readonly name = 'CertificateError';
 }
 
-/** Only with forward secrecy: who gets the key one day cannot read what was recorded before. */
+/** Only with forward secrecy: a key that leaks later does not open recorded traffic. */
 const CIPHERS = [
   'TLS_AES_256_GCM_SHA384',
   'TLS_CHACHA20_POLY1305_SHA256',

@@ -163,7 +163,7 @@ export async function closeListener(server: Server): Promise<void> {
   clearTimeout(limit);
 }
 
-/** The time of one look that nobody made. */
+/** A look that came too late, and by how much. */
 interface Lost {
   readonly atMs: number;
   readonly lostMs: number;
@@ -184,7 +184,7 @@ export function forgiveStandstill(server: Server): void {
     lookedAtMs = atMs;
     const isLate = lostMs > TIMEOUT_CHECK_MS;
     if (!isLate && lost.length === 0) return;
-    // What was sent before that has had its time by now.
+    // Requests that began before that have had their time.
     lost = [...lost, ...(isLate ? [{ atMs, lostMs }] : [])].filter(
       (one) => atMs - one.atMs < REQUEST_TIMEOUT_MS,
     );
@@ -197,7 +197,7 @@ export function forgiveStandstill(server: Server): void {
 
 /** A reader that takes less than this within the limit is cut off; less than what one write may hold. */
 const TAKEN_BYTES_MIN = 16 * 1024;
-/** Looking often keeps the connections that are cut off at once few; everybody else waits while it happens. */
+/** Looking often cuts off few connections at a time; everybody else waits meanwhile. */
 const LOOK_EVERY_MS = 200;
 
 /** How much of its answers a connection had taken when it was last found behind. */

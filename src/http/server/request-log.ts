@@ -14,7 +14,7 @@ const REQUEST_ID = /^[A-Za-z0-9._~:/+=-]{1,128}$/;
 /** The trace and the span of the caller, as W3C Trace Context has them. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/;
 
-/** Asked every second by machines; what they find out is logged where it happens. */
+/** Machines ask these every second; what they report is logged where it happens. */
 const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics']);
 
 /**
@@ -63,7 +63,7 @@ function nameOf({ credential, actor }: Caller) {
 /** Because of the key. */
 const REFUSED: ReadonlySet<number> = new Set([401, 403]);
 
-/** From where which key was tried: its id, which is no secret. A text that has not the form of a key is not repeated. */
+/** From where which key was tried: its id, which is no secret. A text without the form of a key is not repeated. */
 function triedKey({ req, status }: Context, hiddenAddress: (req: IncomingMessage) => string) {
   if (!REFUSED.has(status)) return {};
   const id = triedKeyId(req.headersDistinct['x-ka-access-key']?.[0] ?? '');

@@ -39,7 +39,7 @@ const LEARNING_SHARE = 0.1;
 const OWNER_AT_ONCE = {
   /** While the event loop has no pause. */
   busy: 8,
-  /** At first: a burst counts before it was looked at. */
+  /** The beginning: a burst counts before the first look. */
   usual: 32,
   /** As long as the event loop has pauses and somebody waits, twice as many at each look: the store may be far away. */
   max: WORK_UNDER_WAY_MAX,
@@ -100,7 +100,7 @@ export class WorkLimit {
   }
 
   /**
-   * Whether an owner has less under way than its share of the limit, all who have something under way taken alike: then one
+   * Whether an owner has less under way than an equal share of the limit: then one
    * more of it is taken although the limit is reached, and waits for what others have too much of.
    */
   hasShare(operation: 'score' | 'verdict', owner: string): boolean {
@@ -109,7 +109,7 @@ export class WorkLimit {
     return own < (this.#limit * (operation === 'score' ? SCORE_SHARE : 1)) / owners;
   }
 
-  /** It is known by now whose some work under way is; `run` is told so at its end. */
+  /** Notes whose some work under way is; `run` reads it at its end. */
   own(owner: string): void {
     this.#owners.take(owner);
     this.#seenAtLook.set(owner, this.#looks);

@@ -15,7 +15,7 @@ import { decideProposal, PROPOSALS } from '../questions.js';
  * @import { FormEvent } from '../parts/form.js'
  */
 
-/** How often proposals of others are looked for. */
+/** How often the page looks for proposals of others. */
 const EVERY_MS = 15_000;
 
 /**

@@ -33,7 +33,7 @@ export function AuditPage({ place: { query } }) {
 }
 
 /**
- * What the API is asked for a filter in an address.
+ * The query of the API for a filter in an address.
  * @param {URLSearchParams} query
  */
 function asked(query) {

@@ -160,7 +160,7 @@ function refusedText({ clients, payers, orders, money }) {
 }
 
 /**
- * Whom a list of these would refuse who paid so far; as the service says it of whom it proposes.
+ * Paying clients whom a list of these would refuse, in the service's words.
  * @param {readonly LinkedClient[]} clients
  */
 function refusedBy(clients) {
@@ -175,7 +175,7 @@ function refusedBy(clients) {
 }
 
 /**
- * Puts those who are chosen on a list, and shows before that which payers it hits.
+ * Puts the chosen clients on a list, and first shows which payers that would hit.
  * @param {{ chosen: readonly LinkedClient[], propose: Propose }} props
  */
 function BlockForm({ chosen, propose }) {

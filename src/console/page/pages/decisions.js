@@ -72,7 +72,7 @@ function DecisionList({ query, session }) {
  */
 function Pages({ first, left, question, filtered }) {
   const [kept, setKept] = useState(/** @returns {Listed} */ () => left ?? { first, more: [] });
-  // Behind a first page that was asked for again lies something else.
+  // After the first page was asked for again, the pages behind it no longer fit.
   const more = kept.first === first ? kept.more : [];
   useEffect(() => lists.set({ first, more }), [first, kept]);
   const [error, setError] = useState(/** @type {Refusal | null} */ (null));

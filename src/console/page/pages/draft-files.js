@@ -98,7 +98,7 @@ function Code({ copy, path, at, edit, rewritten, remarks }) {
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));
   const [editor, setEditor] = useState(/** @type {CodeEditor | null} */ (null));
   const [error, setError] = useState(/** @type {Error | null} */ (null));
-  // What the editor calls back is always that of the last drawing.
+  // The editor always calls the functions of the last drawing.
   const latest = useRef({ copy, edit });
   latest.current = { copy, edit };
   useEffect(() => {

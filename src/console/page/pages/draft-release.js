@@ -24,7 +24,7 @@ import { keptDraft, releaseOf } from '../questions.js';
  * @property {boolean} mayOperate
  */
 
-/** The last step, and one of its own: from then on the version never changes. @param {ReleaseProps} props */
+/** The last step, kept apart because the version never changes after it. @param {ReleaseProps} props */
 export function Release({ copy, checked, session, mayOperate }) {
   const { version, replaces, revision } = copy;
   const [typed, setTyped] = useState('');

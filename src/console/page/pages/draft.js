@@ -67,10 +67,10 @@ export function DraftPage({ place: { version }, session }) {
  * @property {() => void} again asks for the list again
  */
 
-/** What the platform keeps as a draft, or else what lies in RULES_DIR. @param {OpenedProps} props */
+/** The draft that the platform keeps, or else the one in RULES_DIR. @param {OpenedProps} props */
 function OpenedDraft({ version, list, kept, session, again }) {
   const isOf = (/** @type {{ readonly version: string }} */ one) => one.version === version;
-  // Once it is typed into, what lay in RULES_DIR alone is kept as a draft: that is still the same work.
+  // Typing into a version that only RULES_DIR had makes it a draft; it is still the same work.
   const [isKept] = useState(() => kept.drafts.some(isOf));
   const lies = list.versions.some(isOf);
   const draft = useAnswer(isKept ? keptDraft(version) : null);
@@ -233,7 +233,7 @@ function Begun({ list: { versions }, kept: { drafts, draftsMax } }) {
 }
 
 /**
- * What has been compared: of which texts, with what came of it.
+ * The last comparison: its texts and its result.
  * @typedef {object} Compared
  * @property {WorkingCopy['files']} files
  * @property {RuleDiff | null} diff
@@ -241,7 +241,7 @@ function Begun({ list: { versions }, kept: { drafts, draftsMax } }) {
  */
 
 /**
- * In what the draft differs from a version, and payers whom the two answer differently.
+ * How the draft differs from a version, and payers whom the two answer differently.
  * @param {{ copy: WorkingCopy, checked: CheckedDraft | null, list: RuleFolderList }} props
  */
 function Compare({ copy, checked, list }) {

@@ -49,7 +49,7 @@ const SPLITS = /** @type {const} */ ([
 
 const MEASURES = /** @type {const} */ (['count', 'share', 'money']);
 
-/** Which of the parameters narrow what is counted. */
+/** The parameters that narrow what is counted. */
 const FILTERS = SPLITS.flatMap(([, parameter]) =>
   parameter === null || parameter === 'verdict' ? [] : [parameter],
 );
@@ -63,7 +63,7 @@ const COLORS = [
 ];
 
 /**
- * What was decided over a time, split by what decisions have in common, and why that changed. The address
+ * The decisions of a time, split by what they have in common, and why the mix changed. The address
  * says all of it, in UTC.
  * @param {PageProps} props
  */

@@ -10,7 +10,7 @@ import { FIRST_STEPS } from '../questions.js';
  */
 
 /**
- * What a new store leads a newcomer through; nothing where real payers are.
+ * The first steps of a newcomer on a new store; shows nothing once real payers are there.
  * @param {{ session: Session }} props
  */
 export function FirstStepsCard({ session }) {

@@ -70,7 +70,7 @@ export function NowPage({ session, place }) {
   `;
 }
 
-/** Fetched by whoever tries the service out, and by nobody else. @param {{ session: Session }} props */
+/** Only somebody who tries the service out loads this. @param {{ session: Session }} props */
 function FirstSteps({ session }) {
   const [card, setCard] = useState(/** @type {Html} */ (null));
   useEffect(() => {

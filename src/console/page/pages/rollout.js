@@ -114,7 +114,7 @@ function Changes({ rollout, previous, session, versions, propose }) {
   const { active } = rollout;
   const others = versions.filter(({ sound, version }) => sound && version !== active.version);
   const made = `npx scoring rules new ${versionAfter(active.version)} --from ${active.version}`;
-  // What was typed was meant for the rollout as it was; after a change nothing stands ready.
+  // What somebody typed was meant for the rollout as it was: a change of it empties the forms.
   const change = { key: rollout.revision, rollout, session, propose };
   return html`
     <section class="card">

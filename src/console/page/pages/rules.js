@@ -176,7 +176,7 @@ function Problems({ problems, version }) {
  */
 
 /**
- * The files of a version, with the orders that each rule matched beside it once they are counted.
+ * The files of a version, and beside each rule the orders that it matched, once they are counted.
  * The address may name a file and a line in it.
  * @param {{ folder: OpenedRuleFolder, evidence: Evidence<RulesReport>, query: URLSearchParams }} props
  */

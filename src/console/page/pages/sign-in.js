@@ -11,7 +11,7 @@ import { SESSION, SIGN_IN } from '../questions.js';
 
 /** @typedef {{ enter: (session: Session) => void, provider: SignIn['provider'] }} Entering */
 
-/** Why the way to the provider and back came to nothing. @type {Readonly<Record<string, string>>} */
+/** Why signing in at the provider failed. @type {Readonly<Record<string, string>>} */
 const OUTCOMES = {
   refused: 'The provider did not sign you in, or it took too long. Try again.',
   'no-role': 'You have no role here. Ask the platform owner to give one to a group of yours.',

@@ -15,7 +15,7 @@ import { GROUPS } from '../parts/verdict.js';
  * @typedef {TrialCounts['shadow']['differences'][number]} Difference
  */
 
-/** Names of the groups, as a change may end with them. @type {readonly string[]} */
+/** Names of the groups with which a change may end. @type {readonly string[]} */
 const GROUP_NAMES = GROUPS.map(({ name }) => name);
 
 const ORDERS_MAX = 5;
@@ -97,7 +97,7 @@ function apartFromGroup({ change, count, sampleOrders }) {
 }
 
 /**
- * The shares by clients, each with its interval: the verdicts of one client hang together.
+ * The shares by clients, each with its interval: the verdicts of one client depend on each other.
  * @param {Pick<TrialCounts, 'arms' | 'shares' | 'breach' | 'gains'> &
  *   { active: string, candidate: string }} props
  */

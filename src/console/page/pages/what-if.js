@@ -125,7 +125,7 @@ function useAnswers() {
     const mine = asks.current;
     try {
       const found = await ask('POST', WHAT_IF, question);
-      // An answer that is overtaken is one to what stood in the form before.
+      // An overtaken answer belongs to what the form said before.
       if (mine !== asks.current) return;
       setAnswers(found.answers);
       setPresent((before) => before ?? found.answers[0] ?? null);

@@ -1,4 +1,4 @@
-/** Fewer slots tell nothing about what is usual. */
+/** Fewer slots do not show what is usual. */
 const SLOTS_MIN = 12;
 const USUAL_SHARE = 0.9;
 const SPIKE_TIMES = 3;

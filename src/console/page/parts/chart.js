@@ -57,7 +57,7 @@ export function Chart({ title, note, kind, at, series, format = countText, marks
   const scheme = useScheme();
   const heights = at.map((_, slot) => heightOf(kind, series, slot));
   const drawing = { kind, at, series, setPlace, marks, heights, ...(brush ? { brush } : {}) };
-  // What a plot that stays reads when it is drawn again.
+  // What a kept plot reads when it is drawn again.
   const now = useRef(drawing);
   now.current = drawing;
   const look = `${kind} ${scheme} ${series.map(({ name }) => name)} ${spanOf(at) <= DAY_MS}`;

@@ -18,7 +18,7 @@ export function Field({ label, hint, children }) {
 }
 
 /**
- * A labelled choice of words; `any` is what it is called to choose none of them.
+ * A labelled choice of words; `any` is the label for choosing none of them.
  * @param {{
  *   label: string, name?: string, chosen: string | null | undefined, values: readonly string[], any?: string,
  *   go?: (event: ChoiceEvent) => void,
@@ -57,7 +57,7 @@ export function LastDay({ otherwise }) {
 }
 
 /**
- * When something ends whose last day was given, for a request and in words.
+ * When something with a given last day ends, for a request and in words.
  * @param {string | undefined} lastDay like 2026-12-31
  * @param {string} otherwise what it means to have none
  * @returns {{ readonly expires: { readonly expiresAt?: number }, readonly howLong: string }}

@@ -65,7 +65,7 @@ function heightOf(levelsMs) {
 }
 
 /**
- * Where a client stood on the ladder before a decision, and where after it; told of `beforeAt` and `at`.
+ * Where a client stood on the ladder before a decision (at `beforeAt`) and after it (at `at`).
  * @param {{ before: Ladder, after: Ladder, at: number, beforeAt?: number }} props
  */
 export function LadderMove({ before, after, at, beforeAt = at }) {

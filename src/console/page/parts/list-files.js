@@ -102,7 +102,7 @@ function lineOf(line, given) {
 }
 
 /**
- * How many lines did what, and why the first ones of them were refused.
+ * How many lines did what, and why the first refused ones were refused.
  * @param {readonly { readonly line: number, readonly result?: string, readonly detail?: string }[]} results
  */
 function wordsOf(results) {

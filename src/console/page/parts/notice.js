@@ -31,7 +31,7 @@ export function Trouble({ error, retry }) {
 }
 
 /**
- * The children of an answer once it is there; before and instead of that, what is the matter.
+ * The children of an answer once it is there; until then, what is the matter.
  * @template T
  * @param {{ answer: Answer<T>, children: (data: T) => Html }} props
  */
@@ -60,7 +60,7 @@ function titleOf(status) {
   }
 }
 
-/** What is stored as the rollout is damaged: that is not the same as that nothing decides. */
+/** The stored rollout is damaged: that does not mean that no version decides. */
 export function UnreadableRollout() {
   return html`<${Empty} title="The rollout cannot be read">
     What the store holds is damaged. The nodes continue with what they have; this rewrites it from them:

@@ -122,7 +122,7 @@ export function viewOfHistory(
   return { clientIdKey, entries: withoutRepeats(entries).map(viewOfEntry), complete };
 }
 
-/** Newest first, without reports that left what holds of their order as it was: the journal has those, too. */
+/** Newest first, without reports that changed nothing of their order; the journal has those, too. */
 function withoutRepeats(entries: readonly JournalEntry[]): readonly JournalEntry[] {
   const held = new Map<string, KnownOrder>();
   return entries
@@ -161,7 +161,7 @@ export function viewOfEntry(entry: JournalEntry): HistoryEntry {
   }
 }
 
-/** Member by member, so that what the request may hold one day is not shown by mistake. */
+/** Member by member, so that a future member of the request is not shown by mistake. */
 function scoredRequest(request: ScoreRequest): ScoredRequest {
   return {
     sellPointKey: request.sellPointKey,

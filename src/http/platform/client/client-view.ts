@@ -98,7 +98,7 @@ export function viewOfClient(
   };
 }
 
-/** What only a request has, like its amount, would be of a request that nobody made. */
+/** Facts of a request, like its amount, are left out: nobody made a request. */
 function withoutRequest(facts: Readonly<Record<string, FactValue>>): Record<string, FactValue> {
   return Object.fromEntries(Object.entries(facts).filter(([label]) => !Object.hasOwn(REQUEST_FACTS, label)));
 }

@@ -80,7 +80,7 @@ export const PlatformEventSchema = named(
 
 type PlatformEvent = Shape<typeof PlatformEventSchema>;
 
-/** What a page tells, the gaps first. */
+/** The events of a page, the gaps first. */
 export function eventsOf(
   platform: PlatformName,
   { records, gaps }: Pick<FeedPage, 'records' | 'gaps'>,
@@ -99,7 +99,7 @@ function gapEvent(platform: PlatformName, { from, to, entries }: JournalGap): Pl
 
 function eventOf(platform: PlatformName, record: FeedRecord, numberOf: EventFeed['numberOf']): PlatformEvent {
   const { at, place } = record;
-  // A store that was put back numbers its entries from there again: the time tells them apart.
+  // A store that was restored numbers its entries from there again: the time tells them apart.
   const id = [place.partition, place.ms, place.seq, at].map(short).join('.');
   if (record.kind === 'erasure') {
     const data = { kind: record.kind, at } as const;

@@ -139,7 +139,7 @@ class WaitEnd {
   }
 }
 
-/** The JSON of the next page, which is one without events only when waiting ends; '' when nobody wants it any more. */
+/** The JSON of the next page, which has no events only when the waiting time is over; '' when nobody waits for it any more. */
 async function nextPage(
   { caller: { platform }, inTurn }: Asked<never>,
   feed: EventFeed,

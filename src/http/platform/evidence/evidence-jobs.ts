@@ -56,7 +56,7 @@ export const readEvidence = operation({
   refusals: [UNKNOWN_JOB],
   answer: async ({ ctx, caller }, parts: EvidenceParts) => {
     const job = await requiredJob(ctx, caller, parts);
-    // It is kept a moment before its job is done, and who saw it then would cancel the job where it should be forgotten.
+    // The result is kept a moment before its job is done; whoever removed it then would cancel the job instead of forgetting it.
     const isDone = job.state === 'done';
     const result = isDone ? await parts.evidence.shelf.result(job) : null;
     return { job: shownJob(job), result: result === null ? null : readable(result) };

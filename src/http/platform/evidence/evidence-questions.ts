@@ -38,7 +38,7 @@ import {
 import { type EvidenceParts, shownJob } from './evidence-jobs.ts';
 import { EvidenceJobSchema, JOB_EXAMPLE, type ShownJob } from './evidence-shapes.ts';
 
-/** The members of a body that asks about a version as it lies on this node, or about a draft that lies nowhere. */
+/** The members of a body that asks about a version as it lies on this node, or about a draft that is stored nowhere. */
 const TRIED_MEMBERS = {
   version: versionText('A rule set, draft or released, like p2.v11'),
   files: Type.Optional({
@@ -126,12 +126,12 @@ interface EvidenceQuestion<Body> {
   readonly kind: EvidenceTask['kind'];
   readonly operationId: string;
   readonly summary: string;
-  /** What the job comes to; a sentence without its end. */
+  /** What the job results in; a sentence without its full stop. */
   readonly asksFor: string;
   readonly body: RequestBody<Body>;
   /** The body may bring the files of a draft along, as `files`. */
   readonly takesDraft?: boolean;
-  /** In what the job of the example is unlike that of a report. */
+  /** How the job of the example differs from that of a report. */
   readonly example: Partial<ShownJob>;
   readonly task: (body: Body, rulesNamed: RulesNamed) => WithoutSpan<EvidenceTask>;
 }
@@ -186,14 +186,14 @@ function evidenceQuestion<Body extends SpanBody & TriedBody>({
   });
 }
 
-/** Null as platform where the key is of the whole installation: it sees all. */
+/** Null for a key of the whole installation, which sees all platforms. */
 function spanOf({ platform }: Caller, { from, to, asOf }: SpanBody): Span {
   const span = { from: toEpochMs(from), to: toEpochMs(to), asOf: toEpochMs(asOf) };
   if (span.from !== null && span.to !== null && span.to <= span.from) throw malformedAt(...SPAN_BACKWARDS);
   return { platform: isInstallation(platform) ? null : platform, ...span };
 }
 
-/** The job for a task, as whoever asked sees it. Throws when there is no archive, or the desk is full. */
+/** The job for a task, as the caller sees it. Throws when there is no archive, or the desk is full. */
 export async function jobFor(
   caller: Caller,
   task: EvidenceTask,

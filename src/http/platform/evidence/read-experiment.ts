@@ -12,7 +12,7 @@ import type { EvidenceParts } from './evidence-jobs.ts';
 import { DESK_BUSY, jobFor, NO_ARCHIVE } from './evidence-questions.ts';
 import { ShownExperimentSchema } from './evidence-shapes.ts';
 
-/** How long a caller is let wait for what is worked out. */
+/** How long a caller waits for a result at most. */
 const WAITS_MAX_MS = 20_000;
 const LOOKS_EVERY_MS = 100;
 
@@ -66,7 +66,7 @@ function versionsOf(text: string | null): ExperimentTask['versions'] {
   });
 }
 
-/** What a job comes to; null when that takes longer. Throws when it ends without a result. */
+/** The result of a job; null when that takes longer. Throws when it ends without a result. */
 async function awaited(
   jobId: string,
   { platform }: Pick<Caller, 'platform'>,

@@ -96,7 +96,7 @@ export function readListLine(line: number, bytes: Buffer | null): ReadLine {
   }
 }
 
-/** A range of addresses needs somebody else, and so a request of its own. */
+/** Somebody else has to approve a range of addresses, which therefore needs a request of its own. */
 export function withoutRange(read: ReadLine): ReadLine {
   if (!('edit' in read) || read.edit.kind === 'remove' || !isRange(read.edit.ask)) return read;
   const detail =

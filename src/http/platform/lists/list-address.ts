@@ -25,7 +25,7 @@ export const LIST_IN_PATH: Parameter<string> = {
   },
 };
 
-/** Where a proxy decodes the slash of a range, the path leads nowhere: no other value comes of it. */
+/** Where a proxy decodes the slash of a range, the path matches no route, and never another value. */
 const RANGE = /^[0-9a-fA-F:.]+\/\d{1,3}$/;
 
 /** The value that a path names. */

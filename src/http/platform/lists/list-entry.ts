@@ -37,7 +37,7 @@ export function deskOf(caller: Caller, list: string): ListDesk {
   return { owner: caller.platform, list, who: caller.actor.text };
 }
 
-/** Gives what a change of lists gives; what the list cannot hold is answered with 422. */
+/** Makes a change of lists; 422 when the list cannot hold the value. */
 async function answered<T>(change: Promise<T>): Promise<T> {
   try {
     return await change;

@@ -14,7 +14,7 @@ export const OutcomeBodySchema = Type.Object(
     cause: Type.Optional(outcomeCause),
     occurredAt: Type.Optional(instant),
   },
-  // A rule about two members is said by itself, where somebody can read what to do.
+  // A rule about two members stands by itself, where its refusal can say what to do.
   {
     told: {
       not: { required: ['cause'], properties: { outcome: { const: 'PAID' }, cause: { type: 'string' } } },

@@ -13,7 +13,7 @@ import { MakeDraft } from './make-draft.js';
  */
 
 /**
- * Whether the payment score can be taken at its word, as it is and with the smoothing that fits best.
+ * Whether the payment score is a true probability, as it is and with the smoothing that fits best.
  * @param {{ version: string, time: EvidenceTime, session: Session }} props
  */
 export function Reliability({ version, time, session }) {
@@ -73,7 +73,7 @@ const EDGE = 20;
 const TOP = 22;
 
 /**
- * Paid share over score: on the diagonal the score can be taken at its word. The table has the same numbers.
+ * Paid share over score: on the diagonal the score is a true probability. The table has the same numbers.
  * @param {{ deciles: readonly Decile[] }} props
  */
 function Diagram({ deciles }) {

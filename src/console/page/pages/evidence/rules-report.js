@@ -15,10 +15,10 @@ import { RuleTable } from './rule-table.js';
  * @import { ChoiceEvent } from '../../parts/form.js'
  */
 
-/** A trend of days is read up to here. */
+/** The longest trend of days that can still be read. */
 const LONG_MS = 60 * 86_400_000;
 
-/** What rules and money are parted by, in words. @type {Readonly<Record<SliceName, string>>} */
+/** What rules and money are split by, in words. @type {Readonly<Record<SliceName, string>>} */
 const SLICES = {
   ...{ day: 'day', week: 'week', method: 'method', currency: 'currency', sellPoint: 'point of sale' },
   ...{ platform: 'platform', version: 'version', arm: 'arm', group: 'group', level: 'level of the ladder' },

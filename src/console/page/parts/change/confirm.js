@@ -16,7 +16,7 @@ import { Trouble } from '../notice.js';
  */
 
 /**
- * Asks once more before something is changed, and says what; `done` is given what `act` gave.
+ * Asks once more before something is changed, and says what; `done` gets the result of `act`.
  * @template T
  * @param {Proposal<T> & { done: (result: T) => void, cancel: () => void }} props
  */
@@ -25,7 +25,7 @@ export function Confirm({ title, action, tone = 'accent', act, done, cancel, chi
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState(/** @type {Refusal | null} */ (null));
   useEffect(() => dialog.current?.showModal(), []);
-  // Gives the focus back to the button that asked, which a dialog that is only taken away does not.
+  // Gives the focus back to the button that asked; removing a dialog alone would not.
   const close = () => dialog.current?.close();
   const go = async () => {
     setBusy(true);

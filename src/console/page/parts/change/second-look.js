@@ -18,7 +18,7 @@ export function Typed({ label, typed, setTyped }) {
 }
 
 /**
- * As whose deed a change is recorded.
+ * Under whose name a change is recorded.
  * @param {Session} session
  */
 export function recordedAs({ who }) {

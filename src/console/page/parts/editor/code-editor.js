@@ -29,7 +29,7 @@ import { look } from './look.js';
  */
 
 /**
- * Something to tell about a place in the file; line and column count from 1.
+ * A message about a place in the file; line and column count from 1.
  * @typedef {object} FileRemark
  * @property {{ readonly line: number, readonly column: number }} at
  * @property {string} message

@@ -10,7 +10,7 @@ import { keysOf, schemasAt, valuesOf } from './schema-walk.js';
  */
 
 /**
- * What else than its schema is known of a file: names that stand in other files of the draft.
+ * What is known of a file besides its schema: names from other files of the draft.
  * @typedef {object} KnownNames
  * @property {readonly string[]} lists of the rule set
  * @property {readonly string[]} ladders
@@ -164,7 +164,7 @@ const CASE = `- name: "\${1:What it shows}"
  * @property {Value} value of the whole file, as far as it can be read
  */
 
-/** Stands where something is about to be written; no file has such a word. */
+/** Marks where something is about to be written; no file contains this word. */
 const STAND_IN = 'zzSTANDINzz';
 
 /**
@@ -245,7 +245,7 @@ function keyOf(pair, text) {
 }
 
 /**
- * What a node comes to, as far as it can be read; nothing is refused.
+ * The value of a node, as far as it can be read; nothing is refused.
  * @param {SyntaxNode | null | undefined} node
  * @param {string} text
  * @returns {Value}

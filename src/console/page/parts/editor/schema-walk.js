@@ -74,7 +74,7 @@ export function valuesOf(schemas) {
 }
 
 /**
- * A schema with all that it refers to and that holds beside it.
+ * A schema, together with the schemas that it refers to.
  * @param {Schema} root
  * @param {Schema} schema
  * @param {Value} value
@@ -123,7 +123,7 @@ function others(schema) {
 }
 
 /**
- * Keys of which a mapping has one and no other, when it has that one.
+ * Keys that exclude every other key of their mapping.
  * @param {Schema} schema
  * @param {readonly string[]} present
  * @returns {readonly string[]}
@@ -134,7 +134,7 @@ function rivals({ oneOf = [] }, present) {
 }
 
 /**
- * Keys that say nothing before another one is there.
+ * Keys that only make sense beside another one.
  * @param {Schema} schema
  * @param {readonly string[]} present
  * @returns {readonly string[]}

@@ -1,4 +1,4 @@
-/** The words of JSON Schema that the schemas of rule files use, as far as the editor heeds them. */
+/** The keywords of JSON Schema that the editor understands; the schemas of rule files use no others that matter here. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];

@@ -9,7 +9,7 @@ import { sorted, Table, useSort } from '../table.js';
  */
 
 /**
- * What a result comes to, and what a reader must know to trust it.
+ * The result in short, and what a reader must know to trust it.
  * @param {Pick<Shown, 'notes'>} props
  */
 export function Notes({ notes }) {

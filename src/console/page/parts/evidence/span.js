@@ -14,7 +14,7 @@ const REACHES = /** @type {const} */ ([
 ]);
 
 /**
- * The field that says how far back the decisions reach that are looked at, as `days`.
+ * The field `days`: how far back the decisions reach.
  * @param {{ days?: string }} props what is chosen at first
  */
 export function Reach({ days }) {

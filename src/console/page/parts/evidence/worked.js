@@ -86,7 +86,7 @@ function isUnderWay({ state }) {
 }
 
 /**
- * The result of a job once it is there; before and instead of that, how far it is and what can be done.
+ * The result of a job once it is there; until then, how far it is and what can be done.
  * @template Result
  * @param {{ evidence: Evidence<Result>, children: (result: Result, job: EvidenceJob) => Html }} props
  */

@@ -80,7 +80,7 @@ function Failure({ failure: { caseName, at, lines } }) {
 }
 
 /**
- * Writes what the draft answers now into cases that fail by the length of a wait alone, once that was seen.
+ * Once somebody has seen them, writes the draft's answers into cases that fail only by the length of a wait.
  * @param {Draft} props
  */
 function NewLengths({ copy, change }) {

@@ -12,13 +12,13 @@ import { keep, renamedCopy } from './working-copy.js';
  * @import { WorkingCopy } from './working-copy.js'
  */
 
-/** From here on it is said how much of a draft's room is taken. */
+/** From this share on, the page says how full a draft is. */
 const NEARLY_FULL = 0.8;
 
 const STANDINGS = { kept: 'Saved.', keeping: 'Saving …', 'not kept': 'Not saved.' };
 
 /**
- * Whether what was typed is kept, who else is here, and what to do when two typed at once.
+ * Whether the typed text is kept, who else is here, and what to do when two people typed at once.
  * @param {{ draft: OpenDraft, session: Session, bytesMax: number }} props
  */
 export function Standing({ draft, session, bytesMax }) {
@@ -89,7 +89,7 @@ function Lines({ theirs, mine }) {
 }
 
 /**
- * What stands between the lines that two texts begin with and those that they end with.
+ * The lines between the beginning and the end that two texts share.
  * @param {string} theirs
  * @param {string} mine
  */
@@ -101,7 +101,7 @@ function changedLines(theirs, mine) {
   return { line: head + 1, texts: rest.map((lines) => lines.slice(0, lines.length - tail).join('\n')) };
 }
 
-/** With how many equal lines the two begin. @param {readonly (readonly string[])[]} both */
+/** How many equal lines the two begin with. @param {readonly (readonly string[])[]} both */
 function sameLines([first = [], second = []]) {
   const other = first.findIndex((line, index) => line !== second[index]);
   return other === -1 ? first.length : other;

@@ -39,8 +39,8 @@ addEventListener('signed-out', () => typed.clear());
  * @property {() => void} retry
  * @property {Conflict | null} conflict
  * @property {DraftPresence['alsoHere']} alsoHere
- * @property {string | null} changedBy whoever's change was taken over, as nothing was typed here
- * @property {number} round another one whenever texts came from elsewhere
+ * @property {string | null} changedBy who made the change that was taken over, because nothing was typed here
+ * @property {number} round counts up each time that texts came from elsewhere
  */
 
 /**
@@ -90,7 +90,7 @@ export function useDraft(begun) {
   useEffect(() => {
     if (isStill) return undefined;
     const timer = setTimeout(write, TYPING_MS);
-    // Whoever leaves the editor may be about to leave the page.
+    // A person who leaves the editor may be about to leave the page.
     addEventListener('focusout', write, { once: true });
     return () => {
       clearTimeout(timer);

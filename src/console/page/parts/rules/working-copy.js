@@ -11,8 +11,8 @@ import { keptDraft } from '../../questions.js';
  * @property {string} version
  * @property {string} from the version that it began with
  * @property {Readonly<Record<string, string>>} files texts by path
- * @property {string | null} replaces the digest of the files in RULES_DIR whose place it takes; null: none
- * @property {boolean} saved whether what lies there is what is here
+ * @property {string | null} replaces the digest of the files in RULES_DIR that it replaces; null: there are none
+ * @property {boolean} saved whether RULES_DIR holds the same texts
  * @property {number | null} revision of the draft that it was made on; null: there is none yet
  */
 
@@ -45,7 +45,7 @@ export function copyOf({ version: from, files }, version) {
 }
 
 /**
- * A draft as it lies in RULES_DIR.
+ * A draft as RULES_DIR has it.
  * @param {OpenedRuleFolder} folder
  * @returns {WorkingCopy}
  */
@@ -54,7 +54,7 @@ export function savedCopyOf(folder) {
 }
 
 /**
- * The draft under another name, which stands in ruleset.yaml, too.
+ * The draft under another name, also inside ruleset.yaml.
  * @param {WorkingCopy} copy
  * @param {string} version
  * @returns {WorkingCopy}

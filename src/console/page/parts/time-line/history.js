@@ -147,7 +147,7 @@ function cut(wait, at, why) {
 }
 
 /**
- * What was said of an order before; null when this is the first outcome of it.
+ * The outcome of an order before this one; null when this is the first.
  * @param {readonly Row[]} rows
  * @param {string} orderRef
  */

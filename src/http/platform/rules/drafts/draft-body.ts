@@ -14,7 +14,7 @@ export const DRAFT_FILES = Type.Record(Type.String({ wellFormed: true }), {
   description: 'Texts by path, like verdicts.yaml or cases/ladder.yaml',
 });
 
-/** A rule set that somebody is at work on, as a body brings it along. */
+/** A rule set that somebody works on, as a body carries it. */
 export const DRAFT_MEMBERS = {
   version: versionText('What the draft is called, like p2.v11'),
   files: DRAFT_FILES,
@@ -54,7 +54,7 @@ export const DRAFT_UNSOUND = refusal(
   'verdicts.yaml:12:17  unknown fact "waitServd"; did you mean "waitServed"?',
 );
 
-/** What a draft that is not sound is answered with, after what was wanted of it. */
+/** The answer for a draft that is not sound; `done` says what was to happen to it. */
 export function draftUnsound(
   version: RuleVersion,
   done: 'kept' | 'tried',
@@ -68,7 +68,7 @@ export function draftBody<S extends TSchema>(name: string, schema: S, example: S
   return jsonBody(name, schema, example, DRAFT_BYTES_MAX);
 }
 
-/** Throws 400 when the draft is not called as versions are. */
+/** Throws 400 when the draft has no name of a version. */
 export function draftText({
   version,
   files,

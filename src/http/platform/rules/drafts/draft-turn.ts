@@ -16,7 +16,7 @@ export const DESK_FULL = refusal(
     ),
 );
 
-/** Work on a draft with its turn at the desk; 503 when too many have theirs already. */
+/** Works on a draft when its turn at the desk has come; 503 when too many wait already. */
 export async function atDesk<T>(desk: RuleDesk, { platform }: Caller, work: () => Promise<T>): Promise<T> {
   try {
     return await desk.atHand(platform, work);

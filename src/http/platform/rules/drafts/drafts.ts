@@ -22,7 +22,7 @@ import { versionText } from '../rule-version.ts';
 import { DRAFT_BYTES_MAX, DRAFT_EXAMPLE, DRAFT_FILES, draftBody } from './draft-body.ts';
 import { atDesk, DESK_FULL } from './draft-turn.ts';
 
-/** What people of a platform type and have not put into RULES_DIR yet, on the server and with a revision. */
+/** The drafts of a platform that are not in RULES_DIR yet, kept on the server with a revision. */
 
 interface DraftParts {
   readonly desk: RuleDesk;
@@ -224,7 +224,7 @@ export const discardDraft = operation({
     const { revision, changedBy, saved } = await orRefused(version, platform, basis, () =>
       drafts.discard(platform, version, basis),
     );
-    // Nothing is lost of what lies in RULES_DIR, as after a release.
+    // RULES_DIR still has everything, as after a release.
     if (saved) return;
     await audit.note({
       who: actor.text,

@@ -139,7 +139,7 @@ async function refuseOnTrial(version: RuleVersion, fleet: Fleet): Promise<void> 
   );
 }
 
-/** What may not be kept is answered with 409, what takes too much with 422. */
+/** 409 for a draft that may not be kept, 422 for one that takes too much work. */
 async function kept(save: () => Promise<SavedDraft>): Promise<SavedDraft> {
   try {
     return await withinLimits(save);
