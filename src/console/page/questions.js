@@ -187,7 +187,7 @@ export function ruleDiff(before, after) {
 export const DRAFTS = { path: 'rules/drafts' };
 
 /**
- * The drafts that people work on; a change names the revision that it was made on, null when there is none yet.
+ * Drafts that people work on; a change names the revision that it was made on, null when there is none yet.
  * @param {string} version
  * @param {number | null} [revision]
  * @returns {Question<Draft>}

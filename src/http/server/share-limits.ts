@@ -19,8 +19,8 @@ export const PLATFORM_SHARES: ShareLimits = { listenerMax: 512, addressMax: 256,
 const LISTENER = 'listener';
 
 /**
- * Refuses with 429 what one address or one key asks for beside too much of its own, and with 503 what is too much
- * for the listener. A request is under way until its answer is sent or its connection closed, so that a caller who
+ * Refuses with 429 an address or key that has too many requests under way, and with 503 what is too much for the
+ * listener. A request is under way until its answer is sent or its connection closed, so that a caller who
  * pipelines requests and reads no answers cannot fill the memory. Keys and cookies are told apart as they were sent, because
  * checking them is work already.
  */

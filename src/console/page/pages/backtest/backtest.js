@@ -26,7 +26,7 @@ const MEMBERS = /** @type {const} */ ([
 const HOW = 'npx scoring rules backtest p2.v11 --journal journal.ndjson --json > result.json';
 
 /**
- * A version held against what happened: worked out from the archive, or opened from a file that the command wrote.
+ * A version held against history: worked out from the archive, or opened from a file that the command wrote.
  * @param {PageProps} props
  */
 export function BacktestPage({ place: { version, item } }) {

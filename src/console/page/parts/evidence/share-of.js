@@ -4,7 +4,7 @@
 const NORMAL_975 = 1.959963984540054;
 
 /**
- * The share with its 95 % interval by Wilson, of counts that came without one. Null when there is nobody to count.
+ * The share with its 95 % interval by Wilson, of counts that came without one. Null without clients.
  * @param {number} part
  * @param {number} whole
  * @returns {ShareInterval | null}

@@ -11,7 +11,7 @@ import { keptDraft } from '../../questions.js';
  * @property {string} version
  * @property {string} from the version that it began with
  * @property {Readonly<Record<string, string>>} files texts by path
- * @property {string | null} replaces the digest of the files in RULES_DIR that it replaces; null: there are none
+ * @property {string | null} replaces digest of the files in RULES_DIR that it replaces; null: none
  * @property {boolean} saved whether RULES_DIR holds the same texts
  * @property {number | null} revision of the draft that it was made on; null: there is none yet
  */
