@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { callerDocument } from '../src/http/caller/caller-api.ts';
-import type { OperationObject } from '../src/http/openapi/open-api-document.ts';
-import { platformDocument } from '../src/http/platform/platform-document.ts';
+import type { OperationObject } from '../src/http/openapi/document.ts';
+import { platformDocument } from '../src/http/platform/platform-operations.ts';
 
 /**
  * Writes src/sdk/records.ts, the shapes that the client library sends and gets, from the OpenAPI documents:

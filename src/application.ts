@@ -19,15 +19,17 @@ import { platformApi } from './http/platform/platform-api.ts';
 import type { RolloutView } from './http/platform/rules/rollout.ts';
 import type { RateLimit } from './http/request/rate-limit.ts';
 import { certificateEndsMs } from './http/server/certificate.ts';
-import { limitConnections } from './http/server/connection-limit.ts';
-import { type Address, closeListener, createListener, listen } from './http/server/listener.ts';
-import { shedOverload } from './http/server/overload.ts';
 import {
+  type Address,
+  closeListener,
+  createListener,
+  limitConnections,
+  listen,
   PLATFORM_REQUEST_TIMEOUT_MS,
   REQUEST_TIMEOUT_MS,
   UNREAD_TIMEOUT_MS,
-} from './http/server/time-limits.ts';
-import { WorkLimit } from './http/server/work-limit.ts';
+} from './http/server/listener.ts';
+import { shedOverload, WorkLimit } from './http/server/overload.ts';
 import { ListEditor } from './lists/list-editor.ts';
 import { ListNode } from './lists/list-node.ts';
 import { LastHour, lastHourOf } from './metrics/last-hour.ts';
@@ -43,15 +45,13 @@ import {
 import { hmacPseudonym, platformNames } from './pseudonym.ts';
 import type { RuleSource } from './rollout/rule-source.ts';
 import type { Pace } from './service/client-turns.ts';
-import { Erasure } from './service/erasure.ts';
-import type { ErasureLedger } from './service/erasure-ledger.ts';
+import { Erasure, type ErasureLedger } from './service/erasure.ts';
 import { FirstSteps } from './service/first-steps.ts';
 import { Records } from './service/records.ts';
 import { ScoringService } from './service/scoring.ts';
-import { healthTexts, servesClients } from './state/health/store-health.ts';
-import { whileStoreIsLate } from './state/health/store-late.ts';
-import { StoreWatch } from './state/health/store-watch.ts';
 import type { Store } from './state/store.ts';
+import { whileStoreIsLate } from './state/store-errors.ts';
+import { healthTexts, StoreWatch, servesClients } from './state/store-health.ts';
 import { alone, type Peers } from './workers/peers.ts';
 
 export interface ApplicationParts {

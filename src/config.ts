@@ -5,12 +5,12 @@ import { join, resolve, sep } from 'node:path';
 import type { ProviderSettings } from './access/identity-provider.ts';
 import { parseRoles, type RoleGrant } from './access/roles.ts';
 import type { S3Place } from './archive/s3/bucket.ts';
-import { makeOwnFolder } from './files/own-folder.ts';
+import { makeOwnFolder } from './files/folders.ts';
 import type { CertificateFiles } from './http/server/certificate.ts';
 import type { Address } from './http/server/listener.ts';
 import { DURATION_FORM, parseDuration } from './rules/duration.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from './rules/rule-set.ts';
-import type { RedisSecurity } from './state/redis/connection/security.ts';
+import type { RedisSecurity } from './state/redis/connection/url.ts';
 import { RETENTION } from './state/retention.ts';
 
 /** Everything that can be set from outside, checked. */

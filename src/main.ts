@@ -4,7 +4,7 @@ import { type Config, ConfigError, readConfig } from './config.ts';
 import { ListenError } from './http/server/listener.ts';
 import { createLog, turnLevelOnSignal } from './log.ts';
 import { RulesError } from './rollout/loaded-rules.ts';
-import { LedgerRefused } from './service/erasure-ledger.ts';
+import { LedgerRefused } from './service/erasure.ts';
 import { SecretRefused } from './service/signal-secret.ts';
 import { SaltRefused } from './state/client-salt.ts';
 import { StoreUnavailable } from './state/store-errors.ts';

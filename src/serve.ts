@@ -15,14 +15,13 @@ import type { Rollout } from './rollout/rollout.ts';
 import { RolloutNode } from './rollout/rollout-node.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import { ClientSweep } from './service/client-sweep.ts';
-import { ErasureLedger } from './service/erasure-ledger.ts';
+import { ErasureLedger } from './service/erasure.ts';
 import { beginFirstSteps, DEMO } from './service/first-steps.ts';
 import { agreeOnSecret } from './service/signal-secret.ts';
 import { storeClock } from './state/clock-offset.ts';
-import { whileStoreIsLate } from './state/health/store-late.ts';
 import { isLocalStore, LOOPBACK } from './state/open-store.ts';
 import type { Store } from './state/store.ts';
-import { StoreUnavailable } from './state/store-errors.ts';
+import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
 import type { Peers } from './workers/peers.ts';
 
 /** Long enough to try the service out; a forgotten key leaves nothing open. */

@@ -7,7 +7,7 @@ import { knownHints } from '../../src/client/hints.ts';
 import { isGrant } from '../../src/decision/conclude-verdict.ts';
 import { decideScore, decideVerdict } from '../../src/decision/decide.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
-import type { JournalEntry } from '../../src/state/journal/entry.ts';
+import type { JournalEntry } from '../../src/state/journal.ts';
 import { clientKey } from '../../test/client/client-keys.ts';
 import { SeededRandom } from '../../test/simulation/seeded-random.ts';
 import { PLATFORM } from './sample.ts';

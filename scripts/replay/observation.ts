@@ -1,4 +1,4 @@
-import type { ClientGroup } from '../../src/client/client-group.ts';
+import type { ClientGroup } from '../../src/client/client-state.ts';
 import type { Outcome } from '../../src/client/order.ts';
 import type { Verdict } from '../../src/rules/rule-set.ts';
 

@@ -1,5 +1,5 @@
 import { table } from '../../src/cli/print.ts';
-import { CLIENT_GROUPS } from '../../src/client/client-group.ts';
+import { CLIENT_GROUPS } from '../../src/client/client-state.ts';
 import { VERDICTS } from '../../src/rules/rule-set.ts';
 import type { Use } from './driver.ts';
 import type { Replay } from './replay.ts';

@@ -1,4 +1,4 @@
-import { CLIENT_GROUPS, type ClientGroup } from '../../src/client/client-group.ts';
+import { CLIENT_GROUPS, type ClientGroup } from '../../src/client/client-state.ts';
 import { VERDICTS, type Verdict } from '../../src/rules/rule-set.ts';
 import {
   areaUnderCurve,

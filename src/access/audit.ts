@@ -2,8 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { Type } from '../json-schema.ts';
 import { choice, count, epochMs, named, nullable, shape, word } from '../shapes.ts';
-import type { AuditLink, ChainEnd } from '../state/audit-chain.ts';
-import { type AuditLog, checkedAudit } from '../state/audit-log.ts';
+import { type AuditLink, type AuditLog, type ChainEnd, checkedAudit } from '../state/audit-log.ts';
 import { LocalRateBuckets } from '../state/rate-buckets.ts';
 
 /** What was done. */

@@ -1,6 +1,46 @@
+import { hostname, userInfo } from 'node:os';
 import type { PlatformName } from '../client/client-key.ts';
 import type { AccessKey, Operation } from './access-keys.ts';
-import { type Actor, actorOfKey } from './actor.ts';
+
+/** Whoever changes or reads something through the HTTP API. */
+export interface Actor {
+  /** Tells it from all others: `key 3f9a0c51d2e7`, `person:248289761001`. */
+  readonly id: string;
+  /** The person or team that answers for it; null when nobody was named. */
+  readonly owner: string | null;
+  /** As audit, history and decided-by name it, for people: `key 3f9a0c51d2e7 of risk-team`. */
+  readonly text: string;
+}
+
+export function actorOfKey({ id, owner }: Pick<AccessKey, 'id' | 'owner'>): Actor {
+  const name = `key ${id}`;
+  return owner === undefined
+    ? { id: name, owner: null, text: name }
+    : { id: name, owner, text: `${name} of ${owner}` };
+}
+
+/** A person whom the identity provider vouches for: `person:248289761001 (ann@example.com)`. */
+export function actorOfPerson({
+  sub,
+  email,
+}: {
+  readonly sub: string;
+  readonly email: string | null;
+}): Actor {
+  const id = `person:${sub}`;
+  return { id, owner: id, text: email === null ? id : `${id} (${email})` };
+}
+
+/** Who a change by a command is put down to: the user of the operating system, like `user ann on ops-1`. */
+export function actorOfUser(): string {
+  return userActor().text;
+}
+
+export function userActor(): Actor {
+  const owner = userInfo().username;
+  const id = `user ${owner} on ${hostname()}`;
+  return { id, owner, text: id };
+}
 
 /** By its id. */
 export interface Credential {

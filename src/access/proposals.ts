@@ -6,8 +6,8 @@ import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
 import { epochMs, list, meaning, named, nullable, type Shape, shape, word } from '../shapes.ts';
 import type { Registers } from '../state/store.ts';
 import type { AccessKey } from './access-keys.ts';
-import type { Actor } from './actor.ts';
 import type { Audit, AuditAction } from './audit.ts';
+import type { Actor } from './caller.ts';
 
 /** What may need somebody else's approval, with all that carrying it out takes. */
 export type ProposedChange =

@@ -2,8 +2,14 @@ import { hash, randomBytes } from 'node:crypto';
 import { isPlatformName, type PlatformName } from '../client/client-key.ts';
 import type { Documents } from '../state/documents.ts';
 import { type AccessKeys, grants, INSTALLATION, type Operation } from './access-keys.ts';
-import { type Actor, actorOfKey, actorOfPerson } from './actor.ts';
-import { type Caller, type Credential, callerOfKey } from './caller.ts';
+import {
+  type Actor,
+  actorOfKey,
+  actorOfPerson,
+  type Caller,
+  type Credential,
+  callerOfKey,
+} from './caller.ts';
 import type { Person } from './identity-provider.ts';
 import { operationsAt, type Role, type RoleGrant } from './roles.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeOwnFolder } from '../files/own-folder.ts';
+import { makeOwnFolder } from '../files/folders.ts';
 import type { WhyUnread } from '../state/decision-search.ts';
 import { ArchiveLog, type ArchiveState, type Commit } from './archive-log.ts';
 

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { makeOwnFolder } from '../files/own-folder.ts';
+import { makeOwnFolder } from '../files/folders.ts';
 import type { WhyUnread } from '../state/decision-search.ts';
 import type { TableName } from './tables.ts';
 

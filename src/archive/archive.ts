@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, readdirSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeOwnFolder } from '../files/own-folder.ts';
-import type { UnreadableEntry } from '../state/journal/text.ts';
+import { makeOwnFolder } from '../files/folders.ts';
+import type { UnreadableEntry } from '../state/journal.ts';
 import type { Store } from '../state/store.ts';
 import { type ArchiveHome, FolderHome } from './archive-home.ts';
 import {

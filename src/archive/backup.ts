@@ -1,6 +1,6 @@
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { makeOwnFolder } from '../files/own-folder.ts';
+import { makeOwnFolder } from '../files/folders.ts';
 import { whyUnread } from '../state/decision-search.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 import { Archive, SEGMENT_FILES } from './archive.ts';

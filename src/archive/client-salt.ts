@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeOwnFolder } from '../files/own-folder.ts';
+import { makeOwnFolder } from '../files/folders.ts';
 import { SaltRefused } from '../state/client-salt.ts';
 import { openStore, type StorePlace } from '../state/open-store.ts';
 import type { Store } from '../state/store.ts';

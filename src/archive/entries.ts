@@ -1,7 +1,6 @@
 import { type ClientKeys, decisionId } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
-import type { JournalEntry, JournalRecord, Placed } from '../state/journal/entry.ts';
-import { verdictEntry } from '../state/journal/text.ts';
+import { type JournalEntry, type JournalRecord, type Placed, verdictEntry } from '../state/journal.ts';
 import type { DuckRow } from './duck.ts';
 import { PLACE, RECORDS, type TableName } from './tables.ts';
 

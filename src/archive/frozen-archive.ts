@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { linkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeOwnFolder } from '../files/own-folder.ts';
-import { whileThereIs } from '../files/temporary-folder.ts';
+import { makeOwnFolder, whileThereIs } from '../files/folders.ts';
 import { Archive, READING, withoutThese } from './archive.ts';
 import { type ArchiveState, codeOf, type LeftOut, type Segment, writePassingState } from './archive-log.ts';
 import { Duck, isAboutWhatWasRead } from './duck.ts';

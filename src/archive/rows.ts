@@ -1,6 +1,6 @@
 import { clientNumber } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
-import type { ErasureEntry, JournalEntry, Placed } from '../state/journal/entry.ts';
+import type { ErasureEntry, JournalEntry, Placed } from '../state/journal.ts';
 import type { Cells } from './record-columns.ts';
 import { PLACE, RECORDS, type TableName } from './tables.ts';
 

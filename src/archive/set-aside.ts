@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clientNumber } from '../client/client-key.ts';
-import { makeOwnFolder } from '../files/own-folder.ts';
-import type { UnreadableEntry } from '../state/journal/text.ts';
+import { makeOwnFolder } from '../files/folders.ts';
+import type { UnreadableEntry } from '../state/journal.ts';
 import { namesIn } from './archive-log.ts';
 
 /** An entry of the journal that could not be read, as it was kept. */

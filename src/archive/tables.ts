@@ -7,7 +7,7 @@ import {
   OutcomeEntrySchema,
   OverrideEntrySchema,
   ScoreEntrySchema,
-} from '../state/journal/entry.ts';
+} from '../state/journal.ts';
 import { quoteName } from './duck.ts';
 import { type Column, RecordColumns } from './record-columns.ts';
 

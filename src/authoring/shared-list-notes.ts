@@ -1,7 +1,7 @@
 import { INSTALLATION } from '../access/access-keys.ts';
 import type { ListOwner } from '../decision/shared-lists.ts';
-import type { ListCopy } from '../lists/list-copy.ts';
 import type { StoredEntry } from '../lists/list-entry.ts';
+import type { ListCopy } from '../lists/list-node.ts';
 import { type Comparison, comparisonsIn } from '../rules/condition.ts';
 import { sharedListsText } from '../rules/condition-text.ts';
 import { nearestName, type Problem } from '../rules/problem.ts';

@@ -9,8 +9,7 @@ import {
   UNKNOWN_CLIENT,
 } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
-import { exposureOf, type OrderOutcome } from '../client/order.ts';
-import { decodeOrder, encodeOrder } from '../client/order-row.ts';
+import { decodeOrder, encodeOrder, exposureOf, type OrderOutcome } from '../client/order.ts';
 import { asStored } from '../client/state-document.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
 import { decideScore, decideVerdict, type ScoreResult, type Standing } from '../decision/decide.ts';

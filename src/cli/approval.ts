@@ -1,4 +1,4 @@
-import { actorOfUser, userActor } from '../access/actor.ts';
+import { actorOfUser, userActor } from '../access/caller.ts';
 import { ProposalRefused, type ProposedChange, type StoredProposal } from '../access/proposals.ts';
 import type { PlatformName } from '../client/client-key.ts';
 import { readConfig } from '../config.ts';

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { actorOfUser } from '../access/actor.ts';
 import { Audit } from '../access/audit.ts';
+import { actorOfUser } from '../access/caller.ts';
 import type { Archive } from '../archive/archive.ts';
 import type { ArchiveGap, Segment } from '../archive/archive-log.ts';
 import { ARCHIVE_REGISTER } from '../archive/archived-elsewhere.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { Audit, type AuditEntry } from '../access/audit.ts';
 import { timeText } from '../client/instant.ts';
-import type { ChainEnd } from '../state/audit-chain.ts';
+import type { ChainEnd } from '../state/audit-log.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { pagesOf, withLongOutput } from './follow.ts';
 import { withOpenStore } from './open-store.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { actorOfUser } from '../access/actor.ts';
 import { Audit } from '../access/audit.ts';
+import { actorOfUser } from '../access/caller.ts';
 import { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import { KEY_CHARACTERS_MAX } from '../key-length.ts';
 import { clientExport } from '../service/client-export.ts';

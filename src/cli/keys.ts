@@ -11,8 +11,8 @@ import {
   type Operation,
   shownKey,
 } from '../access/access-keys.ts';
-import { actorOfUser } from '../access/actor.ts';
 import { Audit } from '../access/audit.ts';
+import { actorOfUser } from '../access/caller.ts';
 import { PLATFORM_NAME_FORM, type PlatformName } from '../client/client-key.ts';
 import { suggest } from '../rules/problem.ts';
 import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from './approval.ts';

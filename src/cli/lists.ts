@@ -10,11 +10,13 @@ import {
   type ReadLine,
   readListLine,
   type ToldLine,
+  viewOfEntries,
+  viewOfEntry,
+  viewOfLists,
   withoutRange,
-} from '../http/platform/lists/entry-lines.ts';
-import { viewOfEntries, viewOfEntry, viewOfLists } from '../http/platform/lists/list-views.ts';
+} from '../http/platform/list-entries.ts';
 import { suggest } from '../rules/problem.ts';
-import { LIST_CHANGES_MAX } from '../state/list-log.ts';
+import { LIST_CHANGES_MAX } from '../state/store.ts';
 import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from './approval.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { parseLifetime, parseReason, parseWhose } from './options.ts';

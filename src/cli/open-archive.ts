@@ -6,7 +6,7 @@ import { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import { openArchive } from '../archive/s3/open-archive.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { type UnreadDecisions, unreadText } from '../state/decision-search.ts';
-import { sqlitePath } from '../state/sqlite/file/open-file.ts';
+import { sqlitePath } from '../state/sqlite/open-file.ts';
 import type { Store } from '../state/store.ts';
 import { withOpenStore } from './open-store.ts';
 

@@ -3,7 +3,7 @@ import { openStoreOf } from '../archive/s3/open-archive.ts';
 import { exactSystemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import { storeClock } from '../state/clock-offset.ts';
-import { sqlitePath } from '../state/sqlite/file/open-file.ts';
+import { sqlitePath } from '../state/sqlite/open-file.ts';
 import type { Store } from '../state/store.ts';
 import { printError } from './print.ts';
 

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { INSTALLATION } from '../access/access-keys.ts';
-import { userActor } from '../access/actor.ts';
+import { userActor } from '../access/caller.ts';
 import { PROPOSAL_STATES, type Proposal, shownProposal } from '../access/proposals.ts';
 import { orFindings } from './approval.ts';
 import { parseReason, parseWhose } from './options.ts';

@@ -9,12 +9,12 @@ import type { Command } from 'commander';
 import { Archive } from '../archive/archive.ts';
 import { openArchive } from '../archive/s3/open-archive.ts';
 import { readS3Place } from '../config.ts';
-import { unreadableTexts } from '../service/unreadable.ts';
-import { healthTexts } from '../state/health/store-health.ts';
+import { unreadableTexts } from '../service/rebuild.ts';
 import { openStore } from '../state/open-store.ts';
-import { faultOfFile, sqlitePath } from '../state/sqlite/file/open-file.ts';
+import { faultOfFile, sqlitePath } from '../state/sqlite/open-file.ts';
 import type { Registers, Store } from '../state/store.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
+import { healthTexts } from '../state/store-health.ts';
 import { EXIT, FindingsError, UsageError } from './exit.ts';
 import { print } from './print.ts';
 

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
-import { actorOfUser } from '../access/actor.ts';
 import { Audit, type AuditAction } from '../access/audit.ts';
+import { actorOfUser } from '../access/caller.ts';
 import { ARCHIVE_REGISTER } from '../archive/archived-elsewhere.ts';
 import { HEAD_REGISTER } from '../archive/s3/bucket-home.ts';
 import { exactSystemClock } from '../clock.ts';
-import { rebuildClient } from '../service/rebuild.ts';
+import { rebuildClient, type Unreadable, unreadableTexts } from '../service/rebuild.ts';
 import { SECRET_REGISTER } from '../service/signal-secret.ts';
-import { type Unreadable, unreadableTexts } from '../service/unreadable.ts';
 import { SALT_REGISTER } from '../state/client-salt.ts';
 import { storeClock } from '../state/clock-offset.ts';
 import { EXIT, FindingsError } from './exit.ts';

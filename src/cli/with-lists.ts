@@ -1,5 +1,5 @@
-import { actorOfUser } from '../access/actor.ts';
 import { Audit } from '../access/audit.ts';
+import { actorOfUser } from '../access/caller.ts';
 import type { PlatformName } from '../client/client-key.ts';
 import { exactSystemClock } from '../clock.ts';
 import { readConfig, signalSecretOf } from '../config.ts';

@@ -7,6 +7,22 @@ import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import { type Exposure, exposureOf } from './order.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
 
+/** The payer's segment (interface, section 2.2). */
+export const CLIENT_GROUPS = ['NEW', 'STICKY', 'PAYING', 'TRUSTED', 'BLOCKED'] as const;
+
+export type ClientGroup = (typeof CLIENT_GROUPS)[number];
+
+export const clientGroup = meaning<ClientGroup>(
+  {
+    NEW: 'first contact',
+    STICKY: 'bound to a requisite',
+    PAYING: 'has paid without a binding',
+    TRUSTED: 'stable history of payments',
+    BLOCKED: 'blocked by decision or by a chain of unpaid attempts',
+  },
+  "The payer's segment",
+);
+
 /** One verdict request as the facts remember it. Texts other than the amount are kept as tokens. */
 export interface VerdictEvent {
   readonly at: number;

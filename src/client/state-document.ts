@@ -1,10 +1,9 @@
 import { moneyOf } from './amount.ts';
+import { DIGITS, digitValue } from './client-key.ts';
 import type { ClientState, StageMark, VerdictEvent } from './client-state.ts';
-import { DIGITS, digitValue } from './digits.ts';
 import type { Hint, HintKind, Hints } from './hints.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
-import { type KnownOrder, rank } from './order.ts';
-import { decodeReports, encodeReports, resultOf } from './order-row.ts';
+import { decodeReports, encodeReports, type KnownOrder, rank, resultOf } from './order.ts';
 import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from './outcomes.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { ClientGroup } from '../client/client-group.ts';
+import type { ClientGroup } from '../client/client-state.ts';
 import type { Conclusions, FactContext, FactValue } from '../facts/fact.ts';
 import { type Matchable, type RuleSet, settingsOf, type VerdictParams } from '../rules/rule-set.ts';
 import { totalWeight } from '../rules/signal-weight.ts';

@@ -8,8 +8,8 @@ import {
 } from '../client/ladder.ts';
 import type { PlatformSettings, RuleSet, Verdict, VerdictParams } from '../rules/rule-set.ts';
 import { type Assessment, verdictRule } from './assess.ts';
+import { renderReason } from './decision.ts';
 import type { HeldOut, IsHeldOut } from './holdout.ts';
-import { renderReason } from './reason.ts';
 
 /** What of a verdict follows from the values that the rules see, the ladder and the time. */
 export interface ConcludedVerdict {

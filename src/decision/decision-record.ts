@@ -1,13 +1,11 @@
 import { hash } from 'node:crypto';
-import { CLIENT_GROUPS } from '../client/client-group.ts';
-import { decisionId, type PlatformName } from '../client/client-key.ts';
-import { DIGITS, digitValue } from '../client/digits.ts';
+import { DIGITS, decisionId, digitValue, type PlatformName } from '../client/client-key.ts';
+import { CLIENT_GROUPS } from '../client/client-state.ts';
 import { type Ladder, waitRemainingMs } from '../client/ladder.ts';
 import { formatPaymentScore } from '../client/payment-score.ts';
 import { type FactValue, NEVER_SECONDS } from '../facts/fact.ts';
 import type { RuleSet, RuleVersion, Verdict } from '../rules/rule-set.ts';
-import { DECISION_MEMBERS, type Decision, OTHERWISE } from './decision.ts';
-import { type RenderedPart, renderReason } from './reason.ts';
+import { DECISION_MEMBERS, type Decision, OTHERWISE, type RenderedPart, renderReason } from './decision.ts';
 
 /**
  * What all decisions by one rule set have in common: the names of facts, signals and rules, and the texts of

@@ -1,4 +1,4 @@
-import { CLIENT_GROUPS } from '../client/client-group.ts';
+import { CLIENT_GROUPS } from '../client/client-state.ts';
 import { type Fact, YES_NO } from './fact.ts';
 import { COOLDOWN_FACTS, HISTORY_FACTS, ORDER_FACTS, VELOCITY_FACTS } from './history.ts';
 import { CALENDAR_FACTS, HINT_FACTS, LISTED_FACTS, REQUEST_FACTS, SHARING_FACTS } from './request.ts';

@@ -1,6 +1,5 @@
-import type { ClientGroup } from '../client/client-group.ts';
 import type { PlatformName } from '../client/client-key.ts';
-import type { ClientState, VerdictEvent } from '../client/client-state.ts';
+import type { ClientGroup, ClientState, VerdictEvent } from '../client/client-state.ts';
 import type { KnownHints } from '../client/hints.ts';
 import type { Ladder } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';

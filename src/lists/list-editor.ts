@@ -2,21 +2,20 @@ import { INSTALLATION, isInstallation } from '../access/access-keys.ts';
 import type { Audit } from '../access/audit.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
 import type { Pseudonym } from '../decision/requests.ts';
-import type { PlatformNames } from '../decision/shared-lists.ts';
 import {
   LIST_KINDS,
   type ListKind,
   type ListOwner,
+  type PlatformNames,
   readListValue,
   shownValue,
 } from '../decision/shared-lists.ts';
 import { isName, LIST_NAME_RULE } from '../rules/name.ts';
-import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '../state/list-log.ts';
 import { PacedSteps } from '../state/paced-steps.ts';
+import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '../state/store.ts';
 import { Turns } from '../work/turns.ts';
 import { encodeEntry, entryId, type ListEntry, ofOtherKind, type StoredEntry } from './list-entry.ts';
-import type { ListNode } from './list-node.ts';
-import { noRoom } from './list-room.ts';
+import type { ListCopy, ListNode } from './list-node.ts';
 
 export const REASON_CHARACTERS_MAX = 500;
 
@@ -77,7 +76,7 @@ export const ENTRY_EFFECTS = ['added', 'changed', 'unchanged', 'removed', 'absen
 
 export type EntryEffect = (typeof ENTRY_EFFECTS)[number];
 
-export interface ListEditorParts {
+interface ListEditorParts {
   readonly listLog: ListLog;
   readonly node: ListNode;
   readonly pseudonym: Pseudonym;
@@ -357,4 +356,54 @@ function isSame(a: ListEntry, b: ListEntry): boolean {
 export function isRange({ kind, value }: Pick<EntryAsk, 'kind' | 'value'>): boolean {
   if (kind !== 'ip' && kind !== null) return false;
   return value.includes('/') && readListValue('ip', value, () => '').ok;
+}
+
+/** What all shared lists may hold. */
+interface ListLimits {
+  readonly entriesPerList: number;
+  /** Of one platform, so that none takes the room of the others. */
+  readonly entriesPerPlatform: number;
+  /** Each node holds them in memory. */
+  readonly entriesInAll: number;
+  readonly listsPerOwner: number;
+  /** Networks that the ranges of a list are compared by. */
+  readonly keysPerList: number;
+}
+
+export const LIST_LIMITS: ListLimits = {
+  entriesPerList: 100_000,
+  entriesPerPlatform: 250_000,
+  entriesInAll: 500_000,
+  listsPerOwner: 200,
+  keysPerList: 1_000_000,
+};
+
+/** What the same request takes besides, on the same list. */
+interface RoomTaken {
+  readonly entries: number;
+  readonly keys: number;
+}
+
+/** Why an entry has no room on its list, for the caller; null when it has. */
+export function noRoom(
+  copy: ListCopy,
+  entry: ListEntry,
+  taken: RoomTaken,
+  limits: ListLimits = LIST_LIMITS,
+): string | null {
+  const { owner, list } = entry;
+  if (copy.entry(entryId(entry)) !== null) return null;
+  const entries = copy.list(owner, list);
+  if ((entries?.size ?? 0) + taken.entries >= limits.entriesPerList)
+    return `A list has at most ${limits.entriesPerList} entries.`;
+  if (owner !== INSTALLATION && copy.entriesOf(owner) + taken.entries >= limits.entriesPerPlatform)
+    return `The lists of a platform have at most ${limits.entriesPerPlatform} entries together.`;
+  if (copy.size + taken.entries >= limits.entriesInAll)
+    return `All lists together have at most ${limits.entriesInAll} entries.`;
+  if (copy.keysOn(owner, list) + taken.keys + entry.keys.length > limits.keysPerList)
+    return `The ranges of a list may be made of at most ${limits.keysPerList} networks; use prefixes like /16, /24 and /32, or /32, /48 and /64.`;
+  const isNew = entries === null && taken.entries === 0;
+  if (isNew && copy.listsOf(owner) >= limits.listsPerOwner)
+    return `A platform has at most ${limits.listsPerOwner} lists.`;
+  return null;
 }

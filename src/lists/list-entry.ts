@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { ListedEntrySchema } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
 import { epochMs, type Shape, shape, word } from '../shapes.ts';
-import type { OtherText } from '../state/list-log.ts';
 import { Positional } from '../state/positional.ts';
+import type { OtherText } from '../state/store.ts';
 
 export const ListEntrySchema = shape('One entry of a shared list with all that is kept of it', {
   ...ListedEntrySchema.properties,

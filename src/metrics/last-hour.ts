@@ -1,5 +1,5 @@
-import type { ClientGroup } from '../client/client-group.ts';
 import type { PlatformName } from '../client/client-key.ts';
+import type { ClientGroup } from '../client/client-state.ts';
 import type { Decision } from '../decision/decision.ts';
 import { Type } from '../json-schema.ts';
 import type { Verdict } from '../rules/rule-set.ts';

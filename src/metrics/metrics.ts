@@ -1,9 +1,34 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Decision, ScoreAnswer } from '../decision/decision.ts';
 import { VERSION } from '../sdk/version.ts';
 import { Exposition } from '../workers/exposition.ts';
 import { alone, type Peers } from '../workers/peers.ts';
-import { addGauge } from './gauge.ts';
+
+interface GaugeOptions {
+  readonly labels?: readonly string[];
+  /** What the figures of several workers make together. */
+  readonly ofWorkers?: 'sum' | 'min' | 'max';
+}
+
+/** Adds a gauge to a registry; `collect` sets it at every scrape. */
+export function addGauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  collect: (gauge: Gauge) => void | Promise<void>,
+  { labels = [], ofWorkers = 'sum' }: GaugeOptions = {},
+): void {
+  new Gauge({
+    name,
+    help,
+    labelNames: labels,
+    aggregator: ofWorkers,
+    registers: [registry],
+    collect() {
+      return collect(this);
+    },
+  });
+}
 
 /** Seconds; the service answers in about a millisecond, and gives up at 0.3 s. */
 const LATENCY_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];

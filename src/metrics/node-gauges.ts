@@ -4,8 +4,8 @@ import type { ShippingReport } from '../archive/ship/shipping.ts';
 import type { ListsReport } from '../lists/list-node.ts';
 import type { NodeReport } from '../rollout/fleet.ts';
 import { sumTrialCounts, type TrialFigures } from '../rollout/trial-counts.ts';
-import { type StoreHealth, WARNING_KINDS } from '../state/health/store-health.ts';
-import { addGauge } from './gauge.ts';
+import { type StoreHealth, WARNING_KINDS } from '../state/store-health.ts';
+import { addGauge } from './metrics.ts';
 
 /** What the metrics show of the store. */
 export interface StoreReport {

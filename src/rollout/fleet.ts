@@ -4,8 +4,7 @@ import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
 import { count, epochMs, list, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 import type { AuditLog } from '../state/audit-log.ts';
 import type { Documents } from '../state/documents.ts';
-import type { Registers, Store } from '../state/store.ts';
-import type { Tallies } from '../state/tallies.ts';
+import type { Registers, Store, Tallies } from '../state/store.ts';
 import { parseRollout, type Rollout, versionRef } from './rollout.ts';
 import type { TrialCounts } from './trial-counts.ts';
 

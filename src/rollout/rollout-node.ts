@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ClientKey } from '../client/client-key.ts';
 import type { Arm, Draw } from '../decision/decision.ts';
-import { makeOwnFolder } from '../files/own-folder.ts';
+import { makeOwnFolder } from '../files/folders.ts';
 import { noteRolledBack } from '../rules/folder/rule-folder.ts';
 import { type RuleReader, ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';

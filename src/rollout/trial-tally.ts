@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Tallies } from '../state/tallies.ts';
+import type { Tallies } from '../state/store.ts';
 import type { ArmCounts } from './arm-counts.ts';
 import { noTrialCounts, type TrialCounts, type TrialFigures } from './trial-counts.ts';
 

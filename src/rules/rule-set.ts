@@ -1,4 +1,4 @@
-import type { ClientGroup } from '../client/client-group.ts';
+import type { ClientGroup } from '../client/client-state.ts';
 import type { LadderSettings } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
 import type { ConcludedFact, FactValue } from '../facts/fact.ts';

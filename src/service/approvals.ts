@@ -1,6 +1,6 @@
 import { type AccessKeys, keyNote } from '../access/access-keys.ts';
-import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../access/audit.ts';
+import type { Actor } from '../access/caller.ts';
 import {
   ProposalRefused,
   type Proposals,

@@ -13,7 +13,7 @@ import {
   OutcomeEntrySchema,
   OverrideEntrySchema,
   ScoreEntrySchema,
-} from '../state/journal/entry.ts';
+} from '../state/journal.ts';
 import type { Store } from '../state/store.ts';
 
 const { owner: _owner, keys: _keys, ...listed } = ListEntrySchema.properties;

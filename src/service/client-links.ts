@@ -13,7 +13,7 @@ import { live, type Override, overrideGroup } from '../client/client-state.ts';
 import type { PlatformNames } from '../decision/shared-lists.ts';
 import { shownValue } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
-import type { ListCopy } from '../lists/list-copy.ts';
+import type { ListCopy } from '../lists/list-node.ts';
 import { VERDICTS } from '../rules/rule-set.ts';
 import {
   choice,

@@ -1,6 +1,6 @@
 import type { AccessKeys } from '../access/access-keys.ts';
-import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../access/audit.ts';
+import type { Actor } from '../access/caller.ts';
 import { type PlatformName, platformName } from '../client/client-key.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
 import {

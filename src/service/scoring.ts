@@ -31,8 +31,13 @@ import { decideScore, decideVerdict, type Standing, type VerdictResult } from '.
 import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from '../decision/decision.ts';
 import { recordShape } from '../decision/decision-record.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '../decision/holdout.ts';
-import type { ScoreBody, VerdictBody } from '../decision/request-bodies.ts';
-import { type Pseudonym, scoreRequest, verdictRequest } from '../decision/requests.ts';
+import {
+  type Pseudonym,
+  type ScoreBody,
+  scoreRequest,
+  type VerdictBody,
+  verdictRequest,
+} from '../decision/requests.ts';
 import { contactByScore } from '../decision/score-hints.ts';
 import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
 import type { Sightings } from '../facts/fact.ts';

@@ -1,7 +1,6 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import { type Decision, DecisionSchema } from '../decision/decision.ts';
-import { type DecisionFilter, fitsFilter } from '../decision/decision-filter.ts';
-import { isAfter, newestFirst } from '../decision/newest-first.ts';
+import { type DecisionFilter, fitsFilter, isAfter, newestFirst } from '../decision/decision-filter.ts';
 import { Type } from '../json-schema.ts';
 import { count, epochMs, list, meaning, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 

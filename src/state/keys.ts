@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto';
-import type { PlatformName } from '../client/client-key.ts';
-import { DIGITS } from '../client/digits.ts';
+import { DIGITS, type PlatformName } from '../client/client-key.ts';
 import type { Sightings } from '../facts/fact.ts';
-import type { TextKind, TextPlace } from './health/stored-texts.ts';
 
 /**
  * Every key name in Redis. What belongs to a client carries a hash tag that the first character of the
@@ -179,19 +177,6 @@ export function documentNamesKey(collection: string): string {
 /** Before each name of a collection. */
 export function documentPrefix(collection: string): string {
   return `${DOCUMENTS}:document:${collection}/`;
-}
-
-/** What an operator may look at, and where it is kept; null for every other key. */
-export function textPlaceOf(key: string): TextPlace | null {
-  const place = (kind: TextKind, pattern: RegExp) => {
-    const name = pattern.exec(key)?.[1];
-    return name === undefined ? null : { kind, name };
-  };
-  return (
-    place('client', /^s:\{[^}]*\}(.+)$/) ??
-    place('document', /^\{documents\}:document:(.+)$/) ??
-    place('register', /^register:(.+)$/)
-  );
 }
 
 /** 72 bits of sha256: names an orderRef or Idempotency-Key of a platform whatever characters the caller chose. */

@@ -1,6 +1,5 @@
-import type { RedisSecurity } from './redis/connection/security.ts';
-import { parseRedisUrl } from './redis/connection/url.ts';
-import type { Patience } from './sqlite/file/group-commit.ts';
+import { parseRedisUrl, type RedisSecurity } from './redis/connection/url.ts';
+import type { Patience } from './sqlite/group-commit.ts';
 import { openSqliteStore } from './sqlite/store.ts';
 import type { Store } from './store.ts';
 import type { StoreUnavailable } from './store-errors.ts';

@@ -72,3 +72,99 @@ export function takeToken(
   if (delayMs > delayMsMax) return { admission: { admitted: false }, fullAtMs };
   return { admission: { admitted: true, delayMs }, fullAtMs: next };
 }
+
+/** Leased tokens lapse after this, and whoever asked a node more often than `CALM_ASKS` within it is busy. */
+const LEASE_MS = 250;
+const CALM_ASKS = 2;
+
+/** A node holds at most this share of what may be saved up. */
+const BURST_SHARE_MAX = 1 / 4;
+
+/** At most this share of a bucket's tokens may lapse unused, about: whoever keeps to the rate is not delayed for it. */
+const LAPSING_SHARE_MAX = 1 / 20;
+
+/** A forger of addresses can push out other callers, never grow the table. */
+const CALLERS_MAX = 10_000;
+
+/** What a node knows of one caller. Times are of its monotonic clock, ms. */
+interface Caller {
+  /** Requests since `countedFromMs`, and in the LEASE_MS before that. */
+  asks: number;
+  asksBefore: number;
+  countedFromMs: number;
+  tokens: number;
+  lapseAtMs: number;
+  isLeasing: boolean;
+  /** What lapsed and is not made up for yet. */
+  lapsed: number;
+  lapsedAtMs: number;
+}
+
+/**
+ * Tokens of shared buckets that this node took ahead, for callers who ask it again and again: one call to the store for
+ * some requests instead of one for each. They are taken out of the bucket, so no more go on than it allows.
+ */
+export class TokenLeases {
+  readonly #monotonicMs: () => number;
+  readonly #callers = new LRUCache<string, Caller>({ max: CALLERS_MAX });
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** For one request: `leased` when it has a token already, or how many the bucket should give beside the request's own. */
+  ask(bucket: string, settings: BucketSettings): 'leased' | number {
+    const now = this.#monotonicMs();
+    const caller = this.#callers.get(bucket) ?? newCaller(now);
+    this.#callers.set(bucket, caller);
+    letLapse(caller, now, settings);
+    const asks = countAsk(caller, now);
+    if (caller.tokens > 0) {
+      caller.tokens--;
+      return 'leased';
+    }
+    if (caller.isLeasing || asks <= CALM_ASKS) return 0;
+    // Half of what it needed in the time before: more would often lapse.
+    const wanted = Math.floor(Math.min(asks / 2, settings.burst * BURST_SHARE_MAX) - caller.lapsed);
+    caller.isLeasing = wanted > 0;
+    return Math.max(0, wanted);
+  }
+
+  /** What came of asking for more than 0 at that time: so many tokens. */
+  grant(bucket: string, tokens: number, askedMs: number): void {
+    const caller = this.#callers.get(bucket);
+    if (caller === undefined) return;
+    caller.isLeasing = false;
+    caller.tokens += tokens;
+    caller.lapseAtMs = askedMs + LEASE_MS;
+  }
+}
+
+function newCaller(now: number): Caller {
+  const [asks, tokens, lapsed] = [0, 0, 0];
+  return {
+    ...{ asks, asksBefore: 0, countedFromMs: now, tokens, lapseAtMs: now, isLeasing: false },
+    ...{ lapsed, lapsedAtMs: now },
+  };
+}
+
+function letLapse(caller: Caller, now: number, { ratePerSecond }: BucketSettings): void {
+  const madeUp = ((now - caller.lapsedAtMs) * ratePerSecond * LAPSING_SHARE_MAX) / 1000;
+  caller.lapsed = Math.max(0, caller.lapsed - madeUp);
+  caller.lapsedAtMs = now;
+  if (caller.tokens === 0 || now < caller.lapseAtMs) return;
+  caller.lapsed += caller.tokens;
+  caller.tokens = 0;
+}
+
+/** Requests within LEASE_MS up to now, about. */
+function countAsk(caller: Caller, now: number): number {
+  const ageMs = now - caller.countedFromMs;
+  if (ageMs >= LEASE_MS) {
+    caller.asksBefore = ageMs < 2 * LEASE_MS ? caller.asks : 0;
+    caller.asks = 0;
+    caller.countedFromMs = ageMs < 2 * LEASE_MS ? caller.countedFromMs + LEASE_MS : now;
+  }
+  caller.asks++;
+  return caller.asks + caller.asksBefore * (1 - (now - caller.countedFromMs) / LEASE_MS);
+}

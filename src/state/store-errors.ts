@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /** The store cannot be reached, does not answer in time, or cannot write. Callers get 503. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
@@ -11,3 +13,34 @@ export class UnknownCursor extends Error {
     super('not a cursor of this journal');
   }
 }
+
+/** It may well answer the next time it is asked: it was slow, or another process had it to itself. */
+export class StoreLate extends StoreUnavailable {}
+
+/** For so long a start waits for a store that is slow; who supervises it may be less patient with one that waits longer. */
+const START_LIMIT_MS = 10_000;
+
+const PAUSE_MS = 100;
+
+/**
+ * Repeats a step of the start while the store is late with its answers, and tells each time. A store that says no, or
+ * that nobody has started, ends the start at once: whoever supervises it starts it again.
+ */
+export async function whileStoreIsLate<T>(
+  step: () => Promise<T>,
+  onLate: (error: StoreLate) => void,
+): Promise<T> {
+  const beganMs = performance.now();
+  for (;;) {
+    try {
+      return await step();
+    } catch (error) {
+      if (!(error instanceof StoreLate) || performance.now() - beganMs > START_LIMIT_MS) throw error;
+      onLate(error);
+      await sleep(PAUSE_MS);
+    }
+  }
+}
+
+/** Runs one call on a store within its time limit; throws StoreUnavailable when it fails or is late. */
+export type RunCall = <T>(call: () => Promise<T>) => Promise<T>;

@@ -9,14 +9,18 @@ import type { Sightings } from '../facts/fact.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { FoundDecisions } from './decision-search.ts';
 import type { Documents } from './documents.ts';
-import type { StoreHealth } from './health/store-health.ts';
-import type { StoredTexts } from './health/stored-texts.ts';
-import type { JournalCursors } from './journal/cursor.ts';
-import type { EntryPlace, ErasureEntry, JournalEntry, JournalRecord, Placed } from './journal/entry.ts';
-import type { JournalGap, UnreadableEntry } from './journal/text.ts';
-import type { ListLog } from './list-log.ts';
+import type {
+  EntryPlace,
+  ErasureEntry,
+  JournalCursors,
+  JournalEntry,
+  JournalGap,
+  JournalRecord,
+  Placed,
+  UnreadableEntry,
+} from './journal.ts';
 import type { RateBuckets } from './rate-buckets.ts';
-import type { Tallies } from './tallies.ts';
+import type { StoreHealth } from './store-health.ts';
 
 /**
  * Where all state lives. Two adapters, `sqlite/` and `redis/`, are held equal by one
@@ -218,4 +222,145 @@ export interface ClientJournal {
   readonly entries: readonly Placed<JournalEntry>[];
   /** The journal holds nothing older about the client; what it has forgotten, it cannot tell. */
   readonly complete: boolean;
+}
+
+/**
+ * The records of the shared lists, each the newest text under an id with the number of the change that wrote it.
+ * Nodes keep a copy of all of them and ask for what changed since. A removed record leaves its id and number
+ * behind for LIST_REMOVAL_KEPT_MS, so that copies hear of it.
+ */
+export interface ListLog {
+  /**
+   * Writes the changes one after the other, each under a number of its own; tells which were made. Null: nothing
+   * was written, because `unless` says so.
+   */
+  write(changes: readonly ListChange[], unless?: OtherText): Promise<readonly boolean[] | null>;
+  /** At most `limit` changes after a number, the oldest first. A copy that holds nothing asks after 0. */
+  read(after: number, limit: number): Promise<ListPage>;
+}
+
+export interface ListChange {
+  readonly id: string;
+  /** Null removes the record; what is not there is not removed. */
+  readonly text: string | null;
+  /** Only if this is the number of the record as it stands. */
+  readonly expected?: number;
+}
+
+/** A record whose id begins so was given, after a change that the writer has seen, a text that does not begin so. */
+export interface OtherText {
+  readonly since: number;
+  readonly idsBegin: string;
+  readonly textsBegin: string;
+}
+
+export interface ListRecord {
+  readonly id: string;
+  readonly version: number;
+  /** Null: it was removed. */
+  readonly text: string | null;
+}
+
+export interface ListPage {
+  readonly records: readonly ListRecord[];
+  /** The number of the newest change. */
+  readonly latest: number;
+  /** A copy that is not as new as this may hold what was removed, and must be read again from the start. */
+  readonly horizon: number;
+  /** Changes when the store was emptied; null as long as nothing was ever written. */
+  readonly epoch: string | null;
+}
+
+/** How long a removal can be heard of. */
+export const LIST_REMOVAL_KEPT_MS = 7 * 24 * 3600_000;
+
+/** Changes that are written in one step, in which no other request is served. */
+export const LIST_CHANGES_MAX = 100;
+
+/** Counts that many processes add to, by tally and field. */
+export interface Tallies {
+  /** Adds a batch exactly once: the one that a writer added last changes nothing when it comes again. */
+  add(tally: string, batch: TallyBatch): Promise<void>;
+  /** By field; nothing of a tally that nobody added to, or not for RETENTION.tallyMs. */
+  read(tally: string): Promise<Readonly<Record<string, number>>>;
+}
+
+interface TallyBatch {
+  readonly writer: string;
+  /** Higher than that of the writer's batch before, never 0. */
+  readonly number: number;
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** The field that holds the number of a writer's last batch; no count begins so. */
+const WRITER = 'writer:';
+
+export function writerField(writer: string): string {
+  return WRITER + writer;
+}
+
+/** The counts among the fields of a tally, as the store gives them. */
+export function tallyCounts(fields: Iterable<readonly [string, unknown]>): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    [...fields]
+      .filter(([field]) => !field.startsWith(WRITER))
+      .map(([field, count]) => [field, Number(count)]),
+  );
+}
+
+/** What a text holds: the state of a client, a document, or a register. */
+export const TEXT_KINDS = ['client', 'document', 'register'] as const;
+
+export type TextKind = (typeof TEXT_KINDS)[number];
+
+/** Where a text is kept: under the client's hash, `collection/name` of a document, or the register's name. */
+export interface TextPlace {
+  readonly kind: TextKind;
+  readonly name: string;
+}
+
+/** The collection or register that a place belongs to. */
+export function followedName({ kind, name }: TextPlace): string {
+  return kind === 'document' ? name.slice(0, name.indexOf('/')) : name;
+}
+
+export interface StoredText extends TextPlace {
+  readonly text: string;
+}
+
+/** States by the clients' hashes. */
+export interface StatesPage {
+  readonly states: readonly Pick<StoredText, 'name' | 'text'>[];
+  readonly next: string | null;
+}
+
+/** A text as it was read, for a replacement that must not overwrite anything newer. */
+interface ReadText {
+  readonly text: string;
+  /** Of the bytes that are kept: a damaged text may lose some of them on the way. */
+  readonly stamp: string;
+}
+
+/**
+ * What is kept, as it is kept: for an operator who looks for what cannot be read, and mends it, and for making states
+ * smaller. No request is served from here.
+ */
+export interface StoredTexts {
+  /** Every text, one after the other; what changes meanwhile may be left out. */
+  all(): AsyncIterable<StoredText>;
+
+  /** Null when there is none. */
+  read(place: TextPlace): Promise<ReadText | null>;
+
+  /** Puts `next` in the place of a text, or with null removes it. False when the text has changed since `stamp`. */
+  replace(place: TextPlace, stamp: string, next: string | null): Promise<boolean>;
+
+  /** Some of the clients' states, and where the next ones are asked for: null before the first and after the last. */
+  states(from: string | null): Promise<StatesPage>;
+
+  /** Puts a state in the place of `text`, to be kept no longer than that; false when it has changed. */
+  replaceState(clientHash: string, text: string, next: string): Promise<boolean>;
+
+  /** The number of the newest decision that is kept of a client, by its hash; 0 without one. */
+  newestDecision(clientHash: string): Promise<number>;
 }

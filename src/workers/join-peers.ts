@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { isToWorker, type Role, type ToSupervisor, type ToWorker } from './messages.ts';
+import { BEAT_MS, isToWorker, type Role, type ToSupervisor, type ToWorker } from './messages.ts';
 import type { Peers } from './peers.ts';
-import { BEAT_MS } from './place.ts';
 
 /** This worker among its peers, and what the supervisor wants of it. */
 export interface Joined {

@@ -1,3 +1,6 @@
+/** How often a worker tells that its event loop turns, and the supervisor looks who did not. */
+export const BEAT_MS = 1000;
+
 /** What a worker is to do, and where it listens. */
 export interface Role {
   readonly leads: boolean;

@@ -2,13 +2,14 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import {
   dated,
+  decodeOrder,
+  encodeOrder,
   isNewPayment,
   type KnownOrder,
   ORDER_REPORTS_MAX,
   type OrderOutcome,
   withReport,
 } from '../../src/client/order.ts';
-import { decodeOrder, encodeOrder } from '../../src/client/order-row.ts';
 import { naiveOutcome, paid, shuffled, toldOrders, unpaid } from './told-orders.ts';
 
 function orderOf(...reports: readonly OrderOutcome[]): KnownOrder {

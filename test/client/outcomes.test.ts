@@ -10,8 +10,7 @@ import {
   token,
   UNKNOWN_CLIENT,
 } from '../../src/client/client-state.ts';
-import type { KnownOrder, OrderOutcome } from '../../src/client/order.ts';
-import { decodeOrder, encodeOrder } from '../../src/client/order-row.ts';
+import { decodeOrder, encodeOrder, type KnownOrder, type OrderOutcome } from '../../src/client/order.ts';
 import {
   lastOutcome,
   lastPaidAt,

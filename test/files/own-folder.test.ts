@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { makeOwnFolder } from '../../src/files/own-folder.ts';
+import { makeOwnFolder } from '../../src/files/folders.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { withTemporaryFolder } from '../../src/files/temporary-folder.ts';
+import { withTemporaryFolder } from '../../src/files/folders.ts';
 
-const MODULE = new URL('../../src/files/temporary-folder.ts', import.meta.url).href;
+const MODULE = new URL('../../src/files/folders.ts', import.meta.url).href;
 
 /** Sends a signal to a program that has two folders, one for work within the work of the other; tells how it ended. */
 async function endedBy(signal: NodeJS.Signals, beginning = '') {

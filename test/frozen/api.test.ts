@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { callerDocument } from '../../src/http/caller/caller-api.ts';
-import { platformDocument } from '../../src/http/platform/platform-document.ts';
+import { platformDocument } from '../../src/http/platform/platform-operations.ts';
 import { breaks, essence, plain } from './api-changes.ts';
 
 const DOCUMENTS = { callers: () => callerDocument(''), platforms: platformDocument };

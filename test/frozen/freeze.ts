@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { callerDocument } from '../../src/http/caller/caller-api.ts';
-import { platformDocument } from '../../src/http/platform/platform-document.ts';
+import { platformDocument } from '../../src/http/platform/platform-operations.ts';
 import { essence, plain } from './api-changes.ts';
 import { freeze, STORES } from './stored-forms.ts';
 

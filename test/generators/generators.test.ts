@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { callerDocument } from '../../src/http/caller/caller-api.ts';
-import { platformDocument } from '../../src/http/platform/platform-document.ts';
+import { platformDocument } from '../../src/http/platform/platform-operations.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { installed } from './install.ts';
 

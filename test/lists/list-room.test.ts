@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { INSTALLATION } from '../../src/access/access-keys.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import type { ListOwner } from '../../src/decision/shared-lists.ts';
-import { ListCopy } from '../../src/lists/list-copy.ts';
+import { LIST_LIMITS, noRoom } from '../../src/lists/list-editor.ts';
 import { encodeEntry, entryId, type ListEntry } from '../../src/lists/list-entry.ts';
-import { LIST_LIMITS, noRoom } from '../../src/lists/list-room.ts';
+import { ListCopy } from '../../src/lists/list-node.ts';
 
 const SHOP = platformName('shop');
 const OTHER = platformName('other');

@@ -7,8 +7,7 @@ import { type EntryAsk, ListEditor, ListRefusal } from '../../src/lists/list-edi
 import { encodeEntry, entryId } from '../../src/lists/list-entry.ts';
 import { ListNode } from '../../src/lists/list-node.ts';
 import { hmacPseudonym, platformNames } from '../../src/pseudonym.ts';
-import type { ListLog } from '../../src/state/list-log.ts';
-import type { Store } from '../../src/state/store.ts';
+import type { ListLog, Store } from '../../src/state/store.ts';
 import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { TEST_KEYS } from '../client/client-keys.ts';
 import { until } from '../servers/until.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { platformName } from '../../src/client/client-key.ts';
-import { ErasureLedger } from '../../src/service/erasure-ledger.ts';
+import { ErasureLedger } from '../../src/service/erasure.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { s3Environment, startS3 } from '../servers/s3.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';

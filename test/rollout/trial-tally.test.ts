@@ -14,8 +14,8 @@ import {
   type TrialCounts,
 } from '../../src/rollout/trial-counts.ts';
 import { countsOfTally, sharedCounts, TrialTally, tallyOf } from '../../src/rollout/trial-tally.ts';
+import type { Tallies } from '../../src/state/store.ts';
 import { StoreUnavailable } from '../../src/state/store-errors.ts';
-import type { Tallies } from '../../src/state/tallies.ts';
 import { decisionFor, newClient } from '../state/clients.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 

@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { platformName } from '../../src/client/client-key.ts';
-import { ErasureLedger, LedgerRefused } from '../../src/service/erasure-ledger.ts';
+import { ErasureLedger, LedgerRefused } from '../../src/service/erasure.ts';
 import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { removeDirectory, temporaryDirectory } from '../servers/temporary-directory.ts';

@@ -10,7 +10,7 @@ import { fixedRules } from '../../src/rollout/rule-source.ts';
 import { rebuiltState } from '../../src/service/rebuild.ts';
 import { Records } from '../../src/service/records.ts';
 import { ScoringService } from '../../src/service/scoring.ts';
-import type { JournalEntry } from '../../src/state/journal/entry.ts';
+import type { JournalEntry } from '../../src/state/journal.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { edited } from '../rule-fixtures/sound-rules.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';

@@ -2,10 +2,13 @@ import { expect } from 'chai';
 import { Audit } from '../../src/access/audit.ts';
 import { DecisionLookup } from '../../src/archive/read/decision-lookup.ts';
 import { type ClientKey, platformName } from '../../src/client/client-key.ts';
-import { type RebuiltClient, rebuildClient } from '../../src/service/rebuild.ts';
-import { type Unreadable, unreadableTexts } from '../../src/service/unreadable.ts';
-import type { TextPlace } from '../../src/state/health/stored-texts.ts';
-import type { Store } from '../../src/state/store.ts';
+import {
+  type RebuiltClient,
+  rebuildClient,
+  type Unreadable,
+  unreadableTexts,
+} from '../../src/service/rebuild.ts';
+import type { Store, TextPlace } from '../../src/state/store.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { endOfJournal } from '../state/read-journal.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';

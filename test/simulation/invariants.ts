@@ -6,7 +6,7 @@ import type { KnownOrder, OrderOutcome } from '../../src/client/order.ts';
 import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
 import { settingsOf } from '../../src/rules/rule-set.ts';
 import { rebuiltState } from '../../src/service/rebuild.ts';
-import type { JournalEntry } from '../../src/state/journal/entry.ts';
+import type { JournalEntry } from '../../src/state/journal.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { naiveOutcome, naivePayments } from '../client/told-orders.ts';
 import { currentRules } from '../service/current-rules.ts';

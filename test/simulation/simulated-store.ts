@@ -2,28 +2,27 @@ import { type ClientKey, type PlatformName, parseDecisionId } from '../../src/cl
 import type { Decision } from '../../src/decision/decision.ts';
 import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
 import type { Sightings } from '../../src/facts/fact.ts';
-import type { AuditLink } from '../../src/state/audit-chain.ts';
-import { AuditLog, type AuditRows } from '../../src/state/audit-log.ts';
+import { type AuditLink, AuditLog, type AuditRows } from '../../src/state/audit-log.ts';
 import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../src/state/decision-search.ts';
 import type { Documents } from '../../src/state/documents.ts';
-import type { StoreHealth } from '../../src/state/health/store-health.ts';
-import type { StoredTexts } from '../../src/state/health/stored-texts.ts';
-import { NUMBER_CURSORS } from '../../src/state/journal/cursor.ts';
-import type { EntryPlace, ErasureEntry, Placed } from '../../src/state/journal/entry.ts';
-import type { ListLog, ListRecord } from '../../src/state/list-log.ts';
+import { type EntryPlace, type ErasureEntry, NUMBER_CURSORS, type Placed } from '../../src/state/journal.ts';
 import { LocalRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
 import { RETENTION } from '../../src/state/retention.ts';
 import type {
   Change,
   ClientJournal,
   JournalPage,
+  ListLog,
+  ListRecord,
   LoadAlso,
   Registers,
   SightingsAsk,
   Snapshot,
   Store,
+  StoredTexts,
+  Tallies,
 } from '../../src/state/store.ts';
-import type { Tallies } from '../../src/state/tallies.ts';
+import type { StoreHealth } from '../../src/state/store-health.ts';
 import { TEST_KEYS } from '../client/client-keys.ts';
 import type { StoredClients } from './stored-clients.ts';
 

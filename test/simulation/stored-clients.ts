@@ -1,6 +1,6 @@
 import { type ClientKey, clientNumber, type PlatformName } from '../../src/client/client-key.ts';
 import { token } from '../../src/client/client-state.ts';
-import { encodeOrder } from '../../src/client/order-row.ts';
+import { encodeOrder } from '../../src/client/order.ts';
 import { encodeClientState } from '../../src/client/state-document.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import {
@@ -12,10 +12,16 @@ import {
   readShape,
 } from '../../src/decision/decision-record.ts';
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../src/facts/fact.ts';
-import type { JournalEntry, JournalRecord, Placed } from '../../src/state/journal/entry.ts';
-import { journalText, parseJournalText, verdictEntry } from '../../src/state/journal/text.ts';
-import { answerOf, readSnapshot } from '../../src/state/snapshot.ts';
+import {
+  type JournalEntry,
+  type JournalRecord,
+  journalText,
+  type Placed,
+  parseJournalText,
+  verdictEntry,
+} from '../../src/state/journal.ts';
 import type { Change, LoadAlso, SightingsAsk, Snapshot } from '../../src/state/store.ts';
+import { answerOf, readSnapshot } from '../../src/state/stored-parts.ts';
 
 /** All that is kept of one client, each thing as the text that the real stores keep. */
 interface StoredClient {

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import type { ListRecord } from '../../src/state/list-log.ts';
-import type { Store } from '../../src/state/store.ts';
+import type { ListRecord, Store } from '../../src/state/store.ts';
 
 /** What every adapter does with the records of shared lists. */
 export function describeListLog(store: () => Store): void {

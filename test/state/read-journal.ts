@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { JournalRecord, Placed } from '../../src/state/journal/entry.ts';
+import type { JournalRecord, Placed } from '../../src/state/journal.ts';
 import type { Store } from '../../src/state/store.ts';
 
 /** An entry as it was written; where it stands is the store's to say. */

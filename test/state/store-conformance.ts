@@ -10,10 +10,9 @@ import {
 } from '../../src/client/client-key.ts';
 import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
-import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
-import { newestFirst } from '../../src/decision/newest-first.ts';
+import { type DecisionFilter, newestFirst } from '../../src/decision/decision-filter.ts';
 import { CLIENTS_ON_DEVICE_MAX } from '../../src/facts/fact.ts';
-import { type JournalEntry, type JournalRecord, newestEntryFirst } from '../../src/state/journal/entry.ts';
+import { type JournalEntry, type JournalRecord, newestEntryFirst } from '../../src/state/journal.ts';
 import type { ClientJournal, Store } from '../../src/state/store.ts';
 import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Place } from '../../src/workers/place.ts';
+import { Place } from '../../src/workers/supervisor.ts';
 
 const MINUTE_MS = 60_000;
 

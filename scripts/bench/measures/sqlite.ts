@@ -8,7 +8,7 @@ import { OPEN_SERVICE } from './cost.ts';
 
 const figure = figuresOf('sqlite');
 
-/** As on Redis; and fewer than the service takes at least, however busy it is (`src/http/server/work-limit.ts`). */
+/** As on Redis; and fewer than the service takes at least, however busy it is (`src/http/server/overload.ts`). */
 const CONNECTIONS = 32;
 
 export interface SqlitePlan {

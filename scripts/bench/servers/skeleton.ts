@@ -1,7 +1,7 @@
 import { encodeClientState } from '../../../src/client/state-document.ts';
 import { recordShape } from '../../../src/decision/decision-record.ts';
 import { ordersKey, shapeKey } from '../../../src/state/keys.ts';
-import { commitCall, commitLimits, commitScript } from '../../../src/state/redis/commit.ts';
+import { commitCall, commitLimits, commitScript } from '../../../src/state/redis/clients.ts';
 import { connectRedis } from '../../../src/state/redis/connection/connection.ts';
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
 import { RedisScript } from '../../../src/state/redis/script.ts';

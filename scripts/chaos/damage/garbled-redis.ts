@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { unreadableTexts } from '../../../src/service/unreadable.ts';
+import { unreadableTexts } from '../../../src/service/rebuild.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import { type Meddling, startUnrulyProxy, type UnrulyProxy } from '../../../test/servers/unruly-proxy.ts';

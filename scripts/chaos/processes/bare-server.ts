@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { cutOffSlowReaders } from '../../../src/http/server/listener.ts';
 import {
+  cutOffSlowReaders,
   HEADERS_TIMEOUT_MS,
   REQUEST_TIMEOUT_MS,
   TIMEOUT_CHECK_MS,
   UNREAD_TIMEOUT_MS,
-} from '../../../src/http/server/time-limits.ts';
+} from '../../../src/http/server/listener.ts';
 
 /**
  * The control of slow-clients, in a process of its own: a bare node:http server that keeps slow sockets just
- * as long as the service does (`src/http/server/time-limits.ts`), and does nothing else. It takes whatever is posted,
+ * as long as the service does (`src/http/server/listener.ts`), and does nothing else. It takes whatever is posted,
  * and answers with ANSWER_BYTES.
  */
 const answer = Buffer.alloc(Number(process.env['ANSWER_BYTES']), 'x');

@@ -2,15 +2,14 @@ import { join } from 'node:path';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import { type Exposure, exposureOf, type KnownOrder, stillKnown, withReport } from '../../client/order.ts';
 import type { Decision } from '../../decision/decision.ts';
-import { type DecisionFilter, timeBound } from '../../decision/decision-filter.ts';
-import { newestFirst } from '../../decision/newest-first.ts';
+import { type DecisionFilter, newestFirst, timeBound } from '../../decision/decision-filter.ts';
 import {
   type JournalEntry,
   newestEntryFirst,
   type OutcomeEntry,
   type Placed,
   recordedExposure,
-} from '../../state/journal/entry.ts';
+} from '../../state/journal.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import type { JournalPage, Store } from '../../state/store.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';

@@ -2,13 +2,15 @@ import { LRUCache } from 'lru-cache';
 import type { PlatformName } from '../../client/client-key.ts';
 import {
   comparePlaces,
+  type ErasureEntry,
   isBehind,
   type JournalCursors,
+  type JournalGap,
   type JournalPlace,
   type JournalPlaces,
-} from '../../state/journal/cursor.ts';
-import type { ErasureEntry, JournalRecord, Placed } from '../../state/journal/entry.ts';
-import type { JournalGap } from '../../state/journal/text.ts';
+  type JournalRecord,
+  type Placed,
+} from '../../state/journal.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import type { Store } from '../../state/store.ts';
 import type { ArchiveState, Segment } from '../archive-log.ts';

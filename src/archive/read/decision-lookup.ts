@@ -1,9 +1,8 @@
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import type { Decision } from '../../decision/decision.ts';
-import type { DecisionFilter } from '../../decision/decision-filter.ts';
-import { newestFirst } from '../../decision/newest-first.ts';
+import { type DecisionFilter, newestFirst } from '../../decision/decision-filter.ts';
 import { type FoundDecisions, type UnreadDecisions, withUnread } from '../../state/decision-search.ts';
-import type { JournalEntry, Placed } from '../../state/journal/entry.ts';
+import type { JournalEntry, Placed } from '../../state/journal.ts';
 import { RETENTION } from '../../state/retention.ts';
 import type { ClientJournal, Store } from '../../state/store.ts';
 import type { LeftOut } from '../archive-log.ts';

@@ -1,7 +1,6 @@
 import { clientNumber, type PlatformName } from '../../client/client-key.ts';
-import type { JournalRecord, Placed, ScoreEntry } from '../../state/journal/entry.ts';
-import { JournalTail, STEP_ENTRIES_MAX, type TailWatch } from '../../state/journal/tail.ts';
-import type { JournalGap } from '../../state/journal/text.ts';
+import type { JournalGap, JournalRecord, Placed, ScoreEntry } from '../../state/journal.ts';
+import { JournalTail, STEP_ENTRIES_MAX, type TailWatch } from '../../state/journal-tail.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import type { JournalPage, Store } from '../../state/store.ts';
 import { UnknownCursor } from '../../state/store-errors.ts';

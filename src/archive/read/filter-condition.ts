@@ -1,6 +1,5 @@
 import { clientNumber } from '../../client/client-key.ts';
-import type { DecisionFilter } from '../../decision/decision-filter.ts';
-import type { DecisionPosition } from '../../decision/newest-first.ts';
+import type { DecisionFilter, DecisionPosition } from '../../decision/decision-filter.ts';
 import { quote } from '../duck.ts';
 
 /** SQL: that a decision fits, as `fitsFilter` says. */

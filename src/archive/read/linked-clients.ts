@@ -2,8 +2,8 @@ import { type ClientKeys, clientNumber, type PlatformName } from '../../client/c
 import type { Override } from '../../client/client-state.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
-import type { JournalRecord, OverrideEntry } from '../../state/journal/entry.ts';
-import { STEP_ENTRIES_MAX } from '../../state/journal/tail.ts';
+import type { JournalRecord, OverrideEntry } from '../../state/journal.ts';
+import { STEP_ENTRIES_MAX } from '../../state/journal-tail.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import type { JournalPage, Store } from '../../state/store.ts';
 import { type ErasedClients, erasedClients } from '../archive.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-group.ts';
 import type { PlatformName } from '../../client/client-key.ts';
+import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-state.ts';
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import type { ArchiveGap } from '../archive-log.ts';
 import { type DuckRow, flagOf, numberOf } from '../duck.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeOwnFolder } from '../../files/own-folder.ts';
+import { makeOwnFolder } from '../../files/folders.ts';
 import type { WhyUnread } from '../../state/decision-search.ts';
 import type { Registers } from '../../state/store.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';

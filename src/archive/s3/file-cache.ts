@@ -4,7 +4,7 @@ import { readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { makeOwnFolder } from '../../files/own-folder.ts';
+import { makeOwnFolder } from '../../files/folders.ts';
 import type { WhyUnread } from '../../state/decision-search.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
 import type { ArchiveFile } from '../archive-home.ts';

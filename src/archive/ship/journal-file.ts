@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { type ClientKeys, isClientHash, isPlatformName } from '../../client/client-key.ts';
 import { isJsonObject } from '../../files/json-object.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';
-import type { ErasureEntry, JournalEntry, JournalRecord } from '../../state/journal/entry.ts';
+import type { ErasureEntry, JournalEntry, JournalRecord } from '../../state/journal.ts';
 
 /** The file is not what `journal export` writes; `line` counts from 1. */
 export class JournalFileError extends Error {

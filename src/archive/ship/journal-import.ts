@@ -1,5 +1,5 @@
 import { setImmediate as turnOfOthers } from 'node:timers/promises';
-import type { Placed } from '../../state/journal/entry.ts';
+import type { Placed } from '../../state/journal.ts';
 import { Archive } from '../archive.ts';
 import type { ArchiveGap, Segment } from '../archive-log.ts';
 import { Duck, type DuckLimits, numberOf } from '../duck.ts';

@@ -1,6 +1,6 @@
 import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeOwnFolder } from '../../files/own-folder.ts';
+import { makeOwnFolder } from '../../files/folders.ts';
 import { loadRuleSet, RELEASE_FILE, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { RuleSet, RuleVersion } from '../../rules/rule-set.ts';
 

@@ -1,6 +1,5 @@
 import type { ClientKeys } from '../../client/client-key.ts';
-import { isBehind } from '../../state/journal/cursor.ts';
-import type { ErasureEntry, JournalEntry, Placed } from '../../state/journal/entry.ts';
+import { type ErasureEntry, isBehind, type JournalEntry, type Placed } from '../../state/journal.ts';
 import type { JournalPage, KeptAfterShipping, Store } from '../../state/store.ts';
 import type { Archive } from '../archive.ts';
 import { type ArchiveState, type Commit, CommitConflict, type Segment } from '../archive-log.ts';

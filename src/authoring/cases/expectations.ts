@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
 import { nameText } from '../../rules/condition-text.ts';
 import type { RuleSetTrace, RuleTrace } from '../../rules/evaluate/trace.ts';

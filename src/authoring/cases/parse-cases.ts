@@ -9,8 +9,7 @@ import {
 import { OVERRIDE_GROUPS } from '../../client/client-state.ts';
 import { toEpochMs } from '../../client/instant.ts';
 import { OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
-import type { ScoreBody, VerdictBody } from '../../decision/request-bodies.ts';
-import type { Pseudonym } from '../../decision/requests.ts';
+import type { Pseudonym, ScoreBody, VerdictBody } from '../../decision/requests.ts';
 import {
   LIST_KINDS,
   ListMembership,

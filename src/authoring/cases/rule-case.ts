@@ -1,7 +1,7 @@
 import type { PlatformName } from '../../client/client-key.ts';
 import type { OverrideGroup } from '../../client/client-state.ts';
 import type { Outcome, OutcomeCause } from '../../client/order.ts';
-import type { ScoreBody, VerdictBody } from '../../decision/request-bodies.ts';
+import type { ScoreBody, VerdictBody } from '../../decision/requests.ts';
 import type { SharedLists } from '../../decision/shared-lists.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import type { Location } from '../../rules/problem.ts';

@@ -1,4 +1,4 @@
-import { type ClientGroup, clientGroup } from '../../client/client-group.ts';
+import { type ClientGroup, clientGroup } from '../../client/client-state.ts';
 import type { Ladder } from '../../client/ladder.ts';
 import { formatPaymentScore, paymentScore } from '../../client/payment-score.ts';
 import { type Assessment, conclude } from '../../decision/assess.ts';

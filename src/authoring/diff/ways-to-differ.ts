@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { climb, levelsOf, NO_ATTEMPTS } from '../../client/ladder.ts';
 import { paymentScore, type Smoothing } from '../../client/payment-score.ts';
 import { OTHERWISE } from '../../decision/decision.ts';

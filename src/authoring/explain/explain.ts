@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { clientGroup } from '../../client/client-group.ts';
+import { clientGroup } from '../../client/client-state.ts';
 import { type Ladder, LadderSchema, levelsOf, waitRemainingMs } from '../../client/ladder.ts';
 import { formatPaymentScore } from '../../client/payment-score.ts';
 import { conclude } from '../../decision/assess.ts';

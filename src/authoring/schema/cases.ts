@@ -1,7 +1,6 @@
 import { DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from '../../client/amount.ts';
-import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
-import { OVERRIDE_GROUPS } from '../../client/client-state.ts';
+import { CLIENT_GROUPS, OVERRIDE_GROUPS } from '../../client/client-state.ts';
 import { OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
 import { LIST_KINDS } from '../../decision/shared-lists.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';

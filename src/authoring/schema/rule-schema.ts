@@ -1,6 +1,6 @@
 import { DECIMAL_PATTERN } from '../../client/amount.ts';
-import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
+import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import type { Fact, FactDomain } from '../../facts/fact.ts';
 import { formatDuration } from '../../rules/duration.ts';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { INSTALLATION } from '../../access/access-keys.ts';
-import { actorOfUser } from '../../access/actor.ts';
+import { actorOfUser } from '../../access/caller.ts';
 import { timeText } from '../../client/instant.ts';
 import { readConfig } from '../../config.ts';
 import { shareText } from '../../evidence/shown.ts';

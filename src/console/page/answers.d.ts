@@ -8,30 +8,24 @@ import type { Shown } from '../../evidence/shown.ts';
 import type { Suggestion as SuggestionData } from '../../evidence/suggest/suggestion.ts';
 import type { SweepReport as SweepData } from '../../evidence/sweep/sweep-report.ts';
 import type { AuditCheckSchema, AuditPageSchema } from '../../http/platform/audit.ts';
-import type {
-  EvidenceJobListSchema,
-  EvidenceJobSchema,
-} from '../../http/platform/evidence/evidence-shapes.ts';
+import type { EvidenceJobListSchema, EvidenceJobSchema } from '../../http/platform/evidence/evidence-jobs.ts';
 import type { ExplorationSchema } from '../../http/platform/explore.ts';
 import type { FirstStepsSchema } from '../../http/platform/first-steps.ts';
 import type { IssuedKeySchema, KeyListSchema } from '../../http/platform/keys.ts';
-import type { ListEntriesSchema, SharedListsSchema } from '../../http/platform/lists/list-views.ts';
+import type { ListEntriesSchema, SharedListsSchema } from '../../http/platform/list-entries.ts';
 import type { PeopleSchema } from '../../http/platform/people.ts';
 import type { ProposalListSchema } from '../../http/platform/proposals.ts';
-import type {
-  CheckedDraftSchema,
-  RewrittenCasesSchema,
+import {
+  type CheckedDraftSchema,
+  type RewrittenCasesSchema,
+  type SavedDraftSchema,
 } from '../../http/platform/rules/drafts/check-draft.ts';
 import type {
   DraftListSchema,
   DraftSchema,
   PresenceSchema,
 } from '../../http/platform/rules/drafts/drafts.ts';
-import type { SavedDraftSchema } from '../../http/platform/rules/drafts/save-draft.ts';
-import type {
-  OpenedRuleFolderSchema,
-  RuleFolderListSchema,
-} from '../../http/platform/rules/rule-folder-shapes.ts';
+import type { OpenedRuleFolderSchema, RuleFolderListSchema } from '../../http/platform/rules/rule-folders.ts';
 import type { WhatIfAnswersSchema } from '../../http/platform/rules/what-if.ts';
 import type { SessionSchema, SignInSchema } from '../../http/platform/session.ts';
 import type { VerdictHistorySchema } from '../../http/platform/verdict-history.ts';

@@ -1,7 +1,7 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
 import { BATCH_ROWS_MAX, type BatchCell, type DuckAppender } from '../../archive/duck-batch.ts';
 import { ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
-import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-group.ts';
+import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-state.ts';
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import { fateMember, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
 import { clusterOf, MoneySums } from '../source/order-clusters.ts';

@@ -1,4 +1,4 @@
-import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import { VERDICTS } from '../../rules/rule-set.ts';
 import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';

@@ -6,7 +6,7 @@ import { type Binding, OVERRIDE_GROUPS, type Override } from '../../client/clien
 import { type Exposure, type OrderOutcome, OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
 import type { AskedVerdict, ScoreRequest } from '../../decision/requests.ts';
 import { NO_SIGHTINGS, type Sightings } from '../../facts/fact.ts';
-import { recordedExposure } from '../../state/journal/entry.ts';
+import { recordedExposure } from '../../state/journal.ts';
 import { type SharingColumn, sharingColumnsAmong } from '../source/shared-devices.ts';
 import { clientPasses } from '../source/time-spans.ts';
 

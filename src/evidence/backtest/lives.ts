@@ -1,8 +1,7 @@
 import { forgetOldest } from '../../authoring/device-book.ts';
 import { type OutcomeChange, repeatOutcome, setBinding, setOverride } from '../../client/changes.ts';
-import type { ClientGroup } from '../../client/client-group.ts';
 import { type ClientKey, hashOfNumber } from '../../client/client-key.ts';
-import { type ClientState, momentFor, UNKNOWN_CLIENT } from '../../client/client-state.ts';
+import { type ClientGroup, type ClientState, momentFor, UNKNOWN_CLIENT } from '../../client/client-state.ts';
 import { knownHints } from '../../client/hints.ts';
 import { type Exposure, exposureOf, type KnownOrder } from '../../client/order.ts';
 import { paymentScore } from '../../client/payment-score.ts';

@@ -11,7 +11,7 @@ import { emptyTable, TABLES, type TableName } from '../../archive/tables.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../decision/holdout.ts';
 import { FACTS } from '../../facts/catalogue.ts';
-import { withTemporaryFolder } from '../../files/temporary-folder.ts';
+import { withTemporaryFolder } from '../../files/folders.ts';
 
 /** The folder of an archive. */
 interface ArchivePlace {

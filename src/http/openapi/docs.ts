@@ -7,7 +7,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import type { RequestState } from '../request/request-state.ts';
-import type { OpenApiDocument } from './open-api-document.ts';
+import type { OpenApiDocument } from './document.ts';
 
 const SWAGGER_UI = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
 

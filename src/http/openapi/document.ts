@@ -2,13 +2,11 @@ import { readFileSync } from 'node:fs';
 import { DECISION_ID_PATTERN } from '../../client/client-key.ts';
 import { type TSchema, Type } from '../../json-schema.ts';
 import { INSTANT, nameOf, pointerTo } from '../../shapes.ts';
-import type { AnswerSpec, Operation } from '../operation/operation.ts';
+import type { AnswerSpec, Operation, RequestBodySpec } from '../operation/operation.ts';
 import { BAD_PARAMETER } from '../operation/parameters.ts';
-import type { RequestBodySpec } from '../operation/request-body.ts';
-import { problemBody } from '../request/answer-problems.ts';
 import { type Grant, grantLists, grantRefusals } from '../request/authenticate.ts';
 import { BODY_BYTES_MAX, bodyTooLarge, UNSUPPORTED_TYPE } from '../request/body.ts';
-import type { ShownRefusal } from '../request/problems.ts';
+import { ProblemSchema, type ShownRefusal } from '../request/problems.ts';
 import {
   HEADERS_TOO_LARGE,
   INTERNAL_ERROR,
@@ -16,21 +14,13 @@ import {
   NO_HTTP,
   NOTHING_THERE,
   OVERLOADED,
+  problemBody,
   STATE_AWAY,
   TOO_MANY_WAITING,
   TOO_SLOW,
   UNKNOWN_EXPECTATION,
   UNKNOWN_KEY,
 } from '../request/refusals.ts';
-import type {
-  HeaderObject,
-  Json,
-  MediaType,
-  OpenApiDocument,
-  OperationObject,
-  ResponseObject,
-} from './open-api-document.ts';
-import { ProblemSchema } from './problem.ts';
 
 const PACKAGE: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
@@ -372,4 +362,51 @@ function orNull(schema: TSchema): TSchema {
   const values: unknown = Reflect.get(schema, 'enum');
   const withNull = Array.isArray(values) ? { enum: [...values, null] } : {};
   return { ...schema, type: [type, 'null'], ...withNull };
+}
+
+/** A JSON value of the document that tools read and this code does not. */
+type Json = unknown;
+
+interface HeaderObject {
+  readonly description: string;
+  /** The header always comes with the answers that name it. */
+  readonly required?: true;
+  readonly schema: { readonly type: string };
+}
+
+interface MediaType {
+  readonly schema: { readonly $ref?: string; readonly type?: 'string' };
+  readonly example?: Json;
+  readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: Json }>>;
+}
+
+export interface ResponseObject {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, Json>>;
+  readonly content?: Readonly<Record<string, MediaType>>;
+}
+
+export interface OperationObject {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly security: readonly Json[];
+  readonly parameters: readonly Json[];
+  readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, MediaType>> };
+  readonly responses: Readonly<Record<string, ResponseObject>>;
+}
+
+/** An OpenAPI 3.1 description of one listener. */
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: Json;
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly Json[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Json>>;
+    readonly headers: Readonly<Record<string, HeaderObject>>;
+    readonly securitySchemes: Json;
+  };
 }

@@ -1,15 +1,20 @@
+import type { IncomingMessage } from 'node:http';
+import Router from '@koa/router';
+import type Koa from 'koa';
 import { INSTALLATION } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
 import { ProposalRefused, type ProposedChange } from '../../access/proposals.ts';
-import type { TSchema } from '../../json-schema.ts';
+import { type TSchema, Type } from '../../json-schema.ts';
 import type { Approvals } from '../../service/approvals.ts';
-import { epochMs, named, shape, word } from '../../shapes.ts';
+import { epochMs, named, type Shape, shape, word } from '../../shapes.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import { type TurnLimits, Turns } from '../../work/turns.ts';
 import { authenticate, type Callers, type Grant, isGranted } from '../request/authenticate.ts';
-import { HttpProblem, refusal, type ShownRefusal } from '../request/problems.ts';
+import { BODY_BYTES_MAX, bodyOf, readJson } from '../request/body.ts';
+import { HttpProblem, malformedBody, refusal, type ShownRefusal } from '../request/problems.ts';
+import { METHOD_NOT_ALLOWED, NOTHING_THERE } from '../request/refusals.ts';
+import type { RequestState } from '../request/request-state.ts';
 import { type ParameterSpec, type RouteContext, requireKnown } from './parameters.ts';
-import type { RequestBody, RequestBodySpec } from './request-body.ts';
 
 /**
  * What a search has found stays in memory until it is answered, and what it reads of the archive is read on a thread
@@ -61,7 +66,7 @@ export interface Operation<Parts> extends OperationSpec {
 }
 
 /** What all operations of a listener share. */
-export interface Listener extends Callers {
+interface Listener extends Callers {
   /** Query parameters that an operation does not declare are refused with 400; otherwise they are ignored. */
   readonly refusesUnknownParameters: boolean;
   /** Reads the body of a request, so that a slow sender takes no place from others. */
@@ -241,4 +246,99 @@ export async function jsonInSteps(answer: unknown): Promise<string> {
 
 function itemsInSteps(items: readonly unknown[]): Promise<readonly string[]> {
   return searchSteps.map(items, async (some) => some.map((item) => JSON.stringify(item) ?? 'null'));
+}
+
+/** The body of an operation as the API document describes it. */
+export interface RequestBodySpec {
+  /** By media type; each shape is kept under its name. */
+  readonly content: Readonly<Record<string, { readonly name: string; readonly example: unknown }>>;
+  readonly shapes: Readonly<Record<string, TSchema>>;
+  /** It is read line by line, so that no length is too large. */
+  readonly onlyLines?: true;
+  /** Absent: BODY_BYTES_MAX. */
+  readonly bytesMax?: number;
+}
+
+/** A body with the way to read it; throws 415, 413 or 400 when it is not valid. Unknown members are ignored, and their names reported. */
+export interface RequestBody<Value> extends RequestBodySpec {
+  readonly read: (req: IncomingMessage, onIgnored: (members: readonly string[]) => void) => Promise<Value>;
+}
+
+/** A JSON body of one shape, which the API document keeps under `name`. */
+export function jsonBody<S extends TSchema>(
+  name: string,
+  schema: S,
+  example: Shape<S>,
+  bytesMax: number = BODY_BYTES_MAX,
+): RequestBody<Shape<S>> {
+  const valid = bodyOf(schema);
+  const known = new Set(Type.IsObject(schema) ? Object.keys(schema.properties) : []);
+  return {
+    bytesMax,
+    content: { 'application/json': { name, example } },
+    shapes: { [name]: schema },
+    read: async (req, onIgnored) => {
+      const value = await readJson(req, bytesMax);
+      const ignored = isRecord(value) ? Object.keys(value).filter((name) => !known.has(name)) : [];
+      const body = valid(value);
+      if (ignored.length > 0) onIgnored(ignored);
+      return body;
+    },
+  };
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A body that its schema refuses, with the pointer at what is wrong. */
+export function malformed(pointer: string, detail: string): ShownRefusal {
+  return refusal('malformedBody', 'The body is not valid for the operation.', () =>
+    malformedAt(pointer, detail),
+  );
+}
+
+/** The problem of a body in which one thing is wrong. */
+export function malformedAt(pointer: string, detail: string) {
+  return malformedBody(`${pointer} ${detail}.`, [{ pointer, detail }]);
+}
+
+/** A router that knows each path in exactly this spelling. */
+export function strictRouter(prefix: string): Router<RequestState> {
+  return new Router<RequestState>({ prefix, strict: true, sensitive: true });
+}
+
+/** Gives every operation its route. */
+export function addOperations<Parts>(
+  router: Router<RequestState>,
+  operations: readonly Operation<Parts>[],
+  parts: Parts,
+  listener: Listener,
+): void {
+  for (const { method, path, run } of operations) {
+    router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
+      ctx.state.route = path;
+      answerWith(ctx, await run(ctx, parts, listener));
+    });
+  }
+}
+
+/** Koa writes JSON, too, but only after it has tried every other kind of answer. */
+function answerWith(ctx: RouteContext, answer: unknown): void {
+  if (answer === undefined) ctx.status = 204;
+  else if (typeof answer === 'object' && answer?.constructor === Object) {
+    ctx.set('Content-Type', 'application/json; charset=utf-8');
+    ctx.body = JSON.stringify(answer);
+  } else ctx.body = answer;
+}
+
+/** Adds the routes, what is asked most first, and answers 404 and 405 as problems with the allowed methods. */
+export function mountRoutes(app: Koa<RequestState>, ...routers: readonly Router<RequestState>[]): void {
+  for (const router of routers) app.use(router.routes());
+  app.use((ctx) => {
+    const layers = routers.flatMap((router) => router.match(ctx.path, ctx.method).path);
+    const allowed = [...new Set(layers.flatMap(({ methods }) => methods))];
+    if (allowed.length === 0) throw NOTHING_THERE.problem(ctx.path);
+    throw METHOD_NOT_ALLOWED.problem(...allowed);
+  });
 }

@@ -1,6 +1,5 @@
 import { ExplanationSchema, explain, explainWithout } from '../../authoring/explain/explain.ts';
 import { WhatIfThenSchema, whatIfThen } from '../../authoring/explain/what-if.ts';
-import { CLIENT_GROUPS } from '../../client/client-group.ts';
 import {
   type ClientKey,
   type ClientKeys,
@@ -8,9 +7,9 @@ import {
   type PlatformName,
   parseDecisionId,
 } from '../../client/client-key.ts';
+import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { ARMS, type Decision, DecisionSchema } from '../../decision/decision.ts';
-import type { DecisionFilter } from '../../decision/decision-filter.ts';
-import type { DecisionPosition } from '../../decision/newest-first.ts';
+import type { DecisionFilter, DecisionPosition } from '../../decision/decision-filter.ts';
 import type { LoadedRules } from '../../rollout/loaded-rules.ts';
 import { isRuleVersion, RULE_VERSION_FORM, RULE_VERSION_PATTERN, VERDICTS } from '../../rules/rule-set.ts';
 import { type Records, ReportedOrderSchema } from '../../service/records.ts';

@@ -13,9 +13,8 @@ import type { Audit } from '../../access/audit.ts';
 import type { Caller } from '../../access/caller.ts';
 import { Type } from '../../json-schema.ts';
 import { choice, list, named, type Shape, shape, word } from '../../shapes.ts';
-import { jsonAnswer, operation } from '../operation/operation.ts';
+import { jsonAnswer, jsonBody, malformed, operation } from '../operation/operation.ts';
 import { pathText } from '../operation/parameters.ts';
-import { jsonBody, malformed } from '../operation/request-body.ts';
 import { HttpProblem, notFound, refusal } from '../request/problems.ts';
 
 interface KeyParts {

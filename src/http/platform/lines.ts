@@ -1,12 +1,10 @@
 import { Readable } from 'node:stream';
 import { type TProperties, Type } from '../../json-schema.ts';
 import { named, type Shape, shape, word } from '../../shapes.ts';
-import { errors, retryable } from '../openapi/problem.ts';
 import type { Asked } from '../operation/operation.ts';
-import { BODY_BYTES_MAX, bodyChunks, decodeText, parseJson } from '../request/body.ts';
-import { bodyLines } from '../request/body-lines.ts';
-import { GrantWatch, whileGranted } from '../request/grant-watch.ts';
-import { type HttpProblem, malformedBody } from '../request/problems.ts';
+import { GrantWatch, whileGranted } from '../request/authenticate.ts';
+import { BODY_BYTES_MAX, bodyChunks, bodyLines, decodeText, parseJson } from '../request/body.ts';
+import { errors, type HttpProblem, malformedBody, retryable } from '../request/problems.ts';
 
 /** The media type of one JSON object a line. */
 export const LINES = 'application/x-ndjson';

@@ -5,8 +5,7 @@ import type { Sessions } from '../../access/sessions.ts';
 import { Type } from '../../json-schema.ts';
 import { choice, epochMs, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
-import { jsonAnswer, operation } from '../operation/operation.ts';
-import { jsonBody, malformed } from '../operation/request-body.ts';
+import { jsonAnswer, jsonBody, malformed, operation } from '../operation/operation.ts';
 import { notFound, refusal } from '../request/problems.ts';
 import { signed } from './session.ts';
 

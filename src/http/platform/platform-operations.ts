@@ -1,3 +1,6 @@
+import { documentOf, type OpenApiDocument } from '../openapi/document.ts';
+import { OTHER_PLATFORM, OTHER_SITE, SESSION_ENDED } from '../request/authenticate.ts';
+import { TOO_MANY_AT_ONCE } from '../request/refusals.ts';
 import { checkAudit, readAudit } from './audit.ts';
 import {
   bindClient,
@@ -11,7 +14,7 @@ import {
 } from './client/client.ts';
 import { readClientLinks } from './client/client-links.ts';
 import { askDecisionWhatIf, explainDecision, listDecisions, readDecision } from './decisions.ts';
-import { readEvents } from './events/events.ts';
+import { readEvents } from './events.ts';
 import { listEvidence, readEvidence, removeEvidence } from './evidence/evidence-jobs.ts';
 import {
   askBacktest,
@@ -25,22 +28,17 @@ import {
 import { readExperiment } from './evidence/read-experiment.ts';
 import { readExploration } from './explore.ts';
 import { makeUpTraffic, readFirstSteps } from './first-steps.ts';
-import { readLiveness, readMetrics, readReadiness } from './health.ts';
+import { readLastHour, readLiveness, readMetrics, readReadiness } from './health.ts';
 import { issueKey, listKeys, revokeKey } from './keys.ts';
-import { readLastHour } from './last-hour.ts';
-import { putListEntry, removeListEntry } from './lists/list-entry.ts';
-import { importListEntries } from './lists/list-import.ts';
-import { readListEntries, readLists } from './lists/lists.ts';
-import { reportOutcomes } from './outcomes/outcomes.ts';
+import { importListEntries, putListEntry, readListEntries, readLists, removeListEntry } from './lists.ts';
+import { reportOutcomes } from './outcomes.ts';
 import { listPeople, signOutPerson } from './people.ts';
 import { approveProposal, listProposals, rejectProposal } from './proposals.ts';
-import { checkDraft, rewriteCases } from './rules/drafts/check-draft.ts';
+import { checkDraft, rewriteCases, saveDraft } from './rules/drafts/check-draft.ts';
 import { discardDraft, listDrafts, readDraft, tellPresence, writeDraft } from './rules/drafts/drafts.ts';
-import { saveDraft } from './rules/drafts/save-draft.ts';
-import { releaseVersion } from './rules/release-version.ts';
 import { changeRollout, readRollout, takeBack } from './rules/rollout.ts';
 import { compareDraft, compareRuleFolders } from './rules/rule-diff.ts';
-import { listRuleFolders, readRuleFolder } from './rules/rule-folders.ts';
+import { listRuleFolders, readRuleFolder, releaseVersion } from './rules/rule-folders.ts';
 import { askWhatIf } from './rules/what-if.ts';
 import { readSession, readSignIn, signIn, signOut } from './session.ts';
 import { readVerdictHistory } from './verdict-history.ts';
@@ -120,3 +118,38 @@ export const PLATFORM_OPERATIONS = {
     releaseVersion,
   ],
 } as const;
+
+const DESCRIPTION = `What the platform owner tells the service, and may ask of it: outcomes of orders, bindings and
+overrides of clients, decisions with their explanations, shared lists, and which version of the rules decides.
+
+Checks come in this order: key (401), grant (403), body (415, 413, 400). Times in answers are milliseconds
+since 1970. Unknown members of a body are ignored, and named in X-Ignored-Members. An optional member
+that is null or "" is taken for absent. Every client, order and decision belongs to the platform
+of the key. Files need no key and are not described here: the console at /, its parts below /console/, this
+document at /openapi.json, and its page at /docs.`;
+
+/** What the second listener offers. */
+export function platformDocument(): OpenApiDocument {
+  const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIONS;
+  return documentOf({
+    title: 'Client Scoring Service: platform',
+    description: DESCRIPTION,
+    serverUrl: '/',
+    tags: [
+      { name: 'Outcomes', description: 'What became of orders' },
+      { name: 'Clients', description: 'What is known and decided about payers' },
+      { name: 'Decisions', description: 'What was answered, and why' },
+      { name: 'Events', description: 'What happened, for copies elsewhere' },
+      { name: 'Lists', description: 'What rules ask about, and people change without a release' },
+      { name: 'Rules', description: 'Which version decides' },
+      { name: 'Approvals', description: 'What somebody else approves before it is done' },
+      { name: 'Access', description: 'Keys, people and the audit' },
+      { name: 'Evidence', description: 'What rules were worth on what happened' },
+      { name: 'Console', description: 'What the console asks for besides' },
+      { name: 'Health', description: 'What orchestrators and Prometheus ask for' },
+    ],
+    elsewhere: [TOO_MANY_AT_ONCE, SESSION_ENDED, OTHER_SITE, OTHER_PLATFORM],
+    refusesUnknownParameters: true,
+    operations: [...always, ...withRollout, ...withEvidence, ...withRuleFolders],
+  });
+}

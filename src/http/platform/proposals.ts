@@ -11,9 +11,8 @@ import { Type } from '../../json-schema.ts';
 import type { Approvals } from '../../service/approvals.ts';
 import { list, named, shape, text } from '../../shapes.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
-import { jsonAnswer, operation } from '../operation/operation.ts';
+import { jsonAnswer, jsonBody, malformed, operation } from '../operation/operation.ts';
 import { BAD_PARAMETER, pathText, queryChoice } from '../operation/parameters.ts';
-import { jsonBody, malformed } from '../operation/request-body.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
 import { HttpProblem, refusal } from '../request/problems.ts';
 

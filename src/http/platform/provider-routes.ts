@@ -2,8 +2,8 @@ import type Router from '@koa/router';
 import type { Logger } from 'pino';
 import type { IdentityProvider, Person, SignInAttempt } from '../../access/identity-provider.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
+import { strictRouter } from '../operation/operation.ts';
 import type { RouteContext } from '../operation/parameters.ts';
-import { strictRouter } from '../operation/routes.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { hasTriedTooOften, noteRefused, type SignInParts, signed, startSession } from './session.ts';
 

@@ -5,11 +5,16 @@ import type { Session, SignedIn } from '../../access/sessions.ts';
 import { networkOf } from '../../decision/requests.ts';
 import { choice, list, named, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
 import type { LocalRateBuckets } from '../../state/rate-buckets.ts';
-import { DONE, jsonAnswer, openOperation, operation } from '../operation/operation.ts';
+import { DONE, jsonAnswer, jsonBody, malformed, openOperation, operation } from '../operation/operation.ts';
 import { BAD_PARAMETER, queryChoice, type RouteContext } from '../operation/parameters.ts';
-import { jsonBody, malformed } from '../operation/request-body.ts';
-import { ANY_OF_THE_PLATFORM, callerOf, grantedOf, grantRefusals } from '../request/authenticate.ts';
-import { type BrowserSessions, OTHER_SITE } from '../request/browser-sessions.ts';
+import {
+  ANY_OF_THE_PLATFORM,
+  type BrowserSessions,
+  callerOf,
+  grantedOf,
+  grantRefusals,
+  OTHER_SITE,
+} from '../request/authenticate.ts';
 import { HttpProblem, refusal } from '../request/problems.ts';
 import { UNKNOWN_KEY } from '../request/refusals.ts';
 

@@ -4,6 +4,8 @@ import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { Logger } from 'pino';
+import { networkOf } from '../../decision/requests.ts';
+import { Shares } from '../../work/turns.ts';
 import {
   CertificateError,
   type CertificateFiles,
@@ -12,7 +14,22 @@ import {
   readCertificate,
 } from './certificate.ts';
 import { answerNodeRefusals, hasOneHost } from './node-refusals.ts';
-import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, REQUEST_TIMEOUT_MS, TIMEOUT_CHECK_MS } from './time-limits.ts';
+
+/** A client that sends its headers or body slower than this is cut off. */
+export const HEADERS_TIMEOUT_MS = 5_000;
+export const REQUEST_TIMEOUT_MS = 10_000;
+
+/** The platform sends outcomes by the hundred thousand, and is slowed down to what the store takes. */
+export const PLATFORM_REQUEST_TIMEOUT_MS = 300_000;
+
+/** A client that does not take its answer is cut off, too. Half of the other limits, because one late write starts the count again. */
+export const UNREAD_TIMEOUT_MS = 5_000;
+
+/** Each check cuts off all connections that are late, and everybody else waits meanwhile; checking often keeps them few. */
+export const TIMEOUT_CHECK_MS = 100;
+
+/** Longer than the idle timeout of common load balancers, so that they close first. */
+const KEEP_ALIVE_MS = 75_000;
 
 /** Where a process listens. */
 export interface Address {
@@ -246,4 +263,21 @@ function nextBehind(
   if (behind === null) return { sinceMs: watchedMs, takenBytes };
   if (takenBytes - behind.takenBytes >= TAKEN_BYTES_MIN) return { sinceMs: watchedMs, takenBytes };
   return watchedMs - behind.sinceMs < limitMs ? behind : 'cut off';
+}
+
+/**
+ * Refuses connections of an address that already has this many open, so that one address alone cannot take all
+ * that the listener has. Behind a proxy all connections come from the proxy: then this is not for the listener.
+ */
+export function limitConnections(server: Server, perAddressMax: number): void {
+  const open = new Shares();
+  server.on('connection', (socket: Socket) => {
+    const network = networkOf(socket.remoteAddress ?? 'unknown');
+    if (open.of(network) >= perAddressMax) {
+      socket.destroy();
+      return;
+    }
+    open.take(network);
+    socket.once('close', () => open.giveBack(network));
+  });
 }

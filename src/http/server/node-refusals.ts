@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { problemBody } from '../request/answer-problems.ts';
 import type { HttpProblem } from '../request/problems.ts';
-import { HEADERS_TOO_LARGE, NO_HTTP, TOO_SLOW, UNKNOWN_EXPECTATION } from '../request/refusals.ts';
+import {
+  HEADERS_TOO_LARGE,
+  NO_HTTP,
+  problemBody,
+  TOO_SLOW,
+  UNKNOWN_EXPECTATION,
+} from '../request/refusals.ts';
 import { requestIdOf, sharedHeaders } from './request-log.ts';
 
 /**

@@ -1,13 +1,15 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { type EventLoopUtilization, performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Middleware } from 'koa';
+import { networkOf } from '../../decision/requests.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
-import { TooManyTurns } from '../../work/turns.ts';
+import { Shares, TooManyTurns, Turns } from '../../work/turns.ts';
 import { HttpProblem } from '../request/problems.ts';
-import { OVERLOADED } from '../request/refusals.ts';
+import { OVERLOADED, TOO_MANY_AT_ONCE } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { refuse } from './node-refusals.ts';
-import type { WorkLimit } from './work-limit.ts';
 
 /**
  * A refusal waits, so that callers who ask again at once, against Retry-After, cost little: the more of them wait, the
@@ -85,4 +87,281 @@ export function ownWork(limit: WorkLimit, state: RequestState): void {
   if (state.caller === null || state.ownsWork) return;
   state.ownsWork = true;
   limit.own(state.caller.platform);
+}
+
+/** A burst of this many is taken; they are answered one after the other. */
+const WORK_UNDER_WAY_MAX = 256;
+
+/** Keeps a busy event loop busy, at a wait of about 15 ms with 300 us of work a request. */
+const WORK_UNDER_WAY_MIN = 48;
+
+/** A checkout can do without a score, but not without the verdict at its end: scores are refused first. */
+const SCORE_SHARE = 0.75;
+
+/** How often the limit is adjusted while there is work. */
+const TICK_MS = 50;
+
+/**
+ * A burst is worked off by itself, and a process that has just started is slow at it: nothing is refused before that many
+ * looks in a row, half a second, have found more work than the least.
+ */
+const BURST_LOOKS = 10;
+
+/** While the event loop has no pause, more work under way cannot be done faster, only later. */
+const BUSY = 0.95;
+
+/**
+ * When more under way than the least takes so many times as long as the least did, it only waits: for a Redis that has
+ * no pause, or for cores that others use. A Redis that is merely far away takes as long for a few as for many.
+ */
+const SLOWER = 1.5;
+
+/** How fast the usual time follows what is seen. */
+const LEARNING_SHARE = 0.1;
+
+/**
+ * While several platforms have work, each has so many decided at once, and the others wait in front: whoever asks for
+ * little is held up by a few of each neighbour's requests instead of by all of them. A bound of all together would let
+ * many platforms of one person keep another's waiting.
+ */
+const OWNER_AT_ONCE = {
+  /** While the event loop has no pause. */
+  busy: 8,
+  /** The beginning: a burst counts before the first look. */
+  usual: 32,
+  /** As long as the event loop has pauses and somebody waits, twice as many at each look: the store may be far away. */
+  max: WORK_UNDER_WAY_MAX,
+} as const;
+
+/** A platform counts as having work for so many looks after its last: a second. */
+const SEEN_LOOKS = 20;
+
+const SHRINK = 0.75;
+const GROW = 8;
+
+/** What was seen since the last look. */
+interface SeenLoad {
+  /** How much of the event loop's time was used: 0 to 1. */
+  readonly utilization: number;
+  /** The most that was under way at once. */
+  readonly underWayMax: number;
+  /** How long what was finished had taken on average; null when nothing was. */
+  readonly meanMs: number | null;
+}
+
+/** How much work may be under way at once: less while more would only wait, more again when it would not. */
+export class WorkLimit {
+  #limit = WORK_UNDER_WAY_MAX;
+  #underWay = 0;
+  /** Of what is under way, how much is known to be whose. */
+  readonly #owners = new Shares();
+  #ownerAtOnce: number = OWNER_AT_ONCE.usual;
+  readonly #turns = new Turns({
+    atOnceMax: Number.POSITIVE_INFINITY,
+    ownerMax: () => this.#ownerAtOnce,
+    waitingMax: WORK_UNDER_WAY_MAX,
+  });
+  /** The look at which a platform was last known to have work. */
+  readonly #seenAtLook = new Map<string, number>();
+  #looks = 0;
+  #underWayMax = 0;
+  #finished = 0;
+  #tookMs = 0;
+  /** How many looks in a row found that more was under way than can be done at once. */
+  #standingLooks = 0;
+  /** What a request takes while no more is under way than the limit ever allows. */
+  #usualMs: number | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #used: EventLoopUtilization = performance.eventLoopUtilization();
+
+  get limit(): number {
+    return this.#limit;
+  }
+
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  /** Whether one more request of this kind would be too much. */
+  isFull(operation: 'score' | 'verdict'): boolean {
+    return this.#underWay >= this.#limit * (operation === 'score' ? SCORE_SHARE : 1);
+  }
+
+  /**
+   * Whether an owner has less under way than an equal share of the limit: then one
+   * more of it is taken although the limit is reached, and waits for what others have too much of.
+   */
+  hasShare(operation: 'score' | 'verdict', owner: string): boolean {
+    const own = this.#owners.of(owner);
+    const owners = this.#owners.size + (own === 0 ? 1 : 0);
+    return own < (this.#limit * (operation === 'score' ? SCORE_SHARE : 1)) / owners;
+  }
+
+  /** Notes whose some work under way is; `run` reads it at its end. */
+  own(owner: string): void {
+    this.#owners.take(owner);
+    this.#seenAtLook.set(owner, this.#looks);
+  }
+
+  /** Decides at once, or where several platforms have work when the owner's turn has come. */
+  inTurn<T>(owner: string, decide: () => Promise<T>): Promise<T> {
+    return this.#seenAtLook.size > 1 ? this.#turns.run(owner, decide) : decide();
+  }
+
+  /** `owner` tells at the end whose the work was known to be. */
+  async run<T>(work: () => Promise<T>, owner: () => string | null = () => null): Promise<T> {
+    const beganMs = performance.now();
+    this.#underWay++;
+    this.#underWayMax = Math.max(this.#underWayMax, this.#underWay);
+    this.#watch();
+    try {
+      return await work();
+    } finally {
+      const whose = owner();
+      if (whose !== null) this.#owners.giveBack(whose);
+      this.#underWay--;
+      this.#finished++;
+      this.#tookMs += performance.now() - beganMs;
+    }
+  }
+
+  /** Waiting for the caller's body does not count as work under way: it may take seconds and costs nothing. */
+  async aside<T>(wait: () => Promise<T>): Promise<T> {
+    const beganMs = performance.now();
+    this.#underWay--;
+    try {
+      return await wait();
+    } finally {
+      this.#underWay++;
+      this.#tookMs -= performance.now() - beganMs;
+    }
+  }
+
+  /** Adjusts the limit to what was seen since the last look. */
+  observe({ utilization, underWayMax, meanMs }: SeenLoad): void {
+    this.#looks++;
+    for (const [owner, look] of this.#seenAtLook)
+      if (this.#looks - look > SEEN_LOOKS) this.#seenAtLook.delete(owner);
+    this.#ownerAtOnce = this.#nextOwnerAtOnce(utilization > BUSY);
+    const isLittle = underWayMax <= WORK_UNDER_WAY_MIN;
+    if (isLittle && meanMs !== null) this.#learn(meanMs);
+    const onlyWaits = meanMs !== null && meanMs > (this.#usualMs ?? meanMs) * SLOWER;
+    if (!isLittle && (utilization > BUSY || onlyWaits)) this.#noteStanding();
+    else this.#noteFlowing();
+  }
+
+  #nextOwnerAtOnce(isBusy: boolean): number {
+    const { busy, usual, max } = OWNER_AT_ONCE;
+    if (isBusy) return busy;
+    if (this.#turns.waiting > 0) return Math.min(max, this.#ownerAtOnce * 2);
+    return usual;
+  }
+
+  #noteStanding(): void {
+    this.#standingLooks++;
+    const mayBeBurst = this.#limit === WORK_UNDER_WAY_MAX && this.#standingLooks < BURST_LOOKS;
+    if (!mayBeBurst) this.#limit = Math.max(WORK_UNDER_WAY_MIN, Math.floor(this.#limit * SHRINK));
+  }
+
+  #noteFlowing(): void {
+    this.#standingLooks = 0;
+    this.#limit = Math.min(WORK_UNDER_WAY_MAX, this.#limit + GROW);
+  }
+
+  #learn(meanMs: number): void {
+    const usualMs = this.#usualMs ?? meanMs;
+    this.#usualMs = usualMs + (meanMs - usualMs) * LEARNING_SHARE;
+  }
+
+  #watch(): void {
+    if (this.#timer !== null) return;
+    this.#used = performance.eventLoopUtilization();
+    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
+  }
+
+  #tick(): void {
+    const used = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(used, this.#used);
+    this.#used = used;
+    const meanMs = this.#finished === 0 ? null : Math.max(0, this.#tookMs / this.#finished);
+    this.observe({ utilization, underWayMax: this.#underWayMax, meanMs });
+    // On SQLite all that arrived together is finished together: that nothing is under way just now says little.
+    const isIdle = this.#underWayMax === 0;
+    this.#underWayMax = this.#underWay;
+    this.#finished = 0;
+    this.#tookMs = 0;
+    if (!isIdle || this.#timer === null) return;
+    // An idle process has nothing to look at: it keeps no timer and starts again from the beginning.
+    clearInterval(this.#timer);
+    this.#timer = null;
+    this.#limit = WORK_UNDER_WAY_MAX;
+  }
+}
+
+/** Requests under way at once: of the whole listener, of one address, and of one access key. */
+interface ShareLimits {
+  readonly listenerMax: number;
+  readonly addressMax: number;
+  readonly keyMax: number;
+}
+
+/** An answer takes up to a megabyte until it is sent, so all of these together are far from what a process has. */
+export const PLATFORM_SHARES: ShareLimits = { listenerMax: 512, addressMax: 256, keyMax: 128 };
+
+/** Everybody's share. */
+const LISTENER = 'listener';
+
+/**
+ * Refuses with 429 an address or key that has too many requests under way, and with 503 what is too much for the
+ * listener. A request is under way until its answer is sent or its connection closed, so that a caller who
+ * pipelines requests and reads no answers cannot fill the memory. Keys and cookies are told apart as they were sent, because
+ * checking them is work already.
+ */
+export function limitShares({ listenerMax, addressMax, keyMax }: ShareLimits): Middleware<RequestState> {
+  const shares = new Shares();
+  const endings = new Endings();
+  return async ({ req, res }, next) => {
+    const address = `address ${networkOf(req.socket.remoteAddress ?? 'unknown')}`;
+    const sent = req.headersDistinct['x-ka-access-key']?.[0] ?? req.headers.cookie;
+    const key = `key ${sent ?? `of nobody at ${address}`}`;
+    if (shares.of(LISTENER) >= listenerMax) throw OVERLOADED.problem();
+    if (shares.of(address) >= addressMax) throw TOO_MANY_AT_ONCE.problem('address');
+    if (shares.of(key) >= keyMax) throw TOO_MANY_AT_ONCE.problem('access key');
+    const names = [LISTENER, address, key];
+    for (const name of names) shares.take(name);
+    endings.await(
+      req.socket,
+      (atEnd) => res.once('close', atEnd),
+      () => {
+        for (const name of names) shares.giveBack(name);
+      },
+    );
+    return next();
+  };
+}
+
+/** Says once of each request that it ended, be it by its answer or by its connection. */
+class Endings {
+  readonly #open = new WeakMap<Socket, Set<() => void>>();
+
+  await(socket: Socket, listen: (atEnd: () => void) => void, onEnd: () => void): void {
+    const waiting = this.#of(socket);
+    const atEnd = () => {
+      if (waiting.delete(atEnd)) onEnd();
+    };
+    waiting.add(atEnd);
+    listen(atEnd);
+  }
+
+  /** One listener a connection: Node tells only the first of several pipelined answers that it closed. */
+  #of(socket: Socket): Set<() => void> {
+    const known = this.#open.get(socket);
+    if (known !== undefined) return known;
+    const waiting = new Set<() => void>();
+    this.#open.set(socket, waiting);
+    socket.once('close', () => {
+      for (const atEnd of waiting) atEnd();
+    });
+    return waiting;
+  }
 }

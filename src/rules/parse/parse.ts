@@ -1,6 +1,6 @@
 import type { Node } from 'yaml';
-import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-group.ts';
 import { isPlatformName, PLATFORM_NAME_FORM } from '../../client/client-key.ts';
+import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-state.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
 import { type Problem, sortProblems, suggest } from '../problem.ts';
 import { refuseUnclearOrder } from '../proof/equal-priorities.ts';

@@ -1,5 +1,5 @@
 import type { Node } from 'yaml';
-import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import { VERDICTS, type Verdict } from '../rule-set.ts';
 import type { YamlFile } from './yaml-file.ts';

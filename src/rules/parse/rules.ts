@@ -1,5 +1,5 @@
 import type { Node } from 'yaml';
-import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { type Condition, foldCondition } from '../condition.ts';
 import { isName } from '../name.ts';
 import { suggest } from '../problem.ts';

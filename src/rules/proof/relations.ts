@@ -1,4 +1,4 @@
-import { CLIENT_GROUPS } from '../../client/client-group.ts';
+import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
 import { type FactDomain, type FactValue, NEVER_SECONDS, YES_NO } from '../../facts/fact.ts';
 import { type Comparison, type Condition, type Expected, type FactRef, factsNamed } from '../condition.ts';

@@ -2,17 +2,39 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientOfflineError, ErrorReply } from '@redis/client';
 import type { ClientKey } from '../../client/client-key.ts';
 import { token } from '../../client/client-state.ts';
+import type { Hint } from '../../client/hints.ts';
+import { encodeOrder } from '../../client/order.ts';
 import { encodeClientState } from '../../client/state-document.ts';
-import { StoreLate } from '../health/store-late.ts';
-import { decisionPrefix, NOTES, nameOf, notesKey, partitionOf, shapeKey, stateKey } from '../keys.ts';
+import { encodeDecision, type RecordShape } from '../../decision/decision-record.ts';
+import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../facts/fact.ts';
+import { journalText } from '../journal.ts';
+import {
+  decisionKey,
+  decisionPrefix,
+  deviceKey,
+  deviceMember,
+  installationKey,
+  journalKey,
+  journalLossKey,
+  NOTES,
+  nameOf,
+  notesKey,
+  orderName,
+  orderNote,
+  ordersKey,
+  PARTITIONS,
+  partitionOf,
+  shapeKey,
+  stateKey,
+  unusedKey,
+} from '../keys.ts';
 import { RETENTION } from '../retention.ts';
-import { answerOf, readSnapshot } from '../snapshot.ts';
-import type { Change, LoadAlso, Snapshot, Stamp } from '../store.ts';
-import { StoreUnavailable } from '../store-errors.ts';
-import { type CommitFate, commitCall, commitLimits, commitScript, readCommitReply } from './commit.ts';
-import type { RedisCommands } from './connection/connection.ts';
+import type { Change, LoadAlso, SightingsAsk, Snapshot, Stamp } from '../store.ts';
+import { type RunCall, StoreLate, StoreUnavailable } from '../store-errors.ts';
+import { answerOf, readSnapshot } from '../stored-parts.ts';
+import type { RedisCommands, RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
-import { checked, isTextOrNothing, textOrNothing, wholeOf } from './connection/reply.ts';
+import { BadReply, checked, isTextOrNothing, itemsOf, textOrNothing, wholeOf } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
 import type { Installation } from './installation.ts';
 import type { NodeClocks } from './node-clocks.ts';
@@ -29,7 +51,7 @@ const LOOK_AGAIN_MS = 10;
 /** A change that takes effect must have this long to be noticed before it is given up. */
 const ANSWER_MARGIN_MS = 20;
 
-export interface RedisClientsParts {
+interface RedisClientsParts {
   readonly commands: RedisCommands;
   readonly calls: NodeCalls;
   readonly clocks: NodeClocks;
@@ -169,4 +191,200 @@ function told(fate: CommitFate): 'committed' | 'conflict' {
     default:
       throw new Error(fate satisfies never);
   }
+}
+
+export const commitScript = new RedisScript('commit-8.lua');
+
+/**
+ * What became of a change. Expired: it arrived after its caller had given it up. Shapeless: its record has a shape that
+ * is not stored beside it. Foreign: the master belongs to another installation.
+ */
+type CommitFate = 'committed' | 'conflict' | 'expired' | 'shapeless' | 'foreign';
+
+/** How long everything is kept and how much of it: arguments 12 to 18 of the script. */
+export function commitLimits(decisionsHotMs: number): readonly string[] {
+  return [
+    RETENTION.stateMs,
+    RETENTION.decisionMs,
+    RETENTION.shapeMs,
+    decisionsHotMs,
+    -(RETENTION.decisionsPerBucket + 1),
+    Math.ceil(RETENTION.journalEntries / PARTITIONS.length),
+    RETENTION.notesPerClient,
+  ].map(String);
+}
+
+/** The shape is believed to be stored where the record goes. */
+const BELIEVED = '0';
+
+/** How a change is committed. */
+interface CommitTerms {
+  /** It is not applied after this, by the store's clock. */
+  readonly validUntilMs: number;
+  readonly storesShape: boolean;
+  /** As `commitLimits` gives them. */
+  readonly limits: readonly string[];
+  /** Whose masters are written to. */
+  readonly installation: string;
+}
+
+/** The keys and arguments of commit-8.lua, which says what each of them is. */
+export function commitCall(
+  change: Change,
+  nextRaw: string,
+  { validUntilMs, storesShape, limits, installation }: CommitTerms,
+) {
+  const { stamp, entry, client, decision, shape } = change;
+  const { hash, platform } = client;
+  const partition = partitionOf(hash);
+  const order = decision === undefined ? '' : orderName(platform, decision.orderRef);
+  const record = decision === undefined ? '' : encodeDecision(decision, shape);
+  // A decision that does not fit the shape repeats everything, and needs none.
+  const shaped = shape !== undefined && record !== '' && !record.startsWith('{') ? shape : null;
+  return {
+    keys: [
+      stateKey(hash),
+      journalKey(partition),
+      journalLossKey(partition),
+      notesKey(hash),
+      decision === undefined ? unusedKey(hash) : decisionKey(hash, decision.seq),
+      shaped === null ? unusedKey(hash) : shapeKey(partition, shaped.id),
+      decision === undefined ? unusedKey(hash) : ordersKey(partition, order),
+      installationKey(partition),
+    ],
+    args: [
+      String(validUntilMs),
+      stamp.raw ?? '',
+      nextRaw,
+      entry.kind,
+      entry.platform,
+      hash,
+      journalText(entry),
+      record,
+      decision === undefined ? '' : orderNote(order, `${hash}.${decision.seq}`),
+      String(entry.at),
+      shapeArgument(shaped, storesShape),
+      ...limits,
+      installation,
+      ...notesOf(change),
+    ],
+  };
+}
+
+function shapeArgument(shape: RecordShape | null, storesShape: boolean): string {
+  if (shape === null) return '';
+  return storesShape ? shape.text : BELIEVED;
+}
+
+/** Name, text and how long it is kept, of each note. */
+function notesOf({ decision, idempotencyKey, displaced, state: { hints } }: Change): readonly string[] {
+  const notes: string[] = [];
+  const note = (name: string, text: string, keptMs: number) => notes.push(name, text, String(keptMs));
+  for (const order of displaced?.orders ?? [])
+    note(NOTES.order + order.token, encodeOrder(order), displaced?.keptMs ?? 0);
+  if (decision === undefined) return notes;
+  if (idempotencyKey !== undefined)
+    note(NOTES.answer + nameOf(idempotencyKey), String(decision.seq), RETENTION.idempotencyMs);
+  // So that an erasure finds the devices on which a verdict was noted after the state has newer ones.
+  for (const { hint } of hints?.shown ?? []) {
+    const { kind } = hint;
+    if (kind !== 'fingerprint' && kind !== 'ip') continue;
+    for (const id of deviceIds(hint)) note(NOTES[kind] + id, '', RETENTION.sightingMs);
+  }
+  return notes;
+}
+
+/** What a device is called, and was called before the secret of the HMACs was changed. */
+export function deviceIds({ id, formerId }: Pick<Hint, 'id' | 'formerId'>): readonly string[] {
+  return formerId === undefined ? [id] : [id, formerId];
+}
+
+function readCommitReply(reply: unknown): CommitFate {
+  switch (reply) {
+    case 1:
+      return 'committed';
+    case 0:
+      return 'conflict';
+    case -1:
+      return 'expired';
+    case -2:
+      return 'shapeless';
+    case -3:
+      return 'foreign';
+    default:
+      throw new BadReply('commit-8.lua', reply);
+  }
+}
+
+const sightingsScript = new RedisScript('sightings.lua');
+
+/** One sorted set in which a client is noted, counted, or both. */
+interface Place {
+  readonly key: string;
+  readonly member: string;
+  readonly keptMs: number;
+  readonly length: number;
+  readonly windowsMs: readonly number[];
+}
+
+/** Who was seen on which device. */
+export class RedisSightings {
+  readonly #connection: RedisConnection;
+  readonly #runOn: (key: string) => RunCall;
+
+  constructor(connection: RedisConnection, runOn: (key: string) => RunCall) {
+    this.#connection = connection;
+    this.#runOn = runOn;
+  }
+
+  /** One command; in a cluster one a key, because the keys lie on different servers. */
+  async see(ask: SightingsAsk): Promise<Sightings> {
+    const fingerprint = devicePlace(ask, 'fingerprint');
+    const ip = devicePlace(ask, 'ip');
+    const places = [fingerprint, ip].filter((place) => place !== null);
+    const counts = this.#connection.sharded
+      ? (await Promise.all(places.map((place) => this.#count(ask, [place])))).flat()
+      : await this.#count(ask, places);
+    const ofFingerprint = counts.slice(0, fingerprint?.windowsMs.length ?? 0);
+    const ofIp = counts.slice(ofFingerprint.length);
+    return { fingerprint: byWindow(fingerprint, ofFingerprint), ip: byWindow(ip, ofIp) };
+  }
+
+  async #count(ask: SightingsAsk, places: readonly Place[]): Promise<readonly number[]> {
+    const [first] = places;
+    if (first === undefined) return [];
+    const keys = places.map(({ key }) => key);
+    const args = [String(ask.at), ask.record ? '1' : '0', ...places.flatMap(placeArgs)];
+    return this.#runOn(first.key)(async () => {
+      const counts = itemsOf(
+        'sightings.lua',
+        await sightingsScript.run(this.#connection.commands, keys, args),
+      );
+      const asked = places.reduce((sum, { windowsMs }) => sum + windowsMs.length, 0);
+      if (counts.length !== asked) throw new BadReply('sightings.lua', counts);
+      return counts.map((count) => wholeOf('sightings.lua', count));
+    });
+  }
+}
+
+function devicePlace(ask: SightingsAsk, kind: keyof Sightings): Place | null {
+  const { client, windowsMs } = ask;
+  const id = ask[kind];
+  if (id === null) return null;
+  return {
+    key: deviceKey(kind, client.platform, id),
+    member: deviceMember(client.hash),
+    keptMs: RETENTION.sightingMs,
+    length: CLIENTS_ON_DEVICE_MAX,
+    windowsMs: windowsMs[kind],
+  };
+}
+
+function placeArgs({ member, keptMs, length, windowsMs }: Place): readonly string[] {
+  return [member, keptMs, length, windowsMs.length, ...windowsMs].map(String);
+}
+
+function byWindow(place: Place | null, counts: readonly number[]): ReadonlyMap<number, number> {
+  const windowsMs = place?.windowsMs ?? [];
+  return new Map(windowsMs.map((windowMs, index) => [windowMs, counts[index] ?? 1]));
 }

@@ -12,9 +12,8 @@ import {
 } from '../keys.ts';
 import { searchSteps } from '../paced-steps.ts';
 import { RETENTION } from '../retention.ts';
-import type { RunCall } from '../run-call.ts';
-import { StoreUnavailable } from '../store-errors.ts';
-import { RecordReader, type StoredRecord } from '../stored-record.ts';
+import { type RunCall, StoreUnavailable } from '../store-errors.ts';
+import { RecordReader, type StoredRecord } from '../stored-parts.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { areTexts, checked, isTextOrNothing } from './connection/reply.ts';
 

@@ -1,7 +1,7 @@
 import { type ClientKey, clientNumber } from '../../client/client-key.ts';
 import type { ClientState } from '../../client/client-state.ts';
 import { decodeClientState } from '../../client/state-document.ts';
-import { journalText } from '../journal/text.ts';
+import { journalText } from '../journal.ts';
 import {
   claimKey,
   decisionKey,
@@ -17,12 +17,10 @@ import {
   unshippedErasuresKey,
 } from '../keys.ts';
 import { RETENTION } from '../retention.ts';
-import type { RunCall } from '../run-call.ts';
-import { StoreUnavailable } from '../store-errors.ts';
-import { deviceIds } from './commit.ts';
-import type { RedisCommands, RedisConnection } from './connection/connection.ts';
+import { type RunCall, StoreUnavailable } from '../store-errors.ts';
+import { deviceIds } from './clients.ts';
+import { type RedisCommands, type RedisConnection, scannedKeys } from './connection/connection.ts';
 import { textOrNothing, wholeOf } from './connection/reply.ts';
-import { scannedKeys } from './connection/scanned-keys.ts';
 import type { RedisDecisions } from './decisions.ts';
 import { RedisScript } from './script.ts';
 

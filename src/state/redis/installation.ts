@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { agreedText } from '../agreed-text.ts';
 import { installationKey, PARTITIONS } from '../keys.ts';
-import type { RunCall } from '../run-call.ts';
 import type { Registers } from '../store.ts';
-import { StoreUnavailable } from '../store-errors.ts';
+import { type RunCall, StoreUnavailable } from '../store-errors.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import { areSomeTexts, checked } from './connection/reply.ts';
+import { agreedText } from './shared-records.ts';
 
 /** Where its id lies from the first start on, until every partition has had a commit. */
 const REGISTER = 'installation';

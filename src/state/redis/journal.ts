@@ -1,21 +1,28 @@
 import { isJsonObject } from '../../files/json-object.ts';
-import { comparePlaces, type JournalPlace, parsePlace, readCursor, writeCursor } from '../journal/cursor.ts';
-import type { EntryPlace, ErasureEntry, JournalRecord, Placed } from '../journal/entry.ts';
 import {
+  comparePlaces,
+  type EntryPlace,
+  type ErasureEntry,
   gapWith,
   isOfClient,
   type JournalGap,
+  type JournalPlace,
+  type JournalRecord,
   type LostVerdict,
+  type Placed,
   parseErasure,
   parseJournalText,
+  parsePlace,
   type ReadEntry,
+  readCursor,
   readOr,
   type UnreadableEntry,
   unreadableAmong,
   type VerdictReference,
   verdictEntry,
   widerGap,
-} from '../journal/text.ts';
+  writeCursor,
+} from '../journal.ts';
 import {
   journalKey,
   journalLossKey,
@@ -26,8 +33,8 @@ import {
   unshippedErasuresKey,
 } from '../keys.ts';
 import { RETENTION } from '../retention.ts';
-import type { RunCall } from '../run-call.ts';
 import type { JournalPage, KeptAfterShipping } from '../store.ts';
+import type { RunCall } from '../store-errors.ts';
 import type { RedisCommands } from './connection/connection.ts';
 import { areRows, checked, isWhole } from './connection/reply.ts';
 import type { DecisionPlace, RedisDecisions } from './decisions.ts';

@@ -3,55 +3,52 @@ import { exactSystemClock } from '../../clock.ts';
 import type { Decision } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import type { Sightings } from '../../facts/fact.ts';
-import { agreedText } from '../agreed-text.ts';
 import { AuditLog } from '../audit-log.ts';
 import { clientKeysUnder, newSalt, SALT_REGISTER } from '../client-salt.ts';
 import type { FoundDecisions } from '../decision-search.ts';
-import type { Documents } from '../documents.ts';
-import type { StoreHealth } from '../health/store-health.ts';
-import type { StoredTexts } from '../health/stored-texts.ts';
-import { PARTITION_CURSORS } from '../journal/cursor.ts';
-import type { EntryPlace, ErasureEntry, Placed } from '../journal/entry.ts';
+import { type Documents, Versions } from '../documents.ts';
+import { type EntryPlace, type ErasureEntry, PARTITION_CURSORS, type Placed } from '../journal.ts';
 import { claimKey, DOCUMENTS, nameOf } from '../keys.ts';
-import type { ListLog } from '../list-log.ts';
 import type { RateBuckets } from '../rate-buckets.ts';
 import { RETENTION } from '../retention.ts';
-import type { RunCall } from '../run-call.ts';
 import type {
   Change,
   ClientJournal,
   JournalPage,
   KeptAfterShipping,
+  ListLog,
   LoadAlso,
   Registers,
   SightingsAsk,
   Snapshot,
   Store,
+  StoredTexts,
+  Tallies,
 } from '../store.ts';
-import type { Tallies } from '../tallies.ts';
-import { Versions } from '../versions.ts';
-import { redisAuditRows } from './audit-rows.ts';
-import { RedisClientHistory } from './client-history.ts';
-import { RedisClients } from './clients.ts';
+import type { RunCall } from '../store-errors.ts';
+import type { StoreHealth } from '../store-health.ts';
+import { RedisClients, RedisSightings } from './clients.ts';
 import { connectRedis, type RedisCommands, type RedisConnection } from './connection/connection.ts';
-import { NodeCalls } from './connection/node-calls.ts';
-import { callLimitMs, RoundTrips, tokenLimitMs } from './connection/round-trips.ts';
-import type { RedisSecurity } from './connection/security.ts';
-import { parseRedisUrl } from './connection/url.ts';
-import { RedisDecisionSearch } from './decision-search.ts';
+import { callLimitMs, NodeCalls, RoundTrips, tokenLimitMs } from './connection/node-calls.ts';
+import { parseRedisUrl, type RedisSecurity } from './connection/url.ts';
 import { RedisDecisions } from './decisions.ts';
-import { redisDocuments, redisVersions } from './documents.ts';
 import { ClientErasure } from './erasure.ts';
 import { RedisHealth } from './health.ts';
 import { Installation } from './installation.ts';
 import { JournalEntries, RedisJournal } from './journal.ts';
-import { redisListLog } from './list-log.ts';
+import { RedisClientHistory, RedisDecisionSearch } from './journal-search.ts';
 import { NodeClocks } from './node-clocks.ts';
-import { redisRateBuckets } from './rate-buckets.ts';
-import { redisRegisters } from './registers.ts';
-import { RedisSightings } from './sightings.ts';
+import {
+  agreedText,
+  redisAuditRows,
+  redisDocuments,
+  redisListLog,
+  redisRateBuckets,
+  redisRegisters,
+  redisTallies,
+  redisVersions,
+} from './shared-records.ts';
 import { redisStoredTexts } from './stored-texts.ts';
-import { redisTallies } from './tallies.ts';
 
 const ANOTHER_SALT =
   'it was replaced by a store whose payers are hashed under another salt, so this node would know none of them; restart it';

@@ -1,14 +1,15 @@
 import { hash } from 'node:crypto';
+import type { Versions } from '../documents.ts';
+import { documentPrefix, registerKey, stateKey } from '../keys.ts';
+import { RETENTION } from '../retention.ts';
 import {
   followedName,
   type StatesPage,
   type StoredText,
   type StoredTexts,
+  type TextKind,
   type TextPlace,
-} from '../health/stored-texts.ts';
-import { documentPrefix, registerKey, stateKey, textPlaceOf } from '../keys.ts';
-import { RETENTION } from '../retention.ts';
-import type { Versions } from '../versions.ts';
+} from '../store.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import type { ClientErasure } from './erasure.ts';
@@ -108,4 +109,17 @@ async function* allTexts(connection: RedisConnection, calls: NodeCalls): AsyncGe
       }
     } while (cursor !== '0');
   }
+}
+
+/** What an operator may look at, and where it is kept; null for every other key. */
+function textPlaceOf(key: string): TextPlace | null {
+  const place = (kind: TextKind, pattern: RegExp) => {
+    const name = pattern.exec(key)?.[1];
+    return name === undefined ? null : { kind, name };
+  };
+  return (
+    place('client', /^s:\{[^}]*\}(.+)$/) ??
+    place('document', /^\{documents\}:document:(.+)$/) ??
+    place('register', /^register:(.+)$/)
+  );
 }

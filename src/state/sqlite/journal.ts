@@ -1,20 +1,23 @@
-import { NUMBER_CURSORS } from '../journal/cursor.ts';
-import type { EntryPlace } from '../journal/entry.ts';
+import type { DatabaseSync } from 'node:sqlite';
+import { timeBound } from '../../decision/decision-filter.ts';
+import { findInPages, PAGE_DECISIONS_MAX } from '../decision-search.ts';
 import {
+  type EntryPlace,
   gapWith,
   type JournalGap,
+  NUMBER_CURSORS,
   parseJournalText,
   type ReadEntry,
   readOr,
   unreadableAmong,
   verdictEntry,
-} from '../journal/text.ts';
+} from '../journal.ts';
+import { searchSteps } from '../paced-steps.ts';
 import { RETENTION } from '../retention.ts';
-import type { JournalPage, KeptAfterShipping } from '../store.ts';
-import { UnknownCursor } from '../store-errors.ts';
-import type { RecordReader } from '../stored-record.ts';
-import type { Statements } from './statements.ts';
-import { storedRecord } from './stored-record.ts';
+import type { JournalPage, KeptAfterShipping, Store } from '../store.ts';
+import { type RunCall, UnknownCursor } from '../store-errors.ts';
+import type { RecordReader, StoredRecord } from '../stored-parts.ts';
+import type { Statements } from './client-rows.ts';
 
 /** The position that a cursor stands for; 0 before the first entry. Throws UnknownCursor. */
 export function positionOf(cursor: string | null): number {
@@ -118,4 +121,34 @@ function timeOf(text: string): readonly number[] {
   } catch {
     return [];
   }
+}
+
+/** The record in a row of `decisions`. */
+export function storedRecord({ client, record }: Readonly<Record<string, unknown>>): StoredRecord {
+  return { clientHash: String(client), text: String(record) };
+}
+
+/** `findDecisions` over the table of decision records: page by page along its index, from the newest on that may fit. */
+export function sqliteDecisionSearch(
+  db: DatabaseSync,
+  run: RunCall,
+  reader: RecordReader,
+): Store['findDecisions'] {
+  const older = db.prepare(
+    'SELECT position, at, client, record FROM decisions WHERE platform = ? AND (at, position) < (?, ?) ORDER BY at DESC, position DESC LIMIT ?',
+  );
+  return (platform, filter, limit) => {
+    // No position is below 0, so all that was decided at this time is left out.
+    let before = { at: timeBound(filter) ?? Number.MAX_SAFE_INTEGER, position: -1 };
+    const nextPage = () =>
+      run(async () => {
+        const rows = await searchSteps.run(async () =>
+          older.all(platform, before.at, before.position, PAGE_DECISIONS_MAX),
+        );
+        const last = rows.at(-1);
+        if (last !== undefined) before = { at: Number(last['at']), position: Number(last['position']) };
+        return searchSteps.map(rows.map(storedRecord), (some) => reader.decisions(some));
+      });
+    return findInPages(nextPage, filter, limit);
+  };
 }

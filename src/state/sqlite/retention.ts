@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import type { GroupCommit } from './file/group-commit.ts';
+import type { Statements } from './client-rows.ts';
+import type { GroupCommit } from './group-commit.ts';
 import { trimOverflow } from './journal.ts';
-import type { Statements } from './statements.ts';
 
 /** Tables with an index by time. */
 const INDEXED = ['decisions', 'orders', 'answers', 'claims', 'documents'] as const;

@@ -12,51 +12,66 @@ import type { Decision } from '../../decision/decision.ts';
 import type { Sightings } from '../../facts/fact.ts';
 import { AuditLog } from '../audit-log.ts';
 import { clientKeysUnder, newSalt, SALT_REGISTER } from '../client-salt.ts';
-import type { Documents } from '../documents.ts';
-import { failureText, type StoreHealth } from '../health/store-health.ts';
-import type { StoredTexts } from '../health/stored-texts.ts';
-import { NUMBER_CURSORS } from '../journal/cursor.ts';
-import type { EntryPlace, ErasureEntry, Placed } from '../journal/entry.ts';
-import { isOfClient, journalText, parseErasure } from '../journal/text.ts';
-import type { ListLog } from '../list-log.ts';
+import { type Documents, Versions } from '../documents.ts';
+import {
+  type EntryPlace,
+  type ErasureEntry,
+  isOfClient,
+  journalText,
+  NUMBER_CURSORS,
+  type Placed,
+  parseErasure,
+} from '../journal.ts';
 import { searchSteps } from '../paced-steps.ts';
 import { LocalRateBuckets, type RateBuckets } from '../rate-buckets.ts';
 import { RETENTION } from '../retention.ts';
-import type { RunCall } from '../run-call.ts';
-import { answerOf, readSnapshot, textOf } from '../snapshot.ts';
 import type {
   Change,
   ClientJournal,
   JournalPage,
   KeptAfterShipping,
+  ListLog,
   LoadAlso,
   Registers,
   SightingsAsk,
   Snapshot,
   Store,
   StoredAnswer,
+  StoredTexts,
+  Tallies,
 } from '../store.ts';
-import { StoreUnavailable } from '../store-errors.ts';
-import { RecordReader } from '../stored-record.ts';
-import type { Tallies } from '../tallies.ts';
-import { Versions } from '../versions.ts';
-import { sqliteAuditRows } from './audit-rows.ts';
-import { commitChange } from './commit.ts';
-import { sqliteDecisionSearch } from './decision-search.ts';
-import { sqliteDocuments, sqliteVersions } from './documents.ts';
-import { SqliteCheckpoints } from './file/checkpoints.ts';
-import { GroupCommit, type Patience } from './file/group-commit.ts';
-import { LogSync } from './file/log-sync.ts';
-import { openSqliteFile, sqlitePath } from './file/open-file.ts';
-import { sqliteCall } from './file/sqlite-call.ts';
-import { placeOf, positionOf, readJournalPage, trimShipped, wholeEntries } from './journal.ts';
-import { sqliteListLog } from './list-log.ts';
+import { type RunCall, StoreUnavailable } from '../store-errors.ts';
+import { failureText, type StoreHealth } from '../store-health.ts';
+import { answerOf, RecordReader, readSnapshot, textOf } from '../stored-parts.ts';
+import { SqliteCheckpoints } from './checkpoints.ts';
+import {
+  commitChange,
+  countSightings,
+  isNoted,
+  noteSightings,
+  prepareStatements,
+  type Statements,
+} from './client-rows.ts';
+import { GroupCommit, LogSync, type Patience } from './group-commit.ts';
+import {
+  placeOf,
+  positionOf,
+  readJournalPage,
+  sqliteDecisionSearch,
+  storedRecord,
+  trimShipped,
+  wholeEntries,
+} from './journal.ts';
+import { openSqliteFile, sqliteCall, sqlitePath } from './open-file.ts';
 import { SqliteRetention } from './retention.ts';
-import { countSightings, isNoted, noteSightings } from './sightings.ts';
-import { prepareStatements, type Statements } from './statements.ts';
-import { storedRecord } from './stored-record.ts';
+import {
+  sqliteAuditRows,
+  sqliteDocuments,
+  sqliteListLog,
+  sqliteTallies,
+  sqliteVersions,
+} from './shared-records.ts';
 import { sqliteStoredTexts } from './stored-texts.ts';
-import { sqliteTallies } from './tallies.ts';
 
 export interface SqliteStoreOptions {
   /** Epoch ms; the system's when absent. */

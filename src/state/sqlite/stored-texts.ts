@@ -1,16 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
-import {
-  followedName,
-  type StoredText,
-  type StoredTexts,
-  TEXT_KINDS,
-  type TextKind,
-} from '../health/stored-texts.ts';
+import type { Versions } from '../documents.ts';
 import { RETENTION } from '../retention.ts';
-import type { RunCall } from '../run-call.ts';
-import { textOf } from '../snapshot.ts';
-import type { Versions } from '../versions.ts';
-import type { GroupCommit } from './file/group-commit.ts';
+import { followedName, type StoredText, type StoredTexts, TEXT_KINDS, type TextKind } from '../store.ts';
+import type { RunCall } from '../store-errors.ts';
+import { textOf } from '../stored-parts.ts';
+import type { GroupCommit } from './group-commit.ts';
 
 /** Where texts of a kind lie, and what stands before their names there. */
 const PLACES = {

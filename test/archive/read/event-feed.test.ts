@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { EventFeed, type FeedRecord } from '../../../src/archive/read/event-feed.ts';
 import { clientNumber, type PlatformName } from '../../../src/client/client-key.ts';
-import type { JournalGap } from '../../../src/state/journal/text.ts';
+import type { JournalGap } from '../../../src/state/journal.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';

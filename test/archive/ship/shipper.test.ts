@@ -10,7 +10,7 @@ import { shippingTroubles } from '../../../src/archive/ship/shipping-troubles.ts
 import { TABLE_NAMES } from '../../../src/archive/tables.ts';
 import { type ClientKey, clientNumber } from '../../../src/client/client-key.ts';
 import { touch } from '../../../src/client/client-state.ts';
-import type { JournalEntry, JournalRecord } from '../../../src/state/journal/entry.ts';
+import type { JournalEntry, JournalRecord } from '../../../src/state/journal.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { TEST_KEYS, TEST_SALT } from '../../client/client-keys.ts';

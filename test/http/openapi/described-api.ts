@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { OpenApiDocument, ResponseObject } from '../../../src/http/openapi/open-api-document.ts';
+import type { OpenApiDocument, ResponseObject } from '../../../src/http/openapi/document.ts';
 
 /** An answer as it came, for comparison with the document. */
 export interface LiveAnswer {

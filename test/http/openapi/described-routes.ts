@@ -1,6 +1,6 @@
 import Router from '@koa/router';
 import type Koa from 'koa';
-import type { OpenApiDocument } from '../../../src/http/openapi/open-api-document.ts';
+import type { OpenApiDocument } from '../../../src/http/openapi/document.ts';
 
 /** The routers that an application asks, in that order. */
 export function routersOf<State>(app: Koa<State>): readonly Router[] {

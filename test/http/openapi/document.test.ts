@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
 import { callerDocument } from '../../../src/http/caller/caller-api.ts';
-import { platformDocument } from '../../../src/http/platform/platform-document.ts';
+import { platformDocument } from '../../../src/http/platform/platform-operations.ts';
 import { DRAFT_BYTES_MAX } from '../../../src/http/platform/rules/drafts/draft-body.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import { StoreUnavailable } from '../../../src/state/store-errors.ts';

@@ -2,8 +2,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { callerDocument } from '../../../src/http/caller/caller-api.ts';
-import type { OpenApiDocument, OperationObject } from '../../../src/http/openapi/open-api-document.ts';
-import { platformDocument } from '../../../src/http/platform/platform-document.ts';
+import type { OpenApiDocument, OperationObject } from '../../../src/http/openapi/document.ts';
+import { platformDocument } from '../../../src/http/platform/platform-operations.ts';
 import { type Ask, Live } from './live-api.ts';
 
 /** JSON Schema as far as the documents describe requests with it. */

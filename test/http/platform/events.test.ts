@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
-import type { PlatformEventSchema } from '../../../src/http/platform/events/event-view.ts';
+import type { PlatformEventSchema } from '../../../src/http/platform/events.ts';
 import type { Shape } from '../../../src/shapes.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
 import { until } from '../../servers/until.ts';

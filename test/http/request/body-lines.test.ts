@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { bodyLines } from '../../../src/http/request/body-lines.ts';
+import { bodyLines } from '../../../src/http/request/body.ts';
 
 async function* chunksOf(...texts: readonly string[]): AsyncGenerator<Buffer> {
   for (const text of texts) yield Buffer.from(text);

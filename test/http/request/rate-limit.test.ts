@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { networkOf } from '../../../src/decision/requests.ts';
-import { callerAddress } from '../../../src/http/request/caller-address.ts';
+import { callerAddress } from '../../../src/http/request/rate-limit.ts';
 import { type BucketSettings, LocalRateBuckets, takeToken } from '../../../src/state/rate-buckets.ts';
 import { call } from '../../service/http-call.ts';
 import { scoreBody } from '../../service/request-bodies.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { limitConnections } from '../../../src/http/server/connection-limit.ts';
+import { limitConnections } from '../../../src/http/server/listener.ts';
 import { alone } from '../../../src/workers/peers.ts';
 import { until } from '../../servers/until.ts';
 import { startService } from '../../service/running-service.ts';

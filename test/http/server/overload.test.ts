@@ -2,11 +2,14 @@ import { createServer, type RequestListener } from 'node:http';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { pino } from 'pino';
-import { answerProblems } from '../../../src/http/request/answer-problems.ts';
-import { NOTHING_THERE, OVERLOADED, TOO_MANY_AT_ONCE } from '../../../src/http/request/refusals.ts';
+import {
+  answerProblems,
+  NOTHING_THERE,
+  OVERLOADED,
+  TOO_MANY_AT_ONCE,
+} from '../../../src/http/request/refusals.ts';
 import type { RequestState } from '../../../src/http/request/request-state.ts';
-import { countWork, delayRefusals, shedOverload } from '../../../src/http/server/overload.ts';
-import { WorkLimit } from '../../../src/http/server/work-limit.ts';
+import { countWork, delayRefusals, shedOverload, WorkLimit } from '../../../src/http/server/overload.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { TooManyTurns } from '../../../src/work/turns.ts';
 import { call, type Problem } from '../../service/http-call.ts';

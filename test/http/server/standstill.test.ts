@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { forgiveStandstill } from '../../../src/http/server/listener.ts';
-import { TIMEOUT_CHECK_MS } from '../../../src/http/server/time-limits.ts';
+import { forgiveStandstill, TIMEOUT_CHECK_MS } from '../../../src/http/server/listener.ts';
 
 const LIMIT_MS = 1000;
 

@@ -1,6 +1,6 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { WorkLimit } from '../../../src/http/server/work-limit.ts';
+import { WorkLimit } from '../../../src/http/server/overload.ts';
 
 /** What the event loop of a machine with time to spare looks like. */
 const CALM = { utilization: 0.5, underWayMax: 32, meanMs: 6 };

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { healthTexts, servesClients } from '../../../src/state/health/store-health.ts';
 import { installationKey, PARTITIONS, registerKey } from '../../../src/state/keys.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
+import { healthTexts, servesClients } from '../../../src/state/store-health.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startCluster, startStandalone } from '../../servers/redis.ts';
 import { command } from '../../servers/redis-command.ts';

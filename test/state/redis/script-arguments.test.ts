@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
 import { encodeClientState } from '../../../src/client/state-document.ts';
-import { commitCall, commitLimits, commitScript } from '../../../src/state/redis/commit.ts';
+import { commitCall, commitLimits, commitScript } from '../../../src/state/redis/clients.ts';
 import { connectRedis, type RedisConnection } from '../../../src/state/redis/connection/connection.ts';
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
 import { RedisScript } from '../../../src/state/redis/script.ts';

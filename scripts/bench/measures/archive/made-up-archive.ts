@@ -7,7 +7,7 @@ import { rowOf } from '../../../../src/archive/rows.ts';
 import { nextMerge } from '../../../../src/archive/ship/compaction.ts';
 import { dayOf, RowDrafts } from '../../../../src/archive/ship/row-drafts.ts';
 import { SegmentWriter } from '../../../../src/archive/ship/segment-writer.ts';
-import type { JournalEntry } from '../../../../src/state/journal/entry.ts';
+import type { JournalEntry } from '../../../../src/state/journal.ts';
 import { partitionNumber, partitionOf } from '../../../../src/state/keys.ts';
 import { clientKey } from '../../../../test/client/client-keys.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';

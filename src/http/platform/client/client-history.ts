@@ -17,7 +17,7 @@ import {
   word,
   yesNo,
 } from '../../../shapes.ts';
-import type { JournalEntry } from '../../../state/journal/entry.ts';
+import type { JournalEntry } from '../../../state/journal.ts';
 import type { ClientJournal } from '../../../state/store.ts';
 import { AT_EXAMPLE, DECISION_EXAMPLE } from '../../openapi/decision-shapes.ts';
 

@@ -1,8 +1,15 @@
 import type { ProposedChange } from '../../../access/proposals.ts';
 import { KEY_CHARACTERS_MAX } from '../../../key-length.ts';
 import { type Asked, type KeyedSpec, type Operation, operation } from '../../operation/operation.ts';
-import { type Parameter, queryText, requireKey } from '../../operation/parameters.ts';
-import { inQuery, isDecodable, isSafeInPath, safeInPath } from '../../operation/path-text.ts';
+import {
+  inQuery,
+  isDecodable,
+  isSafeInPath,
+  type Parameter,
+  queryText,
+  requireKey,
+  safeInPath,
+} from '../../operation/parameters.ts';
 import type { Grant } from '../../request/authenticate.ts';
 import { badRequest, type HttpProblem, refusal } from '../../request/problems.ts';
 

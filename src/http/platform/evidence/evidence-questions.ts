@@ -16,18 +16,26 @@ import { SLICE_NAMES } from '../../../evidence/report/rule-report.ts';
 import { Type } from '../../../json-schema.ts';
 import type { DraftText } from '../../../rules/folder/draft.ts';
 import { choice, instant, text } from '../../../shapes.ts';
-import { jsonAnswer, type Operation, operation } from '../../operation/operation.ts';
-import { jsonBody, malformed, malformedAt, type RequestBody } from '../../operation/request-body.ts';
+import {
+  jsonAnswer,
+  jsonBody,
+  malformed,
+  malformedAt,
+  type Operation,
+  operation,
+  type RequestBody,
+} from '../../operation/operation.ts';
 import { HttpProblem, refusal, unavailable } from '../../request/problems.ts';
 import {
+  atDesk,
   BAD_DRAFT_NAME,
+  DESK_FULL,
   DRAFT_FILES,
   DRAFT_UNSOUND,
   draftBody,
   draftText,
   draftUnsound,
 } from '../rules/drafts/draft-body.ts';
-import { atDesk, DESK_FULL } from '../rules/drafts/draft-turn.ts';
 import {
   soundVersion,
   UNKNOWN_VERSION,
@@ -35,8 +43,13 @@ import {
   versionText,
   withinLimits,
 } from '../rules/rule-version.ts';
-import { type EvidenceParts, shownJob } from './evidence-jobs.ts';
-import { EvidenceJobSchema, JOB_EXAMPLE, type ShownJob } from './evidence-shapes.ts';
+import {
+  EvidenceJobSchema,
+  type EvidenceParts,
+  JOB_EXAMPLE,
+  type ShownJob,
+  shownJob,
+} from './evidence-jobs.ts';
 
 /** The members of a body that asks about a version as it lies on this node, or about a draft that is stored nowhere. */
 const TRIED_MEMBERS = {

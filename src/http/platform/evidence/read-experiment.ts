@@ -8,9 +8,8 @@ import { isRuleVersion, RULE_VERSION_FORM, RULE_VERSION_PATTERN } from '../../..
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { BAD_PARAMETER, queryInstant, queryText } from '../../operation/parameters.ts';
 import { refusal, unavailable } from '../../request/problems.ts';
-import type { EvidenceParts } from './evidence-jobs.ts';
+import { type EvidenceParts, ShownExperimentSchema } from './evidence-jobs.ts';
 import { DESK_BUSY, jobFor, NO_ARCHIVE } from './evidence-questions.ts';
-import { ShownExperimentSchema } from './evidence-shapes.ts';
 
 /** How long a caller waits for a result at most. */
 const WAITS_MAX_MS = 20_000;

@@ -18,8 +18,14 @@ import type { Approvals } from '../../../service/approvals.ts';
 import type { Records } from '../../../service/records.ts';
 import { meaning, type Shape, text } from '../../../shapes.ts';
 import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { type Asked, jsonAnswer, operation } from '../../operation/operation.ts';
-import { jsonBody, malformed, malformedAt } from '../../operation/request-body.ts';
+import {
+  type Asked,
+  jsonAnswer,
+  jsonBody,
+  malformed,
+  malformedAt,
+  operation,
+} from '../../operation/operation.ts';
 import { HttpProblem, refusal } from '../../request/problems.ts';
 import { versionText } from './rule-version.ts';
 

@@ -3,8 +3,15 @@ import { RuleDiffSchema } from '../../../authoring/diff/rule-diff.ts';
 import { Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
-import { BAD_DRAFT_NAME, DRAFT_EXAMPLE, DRAFT_MEMBERS, draftBody, draftText } from './drafts/draft-body.ts';
-import { atDesk, DESK_FULL } from './drafts/draft-turn.ts';
+import {
+  atDesk,
+  BAD_DRAFT_NAME,
+  DESK_FULL,
+  DRAFT_EXAMPLE,
+  DRAFT_MEMBERS,
+  draftBody,
+  draftText,
+} from './drafts/draft-body.ts';
 import {
   BAD_VERSION,
   soundVersion,

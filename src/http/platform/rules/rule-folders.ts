@@ -1,39 +1,204 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { isInstallation } from '../../../access/access-keys.ts';
+import { ProposalRefused } from '../../../access/proposals.ts';
+import { RuleCoverageSchema } from '../../../authoring/cases/cases.ts';
+import { lostCasesMember } from '../../../authoring/desk/release-version.ts';
 import type { RuleDesk } from '../../../authoring/desk/rule-desk.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import type { LadderSettings } from '../../../client/ladder.ts';
+import type { FactDomain } from '../../../facts/fact.ts';
+import { Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
+import { ConstantSchema } from '../../../rules/folder/constant.ts';
+import { DraftRefused } from '../../../rules/folder/draft.ts';
+import { location, ProblemSchema } from '../../../rules/problem.ts';
 import {
+  DIGEST_PATTERN,
   type Holdout,
   isRuleVersion,
   type Rule,
   type RuleSet,
   type RuleVersion,
+  ruleVersion,
 } from '../../../rules/rule-set.ts';
-import type { Shape } from '../../../shapes.ts';
-import { jsonAnswer, operation } from '../../operation/operation.ts';
-import { pathText } from '../../operation/parameters.ts';
-import { notFound, refusal } from '../../request/problems.ts';
+import type { Approvals } from '../../../service/approvals.ts';
 import {
-  FOLDER_EXAMPLE,
-  OPENED_FOLDER_EXAMPLE,
-  OpenedRuleFolderSchema,
-  RuleFolderListSchema,
-  type RuleFolderSchema,
-} from './rule-folder-shapes.ts';
+  always,
+  list,
+  named,
+  nullable,
+  oneOf,
+  type Shape,
+  shape,
+  text,
+  word,
+  yesNo,
+} from '../../../shapes.ts';
+import { DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
+import { type Asked, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
+import { pathText } from '../../operation/parameters.ts';
+import { HttpProblem, notFound, refusal } from '../../request/problems.ts';
 import { WHEN_UNKNOWN, withinLimits } from './rule-version.ts';
 
-export interface RuleFolderParts {
+/** The rule sets of a node as they are answered. */
+
+const RuleFolderSchema = named(
+  'RuleFolder',
+  shape('A rule set on this node', {
+    version: ruleVersion,
+    sound: yesNo('False: it has problems, and decides nothing'),
+    released: yesNo('False for a draft, and for one that is not sound'),
+    digest: nullable(word('SHA-256 over its files; null when it is not sound')),
+    description: word("The analyst's words; empty when it is not sound"),
+  }),
+);
+
+export const RuleFolderListSchema = named(
+  'RuleFolderList',
+  shape('The rule sets on this node', {
+    versions: list(RuleFolderSchema, 'Newest first'),
+    writable: yesNo('False: this node may not write to RULES_DIR, so that no draft can be kept there'),
+  }),
+);
+
+const LadderSettingsSchema = shape('Waits of the cooldown ladder', {
+  levelsMs: list(Type.Integer({ minimum: 1 }), 'Wait of level 1, 2 and so on, in milliseconds'),
+  ladders: Type.Record(list(Type.Integer({ minimum: 1 }), 'The same, of one ladder'), {
+    description: 'The ladders that rules name, by name',
+  }),
+  resetAfterMs: Type.Integer({
+    minimum: 1,
+    description: 'A client who asks for nothing this long starts afresh',
+  }),
+});
+
+const domain = Type.Unsafe<FactDomain>(
+  oneOf(
+    'type',
+    {
+      number: named(
+        'NumberDomain',
+        shape('A number', {
+          type: always('number'),
+          integer: yesNo('Whole numbers only'),
+          min: Type.Number(),
+          max: Type.Number(),
+        }),
+      ),
+      boolean: named('BooleanDomain', shape('true or false', { type: always('boolean') })),
+      enum: named(
+        'EnumDomain',
+        shape('One of some words', { type: always('enum'), values: list(Type.String(), 'The words') }),
+      ),
+      text: named('TextDomain', shape('A text', { type: always('text') })),
+    },
+    'What values the fact can have',
+  ),
+);
+
+const problems = list(ProblemSchema, 'In the order of reading');
+
+export const OpenedRuleFolderSchema = named(
+  'OpenedRuleFolder',
+  shape('A rule set with its files', {
+    ...RuleFolderSchema.properties,
+    filesDigest: nullable(
+      word('SHA-256 over its files, sound or not; null when something cannot be read, or is not shown'),
+    ),
+    whole: yesNo('False: a text was cut, because it is long'),
+    files: list(
+      shape('A file', { path: word('Below the folder'), text: word('As it stands') }),
+      'All but release.json',
+    ),
+    problems,
+    ladder: nullable(LadderSettingsSchema),
+    platforms: list(
+      shape('A platform with a ladder of its own', { name: word('Its name'), ladder: LadderSettingsSchema }),
+      'Empty when there is none',
+    ),
+    rules: list(
+      shape('A rule', {
+        name: word('Its name'),
+        at: location,
+        gives: Type.Unsafe<string | number>({
+          type: ['string', 'number'],
+          description: 'A group, a weight or a verdict',
+        }),
+        holdout: nullable(word('The share of the clients for whom it is skipped, and up to which amounts')),
+      }),
+      'By file, in the order of asking',
+    ),
+    facts: list(
+      shape('A fact that the rules ask for', {
+        label: word('With its window, like "verdicts(10m)"'),
+        domain,
+        unit: nullable(word('Of its values; null: none')),
+        description: word('What it counts'),
+      }),
+      'What may be given as `facts` to what-if',
+    ),
+    constants: list(ConstantSchema, 'In the order of the files'),
+    coverage: nullable(RuleCoverageSchema),
+  }),
+);
+
+const FOLDER_EXAMPLE = {
+  version: 'p2.v11',
+  sound: true,
+  released: true,
+  digest: DIGEST_EXAMPLE,
+  description: 'A longer first wait.',
+} as const;
+
+const OPENED_FOLDER_EXAMPLE = {
+  ...FOLDER_EXAMPLE,
+  filesDigest: DIGEST_EXAMPLE,
+  whole: true,
+  files: [{ path: 'ladder.yaml', text: 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n' }],
+  problems: [],
+  ladder: { levelsMs: [40_000, 300_000, 1_800_000], ladders: {}, resetAfterMs: 86_400_000 },
+  platforms: [],
+  rules: [
+    {
+      name: 'asked-too-early',
+      at: { file: 'verdicts.yaml', line: 12, column: 5 },
+      gives: 'WAIT',
+      holdout: null,
+    },
+  ],
+  facts: [
+    {
+      label: 'attemptOpen',
+      domain: { type: 'boolean' },
+      unit: null,
+      description: 'A requisite was granted and is not paid yet',
+    },
+  ],
+  constants: [{ path: 'ladder.levels[0]', file: 'ladder.yaml', text: '40s', from: 9, to: 12 }],
+  coverage: {
+    problems: [],
+    passed: 12,
+    failed: 0,
+    failures: [],
+    coverage: {
+      rules: { tested: 9, total: 9, percent: 100 },
+      conditions: { tested: 20, total: 20, percent: 100 },
+      untestedRules: [],
+      oneSidedConditions: [],
+    },
+  },
+} as const;
+
+interface RuleFolderParts {
   readonly loadedRules: LoadedRules;
   readonly desk: RuleDesk;
 }
 
 /** The version that a path is about. */
-export const VERSION_IN_PATH = pathText('version', 'A rule set, like p2.v10');
+const VERSION_IN_PATH = pathText('version', 'A rule set, like p2.v10');
 
-export const UNKNOWN_FOLDER = refusal('unknownVersion', WHEN_UNKNOWN, () =>
+const UNKNOWN_FOLDER = refusal('unknownVersion', WHEN_UNKNOWN, () =>
   notFound('There is no such rule set in the RULES_DIR of this node.'),
 );
 
@@ -159,4 +324,70 @@ function outlineOf(ruleSet: RuleSet, reader: PlatformName) {
       .filter(({ fact }) => fact.kind !== 'concluded')
       .map(({ label, fact: { domain, unit, description } }) => ({ label, domain, unit, description })),
   };
+}
+
+interface ReleaseParts {
+  readonly approvals: Approvals;
+}
+
+const ReleaseBodySchema = Type.Object({
+  digest: Type.String({ pattern: DIGEST_PATTERN, description: 'Of the files that were looked at' }),
+  reason: text(1000, 'Why, for the audit log'),
+});
+
+const ReleasedVersionSchema = named(
+  'ReleasedVersion',
+  shape('A version that may decide, and never changes', {
+    version: ruleVersion,
+    digest: word('SHA-256 over its files'),
+    lostCases: lostCasesMember,
+  }),
+);
+
+const RELEASE_REFUSED = refusal(
+  'releaseRefused',
+  'Something stands in the way: it has findings, failed cases or none, is released already, or was changed meanwhile.',
+  (detail: string) => new HttpProblem(409, 'release refused', detail),
+  '2 cases of p2.v11 failed; mend them, or what they expect, first',
+);
+
+export const releaseVersion = operation({
+  method: 'post',
+  path: '/v1/platform/rules/versions/{version}/release',
+  operationId: 'releaseVersion',
+  summary: 'Fixes a version for good',
+  description:
+    'As the command "rules release": when nothing is found in it and all its cases pass. From then on it may decide, once somebody rolls it out, and its files never change.',
+  tag: 'Rules',
+  grant: 'operate',
+  parameters: [VERSION_IN_PATH],
+  body: jsonBody('ReleaseBody', ReleaseBodySchema, { digest: DIGEST_EXAMPLE, reason: 'longer first wait' }),
+  answers: jsonAnswer('It is released', ReleasedVersionSchema, {
+    version: 'p2.v11',
+    digest: DIGEST_EXAMPLE,
+    lostCases: null,
+  }),
+  refusals: [UNKNOWN_FOLDER, RELEASE_REFUSED],
+  gate: async (asked) => releaseOf(asked),
+  answer: async (asked, { approvals }: ReleaseParts) => {
+    const change = await releaseOf(asked);
+    const { platform, actor } = asked.caller;
+    const lost = await orRefused(() => approvals.release({ platform, who: actor.text }, change));
+    return { version: change.version, digest: change.digest, lostCases: lost };
+  },
+});
+
+async function releaseOf({ ctx, body }: Asked<Shape<typeof ReleaseBodySchema>>) {
+  const version = VERSION_IN_PATH.read(ctx);
+  if (!isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
+  return { what: 'release', version, ...(await body()) } as const;
+}
+
+async function orRefused<T>(release: () => Promise<T>): Promise<T> {
+  try {
+    return await withinLimits(release);
+  } catch (error) {
+    const isRefused = error instanceof DraftRefused || error instanceof ProposalRefused;
+    throw isRefused ? RELEASE_REFUSED.problem(error.message) : error;
+  }
 }

@@ -1,12 +1,11 @@
 import { unfitFact, WhatIfAnswerSchema, whatIf } from '../../../authoring/explain/what-if.ts';
-import { VerdictBodySchema } from '../../../decision/request-bodies.ts';
+import { VerdictBodySchema } from '../../../decision/requests.ts';
 import { Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import type { Records } from '../../../service/records.ts';
 import { list, named, shape } from '../../../shapes.ts';
 import { DECISION_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { jsonAnswer, operation } from '../../operation/operation.ts';
-import { jsonBody, malformed, malformedAt } from '../../operation/request-body.ts';
+import { jsonAnswer, jsonBody, malformed, malformedAt, operation } from '../../operation/operation.ts';
 import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, versionText } from './rule-version.ts';
 
 export interface WhatIfParts {

@@ -13,13 +13,9 @@ import {
   SocketTimeoutError,
 } from '@redis/client';
 import clusterKeySlot from 'cluster-key-slot';
-import { StoreLate } from '../../health/store-late.ts';
-import { StoreUnavailable } from '../../store-errors.ts';
-import { connectingAnew } from './connect-anew.ts';
-import { renewing } from './renewing.ts';
+import { StoreLate, StoreUnavailable } from '../../store-errors.ts';
 import { isUnreadable } from './reply.ts';
-import { type RedisSecurity, tlsOptions } from './security.ts';
-import { addressesOf, type RedisTarget } from './url.ts';
+import { addressesOf, type RedisSecurity, type RedisTarget, tlsOptions } from './url.ts';
 
 type Standalone = RedisClientType<RedisModules, RedisFunctions, RedisScripts, RespVersions>;
 type Cluster = RedisClusterType<RedisModules, RedisFunctions, RedisScripts, RespVersions>;
@@ -54,7 +50,7 @@ export interface RedisConnection {
   close(): Promise<void>;
 }
 
-export interface ScannedKeys {
+interface ScannedKeys {
   readonly cursor: string;
   readonly keys: readonly string[];
 }
@@ -312,4 +308,68 @@ async function closeWithin(client: Standalone | Cluster | Sentinel): Promise<voi
 function describe(error: unknown): string {
   const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
   return errors.map((each) => (each instanceof Error ? each.message : String(each))).join('; ');
+}
+
+/** A server that stays a replica is not left more often than this, however many calls it refuses. */
+const ANEW_MS_MIN = 1000;
+
+/**
+ * Ends the connection of a client, which then connects to its address again: after a failover behind a name or a virtual
+ * address, an open connection still leads to the former master, which is a replica by now and answers all but writes.
+ */
+function connectingAnew(client: Pick<Standalone, 'sendCommand'>): () => void {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    const nowMs = performance.now();
+    if (nowMs - lastMs < ANEW_MS_MIN) return;
+    lastMs = nowMs;
+    client.sendCommand(['QUIT']).catch(() => {
+      // It has ended already.
+    });
+  };
+}
+
+/** Whether a server refused a call because it is a replica. */
+export function isReplicasRefusal(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('READONLY');
+}
+
+/** The part of a client that is needed to end its connection and to make another. */
+interface Renewable {
+  readonly isOpen: boolean;
+  destroy(): unknown;
+  connect(): Promise<unknown>;
+}
+
+/** Ends a client's connection without waiting for what is under way on it, and connects again until that works. */
+function renewing(clientNow: () => Renewable | undefined, onError: (error: Error) => void): () => void {
+  let isRenewing = false;
+  return () => {
+    const client = clientNow();
+    if (isRenewing || client === undefined || !client.isOpen) return;
+    isRenewing = true;
+    Promise.try(() => client.destroy())
+      .then(() => client.connect())
+      .catch(onError)
+      .finally(() => {
+        isRenewing = false;
+      });
+  };
+}
+
+/** Keys that one command looks at: some tenths of a millisecond, in which no request is served. */
+const KEYS_AT_ONCE = 500;
+
+/** The keys of a server that match, some at a time; one written meanwhile may be left out. */
+export async function* scannedKeys(
+  connection: RedisConnection,
+  node: string,
+  match: string,
+): AsyncGenerator<readonly string[]> {
+  for (let from = '0'; ; ) {
+    const { cursor, keys } = await connection.scanOn(node, from, KEYS_AT_ONCE, match);
+    yield keys;
+    if (cursor === '0') return;
+    from = cursor;
+  }
 }

@@ -1,5 +1,5 @@
 /** A server's address. */
-export interface Endpoint {
+interface Endpoint {
   readonly host: string;
   readonly port: number;
 }
@@ -110,4 +110,26 @@ function server(text: string, defaultPort: number) {
 function splitOnce(text: string, separator: string): readonly string[] {
   const at = text.indexOf(separator);
   return at === -1 ? ['', text] : [text.slice(0, at), text.slice(at + separator.length)];
+}
+
+/** What a connection to Redis trusts and proves, beside the URL. Plain data, so that it can be handed to a thread. */
+export interface RedisSecurity {
+  /** PEM: the authorities that may have signed the servers' certificates; absent, those that Node knows. */
+  readonly ca?: string;
+  /** PEM: what this client shows where the servers ask for a certificate. */
+  readonly cert?: string;
+  readonly key?: string;
+  /** Of the Sentinels; that of the servers that keep data is in the URL. */
+  readonly sentinelPassword?: string;
+}
+
+/** The part of a client's socket options that makes it speak TLS, or nothing. */
+export function tlsOptions(tls: boolean, { ca, cert, key }: RedisSecurity) {
+  if (!tls) return {};
+  return {
+    tls: true,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  } as const;
 }

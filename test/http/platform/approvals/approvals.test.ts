@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { actorOfPerson } from '../../../../src/access/actor.ts';
 import { Audit } from '../../../../src/access/audit.ts';
+import { actorOfPerson } from '../../../../src/access/caller.ts';
 import { type Proposal, Proposals } from '../../../../src/access/proposals.ts';
 import { platformName } from '../../../../src/client/client-key.ts';
 import type { Rollout } from '../../../../src/rollout/rollout.ts';

@@ -7,9 +7,9 @@ import type { RuleDiffSchema } from '../../../../src/authoring/diff/rule-diff.ts
 import type {
   CheckedDraftSchema,
   RewrittenCasesSchema,
+  SavedDraftSchema,
 } from '../../../../src/http/platform/rules/drafts/check-draft.ts';
-import type { SavedDraftSchema } from '../../../../src/http/platform/rules/drafts/save-draft.ts';
-import type { OpenedRuleFolderSchema } from '../../../../src/http/platform/rules/rule-folder-shapes.ts';
+import type { OpenedRuleFolderSchema } from '../../../../src/http/platform/rules/rule-folders.ts';
 import type { Shape } from '../../../../src/shapes.ts';
 import { until } from '../../../servers/until.ts';
 import type { Problem } from '../../../service/http-call.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { CircuitBreaker } from '../../../../src/state/redis/connection/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../../src/state/redis/connection/node-calls.ts';
 import { StoreUnavailable } from '../../../../src/state/store-errors.ts';
 import { usableMsSince, watchStandstills } from '../../../servers/standstill.ts';
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { RedisSecurity } from '../../../../src/state/redis/connection/security.ts';
+import type { RedisSecurity } from '../../../../src/state/redis/connection/url.ts';
 import { openRedisStore } from '../../../../src/state/redis/store.ts';
 import { StoreUnavailable } from '../../../../src/state/store-errors.ts';
 import { end, own } from '../../../processes/own-process.ts';

@@ -1,10 +1,17 @@
+import type { Caller } from '../../../../access/caller.ts';
+import {
+  DRAFTS_AT_HAND_MAX,
+  PLATFORM_DRAFTS_MAX,
+  type RuleDesk,
+} from '../../../../authoring/desk/rule-desk.ts';
 import { type TSchema, Type } from '../../../../json-schema.ts';
 import type { DraftText } from '../../../../rules/folder/draft.ts';
 import { formatProblem, type Problem } from '../../../../rules/problem.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../../rules/rule-set.ts';
 import type { Shape } from '../../../../shapes.ts';
-import { jsonBody, malformed, malformedAt } from '../../../operation/request-body.ts';
-import { HttpProblem, refusal } from '../../../request/problems.ts';
+import { TooManyTurns } from '../../../../work/turns.ts';
+import { jsonBody, malformed, malformedAt } from '../../../operation/operation.ts';
+import { HttpProblem, refusal, unavailable } from '../../../request/problems.ts';
 import { versionText } from '../rule-version.ts';
 
 /** Twice what a version's files may come to when they are opened, for what JSON adds. */
@@ -78,4 +85,22 @@ export function draftText({
 }): DraftText {
   if (!isRuleVersion(version)) throw malformedAt(...BAD_VERSION);
   return { version, files: Object.entries(files) };
+}
+
+export const DESK_FULL = refusal(
+  'deskFull',
+  'The node has as many drafts at hand, of all platforms or of this one, as it takes.',
+  () =>
+    unavailable(
+      `This node takes ${DRAFTS_AT_HAND_MAX} drafts at once, ${PLATFORM_DRAFTS_MAX} of them of one platform, and has as many at hand already. Try again in a moment.`,
+    ),
+);
+
+/** Works on a draft when its turn at the desk has come; 503 when too many wait already. */
+export async function atDesk<T>(desk: RuleDesk, { platform }: Caller, work: () => Promise<T>): Promise<T> {
+  try {
+    return await desk.atHand(platform, work);
+  } catch (error) {
+    throw error instanceof TooManyTurns ? DESK_FULL.problem() : error;
+  }
 }

@@ -1,0 +1,277 @@
+import { isInstallation } from '../../access/access-keys.ts';
+import type { PlatformName } from '../../client/client-key.ts';
+import { toEpochMs } from '../../client/instant.ts';
+import { LIST_KINDS, listKind } from '../../decision/shared-lists.ts';
+import { Type } from '../../json-schema.ts';
+import {
+  type EntryEdit,
+  type EntryEffect,
+  isRange,
+  type ListDesk,
+  type ListEditor,
+  ListRefusal,
+  REASON_CHARACTERS_MAX,
+} from '../../lists/list-editor.ts';
+import { ListEntrySchema, type StoredEntry } from '../../lists/list-entry.ts';
+import type { ListNode } from '../../lists/list-node.ts';
+import {
+  choice,
+  count,
+  epochMs,
+  instant,
+  key,
+  list,
+  named,
+  nullable,
+  type Shape,
+  shape,
+  text,
+  word,
+  yesNo,
+} from '../../shapes.ts';
+import { LIST_CHANGES_MAX } from '../../state/store.ts';
+import { StoreUnavailable } from '../../state/store-errors.ts';
+import type { GrantWatch } from '../request/authenticate.ts';
+import { bodyOf } from '../request/body.ts';
+import { HttpProblem, malformedBody } from '../request/problems.ts';
+import {
+  keyEnded,
+  LINES_MAX,
+  lineValue,
+  type RefusedLine,
+  refusedLine,
+  tooManyLines,
+  unavailableLine,
+} from './lines.ts';
+
+const { value, reason, who, addedAt, expiresAt } = ListEntrySchema.properties;
+
+export const ListEntryViewSchema = named(
+  'ListEntry',
+  shape('One entry of a shared list', {
+    ...{ value, reason, who, addedAt, expiresAt },
+    hasEnded: yesNo('It is past its end, and does not count any more'),
+    change: count('The number of the change that wrote it; `before` takes it'),
+  }),
+);
+
+export const ListEntriesSchema = named(
+  'ListEntries',
+  shape('Entries of a shared list', {
+    list: word('Its name'),
+    kind: nullable(listKind),
+    total: count('How many entries it has'),
+    entries: list(ListEntryViewSchema, 'What was changed last comes first'),
+    complete: yesNo('There are no earlier ones'),
+  }),
+);
+
+export const SharedListsSchema = named(
+  'SharedLists',
+  shape('The shared lists as this node holds them', {
+    lists: list(
+      shape('A shared list; it is there as long as it has an entry', {
+        list: word('Its name'),
+        kind: listKind,
+        entries: count('How many it has'),
+        ended: count('How many of them are past their end'),
+        changedAt: epochMs('When an entry was last added or changed'),
+        ofInstallation: yesNo('It belongs to the whole installation and holds for every platform'),
+      }),
+      'Of the own platform, and those of the whole installation; by name',
+    ),
+    ageMs: nullable(count('Since the node compared its copy with the store, ms; null: it never could')),
+    isStale: yesNo('That is too long ago: changes of the last seconds may be missing'),
+  }),
+);
+
+export const ENTRY_EXAMPLE = {
+  value: 'hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
+  reason: 'shared by a ring',
+  who: 'key 3f9a0c51d2e7 of risk-team',
+  addedAt: 1_795_255_200_000,
+  expiresAt: null,
+  hasEnded: false,
+  change: 17,
+} as const;
+
+export function viewOfEntry(
+  entry: StoredEntry,
+  { now, editor }: Pick<EntriesAsk, 'now' | 'editor'>,
+): Shape<typeof ListEntryViewSchema> {
+  const { value, reason, who, addedAt, expiresAt, version } = editor.shown(entry);
+  return { value, reason, who, addedAt, expiresAt, hasEnded: hasEnded(entry, now), change: version };
+}
+
+interface EntriesAsk {
+  readonly before: number;
+  readonly limit: number;
+  readonly now: number;
+  readonly editor: ListEditor;
+}
+
+/** The newest entries of a list below a change, at most `limit`. */
+export function viewOfEntries(
+  name: string,
+  entries: ReadonlyMap<string, StoredEntry> | null,
+  { before, limit, now, editor }: EntriesAsk,
+): Shape<typeof ListEntriesSchema> {
+  const all = [...(entries?.values() ?? [])];
+  const fitting = all.filter(({ version }) => version < before);
+  const page = fitting.slice(-limit).reverse();
+  return {
+    list: name,
+    kind: all[0]?.kind ?? null,
+    total: all.length,
+    entries: page.map((entry) => viewOfEntry(entry, { now, editor })),
+    complete: page.length === fitting.length,
+  };
+}
+
+/** The lists that keys of a platform may see. */
+export function viewOfLists(
+  node: ListNode,
+  platform: PlatformName,
+  now: number,
+): Shape<typeof SharedListsSchema> {
+  const { ageMs, isStale } = node.report();
+  const lists = node.copy
+    .lists()
+    .map((entries) => [...entries.values()])
+    .filter(([first]) => first?.owner === platform || first?.owner === '*')
+    .flatMap((entries) => {
+      const [first, last] = [entries[0], entries.at(-1)];
+      if (first === undefined || last === undefined) return [];
+      return [
+        {
+          list: first.list,
+          kind: first.kind,
+          entries: entries.length,
+          ended: entries.filter((entry) => hasEnded(entry, now)).length,
+          changedAt: last.addedAt,
+          ofInstallation: isInstallation(first.owner),
+        },
+      ];
+    })
+    .toSorted((a, b) => a.list.localeCompare(b.list, 'en'));
+  return { lists, ageMs: ageMs === null ? null : Math.round(ageMs), isStale };
+}
+
+function hasEnded({ expiresAt }: StoredEntry, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now;
+}
+
+export const KIND_OR_NONE = Type.Optional(
+  choice(LIST_KINDS, 'What the list holds; needed with the first entry alone'),
+);
+
+export const ListLineSchema = Type.Object(
+  {
+    value: key('What is put on the list, or taken from it'),
+    remove: Type.Optional(Type.Boolean({ description: 'True takes it from the list' })),
+    kind: KIND_OR_NONE,
+    reason: Type.Optional(text(REASON_CHARACTERS_MAX, 'Why; needed unless it is removed')),
+    expiresAt: Type.Optional(instant),
+  },
+  {
+    told: { not: { properties: { reason: { type: 'null' }, remove: { enum: [false, null] } } } },
+  },
+);
+
+const lineBody = bodyOf(ListLineSchema);
+
+/** A line that was read, or why it cannot be. */
+export type ReadLine =
+  | { readonly line: number; readonly edit: EntryEdit; readonly value: string }
+  | RefusedLine;
+
+/** What a line did, or why it did nothing. */
+export type ToldLine =
+  | { readonly line: number; readonly value: string; readonly result: EntryEffect }
+  | RefusedLine;
+
+/**
+ * Changes a list by lines of one JSON object each and gives a result a line, in the same order:
+ * `{line, value, result}` or `{line, error, detail, retryable}`. A bad line does not stop the others.
+ */
+export async function* editList(
+  lines: AsyncIterable<Buffer | null>,
+  editor: ListEditor,
+  desk: ListDesk,
+  grant: GrantWatch,
+  refusesRanges: boolean,
+): AsyncGenerator<object> {
+  let batch: ReadLine[] = [];
+  let number = 0;
+  for await (const bytes of lines) {
+    if (grant.hasEnded) break;
+    number++;
+    if (number > LINES_MAX) {
+      batch.push(tooManyLines(number));
+      break;
+    }
+    if (bytes?.length === 0) continue;
+    const read = readListLine(number, bytes);
+    batch.push(refusesRanges ? withoutRange(read) : read);
+    if (batch.length < LIST_CHANGES_MAX) continue;
+    yield* await results(batch, editor, desk);
+    batch = [];
+  }
+  yield* await results(grant.hasEnded ? [] : batch, editor, desk);
+  if (grant.hasEnded) yield keyEnded(batch[0]?.line ?? number + 1, 'done');
+}
+
+/** One line of a bulk change: what it asks for, or what is wrong with it. */
+export function readListLine(line: number, bytes: Buffer | null): ReadLine {
+  try {
+    const { value, remove = false, kind = null, reason, expiresAt } = lineBody(lineValue(bytes));
+    if (remove) return { line, value, edit: { kind: 'remove', value } };
+    if (reason === undefined) throw malformedBody('/reason is required.');
+    const ask = { value, kind, reason, expiresAt: toEpochMs(expiresAt) };
+    return { line, value, edit: { kind: 'put', ask } };
+  } catch (error) {
+    if (error instanceof HttpProblem) return refusedLine(line, error);
+    throw error;
+  }
+}
+
+/** Somebody else has to approve a range of addresses, which therefore needs a request of its own. */
+export function withoutRange(read: ReadLine): ReadLine {
+  if (!('edit' in read) || read.edit.kind === 'remove' || !isRange(read.edit.ask)) return read;
+  const detail =
+    'A range of addresses needs the approval of somebody else; put it by itself, which makes a proposal.';
+  return { line: read.line, error: 'needs approval', detail, retryable: false };
+}
+
+async function results(
+  batch: readonly ReadLine[],
+  editor: ListEditor,
+  desk: ListDesk,
+): Promise<readonly object[]> {
+  try {
+    return await changeByLines(batch, editor, desk);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    return batch.map((read) => ('edit' in read ? unavailableLine(read.line, 'done') : read));
+  }
+}
+
+/** Changes a list by a batch of lines, and says of each what it did. Throws StoreUnavailable. */
+export async function changeByLines(
+  batch: readonly ReadLine[],
+  editor: ListEditor,
+  desk: ListDesk,
+): Promise<readonly ToldLine[]> {
+  const edits = batch.flatMap((read) => ('edit' in read ? [read.edit] : []));
+  const effects = edits.length === 0 ? [] : await editor.change(desk, edits);
+  const inTurn = effects.values();
+  return batch.map((read) => {
+    if (!('edit' in read)) return read;
+    const { line, value } = read;
+    const effect = inTurn.next().value;
+    if (effect === undefined) throw new Error(`line ${line} has no effect`);
+    return effect instanceof ListRefusal
+      ? { line, error: 'not for this list', detail: effect.message, retryable: false }
+      : { line, value, result: effect };
+  });
+}

@@ -1,0 +1,334 @@
+import type { Caller } from '../../access/caller.ts';
+import { toEpochMs } from '../../client/instant.ts';
+import { Type } from '../../json-schema.ts';
+import { KEY_CHARACTERS_MAX } from '../../key-length.ts';
+import {
+  ENTRY_EFFECTS,
+  type ListDesk,
+  type ListEditor,
+  ListRefusal,
+  REASON_CHARACTERS_MAX,
+} from '../../lists/list-editor.ts';
+import type { ListNode } from '../../lists/list-node.ts';
+import { isName, LIST_NAME_RULE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '../../rules/name.ts';
+import type { Approvals } from '../../service/approvals.ts';
+import { choice, instant, type Shape, text, word } from '../../shapes.ts';
+import {
+  type Asked,
+  DONE,
+  jsonAnswer,
+  jsonBody,
+  type Operation,
+  operation,
+  type RequestBody,
+} from '../operation/operation.ts';
+import {
+  BAD_PARAMETER,
+  inQuery,
+  isDecodable,
+  isSafeInPath,
+  type Parameter,
+  queryLimit,
+  queryText,
+  requireKey,
+  safeInPath,
+} from '../operation/parameters.ts';
+import { requireContentType } from '../request/body.ts';
+import { badRequest, HttpProblem, refusal } from '../request/problems.ts';
+import { answerLines, LINES, LINES_MAX, lineResult } from './lines.ts';
+import {
+  ENTRY_EXAMPLE,
+  editList,
+  KIND_OR_NONE,
+  ListEntriesSchema,
+  ListEntryViewSchema,
+  ListLineSchema,
+  SharedListsSchema,
+  viewOfEntries,
+  viewOfEntry,
+  viewOfLists,
+} from './list-entries.ts';
+
+const BAD_LIST_ADDRESS = refusal(
+  'badListAddress',
+  'The name of the list or the value in the path cannot be one, or is one that a path cannot carry safely.',
+  (detail: string) => badRequest(detail),
+  LIST_NAME_RULE,
+);
+
+/** The list that a path names. */
+const LIST_IN_PATH: Parameter<string> = {
+  name: 'list',
+  in: 'path',
+  required: true,
+  description: 'The name of the list',
+  schema: { type: 'string', pattern: NAME_PATTERN, maxLength: NAME_CHARACTERS_MAX },
+  read: ({ params }) => {
+    const list = params['list'] ?? '';
+    if (isName(list)) return list;
+    throw BAD_LIST_ADDRESS.problem(LIST_NAME_RULE);
+  },
+};
+
+/** Where a proxy decodes the slash of a range, the path matches no route, and never another value. */
+const RANGE = /^[0-9a-fA-F:.]+\/\d{1,3}$/;
+
+/** The value that a path names. */
+const VALUE_IN_PATH: Parameter<string> = {
+  name: 'value',
+  in: 'path',
+  required: true,
+  description:
+    'As it is, percent-encoded, a range of addresses like 203.0.113.0%2F24; what a path cannot carry goes into a query',
+  schema: {
+    type: 'string',
+    minLength: 1,
+    maxLength: KEY_CHARACTERS_MAX,
+    anyOf: [safeInPath(), { pattern: RANGE.source }],
+  },
+  read: ({ path, params }) => {
+    const value = params['value'] ?? '';
+    if (!isDecodable(path)) {
+      throw BAD_LIST_ADDRESS.problem('The path is not percent-encoded UTF-8; encode the value in it.');
+    }
+    requireKey(value, 'value');
+    if (isSafeInPath(value) || RANGE.test(value)) return value;
+    throw BAD_LIST_ADDRESS.problem(
+      `A path cannot carry the value ${JSON.stringify(value)} safely; name it in the query: entries?value=${inQuery(value)}.`,
+    );
+  },
+};
+
+/** The value that a query names, whatever it is. */
+const VALUE_IN_QUERY: Parameter<string> = {
+  ...queryText('value', 'As it is'),
+  required: true,
+  read: (ctx) => {
+    if (!isDecodable(ctx.querystring)) {
+      throw BAD_PARAMETER.problem('The query is not percent-encoded UTF-8; encode the value in it.');
+    }
+    const value = queryText('value', '').read(ctx);
+    if (value === null) throw BAD_PARAMETER.problem('The parameter value is required.');
+    return value;
+  },
+};
+
+interface ListParts {
+  readonly lists: ListNode;
+  readonly listEditor: ListEditor;
+  readonly approvals: Approvals;
+  readonly clock: () => number;
+}
+
+const LIMIT = queryLimit({ default: 100, max: 500 });
+
+const VALUE = queryText('value', 'Only the entry for this value');
+
+/** Where the page before ended. */
+const BEFORE: Parameter<number> = {
+  name: 'before',
+  in: 'query',
+  required: false,
+  description: 'Only entries whose `change` is below this; that of the last entry of the page before',
+  schema: { type: 'integer', minimum: 1 },
+  read: (ctx) => {
+    const text = queryText('before', '').read(ctx);
+    if (text === null) return Number.POSITIVE_INFINITY;
+    if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+    throw BAD_PARAMETER.problem('The parameter before must be a whole number from 1.');
+  },
+};
+
+export const readLists = operation({
+  method: 'get',
+  path: '/v1/platform/lists',
+  operationId: 'readLists',
+  summary: 'The shared lists',
+  description:
+    'Lists that rules ask about with the fact `listed`, and that change without a release. Those of the whole installation are named, too; their entries are for its own keys.',
+  tag: 'Lists',
+  grant: 'lists:read',
+  answers: jsonAnswer('As this node holds them', SharedListsSchema, {
+    lists: [
+      {
+        list: 'blocked-devices',
+        kind: 'fingerprint',
+        entries: 214,
+        ended: 3,
+        changedAt: 1_795_255_200_000,
+        ofInstallation: false,
+      },
+    ],
+    ageMs: 312,
+    isStale: false,
+  }),
+  refusals: [],
+  answer: async ({ caller: { platform } }, { lists, clock }: ListParts) =>
+    viewOfLists(lists, platform, clock()),
+});
+
+export const readListEntries = operation({
+  method: 'get',
+  path: '/v1/platform/lists/{list}/entries',
+  operationId: 'readListEntries',
+  summary: 'The entries of a shared list',
+  description:
+    'Newest first, in pages: `before` takes the `change` of the last entry of a page. Fingerprints and single addresses are shown by their HMAC; `value` finds one by itself.',
+  tag: 'Lists',
+  grant: 'lists:read',
+  parameters: [LIST_IN_PATH, VALUE, BEFORE, LIMIT],
+  answers: jsonAnswer('A list without entries is one that nobody has put anything on', ListEntriesSchema, {
+    list: 'blocked-devices',
+    kind: 'fingerprint',
+    total: 1,
+    entries: [ENTRY_EXAMPLE],
+    complete: true,
+  }),
+  refusals: [BAD_LIST_ADDRESS, BAD_PARAMETER],
+  answer: async ({ ctx, caller: { platform } }, { lists, listEditor, clock }: ListParts) => {
+    const name = LIST_IN_PATH.read(ctx);
+    const wanted = VALUE.read(ctx);
+    const page = { before: BEFORE.read(ctx), limit: LIMIT.read(ctx), now: clock(), editor: listEditor };
+    const view = viewOfEntries(name, lists.copy.list(platform, name), page);
+    if (wanted === null) return view;
+    const entry = listEditor.find(platform, name, wanted);
+    return { ...view, entries: entry === null ? [] : [viewOfEntry(entry, page)], complete: true };
+  },
+});
+
+const ListEntryBodySchema = Type.Object({
+  kind: KIND_OR_NONE,
+  reason: text(REASON_CHARACTERS_MAX, 'Why, for whoever reads it later'),
+  expiresAt: Type.Optional(instant),
+});
+
+const BODY = jsonBody('ListEntryBody', ListEntryBodySchema, {
+  kind: 'fingerprint',
+  reason: 'shared by a ring',
+  expiresAt: '2027-01-01T00:00:00Z',
+});
+
+const NOT_FOR_LIST = refusal(
+  'notForList',
+  'The list cannot hold this: another kind, a bad address or range, an end in the past, or no room.',
+  (detail: string) => new HttpProblem(422, 'not for this list', detail),
+  'The list blocked-devices holds entries of kind fingerprint, not ip.',
+);
+
+const REASON = queryText('reason', 'Why it is removed');
+
+/** Who changes which list, as the key says. */
+function deskOf(caller: Caller, list: string): ListDesk {
+  return { owner: caller.platform, list, who: caller.actor.text };
+}
+
+/** Makes a change of lists; 422 when the list cannot hold the value. */
+async function answered<T>(change: Promise<T>): Promise<T> {
+  try {
+    return await change;
+  } catch (error) {
+    if (error instanceof ListRefusal) throw NOT_FOR_LIST.problem(error.message);
+    throw error;
+  }
+}
+
+/** The two ways of naming a value: in the path, and in the query, which carries every one. */
+const WAYS = [
+  { value: VALUE_IN_PATH, path: '/v1/platform/lists/{list}/entries/{value}', suffix: '' },
+  { value: VALUE_IN_QUERY, path: '/v1/platform/lists/{list}/entries', suffix: 'ByQuery' },
+] as const satisfies readonly { value: Parameter<string>; path: string; suffix: string }[];
+
+export const putListEntry: readonly Operation<ListParts>[] = WAYS.map(({ value, path, suffix }) =>
+  operation({
+    method: 'put',
+    path,
+    operationId: `putListEntry${suffix}`,
+    summary: 'Puts a value on a shared list',
+    description:
+      'Or renews its reason and end. Every node knows of it within 2 s. The first entry says what the list holds. A fingerprint or a single address is kept by its HMAC alone, a range of addresses in clear; an IPv6 address counts as its /64.',
+    tag: 'Lists',
+    grant: 'lists',
+    parameters: [LIST_IN_PATH, value],
+    body: BODY,
+    answers: jsonAnswer('The entry as it is kept', ListEntryViewSchema, ENTRY_EXAMPLE),
+    refusals: [BAD_LIST_ADDRESS, NOT_FOR_LIST],
+    gate: (asked) => entryOf(asked, value),
+    answer: async (asked, { approvals, listEditor: editor, clock }: ListParts) => {
+      const { platform, actor } = asked.caller;
+      const change = await entryOf(asked, value);
+      const entry = await answered(approvals.listEntry({ platform, who: actor.text }, change));
+      return viewOfEntry(entry, { now: clock(), editor });
+    },
+  }),
+);
+
+async function entryOf({ ctx, body }: Asked<Shape<typeof ListEntryBodySchema>>, valueIn: Parameter<string>) {
+  const [list, value] = [LIST_IN_PATH.read(ctx), valueIn.read(ctx)];
+  const { kind = null, reason, expiresAt } = await body();
+  return { what: 'list', list, value, kind, reason, expiresAt: toEpochMs(expiresAt) } as const;
+}
+
+export const removeListEntry: readonly Operation<ListParts>[] = WAYS.map(({ value, path, suffix }) =>
+  operation({
+    method: 'delete',
+    path,
+    operationId: `removeListEntry${suffix}`,
+    summary: 'Takes a value from a shared list',
+    description: 'Every node knows of it within 2 s. The audit log keeps who did it and why.',
+    tag: 'Lists',
+    grant: 'lists',
+    parameters: [LIST_IN_PATH, value, REASON],
+    answers: DONE,
+    refusals: [BAD_LIST_ADDRESS, BAD_PARAMETER],
+    answer: async ({ ctx, caller }, { listEditor }: ListParts) => {
+      const desk = deskOf(caller, LIST_IN_PATH.read(ctx));
+      await listEditor.remove(desk, value.read(ctx), REASON.read(ctx));
+    },
+  }),
+);
+
+const ListLineResultSchema = lineResult('ListLineResult', {
+  value: word('As it was sent'),
+  result: choice(ENTRY_EFFECTS, 'absent: it was not there to be removed'),
+});
+
+/** Lines, which are read while they are answered. */
+const LINES_BODY: RequestBody<'lines'> = {
+  content: {
+    [LINES]: { name: 'ListLine', example: { value: 'device-1', kind: 'fingerprint', reason: 'a ring' } },
+  },
+  shapes: { ListLine: ListLineSchema },
+  onlyLines: true,
+  read: async (req) => {
+    requireContentType(req, LINES);
+    return 'lines';
+  },
+};
+
+export const importListEntries = operation({
+  method: 'post',
+  path: '/v1/platform/lists/{list}/entries',
+  operationId: 'importListEntries',
+  summary: 'Changes a shared list by many lines',
+  description: `Up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A line puts a value on the list, or with \`remove\` takes it off; a bad line stops no other. Where approval is required, ranges of addresses are refused line by line: each is put by itself. The audit log notes how many were added, changed and removed; each entry keeps its own reason.`,
+  tag: 'Lists',
+  grant: 'lists',
+  parameters: [LIST_IN_PATH],
+  body: LINES_BODY,
+  answers: {
+    200: {
+      description: 'What each line did',
+      content: {
+        [LINES]: { shape: ListLineResultSchema, example: { line: 1, value: 'device-1', result: 'added' } },
+      },
+    },
+  },
+  refusals: [BAD_LIST_ADDRESS],
+  answer: async (asked, { listEditor, approvals }: ListParts) => {
+    const desk = deskOf(asked.caller, LIST_IN_PATH.read(asked.ctx));
+    await asked.body();
+    return answerLines(asked, (lines, grant) =>
+      editList(lines, listEditor, desk, grant, approvals.isRequired),
+    );
+  },
+});

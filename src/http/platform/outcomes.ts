@@ -1,0 +1,222 @@
+import { Readable } from 'node:stream';
+import type { Logger } from 'pino';
+import { OUTCOME_EFFECTS } from '../../client/changes.ts';
+import { toEpochMs } from '../../client/instant.ts';
+import { outcome, outcomeCause } from '../../client/order.ts';
+import { Type } from '../../json-schema.ts';
+import { TooManyWaiting } from '../../service/client-turns.ts';
+import type { OrderReport, OutcomeRecorder, ScoringService } from '../../service/scoring.ts';
+import { choice, instant, key, named, shape, word } from '../../shapes.ts';
+import { StoreUnavailable } from '../../state/store-errors.ts';
+import { malformed, malformedAt, operation, type RequestBody } from '../operation/operation.ts';
+import type { GrantWatch } from '../request/authenticate.ts';
+import { bodyOf, contentType, readJson, requireContentType } from '../request/body.ts';
+import { HttpProblem } from '../request/problems.ts';
+import { INTERNAL_ERROR } from '../request/refusals.ts';
+import {
+  answerLines,
+  keyEnded,
+  LINES,
+  LINES_MAX,
+  lineResult,
+  lineValue,
+  refusedLine,
+  tooManyLines,
+  unavailableLine,
+} from './lines.ts';
+
+const OutcomeBodySchema = Type.Object(
+  {
+    clientIdKey: key('Stable identifier of the client'),
+    orderRef: key("Caller's order identifier, opaque to the service"),
+    outcome,
+    cause: Type.Optional(outcomeCause),
+    occurredAt: Type.Optional(instant),
+  },
+  // A rule about two members stands by itself, where its refusal can say what to do.
+  {
+    told: {
+      not: { required: ['cause'], properties: { outcome: { const: 'PAID' }, cause: { type: 'string' } } },
+    },
+  },
+);
+
+const outcomeBody = bodyOf(OutcomeBodySchema);
+
+/** Where a cause came with PAID. */
+const STRAY_CAUSE = ['/cause', 'goes only with UNPAID'] as const;
+
+/** One outcome out of a request body; throws 400 when it is none. */
+function outcomeReport(value: unknown): OrderReport {
+  const { clientIdKey, orderRef, outcome, cause, occurredAt } = outcomeBody(value);
+  if (outcome === 'PAID' && cause !== undefined) throw malformedAt(...STRAY_CAUSE);
+  return { clientIdKey, orderRef, outcome, cause: cause ?? null, occurredAt: toEpochMs(occurredAt) };
+}
+
+/** Lines that are worked on at the same time; those of one client keep their order. */
+const LINES_UNDER_WAY_MAX = 32;
+
+/** Lines that are read before their turn, so that their orders can be looked up together. */
+const LINES_AHEAD_MAX = 1000;
+
+/** What a line says, or why it says nothing. */
+interface ReadLine {
+  readonly line: number;
+  readonly report: OrderReport | null;
+  readonly error: unknown;
+}
+
+/**
+ * Takes outcomes, one JSON object a line, and gives a result a line, in the same order:
+ * `{line, clientIdKey, orderRef, result}` or `{line, error, detail, retryable}`. A bad line does not stop the others.
+ */
+export async function* recordOutcomes(
+  lines: AsyncIterable<Buffer | null>,
+  recorder: OutcomeRecorder,
+  grant: GrantWatch,
+  onFault: (error: unknown) => void,
+): AsyncGenerator<object> {
+  const underWay: Promise<object>[] = [];
+  let number = 0;
+  const ahead: AsyncIterable<ReadLine> = Readable.from(readLines(lines, recorder), {
+    highWaterMark: LINES_AHEAD_MAX,
+  });
+  for await (const read of ahead) {
+    if (grant.hasEnded) break;
+    number = read.line;
+    underWay.push(resultLine(read, recorder, onFault));
+    const first = underWay.length < LINES_UNDER_WAY_MAX ? undefined : underWay.shift();
+    if (first !== undefined) yield await first;
+  }
+  for (const result of underWay) yield await result;
+  if (grant.hasEnded) yield keyEnded(number + 1, 'recorded');
+}
+
+async function* readLines(
+  lines: AsyncIterable<Buffer | null>,
+  recorder: OutcomeRecorder,
+): AsyncGenerator<ReadLine> {
+  let line = 0;
+  for await (const bytes of lines) {
+    line++;
+    if (bytes?.length !== 0 || line > LINES_MAX) yield readLine(line, bytes, recorder);
+    if (line > LINES_MAX) return;
+  }
+}
+
+function readLine(line: number, bytes: Buffer | null, recorder: OutcomeRecorder): ReadLine {
+  if (line > LINES_MAX) return { line, report: null, error: null };
+  try {
+    const report = outcomeReport(lineValue(bytes));
+    recorder.expect(report);
+    return { line, report, error: null };
+  } catch (error) {
+    return { line, report: null, error };
+  }
+}
+
+async function resultLine(
+  { line, report, error }: ReadLine,
+  recorder: OutcomeRecorder,
+  onFault: (error: unknown) => void,
+): Promise<object> {
+  if (line > LINES_MAX) return tooManyLines(line);
+  try {
+    if (report === null) throw error;
+    const { clientIdKey, orderRef } = report;
+    return { line, clientIdKey, orderRef, result: await recorder.record(report) };
+  } catch (error) {
+    if (error instanceof HttpProblem) return refusedLine(line, error);
+    if (error instanceof StoreUnavailable || error instanceof TooManyWaiting) {
+      return unavailableLine(line, 'recorded');
+    }
+    // The lines around it are payments, too: one that meets a fault keeps none of them from being recorded.
+    onFault(error);
+    return refusedLine(line, INTERNAL_ERROR.problem());
+  }
+}
+
+interface OutcomeParts {
+  readonly service: ScoringService;
+  readonly log: Logger;
+}
+
+/** What a report of an outcome did. */
+const OutcomeResultSchema = named(
+  'OutcomeResult',
+  shape('What the report did', {
+    clientIdKey: word('As reported'),
+    orderRef: word('As reported'),
+    result: choice(
+      OUTCOME_EFFECTS,
+      'recorded: counted; superseded: corrected an earlier one; unchanged: a repeat; stale: older than what is known',
+    ),
+  }),
+);
+
+const OutcomeLineResultSchema = lineResult('OutcomeLineResult', OutcomeResultSchema.properties);
+
+/** One outcome, or lines of them, which are read while they are answered. */
+const OUTCOMES_BODY: RequestBody<OrderReport | 'lines'> = {
+  content: {
+    'application/json': {
+      name: 'OutcomeBody',
+      example: {
+        clientIdKey: 'ann',
+        orderRef: 'order-1',
+        outcome: 'PAID',
+        occurredAt: '2026-11-21T10:00:00Z',
+      },
+    },
+    [LINES]: {
+      name: 'OutcomeBody',
+      example: { clientIdKey: 'bob', orderRef: 'order-2', outcome: 'UNPAID', cause: 'EXPIRED' },
+    },
+  },
+  shapes: { OutcomeBody: OutcomeBodySchema },
+  read: async (req) => {
+    if (contentType(req) !== LINES) return outcomeReport(await readJson(req));
+    requireContentType(req, LINES);
+    return 'lines';
+  },
+};
+
+export const reportOutcomes = operation({
+  method: 'post',
+  path: '/v1/platform/outcomes',
+  operationId: 'reportOutcomes',
+  summary: 'What became of an order',
+  description: `One outcome as JSON, or up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. Final per orderRef: a repeat changes nothing, a later different one supersedes. TECHNICAL counts neither way, nor does UNPAID of an order that was asked for and never granted. A cause goes only with UNPAID.`,
+  tag: 'Outcomes',
+  grant: 'outcomes',
+  body: OUTCOMES_BODY,
+  answers: {
+    200: {
+      description: 'What the report did; for many, a line each',
+      content: {
+        'application/json': {
+          shape: OutcomeResultSchema,
+          example: { clientIdKey: 'ann', orderRef: 'order-1', result: 'recorded' },
+        },
+        [LINES]: {
+          shape: OutcomeLineResultSchema,
+          example: { line: 1, clientIdKey: 'bob', orderRef: 'order-2', result: 'recorded' },
+        },
+      },
+    },
+  },
+  refusals: [malformed(...STRAY_CAUSE)],
+  answer: async (asked, { service, log }: OutcomeParts) => {
+    const { platform } = asked.caller;
+    const report = await asked.body();
+    if (report === 'lines') {
+      const { requestId } = asked.ctx.state;
+      const onFault = (err: unknown) => log.error({ requestId, err }, 'unexpected error');
+      return answerLines(asked, (lines, grant) =>
+        recordOutcomes(lines, service.outcomes(platform), grant, onFault),
+      );
+    }
+    const result = await service.outcome(platform, report);
+    return { clientIdKey: report.clientIdKey, orderRef: report.orderRef, result };
+  },
+});

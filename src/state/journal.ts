@@ -1,0 +1,327 @@
+import { tenant } from '../client/client-key.ts';
+import { BindingSchema, OverrideSchema } from '../client/client-state.ts';
+import { type Exposure, exposureOf, OrderOutcomeSchema, turnedAway } from '../client/order.ts';
+import { type Decision, DecisionSchema, ScoreAnswerSchema } from '../decision/decision.ts';
+import { ScoreRequestSchema } from '../decision/requests.ts';
+import { Type } from '../json-schema.ts';
+import { ruleVersion } from '../rules/rule-set.ts';
+import { always, count, epochMs, nullable, type Shape, shape, word } from '../shapes.ts';
+import { PARTITIONS } from './keys.ts';
+import { Positional } from './positional.ts';
+import { StoreUnavailable, UnknownCursor } from './store-errors.ts';
+
+const platform = tenant('The tenant');
+const clientIdKey = word("The caller's identifier of the payer");
+const orderRef = word("The caller's order");
+
+export const ScoreEntrySchema = shape('One answered score request', {
+  kind: always('score'),
+  at: epochMs('When it was answered'),
+  platform,
+  clientIdKey,
+  request: ScoreRequestSchema,
+  ruleVersion,
+  answer: ScoreAnswerSchema,
+});
+
+const VerdictEntrySchema = shape('One answered verdict request', {
+  kind: always('verdict'),
+  at: epochMs('When it was decided'),
+  platform,
+  clientIdKey,
+  decision: DecisionSchema,
+});
+
+export const OutcomeEntrySchema = shape('What became of an order, as it was reported', {
+  kind: always('outcome'),
+  at: epochMs('When it was accepted'),
+  platform,
+  clientIdKey,
+  orderRef,
+  /** The outcome that holds from now on. */
+  order: OrderOutcomeSchema,
+  /** What was reported, where that is not what holds: a repeat of another time, or news of the past. */
+  report: Type.Optional(OrderOutcomeSchema),
+  amount: Type.Optional(
+    word('What was asked for the order, like "25.5 EUR"; absent when that was not known'),
+  ),
+  turnedAway: Type.Optional(turnedAway),
+});
+
+export const BindingEntrySchema = shape('A client was bound to a requisite, or unbound', {
+  kind: always('binding'),
+  at: epochMs('When it was accepted'),
+  platform,
+  clientIdKey,
+  binding: nullable(BindingSchema),
+});
+
+export const OverrideEntrySchema = shape('A person decided about a client, or lifted that', {
+  kind: always('override'),
+  at: epochMs('When it was accepted'),
+  platform,
+  clientIdKey,
+  override: nullable(OverrideSchema),
+  who: word('The key that it was done with, as the audit names it'),
+});
+
+/**
+ * Where an entry stands in the journal. All entries of a client are in one partition, in the order of `ms` and then of
+ * `seq`; between partitions there is no order but that of the servers' clocks.
+ */
+export const EntryPlaceSchema = shape('Where an entry stands in the journal', {
+  partition: count('The part of the journal that the entry stood in, from 0; always the same for a client'),
+  ms: count("The journal's own clock when it took the entry, epoch ms; 0 with SQLite"),
+  seq: count('Number of the entry, within journal_ms where that is not 0'),
+});
+
+export type EntryPlace = Shape<typeof EntryPlaceSchema>;
+
+export type ScoreEntry = Shape<typeof ScoreEntrySchema>;
+export type OutcomeEntry = Shape<typeof OutcomeEntrySchema>;
+export type OverrideEntry = Shape<typeof OverrideEntrySchema>;
+
+/** How far an order had come when a report of it was accepted, as far as that makes a difference. */
+export function recordedExposure(turnedAway: OutcomeEntry['turnedAway']): Exposure {
+  return exposureOf(turnedAway !== true);
+}
+
+/** One accepted input, with what was decided. */
+export type JournalEntry =
+  | ScoreEntry
+  | Shape<typeof VerdictEntrySchema>
+  | OutcomeEntry
+  | Shape<typeof BindingEntrySchema>
+  | Shape<typeof OverrideEntrySchema>;
+
+export const ErasureEntrySchema = shape(
+  'A client was erased: whoever keeps journal entries elsewhere removes those about it, too',
+  {
+    kind: always('erasure'),
+    at: epochMs('When the platform asked for it'),
+    platform,
+    clientNumber: word('`clientNumber` of its hash'),
+  },
+);
+
+export type ErasureEntry = Shape<typeof ErasureEntrySchema>;
+
+/** What the journal tells in its order. */
+export type JournalRecord = JournalEntry | ErasureEntry;
+
+export type Placed<Entry extends JournalRecord> = Entry & { readonly place: EntryPlace };
+
+/** Orders the entries of a client, the newest first. A store that was put back counts its places from there again. */
+export function newestEntryFirst(a: Placed<JournalEntry>, b: Placed<JournalEntry>): number {
+  return b.at - a.at || b.place.ms - a.place.ms || b.place.seq - a.place.seq;
+}
+
+/** The id of a stream entry: `ms-seq`. */
+export interface JournalPlace {
+  readonly ms: number;
+  readonly seq: number;
+}
+
+/** Up to where each partition was read; null, or absent, where nothing was read yet. */
+export type JournalPlaces = readonly (JournalPlace | null)[];
+
+/** How a store writes places as a cursor. */
+export interface JournalCursors {
+  /** Throws UnknownCursor when the text is no cursor of such a store. */
+  readonly read: (cursor: string | null) => JournalPlaces;
+  readonly write: (places: JournalPlaces) => string | null;
+}
+
+/** Whether the entry at a place was read. */
+export function isBehind(places: JournalPlaces, { partition, ...place }: EntryPlace): boolean {
+  const read = places[partition] ?? null;
+  return read !== null && comparePlaces(place, read) <= 0;
+}
+
+/** Of a journal without partitions: the number of the last entry that was read. */
+export const NUMBER_CURSORS: JournalCursors = {
+  read: (cursor) => {
+    if (cursor === null) return [null];
+    if (/^\d{1,16}$/.test(cursor)) return [{ ms: 0, seq: Number(cursor) }];
+    throw new UnknownCursor();
+  },
+  write: ([place = null]) => (place === null ? null : String(place.seq)),
+};
+
+/** Of a journal in partitions. */
+export const PARTITION_CURSORS: JournalCursors = { read: readCursor, write: writeCursor };
+
+const FORMAT = '1';
+
+export function parsePlace(id: string): JournalPlace {
+  const [ms, seq] = id.split('-');
+  return { ms: Number(ms), seq: Number(seq) };
+}
+
+export function comparePlaces(a: JournalPlace, b: JournalPlace): number {
+  return a.ms - b.ms || a.seq - b.seq;
+}
+
+/** The places in all partitions as one text: `1.<place>.<place>...`, empty where nothing was read yet. */
+export function writeCursor(places: JournalPlaces): string {
+  return [FORMAT, ...PARTITIONS.map((_, index) => writePlace(places[index] ?? null))].join('.');
+}
+
+/** The places in the partitions. Throws UnknownCursor when the text was not written by `writeCursor`. */
+export function readCursor(cursor: string | null): JournalPlaces {
+  if (cursor === null) return [];
+  const [format, ...places] = cursor.split('.');
+  if (format !== FORMAT || places.length !== PARTITIONS.length) throw new UnknownCursor();
+  return places.map(readPlace);
+}
+
+function writePlace(place: JournalPlace | null): string {
+  if (place === null) return '';
+  const ms = place.ms.toString(36);
+  return place.seq === 0 ? ms : `${ms}-${place.seq.toString(36)}`;
+}
+
+function readPlace(text: string): JournalPlace | null {
+  if (text === '') return null;
+  const [ms = '', seq = '0'] = text.split('-');
+  const place = { ms: Number.parseInt(ms, 36), seq: Number.parseInt(seq, 36) };
+  if (!Number.isSafeInteger(place.ms) || !Number.isSafeInteger(place.seq)) {
+    throw new UnknownCursor();
+  }
+  return place;
+}
+
+/** A verdict in the journal: its record is kept anyway, so only which one it is and when it was made. */
+export interface VerdictReference {
+  readonly seq: number;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** A verdict whose record is gone before its journal entry was read. */
+export interface LostVerdict {
+  readonly kind: 'lost';
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** An entry that is damaged, or of a kind that a newer version wrote. Everything else goes on without it. */
+export interface UnreadableEntry {
+  readonly kind: 'unreadable';
+  readonly place: EntryPlace;
+  /** '' where nobody can tell. */
+  readonly clientHash: string;
+  readonly why: string;
+  /** As it is stored. */
+  readonly text: string;
+}
+
+/** What a row of a journal comes to. */
+export type ReadEntry = Placed<JournalRecord> | LostVerdict | UnreadableEntry;
+
+export function isOfClient(entry: ReadEntry): entry is Placed<JournalEntry> {
+  return entry.kind !== 'erasure' && entry.kind !== 'lost' && entry.kind !== 'unreadable';
+}
+
+/** As the member of a page; none where everything can be read. */
+export function unreadableAmong(entries: readonly ReadEntry[]): {
+  readonly unreadable?: readonly UnreadableEntry[];
+} {
+  const unreadable = entries.filter((entry) => entry.kind === 'unreadable');
+  return unreadable.length === 0 ? {} : { unreadable };
+}
+
+const SCORE = new Positional(ScoreEntrySchema);
+const OUTCOME = new Positional(OutcomeEntrySchema);
+const BINDING = new Positional(BindingEntrySchema);
+const OVERRIDE = new Positional(OverrideEntrySchema);
+const ERASURE = new Positional(ErasureEntrySchema);
+
+/**
+ * What a journal entry is stored as: a letter for its kind, then its members by their places. Throws where its time is
+ * none: nobody could read it again.
+ */
+export function journalText(entry: JournalRecord): string {
+  if (!Number.isSafeInteger(entry.at)) throw new RangeError('a journal entry without a time is not written');
+  switch (entry.kind) {
+    case 'verdict':
+      // The end of its id says both already.
+      return entry.decision.decisionId.slice(entry.decision.decisionId.indexOf('.') + 1);
+    case 'score':
+      return `s${SCORE.write(entry)}`;
+    case 'outcome':
+      return `o${OUTCOME.write(entry)}`;
+    case 'binding':
+      return `b${BINDING.write(entry)}`;
+    case 'override':
+      return `v${OVERRIDE.write(entry)}`;
+    case 'erasure':
+      return `e${ERASURE.write(entry)}`;
+    default:
+      return entry satisfies never;
+  }
+}
+
+/** The entry that was written as `text`, or the verdict that it refers to. */
+export function parseJournalText(text: string): JournalRecord | VerdictReference {
+  const row = text.slice(1);
+  switch (text[0]) {
+    case 's':
+      return SCORE.read(row);
+    case 'o':
+      return OUTCOME.read(row);
+    case 'b':
+      return BINDING.read(row);
+    case 'v':
+      return OVERRIDE.read(row);
+    case 'e':
+      return ERASURE.read(row);
+    default: {
+      const [, seq, at = ''] = /^(\d+)\.([0-9a-z]+)$/.exec(text) ?? [];
+      if (seq === undefined) throw new TypeError(`no journal entry is stored as ${text}`);
+      return { seq: Number(seq), at: Number.parseInt(at, 36) };
+    }
+  }
+}
+
+/** What work on a stored entry gives, or why it cannot be read. That a store is away is not the entry's fault. */
+export async function readOr<T>(
+  stored: Omit<UnreadableEntry, 'kind' | 'why'>,
+  read: () => T | Promise<T>,
+): Promise<T | UnreadableEntry> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    return { kind: 'unreadable', ...stored, why: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** The erasure that `journalText` wrote. */
+export function parseErasure(text: string): ErasureEntry {
+  return ERASURE.read(text.slice(1));
+}
+
+/** The gap left by verdicts without a record, joined with a known one; null without either. */
+export function gapWith(lost: readonly LostVerdict[], known: JournalGap | null): JournalGap | null {
+  return lost.map(({ at }): JournalGap => ({ from: at, to: at, entries: 1 })).reduce(widerGap, known);
+}
+
+/** Both gaps as one. */
+export function widerGap(a: JournalGap | null, b: JournalGap): JournalGap {
+  if (a === null) return b;
+  return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to), entries: a.entries + b.entries };
+}
+
+/** The entry of a verdict. */
+export function verdictEntry(decision: Decision): JournalEntry {
+  const { at, platform, clientIdKey } = decision;
+  return { kind: 'verdict', at, platform, clientIdKey, decision };
+}
+
+/** Entries that are gone before anybody read them. Times are epoch ms, and about. */
+export interface JournalGap {
+  readonly from: number;
+  readonly to: number;
+  readonly entries: number;
+}

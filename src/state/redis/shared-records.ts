@@ -1,0 +1,302 @@
+import { randomUUID } from 'node:crypto';
+import KeyvRedis from '@keyv/redis';
+import { isJsonObject } from '../../files/json-object.ts';
+import type { AuditRows, ChainEnd } from '../audit-log.ts';
+import {
+  type DocumentIndex,
+  type Documents,
+  documentsKeyv,
+  keyvDocuments,
+  type Versions,
+  type VersionTable,
+} from '../documents.ts';
+import {
+  AUDIT,
+  AUDIT_PAYERS,
+  auditOfKey,
+  DOCUMENTS,
+  documentNamesKey,
+  documentPrefix,
+  LISTS,
+  rateKey,
+  registerKey,
+  tallyKey,
+  VERSIONS,
+} from '../keys.ts';
+import {
+  type Admission,
+  type BucketSettings,
+  LocalRateBuckets,
+  type RateBuckets,
+  TokenLeases,
+} from '../rate-buckets.ts';
+import { RETENTION } from '../retention.ts';
+import {
+  LIST_REMOVAL_KEPT_MS,
+  type ListChange,
+  type ListLog,
+  type ListPage,
+  type ListRecord,
+  type Registers,
+  type Tallies,
+  tallyCounts,
+  writerField,
+} from '../store.ts';
+import type { RunCall } from '../store-errors.ts';
+import type { RedisCommands } from './connection/connection.ts';
+import { checked, isTextOrNothing, itemsOf, textOrNothing, wholeOf } from './connection/reply.ts';
+import { RedisScript } from './script.ts';
+
+const noteName = new RedisScript('note-document-name-1.lua');
+const documentNames = new RedisScript('document-names-1.lua');
+
+/** A name is written before its document; a name without one is forgotten only after this. */
+const NAME_GRACE_MS = 60_000;
+
+/**
+ * Documents in Keyv over a connection that is already open and belongs to somebody else. Callers must not
+ * use it after that connection is closed: the adapter would open it again.
+ */
+export function redisDocuments(commands: RedisCommands, run: RunCall, versions: Versions): Documents {
+  const store = new KeyvRedis(commands, { throwOnErrors: true, keyPrefixSeparator: ':' });
+  return keyvDocuments(documentsKeyv({ store, namespace: DOCUMENTS }), namesIndex(commands), run, versions);
+}
+
+/** Versions in one hash beside the documents. */
+export function redisVersions(commands: RedisCommands, run: RunCall): VersionTable {
+  return {
+    read: () => run(() => checked('HGETALL', commands.hGetAll(VERSIONS), isJsonObject)),
+    write: (name, version) =>
+      run(async () => {
+        await commands.hSet(VERSIONS, name, version);
+      }),
+  };
+}
+
+function namesIndex(commands: RedisCommands): DocumentIndex {
+  return {
+    add: async (collection, name) => {
+      await noteName.run(commands, [documentNamesKey(collection)], [name]);
+    },
+    remove: async (collection, name) => {
+      await commands.zRem(documentNamesKey(collection), name);
+    },
+    names: async (collection) => {
+      const args = [documentPrefix(collection), String(NAME_GRACE_MS)];
+      const names = await documentNames.run(commands, [documentNamesKey(collection)], args);
+      return itemsOf('document-names-1.lua', names).map(String);
+    },
+  };
+}
+
+const compareAndSet = new RedisScript('compare-and-set-1.lua');
+
+export function redisRegisters(
+  commands: RedisCommands,
+  runOn: (key: string) => RunCall,
+  versions: Versions,
+): Registers {
+  return {
+    read: (name) =>
+      runOn(registerKey(name))(() => checked('GET', commands.get(registerKey(name)), isTextOrNothing)),
+    compareAndSet: async (name, expected, next) => {
+      const key = registerKey(name);
+      const args = [expected === null ? '0' : '1', expected ?? '', next];
+      const written = await runOn(key)(
+        async () => wholeOf('compare-and-set-1.lua', await compareAndSet.run(commands, [key], args)) === 1,
+      );
+      if (written) await versions.changed(name);
+      return written;
+    },
+    version: async (name) => (await versions.current(name)).version,
+  };
+}
+
+/** What all nodes of a store hold in a register that is written once: that of the first one. `own` is noted where there is none. */
+export async function agreedText(
+  registers: Pick<Registers, 'read' | 'compareAndSet'>,
+  name: string,
+  own: string,
+): Promise<string> {
+  const known = await registers.read(name);
+  if (known !== null) return known;
+  return (await registers.compareAndSet(name, null, own)) ? own : agreedText(registers, name, own);
+}
+
+const writeLists = new RedisScript('write-lists-4.lua');
+const readLists = new RedisScript('read-lists-3.lua');
+
+/** The shared lists in four keys of one slot. */
+export function redisListLog(commands: RedisCommands, runOn: (key: string) => RunCall): ListLog {
+  const { records, numbers, removals, head } = LISTS;
+  return {
+    write: (changes, unless) =>
+      runOn(head)(async () => {
+        const { since, idsBegin, textsBegin } = unless ?? { since: '+inf', idsBegin: '', textsBegin: '' };
+        const condition = [String(since), idsBegin, textsBegin];
+        const args = [
+          randomUUID(),
+          String(LIST_REMOVAL_KEPT_MS),
+          ...condition,
+          ...changes.flatMap(changeArgs),
+        ];
+        const made = await writeLists.run(commands, [records, numbers, removals, head], args);
+        if (made === undefined || made === null) return null;
+        return itemsOf('write-lists-4.lua', made).map((one) => wholeOf('write-lists-4.lua', one) === 1);
+      }),
+    read: (after, limit) =>
+      runOn(head)(async () => {
+        const args = [String(after), String(limit)];
+        return pageOf(await readLists.run(commands, [records, numbers, head], args));
+      }),
+  };
+}
+
+function changeArgs({ id, text, expected }: ListChange): readonly string[] {
+  return [id, expected === undefined ? '' : String(expected), text === null ? '-' : `+${text}`];
+}
+
+function pageOf(reply: unknown): ListPage {
+  const what = 'read-lists-3.lua';
+  const [latest, horizon, epoch, ...rest] = itemsOf(what, reply);
+  const number = (text: unknown) => wholeOf(what, Number(textOrNothing(what, text) ?? 'NaN'));
+  const records: ListRecord[] = [];
+  for (let place = 0; place < rest.length; place += 3) {
+    records.push({
+      id: String(rest[place]),
+      version: number(rest[place + 1]),
+      text: textOrNothing(what, rest[place + 2]),
+    });
+  }
+  return {
+    records,
+    latest: number(latest),
+    horizon: number(horizon),
+    epoch: textOrNothing(what, epoch) || null,
+  };
+}
+
+const appendAudit = new RedisScript('append-audit-3.lua');
+const newestAudit = new RedisScript('newest-audit-1.lua');
+
+/** The audit in one stream, in which the number of an entry is its id, and what leads to payers beside it. */
+export function redisAuditRows(commands: RedisCommands, runOn: (key: string) => RunCall): AuditRows {
+  const run: RunCall = (call) => runOn(AUDIT)(call);
+  return {
+    newest: () => run(async () => endOf(await newestAudit.run(commands, [AUDIT], []))),
+    add: ({ number, previous, hash, body, payer }) =>
+      run(async () => {
+        const keys = [AUDIT, AUDIT_PAYERS, auditOfKey(payer?.clientHash ?? '')];
+        const part = payer === null ? '' : JSON.stringify([payer.clientHash, payer.text]);
+        const args = [String(number), previous, hash, body, part];
+        return (await appendAudit.run(commands, keys, args)) === 1;
+      }),
+    read: (after, limit) =>
+      run(async () => {
+        const rows = (await commands.xRange(AUDIT, String(after + 1), '+', { COUNT: limit })) ?? [];
+        const numbers = rows.map(({ id }) => id.split('-')[0] ?? '');
+        const parts = rows.length === 0 ? [] : await commands.hmGet(AUDIT_PAYERS, numbers);
+        return rows.map(({ message }, place) => ({
+          number: Number(numbers[place]),
+          previous: message['previous'] ?? '',
+          hash: message['hash'] ?? '',
+          body: message['body'] ?? '',
+          payer: partOf(parts[place] ?? null),
+        }));
+      }),
+    about: (clientHash) =>
+      run(async () => (await commands.sMembers(auditOfKey(clientHash))).map(Number).sort((a, b) => a - b)),
+    // The names of what leads to the client go last, so that a broken-off erasure can be repeated.
+    forgetPayer: async (clientHash, numbers) => {
+      const names = numbers.map(String);
+      if (names.length === 0) return;
+      await run(() => commands.hDel(AUDIT_PAYERS, names));
+      await run(() => commands.sRem(auditOfKey(clientHash), names));
+    },
+    drop: async (through) => {
+      await run(() => commands.xTrim(AUDIT, 'MINID', through + 1));
+    },
+  };
+}
+
+function endOf(reply: unknown): ChainEnd | null {
+  const [id, hash]: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  return id === undefined ? null : { number: Number(String(id).split('-')[0]), hash: String(hash) };
+}
+
+/** A part that somebody has spoilt is told as it is. */
+function partOf(text: string | null) {
+  if (text === null) return null;
+  try {
+    const [clientHash, part]: readonly unknown[] = JSON.parse(text);
+    return { clientHash: String(clientHash), text: String(part) };
+  } catch {
+    return { clientHash: '', text };
+  }
+}
+
+const addToTally = new RedisScript('add-to-tally-1.lua');
+
+/** A hash for each tally. */
+export function redisTallies(commands: RedisCommands, runOn: (key: string) => RunCall): Tallies {
+  return {
+    add: (tally, { writer, number, counts }) => {
+      const key = tallyKey(tally);
+      const added = Object.entries(counts).flatMap(([field, count]) => [field, String(count)]);
+      const args = [writerField(writer), String(number), String(RETENTION.tallyMs), ...added];
+      return runOn(key)(async () => {
+        await addToTally.run(commands, [key], args);
+      });
+    },
+    read: (tally) => {
+      const key = tallyKey(tally);
+      const fields = () => checked('HGETALL', commands.hGetAll(key), isJsonObject);
+      return runOn(key)(async () => tallyCounts(Object.entries(await fields())));
+    },
+  };
+}
+
+const SCRIPT = 'take-token-1.lua';
+const takeToken = new RedisScript(SCRIPT);
+
+const ADMITTED_AT_ONCE: Admission = { admitted: true, delayMs: 0 };
+const AT_ONCE = Promise.resolve(ADMITTED_AT_ONCE);
+
+/** Buckets shared by the fleet; each node's own while Redis is away, so that a limit always holds. */
+export function redisRateBuckets(commands: RedisCommands, runOn: (key: string) => RunCall): RateBuckets {
+  const monotonicMs = () => performance.now();
+  const local = new LocalRateBuckets(monotonicMs);
+  const leases = new TokenLeases(monotonicMs);
+  const shared = async (bucket: string, settings: BucketSettings, wanted: number): Promise<Admission> => {
+    const key = rateKey(bucket);
+    const askedMs = monotonicMs();
+    let leased = 0;
+    try {
+      const args = limits(settings, wanted);
+      const [delayMs = -1, more = 0] = await runOn(key)(async () =>
+        itemsOf(SCRIPT, await takeToken.run(commands, [key], args)).map((item) => wholeOf(SCRIPT, item)),
+      );
+      leased = more;
+      if (delayMs === 0) return ADMITTED_AT_ONCE;
+      const admitted = delayMs > 0;
+      local.learnDelay(bucket, settings, admitted ? delayMs : settings.delayMsMax);
+      return admitted ? { admitted, delayMs } : { admitted };
+    } finally {
+      if (wanted > 0) leases.grant(bucket, leased, askedMs);
+    }
+  };
+  return {
+    isFree: (bucket, settings) => local.isFree(bucket, settings),
+    take: (bucket, settings) => {
+      const ofThisNode = local.takeNow(bucket, settings);
+      const wanted = leases.ask(bucket, settings);
+      if (wanted === 'leased') return AT_ONCE;
+      // The calls that need the store report StoreUnavailable; this one does not.
+      return shared(bucket, settings, wanted).catch(() => ofThisNode);
+    },
+  };
+}
+
+function limits({ ratePerSecond, burst, delayMsMax }: BucketSettings, wanted: number): readonly string[] {
+  return [String(ratePerSecond), String(burst), String(Math.floor(delayMsMax)), String(wanted)];
+}

@@ -1,0 +1,47 @@
+import { DatabaseSync } from 'node:sqlite';
+import { serveWork } from '../../work/serve-work.ts';
+
+/** How often the log's pages are put in their place; in between, what is written twice is put there once. */
+const INTERVAL_MS = 250;
+
+/** How long the log is tried to be emptied before everybody else gets a turn. */
+const TRUNCATE_TIMEOUT_MS = 100;
+
+let db: DatabaseSync | null = null;
+
+/** Whoever asked for an empty log hears when it is empty; until then every round tries. */
+let onTruncated: (() => void) | null = null;
+
+/** What the thread of `SqliteCheckpoints` does: it puts logged pages in their place without holding up any writer or reader. */
+const works = {
+  begin,
+  truncate: (path: string) => {
+    begin(path);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    onTruncated = resolve;
+    checkpoint();
+    return promise;
+  },
+};
+
+export type CheckpointWorks = typeof works;
+
+function begin(path: string): void {
+  if (db !== null) return;
+  db = new DatabaseSync(path, { timeout: TRUNCATE_TIMEOUT_MS });
+  setInterval(checkpoint, INTERVAL_MS);
+}
+
+function checkpoint(): void {
+  try {
+    if (onTruncated === null) db?.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    else if (db?.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0) {
+      onTruncated();
+      onTruncated = null;
+    }
+  } catch {
+    // A full disk, mostly: the log keeps everything, and the next round tries again.
+  }
+}
+
+serveWork(works);

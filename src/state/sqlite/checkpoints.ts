@@ -1,0 +1,44 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { WorkElsewhere } from '../../work/work-elsewhere.ts';
+import type { CheckpointWorks } from './checkpoint-thread.ts';
+
+const THREAD = new URL('./checkpoint-thread.ts', import.meta.url);
+
+const LIMITS = { where: 'thread', memoryMiB: 64 } as const;
+
+/** Not worth a thread before: a command or a test that writes a little leaves it to SQLite itself. */
+const WRITES_MIN = 1000;
+
+/** A reader or another process may keep the log in use; after this it is emptied in the background. */
+const TRUNCATE_MS_MAX = 2000;
+
+/**
+ * Lets a thread put the pages of SQLite's log in their place. The writer would have to stop for it, for a
+ * tenth of a second under load; with the thread it has next to nothing left to do when it begins a new log.
+ */
+export class SqliteCheckpoints {
+  readonly #path: string;
+  #writes = 0;
+  readonly #thread = new WorkElsewhere<CheckpointWorks>(THREAD, LIMITS);
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Called for each transaction. */
+  noteWrite(): void {
+    if (this.#writes++ !== WRITES_MIN) return;
+    // SQLite itself does the work without it, only less evenly.
+    this.#thread.run('begin', this.#path).catch(() => {});
+  }
+
+  /** Empties the log, which still holds pages as they were before an erasure. */
+  async truncate(): Promise<void> {
+    const truncated = this.#thread.run('truncate', this.#path).catch(() => {});
+    await Promise.race([truncated, delay(TRUNCATE_MS_MAX, undefined, { ref: false })]);
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close();
+  }
+}

@@ -1,0 +1,230 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { encodeOrder } from '../../client/order.ts';
+import { encodeClientState } from '../../client/state-document.ts';
+import { encodeDecision } from '../../decision/decision-record.ts';
+import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../facts/fact.ts';
+import { journalText } from '../journal.ts';
+import { RETENTION } from '../retention.ts';
+import type { Change, SightingsAsk } from '../store.ts';
+
+/** Entries with the records of those that are verdicts. */
+const JOURNAL_ROWS =
+  'SELECT journal.position, entry, coalesce(decisions.client, journal.client) AS client, record FROM journal LEFT JOIN decisions USING (position)';
+
+const newestOf = (table: string, order: string) =>
+  `SELECT position FROM (SELECT position FROM ${table} WHERE client = ?1 AND position < ?2 ORDER BY ${order} DESC LIMIT ?3)`;
+
+type Prepare = (source: string) => StatementSync;
+
+/** Every statement of the store, by what it is for. */
+export type Statements = ReturnType<typeof prepareStatements>;
+
+/** Prepared once for each open file. */
+export function prepareStatements(db: DatabaseSync) {
+  const sql = (source: string) => db.prepare(source);
+  return {
+    ...clientStatements(sql),
+    ...sightingStatements(sql),
+    ...decisionStatements(sql),
+    ...journalStatements(sql),
+    ...removingStatements(sql),
+  };
+}
+
+/** States, outcomes of orders, answers under an Idempotency-Key, and registers. */
+function clientStatements(sql: Prepare) {
+  return {
+    state: sql('SELECT state FROM clients WHERE client = ? AND expires_at > ?'),
+    // Only where there is none, or none that is still valid.
+    addState: sql(
+      'INSERT INTO clients (client, state, expires_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state, expires_at = excluded.expires_at WHERE clients.expires_at <= ?',
+    ),
+    replaceState: sql(
+      'UPDATE clients SET state = ?, expires_at = ? WHERE client = ? AND state = ? AND expires_at > ?',
+    ),
+    order: sql('SELECT outcome FROM orders WHERE client = ? AND order_token = ? AND expires_at > ?'),
+    putOrder: sql(
+      'INSERT INTO orders (client, order_token, outcome, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET outcome = excluded.outcome, expires_at = excluded.expires_at',
+    ),
+    answer: sql('SELECT seq FROM answers WHERE client = ? AND idempotency_key = ? AND expires_at > ?'),
+    putAnswer: sql(
+      'INSERT INTO answers (client, idempotency_key, seq, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq, expires_at = excluded.expires_at',
+    ),
+    removeClaim: sql('DELETE FROM claims WHERE platform = ? AND idempotency_key = ? AND expires_at <= ?'),
+    claim: sql(
+      'INSERT INTO claims (platform, idempotency_key, request_hash, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at WHERE claims.request_hash = excluded.request_hash',
+    ),
+    claimed: sql('SELECT request_hash FROM claims WHERE platform = ? AND idempotency_key = ?'),
+    register: sql('SELECT value FROM registers WHERE name = ?'),
+    putRegister: sql(
+      'INSERT INTO registers (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+    ),
+  };
+}
+
+/** Who was seen on which device. */
+function sightingStatements(sql: Prepare) {
+  return {
+    putSighting: sql(
+      'INSERT INTO sightings (device, client, at, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at), expires_at = excluded.expires_at',
+    ),
+    trimSightings: sql(
+      'DELETE FROM sightings WHERE device = ? AND client IN (SELECT client FROM sightings WHERE device = ? ORDER BY at DESC LIMIT -1 OFFSET ?)',
+    ),
+    countOthers: sql('SELECT count(*) AS others FROM sightings WHERE device = ? AND client <> ? AND at > ?'),
+  };
+}
+
+/** Records with the shapes that they are written in. */
+function decisionStatements(sql: Prepare) {
+  return {
+    putDecision: sql(
+      'INSERT INTO decisions (position, client, seq, platform, order_ref, at, record, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    ),
+    // Once for each rule set: the same id always has the same shape.
+    putShape: sql('INSERT INTO shapes (id, shape) VALUES (?, ?) ON CONFLICT DO NOTHING'),
+    shape: sql('SELECT shape FROM shapes WHERE id = ?'),
+    /** What was shipped is kept no longer than decisions stay hot. */
+    shortenDecision: sql(
+      'UPDATE decisions SET expires_at = expires_at - ? WHERE position = ? AND expires_at > ?',
+    ),
+    decision: sql('SELECT client, record FROM decisions WHERE client = ? AND seq = ?'),
+    decisionsOfOrder: sql(
+      'SELECT client, record FROM decisions WHERE platform = ? AND order_ref = ? ORDER BY at DESC, seq DESC LIMIT ?',
+    ),
+    decisionsOfClient: sql(
+      'SELECT client, record FROM decisions WHERE client = ? AND seq < ? ORDER BY seq DESC LIMIT ?',
+    ),
+  };
+}
+
+/** What was accepted and decided, what of it was lost, and erasures that the archive does not know of yet. */
+function journalStatements(sql: Prepare) {
+  return {
+    putJournal: sql('INSERT INTO journal (client, entry) VALUES (?, ?)'),
+    unshippedErasures: sql('SELECT position, entry FROM unshipped_erasures'),
+    putUnshippedErasure: sql('INSERT INTO unshipped_erasures (position, entry) VALUES (?, ?)'),
+    forgetErasureEntries: sql(
+      'DELETE FROM journal WHERE position IN (SELECT position FROM unshipped_erasures WHERE position <= ?)',
+    ),
+    forgetErasures: sql('DELETE FROM unshipped_erasures WHERE position <= ?'),
+    /** The oldest, when there are more than so many. */
+    trimErasures: sql(
+      'DELETE FROM unshipped_erasures WHERE position <= (SELECT position FROM unshipped_erasures ORDER BY position DESC LIMIT 1 OFFSET ?)',
+    ),
+    journal: sql(`${JOURNAL_ROWS} WHERE journal.position > ? ORDER BY journal.position LIMIT ?`),
+    journalLength: sql(
+      'SELECT (SELECT max(position) FROM journal) - (SELECT min(position) FROM journal) + 1 AS entries',
+    ),
+    journalEnd: sql("SELECT seq FROM sqlite_sequence WHERE name = 'journal'"),
+    history: sql(
+      `${JOURNAL_ROWS} WHERE journal.position IN (${newestOf('journal', 'position')} UNION ALL ${newestOf('decisions', 'seq')}) ORDER BY journal.position DESC LIMIT ?3`,
+    ),
+    /** The oldest entries up to a position, as long as more than so many stay. */
+    trimJournal: sql(
+      'DELETE FROM journal WHERE position IN (SELECT position FROM journal WHERE position <= min(?, (SELECT max(position) FROM journal) - ?) ORDER BY position LIMIT ?) RETURNING position, entry',
+    ),
+    journalLoss: sql('SELECT entries, from_ms, to_ms FROM journal_loss WHERE last_position > ?'),
+    addJournalLoss: sql(
+      'INSERT INTO journal_loss (only, entries, from_ms, to_ms, last_position) VALUES (1, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET entries = entries + excluded.entries, to_ms = max(to_ms, excluded.to_ms), last_position = excluded.last_position',
+    ),
+    forgetJournalLoss: sql('DELETE FROM journal_loss WHERE last_position <= ?'),
+  };
+}
+
+/** What is erased, and what the file has free. */
+function removingStatements(sql: Prepare) {
+  return {
+    // While the client's answers still tell which they are.
+    eraseClaims: sql(
+      'DELETE FROM claims WHERE platform = ? AND idempotency_key IN (SELECT idempotency_key FROM answers WHERE client = ?)',
+    ),
+    // While the client's decisions still tell which they are.
+    eraseVerdicts: sql(
+      'DELETE FROM journal WHERE position IN (SELECT position FROM decisions WHERE client = ?)',
+    ),
+    erase: ['clients', 'decisions', 'orders', 'answers', 'sightings', 'journal'].map((table) =>
+      sql(`DELETE FROM ${table} WHERE client = ?`),
+    ),
+    freePages: sql('PRAGMA freelist_count'),
+    pages: sql('PRAGMA page_count'),
+  };
+}
+
+/**
+ * Writes all parts of a change inside the transaction that is open, or nothing when the state has changed. Shapes that
+ * are known to be stored are not written again.
+ */
+export function commitChange(
+  sql: Statements,
+  change: Change,
+  storedShapes: ReadonlySet<string>,
+  nowMs: number,
+): 'committed' | 'conflict' {
+  const entryText = journalText(change.entry);
+  if (!writeState(sql, change, nowMs)) return 'conflict';
+  const { client, decision, shape, displaced, idempotencyKey } = change;
+  const recordUntilMs = nowMs + RETENTION.decisionMs;
+  const { lastInsertRowid } = sql.putJournal.run(decision === undefined ? client.hash : null, entryText);
+  if (decision !== undefined) {
+    const { seq, platform, orderRef, at } = decision;
+    if (shape !== undefined && !storedShapes.has(shape.id)) sql.putShape.run(shape.id, shape.text);
+    const record = encodeDecision(decision, shape);
+    sql.putDecision.run(lastInsertRowid, client.hash, seq, platform, orderRef, at, record, recordUntilMs);
+    if (idempotencyKey !== undefined)
+      sql.putAnswer.run(client.hash, idempotencyKey, seq, nowMs + RETENTION.idempotencyMs);
+  }
+  for (const order of displaced?.orders ?? [])
+    sql.putOrder.run(client.hash, order.token, encodeOrder(order), nowMs + (displaced?.keptMs ?? 0));
+  return 'committed';
+}
+
+/** False when the state is no longer what was read. */
+function writeState(sql: Statements, { client, stamp, state }: Change, nowMs: number): boolean {
+  const next = encodeClientState(state);
+  const untilMs = nowMs + RETENTION.stateMs;
+  const { changes } =
+    stamp.raw === null
+      ? sql.addState.run(client.hash, next, untilMs, nowMs)
+      : sql.replaceState.run(next, untilMs, client.hash, stamp.raw, nowMs);
+  return changes !== 0;
+}
+
+/** Whether noting this client writes anything. */
+export function isNoted({ record, fingerprint, ip }: SightingsAsk): boolean {
+  return record && (fingerprint !== null || ip !== null);
+}
+
+/** Notes the client on both of its devices, inside the transaction that is open. */
+export function noteSightings(sql: Statements, ask: SightingsAsk, nowMs: number): void {
+  noteOn(sql, ask, 'fingerprint', nowMs);
+  noteOn(sql, ask, 'ip', nowMs);
+}
+
+export function countSightings(sql: Statements, ask: SightingsAsk): Sightings {
+  return { fingerprint: countOn(sql, ask, 'fingerprint'), ip: countOn(sql, ask, 'ip') };
+}
+
+function noteOn(sql: Statements, ask: SightingsAsk, kind: keyof Sightings, nowMs: number): void {
+  const device = deviceOf(ask, kind);
+  if (device === null) return;
+  sql.putSighting.run(device, ask.client.hash, ask.at, nowMs + RETENTION.sightingMs);
+  sql.trimSightings.run(device, device, CLIENTS_ON_DEVICE_MAX);
+}
+
+function countOn(sql: Statements, ask: SightingsAsk, kind: keyof Sightings): ReadonlyMap<number, number> {
+  const device = deviceOf(ask, kind);
+  if (device === null) return new Map();
+  return new Map(
+    ask.windowsMs[kind].map((windowMs) => {
+      const others = sql.countOthers.get(device, ask.client.hash, ask.at - windowMs)?.['others'];
+      return [windowMs, Math.min(CLIENTS_ON_DEVICE_MAX, Number(others) + 1)];
+    }),
+  );
+}
+
+/** A device belongs to one platform: the same phone on two platforms is two devices. */
+function deviceOf({ client, ...ask }: SightingsAsk, kind: keyof Sightings): string | null {
+  const id = ask[kind];
+  return id === null ? null : `${client.platform}/${kind}/${id}`;
+}

@@ -1,0 +1,265 @@
+import { closeSync, fdatasync, openSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
+import { StoreLate, StoreUnavailable } from '../store-errors.ts';
+
+interface Pending {
+  /** Does the write and gives what is to be done once it is on disk. */
+  readonly work: () => () => void;
+  readonly reject: (error: unknown) => void;
+  readonly askedMs: number;
+}
+
+/** More than this waiting means that the disk does not keep up. */
+const PENDING_WRITES_MAX = 5000;
+
+/** How long a write waits for another process's write before it is given up. */
+export interface Patience {
+  readonly limitMs: number;
+  /** Told once of each wait that has become long. */
+  readonly onLongWait: () => void;
+}
+
+/** What callers are promised. */
+const OF_CALLERS: Patience = { limitMs: 200, onLongWait: () => {} };
+
+/** A person who waits for longer wants to know what for. */
+const LONG_WAIT_MS = 1000;
+
+/** How soon a file that another process writes to is tried again; this process does other things meanwhile. */
+const RETRY_MS = 5;
+
+/** SQLITE_BUSY: another process holds the lock. */
+const BUSY = 5;
+
+/** A write that is committed, and waits for the disk. */
+interface Committed extends Pick<Pending, 'reject'> {
+  readonly acknowledge: () => void;
+}
+
+/**
+ * Runs all writes that arrive in one turn of the event loop in one transaction, and brings what was committed to the disk
+ * in the background: a few syncs at a time, each for what is committed when it begins. A write is acknowledged only after
+ * its own: what lay before it in the log is on the disk then, too.
+ *
+ * When the disk refuses a sync, nothing that follows can be acknowledged either: the system may have dropped what it could
+ * not write, a later sync would succeed all the same, and the log is read only up to what is missing.
+ */
+export class GroupCommit {
+  readonly #db: DatabaseSync;
+  readonly #log: Pick<LogSync, 'sync'>;
+  readonly #onCommit: () => void;
+  #pending: Pending[] = [];
+  #scheduled = false;
+  #committed: Committed[] = [];
+  readonly #syncs = new Set<Promise<void>>();
+  readonly #onLost: (error: StoreUnavailable) => void;
+  readonly #patience: Patience;
+  #lost: StoreUnavailable | null = null;
+  #hasTold = false;
+
+  /** `onCommit` is called after each transaction, `onLost` when the disk refuses what was committed. */
+  constructor(
+    db: DatabaseSync,
+    log: Pick<LogSync, 'sync'>,
+    onCommit: () => void,
+    onLost: (error: StoreUnavailable) => void,
+    patience = OF_CALLERS,
+  ) {
+    this.#patience = patience;
+    this.#db = db;
+    this.#log = log;
+    this.#onCommit = onCommit;
+    this.#onLost = onLost;
+  }
+
+  /** Why nothing may be read or written any more; null as long as all is well. */
+  get lost(): StoreUnavailable | null {
+    return this.#lost;
+  }
+
+  run<T>(work: () => T): Promise<T> {
+    if (this.#lost !== null) return Promise.reject(this.#lost);
+    if (this.#pending.length + this.#committed.length >= PENDING_WRITES_MAX)
+      return Promise.reject(new Error('too many writes are waiting'));
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const writeThenAcknowledge = () => {
+      const result = work();
+      return () => resolve(result);
+    };
+    this.#pending.push({ work: writeThenAcknowledge, reject, askedMs: performance.now() });
+    this.#schedule(setImmediate);
+    return promise;
+  }
+
+  /** Has what waits written, once, when `later` calls. */
+  #schedule(later: (flush: () => void) => void): void {
+    if (this.#scheduled || this.#pending.length === 0) return;
+    this.#scheduled = true;
+    later(() => this.#flush());
+  }
+
+  /** Writes everything that waits, now or never, and waits for the disk. */
+  async close(): Promise<void> {
+    this.#flush();
+    for (const { reject } of this.#pending.splice(0)) reject(new Error('the store is closed'));
+    while (this.#syncs.size > 0) await Promise.all(this.#syncs);
+  }
+
+  #flush(): void {
+    this.#scheduled = false;
+    const batch = this.#pending;
+    if (batch.length === 0) return;
+    this.#pending = [];
+    try {
+      this.#db.exec('BEGIN IMMEDIATE');
+    } catch (error) {
+      if (isBusy(error)) this.#waitForTurn(batch, error);
+      else rejectAll(batch, error);
+      return;
+    }
+    this.#hasTold = false;
+    this.#write(batch);
+  }
+
+  #write(batch: readonly Pending[]): void {
+    const written: Committed[] = [];
+    try {
+      for (const { work, reject } of batch) written.push({ acknowledge: work(), reject });
+      this.#db.exec('COMMIT');
+    } catch (error) {
+      this.#rollBack();
+      const culprit = batch[written.length];
+      if (culprit === undefined || !isOfOneWrite(error)) rejectAll(batch, error);
+      else this.#writeWithout(culprit, batch, error);
+      return;
+    }
+    this.#committed.push(...written);
+    this.#onCommit();
+    this.#beginSync();
+  }
+
+  /** The others are written again: what they had written is rolled back. */
+  #writeWithout(culprit: Pending, batch: readonly Pending[], error: unknown): void {
+    culprit.reject(error);
+    this.#pending.unshift(...batch.filter((write) => write !== culprit));
+    this.#schedule(setImmediate);
+  }
+
+  /** For all that is committed by now; when too many are under way, the first of them that ends begins it. */
+  #beginSync(): void {
+    if (this.#committed.length === 0 || this.#syncs.size >= SYNCS_AT_ONCE_MAX) return;
+    const sync = this.#sync(this.#committed);
+    this.#committed = [];
+    this.#syncs.add(sync);
+    void sync.then(() => {
+      this.#syncs.delete(sync);
+      this.#beginSync();
+    });
+  }
+
+  async #sync(written: readonly Committed[]): Promise<void> {
+    try {
+      await this.#log.sync();
+    } catch (error) {
+      this.#lose(error, written);
+      return;
+    }
+    if (this.#lost !== null) rejectAll(written, this.#lost);
+    else for (const { acknowledge } of written) acknowledge();
+  }
+
+  #lose(cause: unknown, written: readonly Committed[]): void {
+    if (this.#lost === null) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      this.#lost = new StoreUnavailable(
+        `the disk refused to keep what was written (${why}); look at the disk, then start the service again, which reads what the disk holds`,
+        { cause },
+      );
+      this.#onLost(this.#lost);
+    }
+    rejectAll([...written, ...this.#committed.splice(0), ...this.#pending.splice(0)], this.#lost);
+  }
+
+  /** Gives up what has waited long enough, and tries again soon for the others. */
+  #waitForTurn(batch: readonly Pending[], cause: unknown): void {
+    const now = performance.now();
+    const { limitMs, onLongWait } = this.#patience;
+    const late = (write: Pending) => now - write.askedMs >= limitMs;
+    const why = `another process has kept the SQLite file locked for ${limitMs} ms`;
+    rejectAll(batch.filter(late), new StoreLate(why, { cause }));
+    this.#pending.unshift(...batch.filter((write) => !late(write)));
+    if (!this.#hasTold && this.#pending.some(({ askedMs }) => now - askedMs >= LONG_WAIT_MS)) {
+      this.#hasTold = true;
+      onLongWait();
+    }
+    this.#schedule((flush) => setTimeout(flush, RETRY_MS));
+  }
+
+  /** A full disk ends the transaction by itself, and a closed database has none. */
+  #rollBack(): void {
+    if (this.#db.isOpen && this.#db.isTransaction) this.#db.exec('ROLLBACK');
+  }
+}
+
+function rejectAll(batch: readonly Pick<Pending, 'reject'>[], error: unknown): void {
+  for (const { reject } of batch) reject(error);
+}
+
+/** What SQLite says of the one statement: too big, against a constraint, of another type, with a parameter too many. */
+const OF_ONE_WRITE: ReadonlySet<unknown> = new Set([18, 19, 20, 25]);
+
+/** Whether a write failed for what it is, and not for what the disk or the file is: then the others need not. */
+function isOfOneWrite(error: unknown): boolean {
+  if (!(error instanceof Error && 'errcode' in error)) return true;
+  // The lower byte; what stands above it says more of the same.
+  return OF_ONE_WRITE.has(Number(error.errcode) & 0xff);
+}
+
+/** Whether another process has the file to itself for now. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === BUSY;
+}
+
+const syncFile = promisify(fdatasync);
+
+/**
+ * Syncs under way at once. A disk now and then takes a hundred times as long as usual for one of them, and the others
+ * need not wait for it; and one pool thread is left to everybody else.
+ */
+const SYNCS_AT_ONCE_MAX = 3;
+
+/**
+ * Brings SQLite's log to the disk in the background. SQLite itself would do it within each COMMIT, and the event loop would
+ * stand still for as long as the disk takes.
+ */
+export class LogSync {
+  readonly #free: number[];
+
+  /**
+   * `path` is that of the database; the log lies beside it as long as the database is open. All files are opened here: a
+   * process that has no more of them to open, because of its many connections, still keeps what it wrote.
+   */
+  constructor(path: string) {
+    this.#free = Array.from({ length: SYNCS_AT_ONCE_MAX }, () => openSync(`${path}-wal`, 'r+'));
+  }
+
+  /**
+   * Resolves when everything that was committed before the call is on the disk. Each sync under way has an open file of
+   * its own: what went wrong is told once to each.
+   */
+  async sync(): Promise<void> {
+    const file = this.#free.pop();
+    if (file === undefined) throw new Error(`more than ${SYNCS_AT_ONCE_MAX} syncs at once`);
+    try {
+      await syncFile(file);
+    } finally {
+      this.#free.push(file);
+    }
+  }
+
+  /** No sync may be under way. */
+  close(): void {
+    for (const file of this.#free.splice(0)) closeSync(file);
+  }
+}

@@ -1,0 +1,206 @@
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { makeOwnFolder } from '../../files/folders.ts';
+import { SALT_REGISTER } from '../client-salt.ts';
+import { type RunCall, StoreLate, StoreUnavailable, UnknownCursor } from '../store-errors.ts';
+import { failureText } from '../store-health.ts';
+import { isBusy } from './group-commit.ts';
+
+/** How long the start waits for another process that changes the tables. */
+const OPEN_TIMEOUT_MS = 2000;
+
+/** SQLite waits by standing still, so it waits next to nothing; GroupCommit tries again. */
+const BUSY_TIMEOUT_MS = 5;
+
+/** Pages kept in memory. SQLite's own 2 MiB are read again and again once there are many clients. */
+const CACHE_KIB = 64 * 1024;
+
+/**
+ * Pages that are logged before they are put in their place: the same pages come again and again, so later is less. The
+ * commit that finds so many waits for the disk twice, so this is to be seldom; it is 32 MiB of log.
+ */
+const LOGGED_PAGES = 8000;
+
+/** SQLITE_FULL: the disk has no space left. */
+const FULL = 13;
+
+/** Owner only: who reads the file knows every payer. */
+const FILE_MODE = 0o600;
+
+/** Where the state of a DATA_DIR lies. */
+export function sqlitePath(dataDir: string): string {
+  return join(dataDir, 'scoring.sqlite');
+}
+
+/** What SQLite finds wrong with the file under a DATA_DIR, at first; null when nothing is. It reads all of it. */
+export function faultOfFile(dataDir: string): string | null {
+  try {
+    const db = new DatabaseSync(sqlitePath(dataDir), { readOnly: true });
+    const found = db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check'];
+    db.close();
+    return found === 'ok' ? null : String(found);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Opens the file, or makes it with this salt of clients; throws StoreUnavailable when it cannot be used. */
+export function openSqliteFile(path: string, folder: string, salt: string): DatabaseSync {
+  try {
+    makeOwnFolder(folder);
+    keepForOwner(path);
+    const db = new DatabaseSync(path, { timeout: OPEN_TIMEOUT_MS });
+    // In a new file this must come first: later it takes a rewrite, and the lock of whoever writes.
+    if (isEmpty(db)) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
+    // NORMAL leaves it to GroupCommit to sync the log before anything is acknowledged.
+    db.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOGGED_PAGES};`,
+    );
+    putLogInPlace(db);
+    db.exec(SCHEMA);
+    keepSalt(db, salt);
+    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    return db;
+  } catch (cause) {
+    if (isBusy(cause))
+      throw new StoreLate(
+        `the SQLite file ${path} cannot be used yet: another process keeps it locked for more than ${OPEN_TIMEOUT_MS} ms`,
+        { cause },
+      );
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new StoreUnavailable(
+      `the SQLite file ${path} cannot be used: ${why}; check DATA_DIR and its permissions`,
+      { cause },
+    );
+  }
+}
+
+/** Writes only where there is none, because writing waits for others that write. */
+function keepSalt(db: DatabaseSync, salt: string): void {
+  if (db.prepare('SELECT 1 FROM registers WHERE name = ?').get(SALT_REGISTER) !== undefined) return;
+  db.prepare('INSERT OR IGNORE INTO registers (name, value) VALUES (?, ?)').run(SALT_REGISTER, salt);
+}
+
+/**
+ * Brings what an earlier process logged to its place on the disk, because that process may have ended without syncing the
+ * log, and nothing may be built on what the disk does not hold. On a full disk the log stays what it is; others who have the
+ * file open do this themselves.
+ */
+function putLogInPlace(db: DatabaseSync): void {
+  try {
+    db.exec('PRAGMA wal_checkpoint(PASSIVE)');
+  } catch (error) {
+    if (!isFull(error)) throw error;
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === FULL;
+}
+
+/** SQLite gives the files beside it the mode of the file itself. */
+function keepForOwner(path: string): void {
+  closeSync(openSync(path, 'a', FILE_MODE));
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) if (isOurs(file)) chmodSync(file, FILE_MODE);
+}
+
+/** A process that opens a file made by another uses it as it is. */
+function isOurs(file: string): boolean {
+  return existsSync(file) && statSync(file).uid === process.getuid?.();
+}
+
+function isEmpty(db: DatabaseSync): boolean {
+  return db.prepare('PRAGMA page_count').get()?.['page_count'] === 0;
+}
+
+/**
+ * Makes the tables that are not there yet. What is appended costs a verdict next to nothing; each page at a random place is a
+ * page of the log. So there are few trees that are sorted by payers, and those have short rows: states lie in the order
+ * in which payers came, the journal finds a payer's verdicts by the positions of its decisions, and tables whose rows
+ * are kept for longer again and again have no index by time.
+ */
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS clients (
+    client TEXT PRIMARY KEY, state TEXT NOT NULL, expires_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS decisions (
+    position INTEGER PRIMARY KEY, client TEXT NOT NULL, seq INTEGER NOT NULL, platform TEXT NOT NULL,
+    order_ref TEXT NOT NULL, at INTEGER NOT NULL, record TEXT NOT NULL, expires_at INTEGER NOT NULL,
+    UNIQUE (client, seq)
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS decisions_order ON decisions (platform, order_ref, at);
+  CREATE INDEX IF NOT EXISTS decisions_time ON decisions (platform, at);
+  CREATE INDEX IF NOT EXISTS decisions_expiry ON decisions (expires_at);
+  CREATE TABLE IF NOT EXISTS shapes (id TEXT PRIMARY KEY, shape TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS orders (
+    client TEXT NOT NULL, order_token TEXT NOT NULL, outcome TEXT NOT NULL, expires_at INTEGER NOT NULL,
+    PRIMARY KEY (client, order_token)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS orders_expiry ON orders (expires_at);
+  CREATE TABLE IF NOT EXISTS answers (
+    client TEXT NOT NULL, idempotency_key TEXT NOT NULL, seq INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+    PRIMARY KEY (client, idempotency_key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS answers_expiry ON answers (expires_at);
+  CREATE TABLE IF NOT EXISTS claims (
+    platform TEXT NOT NULL, idempotency_key TEXT NOT NULL, request_hash TEXT NOT NULL,
+    expires_at INTEGER NOT NULL, PRIMARY KEY (platform, idempotency_key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS claims_expiry ON claims (expires_at);
+  CREATE TABLE IF NOT EXISTS sightings (
+    device TEXT NOT NULL, client TEXT NOT NULL, at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+    PRIMARY KEY (device, client)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS sightings_time ON sightings (device, at);
+  CREATE INDEX IF NOT EXISTS sightings_client ON sightings (client);
+  CREATE TABLE IF NOT EXISTS documents (
+    key TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS documents_expiry ON documents (expires_at) WHERE expires_at IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS registers (
+    name TEXT PRIMARY KEY, value TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS versions (
+    name TEXT PRIMARY KEY, version TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS tallies (
+    tally TEXT NOT NULL, field TEXT NOT NULL, count INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+    PRIMARY KEY (tally, field)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS journal (
+    position INTEGER PRIMARY KEY AUTOINCREMENT, client TEXT, entry TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS journal_client ON journal (client) WHERE client IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS unshipped_erasures (position INTEGER PRIMARY KEY, entry TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS audit (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, previous TEXT NOT NULL, hash TEXT NOT NULL, body TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS audit_payers (
+    number INTEGER PRIMARY KEY, client TEXT NOT NULL, text TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS audit_payers_client ON audit_payers (client);
+  CREATE TABLE IF NOT EXISTS list_records (
+    id TEXT PRIMARY KEY, version INTEGER NOT NULL, text TEXT, removed_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS list_records_version ON list_records (version);
+  CREATE INDEX IF NOT EXISTS list_records_removal ON list_records (removed_at) WHERE removed_at IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS list_head (
+    only INTEGER PRIMARY KEY CHECK (only = 1), latest INTEGER NOT NULL, horizon INTEGER NOT NULL,
+    epoch TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS journal_loss (
+    only INTEGER PRIMARY KEY CHECK (only = 1), entries INTEGER NOT NULL, from_ms INTEGER NOT NULL,
+    to_ms INTEGER NOT NULL, last_position INTEGER NOT NULL
+  ) STRICT;
+`;
+
+/** Whatever SQLite itself throws (busy, full disk, damaged file) means that state cannot be relied on now. */
+export const sqliteCall: RunCall = async (call) => {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof StoreUnavailable || error instanceof UnknownCursor) throw error;
+    throw new StoreUnavailable(`SQLite could not answer: ${failureText(error)}`, { cause: error });
+  }
+};

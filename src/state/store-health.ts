@@ -1,0 +1,100 @@
+/** A promise that a server does not keep, or that could not be checked. */
+export const WARNING_KINDS = ['clock', 'version', 'eviction', 'append-only', 'memory', 'unchecked'] as const;
+
+type WarningKind = (typeof WARNING_KINDS)[number];
+
+export interface StoreWarning {
+  readonly kind: WarningKind;
+  /** For the operator: what is wrong, and what to do. */
+  readonly text: string;
+}
+
+/** How one server of the store was when a small write was tried on it. */
+export interface ServerHealth {
+  /** For people: kind and address, without credentials. */
+  readonly server: string;
+  /** Why the clients that it keeps get 503; null when writes work. */
+  readonly failure: string | null;
+  /** Another node reaches this server and all others: what is wrong is between this node and the server. */
+  readonly onlyHere?: true;
+  readonly warnings: readonly StoreWarning[];
+  /** Of the memory that it may use, 0 to 1; absent where nothing bounds it, or where it does not tell. */
+  readonly memoryUsedShare?: number;
+}
+
+/** How the store was, server by server: one, or each master of a cluster. */
+export type StoreHealth = readonly ServerHealth[];
+
+/** Whether requests are better off here than at another node. */
+export function servesClients(health: StoreHealth): boolean {
+  return health.some(({ failure }) => failure === null) && !health.some(({ onlyHere = false }) => onlyHere);
+}
+
+/** What does not work, and what is not as it should be, each in one sentence. */
+export function healthTexts(health: StoreHealth): readonly string[] {
+  return health.flatMap(({ server, failure, onlyHere, warnings }) => [
+    ...(failure === null ? [] : [`The clients on ${server} get 503: ${failure}.`]),
+    ...(onlyHere ? [`Another node reaches ${server}: see to the network of this one.`] : []),
+    ...warnings.map(({ text }) => text),
+  ]);
+}
+
+/** Why a server did not take a write, in its own words where it has some. */
+export function failureText(error: unknown): string {
+  const { cause } = error instanceof Error ? error : { cause: undefined };
+  const told = cause instanceof Error ? cause : error;
+  // Redis adds which line of which script it refused.
+  return told instanceof Error ? told.message.replace(/\.?( script: [0-9a-f]{40}.*)?$/, '') : String(told);
+}
+
+/** Looked at also when nobody asks. */
+const CHECK_INTERVAL_MS = 60_000;
+
+/** What became known of the store: something is not as it should be, or is so again. */
+interface StoreNews {
+  readonly kind: 'trouble' | 'mended';
+  readonly text: string;
+}
+
+/** Looks after the store: at the start, every minute, and whenever somebody asks how it is. */
+export class StoreWatch {
+  readonly #store: { check(): Promise<StoreHealth> };
+  readonly #onNews: (news: StoreNews) => void;
+  readonly #timer: NodeJS.Timeout;
+  #looking: Promise<StoreHealth> | null = null;
+  #known: StoreHealth = [];
+
+  constructor(store: { check(): Promise<StoreHealth> }, onNews: (news: StoreNews) => void) {
+    this.#store = store;
+    this.#onNews = onNews;
+    this.#timer = setInterval(() => this.health(), CHECK_INTERVAL_MS).unref();
+    void this.health();
+  }
+
+  /** How the store is now. No key is needed to ask, so all who ask at once share one look. */
+  health(): Promise<StoreHealth> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  /** What was found last, without asking the store. */
+  get known(): StoreHealth {
+    return this.#known;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<StoreHealth> {
+    const health = await this.#store.check();
+    const before = new Set(healthTexts(this.#known));
+    const now = new Set(healthTexts(health));
+    this.#known = health;
+    for (const text of now.difference(before)) this.#onNews({ kind: 'trouble', text });
+    for (const text of before.difference(now)) this.#onNews({ kind: 'mended', text });
+    return health;
+  }
+}

@@ -1,0 +1,225 @@
+import { expect } from 'chai';
+import { INSTALLATION } from '../../../src/access/access-keys.ts';
+import { Audit } from '../../../src/access/audit.ts';
+import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import { Tenant } from '../../service/tenant.ts';
+import { describeOnStores } from '../../stores/describe-on-stores.ts';
+
+const RULES = edited({
+  'verdicts.yaml': swap(
+    '{ fact: clientGroup, operator: equal, value: BLOCKED }',
+    '{ fact: listed, params: { list: blocked }, operator: equal, value: true }',
+  ),
+});
+
+interface Entries {
+  readonly kind: string | null;
+  readonly total: number;
+  readonly entries: readonly { readonly value: string; readonly who: string; readonly change: number }[];
+  readonly complete: boolean;
+}
+
+interface Lists {
+  readonly lists: readonly object[];
+  readonly isStale: boolean;
+}
+
+const REASON = { reason: 'shared by a ring' };
+
+describeOnStores('shared lists over HTTP', (store) => {
+  let service: RunningService;
+  let number = 0;
+  before(async () => {
+    service = await startService({ store: store(), rules: RULES });
+  });
+  after(() => service.stop());
+
+  const tenant = () => service.tenant(`shop-${++number}`);
+  const entries = async (of: Tenant, query = '') =>
+    (await of.ask<Entries>('GET', `lists/blocked/entries${query}`)).body;
+
+  it('decide from the next verdict on, and no more once the entry is gone', async () => {
+    const shop = await tenant();
+    await shop.score({ fingerprint: 'device-1' });
+    expect((await shop.verdict({ orderRef: 'o1' })).body.verdict).to.equal('GET_NEW');
+    const put = await shop.ask('PUT', 'lists/blocked/entries/device-1', { kind: 'fingerprint', ...REASON });
+    expect(put.status).to.equal(200);
+    expect((await shop.verdict({ orderRef: 'o2' })).body.verdict).to.equal('BLOCK');
+    const [blocked] = await shop.decisions({ orderRef: 'o2' });
+    expect(blocked?.facts['listed(blocked)']).to.equal(true);
+    expect((await shop.ask('DELETE', 'lists/blocked/entries/device-1?reason=cleared')).status).to.equal(204);
+    expect((await shop.verdict({ orderRef: 'o3' })).body.verdict).not.to.equal('BLOCK');
+    const explanation = await shop.ask<{ reproduced: boolean }>(
+      'GET',
+      `decisions/${blocked?.decisionId}/explanation`,
+    );
+    expect(explanation.body).to.deep.include({ reproduced: true, sharedLists: ['blocked'] });
+  });
+
+  it('hold ranges of addresses against what a score showed before', async () => {
+    const shop = await tenant();
+    await shop.score({ ip: '203.0.113.9' });
+    const range = encodeURIComponent('203.0.112.0/23');
+    const put = await shop.ask('PUT', `lists/blocked/entries/${range}`, { kind: 'ip', ...REASON });
+    expect(put.status).to.equal(200);
+    expect((await shop.verdict()).body.verdict).to.equal('BLOCK');
+    expect((await shop.ask('DELETE', `lists/blocked/entries?value=${range}`)).status).to.equal(204);
+    expect((await shop.verdict()).body.verdict).not.to.equal('BLOCK');
+  });
+
+  it('are listed with what they hold, and their entries in pages, newest first', async () => {
+    const shop = await tenant();
+    const lists = async () => (await shop.ask<Lists>('GET', 'lists')).body;
+    expect((await lists()).lists).to.deep.equal([]);
+    expect(await entries(shop)).to.deep.equal({
+      list: 'blocked',
+      kind: null,
+      total: 0,
+      entries: [],
+      complete: true,
+    });
+    for (const name of ['ann', 'bob', 'carl']) {
+      await shop.ask('PUT', `lists/blocked/entries/${name}`, { kind: 'client', ...REASON });
+    }
+    const now = service.clock.now();
+    expect((await lists()).lists).to.deep.equal([
+      { list: 'blocked', kind: 'client', entries: 3, ended: 0, changedAt: now, ofInstallation: false },
+    ]);
+    const first = await entries(shop, '?limit=2');
+    expect(first.entries.map(({ value }) => value)).to.deep.equal(['carl', 'bob']);
+    expect(first).to.deep.include({ total: 3, complete: false });
+    const second = await entries(shop, `?limit=2&before=${first.entries.at(-1)?.change}`);
+    expect(second.entries.map(({ value }) => value)).to.deep.equal(['ann']);
+    expect(second.complete).to.equal(true);
+    expect((await entries(shop, '?value=bob')).entries.map(({ value }) => value)).to.deep.equal(['bob']);
+    expect((await entries(shop, '?value=nobody')).entries).to.deep.equal([]);
+    expect((await lists()).isStale).to.equal(false);
+  });
+
+  it('take many lines at once and answer each', async () => {
+    const shop = await tenant();
+    const lines = [
+      { value: 'ann', kind: 'client', ...REASON },
+      { value: 'bob' },
+      'oops',
+      { value: 'bob', kind: 'ip', ...REASON },
+      { value: 'nobody', remove: true },
+      { value: '..', ...REASON, expiresAt: '2020-01-01T00:00:00Z' },
+    ];
+    const body = lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join('');
+    const answer = await shop.ask<string>('POST', 'lists/blocked/entries', body, {
+      'Content-Type': 'application/x-ndjson',
+    });
+    expect(answer.status).to.equal(200);
+    expect(
+      answer.body
+        .trim()
+        .split('\n')
+        .map((line): unknown => JSON.parse(line)),
+    ).to.deep.equal([
+      { line: 1, value: 'ann', result: 'added' },
+      { line: 2, error: 'malformed JSON body', detail: '/reason is required.', retryable: false },
+      { line: 3, error: 'malformed JSON body', detail: 'The body is not valid JSON.', retryable: false },
+      {
+        line: 4,
+        error: 'not for this list',
+        detail: 'The list blocked holds entries of kind client, not ip.',
+        retryable: false,
+      },
+      { line: 5, value: 'nobody', result: 'absent' },
+      {
+        line: 6,
+        error: 'not for this list',
+        detail: 'expiresAt lies in the past; leave it out for an entry without an end.',
+        retryable: false,
+      },
+    ]);
+  });
+
+  it('take no more lines than is said, blank ones counted, too', async () => {
+    const shop = await tenant();
+    const answer = await shop.ask<string>('POST', 'lists/blocked/entries', '\n'.repeat(100_010), {
+      'Content-Type': 'application/x-ndjson',
+    });
+    expect(answer.body).to.equal(
+      '{"line":100001,"error":"too many lines","detail":"Send at most 100000 lines at once.","retryable":true}\n',
+    );
+  });
+
+  it('belong to their platform alone, and those of the installation to its keys', async () => {
+    const [shop, other] = [await tenant(), await tenant()];
+    const { key } = await service.application.keys.issue(INSTALLATION, ['lists'], null);
+    const owner = new Tenant(service.application, key);
+    await shop.ask('PUT', 'lists/blocked/entries/ann', { kind: 'client', ...REASON });
+    expect((await other.ask<Lists>('GET', 'lists')).body.lists).to.deep.equal([]);
+    expect((await entries(other)).total).to.equal(0);
+    await owner.ask('PUT', 'lists/blocked/entries/cash', { kind: 'method', ...REASON });
+    expect((await other.ask<Lists>('GET', 'lists')).body.lists).to.have.length(1);
+    expect((await entries(other)).total).to.equal(0);
+    expect((await other.verdict({ method: 'cash' })).body.verdict).to.equal('BLOCK');
+    await owner.ask('DELETE', 'lists/blocked/entries/cash');
+    const without = await service.tenant('shop-without', ['clients']);
+    expect((await without.ask('GET', 'lists')).status).to.equal(403);
+  });
+
+  it('forget a client that is erased', async () => {
+    const shop = await tenant();
+    await shop.ask('PUT', 'lists/blocked/entries/payer-9', { kind: 'client', ...REASON });
+    await shop.ask('DELETE', 'client?clientIdKey=payer-9');
+    expect((await entries(shop)).total).to.equal(0);
+    const noted = (await new Audit(store().auditLog, Date.now).read(null, 10_000)).entries;
+    expect(JSON.stringify(noted)).not.to.include('payer-9');
+  });
+
+  for (const [method, path, body, status, detail] of [
+    [
+      'PUT',
+      'lists/Blocked/entries/ann',
+      { ...REASON },
+      400,
+      'The name of a list has lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods.',
+    ],
+    [
+      'PUT',
+      'lists/fresh/entries/ann',
+      { ...REASON },
+      422,
+      'The list fresh has no entries yet; say with the first one what it holds: kind is one of client, fingerprint, ip, method, sellPoint.',
+    ],
+    [
+      'PUT',
+      'lists/fresh/entries/home',
+      { kind: 'ip', ...REASON },
+      422,
+      '"home" is no IP address; write one like 203.0.113.9, or a range like 203.0.113.0/24.',
+    ],
+    [
+      'PUT',
+      'lists/fresh/entries/10.0.0.1%2F8',
+      { kind: 'ip', ...REASON },
+      422,
+      '"10.0.0.1/8" does not begin where the range does; write 10.0.0.0/8.',
+    ],
+    [
+      'PUT',
+      'lists/fresh/entries/ann%2Fbob',
+      { kind: 'client', ...REASON },
+      400,
+      'A path cannot carry the value "ann/bob" safely; name it in the query: entries?value=ann%2Fbob.',
+    ],
+    ['PUT', 'lists/fresh/entries', { kind: 'ip', ...REASON }, 400, 'The parameter value is required.'],
+    [
+      'GET',
+      'lists/fresh/entries?before=x',
+      undefined,
+      400,
+      'The parameter before must be a whole number from 1.',
+    ],
+  ] as const) {
+    it(`answer ${status} to ${method} ${path}`, async () => {
+      const answer = await (await tenant()).ask(method, path, body);
+      expect([answer.status, answer.body.detail]).to.deep.equal([status, detail]);
+    });
+  }
+});

@@ -1,0 +1,262 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { expect } from 'chai';
+import { platformName } from '../../../src/client/client-key.ts';
+import { recordOutcomes } from '../../../src/http/platform/outcomes.ts';
+import { GrantWatch } from '../../../src/http/request/authenticate.ts';
+import type { OrderReport } from '../../../src/service/scoring.ts';
+import { until } from '../../servers/until.ts';
+import type { Answer } from '../../service/http-call.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import type { Tenant } from '../../service/tenant.ts';
+
+interface ResultLine {
+  readonly line: number;
+  readonly clientIdKey?: string;
+  readonly orderRef?: string;
+  readonly result?: string;
+  readonly error?: string;
+  readonly detail?: string;
+  readonly retryable?: boolean;
+}
+
+const NDJSON = { 'Content-Type': 'application/x-ndjson' };
+
+describe('a stream of outcomes', () => {
+  let service: RunningService;
+  let shop: Tenant;
+  before(async () => {
+    service = await startService();
+    shop = await service.tenant();
+  });
+  after(() => service.stop());
+
+  const report = (clientIdKey: string, orderRef: string, more: object = {}) =>
+    JSON.stringify({ clientIdKey, orderRef, outcome: 'PAID', ...more });
+
+  const send = async (body: string | Uint8Array<ArrayBuffer>): Promise<readonly ResultLine[]> => {
+    const answer: Answer<string> = await shop.ask('POST', 'outcomes', body, NDJSON);
+    expect(answer.status).to.equal(200);
+    expect(answer.headers.get('Content-Type')).to.equal('application/x-ndjson');
+    return answer.body
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line): ResultLine => JSON.parse(line));
+  };
+
+  it('gives a result a line, in the order of the lines', async () => {
+    const lines = await send(
+      `${report('in-order', 'a')}\n${report('in-order', 'b')}\n${report('in-order', 'a')}\n`,
+    );
+    expect(lines).to.deep.equal([
+      { line: 1, clientIdKey: 'in-order', orderRef: 'a', result: 'recorded' },
+      { line: 2, clientIdKey: 'in-order', orderRef: 'b', result: 'recorded' },
+      { line: 3, clientIdKey: 'in-order', orderRef: 'a', result: 'unchanged' },
+    ]);
+  });
+
+  it('records the good lines among bad ones, and says what is wrong with each of these', async () => {
+    const bytes = Buffer.concat([
+      Buffer.from(`${report('mixed', 'good-1')}\n`),
+      Buffer.from('{"clientIdKey":\n'),
+      Buffer.from(`${report('mixed', 'x'.repeat(40_000))}\n`),
+      Buffer.from([0x22, 0xff, 0x22, 0x0a]),
+      Buffer.from(`${report('mixed', 'good-2', { outcome: 'LOST' })}\n`),
+      Buffer.from(`${report('mixed', 'good-3', { outcome: 'PAID', cause: 'EXPIRED' })}\n`),
+      Buffer.from('[]\n'),
+      Buffer.from(`\uFEFF${report('mixed', 'marked')}\n`),
+      Buffer.from(`${report('mixed', 'good-4')}\n`),
+    ]);
+    const error = 'malformed JSON body';
+    expect(await send(Uint8Array.from(bytes))).to.deep.equal([
+      { line: 1, clientIdKey: 'mixed', orderRef: 'good-1', result: 'recorded' },
+      { line: 2, error, detail: 'The body is not valid JSON.', retryable: false },
+      { line: 3, error, detail: 'A line must have at most 32768 bytes.', retryable: false },
+      { line: 4, error, detail: 'The body is not valid UTF-8.', retryable: false },
+      {
+        line: 5,
+        error,
+        detail: '/outcome must be one of PAID, UNPAID.',
+        errors: [{ pointer: '/outcome', detail: 'must be one of PAID, UNPAID' }],
+        retryable: false,
+      },
+      {
+        line: 6,
+        error,
+        detail: '/cause goes only with UNPAID.',
+        errors: [{ pointer: '/cause', detail: 'goes only with UNPAID' }],
+        retryable: false,
+      },
+      {
+        line: 7,
+        error,
+        detail: 'The body must be a JSON object.',
+        errors: [{ pointer: '', detail: 'must be a JSON object' }],
+        retryable: false,
+      },
+      {
+        line: 8,
+        error,
+        detail: 'The body starts with a byte order mark; send plain UTF-8.',
+        retryable: false,
+      },
+      { line: 9, clientIdKey: 'mixed', orderRef: 'good-4', result: 'recorded' },
+    ]);
+    expect((await shop.client('mixed')).body.outcomes.paidCount).to.equal(2);
+  });
+
+  it('takes CRLF, blank lines, and a last line without its end', async () => {
+    const text = `${report('ends', 'a')}\r\n\r\n\n${report('ends', 'b')}\r\n${report('ends', 'c')}`;
+    const lines = await send(text);
+    expect(lines.map(({ line, orderRef }) => [line, orderRef])).to.deep.equal([
+      [1, 'a'],
+      [4, 'b'],
+      [5, 'c'],
+    ]);
+  });
+
+  it('of nothing gives nothing', async () => {
+    expect(await send('')).to.deep.equal([]);
+    expect(await send('\n\n')).to.deep.equal([]);
+  });
+
+  it('keeps the order of one client: the last word about an order stays', async () => {
+    const outcomes = ['UNPAID', 'PAID', 'UNPAID', 'PAID'];
+    const lines = await send(
+      outcomes.map((outcome) => report('last-word', 'order-1', { outcome })).join('\n'),
+    );
+    expect(lines.map(({ result }) => result)).to.deep.equal([
+      'recorded',
+      'superseded',
+      'superseded',
+      'superseded',
+    ]);
+    expect((await shop.client('last-word')).body.outcomes).to.deep.include({ paidCount: 1, unpaidCount: 0 });
+  });
+
+  it('takes thousands of lines', async () => {
+    const count = 5000;
+    const text = Array.from({ length: count }, (_, index) =>
+      report(`payer-${index % 500}`, `order-${index}`),
+    ).join('\n');
+    const lines = await send(text);
+    expect(lines).to.have.length(count);
+    expect(lines.every(({ line, result }, index) => line === index + 1 && result === 'recorded')).to.equal(
+      true,
+    );
+    expect((await shop.client('payer-499')).body.outcomes.paidCount).to.equal(10);
+  });
+
+  it('says where it stops when there are more lines than it takes', async () => {
+    const lines = await send('7\n'.repeat(100_010));
+    expect(lines).to.have.length(100_001);
+    expect(lines.at(-1)).to.deep.equal({
+      line: 100_001,
+      error: 'too many lines',
+      detail: 'Send at most 100000 lines at once.',
+      retryable: true,
+    });
+  });
+
+  it('has 200 more requests of one client wait for another try, and stays alive', async () => {
+    const text = Array.from({ length: 64 }, (_, index) => report('crowd', `order-${index}`)).join('\n');
+    const streams = await Promise.all(Array.from({ length: 12 }, () => send(text)));
+    const lines = streams.flat();
+    expect(lines).to.have.length(12 * 64);
+    for (const { result, error } of lines) {
+      expect(['recorded', 'unchanged', 'temporarily unavailable']).to.include(result ?? error);
+    }
+    await send(text);
+    expect((await shop.client('crowd')).body.outcomes.paidCount).to.equal(64);
+  });
+
+  it('tells of lines before their turn, at most a thousand', async () => {
+    const bytes = Array.from({ length: 5000 }, (_, index) => Buffer.from(report('ann', `order-${index}`)));
+    let expected = 0;
+    const { promise: first, resolve: goOn } = Promise.withResolvers<void>();
+    const recorder = {
+      expect: () => void expected++,
+      record: async () => {
+        await first;
+        return 'recorded' as const;
+      },
+    };
+    const grant = new GrantWatch(async () => true);
+    const stream = recordOutcomes(Readable.from(bytes), recorder, grant, () => {});
+    const result = stream.next();
+    await until('a thousand lines are read', async () => expected >= 1000);
+    await setImmediate();
+    expect(expected).to.be.within(1000, 1100);
+    goOn();
+    expect(await result).to.deep.equal({
+      done: false,
+      value: { line: 1, clientIdKey: 'ann', orderRef: 'order-0', result: 'recorded' },
+    });
+    await stream.return(undefined);
+    grant.stop();
+  });
+
+  it('records the lines around one that meets a fault, and asks to have that one again', async () => {
+    const faults: unknown[] = [];
+    const bytes = ['good-1', 'poison', 'good-2'].map((orderRef) => Buffer.from(report('ann', orderRef)));
+    const record = async ({ orderRef }: OrderReport) => {
+      if (orderRef === 'poison') throw new Error('a bug');
+      return 'recorded' as const;
+    };
+    const recorder = { expect: () => {}, record };
+    const grant = new GrantWatch(async () => true);
+    const lines: object[] = [];
+    const stream = recordOutcomes(Readable.from(bytes), recorder, grant, (fault) => faults.push(fault));
+    for await (const line of stream) lines.push(line);
+    grant.stop();
+    expect(lines).to.deep.equal([
+      { line: 1, clientIdKey: 'ann', orderRef: 'good-1', result: 'recorded' },
+      {
+        line: 2,
+        error: 'internal error',
+        detail: 'The service failed; the requestId leads to its log.',
+        retryable: true,
+      },
+      { line: 3, clientIdKey: 'ann', orderRef: 'good-2', result: 'recorded' },
+    ]);
+    expect(faults.map(String)).to.deep.equal(['Error: a bug']);
+  });
+
+  it('must not be compressed', async () => {
+    const headers = { ...NDJSON, 'Content-Encoding': 'gzip' };
+    const { status } = await shop.ask('POST', 'outcomes', report('zipped', 'a'), headers);
+    expect(status).to.equal(415);
+  });
+
+  it('is not taken for a single outcome: that one is application/json', async () => {
+    const two = `${report('single', 'a')}\n${report('single', 'b')}`;
+    expect((await shop.ask('POST', 'outcomes', two)).status).to.equal(400);
+    expect((await shop.client('single')).status).to.equal(404);
+  });
+
+  it('ends with a line that says so when its key is revoked, while it is open and nothing is sent', async () => {
+    const { key, record } = await service.application.keys.issue(platformName('shop'), ['outcomes'], null);
+    const { hostname, port } = new URL(service.application.platformUrl);
+    const socket = connect(Number(port), hostname);
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      answer += text;
+    });
+    socket.on('error', () => {
+      // A reset ends the stream as a close does.
+    });
+    const chunk = (line: string) => `${Buffer.byteLength(line).toString(16)}\r\n${line}\r\n`;
+    socket.write(
+      `POST /v1/platform/outcomes HTTP/1.1\r\nHost: x\r\nX-KA-Access-Key: ${key}\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    );
+    socket.write(chunk(`${report('revoked-1', 'before')}\n`.repeat(40)));
+    await until('the first results are there', async () => answer.includes('"line":1,'));
+    await service.application.keys.revoke(record.id);
+    await once(socket, 'close');
+    expect(answer).to.match(
+      /\{"line":41,"error":"unknown X-KA-Access-Key","detail":"The access key was revoked or has expired meanwhile; nothing from this line on was recorded.","retryable":false\}/,
+    );
+  });
+});

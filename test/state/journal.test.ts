@@ -1,0 +1,131 @@
+import { expect } from 'chai';
+import { array, assert, boolean, constantFrom, integer, option, property, record, string } from 'fast-check';
+import { platformName } from '../../src/client/client-key.ts';
+import { CLIENT_GROUPS } from '../../src/client/client-state.ts';
+import { OUTCOMES } from '../../src/client/order.ts';
+import { type JournalEntry, journalText, parseJournalText } from '../../src/state/journal.ts';
+
+const at = integer({ min: 0, max: 4_000_000_000_000 });
+const maybe = option(string());
+const base = { at, platform: constantFrom(platformName('shop'), platformName('a-b')), clientIdKey: string() };
+
+const scores = record({
+  kind: constantFrom('score' as const),
+  ...base,
+  request: record({
+    sellPointKey: string(),
+    method: string(),
+    amount: string(),
+    currency: maybe,
+    fingerprint: maybe,
+    ip: maybe,
+    jsOk: option(boolean()),
+    honeypotTriggered: boolean(),
+    userAgentPresent: boolean(),
+    userAgentIsAutomated: boolean(),
+  }),
+  ruleVersion: string(),
+  answer: record(
+    {
+      clientGroup: constantFrom(...CLIENT_GROUPS),
+      paymentScore: string(),
+      isBot: boolean(),
+      preferredAcceptorKey: array(string()),
+      payLimitValue: array(string()),
+    },
+    { requiredKeys: ['clientGroup', 'paymentScore', 'isBot'] },
+  ),
+});
+
+const order = record({
+  outcome: constantFrom(...OUTCOMES),
+  cause: option(constantFrom('DECLINED' as const)),
+  occurredAt: at,
+});
+const outcomes = record(
+  { kind: constantFrom('outcome' as const), ...base, orderRef: string(), order, report: order },
+  { requiredKeys: ['kind', 'at', 'platform', 'clientIdKey', 'orderRef', 'order'] },
+);
+
+describe('a journal entry as it is stored', () => {
+  for (const [name, entries] of [
+    ['a score', scores],
+    ['an outcome', outcomes],
+  ] as const)
+    it(`of ${name} is read as it was written`, () => {
+      assert(
+        property(entries, (entry) => {
+          expect(parseJournalText(journalText(entry))).to.deep.equal(entry);
+        }),
+      );
+    });
+
+  it('has the values of an outcome and of a score by their places', () => {
+    const names = { platform: platformName('shop'), clientIdKey: 'payer-1' };
+    const told: JournalEntry = {
+      ...names,
+      kind: 'outcome',
+      at: 1_795_000_000_000,
+      orderRef: 'order-1',
+      order: { outcome: 'PAID', cause: null, occurredAt: 1_795_000_000_000 },
+    };
+    expect(journalText(told)).to.equal(
+      'o[0,1795000000000,"shop","payer-1","order-1",["PAID",null,1795000000000]]',
+    );
+    const asked: JournalEntry = {
+      ...names,
+      kind: 'score',
+      at: 1_795_000_000_000,
+      request: {
+        sellPointKey: 'shop-1',
+        method: 'card',
+        amount: '25.00',
+        currency: null,
+        fingerprint: 'f',
+        ip: 'i',
+        jsOk: true,
+        honeypotTriggered: false,
+        userAgentPresent: true,
+        userAgentIsAutomated: false,
+      },
+      ruleVersion: 'p2.v10',
+      answer: { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false },
+    };
+    expect(journalText(asked)).to.equal(
+      's[1795000000000,"shop","payer-1",[50,"shop-1","card","25.00",null,"f","i"],"p2.v10",[1,"NEW","0.5000"]]',
+    );
+  });
+
+  it('keeps what a score seldom tells behind the rest', () => {
+    const former = { fingerprint: 'before', ip: null };
+    const entry: JournalEntry = {
+      kind: 'score',
+      at: 1,
+      platform: platformName('shop'),
+      clientIdKey: 'payer-1',
+      request: {
+        sellPointKey: 'shop-1',
+        method: 'card',
+        amount: '25.00',
+        currency: null,
+        fingerprint: 'f',
+        ip: null,
+        former,
+        jsOk: null,
+        honeypotTriggered: false,
+        userAgentPresent: true,
+        userAgentIsAutomated: false,
+      },
+      ruleVersion: 'p2.v10',
+      answer: { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false },
+    };
+    const text = journalText(entry);
+    expect(text).to.include('"f",null,null,["before"]]');
+    expect(parseJournalText(text)).to.deep.equal(entry);
+    expect(JSON.stringify(parseJournalText(text))).to.equal(JSON.stringify(entry));
+  });
+
+  it('of another form is refused', () => {
+    expect(() => parseJournalText('x[1]')).to.throw(TypeError, 'no journal entry is stored as x[1]');
+  });
+});

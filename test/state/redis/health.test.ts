@@ -1,0 +1,317 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { exactSystemClock } from '../../../src/clock.ts';
+import { connectRedis, type RedisConnection } from '../../../src/state/redis/connection/connection.ts';
+import { NodeCalls, RoundTrips } from '../../../src/state/redis/connection/node-calls.ts';
+import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
+import { RedisHealth } from '../../../src/state/redis/health.ts';
+import { NodeClocks } from '../../../src/state/redis/node-clocks.ts';
+import { openRedisStore } from '../../../src/state/redis/store.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { type RunCall, StoreUnavailable } from '../../../src/state/store-errors.ts';
+import { healthTexts, type StoreHealth, servesClients } from '../../../src/state/store-health.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
+import {
+  NO_FAILOVER_MS,
+  type RedisServers,
+  startCluster,
+  startSentinel,
+  startStandalone,
+} from '../../servers/redis.ts';
+import { command } from '../../servers/redis-command.ts';
+import { APPEND_ONLY } from '../../servers/redis-process.ts';
+import { until } from '../../servers/until.ts';
+import { AS_PROMISED, openPatiently } from '../../stores/temporary-store.ts';
+
+const IGNORED = () => {};
+
+describeWithServer('redis-server', 'the health of Redis', () => {
+  let servers: RedisServers;
+  let store: Store;
+  const port = () => servers.nodes[0]?.port ?? 0;
+  const set = (name: string, value: string) => command(port(), ['CONFIG', 'SET', name, value]);
+  const texts = async () => healthTexts(await store.check());
+
+  beforeEach(async () => {
+    servers = await startStandalone(APPEND_ONLY);
+    store = await openPatiently(servers.url, AS_PROMISED);
+  });
+  afterEach(async () => {
+    for (const node of servers.nodes) node.resume();
+    await store.close();
+    await servers.stop();
+  });
+
+  it('is good when writes work and every promise is kept', async () => {
+    expect(await texts()).to.deep.equal([]);
+    expect(servesClients(await store.check())).to.equal(true);
+  });
+
+  it('tells that too few replicas take part', async () => {
+    await set('min-replicas-to-write', '1');
+    expect(servesClients(await store.check())).to.equal(false);
+    expect(await texts()).to.deep.equal([
+      `The clients on ${store.name} get 503: NOREPLICAS Not enough good replicas to write.`,
+    ]);
+    await set('min-replicas-to-write', '0');
+    expect(await texts()).to.deep.equal([]);
+  });
+
+  it('tells that there is no memory left', async () => {
+    await set('maxmemory', '1');
+    expect(servesClients(await store.check())).to.equal(false);
+    expect((await texts())[0]).to.match(/get 503: OOM command not allowed when used memory > 'maxmemory'\.$/);
+  });
+
+  it('tells that a replica takes no writes', async () => {
+    const other = await startStandalone();
+    try {
+      await command(port(), ['REPLICAOF', '127.0.0.1', String(other.nodes[0]?.port)]);
+      const health = await store.check();
+      expect(servesClients(health)).to.equal(false);
+      // The next look may come while the address is connected to again.
+      expect(healthTexts(health)[0]).to.match(
+        /get 503: (READONLY You can't write against a read only replica|MASTERDOWN|LOADING)/,
+      );
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('tells that Redis hangs', async () => {
+    servers.nodes[0]?.suspend();
+    expect(await texts()).to.deep.equal([
+      `The clients on ${store.name} get 503: ${store.name} did not answer within 200 ms.`,
+    ]);
+  });
+
+  it('warns of settings with which the promises cannot be kept', async () => {
+    await set('maxmemory-policy', 'allkeys-lru');
+    await set('appendonly', 'no');
+    const another = await openPatiently(servers.url);
+    const health = await another.check();
+    await another.close();
+    expect(servesClients(health)).to.equal(true);
+    expect(healthTexts(health)).to.deep.equal([
+      `${store.name} has maxmemory-policy allkeys-lru: short of memory it forgets payers, who then look new; set noeviction.`,
+      `${store.name} keeps no append-only file: a restart loses acknowledged verdicts; set appendonly yes.`,
+    ]);
+  });
+
+  it('tells how much of its memory is used, and warns before it is full', async () => {
+    const [bounded] = await store.check();
+    expect(bounded).not.to.have.property('memoryUsedShare');
+    const used = Number(/used_memory:(\d+)/.exec(String(await command(port(), ['INFO', 'memory'])))?.[1]);
+    await set('maxmemory', String(Math.round(used * 1.1)));
+    const another = await openPatiently(servers.url);
+    const health = await another.check();
+    await another.close();
+    expect(health[0]?.memoryUsedShare).to.be.within(0.86, 1.1);
+    expect(healthTexts(health)).to.include(
+      `${store.name} has used more than 85 % of its maxmemory: when it is full every verdict is 503; give it more.`,
+    );
+  });
+
+  it('checks the settings where CONFIG is forbidden, and says what it cannot check where INFO is, too', async () => {
+    const user = ['ACL', 'SETUSER', 'managed', 'on', '>secret', '~*', '+@all', '-config'];
+    await command(port(), user);
+    const url = servers.url.replace('//', '//managed:secret@');
+    const withInfo = await openPatiently(url);
+    expect(healthTexts(await withInfo.check())).to.deep.equal([]);
+    await withInfo.close();
+    await command(port(), [...user, '-info']);
+    const withoutInfo = await openPatiently(url);
+    expect(healthTexts(await withoutInfo.check())).to.deep.equal([
+      `${store.name} does not tell its version, maxmemory-policy, appendonly: whether it keeps the promises could not be checked; allow INFO, or look yourself.`,
+    ]);
+    await withoutInfo.close();
+  });
+
+  for (const [ahead, side] of [
+    [15_000, 'ahead of'],
+    [-600_000, 'behind'],
+  ] as const) {
+    it(`warns that the clock of this node is ${Math.abs(ahead) / 1000} s ${side} the store's, and corrects it`, async () => {
+      const skewed = await openPatiently(servers.url, { clock: () => exactSystemClock() + ahead });
+      expect(skewed.clockOffsetMs()).to.be.within(-ahead - 1000, -ahead + 1);
+      const [warning] = healthTexts(await skewed.check());
+      const seconds = (Math.abs(ahead) / 1000).toFixed(1);
+      expect(warning).to.equal(
+        `The clock of this node is ${seconds} s ${side} that of ${store.name}; the store's clock decides. Set both by NTP.`,
+      );
+      await skewed.close();
+    });
+  }
+});
+
+describeWithServer('redis-server', 'the health of a Redis Cluster with one hanging master', () => {
+  let servers: RedisServers;
+  let store: Store;
+  before(async () => {
+    servers = await startCluster();
+    store = await openPatiently(servers.url, AS_PROMISED);
+  });
+  after(async () => {
+    for (const node of servers.nodes) node.resume();
+    await store.close();
+    await servers.stop();
+  });
+
+  it('names that master alone, and stays fit for the clients of the others', async () => {
+    const before = await store.check();
+    expect(before.map(({ failure }) => failure)).to.deep.equal([null, null, null]);
+    const [hanging] = servers.nodes;
+    hanging?.suspend();
+    const health = await store.check();
+    expect(failing(health)).to.deep.equal([`Redis at 127.0.0.1:${hanging?.port}`]);
+    expect(servesClients(health)).to.equal(true);
+    expect(healthTexts(health)[0]).to.equal(
+      `The clients on Redis at 127.0.0.1:${hanging?.port} get 503: Redis at 127.0.0.1:${hanging?.port} did not answer within 200 ms.`,
+    );
+    await until('a replica took over', async () => failing(await store.check()).length === 0, 30_000);
+  });
+});
+
+describeWithServer(
+  'redis-server',
+  'the health of a Redis Cluster of which one node reaches two masters only',
+  () => {
+    let servers: RedisServers;
+    const nodes: CutOff[] = [];
+    before(async () => {
+      servers = await startCluster(NO_FAILOVER_MS);
+    });
+    beforeEach(async () => {
+      nodes.push(await CutOff.open(servers.url), await CutOff.open(servers.url));
+    });
+    afterEach(async () => {
+      for (const node of nodes.splice(0)) await node.close();
+    });
+    after(() => servers.stop());
+
+    it('is bad there as soon as another node has seen all of them later, and good again when it reaches them', async () => {
+      const [cut, well] = both();
+      const master = cut.cutOff(0);
+      expect(servesClients(await cut.health.check())).to.equal(true);
+      await well.health.check();
+      expect(servesClients(await cut.health.check())).to.equal(true);
+      await until('the other one has looked later', async () => {
+        await well.health.check();
+        return !servesClients(await cut.health.check());
+      });
+      expect(healthTexts(await cut.health.check()).slice(0, 2)).to.deep.equal([
+        `The clients on ${master} get 503: it is cut off.`,
+        `Another node reaches ${master}: see to the network of this one.`,
+      ]);
+      expect(servesClients(await well.health.check())).to.equal(true);
+      cut.cutOff(null);
+      expect(servesClients(await cut.health.check())).to.equal(true);
+    });
+
+    it('is good on all nodes where none reaches all masters, because somebody has to serve', async () => {
+      const [one, other] = both();
+      one.cutOff(0);
+      other.cutOff(1);
+      const seen: boolean[] = [];
+      for (let look = 0; look < 8; look++) {
+        for (const { health } of nodes) seen.push(servesClients(await health.check()));
+        await sleep(500);
+      }
+      expect(new Set(seen)).to.deep.equal(new Set([true]));
+    });
+
+    function both(): readonly [CutOff, CutOff] {
+      const [one, other] = nodes;
+      if (one === undefined || other === undefined) throw new Error('two nodes are started');
+      return [one, other];
+    }
+  },
+);
+
+/** How a node sees the servers whose way to one of them can be cut. */
+class CutOff {
+  readonly health: RedisHealth;
+  readonly #connection: RedisConnection;
+  #cut: string | null = null;
+
+  static async open(url: string): Promise<CutOff> {
+    return new CutOff(await connectRedis(parseRedisUrl(url), IGNORED));
+  }
+
+  constructor(connection: RedisConnection) {
+    this.#connection = connection;
+    const calls = new NodeCalls(connection, new RoundTrips(), () => 5000);
+    const onNode = (node: string): RunCall => (node === this.#cut ? cutOff : calls.onNode(node));
+    const on = (key: string) => onNode(connection.nodeOf(key));
+    this.health = new RedisHealth(connection, { on, onNode }, new NodeClocks(connection, exactSystemClock), {
+      strangerOn: async () => null,
+    });
+  }
+
+  /** Cuts the way to one server, by its number; gives its name. */
+  cutOff(number: number | null): string {
+    this.#cut = number === null ? null : (this.#connection.nodes()[number] ?? null);
+    return `Redis at ${this.#cut}`;
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+}
+
+const cutOff: RunCall = () => Promise.reject(new StoreUnavailable('it is cut off'));
+
+describeWithServer('redis-server', 'the health of Redis behind Sentinel', () => {
+  it('is that of the master', async () => {
+    const servers = await startSentinel(NO_FAILOVER_MS);
+    const store = await openPatiently(servers.url);
+    const health = await store.check();
+    expect(health.map(({ server, failure }) => [server, failure])).to.deep.equal([
+      ['Redis at scoring', null],
+    ]);
+    await store.close();
+    await servers.stop();
+  });
+});
+
+describeWithServer('redis-server', 'a Redis that is too old', () => {
+  it('is refused, with what to do', async () => {
+    const servers = await startStandalone();
+    const proxy = await asVersion(servers.nodes[0]?.port ?? 0, '6');
+    const address = proxy.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const failure = await openRedisStore(`redis://127.0.0.1:${port}`, IGNORED).catch(
+      (error: unknown) => error,
+    );
+    expect(failure).to.be.instanceOf(Error);
+    expect(String(failure)).to.match(
+      /^StoreUnavailable: Redis at 127\.0\.0\.1:\d+ is version 6\.0\.\d+, and 7\.0 or newer is needed; upgrade it, or set REDIS_URL to another$/,
+    );
+    proxy.close();
+    await servers.stop();
+  });
+});
+
+/** A real Redis behind a proxy that changes the version in its INFO, of the same length. */
+async function asVersion(port: number, major: string): Promise<Server> {
+  const sockets = new Set<Socket>();
+  const proxy = createServer((client) => {
+    const redis = connect(port, '127.0.0.1');
+    sockets.add(client).add(redis);
+    client.pipe(redis);
+    redis.setEncoding('latin1').on('data', (text: string) => {
+      client.write(text.replace(/redis_version:\d/, `redis_version:${major}`), 'latin1');
+    });
+    for (const socket of [client, redis]) socket.on('error', IGNORED);
+    client.on('close', () => redis.destroy());
+    redis.on('close', () => client.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return proxy;
+}
+
+function failing(health: StoreHealth): readonly string[] {
+  return health.filter(({ failure }) => failure !== null).map(({ server }) => server);
+}

@@ -1,0 +1,170 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect } from 'chai';
+import { GroupCommit } from '../../../src/state/sqlite/group-commit.ts';
+import { StoreLate } from '../../../src/state/store-errors.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+
+/** A disk that takes as long as the test wants. */
+class HeldDisk {
+  readonly #syncs: PromiseWithResolvers<void>[] = [];
+
+  /** How many were asked for. */
+  get syncs(): number {
+    return this.#syncs.length;
+  }
+
+  sync(): Promise<void> {
+    const sync = Promise.withResolvers<void>();
+    this.#syncs.push(sync);
+    return sync.promise;
+  }
+
+  /** Ends a sync; without its number the newest one. */
+  finish(error?: Error, number = this.syncs): void {
+    const sync = this.#syncs[number - 1];
+    if (error === undefined) sync?.resolve();
+    else sync?.reject(error);
+  }
+}
+
+describe('the group commit', () => {
+  let db: DatabaseSync;
+  let disk: HeldDisk;
+  let writes: GroupCommit;
+  let told: string[];
+  const put = (word: string) =>
+    writes.run(() => db.prepare('INSERT INTO words VALUES (?)').run(word).changes);
+  const words = () =>
+    db
+      .prepare('SELECT word FROM words ORDER BY word')
+      .all()
+      .map(({ word }) => word);
+  const settledSoon = async (write: Promise<unknown>) => {
+    const settled = write.then(
+      () => 'acknowledged',
+      (error: Error) => error.message,
+    );
+    for (let turn = 0; turn < 3; turn++) await nextTurn();
+    return Promise.race([settled, nextTurn('waiting')]);
+  };
+  beforeEach(() => {
+    db = new DatabaseSync(':memory:');
+    db.exec('CREATE TABLE words (word TEXT PRIMARY KEY)');
+    disk = new HeldDisk();
+    told = [];
+    writes = new GroupCommit(
+      db,
+      disk,
+      () => {},
+      ({ message }) => told.push(message),
+    );
+  });
+
+  it('acknowledges a write only when it is on the disk', async () => {
+    const write = put('one');
+    expect(await settledSoon(write)).to.equal('waiting');
+    expect(words()).to.deep.equal(['one']);
+    disk.finish();
+    expect(await write).to.equal(1);
+  });
+
+  it('lets what is committed during three syncs share the next one', async () => {
+    const early = ['one', 'two', 'three'].map(put);
+    const [first] = early;
+    if (first === undefined) throw new Error('no write');
+    await settledSoon(first);
+    const second = put('four');
+    await settledSoon(second);
+    const third = put('five');
+    await settledSoon(third);
+    expect(disk.syncs).to.equal(3);
+    const late = [put('six'), put('seven')];
+    await Promise.all(late.map(settledSoon));
+    const later = put('eight');
+    expect([await settledSoon(later), disk.syncs]).to.deep.equal(['waiting', 3]);
+    disk.finish(undefined, 1);
+    expect(await Promise.all(early)).to.deep.equal([1, 1, 1]);
+    expect([await settledSoon(later), disk.syncs]).to.deep.equal(['waiting', 4]);
+    disk.finish();
+    expect(await Promise.all([...late, later])).to.deep.equal([1, 1, 1]);
+  });
+
+  it('acknowledges a write whose sync is done before an earlier one, and no other', async () => {
+    const first = put('one');
+    await settledSoon(first);
+    const second = put('two');
+    await settledSoon(second);
+    disk.finish(undefined, 2);
+    expect([await settledSoon(first), await settledSoon(second)]).to.deep.equal(['waiting', 'acknowledged']);
+    disk.finish(undefined, 1);
+    expect(await first).to.equal(1);
+  });
+
+  it('gives up a write that cannot be made, and makes those that came with it', async () => {
+    const [first, again, other] = [put('one'), put('one'), put('two')];
+    expect(await settledSoon(again)).to.equal('UNIQUE constraint failed: words.word');
+    disk.finish();
+    expect([await first, await other]).to.deep.equal([1, 1]);
+    expect(words()).to.deep.equal(['one', 'two']);
+  });
+
+  it('gives up all writes that came together when the file is full', async () => {
+    db.exec('PRAGMA max_page_count = 3');
+    const together = ['one', 'two'.repeat(10_000), 'three'].map(put);
+    const full = 'database or disk is full';
+    expect(await Promise.all(together.map(settledSoon))).to.deep.equal([full, full, full]);
+    expect(words()).to.deep.equal([]);
+  });
+
+  it('acknowledges nothing any more once the disk refused what was committed, and tells so', async () => {
+    const refused =
+      'the disk refused to keep what was written (EIO); look at the disk, then start the service again, which reads what the disk holds';
+    const first = put('one');
+    await settledSoon(first);
+    const second = put('two');
+    await settledSoon(second);
+    expect(writes.lost).to.equal(null);
+    disk.finish(new Error('EIO'), 1);
+    expect(await settledSoon(first)).to.equal(refused);
+    expect(await settledSoon(put('three'))).to.equal(refused);
+    disk.finish(undefined, 2);
+    expect(await settledSoon(second)).to.equal(refused);
+    expect([disk.syncs, words(), told]).to.deep.equal([2, ['one', 'two'], [refused]]);
+    expect(writes.lost?.message).to.equal(refused);
+  });
+
+  it('gives a write up when another process has kept the file locked for as long as it may wait', async () => {
+    const path = join(temporaryDirectory(), 'words.sqlite');
+    const [ours, theirs] = [new DatabaseSync(path, { timeout: 0 }), new DatabaseSync(path)];
+    ours.exec('CREATE TABLE words (word TEXT PRIMARY KEY)');
+    const waits: string[] = [];
+    const patience = { limitMs: 1100, onLongWait: () => waits.push('long') };
+    writes = new GroupCommit(
+      ours,
+      disk,
+      () => {},
+      () => {},
+      patience,
+    );
+    theirs.exec('BEGIN IMMEDIATE');
+    const outcome = await writes.run(() => null).catch((error: Error) => error);
+    expect(outcome).to.be.instanceOf(StoreLate);
+    expect(String(outcome)).to.equal(
+      'StoreUnavailable: another process has kept the SQLite file locked for 1100 ms',
+    );
+    expect(waits).to.deep.equal(['long']);
+    theirs.close();
+    ours.close();
+  });
+
+  it('closes when the last write is on the disk', async () => {
+    const write = put('one');
+    const closed = writes.close();
+    expect(await settledSoon(closed)).to.equal('waiting');
+    disk.finish();
+    expect(await settledSoon(closed)).to.equal('acknowledged');
+    expect(await write).to.equal(1);
+  });
+});
