@@ -20,7 +20,7 @@ import { addVersion, BLOCK_OTHERWISE, LONGER_FIRST_WAIT, rulesDirectory } from '
 const WORKERS = 12;
 
 /** A change takes seconds until every node follows; requests are under way at all times without filling them. */
-const PAUSE_MS = 15;
+const PAUSE_MS = 45;
 
 /** What a change can catch are the requests under way, so more between two changes find no more. */
 const STEP_EVERY = 20 * WORKERS;

@@ -20,7 +20,7 @@ import type { Store } from '../../../src/state/store.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
-import { describeOnStores } from '../../stores/describe-on-stores.ts';
+import { temporarySqlite } from '../../stores/temporary-store.ts';
 import { draftCandidates, History, JULY, PLATFORM, Workplace } from '../backtest/backtest-history.ts';
 import { all } from './lived-evidence.ts';
 
@@ -28,7 +28,9 @@ const DAY = 86_400_000;
 const CHAPTERS = 3;
 const STEPS = 40;
 
-describeOnStores('figures of the past', (store, on) => {
+describe('figures of the past', () => {
+  const opened = temporarySqlite();
+  const { store } = opened;
   const random = new SeededRandom(25);
   const place = new Workplace();
   const recorded: { readonly at: number; readonly figures: readonly EvidenceResult[] }[] = [];
@@ -38,8 +40,8 @@ describeOnStores('figures of the past', (store, on) => {
 
   before(async () => {
     draftCandidates(place);
-    archived = await ArchivedStore.open(store());
-    history = new History(store(), place.rules('p2.v10'));
+    archived = await ArchivedStore.open(store);
+    history = new History(store, place.rules('p2.v10'));
     for (let chapter = 0; chapter < CHAPTERS; chapter++) {
       await liveOn(history, random, chapter);
       await lookBack(chapter);
@@ -49,15 +51,16 @@ describeOnStores('figures of the past', (store, on) => {
   after(() => {
     archived.duck.close();
     place.end();
+    return opened.remove();
   });
 
   /** The first moment is looked at before anything was shipped, the second after, and the last is what came since. */
   async function lookBack(chapter: number): Promise<void> {
     if (chapter === CHAPTERS - 1) return;
     if (chapter === 1) await shipOn(JULY);
-    const looked = chapter === 1 ? archiveOf(archived) : await journalOf(store());
+    const looked = chapter === 1 ? archiveOf(archived) : await journalOf(store);
     recorded.push({ at: history.now, figures: await figuresOf(place, looked, null) });
-    if (chapter === 1 && on === 'SQLite') replayed = await replayedFiguresOf(place, looked, null);
+    if (chapter === 1) replayed = await replayedFiguresOf(place, looked, null);
   }
 
   const shipOn = (now: number) => archived.shipAll(archived.shipper({ clock: () => now }));
@@ -73,17 +76,14 @@ describeOnStores('figures of the past', (store, on) => {
     expect(new Set(told).size).to.equal(CHAPTERS - 1);
   });
 
-  // What is read of the archive on Redis is its last form.
-  if (on === 'SQLite') {
-    it('come out as they were printed then, from an export of all that came since', async () => {
-      await expectRecorded(await journalOf(store()));
-    });
+  it('come out as they were printed then, from an export of all that came since', async () => {
+    await expectRecorded(await journalOf(store));
+  });
 
-    it('come out as they were printed then from the archive, once all is shipped', async () => {
-      await shipOn(JULY);
-      await expectRecorded(archiveOf(archived), recorded.slice(0, 1));
-    });
-  }
+  it('come out as they were printed then from the archive, once all is shipped', async () => {
+    await shipOn(JULY);
+    await expectRecorded(archiveOf(archived), recorded.slice(0, 1));
+  });
 
   it('come out as they were printed then from the archive, once its days are merged', async () => {
     await shipOn(JULY);
@@ -93,18 +93,15 @@ describeOnStores('figures of the past', (store, on) => {
     await expectRecorded(archiveOf(archived));
   });
 
-  // What the store leaves to the archive is the same from here on.
-  if (on === 'Redis') return;
-
   it('come out as they were printed then where history was replayed with other rules', async () => {
     const at = recorded[1]?.at ?? expect.fail('there is no second moment');
-    const again = await replayedFiguresOf(place, await journalOf(store()), at);
+    const again = await replayedFiguresOf(place, await journalOf(store), at);
     expect(withoutMoment(again)).to.deep.equal(withoutMoment(replayed));
   });
 
   it('say how many payers were erased since, and how many rows went with them', async () => {
     const first = recorded[0] ?? expect.fail('there is no first moment');
-    const { hash } = store().clientKeys.of(PLATFORM, 'client-1');
+    const { hash } = store.clientKeys.of(PLATFORM, 'client-1');
     const rows = await withEvidence(all(archiveOf(archived)), async ({ duck }) => {
       const [row = {}] = await duck.rows(
         `SELECT (SELECT count(*) FROM decisions WHERE client_hash = ${clientNumber(hash)})

@@ -120,19 +120,21 @@ async function keysOf(eyes: FourEyes) {
 
 /**
  * Everything that one person can ask with all keys that anybody would issue him: twice, so that steps add up, and once
- * where one step is enough.
+ * where one step is enough. A key of one grant adds no step that those of all grants do not take.
  */
 async function tryEverything(
   eyes: FourEyes,
-  operations: typeof OPERATIONS = [...OPERATIONS, ...OPERATIONS],
+  rounds: 1 | 2 = 2,
 ): Promise<{ seen: readonly Seen[]; active: ReadonlySet<string> }> {
   const seen: Seen[] = [];
   const active = new Set<string>();
   const { mighty, plain } = await keysOf(eyes);
-  for (const operation of operations) {
+  const asks = OPERATIONS.map((operation) => ({ operation, keys: [...mighty, ...plain] }));
+  const again = OPERATIONS.map((operation) => ({ operation, keys: mighty }));
+  for (const { operation, keys } of rounds === 1 ? asks : [...asks, ...again]) {
     const requests = requestsOf(operation, await knownTo(eyes, mighty.at(-1)));
     // What a key may not ask for once it may not ask for in other words, and a key of all grants asks more than one of one.
-    let askers = [...mighty, ...plain];
+    let askers = keys;
     for (const { method, path, body, headers } of requests) {
       const granted: Asker[] = [];
       for (const key of askers) {
@@ -199,7 +201,7 @@ describe('one person alone, with APPROVALS=off,', function () {
     const opened = temporarySqlite();
     const eyes = await startFourEyes(opened.store, false);
     try {
-      const { seen, active } = await tryEverything(eyes, OPERATIONS);
+      const { seen, active } = await tryEverything(eyes, 1);
       expect([...active]).to.include('p2.v12');
       expect(seen.some(trusts)).to.equal(true);
       expect(seen.some(hasRange)).to.equal(true);
