@@ -98,7 +98,7 @@ describe('what is proved of a list of rules', () => {
       expect(named(proofs, 'never first')).to.deep.equal(names(tried.neverFirst));
       expect(proofs.notes).to.have.lengthOf(tried.otherwise ? 0 : 1);
     });
-    fc.assert(property, { numRuns: 800 });
+    fc.assert(property, { numRuns: 200 });
   });
 
   it('finds two rules that can both be first exactly when trying every assignment does', () => {
@@ -112,7 +112,7 @@ describe('what is proved of a list of rules', () => {
         expect(matches(first, values) && matches(second, values)).to.equal(true);
       }
     });
-    fc.assert(property, { numRuns: 800 });
+    fc.assert(property, { numRuns: 200 });
   });
 
   it('names as covering rules only such as cover, and an example that shows it', () => {
@@ -129,7 +129,7 @@ describe('what is proved of a list of rules', () => {
         expect(all.every(covered), message).to.equal(true);
       }
     });
-    fc.assert(property, { numRuns: 500 });
+    fc.assert(property, { numRuns: 200 });
   });
 });
 

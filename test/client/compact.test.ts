@@ -26,7 +26,7 @@ describe('a payer without what can change no answer', () => {
         expect(swept.scores).to.deep.equal(whole.scores);
         expect(swept.state.outcomes).to.deep.equal(whole.state.outcomes);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

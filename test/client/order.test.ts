@@ -126,7 +126,7 @@ describe('what is known of an order', () => {
         expect(orderOf(...again)).to.deep.equal(orderOf(...told));
         expect(holdingOf(...told)).to.deep.equal(naiveOutcome(told));
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

@@ -370,7 +370,7 @@ describe("the outcomes of a client's orders", () => {
         const everPaid = told.some((one) => one.report.outcome === 'PAID');
         expect(state.ladder).to.deep.equal(everPaid ? UNKNOWN_CLIENT.ladder : ON_LADDER.ladder);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

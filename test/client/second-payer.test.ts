@@ -158,7 +158,7 @@ describe('the page of what happens to a payer', () => {
           expect(first.standing()).to.deep.equal(second.standing());
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 200 },
     );
   });
 

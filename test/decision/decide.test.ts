@@ -39,7 +39,7 @@ function everyVerdict(holds: (verdict: LivedVerdict) => void): void {
     fc.property(anyLife, (life) => {
       for (const verdict of live(life).verdicts) holds(verdict);
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 }
 
@@ -163,7 +163,7 @@ describe('a verdict', () => {
         expect(isGrant(decision.verdict)).to.equal(true);
         expect(decision.ladderAfter).to.deep.equal({ level: 0, attemptOpen: true, waitUntil: null });
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -175,7 +175,7 @@ describe('a verdict', () => {
         if (decision.verdict === 'BLOCK') return;
         expect(decision.ladderAfter).to.deep.equal({ level: 0, attemptOpen: true, waitUntil: null });
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -190,7 +190,7 @@ describe('a verdict', () => {
         expect(later(decision.waitSeconds)).to.not.equal('WAIT');
         expect(later(decision.waitSeconds - 1)).to.be.oneOf(['WAIT', 'BLOCK']);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
@@ -287,7 +287,7 @@ describe('a score', () => {
         });
         expect(hints?.scoredAt).to.equal(now);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -324,7 +324,7 @@ describe('a score', () => {
         );
         expect(fresh).to.deep.include({ isBot: false, clientGroup: 'NEW', paymentScore: '0.5000' });
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 

@@ -7,7 +7,7 @@ import type { StoredClients } from './stored-clients.ts';
 import { type Sabotage, type Storm, storm } from './storm.ts';
 
 /** How many seeds are run; or only one, which is how a failing seed is looked at again. */
-const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 2000);
+const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 500);
 const ONLY = process.env['SIMULATION_SEED'];
 
 const FILE = 'test/simulation/commit-protocol.test.ts';

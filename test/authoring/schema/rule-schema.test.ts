@@ -199,7 +199,7 @@ describe('the schemas of rule files', () => {
     const property = fc.property(randomVerdicts(5), (text) => {
       expect(isValid('verdicts.yaml', text), text).to.equal(true);
     });
-    fc.assert(property, { numRuns: 200 });
+    fc.assert(property, { numRuns: 100 });
   });
 
   it('say what each fact is', () => {

@@ -29,7 +29,7 @@ function worldOf(seed: number, error: number): readonly Scored[] {
 describe('the figures of a score', () => {
   it('have an interval of the calibration error that holds the true one, be the scores right or too high', () => {
     for (const error of [0, 0.05, 0.12]) {
-      const worlds = Array.from({ length: 60 }, (_, seed) =>
+      const worlds = Array.from({ length: 25 }, (_, seed) =>
         scoreFigures(worldOf(seed + 1, error), ({ score }) => score),
       );
       const covered = worlds.filter(

@@ -294,7 +294,7 @@ describe('the members of a request body', () => {
           expect([200, 400]).to.include(status);
           if (status === 400) expect(problem.title).to.equal('malformed JSON body');
         }),
-        { numRuns: 300 },
+        { numRuns: 100 },
       );
     });
   });

@@ -330,7 +330,7 @@ describe('parsing a rule set', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
     expect(refused).to.be.above(60);
   });

@@ -65,7 +65,7 @@ describe('a reasoner', () => {
           expect(holds(valuesOf(answer, SMALL_FACTS)), JSON.stringify(witness(answer))).to.equal(true);
       },
     );
-    fc.assert(property, { numRuns: 800 });
+    fc.assert(property, { numRuns: 200 });
   });
 
   it('finds facts that keep to a sum and an order exactly when trying all of them does', () => {
@@ -101,7 +101,7 @@ describe('a reasoner', () => {
         expect(Number(seen[3])).to.be.below(Number(seen[1]));
       }
     });
-    fc.assert(property, { numRuns: 2000 });
+    fc.assert(property, { numRuns: 400 });
   });
 
   it('finds matching signals of a weight exactly when trying all of them does', () => {
@@ -136,7 +136,7 @@ describe('a reasoner', () => {
         expect(answer.kind).to.equal(possible ? 'witness' : 'none');
       },
     );
-    fc.assert(property, { numRuns: 1000 });
+    fc.assert(property, { numRuns: 200 });
   });
 
   it('knows that nothing lies between two whole numbers', () => {
