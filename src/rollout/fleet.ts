@@ -77,6 +77,7 @@ export interface FleetState {
   readonly auditLog: AuditLog;
   readonly tallies: Tallies;
   readonly findDecisions: Store['findDecisions'];
+  readonly decision: Store['decision'];
 }
 
 /** The state that all nodes share: the rollout and their reports. */
@@ -84,6 +85,7 @@ export class Fleet {
   readonly #registers: Registers;
   readonly documents: Documents;
   readonly findDecisions: Store['findDecisions'];
+  readonly decision: Store['decision'];
   readonly #auditLog: AuditLog;
   /** What all nodes counted of each stage of a trial. */
   readonly tallies: Tallies;
@@ -97,6 +99,7 @@ export class Fleet {
     const { registers, documents, auditLog, tallies } = store;
     this.tallies = tallies;
     this.findDecisions = (...asked) => store.findDecisions(...asked);
+    this.decision = (decisionId) => store.decision(decisionId);
     this.#registers = registers;
     this.documents = documents;
     this.#auditLog = auditLog;

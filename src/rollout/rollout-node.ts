@@ -44,6 +44,17 @@ interface NodeParts {
 /** Nodes follow a change within 2 s: two looks, and some time for each. */
 const LOOK_MS = 750;
 
+/** A verdict whose caller was refused while the store may have recorded it. */
+interface UnsureVerdict {
+  readonly seen: VerdictSeen;
+  /** By the process's monotonic clock. */
+  readonly sinceMs: number;
+}
+
+/** Longer than a store takes what was sent to it. */
+const UNSURE_MS = 10_000;
+const UNSURE_MAX = 10_000;
+
 /** What this node decides with: the rule sets behind one revision of the rollout. */
 interface LoadedRollout {
   readonly rollout: Rollout;
@@ -64,6 +75,8 @@ export class RolloutNode implements RuleSource {
   #trouble: string | null = null;
   /** Of each candidate, in the order of the rollout. */
   #tallies: readonly TrialTally[] = [];
+  /** Until the store tells whether it recorded them. */
+  readonly #unsure: UnsureVerdict[] = [];
   #hasStaleLists: () => boolean = () => false;
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> = Promise.resolve();
@@ -121,7 +134,12 @@ export class RolloutNode implements RuleSource {
     return { rules, arm: 'candidate', draw, fallback: active };
   }
 
-  observe({ decision, shadowed, stageBefore }: VerdictSeen): void {
+  observe(seen: VerdictSeen, isRecorded: boolean): void {
+    if (isRecorded) this.#countVerdict(seen);
+    else if (this.#unsure.length < UNSURE_MAX) this.#unsure.push({ seen, sinceMs: performance.now() });
+  }
+
+  #countVerdict({ decision, shadowed, stageBefore }: VerdictSeen): void {
     this.#countFor(decision.draw ?? null, (counts, arm) => {
       const counted = countDecision(counts, decision, arm, stageBefore);
       if (shadowed === undefined) return counted;
@@ -229,7 +247,27 @@ export class RolloutNode implements RuleSource {
   }
 
   async #sendTallies(): Promise<void> {
+    await this.#settle();
     for (const tally of this.#tallies) await tally.send(this.#parts.fleet.tallies);
+  }
+
+  /** Each is taken out while it is asked for: two looks may overlap. */
+  async #settle(): Promise<void> {
+    for (const one of this.#unsure.splice(0)) {
+      const isSettled = await this.#isSettled(one).catch(() => false);
+      if (!isSettled) this.#unsure.push(one);
+    }
+  }
+
+  /** A verdict is counted as soon as it is found; one that is not found by then was never recorded. */
+  async #isSettled({ seen, sinceMs }: UnsureVerdict): Promise<boolean> {
+    const { decisionId, requestId, at } = seen.decision;
+    const isOver = performance.now() - sinceMs > UNSURE_MS;
+    const recorded = await this.#parts.fleet.decision(decisionId);
+    // Another request may have become what this one was to be.
+    const isThis = recorded?.requestId === requestId && recorded.at === at;
+    if (isThis) this.#countVerdict(seen);
+    return isThis || isOver;
   }
 
   async #refresh(): Promise<void> {

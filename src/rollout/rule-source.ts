@@ -52,7 +52,8 @@ export interface OutcomeSeen {
 /** Which rule sets decide, and who wants to know what they decided. */
 export interface RuleSource {
   choose(client: ClientKey): RuleChoice;
-  observe(verdict: VerdictSeen): void;
+  /** Not `isRecorded`: its caller was refused, and nobody knows yet whether the store took it. */
+  observe(verdict: VerdictSeen, isRecorded: boolean): void;
   /** What became of an order of a client was reported. */
   observeOutcome(outcome: OutcomeSeen): void;
   /** The candidate threw, and the active rules decided. */

@@ -157,15 +157,22 @@ export class ScoringService {
     }
     const also = idempotencyKey === null ? {} : { idempotencyKey };
     let seen: Promise<Sightings> | null = null;
+    let tried: Verdicts | null = null;
     const turn = { operation: 'verdict', client, also };
-    const { verdicts, ...answered } = await this.#turns.take(turn, async (snapshot) => {
+    const taken = this.#turns.take(turn, async (snapshot) => {
       requireAdmitted(await context.admitted);
       if (snapshot.answer !== null) return replayOf(snapshot.answer);
       const now = this.#moment(snapshot);
       // Noted once a request: deciding again after a lost race is still the same request.
       seen ??= this.#see(ask, snapshot, now);
       const standing = this.#standing({ client, state: snapshot.state, sightings: await seen, now });
-      return stepOf(ask, this.#decide(ask, standing));
+      tried = this.#decide(ask, standing);
+      return stepOf(ask, tried);
+    });
+    const { verdicts, ...answered } = await taken.catch((error: unknown) => {
+      // What was sent to a store that then went away may have been recorded.
+      if (tried !== null && error instanceof StoreUnavailable) this.#parts.ruleSource.observe(tried, false);
+      throw error;
     });
     this.#note(verdicts);
     return answered;
@@ -351,7 +358,7 @@ export class ScoringService {
     if (verdicts === null) metrics.idempotentReplay();
     else {
       metrics.verdict(verdicts.decision);
-      ruleSource.observe(verdicts);
+      ruleSource.observe(verdicts, true);
     }
   }
 

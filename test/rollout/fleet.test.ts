@@ -311,10 +311,10 @@ function describeFleet(open: () => Promise<Store>): void {
     if (draw === undefined) throw new Error('nothing was drawn');
     const decision = { ...decisionFor(client, 1, 'order-1'), draw };
     const seen = { decision, shadowed: undefined, stageBefore: null };
-    for (const node of fleet.nodes) node.observe(seen);
+    for (const node of fleet.nodes) node.observe(seen, true);
     for (const node of fleet.nodes) await node.stop();
     const restarted = await fleet.start(rulesDir);
-    restarted.observe(seen);
+    restarted.observe(seen, true);
     await restarted.look();
     expect((await fleet.status()).trials[0]?.arms.active).to.deep.include({ verdicts: 3 });
   });
@@ -337,7 +337,7 @@ function describeFleet(open: () => Promise<Store>): void {
       if (draw === undefined) throw new Error('nothing was drawn');
       const verdict = rules.version === 'p2.v12' ? 'BLOCK' : 'GET_NEW';
       const decision = { ...decisionFor(client, 1, 'order'), draw, arm, verdict } as const;
-      node.observe({ decision, shadowed: undefined, stageBefore: null });
+      node.observe({ decision, shadowed: undefined, stageBefore: null }, true);
       return draw.version;
     }
 

@@ -6,7 +6,7 @@ import type { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import type { RateLimit } from '../../src/http/request/rate-limit.ts';
 import { createLog } from '../../src/log.ts';
-import { fixedRules } from '../../src/rollout/rule-source.ts';
+import { fixedRules, type RuleSource } from '../../src/rollout/rule-source.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import type { Pace } from '../../src/service/client-turns.ts';
 import type { Store } from '../../src/state/store.ts';
@@ -20,6 +20,8 @@ export interface ServiceOptions {
   /** A store of its own in a temporary folder when absent. */
   readonly store?: Store;
   readonly rules?: RuleSet;
+  /** Decides instead of `rules`. */
+  readonly ruleSource?: RuleSource;
   /** None when absent. */
   readonly archive?: ArchiveReader;
   readonly rateLimit?: RateLimit;
@@ -69,7 +71,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     store,
     archive: options.archive ?? null,
     clock: clock.now,
-    ruleSource: fixedRules(rules),
+    ruleSource: options.ruleSource ?? fixedRules(rules),
     rollout: null,
     signalSecret: options.signalSecret ?? SIGNAL_SECRET,
     signalSecretPrevious: options.signalSecretPrevious ?? null,

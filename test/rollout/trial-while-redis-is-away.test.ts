@@ -1,0 +1,180 @@
+import { expect } from 'chai';
+import { platformName } from '../../src/client/client-key.ts';
+import type { Arm, Decision } from '../../src/decision/decision.ts';
+import { rollOut, rolloutStatus } from '../../src/rollout/change-rollout.ts';
+import { Fleet } from '../../src/rollout/fleet.ts';
+import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
+import { RolloutNode } from '../../src/rollout/rollout-node.ts';
+import { directReader } from '../../src/rules/folder/rule-reader.ts';
+import type { Store } from '../../src/state/store.ts';
+import { type CutOffProxy, startCutOffProxy } from '../servers/cut-off-proxy.ts';
+import { describeWithServer } from '../servers/needed-programs.ts';
+import { type RedisServers, startStandalone } from '../servers/redis.ts';
+import { APPEND_ONLY, type RedisProcess } from '../servers/redis-process.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { until } from '../servers/until.ts';
+import { MovableClock } from '../service/movable-clock.ts';
+import { type RunningService, startService } from '../service/running-service.ts';
+import type { Tenant } from '../service/tenant.ts';
+import { AS_PROMISED, openPatiently } from '../stores/temporary-store.ts';
+import { addVersion, LONGER_FIRST_WAIT, rulesDirectory, versionOf } from './rule-folders.ts';
+
+const CLIENTS = 30;
+const VERDICTS_AT_ONCE = 60;
+
+interface Node {
+  readonly rollout: RolloutNode;
+  readonly service: RunningService;
+  readonly shop: Tenant;
+}
+
+describeWithServer('redis-server', 'a trial while Redis is away', () => {
+  const clock = new MovableClock();
+  let redis: RedisServers;
+  let server: RedisProcess;
+  let proxy: CutOffProxy;
+  let stores: readonly Store[] = [];
+  let nodes: readonly Node[] = [];
+
+  before(async () => {
+    redis = await startStandalone(APPEND_ONLY);
+    server = redis.nodes[0] ?? expect.fail('there is no server');
+    proxy = await startCutOffProxy(server.port);
+    const url = `redis://127.0.0.1:${proxy.port}`;
+    stores = [await openPatiently(url, AS_PROMISED), await openPatiently(url, AS_PROMISED)];
+    const rulesDir = rulesDirectory();
+    addVersion(rulesDir, 'p2.v11', [LONGER_FIRST_WAIT]);
+    nodes = await Promise.all(stores.map((store) => startNode(store, rulesDir)));
+    const [first] = stores;
+    if (first === undefined) throw new Error('there is no store');
+    const change = { who: 'ann', at: clock.now(), reason: 'a test', revision: null, acceptDifference: true };
+    const goal = { mode: 'canary', percent: 40, guardPoints: null } as const;
+    await rollOut(new Fleet(first), await LoadedRules.read(rulesDir), versionOf('p2.v11'), goal, change);
+    for (const { rollout } of nodes)
+      await until('a node follows the rollout', async () => {
+        await rollout.look();
+        return rollout.rollout.candidates.length === 1;
+      });
+  });
+  after(async () => {
+    proxy.mend();
+    for (const { service } of nodes) await service.stop();
+    for (const { rollout } of nodes) await rollout.stop();
+    for (const store of stores) await store.close();
+    proxy.close();
+    await redis.stop();
+  });
+
+  async function startNode(store: Store, rulesDir: string): Promise<Node> {
+    const rollout = await RolloutNode.start({
+      fleet: new Fleet(store),
+      rulesDir,
+      reader: directReader(rulesDir),
+      dataDir: temporaryDirectory(),
+      firstVersion: versionOf('p2.v10'),
+      clock: clock.now,
+      onTrouble: () => {},
+    });
+    const service = await startService({ store, clock, ruleSource: rollout });
+    return { rollout, service, shop: await service.tenant() };
+  }
+
+  const acknowledged = new Set<string>();
+  let asked = 0;
+
+  /** Both nodes are asked at once; `goAway` is called while some have their answer and the others are under way. */
+  async function traffic(goAway: () => unknown = () => {}): Promise<void> {
+    const first = Promise.withResolvers<void>();
+    const all = Array.from({ length: VERDICTS_AT_ONCE }, async () => {
+      const number = asked++;
+      const shop = nodes[number % nodes.length]?.shop;
+      const clientIdKey = `client-${number % CLIENTS}`;
+      const { status, headers } =
+        (await shop?.verdict({ clientIdKey, orderRef: `order-${number}` })) ?? expect.fail();
+      first.resolve();
+      if (status === 200) acknowledged.add(headers.get('x-decision-id') ?? '');
+      else expect(status).to.equal(503);
+    });
+    await first.promise;
+    await goAway();
+    await Promise.all(all);
+  }
+
+  const isBack = () =>
+    until('both nodes answer again', async () => {
+      const answers = await Promise.all(nodes.map(({ shop }) => shop.ask('GET', 'clients/client-0')));
+      return answers.every(({ status }) => status !== 503);
+    });
+
+  async function countedAndRecorded() {
+    const [first] = stores;
+    const shop = nodes[0]?.shop;
+    if (first === undefined || shop === undefined) throw new Error('there is no node');
+    const recorded = await shop.allDecisions({});
+    await until('the nodes have sent what they counted', async () => {
+      for (const { rollout } of nodes) await rollout.look();
+      const { active, candidate } = await countedIn(first);
+      return active.verdicts + candidate.verdicts >= recorded.length;
+    }).catch(() => {
+      // What is missing is told by the figures.
+    });
+    return { counted: await countedIn(first), recorded };
+  }
+
+  async function countedIn(store: Store) {
+    const status = await rolloutStatus(new Fleet(store), {
+      platform: platformName('shop'),
+      decisionOf: async () => null,
+    });
+    return status.trials[0]?.arms ?? expect.fail('there is no trial');
+  }
+
+  const outages: Readonly<Record<string, () => Promise<void>>> = {
+    'is silent': async () => {
+      await traffic(() => proxy.cut());
+      proxy.mend();
+    },
+    'refuses connections': async () => {
+      await traffic(() => proxy.close());
+      await proxy.open();
+    },
+    'is killed and starts again with its file': async () => {
+      await traffic(() => server.kill());
+      await server.restart();
+    },
+  };
+
+  for (const [title, outage] of Object.entries(outages))
+    it(`has counted exactly what was recorded after it ${title}, answered or not`, async () => {
+      await isBack();
+      await traffic();
+      await outage();
+      await isBack();
+      await traffic();
+      const { counted, recorded } = await countedAndRecorded();
+      expect(recorded.map(({ decisionId }) => decisionId)).to.include.members([...acknowledged]);
+      for (const arm of ['active', 'candidate'] as const)
+        expect(counted[arm], arm).to.deep.include(figuresOf(arm, recorded));
+    });
+});
+
+function figuresOf(arm: Arm, recorded: readonly Decision[]) {
+  const own = recorded.filter((decision) => decision.arm === arm);
+  const clientsWith = (verdict?: string) =>
+    new Set(
+      own.filter((one) => verdict === undefined || one.verdict === verdict).map((one) => one.clientIdKey),
+    ).size;
+  return {
+    verdicts: own.length,
+    waits: own.filter(({ verdict }) => verdict === 'WAIT').length,
+    blocks: own.filter(({ verdict }) => verdict === 'BLOCK').length,
+    clients: {
+      seen: clientsWith(),
+      blocked: clientsWith('BLOCK'),
+      waited: clientsWith('WAIT'),
+      bots: 0,
+      paid: 0,
+      unpaid: 0,
+    },
+  };
+}
