@@ -11,7 +11,7 @@ export interface AuditLink {
   readonly hash: string;
   /** Nothing in it leads to a payer. */
   readonly body: string;
-  /** Null where it is about no payer, or the payer was forgotten. */
+  /** Null when the entry is about no payer, or the payer was forgotten. */
   readonly payer: PayerPart | null;
 }
 
@@ -54,7 +54,7 @@ function linkAfter(end: ChainEnd | null, { at, entry, payer, forgets = [] }: Aud
   return { ...link, hash: hashOf(link) };
 }
 
-/** Null when it is not what was written. */
+/** Null when it is not the text that was written. */
 function bodyOf({ body }: Pick<AuditLink, 'body'>): AuditBody | null {
   const read = parsed(body);
   if (typeof read !== 'object' || read === null) return null;
@@ -65,7 +65,7 @@ function bodyOf({ body }: Pick<AuditLink, 'body'>): AuditBody | null {
   return { at, payer, forgets: forgets.map(Number), entry };
 }
 
-/** What does not fit: one sentence for a person. */
+/** What was changed, in one sentence for a person. */
 interface AuditFault {
   readonly number: number;
   readonly what: string;
@@ -75,7 +75,7 @@ interface AuditFault {
 class AuditCheck {
   readonly #keptSince: number;
   readonly #known: ChainEnd | null;
-  /** Whose payer is gone, as long as no erasure says so. */
+  /** Entries without their payer, as long as no erasure explains it. */
   readonly #unexplained = new Set<number>();
   #before: ChainEnd | null = null;
   entries = 0;
@@ -156,17 +156,17 @@ function parsed(text: string): unknown {
 
 /** How a store keeps the entries of the audit. */
 export interface AuditRows {
-  /** Null when none was ever written. */
+  /** Null when no entry was ever written. */
   newest(): Promise<ChainEnd | null>;
-  /** False when another entry has its number by now. */
+  /** False when another entry took the number meanwhile. */
   add(link: AuditLink): Promise<boolean>;
   /** Entries after a number, oldest first. */
   read(after: number, limit: number): Promise<readonly AuditLink[]>;
   /** Numbers of entries that lead to a client. */
   about(clientHash: string): Promise<readonly number[]>;
-  /** Takes from entries what leads to a client. */
+  /** Removes from entries what leads to a client. */
   forgetPayer(clientHash: string, numbers: readonly number[]): Promise<void>;
-  /** Removes the entries up to and with a number. */
+  /** Removes the entries up to and including a number. */
   drop(through: number): Promise<void>;
 }
 
@@ -176,7 +176,7 @@ interface AuditLogPage {
   readonly cursor: string | null;
 }
 
-/** Whoever loses a race for a number tries again; one of those who race always wins. */
+/** A writer that loses the race for a number tries again; one writer always wins. */
 const TRIES_MAX = 100;
 
 /** Old entries that a new one may remove. */
@@ -220,7 +220,10 @@ export class AuditLog {
     return (await this.#rows.newest())?.number ?? 0;
   }
 
-  /** Notes that a client is forgotten, then takes from the entries about it what leads to it. Without entries it may go unnoted. */
+  /**
+   * Notes that a client is forgotten, then removes what leads to it from its entries. Without entries nothing needs
+   * to be noted.
+   */
   async forget(
     clientHash: string,
     note: Pick<AuditNote, 'at' | 'entry'>,
@@ -253,7 +256,7 @@ export class AuditLog {
 
 const CHECKED_AT_ONCE = 500;
 
-/** Follows all that is kept of the audit. `known` is an entry that somebody has written down elsewhere. */
+/** Checks the chain of all entries that are kept. `known` is an entry that somebody has written down elsewhere. */
 export async function checkedAudit(log: AuditLog, now: number, known: ChainEnd | null = null) {
   const check = new AuditCheck(now - RETENTION.auditMs, known);
   const faults: AuditFault[] = [];

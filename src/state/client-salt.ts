@@ -4,7 +4,7 @@ import { ClientKeys } from '../client/client-key.ts';
 /** Holds the salt of the store's clients. */
 export const SALT_REGISTER = 'client-salt';
 
-/** The salt of the store is damaged, or not the one of its archive; the message says what to do. */
+/** The salt of the store is damaged, or differs from the archive's; the message says what to do. */
 export class SaltRefused extends Error {
   override readonly name = 'SaltRefused';
 }

@@ -1,7 +1,7 @@
 /** An offset beyond this is reported to the operator: a clock is wrong. */
 export const CLOCK_OFFSET_MS_MAX = 2000;
 
-/** When a store told its time: this process's clock before and after, and the store's between the two. */
+/** When a store reported its time: this process's clock before and after, and the store's between the two. */
 export interface ClockReading {
   readonly sentMs: number;
   readonly storeMs: number;
@@ -22,7 +22,7 @@ export class ClockOffset {
     return this.#offsetMs;
   }
 
-  /** A reading that is no number tells nothing. */
+  /** A reading that is no number is ignored. */
   observe({ sentMs, storeMs, arrivedMs }: ClockReading): void {
     if (!Number.isFinite(storeMs)) return;
     const least = storeMs - arrivedMs;
@@ -32,7 +32,7 @@ export class ClockOffset {
   }
 }
 
-/** The middle one, so that a single server with a wrong clock decides nothing; of two the earlier. */
+/** The middle one, so that a single wrong clock does not decide; of two the earlier. */
 export function medianOffset(offsets: readonly number[]): number {
   return offsets.toSorted((a, b) => a - b)[Math.floor((offsets.length - 1) / 2)] ?? 0;
 }

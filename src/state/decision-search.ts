@@ -4,7 +4,7 @@ import { type DecisionFilter, fitsFilter, isAfter, newestFirst } from '../decisi
 import { Type } from '../json-schema.ts';
 import { count, epochMs, list, meaning, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 
-/** Why a file of the archive is not read that has to be brought first; for people. */
+/** Why the archive's file could not be fetched; for people. */
 const WHY_UNREAD = {
   away: 'cannot be fetched now from where the archive is kept',
   damaged: 'cannot be read',
@@ -45,7 +45,7 @@ export function unreadText({ from, to, decisions, why }: UnreadDecisions): strin
   return `${decisions} decisions from ${first} to ${last} lie in a file of the archive that ${whyUnread(why)}`;
 }
 
-/** What a bounded look back found, and how far it went. */
+/** What a bounded search backwards found, and how far it went. */
 export const FoundDecisionsSchema = shape('Decisions, newest first', {
   decisions: list(DecisionSchema, 'At most `limit`'),
   lookedAt: shape('How far was looked for them', {
@@ -125,19 +125,19 @@ export function foundOf(found: readonly Decision[], look: Look): FoundDecisions 
   const decisions = found.toSorted(newestFirst).slice(0, limit);
   const complete = look.isAll && found.length <= limit;
   const last = found.length > limit ? (decisions.at(-1) ?? null) : look.oldest;
-  // A bounded look may have ended before it came to where it was to go on.
+  // A bounded search may have ended before the place where it was to continue.
   const leadsOn = last !== null && (filter.after === undefined || isAfter(last, filter.after));
   const next = !complete && leadsOn ? last.decisionId : null;
   return { decisions, lookedAt: { decisions: look.decisions, backTo: last?.at ?? null, complete, next } };
 }
 
-/** The same where something could not be read: then it is not all. */
+/** The same where something could not be read: then the list is incomplete. */
 export function withUnread(found: FoundDecisions, unread: readonly UnreadDecisions[]): FoundDecisions {
   if (unread.length === 0) return found;
   return { ...found, lookedAt: { ...found.lookedAt, complete: false, unread } };
 }
 
-/** Whichever of the two is listed last. */
+/** The one of the two that is listed last. */
 function oldestOf(a: Decision | null, b: Decision): Decision {
   return a === null || newestFirst(a, b) < 0 ? b : a;
 }

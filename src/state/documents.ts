@@ -7,21 +7,21 @@ const FOLLOWED: readonly string[] = ['access-keys', 'rollout'];
 
 /** The versions of everything that is followed; a change writes another one. */
 export interface VersionTable {
-  /** By name; what never changed is not there. */
+  /** By name, without those that never changed. */
   read(): Promise<Readonly<Record<string, string>>>;
   write(name: string, version: string): Promise<void>;
 }
 
 interface SeenVersion {
   readonly version: string;
-  /** It was the version at this moment of the process's monotonic clock, ms, or later. */
+  /** The version was current at this moment of the process's monotonic clock, ms, or later. */
   readonly asOfMs: number;
 }
 
-/** Whoever asks after this causes a new read. */
+/** A question after this moment causes a new read. */
 const REREAD_MS = 400;
 
-/** A version that was read longer ago tells nothing: a change reaches every process within this. */
+/** A version that was read longer ago does not count: a change reaches every process within this time. */
 const VALID_MS = 800;
 
 interface Known {
@@ -29,7 +29,10 @@ interface Known {
   readonly askedMs: number;
 }
 
-/** What all nodes read again and again is followed by versions: one small read for all that is followed and everybody in the process. */
+/**
+ * Follows what all nodes read again and again, by versions: one small read serves everything and everybody in the
+ * process.
+ */
 export class Versions {
   readonly #table: VersionTable;
   #known: Known | null = null;
@@ -41,7 +44,10 @@ export class Versions {
     this.#table = table;
   }
 
-  /** The version that was read a moment ago; null when there is none. It never waits, and has an old one read again. */
+  /**
+   * The version that was read a moment ago; null when there is none. It never waits, but starts to read an old one
+   * again.
+   */
   recent(name: string): SeenVersion | null {
     const fresh = this.#within(REREAD_MS);
     if (fresh === null) this.#read().catch(() => {});
@@ -100,11 +106,14 @@ export interface Documents {
   set<T>(collection: string, name: string, value: T, ttlMs?: number): Promise<void>;
   delete(collection: string, name: string): Promise<void>;
   list<T>(collection: string): Promise<readonly T[]>;
-  /** Of a collection that is followed: another one after every change. Null when it was not read a moment ago; it never waits. */
+  /**
+   * The version of a followed collection, which every change renews. Null when it was not read a moment ago; it never
+   * waits.
+   */
   recentVersion(collection: string): SeenVersion | null;
 }
 
-/** The names in a collection. Keyv has no such thing but a walk over all keys of the store. */
+/** The names in a collection. Keyv could only walk over all keys of the store. */
 export interface DocumentIndex {
   add(collection: string, name: string): Promise<void>;
   remove(collection: string, name: string): Promise<void>;

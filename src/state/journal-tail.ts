@@ -3,16 +3,16 @@ import type { PlatformName } from '../client/client-key.ts';
 import { searchSteps } from './paced-steps.ts';
 import type { JournalPage, Store } from './store.ts';
 
-/** How often the end of the journal is looked at while somebody waits there. */
+/** How often the journal's end is read while somebody waits for more. */
 const LOOK_EVERY_MS = 500;
 
 /** Read in one step: a millisecond or two of this thread. */
 export const STEP_ENTRIES_MAX = 100;
 
-/** Waits for what a platform's clients do. It is to be closed. */
+/** Waits for what a platform's clients do. Its user must close it. */
 export interface TailWatch {
   /**
-   * Resolves once something came behind a cursor that was read to after the watch began, sometimes without cause, and
+   * Resolves once something came after a cursor that was read to since the watch began, sometimes without cause, and
    * when the tail ends.
    */
   readonly news: (after: string | null) => Promise<void>;
@@ -24,7 +24,7 @@ interface Waiting {
   readonly wake: () => void;
 }
 
-/** Looks at the end of the journal for all in this process who wait for something new, and only while they do. */
+/** Reads the journal's end for everybody in this process who waits for something new, and only while they wait. */
 export class JournalTail {
   readonly #store: Pick<Store, 'readJournal'>;
   readonly #waiting = new Set<Waiting>();
@@ -43,7 +43,7 @@ export class JournalTail {
       news: (after) => {
         if (this.#hasEnded) resolve();
         else if (!this.#isFollowed) {
-          // They may have read less far than this one, from where the journal is followed now.
+          // Their cursors may lie before the place from which the journal is followed now.
           this.#wake((one) => one !== own);
           this.#follow(after);
         }
@@ -72,14 +72,14 @@ export class JournalTail {
       }
     } catch {
       await sleep(LOOK_EVERY_MS, undefined, { ref: false });
-      // Those who wait look for themselves, and say what is wrong.
+      // The waiting readers read for themselves and report what is wrong.
       this.#wake(() => true);
     } finally {
       this.#isFollowed = false;
     }
   }
 
-  /** Tells of all that came behind a cursor; gives the cursor behind that. */
+  /** Wakes the readers of what came after a cursor, and returns the cursor after that. */
   async #tell(after: string | null): Promise<string | null> {
     for (let cursor = after; ; ) {
       const page: JournalPage = await searchSteps.run(() =>

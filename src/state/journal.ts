@@ -40,7 +40,7 @@ export const OutcomeEntrySchema = shape('What became of an order, as it was repo
   orderRef,
   /** The outcome that holds from now on. */
   order: OrderOutcomeSchema,
-  /** What was reported, where that is not what holds: a repeat of another time, or news of the past. */
+  /** The report itself where another one holds: a repeat with another time, or a late one about the past. */
   report: Type.Optional(OrderOutcomeSchema),
   amount: Type.Optional(
     word('What was asked for the order, like "25.5 EUR"; absent when that was not known'),
@@ -81,7 +81,7 @@ export type ScoreEntry = Shape<typeof ScoreEntrySchema>;
 export type OutcomeEntry = Shape<typeof OutcomeEntrySchema>;
 export type OverrideEntry = Shape<typeof OverrideEntrySchema>;
 
-/** How far an order had come when a report of it was accepted, as far as that makes a difference. */
+/** What was known of an order when a report of it was accepted, as far as that makes a difference. */
 export function recordedExposure(turnedAway: OutcomeEntry['turnedAway']): Exposure {
   return exposureOf(turnedAway !== true);
 }
@@ -106,12 +106,12 @@ export const ErasureEntrySchema = shape(
 
 export type ErasureEntry = Shape<typeof ErasureEntrySchema>;
 
-/** What the journal tells in its order. */
+/** What the journal holds, in its order. */
 export type JournalRecord = JournalEntry | ErasureEntry;
 
 export type Placed<Entry extends JournalRecord> = Entry & { readonly place: EntryPlace };
 
-/** Orders the entries of a client, the newest first. A store that was put back counts its places from there again. */
+/** Orders the entries of a client, the newest first. A store that was restored counts its places from there again. */
 export function newestEntryFirst(a: Placed<JournalEntry>, b: Placed<JournalEntry>): number {
   return b.at - a.at || b.place.ms - a.place.ms || b.place.seq - a.place.seq;
 }
@@ -122,7 +122,7 @@ export interface JournalPlace {
   readonly seq: number;
 }
 
-/** Up to where each partition was read; null, or absent, where nothing was read yet. */
+/** How far each partition was read; null or absent where nothing was read yet. */
 export type JournalPlaces = readonly (JournalPlace | null)[];
 
 /** How a store writes places as a cursor. */
@@ -216,14 +216,14 @@ export interface UnreadableEntry {
   readonly text: string;
 }
 
-/** What a row of a journal comes to. */
+/** What a row of a journal holds, decoded. */
 export type ReadEntry = Placed<JournalRecord> | LostVerdict | UnreadableEntry;
 
 export function isOfClient(entry: ReadEntry): entry is Placed<JournalEntry> {
   return entry.kind !== 'erasure' && entry.kind !== 'lost' && entry.kind !== 'unreadable';
 }
 
-/** As the member of a page; none where everything can be read. */
+/** The member of a page that names them; absent where everything can be read. */
 export function unreadableAmong(entries: readonly ReadEntry[]): {
   readonly unreadable?: readonly UnreadableEntry[];
 } {
@@ -238,14 +238,14 @@ const OVERRIDE = new Positional(OverrideEntrySchema);
 const ERASURE = new Positional(ErasureEntrySchema);
 
 /**
- * What a journal entry is stored as: a letter for its kind, then its members by their places. Throws where its time is
- * none: nobody could read it again.
+ * The stored form of a journal entry: a letter for its kind, then its members by position. Throws when its time is
+ * invalid: nobody could read it again.
  */
 export function journalText(entry: JournalRecord): string {
   if (!Number.isSafeInteger(entry.at)) throw new RangeError('a journal entry without a time is not written');
   switch (entry.kind) {
     case 'verdict':
-      // The end of its id says both already.
+      // The end of the id contains both already.
       return entry.decision.decisionId.slice(entry.decision.decisionId.indexOf('.') + 1);
     case 'score':
       return `s${SCORE.write(entry)}`;
@@ -284,7 +284,7 @@ export function parseJournalText(text: string): JournalRecord | VerdictReference
   }
 }
 
-/** What work on a stored entry gives, or why it cannot be read. That a store is away is not the entry's fault. */
+/** The result of work on a stored entry, or why it cannot be read. A store that is away is not the entry's fault. */
 export async function readOr<T>(
   stored: Omit<UnreadableEntry, 'kind' | 'why'>,
   read: () => T | Promise<T>,
@@ -302,7 +302,7 @@ export function parseErasure(text: string): ErasureEntry {
   return ERASURE.read(text.slice(1));
 }
 
-/** The gap left by verdicts without a record, joined with a known one; null without either. */
+/** The gap that verdicts without a record leave, joined with a known gap; null without either. */
 export function gapWith(lost: readonly LostVerdict[], known: JournalGap | null): JournalGap | null {
   return lost.map(({ at }): JournalGap => ({ from: at, to: at, entries: 1 })).reduce(widerGap, known);
 }
@@ -319,7 +319,7 @@ export function verdictEntry(decision: Decision): JournalEntry {
   return { kind: 'verdict', at, platform, clientIdKey, decision };
 }
 
-/** Entries that are gone before anybody read them. Times are epoch ms, and about. */
+/** Entries that were lost before anybody read them. Times are approximate, epoch ms. */
 export interface JournalGap {
   readonly from: number;
   readonly to: number;

@@ -54,7 +54,7 @@ export function decisionKey(clientHash: string, seq: number): string {
   return decisionPrefix(clientHash) + seq;
 }
 
-/** What is kept of a client beside its state and its decisions: one of `NOTES` and a name. Hash. */
+/** Further data of a client beside state and decisions: one of `NOTES` and a name. Hash. */
 export function notesKey(clientHash: string): string {
   return `n:${home(clientHash)}`;
 }
@@ -77,7 +77,7 @@ export function journalLossKey(partition: string): string {
   return `journal-loss:{${partition}}`;
 }
 
-/** The journal of a partition while it is written anew. Stream, never seen between two scripts. */
+/** The journal of a partition while a script rewrites it. Stream, gone when the script ends. */
 export function rewrittenJournalKey(partition: string): string {
   return `journal-anew:{${partition}}`;
 }
@@ -92,7 +92,7 @@ export function unshippedErasuresKey(partition: string): string {
   return `erasures:{${partition}}`;
 }
 
-/** Stands in a script's KEYS for what a call does not need; never written. In the client's slot. */
+/** A placeholder in a script's KEYS for what a call does not need; never written. In the client's slot. */
 export function unusedKey(clientHash: string): string {
   return `-:{${partitionOf(clientHash)}}`;
 }
@@ -112,7 +112,7 @@ export function orderName(platform: PlatformName, orderRef: string): string {
   return nameOf(`${platform}/${orderRef}`);
 }
 
-/** Orders whose names begin alike share a key: a key of its own would take twice what is noted in it. */
+/** Orders whose hashed names begin alike share a key: a key for each would take twice the memory. */
 const BUCKET_CHARACTERS = 3;
 
 /** Decisions by their orders, as `orderNote` notes them, by when: beside the records, so that both are written together. Sorted set. */
@@ -120,7 +120,9 @@ export function ordersKey(partition: string, order: string): string {
   return `q:{${partition}}${order.slice(0, BUCKET_CHARACTERS)}`;
 }
 
-/** What a decision about an order is noted as: `<client>.<seq>`, or how that begins, after the rest of the order's name. */
+/**
+ * The note of a decision about an order: the rest of the order's hashed name, then `<client>.<seq>` or its beginning.
+ */
 export function orderNote(order: string, place: string): string {
   return order.slice(BUCKET_CHARACTERS) + place;
 }

@@ -25,9 +25,9 @@ export interface StorePlace {
   readonly archiveDir?: string | null;
   /** How long decisions are found by their orders in a store beside an archive, ms. */
   readonly decisionsHotMs?: number;
-  /** Where a person waits and no caller: how long a call may take, and who is told of a long wait for another process. */
+  /** For commands, where a person waits: how long a call may take, and who hears of a long wait for another process. */
   readonly patience?: Patience;
-  /** What a store that is made just now salts the hashes of its clients with; random when absent. */
+  /** The salt of client hashes for a new store; random when absent. */
   readonly salt?: string;
 }
 
@@ -47,7 +47,7 @@ export async function openStore(
       ...(patience === undefined ? {} : { patience }),
       ...salted,
     });
-  // Loaded only when it is used: it is most of what a start on SQLite would wait for.
+  // Loaded only when used: loading it would be most of a start on SQLite.
   const { openRedisStore } = await import('./redis/store.ts');
   // Without an archive decisions are found as long as they are kept.
   const found = archiveDir === null || decisionsHotMs === undefined ? {} : { decisionsHotMs };

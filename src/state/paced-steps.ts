@@ -1,38 +1,38 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as rest } from 'node:timers/promises';
 
-/** Together the steps of this thread take a sixth of it. */
+/** All steps together take a sixth of this thread. */
 const REST_SHARE = 5;
 
-/** Of the work that is being done, whether somebody still waits for it. */
+/** Whether somebody still waits for the current work. */
 const wanted = new AsyncLocalStorage<() => boolean>();
 
-/** A machine that has much to do makes steps long, and then the rests count most; without an end a search would have none. */
+/** On a busy machine steps take long and rests even longer; without this bound a search would never end. */
 const REST_MS_MAX = 100;
 
-/** What is read of the store in one step: a millisecond or two of this thread, or of Redis. */
+/** How much one step reads of the store: a millisecond or two of this thread, or of Redis. */
 export const STEP_ITEMS_MAX = 32;
 
-/** Work was given up, because nobody waits for it any more. */
+/** The work was given up, because nobody waits for it any more. */
 export class NobodyWaits extends Error {
   override readonly name = 'NobodyWaits';
 }
 
 /**
- * Work that may wait, beside requests that may not: short steps, one at a time however many ask, each followed by a
- * rest. All of it together has its share of the thread, and a request waits for one step at most. A step must not
- * ask for another, which would wait for the first.
+ * Runs work that may wait beside requests that may not: in short steps, one at a time, each followed by a rest. All
+ * such work shares its part of the thread, and a request waits for one step at most. A step must not start another
+ * step, which would wait for the first.
  */
 export class PacedSteps {
   #free: Promise<void> = Promise.resolve();
   readonly #restShare: number;
 
-  /** After a step, so many times as long as it took are left to everybody else. */
+  /** After a step everybody else gets this many times as long as the step took. */
   constructor(restShare: number = REST_SHARE) {
     this.#restShare = restShare;
   }
 
-  /** Does work of many steps, and nothing more of it, giving `otherwise`, from the step on at which nobody wants it. */
+  /** Does work of many steps; as soon as nobody wants it any more, it stops and returns `otherwise`. */
   async whileWanted<T>(isWanted: () => boolean, work: () => Promise<T>, otherwise: T): Promise<T> {
     try {
       return await wanted.run(isWanted, work);
@@ -42,7 +42,7 @@ export class PacedSteps {
     }
   }
 
-  /** Runs one step when its turn has come; what it throws is thrown, after which the next has its turn. */
+  /** Runs one step when its turn has come, and passes on what it throws; the next step has its turn in any case. */
   async run<T>(step: () => Promise<T>): Promise<T> {
     const before = this.#free;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -58,7 +58,7 @@ export class PacedSteps {
     }
   }
 
-  /** Makes something of many things, a few in each step; few enough for one step are made at once. */
+  /** Maps many items, a few in each step; when one step is enough, at once. */
   async map<From, To>(
     from: readonly From[],
     make: (some: readonly From[]) => Promise<readonly To[]>,
@@ -71,8 +71,8 @@ export class PacedSteps {
   }
 }
 
-/** Everything that searches in this process, whichever store it reads: they share its thread. */
+/** For every search in this process, whichever store it reads: they share its thread. */
 export const searchSteps = new PacedSteps();
 
-/** Readings of the archive, on a thread beside this one: with rests as long as they take, it leaves half of its core to others. */
+/** For reading the archive on another thread: rests as long as the steps leave half of its core to others. */
 export const archiveReadings = new PacedSteps(1);

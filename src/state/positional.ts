@@ -24,7 +24,7 @@ export class Positional<S extends TObject> {
     throw new TypeError(`no record is stored as ${text}`);
   }
 
-  /** What `write` wrote is whole. */
+  /** Whether what `write` wrote is complete. */
   #isWhole(record: unknown): record is Shape<S> {
     return record !== null;
   }
@@ -95,7 +95,7 @@ function memberOf(name: string, given: Described, isRequired: boolean): Member {
   return { ...common, kind: 'plain' };
 }
 
-/** What a member is by its digit or its cell; null where it has neither. */
+/** The member's value from its digit or its cell; null where it has neither. */
 function readMember({ kind, constant, row }: Member, cell: unknown): unknown {
   switch (kind) {
     case 'constant':
@@ -111,7 +111,7 @@ function readMember({ kind, constant, row }: Member, cell: unknown): unknown {
   }
 }
 
-/** A digit to the base of three for each, the first one last: 0 for one that nobody said, 1 for no, 2 for yes. */
+/** A digit to the base of three for each, the first one last: 0 for an unset one, 1 for no, 2 for yes. */
 function flagsNumber(flags: readonly unknown[]): number {
   return flags.reduceRight<number>((sum, flag) => 3 * sum + (flag === true ? 2 : flag === false ? 1 : 0), 0);
 }

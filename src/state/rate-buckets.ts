@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 
-/** Tokens a second and how many may be saved up. */
+/** How many tokens a second come in, and how many may be saved up. */
 export interface BucketSettings {
   readonly ratePerSecond: number;
   readonly burst: number;
-  /** Who would have to wait longer than this is turned away and takes no token. */
+  /** A request that would have to wait longer than this is refused and takes no token. */
   readonly delayMsMax: number;
 }
 
@@ -47,7 +47,7 @@ export class LocalRateBuckets implements RateBuckets {
     return admission.admitted && admission.delayMs === 0;
   }
 
-  /** Others took from the bucket, too: the last request has to wait for so long. */
+  /** Others took from the bucket, too: the last request has to wait this long. */
   learnDelay(bucket: string, { ratePerSecond, burst }: BucketSettings, delayMs: number): void {
     this.#fullAtMs.set(bucket, this.#monotonicMs() + delayMs + (burst * 1000) / ratePerSecond);
   }
@@ -57,7 +57,7 @@ export class LocalRateBuckets implements RateBuckets {
   }
 }
 
-/** Times are fractions of a millisecond; what rounding leaves is not a wait. */
+/** Times have fractions of a millisecond; a rounding difference is not a wait. */
 const ROUNDING_MS = 0.01;
 
 /** One token out of a bucket that will be full at `fullAtMs`. */
@@ -73,7 +73,7 @@ export function takeToken(
   return { admission: { admitted: true, delayMs }, fullAtMs: next };
 }
 
-/** Leased tokens lapse after this, and whoever asked a node more often than `CALM_ASKS` within it is busy. */
+/** Leased tokens lapse after this time; a caller who asked a node more often than `CALM_ASKS` within it is busy. */
 const LEASE_MS = 250;
 const CALM_ASKS = 2;
 
@@ -95,7 +95,7 @@ interface Caller {
   tokens: number;
   lapseAtMs: number;
   isLeasing: boolean;
-  /** What lapsed and is not made up for yet. */
+  /** Lapsed tokens that are not made up for yet. */
   lapsed: number;
   lapsedAtMs: number;
 }
@@ -130,7 +130,7 @@ export class TokenLeases {
     return Math.max(0, wanted);
   }
 
-  /** What came of asking for more than 0 at that time: so many tokens. */
+  /** The result of asking for more than 0 at that time: the number of tokens. */
   grant(bucket: string, tokens: number, askedMs: number): void {
     const caller = this.#callers.get(bucket);
     if (caller === undefined) return;

@@ -4,7 +4,7 @@ const DAY_MS = 24 * 3600_000;
 export const RETENTION = {
   /** A client's state, after the last change to it. */
   stateMs: 400 * DAY_MS,
-  /** Decisions with what finds them, and orders that a state does not remember any more, unless they are shipped before. */
+  /** Decisions with their index, and orders that a state does not remember any more, unless they are shipped before. */
   decisionMs: 90 * DAY_MS,
   /** Orders that a state does not remember any more, where the archive is asked for them after that. */
   displacedOrderMs: 3 * DAY_MS,

@@ -14,17 +14,17 @@ export class UnknownCursor extends Error {
   }
 }
 
-/** It may well answer the next time it is asked: it was slow, or another process had it to itself. */
+/** It may well answer the next time: it was slow, or another process had locked it. */
 export class StoreLate extends StoreUnavailable {}
 
-/** For so long a start waits for a store that is slow; who supervises it may be less patient with one that waits longer. */
+/** How long a start waits for a slow store; a supervisor may lose patience with a longer wait. */
 const START_LIMIT_MS = 10_000;
 
 const PAUSE_MS = 100;
 
 /**
- * Repeats a step of the start while the store is late with its answers, and tells each time. A store that says no, or
- * that nobody has started, ends the start at once: whoever supervises it starts it again.
+ * Repeats a step of the start while the store is late with its answers, and tells each time. A store that refuses, or
+ * that nobody has started, ends the start at once: the supervisor starts it again.
  */
 export async function whileStoreIsLate<T>(
   step: () => Promise<T>,

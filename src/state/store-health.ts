@@ -9,7 +9,7 @@ export interface StoreWarning {
   readonly text: string;
 }
 
-/** How one server of the store was when a small write was tried on it. */
+/** The result of a small test write on one server of the store. */
 export interface ServerHealth {
   /** For people: kind and address, without credentials. */
   readonly server: string;
@@ -18,19 +18,19 @@ export interface ServerHealth {
   /** Another node reaches this server and all others: what is wrong is between this node and the server. */
   readonly onlyHere?: true;
   readonly warnings: readonly StoreWarning[];
-  /** Of the memory that it may use, 0 to 1; absent where nothing bounds it, or where it does not tell. */
+  /** How much of its memory limit it uses, 0 to 1; absent without a limit, or when it does not say. */
   readonly memoryUsedShare?: number;
 }
 
-/** How the store was, server by server: one, or each master of a cluster. */
+/** The health of the store, server by server: the only one, or each master of a cluster. */
 export type StoreHealth = readonly ServerHealth[];
 
-/** Whether requests are better off here than at another node. */
+/** Whether this node can serve requests that another could not serve better. */
 export function servesClients(health: StoreHealth): boolean {
   return health.some(({ failure }) => failure === null) && !health.some(({ onlyHere = false }) => onlyHere);
 }
 
-/** What does not work, and what is not as it should be, each in one sentence. */
+/** What does not work or needs attention, each in one sentence. */
 export function healthTexts(health: StoreHealth): readonly string[] {
   return health.flatMap(({ server, failure, onlyHere, warnings }) => [
     ...(failure === null ? [] : [`The clients on ${server} get 503: ${failure}.`]),
@@ -47,10 +47,10 @@ export function failureText(error: unknown): string {
   return told instanceof Error ? told.message.replace(/\.?( script: [0-9a-f]{40}.*)?$/, '') : String(told);
 }
 
-/** Looked at also when nobody asks. */
+/** How often the store is checked when nobody asks. */
 const CHECK_INTERVAL_MS = 60_000;
 
-/** What became known of the store: something is not as it should be, or is so again. */
+/** News of the store: something needs attention, or is well again. */
 interface StoreNews {
   readonly kind: 'trouble' | 'mended';
   readonly text: string;
@@ -71,7 +71,7 @@ export class StoreWatch {
     void this.health();
   }
 
-  /** How the store is now. No key is needed to ask, so all who ask at once share one look. */
+  /** How the store is now. Nobody needs a key to ask, so all who ask at once share one check. */
   health(): Promise<StoreHealth> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
@@ -79,7 +79,7 @@ export class StoreWatch {
     return this.#looking;
   }
 
-  /** What was found last, without asking the store. */
+  /** The last finding, without asking the store. */
   get known(): StoreHealth {
     return this.#known;
   }

@@ -23,9 +23,8 @@ import type { RateBuckets } from './rate-buckets.ts';
 import type { StoreHealth } from './store-health.ts';
 
 /**
- * Where all state lives. Two adapters, `sqlite/` and `redis/`, are held equal by one
- * conformance suite. Every method throws StoreUnavailable when the store cannot be reached in time;
- * nothing that was asked for then is applied later.
+ * Where all state lives. Two adapters, `sqlite/` and `redis/`, are held equal by one conformance suite. Every method
+ * throws StoreUnavailable when the store cannot be reached in time; such a call is never applied later.
  */
 export interface Store {
   /** For people: which store this is and where, without secrets. */
@@ -34,7 +33,7 @@ export interface Store {
   /** Under the salt that this store made at its first start; the same on every node. */
   readonly clientKeys: ClientKeys;
 
-  /** Access keys, rollout state, node heartbeats: what needs no atomic step with a client's state. */
+  /** Access keys, rollout state, node heartbeats: data that needs no atomic step with a client's state. */
   readonly documents: Documents;
 
   /** Single texts that change by compare-and-set: which rule set decides. */
@@ -68,8 +67,8 @@ export interface Store {
   sightings(ask: SightingsAsk): Promise<Sightings>;
 
   /**
-   * Binds an Idempotency-Key of a platform to the request that came with it first, until RETENTION.claimMs
-   * after that request came last. Gives the hash of it.
+   * Binds an Idempotency-Key of a platform to the first request that came with it, until RETENTION.claimMs after that
+   * request came last. Returns the request's hash.
    */
   claimIdempotencyKey(platform: PlatformName, key: string, requestHash: string): Promise<string>;
 
@@ -104,8 +103,8 @@ export interface Store {
   trimJournal(through: string, kept: KeptAfterShipping): Promise<void>;
 
   /**
-   * Erasures that the journal tells and that trimJournal was not yet told of, in any order: what is kept elsewhere may
-   * still hold these clients. About the newest RETENTION.unshippedErasures.
+   * Erasures in the journal before trimJournal reached them, in any order: copies elsewhere may still hold these
+   * clients. About the newest RETENTION.unshippedErasures.
    */
   unshippedErasures(): Promise<readonly Placed<ErasureEntry>[]>;
 
@@ -122,10 +121,10 @@ export interface Store {
   /** Forgets a client: state, decisions, orders, stored answers, sightings and journal entries. */
   erase(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<void>;
 
-  /** By how much the store's clock is ahead of this process's, ms; `storeClock` makes the clock that decides of it. */
+  /** How far the store's clock is ahead of this process's, ms; `storeClock` turns it into the clock that decides. */
   readonly clockOffsetMs: () => number;
 
-  /** Tries a small write on every server. It never rejects: that nothing works is what it tells. */
+  /** Tries a small write on every server. It never rejects: its answer says that nothing works. */
   check(): Promise<StoreHealth>;
 
   close(): Promise<void>;
@@ -140,7 +139,7 @@ export interface Registers {
   version(name: string): Promise<string>;
 }
 
-/** What stays in the store although the archive has it. */
+/** What stays in the store after the archive has it. */
 export interface KeptAfterShipping {
   /** Of the newest journal entries, about, for looking back over. */
   readonly journalEntries: number;
@@ -157,7 +156,7 @@ export interface LoadAlso {
 
 export interface Snapshot {
   readonly state: ClientState;
-  /** Of an order that the state does not remember; null when nothing is known of it here. */
+  /** An order that the state does not remember; null when the store does not know it. */
   readonly order: KnownOrder | null;
   readonly answer: StoredAnswer | null;
   readonly stamp: Stamp;
@@ -202,7 +201,7 @@ export interface SightingsAsk {
   readonly fingerprint: string | null;
   readonly ip: string | null;
   readonly windowsMs: { readonly fingerprint: readonly number[]; readonly ip: readonly number[] };
-  /** Note the client on its device first: a verdict counts, a score does not. */
+  /** Notes the client on its device first: a verdict counts, a score does not. */
   readonly record: boolean;
 }
 
@@ -210,7 +209,7 @@ export interface JournalPage {
   readonly entries: readonly Placed<JournalRecord>[];
   /** The place after the last entry; opaque, and safe to keep across restarts. Null: nothing yet. */
   readonly cursor: string | null;
-  /** What cannot be read among them; absent: all can. Whoever goes on behind `cursor` leaves it out. */
+  /** What cannot be read among them; absent: all can. A reader that continues at `cursor` skips it. */
   readonly unreadable?: readonly UnreadableEntry[];
   /** What the journal's bound pushed out between the cursor that was asked with and the first entry. */
   readonly gap: JournalGap | null;
@@ -220,30 +219,30 @@ export interface JournalPage {
 export interface ClientJournal {
   /** Newest first. */
   readonly entries: readonly Placed<JournalEntry>[];
-  /** The journal holds nothing older about the client; what it has forgotten, it cannot tell. */
+  /** The journal holds nothing older about the client; it does not know what it has forgotten. */
   readonly complete: boolean;
 }
 
 /**
  * The records of the shared lists, each the newest text under an id with the number of the change that wrote it.
- * Nodes keep a copy of all of them and ask for what changed since. A removed record leaves its id and number
- * behind for LIST_REMOVAL_KEPT_MS, so that copies hear of it.
+ * Nodes keep a copy of all of them and ask for what changed since. A removed record leaves its id and number for
+ * LIST_REMOVAL_KEPT_MS, so that copies learn of it.
  */
 export interface ListLog {
   /**
-   * Writes the changes one after the other, each under a number of its own; tells which were made. Null: nothing
-   * was written, because `unless` says so.
+   * Writes the changes one after the other, each under a number of its own; returns which were made. Null: `unless`
+   * was the case, and nothing was written.
    */
   write(changes: readonly ListChange[], unless?: OtherText): Promise<readonly boolean[] | null>;
-  /** At most `limit` changes after a number, the oldest first. A copy that holds nothing asks after 0. */
+  /** At most `limit` changes after a number, the oldest first. An empty copy asks for those after 0. */
   read(after: number, limit: number): Promise<ListPage>;
 }
 
 export interface ListChange {
   readonly id: string;
-  /** Null removes the record; what is not there is not removed. */
+  /** Null removes the record, if there is one. */
   readonly text: string | null;
-  /** Only if this is the number of the record as it stands. */
+  /** Only if the record still has this number. */
   readonly expected?: number;
 }
 
@@ -271,7 +270,7 @@ export interface ListPage {
   readonly epoch: string | null;
 }
 
-/** How long a removal can be heard of. */
+/** How long a removal stays known. */
 export const LIST_REMOVAL_KEPT_MS = 7 * 24 * 3600_000;
 
 /** Changes that are written in one step, in which no other request is served. */
@@ -281,7 +280,7 @@ export const LIST_CHANGES_MAX = 100;
 export interface Tallies {
   /** Adds a batch exactly once: the one that a writer added last changes nothing when it comes again. */
   add(tally: string, batch: TallyBatch): Promise<void>;
-  /** By field; nothing of a tally that nobody added to, or not for RETENTION.tallyMs. */
+  /** By field; empty when nobody added to the tally for RETENTION.tallyMs. */
   read(tally: string): Promise<Readonly<Record<string, number>>>;
 }
 
@@ -337,13 +336,13 @@ export interface StatesPage {
 /** A text as it was read, for a replacement that must not overwrite anything newer. */
 interface ReadText {
   readonly text: string;
-  /** Of the bytes that are kept: a damaged text may lose some of them on the way. */
+  /** A stamp of the stored bytes: decoding a damaged text may lose some of them. */
   readonly stamp: string;
 }
 
 /**
- * What is kept, as it is kept: for an operator who looks for what cannot be read, and mends it, and for making states
- * smaller. No request is served from here.
+ * The stored texts as they are, for finding and mending what cannot be read, and for making states smaller. No
+ * request is served from here.
  */
 export interface StoredTexts {
   /** Every text, one after the other; what changes meanwhile may be left out. */
@@ -358,7 +357,7 @@ export interface StoredTexts {
   /** Some of the clients' states, and where the next ones are asked for: null before the first and after the last. */
   states(from: string | null): Promise<StatesPage>;
 
-  /** Puts a state in the place of `text`, to be kept no longer than that; false when it has changed. */
+  /** Replaces the state `text`, without keeping it longer; false when it has changed. */
   replaceState(clientHash: string, text: string, next: string): Promise<boolean>;
 
   /** The number of the newest decision that is kept of a client, by its hash; 0 without one. */

@@ -14,7 +14,7 @@ import {
 import type { Snapshot, StoredAnswer } from './store.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-/** What an adapter read of a client; null for what is not there. */
+/** What an adapter read of a client; null for missing parts. */
 interface StoredParts {
   /** As they are stored. */
   readonly state: string | null;
@@ -51,7 +51,7 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** What a verdict answered, told by its decision. */
+/** What a verdict answered, taken from its decision. */
 export function answerOf(decision: Decision): StoredAnswer {
   return { answer: verdictAnswer(decision), decisionId: decision.decisionId };
 }
@@ -65,7 +65,7 @@ export interface StoredRecord {
 /** A few versions decide at a time; a search of months may meet more. */
 const KNOWN_SHAPES_MAX = 200;
 
-/** Makes decisions of stored records. Shapes are read once: what one is called never means another. */
+/** Turns stored records into decisions. Shapes are read once: the name of a shape never means another one. */
 export class RecordReader {
   readonly #readShape: (id: string, clientHash: string) => Promise<string | null>;
   readonly #shapes = new LRUCache<string, RecordShape>({ max: KNOWN_SHAPES_MAX });
@@ -75,7 +75,7 @@ export class RecordReader {
     this.#readShape = readShape;
   }
 
-  /** Throws RecordDamaged when it has a form that no version stores. */
+  /** Throws RecordDamaged when no version stores this form. */
   async decision({ clientHash, text }: StoredRecord): Promise<Decision> {
     const record = parseRecord(text);
     if (!isRow(record)) return record;

@@ -83,7 +83,7 @@ export class DecisionLookup {
       filter,
       // The same millisecond again: what is in both is given once.
       Math.min(before + 1, TIME_MAX_MS),
-      // One more than is wanted tells whether that was all.
+      // One more than wanted shows whether that was all.
       limit + 1,
     );
     const looked = {

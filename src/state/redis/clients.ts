@@ -45,10 +45,10 @@ const loadScript = new RedisScript('load-2.lua');
 /** A shape in use is stored again this often, long before it would expire. */
 const SHAPE_RENEWAL_MS = RETENTION.shapeMs / 6;
 
-/** How often a change is looked for whose answer was lost with its connection. */
+/** How often it looks for a change whose answer was lost with its connection. */
 const LOOK_AGAIN_MS = 10;
 
-/** A change that takes effect must have this long to be noticed before it is given up. */
+/** A change that took effect gets this long to be found before it counts as lost. */
 const ANSWER_MARGIN_MS = 20;
 
 interface RedisClientsParts {
@@ -135,8 +135,8 @@ export class RedisClients {
   }
 
   /**
-   * Whether a change was made of which no answer came that could be believed, told by the state that it was to leave. It is
-   * looked for as long as it could still be made: the connection comes back within some milliseconds.
+   * Whether a change without a trustworthy answer took effect, found by the state that it would leave. The search
+   * lasts as long as the change could still arrive; the connection comes back within some milliseconds.
    */
   async #isStored({ client, stamp }: Change, next: string, validUntilMs: number): Promise<boolean> {
     const { commands, calls } = this.#parts;
@@ -154,13 +154,16 @@ export class RedisClients {
   }
 }
 
-/** By the store's clock: a commit that comes later is not applied, because its caller has been refused by then. */
+/** By the store's clock: a later commit is not applied, because its caller has been refused by then. */
 function validUntilMs({ storeTimeMs, arrivedMs }: Stamp, limitMs: number): number {
   const nowMs = storeTimeMs + (performance.now() - arrivedMs);
   return Math.floor(nowMs + limitMs - ANSWER_MARGIN_MS);
 }
 
-/** Redis may have done what it was asked, and nobody heard: it neither refused, nor was it late or not asked at all. */
+/**
+ * Redis may have done what it was asked without anybody hearing of it: it did not refuse, was not late, and was
+ * asked.
+ */
 function isAnswerLost(error: unknown): boolean {
   if (!(error instanceof StoreUnavailable) || error instanceof StoreLate) return false;
   const { cause } = error;
@@ -196,12 +199,12 @@ function told(fate: CommitFate): 'committed' | 'conflict' {
 export const commitScript = new RedisScript('commit-8.lua');
 
 /**
- * What became of a change. Expired: it arrived after its caller had given it up. Shapeless: its record has a shape that
+ * The result of a change. Expired: it arrived after its caller had given up. Shapeless: its record has a shape that
  * is not stored beside it. Foreign: the master belongs to another installation.
  */
 type CommitFate = 'committed' | 'conflict' | 'expired' | 'shapeless' | 'foreign';
 
-/** How long everything is kept and how much of it: arguments 12 to 18 of the script. */
+/** How long and how much of everything is kept: arguments 12 to 18 of the script. */
 export function commitLimits(decisionsHotMs: number): readonly string[] {
   return [
     RETENTION.stateMs,
@@ -214,7 +217,7 @@ export function commitLimits(decisionsHotMs: number): readonly string[] {
   ].map(String);
 }
 
-/** The shape is believed to be stored where the record goes. */
+/** This process believes that the shape is stored beside the record. */
 const BELIEVED = '0';
 
 /** How a change is committed. */
@@ -239,7 +242,7 @@ export function commitCall(
   const partition = partitionOf(hash);
   const order = decision === undefined ? '' : orderName(platform, decision.orderRef);
   const record = decision === undefined ? '' : encodeDecision(decision, shape);
-  // A decision that does not fit the shape repeats everything, and needs none.
+  // A decision that does not fit the shape contains everything and needs none.
   const shaped = shape !== undefined && record !== '' && !record.startsWith('{') ? shape : null;
   return {
     keys: [
@@ -294,7 +297,7 @@ function notesOf({ decision, idempotencyKey, displaced, state: { hints } }: Chan
   return notes;
 }
 
-/** What a device is called, and was called before the secret of the HMACs was changed. */
+/** The device's HMAC, and the one under the previous secret. */
 export function deviceIds({ id, formerId }: Pick<Hint, 'id' | 'formerId'>): readonly string[] {
   return formerId === undefined ? [id] : [id, formerId];
 }

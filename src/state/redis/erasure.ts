@@ -34,10 +34,10 @@ const BATCH_KEYS_MAX = 200;
 /** Of one partition. */
 const ERASURES_MAX = Math.ceil(RETENTION.unshippedErasures / PARTITIONS.length);
 
-/** A client that keeps changing while it is erased is tried again; more often than this is a fault. */
+/** Retries for a client that keeps changing while it is erased; more would be a fault. */
 const ERASURE_ROUNDS_MAX = 10;
 
-/** An erasure may know no more of a client. */
+/** All that an erasure may know of a client. */
 type ErasedKey = Pick<ClientKey, 'platform' | 'hash'>;
 
 /** A state as it was read for an erasure. */
@@ -80,7 +80,7 @@ export class ClientErasure {
         await this.#removeSightings(client, kind, [...noted(kind), ...knownDevices(state, kind)]);
       const newest = stamp === '' ? 0 : (state?.seq ?? (await this.newestDecision(hash)));
       await this.#removeDecisions(client, newest);
-      // They lie in slots of their own.
+      // They have slots of their own.
       for (const name of noted('answer')) await this.#unlink([claimKey(platform, name)]);
       await this.#removeFromJournal(journalKey(partitionOf(hash)), hash);
       if (await this.#removeState(client, stamp)) return;
@@ -89,8 +89,8 @@ export class ClientErasure {
   }
 
   /**
-   * The number of the newest decision when the state cannot tell it: all keys of the server are looked through, which
-   * only a damaged client needs.
+   * The number of the newest decision where the state cannot be read: this walks over all keys of the server, for a
+   * damaged client only.
    */
   async newestDecision(clientHash: string): Promise<number> {
     const prefix = decisionPrefix(clientHash);
@@ -119,7 +119,7 @@ export class ClientErasure {
     }
   }
 
-  /** With what finds them by their orders. */
+  /** Also removes their notes by order. */
   async #removeDecisions(client: ErasedKey, newest: number): Promise<void> {
     const { hash } = client;
     for (let first = 1; first <= newest; first += BATCH_KEYS_MAX) {
@@ -167,7 +167,7 @@ export class ClientErasure {
   }
 }
 
-/** Beside those of the last days that are noted, those that the state names. */
+/** The devices that the state names, beside those noted in the last days. */
 function knownDevices(state: ClientState | null, kind: 'fingerprint' | 'ip'): readonly string[] {
   const shown = state?.hints?.shown ?? [];
   return shown.flatMap(({ hint }) => (hint.kind === kind ? deviceIds(hint) : []));

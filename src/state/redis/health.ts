@@ -12,13 +12,13 @@ import { RedisScript } from './script.ts';
 const PROBE = 'probe-1.lua';
 const probeScript = new RedisScript(PROBE);
 
-/** What a node told of the servers counts for so long, and so does the key that a probe leaves behind. */
+/** How long a node's report about the servers counts, and how long the key of a probe lives. */
 const TOLD_FOR_MS = 30_000;
 
-/** A node that told so much later that it reaches every server has looked at the one that fails here, too. */
+/** A node that reports this much later that it reaches every server has also tried the one that fails here. */
 const LOOKED_LATER_MS = 2000;
 
-/** Settings are changed by people, so they are looked at once a minute, however often health is asked for. */
+/** People change settings rarely, so they are checked once a minute, however often health is asked for. */
 const SETTINGS_AGE_MS_MAX = 55_000;
 
 interface KnownSettings {
@@ -28,7 +28,7 @@ interface KnownSettings {
 
 type Calls = Pick<NodeCalls, 'on' | 'onNode'>;
 
-/** What a node saw when it last looked at all servers. */
+/** What a node saw when it last tried all servers. */
 interface Word {
   /** By a server's clock, epoch ms. */
   readonly atMs: number;
@@ -45,7 +45,7 @@ export class RedisHealth {
   readonly #settings = new Map<string, KnownSettings>();
   /** How this process is known to others. */
   readonly #name = randomUUID();
-  /** The time, as some server told it last; epoch ms. */
+  /** The time that a server reported last; epoch ms. */
   #nowMs = 0;
   /** Since when a server cannot be reached from here, by the clock of those that can; epoch ms. */
   readonly #failingSince = new Map<string, number>();
@@ -87,14 +87,14 @@ export class RedisHealth {
     this.#looked = { atMs: this.#nowMs, unreached: health.filter(({ failure }) => failure !== null).length };
   }
 
-  /** Never on all nodes at once: one that reaches every server has to say so. */
+  /** Never on all nodes at once: it needs a node that reports reaching every server. */
   #isAwayForThisNodeAlone({ server }: ServerHealth, words: readonly Word[]): boolean {
     const sinceMs = this.#failingSince.get(server);
     if (sinceMs === undefined) return false;
     return words.some(({ atMs, unreached }) => unreached === 0 && atMs > sinceMs + LOOKED_LATER_MS);
   }
 
-  /** Adds to `words` what other nodes told that server. */
+  /** Adds to `words` what other nodes reported of that server. */
   async #check(node: string, words: Word[]): Promise<ServerHealth> {
     const server = `Redis at ${node}`;
     try {
@@ -159,7 +159,7 @@ const MAJOR_VERSION_MIN = 7;
 /** Beyond this share of its memory a server should get more, while there is time. */
 const MEMORY_SHARE_MAX = 0.85;
 
-/** Why a server cannot be used at all, or null; told from its INFO. */
+/** Why a server cannot be used at all, or null; taken from its INFO. */
 function tooOld(server: string, info: string): string | null {
   const version = fieldOf(info, 'redis_version');
   if (version === null || Number.parseInt(version, 10) >= MAJOR_VERSION_MIN) return null;

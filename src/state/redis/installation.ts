@@ -6,7 +6,7 @@ import type { RedisConnection } from './connection/connection.ts';
 import { areSomeTexts, checked } from './connection/reply.ts';
 import { agreedText } from './shared-records.ts';
 
-/** Where its id lies from the first start on, until every partition has had a commit. */
+/** Holds the id from the first start until every partition has had a commit. */
 const REGISTER = 'installation';
 
 /**

@@ -15,7 +15,7 @@ const historyScript = new RedisScript('client-history-1.lua');
 /** Entries that one command looks at: about half a millisecond, in which Redis serves no other request. */
 const BATCH_ENTRIES_MAX = 100;
 
-/** Entries that are looked at in all; a partition's share of the journal is less. */
+/** The most entries that are searched; a partition's share of the journal is less. */
 const LOOKED_AT_ENTRIES_MAX = 20_000;
 
 /** What the journal holds about single clients. It has no index by client: that would cost every verdict. */
@@ -38,7 +38,7 @@ export class RedisClientHistory {
     let from = before === null ? '+' : `(${before.ms}-${before.seq}`;
     let isWhole = true;
     for (let lookedAt = 0; lookedAt < LOOKED_AT_ENTRIES_MAX; lookedAt += BATCH_ENTRIES_MAX) {
-      // One more than is wanted tells whether that was all.
+      // One more than wanted shows whether that was all.
       const args = [hash, from, String(BATCH_ENTRIES_MAX), String(limit + 1 - found.length)];
       const { next, entries, allRead } = await searchSteps.run(async () => {
         const stretch = await runOn(journal)(async () =>
@@ -72,8 +72,8 @@ function readStretch(clientHash: string, reply: unknown): Stretch {
 }
 
 /**
- * Entries that are looked at for decisions that fit a filter. Fewer than one partition keeps, so that what
- * reaches the end of every partition has met none that was trimmed.
+ * The most entries that a filtered search reads. Fewer than one partition keeps, so that a search that reaches the
+ * end of every partition has missed no trimmed entry.
  */
 const SEARCHED_ENTRIES_MAX = 15_000;
 
@@ -107,7 +107,7 @@ export class RedisDecisionSearch {
     this.#parts = parts;
   }
 
-  /** A platform's newest decisions that fit, newest first, and how far was looked. */
+  /** A platform's newest decisions that fit, newest first, and how far back the search went. */
   async find(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
     const searches = PARTITIONS.map(
       (partition): Search => ({ partition, reached: null, seen: [], ended: false }),
@@ -170,12 +170,12 @@ function lookedAtSince({ ended, reached }: Search): number {
   return reached === null ? Number.POSITIVE_INFINITY : reached.place.ms;
 }
 
-/** Only what is certain: in no partition a decision was left out between those that are given. */
+/** Only what is certain: no decision is missing between those that are returned. */
 function foundIn(searches: readonly Search[], filter: DecisionFilter, limit: number): FoundDecisions {
   const since = Math.max(...searches.map(lookedAtSince));
   const seen = newest(searches.flatMap((search) => search.seen));
   const sure = seen.slice(0, firstBefore(seen, since + SWAPPED_WITHIN_MS));
-  // Of very many within a moment it is better to give those that were seen than to get nowhere.
+  // When very many came within a moment, returning those that were seen is better than returning none.
   const certain = sure.length > 0 ? sure : seen.slice(0, firstBefore(seen, since));
   const isAll = since === Number.NEGATIVE_INFINITY && certain.length === seen.length;
   return foundAmong(certain, { filter, limit, isAll });

@@ -45,7 +45,7 @@ const trimScript = new RedisScript('trim-journal-4.lua');
 /** Entries that are read or forgotten at once: about a fifth of a millisecond, in which Redis serves no other request. */
 const BATCH_ENTRIES_MAX = 100;
 
-/** Readers whose next page begins with what was read ahead. */
+/** How many readers' next pages are kept from reading ahead. */
 const READERS_MAX = 4;
 
 /** One entry as a partition's stream holds it. */
@@ -86,8 +86,8 @@ export interface JournalParts {
 export class RedisJournal {
   readonly #parts: JournalParts;
   /**
-   * What the last pages left over, by their cursors: whoever goes on behind one need not read it twice. A client who is
-   * erased meanwhile has the erasure behind these entries, as behind those that were given out.
+   * What the last pages left over, by their cursors: a reader that continues there need not read it twice. A client
+   * who is erased meanwhile has the erasure behind these entries, as behind those that were given out.
    */
   readonly #ahead = new Map<string, readonly Feed[]>();
 
@@ -115,9 +115,9 @@ export class RedisJournal {
     const nothing = entries.length + others.length === 0;
     const given = feeds.map((feed, index) => feed.given ?? places[index] ?? null);
     const cursor = nothing ? after : writeCursor(given);
-    // Whoever starts with the oldest entry that is kept misses nothing.
+    // A reader that starts with the oldest kept entry misses nothing.
     const pushedOut = after === null ? null : await this.#gapAfter(places);
-    // What was read ahead may be among what is lost by now, and would be told twice.
+    // Entries that were read ahead may count as lost by now, and would be reported twice.
     if (ahead !== null && pushedOut !== null) return this.read(after, limit);
     this.#keepAhead(cursor, feeds);
     const lost = others.filter((entry) => entry.kind === 'lost');
@@ -204,10 +204,10 @@ export class RedisJournal {
     return losses.filter((loss) => loss !== null).reduce(widerGap, null);
   }
 
-  /** Every partition that has more to give gets something to give. */
+  /** Refills every partition that has more entries. */
   async #fill(feeds: readonly Feed[], batch: number): Promise<void> {
     const hungry = feeds.filter(({ rows, ended }) => rows.length === 0 && !ended);
-    // Redis answers all that one connection has asked before it looks at what others ask.
+    // Redis answers everything that one connection sent before it reads from the others.
     const together = Math.max(1, Math.floor(BATCH_ENTRIES_MAX / batch));
     for (let start = 0; start < hungry.length; start += together)
       await Promise.all(hungry.slice(start, start + together).map((feed) => this.#fillOne(feed, batch)));
@@ -269,7 +269,7 @@ function takeOldest(feeds: readonly Feed[]): ReadRow | null {
   return oldest.rows.shift() ?? null;
 }
 
-/** What the client library gives of an entry, with its place. */
+/** An entry as the client library returns it, with its place. */
 export function rowOf({
   id,
   message,
@@ -287,7 +287,7 @@ export interface StoredEntry {
   readonly place: EntryPlace;
 }
 
-/** Makes whole entries of what the journal keeps: of a verdict it keeps which decision it was. */
+/** Completes the journal's entries: for a verdict it only names the decision. */
 export class JournalEntries {
   readonly #decisions: RedisDecisions;
 

@@ -2,11 +2,11 @@ import { ClockOffset, medianOffset } from '../clock-offset.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import { BadReply, itemsOf, wholeOf } from './connection/reply.ts';
 
-/** 2020 and 2100: a time that is told lies between them. */
+/** 2020 and 2100: a server's time lies between them. */
 const EPOCH_MS_MIN = Date.UTC(2020);
 const EPOCH_MS_MAX = Date.UTC(2100);
 
-/** The clocks of the servers, as their answers tell them. */
+/** The clocks of the servers, as known from their answers. */
 export class NodeClocks {
   readonly #connection: RedisConnection;
   readonly #clock: () => number;
@@ -47,7 +47,7 @@ export class NodeClocks {
     return this.#offsets.get(node)?.offsetMs ?? null;
   }
 
-  /** A server that is gone decides nothing any more. */
+  /** A server that is gone does not count any more. */
   #median(): number {
     return medianOffset(
       this.#connection

@@ -4,9 +4,9 @@ import type { RedisCommands } from './connection/connection.ts';
 import { BadReply } from './connection/reply.ts';
 
 /**
- * What stands around each script. A number that goes with the call comes back with its reply, so that the answer to another
- * call is not taken for it. And `whole(n)` reads an argument that must be a whole number, or ends the script: Redis takes
- * nothing back of what a script wrote before it failed.
+ * What stands around each script. A number that goes with the call comes back with its reply, so that the answer to
+ * another call cannot pass for it. And `whole(n)` reads an argument that must be a whole number, or ends the script:
+ * Redis does not undo what a script wrote before it failed.
  */
 const PRELUDE = `local ticket = table.remove(ARGV)
 local function whole(n)
@@ -42,8 +42,8 @@ export class RedisScript {
   }
 
   /**
-   * Runs the script by its hash; a server that does not know it yet is sent the source once. Throws BadReply when what comes
-   * is no answer to this call.
+   * Runs the script by its hash; a server that does not know it yet is sent the source once. Throws BadReply when the
+   * reply does not belong to this call.
    */
   async run(commands: RedisCommands, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (this.#keyCount !== null && keys.length !== this.#keyCount)

@@ -54,8 +54,8 @@ const documentNames = new RedisScript('document-names-1.lua');
 const NAME_GRACE_MS = 60_000;
 
 /**
- * Documents in Keyv over a connection that is already open and belongs to somebody else. Callers must not
- * use it after that connection is closed: the adapter would open it again.
+ * Documents in Keyv over an open connection that its caller owns. Callers must not use it after that connection is
+ * closed: the adapter would open it again.
  */
 export function redisDocuments(commands: RedisCommands, run: RunCall, versions: Versions): Documents {
   const store = new KeyvRedis(commands, { throwOnErrors: true, keyPrefixSeparator: ':' });
@@ -112,7 +112,9 @@ export function redisRegisters(
   };
 }
 
-/** What all nodes of a store hold in a register that is written once: that of the first one. `own` is noted where there is none. */
+/**
+ * The text on which all nodes of a store agree: the first node writes its `own` into a register, the others read it.
+ */
 export async function agreedText(
   registers: Pick<Registers, 'read' | 'compareAndSet'>,
   name: string,
@@ -206,7 +208,7 @@ export function redisAuditRows(commands: RedisCommands, runOn: (key: string) => 
       }),
     about: (clientHash) =>
       run(async () => (await commands.sMembers(auditOfKey(clientHash))).map(Number).sort((a, b) => a - b)),
-    // The names of what leads to the client go last, so that a broken-off erasure can be repeated.
+    // The index of the client's entries goes last, so that a broken-off erasure can be repeated.
     forgetPayer: async (clientHash, numbers) => {
       const names = numbers.map(String);
       if (names.length === 0) return;
@@ -224,7 +226,7 @@ function endOf(reply: unknown): ChainEnd | null {
   return id === undefined ? null : { number: Number(String(id).split('-')[0]), hash: String(hash) };
 }
 
-/** A part that somebody has spoilt is told as it is. */
+/** A part that somebody damaged is returned as it is. */
 function partOf(text: string | null) {
   if (text === null) return null;
   try {

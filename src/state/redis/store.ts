@@ -53,7 +53,7 @@ import { redisStoredTexts } from './stored-texts.ts';
 const ANOTHER_SALT =
   'it was replaced by a store whose payers are hashed under another salt, so this node would know none of them; restart it';
 
-/** What a test or a simulation may bring of its own. */
+/** What a test or a simulation may replace. */
 export interface RedisStoreOptions {
   /** How long decisions are found by their orders, ms; as long as they may be kept when absent. */
   readonly decisionsHotMs?: number;
@@ -193,7 +193,7 @@ class RedisStore implements Store {
         GET: true,
         expiration,
       });
-      // The answer may be given only now, long after the key came first, and is kept for a day from then on.
+      // The answer may come long after the key first came, and is kept for a day from now on.
       if (first === requestHash) await this.#commands.set(claim, requestHash, { expiration });
       return first ?? requestHash;
     });

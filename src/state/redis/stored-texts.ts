@@ -68,7 +68,7 @@ export function redisStoredTexts(
   };
 }
 
-/** A cursor is the server that is looked through and the place there; servers that came meanwhile have the next pass. */
+/** A cursor names the current server and the place there; servers that came meanwhile wait for the next pass. */
 async function statesPage(
   connection: RedisConnection,
   calls: NodeCalls,
@@ -111,7 +111,7 @@ async function* allTexts(connection: RedisConnection, calls: NodeCalls): AsyncGe
   }
 }
 
-/** What an operator may look at, and where it is kept; null for every other key. */
+/** Which stored text a key holds, for an operator; null for every other key. */
 function textPlaceOf(key: string): TextPlace | null {
   const place = (kind: TextKind, pattern: RegExp) => {
     const name = pattern.exec(key)?.[1];

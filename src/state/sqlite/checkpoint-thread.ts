@@ -1,15 +1,15 @@
 import { DatabaseSync } from 'node:sqlite';
 import { serveWork } from '../../work/serve-work.ts';
 
-/** How often the log's pages are put in their place; in between, what is written twice is put there once. */
+/** How often the log's pages are moved to their place; a page that is written twice in between is moved once. */
 const INTERVAL_MS = 250;
 
-/** How long the log is tried to be emptied before everybody else gets a turn. */
+/** How long it tries to empty the log before everybody else gets a turn. */
 const TRUNCATE_TIMEOUT_MS = 100;
 
 let db: DatabaseSync | null = null;
 
-/** Whoever asked for an empty log hears when it is empty; until then every round tries. */
+/** A request for an empty log is answered when the log is empty; until then every round tries. */
 let onTruncated: (() => void) | null = null;
 
 /** What the thread of `SqliteCheckpoints` does: it puts logged pages in their place without holding up any writer or reader. */

@@ -6,7 +6,7 @@ const THREAD = new URL('./checkpoint-thread.ts', import.meta.url);
 
 const LIMITS = { where: 'thread', memoryMiB: 64 } as const;
 
-/** Not worth a thread before: a command or a test that writes a little leaves it to SQLite itself. */
+/** Fewer writes are not worth a thread: a command or a test that writes a little leaves the work to SQLite. */
 const WRITES_MIN = 1000;
 
 /** A reader or another process may keep the log in use; after this it is emptied in the background. */

@@ -35,7 +35,7 @@ export function prepareStatements(db: DatabaseSync) {
 function clientStatements(sql: Prepare) {
   return {
     state: sql('SELECT state FROM clients WHERE client = ? AND expires_at > ?'),
-    // Only where there is none, or none that is still valid.
+    // Only where there is none that is still valid.
     addState: sql(
       'INSERT INTO clients (client, state, expires_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state, expires_at = excluded.expires_at WHERE clients.expires_at <= ?',
     ),
@@ -132,7 +132,7 @@ function journalStatements(sql: Prepare) {
   };
 }
 
-/** What is erased, and what the file has free. */
+/** For erasures and for the free pages of the file. */
 function removingStatements(sql: Prepare) {
   return {
     // While the client's answers still tell which they are.

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { StoreLate, StoreUnavailable } from '../store-errors.ts';
 
 interface Pending {
-  /** Does the write and gives what is to be done once it is on disk. */
+  /** Does the write and returns what to do once it is on disk. */
   readonly work: () => () => void;
   readonly reject: (error: unknown) => void;
   readonly askedMs: number;
@@ -16,14 +16,14 @@ const PENDING_WRITES_MAX = 5000;
 /** How long a write waits for another process's write before it is given up. */
 export interface Patience {
   readonly limitMs: number;
-  /** Told once of each wait that has become long. */
+  /** Called once for each wait that has become long. */
   readonly onLongWait: () => void;
 }
 
 /** What callers are promised. */
 const OF_CALLERS: Patience = { limitMs: 200, onLongWait: () => {} };
 
-/** A person who waits for longer wants to know what for. */
+/** A person who waits longer wants to know why. */
 const LONG_WAIT_MS = 1000;
 
 /** How soon a file that another process writes to is tried again; this process does other things meanwhile. */
@@ -92,7 +92,7 @@ export class GroupCommit {
     return promise;
   }
 
-  /** Has what waits written, once, when `later` calls. */
+  /** Schedules one write of everything that waits, by `later`. */
   #schedule(later: (flush: () => void) => void): void {
     if (this.#scheduled || this.#pending.length === 0) return;
     this.#scheduled = true;
@@ -139,14 +139,17 @@ export class GroupCommit {
     this.#beginSync();
   }
 
-  /** The others are written again: what they had written is rolled back. */
+  /** The others are written again, because their writes were rolled back. */
   #writeWithout(culprit: Pending, batch: readonly Pending[], error: unknown): void {
     culprit.reject(error);
     this.#pending.unshift(...batch.filter((write) => write !== culprit));
     this.#schedule(setImmediate);
   }
 
-  /** For all that is committed by now; when too many are under way, the first of them that ends begins it. */
+  /**
+   * Syncs everything that is committed by now; when too many syncs are under way, the first that ends begins this
+   * one.
+   */
   #beginSync(): void {
     if (this.#committed.length === 0 || this.#syncs.size >= SYNCS_AT_ONCE_MAX) return;
     const sync = this.#sync(this.#committed);
@@ -206,17 +209,20 @@ function rejectAll(batch: readonly Pick<Pending, 'reject'>[], error: unknown): v
   for (const { reject } of batch) reject(error);
 }
 
-/** What SQLite says of the one statement: too big, against a constraint, of another type, with a parameter too many. */
+/**
+ * SQLite's errors about a single statement: too big, against a constraint, of another type, with a parameter too
+ * many.
+ */
 const OF_ONE_WRITE: ReadonlySet<unknown> = new Set([18, 19, 20, 25]);
 
-/** Whether a write failed for what it is, and not for what the disk or the file is: then the others need not. */
+/** Whether the write itself is to blame, and not the disk or the file: then the others need not fail. */
 function isOfOneWrite(error: unknown): boolean {
   if (!(error instanceof Error && 'errcode' in error)) return true;
-  // The lower byte; what stands above it says more of the same.
+  // The lower byte is the code; the upper ones only give details.
   return OF_ONE_WRITE.has(Number(error.errcode) & 0xff);
 }
 
-/** Whether another process has the file to itself for now. */
+/** Whether another process has locked the file for now. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === BUSY;
 }
@@ -245,8 +251,8 @@ export class LogSync {
   }
 
   /**
-   * Resolves when everything that was committed before the call is on the disk. Each sync under way has an open file of
-   * its own: what went wrong is told once to each.
+   * Resolves when everything that was committed before the call is on the disk. Each sync under way has an open file
+   * of its own: the system reports an error once to each.
    */
   async sync(): Promise<void> {
     const file = this.#free.pop();

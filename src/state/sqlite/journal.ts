@@ -33,10 +33,11 @@ export async function readJournalPage(
 ): Promise<JournalPage> {
   const position = positionOf(after);
   const rows = sql.journal.all(position, limit);
-  // A cursor from before the file was put back to an earlier moment: what has come since has numbers below it.
+  // A cursor from before the file was restored to an earlier moment: entries since then have numbers below
+  // it.
   if (rows.length === 0 && position > Number(sql.journalEnd.get()?.['seq'] ?? 0)) throw new UnknownCursor();
   const last = rows.at(-1)?.['position'];
-  // Whoever starts with the oldest entry that is kept misses nothing.
+  // A reader that starts with the oldest kept entry misses nothing.
   const pushedOut = after === null ? null : gapAfter(sql, position);
   const all = await wholeEntries(reader, rows);
   return {
@@ -55,7 +56,7 @@ export function placeOf(position: unknown): EntryPlace {
   return { partition: 0, ms: 0, seq: Number(position) };
 }
 
-/** What rows of the journal tell with the records of their verdicts. */
+/** The entries in rows of the journal, with the records of their verdicts. */
 export async function wholeEntries(
   reader: RecordReader,
   rows: readonly Readonly<Record<string, unknown>>[],
@@ -83,7 +84,7 @@ function gapAfter(sql: Statements, position: number): JournalGap | null {
   return { entries: Number(row['entries']), from: Number(row['from_ms']), to: Number(row['to_ms']) };
 }
 
-/** Forgets entries that were shipped, some at a time; gives how many. */
+/** Forgets entries that were shipped, some at a time; returns how many. */
 export function trimShipped(
   sql: Statements,
   through: number,
@@ -96,13 +97,13 @@ export function trimShipped(
   for (const { position } of rows)
     sql.shortenDecision.run(shorterMs, Number(position), nowMs + decisionsHotMs);
   sql.forgetJournalLoss.run(through);
-  // The archive tells no more of them, so that nothing here may lead to who was erased.
+  // The archive does not name them any more, so nothing here may lead to an erased client.
   sql.forgetErasureEntries.run(through);
   sql.forgetErasures.run(through);
   return rows.length;
 }
 
-/** Pushes out what is more than the journal may hold, and notes that it was lost; gives how many entries. */
+/** Removes what the journal may not hold any more, and notes the loss; returns how many entries. */
 export function trimOverflow(sql: Statements, most: number): number {
   const rows = sql.trimJournal.all(Number.MAX_SAFE_INTEGER, RETENTION.journalEntries, most);
   if (rows.length === 0) return 0;
@@ -128,7 +129,10 @@ export function storedRecord({ client, record }: Readonly<Record<string, unknown
   return { clientHash: String(client), text: String(record) };
 }
 
-/** `findDecisions` over the table of decision records: page by page along its index, from the newest on that may fit. */
+/**
+ * `findDecisions` over the table of decision records: page by page along its index, starting with the newest that may
+ * fit.
+ */
 export function sqliteDecisionSearch(
   db: DatabaseSync,
   run: RunCall,

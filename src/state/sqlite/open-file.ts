@@ -25,7 +25,7 @@ const LOGGED_PAGES = 8000;
 /** SQLITE_FULL: the disk has no space left. */
 const FULL = 13;
 
-/** Owner only: who reads the file knows every payer. */
+/** Owner only: the file names every payer. */
 const FILE_MODE = 0o600;
 
 /** Where the state of a DATA_DIR lies. */
@@ -33,7 +33,10 @@ export function sqlitePath(dataDir: string): string {
   return join(dataDir, 'scoring.sqlite');
 }
 
-/** What SQLite finds wrong with the file under a DATA_DIR, at first; null when nothing is. It reads all of it. */
+/**
+ * The first thing that SQLite finds wrong with the file under a DATA_DIR; null when nothing is. It reads the whole
+ * file.
+ */
 export function faultOfFile(dataDir: string): string | null {
   try {
     const db = new DatabaseSync(sqlitePath(dataDir), { readOnly: true });

@@ -6,13 +6,13 @@ import { trimOverflow } from './journal.ts';
 /** Tables with an index by time. */
 const INDEXED = ['decisions', 'orders', 'answers', 'claims', 'documents'] as const;
 
-/** Tables whose rows are kept for longer again and again: such an index would be a second row to write each time. */
+/** Tables whose rows are prolonged again and again: an index by time would be a second row to write each time. */
 const LOOKED_THROUGH = ['clients', 'sightings', 'tallies'] as const;
 
 /** How many rows of each table are removed at once: some milliseconds, in which no request is served. */
 const BITE_ROWS = 200;
 
-/** A table that is looked through is hurried through while a bite of it has more rows than this that are to go. */
+/** A table without an index is walked faster while a batch of it has more expired rows than this. */
 const STALE_ROWS_MAX = 20;
 
 /** Pages that are given back to the disk at once. */
@@ -22,11 +22,11 @@ const BITE_PAGES = 200;
 const FREE_PAGES_MAX = 1000;
 const FREE_SHARE_MAX = 0.1;
 
-/** With a bite every 50 ms it removes up to 4,000 rows of each table a second, more than verdicts write. */
+/** With a batch every 50 ms it removes up to 4,000 rows of each table a second, more than verdicts write. */
 const NEXT_BITE_MS = 50;
 const LOOK_INTERVAL_MS = 1000;
 
-/** Removes what is past its retention, and gives the disk back what that leaves free. */
+/** Removes what is past its retention, and returns the free pages to the disk. */
 export class SqliteRetention {
   readonly #db: DatabaseSync;
   readonly #sql: Statements;
@@ -89,7 +89,7 @@ export class SqliteRetention {
   }
 }
 
-/** Removes a bite of what has expired by then, epoch ms; gives whether there is likely to be more. */
+/** Removes a batch of what has expired by then, epoch ms; returns whether there is likely to be more. */
 type Removal = (nowMs: number) => boolean;
 
 function removalByTime(db: DatabaseSync, table: (typeof INDEXED)[number]): Removal {

@@ -253,7 +253,7 @@ export function sqliteTallies(
     add: (tally, { writer, number, counts }) =>
       run(() =>
         writes.run(() => {
-          // A day is exact enough, so that the fields which stay as they are need not be written each time.
+          // A day is exact enough, and unchanged fields need not be written each time.
           const end = Math.ceil(clock() / DAY_MS) * DAY_MS + RETENTION.tallyMs;
           const last = Number(one.get(tally, writerField(writer))?.['count'] ?? 0);
           if (last >= number) return;

@@ -76,7 +76,7 @@ import { sqliteStoredTexts } from './stored-texts.ts';
 export interface SqliteStoreOptions {
   /** Epoch ms; the system's when absent. */
   readonly clock?: () => number;
-  /** Told when the disk refuses to keep what was written; the store refuses everything from then on. */
+  /** Called when the disk refuses to keep what was written; the store refuses everything from then on. */
   readonly onLost?: (error: StoreUnavailable) => void;
   /** How long a write waits for another process; what callers are promised when absent. */
   readonly patience?: Patience;
@@ -117,7 +117,7 @@ class SqliteStore implements Store {
   readonly #storedShapes = new Set<string>();
   readonly #retention: SqliteRetention;
   readonly #clock: () => number;
-  /** What was written and never reached the disk may not be read either. */
+  /** Writes that never reached the disk may not be read either. */
   readonly #run: RunCall = (call) =>
     this.#writes.lost === null ? sqliteCall(call) : Promise.reject(this.#writes.lost);
 
@@ -260,7 +260,7 @@ class SqliteStore implements Store {
     before: EntryPlace | null = null,
   ): Promise<ClientJournal> {
     return this.#run(async () => {
-      // One more than is wanted tells whether that was all.
+      // One more than wanted shows whether that was all.
       const rows = this.#sql.history.all(client.hash, before?.seq ?? Number.MAX_SAFE_INTEGER, limit + 1);
       const entries = await searchSteps.map(rows.slice(0, limit), (some) => wholeEntries(this.#reader, some));
       return {

@@ -6,7 +6,7 @@ import type { RunCall } from '../store-errors.ts';
 import { textOf } from '../stored-parts.ts';
 import type { GroupCommit } from './group-commit.ts';
 
-/** Where texts of a kind lie, and what stands before their names there. */
+/** The table of each kind of text, and the prefix of its names there. */
 const PLACES = {
   client: { table: 'clients', name: 'client', text: 'state', prefix: '' },
   document: { table: 'documents', name: 'key', text: 'value', prefix: 'document:' },

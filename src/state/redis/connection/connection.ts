@@ -41,11 +41,11 @@ export interface RedisConnection {
   keyOn(node: string): string | null;
   /** Some of the keys of that server, from a cursor on; the first and the last cursor are '0'. */
   scanOn(node: string, cursor: string, keys: number, match?: string): Promise<ScannedKeys>;
-  /** What that server tells about itself. */
+  /** The server's own INFO. */
   infoOf(node: string): Promise<string>;
   /** Resolves when that server answers, or is no longer one of ours. */
   pingNode(node: string): Promise<unknown>;
-  /** Ends the connection to that server at once, and makes another: what comes on it is not believed any more. */
+  /** Replaces the connection to that server at once: its replies cannot be trusted any more. */
   renew(node: string): void;
   close(): Promise<void>;
 }
@@ -104,7 +104,7 @@ export async function connectRedis(
   }
 }
 
-/** Before the first connection an error is the reason why it fails; afterwards it is news. */
+/** Before the first connection an error is the reason of the failure; afterwards it is reported. */
 class FirstErrors {
   connected = false;
   last: Error | null = null;
@@ -279,7 +279,7 @@ function nodeOptions({ username, password }: RedisTarget, errors: FirstErrors) {
   return {
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
-    // What callers gave up while the connection was away must not be sent after it is back.
+    // Commands that callers gave up must not be sent when the connection is back.
     disableOfflineQueue: true,
     commandsQueueMaxLength: QUEUED_COMMANDS_MAX,
     pingInterval: PING_INTERVAL_MS,
@@ -310,7 +310,9 @@ function describe(error: unknown): string {
   return errors.map((each) => (each instanceof Error ? each.message : String(each))).join('; ');
 }
 
-/** A server that stays a replica is not left more often than this, however many calls it refuses. */
+/**
+ * The connection to a server that stays a replica is not renewed more often than this, however many calls it refuses.
+ */
 const ANEW_MS_MIN = 1000;
 
 /**

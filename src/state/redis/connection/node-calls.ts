@@ -11,19 +11,19 @@ export class NodeCalls {
   readonly #breakers = new Map<string, CircuitBreaker>();
   #closed = false;
 
-  /** `limitMs` says how long a call may take where the way to its server and back takes so long. */
+  /** `limitMs` says how long a call may take, given the round trip to its server. */
   constructor(connection: RedisConnection, roundTrips: RoundTrips, limitMs: (roundTripMs: number) => number) {
     this.#connection = connection;
     this.#roundTrips = roundTrips;
     this.#limitMs = limitMs;
   }
 
-  /** How long a call on the server that answers for a key may take now, ms. */
+  /** How long a call on the server that holds a key may take now, ms. */
   limitMsOn(key: string): number {
     return this.#limitOf(this.#connection.nodeOf(key));
   }
 
-  /** For calls on the server that answers for a key. */
+  /** For calls on the server that holds a key. */
   readonly on = (key: string): RunCall => this.onNode(this.#connection.nodeOf(key));
 
   /** For calls on one server. */
@@ -59,26 +59,26 @@ export class NodeCalls {
 
 const refuse: RunCall = () => Promise.reject(new StoreUnavailable('the store is closed'));
 
-/** How often waiting calls are looked at: one timer for all of them, none a call. */
+/** How often waiting calls are checked: one timer for all of them, none for each. */
 const SWEEP_MS = 10;
 
 /**
- * A call is late only if it was also looked at this often, half as often as a process that gets its core looks within the
- * shortest limit. Otherwise pauses of this process would be taken for the server's, and one late call refuses all others.
+ * A call is late only after this many checks, half as many as a process that gets its core makes within the shortest
+ * limit. Otherwise a pause of this process would look like one of the server, and one late call refuses all others.
  */
 const SWEEPS_MIN = 10;
 
-/** How often a stalled server is asked whether it is back, beside the calls that still wait for it. */
+/** How often a stalled server gets a probe, beside the calls that still wait for it. */
 const PROBE_INTERVAL_MS = 100;
 
-/** A probe that got no answer this long is lost, too. Longer than a silent connection is kept. */
+/** A probe without an answer for this long is lost, too. Longer than a silent connection is kept. */
 const PROBE_LOST_MS = 5000;
 
 interface Call {
   readonly startedMs: number;
   /** How many sweeps there had been. */
   readonly startedSweep: number;
-  /** It is given up as soon as the server is known to stand still, however short it has waited itself. */
+  /** It is given up as soon as the server is known to be stalled, however short it has waited itself. */
   readonly onlyReads: boolean;
   readonly reject: (error: StoreUnavailable) => void;
 }
@@ -86,7 +86,7 @@ interface Call {
 interface Listeners {
   /** Is told of every call that failed by itself. */
   readonly onFailure?: (error: unknown) => void;
-  /** Is told how long each answer took, ms, that of a call given up too. */
+  /** Gets how long each answer took, ms, also of calls that were given up. */
   readonly onAnswer?: (tookMs: number) => void;
 }
 
@@ -101,7 +101,7 @@ export class CircuitBreaker {
   readonly #onAnswer: (tookMs: number) => void;
   readonly #probe: () => Promise<unknown>;
   readonly #onFailure: (error: unknown) => void;
-  /** In time still; in the order in which they started. */
+  /** Calls that are still in time, in the order in which they started. */
   readonly #waiting = new Set<Call>();
   /** Given up, but the client may still deliver them. */
   readonly #overdue = new Set<Call>();
@@ -129,8 +129,8 @@ export class CircuitBreaker {
   readonly run: RunCall = (call) => this.#run(call, false);
 
   /**
-   * The same for a call that changes nothing. One that changes something keeps all of its time: it may take
-   * effect until then, and its caller should hear of it.
+   * The same for a call that changes nothing. A call that changes something keeps all of its time: it may take effect
+   * until then, and its caller should learn of it.
    */
   readonly read: RunCall = (call) => this.#run(call, true);
 
@@ -198,7 +198,7 @@ export class CircuitBreaker {
     call.reject(new StoreLate(why));
   }
 
-  /** A probe that is answered proves that whatever still waits is lost. */
+  /** An answered probe proves that every call that still waits is lost. */
   #askAgain(now: number): void {
     const patienceMs = this.#probing ? PROBE_LOST_MS : PROBE_INTERVAL_MS;
     if (now - this.#probedMs < patienceMs) return;
@@ -210,7 +210,7 @@ export class CircuitBreaker {
         this.#overdue.clear();
       },
       () => {
-        // Still away: it is asked again after the interval.
+        // Still away: the next probe comes after the interval.
         this.#probing = false;
       },
     );
@@ -222,10 +222,10 @@ function unavailable(server: string, error: unknown): StoreUnavailable {
   return new StoreUnavailable(`${server} could not answer: ${failureText(error)}`, { cause: error });
 }
 
-/** The fastest answer of this long stands for the way to a server and back. */
+/** The fastest answer within this time counts as the round trip to a server. */
 const WINDOW_MS = 2000;
 
-/** Callers hear of a store that is away within this, */
+/** Callers get a refusal within this time when the store is away, */
 const ANSWER_MS_MIN = 300;
 /** or within as many round trips where those are longer, */
 const ROUND_TRIPS = 5;
@@ -256,7 +256,7 @@ export class RoundTrips {
     known.ms = Math.min(known.ms, tookMs);
   }
 
-  /** Milliseconds; 0 while nothing is known. */
+  /** The round trip in milliseconds; 0 while nothing is known. */
   of(node: string): number {
     const { ms, beforeMs } = this.#windowOf(node);
     const fastest = Math.min(ms, beforeMs);
@@ -271,7 +271,7 @@ export class RoundTrips {
       this.#fastest.set(node, first);
       return first;
     }
-    // Without an answer the last known way stands: a server that is away has not moved.
+    // Without an answer the last known round trip stays: a server that is away has not moved.
     if (nowMs - known.sinceMs >= WINDOW_MS && Number.isFinite(known.ms)) {
       known.sinceMs = nowMs;
       known.beforeMs = known.ms;

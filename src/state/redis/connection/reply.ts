@@ -12,12 +12,12 @@ export class BadReply extends Error {
   }
 }
 
-/** Whether what came cannot be read at all, as the client library tells it; its connection goes on nevertheless. */
+/** Whether the client library could not read the reply; it keeps the connection nevertheless. */
 export function isUnreadable(error: unknown): boolean {
   return error instanceof TypeError || (error instanceof Error && error.message.startsWith('Unknown RESP'));
 }
 
-/** What a command of the client library gives: it throws a TypeError where it can make nothing of the reply. */
+/** The result of a command of the client library, which throws a TypeError when it cannot read the reply. */
 export async function checked<T>(
   what: string,
   command: Promise<T>,
@@ -38,7 +38,7 @@ export function isTextOrNothing(reply: unknown): boolean {
   return reply === null || typeof reply === 'string';
 }
 
-/** As many texts as were asked for, or nothing in their places. */
+/** As many texts as were asked for, null for those that are missing. */
 export function areTexts(count: number): (reply: unknown) => boolean {
   return (reply) => Array.isArray(reply) && reply.length === count && reply.every(isTextOrNothing);
 }
