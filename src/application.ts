@@ -79,6 +79,8 @@ export interface ApplicationParts {
   readonly erasureLedger?: ErasureLedger | null;
   /** How long the archive keeps rows, ms. */
   readonly archiveKeepMs?: number;
+  /** How long the store keeps decisions that the archive has, ms. */
+  readonly decisionsHotMs?: number;
   /** Whether somebody else approves what reaches most payers; absent: nobody has to. */
   readonly requiresApproval?: boolean;
   readonly rateLimit: RateLimit;

@@ -60,7 +60,6 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
       ...withSecret,
       signalSecretPrevious,
       erasureLedger,
-      archiveKeepMs: config.archiveKeepMs,
       store,
       archive: archive === null ? null : new ArchiveReader(archive, store),
       archiveWatch: archive !== null && peers.leads ? new ArchiveWatch(archive, store, clock) : null,

@@ -31,6 +31,7 @@ const STOREYS: readonly (readonly string[])[] = [
     'console/page/pages/keys.js',
     'console/page/pages/lists.js',
     'console/page/pages/people.js',
+    'console/page/pages/platform.js',
     'console/page/pages/now.js',
     'console/page/pages/rollout.js',
     'console/page/pages/rules.js',

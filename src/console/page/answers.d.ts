@@ -28,6 +28,7 @@ import type {
 import type { OpenedRuleFolderSchema, RuleFolderListSchema } from '../../http/platform/rules/rule-folders.ts';
 import type { WhatIfAnswersSchema } from '../../http/platform/rules/what-if.ts';
 import type { SessionSchema, SignInSchema } from '../../http/platform/session.ts';
+import type { SettingsSchema } from '../../http/platform/settings.ts';
 import type { VerdictHistorySchema } from '../../http/platform/verdict-history.ts';
 import type { Shape } from '../../shapes.ts';
 
@@ -42,6 +43,7 @@ export type AuditCheck = Shape<typeof AuditCheckSchema>;
 export type AuditPage = Shape<typeof AuditPageSchema>;
 export type AccessKeyList = Shape<typeof KeyListSchema>;
 export type People = Shape<typeof PeopleSchema>;
+export type Settings = Shape<typeof SettingsSchema>;
 export type IssuedKey = Shape<typeof IssuedKeySchema>;
 export type RuleFolderList = Shape<typeof RuleFolderListSchema>;
 export type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;

@@ -43,6 +43,7 @@ const lists = async () => (await import('./pages/lists.js')).ListsPage;
 const approvals = async () => (await import('./pages/approvals.js')).ApprovalsPage;
 const keys = async () => (await import('./pages/keys.js')).KeysPage;
 const people = async () => (await import('./pages/people.js')).PeoplePage;
+const platform = async () => (await import('./pages/platform.js')).PlatformPage;
 const audit = async () => (await import('./pages/audit.js')).AuditPage;
 const calibration = async () => (await evidence()).CalibrationPage;
 const evidence = () => import('./pages/evidence/evidence.js');
@@ -94,6 +95,7 @@ export const PLACES = [
       page('settings/audit', 'Audit', ['audit'], audit),
       // A person who may propose sees what became of the proposals.
       page('settings/approvals', 'Approvals', ['approve'], approvals, ['operate', 'clients', 'lists']),
+      page('settings/platform', 'Platform', [], platform),
     ],
   },
 ];

@@ -9,7 +9,7 @@
  *   RewrittenCases, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft, Session, SharedLists, SignIn,
  *   VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
- * @import { AuditCheck, AuditPage, People } from './answers.d.ts'
+ * @import { AuditCheck, AuditPage, People, Settings } from './answers.d.ts'
  * @import { Question } from './api.js'
  */
 
@@ -82,6 +82,9 @@ export const ISSUE_KEY = { path: 'keys' };
 export function accessKey(keyId) {
   return { path: `keys/${keyId}` };
 }
+
+/** @type {Question<Settings>} */
+export const SETTINGS = { path: 'settings' };
 
 /** @type {Question<People>} */
 export const PEOPLE = { path: 'people' };

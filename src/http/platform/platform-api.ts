@@ -37,8 +37,9 @@ import type { LastHourParts, Readiness } from './health.ts';
 import { PLATFORM_OPERATIONS, platformDocument } from './platform-operations.ts';
 import { providerRoutes } from './provider-routes.ts';
 import type { RolloutView } from './rules/rollout.ts';
+import type { SettingsParts } from './settings.ts';
 
-export interface PlatformApiParts extends LastHourParts {
+export interface PlatformApiParts extends LastHourParts, SettingsParts {
   readonly service: ScoringService;
   readonly store: Pick<Store, 'registers' | 'documents' | 'load'>;
   readonly records: Records;
@@ -61,8 +62,6 @@ export interface PlatformApiParts extends LastHourParts {
   readonly feed: EventFeed;
   readonly lists: ListNode;
   readonly listEditor: ListEditor;
-  /** Whether somebody else approves what reaches most payers (APPROVALS). */
-  readonly requiresApproval?: boolean;
   /** Works out what the rules of `rulesDir` were worth; without it the API has no such operations. */
   readonly evidence?: EvidenceDesk;
   /** Hides addresses in the log. */

@@ -41,6 +41,7 @@ import { compareDraft, compareRuleFolders } from './rules/rule-diff.ts';
 import { listRuleFolders, readRuleFolder, releaseVersion } from './rules/rule-folders.ts';
 import { askWhatIf } from './rules/what-if.ts';
 import { readSession, readSignIn, signIn, signOut } from './session.ts';
+import { readSettings } from './settings.ts';
 import { readVerdictHistory } from './verdict-history.ts';
 
 /** All operations of the platform's listener, by what a node must have to answer them. */
@@ -75,6 +76,7 @@ export const PLATFORM_OPERATIONS = {
     checkAudit,
     listPeople,
     signOutPerson,
+    readSettings,
     readSession,
     readSignIn,
     signIn,

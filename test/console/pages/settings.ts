@@ -105,6 +105,22 @@ describeConsole("the console's people", (tab) => {
   });
 });
 
+describeConsole("the console's platform", (tab) => {
+  it('says what is set, how the active version came, and where the client library points', async () => {
+    await tab.openOwn(tab.seeded.key, '#/settings/platform', NARROW);
+    const { page } = tab;
+    const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name}`) });
+    await row('Rules that decide').waitFor();
+    expect(await row('Rules that decide').textContent()).to.match(/p2\.v10: start on 2.+ by .+, “.+”/);
+    expect(await row('Somebody else approves').textContent()).to.include('nothing');
+    expect(await row('The store keeps decisions').textContent()).to.include('90 d');
+    await page.getByText('http://NODE', { exact: true }).waitFor();
+    await tab.expectNoFindings();
+    await row('Rules that decide').getByRole('link', { name: 'Rollouts' }).click();
+    await page.getByRole('heading', { name: 'Rollouts', level: 1 }).waitFor();
+  });
+});
+
 describeConsole("the console's people, keys and audit", (tab) => {
   it('have nothing that axe finds in forced colours', async () => {
     const look = { width: 1440, height: 900, colorScheme: 'light', forcedColors: 'active' } as const;
@@ -116,6 +132,9 @@ describeConsole("the console's people, keys and audit", (tab) => {
     await tab.expectNoFindings();
     await tab.visit('#/settings/people');
     await tab.page.getByRole('heading', { name: /signed in$/ }).waitFor();
+    await tab.expectNoFindings();
+    await tab.visit('#/settings/platform');
+    await tab.page.getByRole('heading', { name: 'What an erasure does' }).waitFor();
     await tab.expectNoFindings();
   });
 });

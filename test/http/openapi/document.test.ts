@@ -347,6 +347,8 @@ const PLATFORM_CASES: readonly Case[] = [
   ...sharedByKey('readAudit', get(AUDIT)),
   { operationId: 'checkAudit', status: 200, ask: get(`${AUDIT}/check`) },
   ...sharedByKey('checkAudit', get(`${AUDIT}/check`)),
+  { operationId: 'readSettings', status: 200, ask: get('/v1/platform/settings') },
+  ...sharedByKey('readSettings', get('/v1/platform/settings')),
   { operationId: 'readSession', status: 200, ask: get('/v1/platform/session') },
   ...sharedByKey('readSession', get('/v1/platform/session')),
   { operationId: 'readSignIn', status: 200, ask: get('/v1/platform/sign-in') },

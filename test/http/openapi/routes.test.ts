@@ -71,6 +71,8 @@ describe('routes and API documents', () => {
       keys: new AccessKeys(store.documents, clock),
       log: createLog('silent'),
       clientKeys: store.clientKeys,
+      rateLimit: NO_RATE_LIMIT,
+      basePath: BASE_PATH,
     };
     const service = new ScoringService(shared);
     const audit = new Audit(store.auditLog, clock);
@@ -79,14 +81,13 @@ describe('routes and API documents', () => {
       ...shared,
       service,
       rateBuckets: store.rateBuckets,
-      rateLimit: NO_RATE_LIMIT,
       workLimit: new WorkLimit(),
-      basePath: BASE_PATH,
     });
     const listEditor = new ListEditor({ ...shared, listLog: store.listLog, node: lists, audit });
     const records = new Records(shared);
     const platform = platformApi({
       ...shared,
+      caller: { host: '127.0.0.1', port: 0 },
       sessions: new Sessions(store.documents, shared.keys, [], clock),
       service,
       audit,

@@ -99,6 +99,7 @@ describe('operations by role', () => {
       revokeKey: 'admin',
       listPeople: 'admin',
       signOutPerson: 'admin',
+      readSettings: EVERYBODY,
       readAudit: 'admin',
       checkAudit: 'admin',
     });

@@ -1,0 +1,141 @@
+import { may, useAnswer } from '../api.js';
+import { html } from '../html.js';
+import { count, dateTime, duration, platformText } from '../parts/format.js';
+import { toVersion } from '../parts/links.js';
+import { Answered } from '../parts/notice.js';
+import { Table } from '../parts/table.js';
+import { KEYS, PEOPLE, ROLLOUT_STATUS, SETTINGS } from '../questions.js';
+
+/**
+ * @import { Rollout, Session, Settings } from '../answers.d.ts'
+ * @import { ComponentChildren } from '../packages/preact.js'
+ * @import { PageProps } from '../page-props.d.ts'
+ */
+
+/** What is set, to what, and where it is changed. */
+/** @typedef {readonly [what: string, value: ComponentChildren, where: ComponentChildren]} Row */
+
+/**
+ * What the platform is set to. The service reads most of it from its environment, so that it is shown here
+ * and changed there.
+ * @param {PageProps} props
+ */
+export function PlatformPage({ session }) {
+  const answer = useAnswer(SETTINGS);
+  const shown = (/** @type {Settings} */ settings) => html`<section class="card">
+      <h2>${platformText(settings.platform)}</h2>
+      <${Table} name="Settings" kind="in-lines" columns=${['what', 'is', 'changed by']}>
+        ${may(session, 'rules:read') && html`<${ActiveVersion} />`}
+        <${OneRow} row=${['Somebody else approves', APPROVED[settings.approvals], 'APPROVALS']} />
+        ${settings.approvals === 'required' && html`<${Approvers} session=${session} />`}
+        ${rowsOf(settings).map((row) => html`<${OneRow} row=${row} />`)}
+      <//>
+    </section>
+    <section class="card">
+      <h2>What an erasure does</h2>
+      <p>
+        It takes a payer from the store, the shared lists, the archive and the audit; that somebody was erased
+        stays.
+        ${
+          settings.repeatsErasures
+            ? ' When a backup brings the payer back, the next start erases them again.'
+            : ' A backup brings the payer back, unless ERASURE_LEDGER names a file outside of it.'
+        }
+        ${may(session, 'erase') && html` Payers are erased on <a href="#/payers">their page</a>.`}
+      </p>
+    </section>
+    <section class="card">
+      <h2>Where the client library points</h2>
+      <p>
+        Its <code>baseUrl</code> is <code>${baseUrl(settings)}</code>, or what stands for that at a proxy.
+      </p>
+    </section>`;
+  return html`<${Answered} answer=${answer}>${shown}<//>`;
+}
+
+/** @type {Readonly<Record<Settings['approvals'], string>>} */
+const APPROVED = { off: 'nothing', required: 'what reaches most payers' };
+
+/** @param {Settings} settings */
+function baseUrl({ callers: { port, tls, basePath } }) {
+  return `${tls ? 'https' : 'http'}://NODE${port === 0 ? '' : `:${port}`}${basePath}`;
+}
+
+/**
+ * @param {Settings} settings
+ * @returns {readonly Row[]}
+ */
+function rowsOf({ limits: { perSecond, burst, atOnce }, keptMs }) {
+  const rate =
+    perSecond === 0 ? 'any number' : `${count(perSecond)} a second, ${count(burst)} at once before that`;
+  const { clients, decisions, archive, audit } = keptMs;
+  return [
+    ['Requests of one address', rate, 'RATE_LIMIT_PER_SECOND, RATE_LIMIT_BURST'],
+    ['Requests of one key here', `${atOnce} at once`, 'fixed'],
+    ['A payer is kept', `${duration(clients)} after the last change`, 'an erasure'],
+    ['The store keeps decisions', duration(decisions), archive === null ? 'fixed' : 'DECISIONS_HOT'],
+    [
+      'The archive keeps them',
+      archive === null ? 'there is none' : duration(archive),
+      'ARCHIVE_DIR, ARCHIVE_KEEP',
+    ],
+    ['The audit keeps entries', duration(audit), 'fixed'],
+  ];
+}
+
+/** @param {{ row: Row }} props */
+function OneRow({ row: [what, value, where] }) {
+  return html`<tr>
+    <td>${what}</td>
+    <td class="wide" data-of="is">${value}</td>
+    <td data-of="changed by">${where}</td>
+  </tr>`;
+}
+
+function ActiveVersion() {
+  const rollout = useAnswer(ROLLOUT_STATUS).data?.rollout ?? null;
+  if (rollout === null) return null;
+  const came = cameBy(rollout);
+  const { version } = rollout.active;
+  const how = came && `: ${came.action} on ${dateTime(came.at)} by ${came.who}, “${came.reason}”`;
+  return html`<${OneRow} row=${[
+    'Rules that decide',
+    html`<a href=${toVersion(version)}>${version}</a>${how}`,
+    html`<a href="#/rollouts">Rollouts</a>`,
+  ]} />`;
+}
+
+/**
+ * What made the active version active; null when the history is too long to tell.
+ * @param {Rollout} rollout
+ */
+function cameBy({ active, history }) {
+  /** @type {Rollout['history'][number] | null} */
+  let came = null;
+  // A candidate that is taken back leaves active what was active.
+  for (const entry of history)
+    if (!['shadow', 'canary'].includes(entry.action) && entry.to !== came?.to) came = entry;
+  return came?.to === active.version ? came : null;
+}
+
+/** Of the platform; whoever keeps its keys may know. @param {{ session: Session }} props */
+function Approvers({ session }) {
+  const people = useAnswer(may(session, 'keys') ? PEOPLE : null).data;
+  const keys = useAnswer(may(session, 'keys') ? KEYS : null).data;
+  if (people === null || keys === null) return null;
+  const roles = people.roles.filter(({ operations }) => operations.includes('approve'));
+  const live = keys.keys.filter(
+    ({ status, operations }) => status === 'live' && operations.includes('approve'),
+  );
+  const who = [
+    ...roles.map(
+      ({ claim, value, role, platform }) => `${role} at ${platformText(platform)} (${claim}: ${value})`,
+    ),
+    ...live.map(({ id, owner }) => `key ${id} of ${owner ?? 'nobody'}`),
+  ];
+  return html`<${OneRow} row=${[
+    'Who may approve',
+    who.length === 0 ? 'nobody' : who.join('; '),
+    html`<a href="#/settings/people">OIDC_ROLES</a>, <a href="#/settings/keys">keys</a>`,
+  ]} />`;
+}

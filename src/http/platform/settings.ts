@@ -1,0 +1,87 @@
+import { choice, count, named, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
+import { RETENTION } from '../../state/retention.ts';
+import { jsonAnswer, operation } from '../operation/operation.ts';
+import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
+import type { RateLimit } from '../request/rate-limit.ts';
+import type { Address } from '../server/listener.ts';
+import { PLATFORM_SHARES } from '../server/overload.ts';
+
+export interface SettingsParts {
+  readonly rateLimit: RateLimit;
+  readonly caller: Address;
+  readonly basePath: string;
+  /** Whether somebody else approves what reaches most payers (APPROVALS). */
+  readonly requiresApproval?: boolean;
+  /** Null or absent where nothing is archived. */
+  readonly archive?: object | null;
+  readonly archiveKeepMs?: number;
+  readonly decisionsHotMs?: number;
+  readonly erasureLedger?: object | null;
+}
+
+export const SettingsSchema = named(
+  'Settings',
+  shape('What this node is set to; it is changed in its environment', {
+    platform: word('Of whoever asks; * is the whole installation'),
+    approvals: choice(['off', 'required'], 'Whether somebody else approves what reaches most payers'),
+    limits: shape('How much may be asked', {
+      perSecond: count('Requests of callers from one address; 0: any number'),
+      burst: count('At once, before that counts'),
+      atOnce: count('Of one key or session here, at the listener of platforms'),
+    }),
+    keptMs: shape('How long what is kept, in ms', {
+      clients: count('What is known of a payer, after the last change'),
+      decisions: count('Decisions in the store'),
+      archive: nullable(count('Decisions and outcomes in the archive; null: nothing is archived')),
+      audit: count('Entries of the audit'),
+    }),
+    repeatsErasures: yesNo('Whether who was erased is erased again after a backup is put back'),
+    callers: shape('Where the client library reaches this node', {
+      port: count('0: the system chose one'),
+      tls: yesNo('Whether it speaks TLS itself'),
+      basePath: word('Before every path; empty, or like /scoring'),
+    }),
+  }),
+);
+
+export const readSettings = operation({
+  method: 'get',
+  path: '/v1/platform/settings',
+  operationId: 'readSettings',
+  summary: 'What the service is set to',
+  description:
+    'As the node that answers read it at its start. The console shows it; nothing of it is secret.',
+  tag: 'Console',
+  grant: ANY_OF_THE_PLATFORM,
+  answers: jsonAnswer('Of this node', SettingsSchema, {
+    platform: 'shop',
+    approvals: 'off',
+    limits: { perSecond: 20, burst: 20, atOnce: 128 },
+    keptMs: {
+      clients: 34_560_000_000,
+      decisions: 86_400_000,
+      archive: 34_560_000_000,
+      audit: 34_560_000_000,
+    },
+    repeatsErasures: false,
+    callers: { port: 8080, tls: false, basePath: '/scoring' },
+  }),
+  refusals: [],
+  answer: async ({ caller: { platform } }, parts: SettingsParts): Promise<Shape<typeof SettingsSchema>> => {
+    const { rateLimit, caller, basePath, requiresApproval, archive = null, erasureLedger = null } = parts;
+    const { archiveKeepMs = RETENTION.stateMs, decisionsHotMs = RETENTION.decisionMs } = parts;
+    return {
+      platform,
+      approvals: requiresApproval === true ? 'required' : 'off',
+      limits: { perSecond: rateLimit.ratePerSecond, burst: rateLimit.burst, atOnce: PLATFORM_SHARES.keyMax },
+      keptMs: {
+        clients: RETENTION.stateMs,
+        decisions: archive === null ? RETENTION.decisionMs : decisionsHotMs,
+        archive: archive === null ? null : archiveKeepMs,
+        audit: RETENTION.auditMs,
+      },
+      repeatsErasures: erasureLedger !== null,
+      callers: { port: caller.port, tls: caller.tls !== undefined, basePath },
+    };
+  },
+});
