@@ -20,13 +20,13 @@ export interface FileToKeep {
 }
 
 /**
- * Where an archive is kept for good. What is read of it lies in a folder of this machine, which is the archive itself
- * or holds what was brought of it.
+ * Where an archive is kept for good. A folder of this machine is either the archive itself or holds the files that
+ * were fetched from it.
  */
 export interface ArchiveHome {
   /** For people: the folder, or an address. */
   readonly name: string;
-  /** Whether files have to be brought before they can be read. */
+  /** Whether files have to be fetched before they can be read. */
   readonly isElsewhere: boolean;
   /** The contents as they are known here. */
   read(): ArchiveState;
@@ -36,13 +36,13 @@ export interface ArchiveHome {
   finishCommits(): Promise<void>;
   /** Makes the commit after `state`, or throws CommitConflict when there is one already. */
   commit(state: ArchiveState, commit: Commit): Promise<ArchiveState>;
-  /** Of the archive, whoever asks and from wherever; null where there is none yet. */
+  /** The id of the archive, the same for everybody; null where there is none yet. */
   id(): Promise<string | null>;
   giveId(id: string): Promise<void>;
   /** Throws where nothing can be written. */
   tryWriting(): Promise<void>;
   keep(files: readonly FileToKeep[]): Promise<void>;
-  /** Gives the paths of those that cannot be brought, and why. */
+  /** Returns the paths of those that cannot be fetched, and why. */
   bring(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>>;
   /** The lengths of all segment files that are kept, by their paths; null where the folder tells. */
   sizes(): Promise<ReadonlyMap<string, number> | null>;
@@ -96,7 +96,7 @@ export class FolderHome implements ArchiveHome {
     return null;
   }
 
-  // What is read, written or removed in the folder is so for good.
+  // The folder itself is the archive, so nothing has to be fetched or sent.
   async refresh(): Promise<void> {}
   async finishCommits(): Promise<void> {}
   async tryWriting(): Promise<void> {}

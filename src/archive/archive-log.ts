@@ -28,7 +28,7 @@ export interface Segment {
   /** Time of the oldest and of the newest row, epoch ms. */
   readonly from: number;
   readonly to: number;
-  /** Of the row whose entry came first and last in the journal, `JOURNAL_TICK_SQL`. */
+  /** The first and the last row's place in the journal, `JOURNAL_TICK_SQL`. */
   readonly firstTick: number;
   readonly lastTick: number;
   /**
@@ -36,7 +36,7 @@ export interface Segment {
    * it is put back; rewritten without them it is another segment. Absent: nobody.
    */
   readonly without?: readonly string[];
-  /** Of erasures that are so old that their rows name nobody any more. Absent: they do. */
+  /** True for erasures so old that their rows name nobody any more. */
   readonly nameless?: true;
 }
 
@@ -67,7 +67,7 @@ export interface Commit {
   readonly gap?: ArchiveGap;
 }
 
-/** All that the commits up to one of them come to. */
+/** The archive's contents after some commit. */
 export interface ArchiveState {
   /** Number of the newest commit; 0 before the first. */
   readonly version: number;
@@ -77,7 +77,7 @@ export interface ArchiveState {
   readonly segments: ReadonlyMap<string, Segment>;
   /** Oldest first. */
   readonly gaps: readonly ArchiveGap[];
-  /** Of each gap, in their order, the cursor that it lies behind. */
+  /** The cursors after which the gaps lie, in their order. */
   readonly gapCursors: readonly (string | null)[];
 }
 
@@ -130,7 +130,7 @@ export class ArchiveLog {
     for (;;) {
       const next = this.#readCommit(this.#state.version + 1);
       if (next !== null) this.#state = apply(this.#state, next);
-      // Somebody who looks seldom may find the commits after its own tidied away: a snapshot leads on.
+      // A rare reader may find that the commits after its own were removed: then a snapshot leads on.
       else if (!this.#toSnapshot()) return this.#state;
     }
   }
@@ -214,8 +214,8 @@ function writeState(archiveDir: string, state: ArchiveState): void {
 }
 
 /**
- * Makes a folder that goes again into an archive that holds what a state says. Nothing of it is brought to the disk:
- * on the file system that the store shares verdicts would wait for that.
+ * Makes a temporary folder into an archive that holds what a state says. It is not synced to the disk: on the file
+ * system that the store shares verdicts would wait for that.
  */
 export function writePassingState(archiveDir: string, state: ArchiveState): void {
   const folder = join(archiveDir, LOG_FOLDER);
@@ -252,7 +252,7 @@ export function snapshotFile(version: number): string {
   return `${String(version).padStart(12, '0')}${SNAPSHOT_ENDING}`;
 }
 
-/** What an archive comes to with one commit more. */
+/** The archive's contents after one more commit. */
 export function apply(state: ArchiveState, { at, cursor, add, remove, gap }: Commit): ArchiveState {
   const segments = new Map(state.segments);
   for (const name of remove) segments.delete(name);

@@ -22,7 +22,7 @@ import { isAboutClients, TABLE_NAMES, type TableName } from './tables.ts';
 export interface ArchiveContents {
   readonly segments: number;
   readonly bytes: number;
-  /** Lost to the journal's bound. */
+  /** Entries that the journal's bound pushed out. */
   readonly gapEntries: number;
   /** Could not be read. */
   readonly setAsideEntries: number;
@@ -49,7 +49,7 @@ export class Archive {
   /** Segments of the last commit, which have both names. */
   #linked: readonly Segment[] = [];
 
-  /** `home`: where the archive is kept when the folder only holds what was brought of it. */
+  /** `home`: where the archive is kept when the folder only holds fetched files. */
   constructor(folder: string, home: ArchiveHome = new FolderHome(folder)) {
     this.folder = folder;
     this.home = home;
@@ -60,7 +60,7 @@ export class Archive {
     return this.home.read();
   }
 
-  /** Learns what is in the archive now; what was brought and is gone from it goes here, too. */
+  /** Learns what is in the archive now, and removes fetched files that the archive no longer has. */
   async refresh(): Promise<ArchiveState> {
     const before = this.read();
     await this.home.refresh();
@@ -131,9 +131,9 @@ export class Archive {
   }
 
   /**
-   * Finishes what a writer that was killed left: links committed segments to their places and, after the commit,
-   * removes files that no commit names. Every other writer's next commit then fails, so what is removed here can never
-   * be committed. Throws CommitConflict when somebody was faster.
+   * Finishes the work of a killed writer: links committed segments to their places and, after the commit, removes
+   * files that no commit names. Every other writer's next commit then fails, so what is removed here can never be
+   * committed. Throws CommitConflict when somebody was faster.
    */
   async takeOver(commit: Commit): Promise<ArchiveState> {
     await this.home.finishCommits();
@@ -148,8 +148,8 @@ export class Archive {
   }
 
   /**
-   * Removes files that no commit names from where they are kept: a writer that was cut off may have written them late.
-   * They go after a commit, which nobody who wrote them can then follow. False when there are none.
+   * Removes files that no commit names from where they are kept: a writer that was cut off may have written them
+   * late. It removes them after a commit, so that their writer cannot commit any more. False when there are none.
    */
   async sweep(commit: Commit): Promise<boolean> {
     const strays = await this.#strays(this.read());
@@ -167,8 +167,8 @@ export class Archive {
   }
 
   /**
-   * Brings what of some segments cannot be read here yet, newest first as far as there is room. Gives the segments whose
-   * rows cannot be brought.
+   * Fetches the segments that cannot be read here yet, newest first as far as there is room. Returns those that
+   * cannot be fetched.
    */
   async bring(
     segments: readonly Segment[],
@@ -184,7 +184,7 @@ export class Archive {
         })),
       );
     const missing = await this.home.bring(files);
-    // A commit took it away while it came.
+    // A commit removed it while it was being fetched.
     for (const segment of segments) if (!this.read().segments.has(segment.name)) this.#removeHere(segment);
     return segments.flatMap((segment) => {
       const why = missing.get(this.#fileOf(segment, 'parquet'));
@@ -227,7 +227,7 @@ export class Archive {
     try {
       rmSync(join(this.staging(), name), { recursive: true, force: true });
     } catch (error) {
-      // Another user's copy goes when that reading ends.
+      // A copy of another user is removed when its reading ends.
       if (codeOf(error) !== 'EACCES' && codeOf(error) !== 'EPERM') throw error;
     }
   }
@@ -255,7 +255,7 @@ export class Archive {
     makeOwnFolder(this.staging());
   }
 
-  /** Where a segment can be read. */
+  /** The path where a segment can be read. */
   pathOf(segment: Segment, kind: SegmentFile = 'parquet'): string {
     const place = this.#placeOf(segment, kind);
     // Between its commit and the link, and after a crash in between, it only lies where it was written.
@@ -284,12 +284,12 @@ export class Archive {
     return torn;
   }
 
-  /** Whether a segment's file is as long as it was written; nobody knows that of one that was not brought. */
+  /** Whether a segment's file has its full length; unknown for one that was not fetched. */
   isWhole(segment: Segment): boolean {
     return this.hasFile(segment) || (this.home.isElsewhere && !existsSync(this.pathOf(segment)));
   }
 
-  /** Whether its file lies here, as long as it was written. */
+  /** Whether its file is here, with its full length. */
   hasFile(segment: Segment): boolean {
     return statSync(this.pathOf(segment), { throwIfNoEntry: false })?.size === segment.bytes;
   }
@@ -346,7 +346,7 @@ export class Archive {
       try {
         linkSync(this.stagedPath(segment.name, kind), this.#placeOf(segment, kind));
       } catch (error) {
-        // There is none, or a writer that was killed has linked it; a lost file is reported where it is read.
+        // There is none, or a killed writer has linked it; a lost file is reported where it is read.
         if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'EEXIST') throw error;
       }
     }
@@ -378,7 +378,7 @@ export async function erasedClients(store: Pick<Store, 'unshippedErasures'>): Pr
 /** Each is ended by an erasure, or by a merge in the moment before its copy was made. */
 const READING_TRIES_MAX = 10;
 
-/** Whatever was read of the archive was rewritten before the work was through. */
+/** Everything that the work read of the archive was rewritten before it finished. */
 class ArchiveRewritten extends Error {
   override readonly name = 'ArchiveRewritten';
 
@@ -390,10 +390,10 @@ class ArchiveRewritten extends Error {
   }
 }
 
-/** What the copies of the archive under `staging/` are called that are made for reading. */
+/** The names of reading copies under `staging/`. */
 export const READING = 'reading-';
 
-/** The rows last: once they are in their place, so is all that helps to find them. */
+/** The rows last: once they are in place, so is everything that helps to find them. */
 export const SEGMENT_FILES = ['orders', 'parquet'] as const;
 
 type SegmentFile = (typeof SEGMENT_FILES)[number];

@@ -3,10 +3,13 @@ import { join } from 'node:path';
 import type { Registers } from '../state/store.ts';
 import { ID_FILE } from './archive-home.ts';
 
-/** Where a store notes the id of its archive. */
+/** The register in which a store notes the id of its archive. */
 export const ARCHIVE_REGISTER = 'archive';
 
-/** Whether the store's decisions are archived in a folder that is not this one; null is none at all. */
+/**
+ * Whether the store's decisions are archived in a folder that is not this one; null: the decisions are not archived
+ * at all.
+ */
 export async function isArchivedElsewhere(
   registers: Pick<Registers, 'read'>,
   folder: string | null,

@@ -17,7 +17,7 @@ export class NotABackup extends Error {
 export interface BackupReport {
   readonly segments: number;
   readonly bytes: number;
-  /** Segments that were not there from an earlier backup. */
+  /** Segments that an earlier backup did not have. */
   readonly copied: number;
   /** Segments whose files in the archive were cut off or are gone, and whether an earlier backup has them. */
   readonly torn: readonly { readonly segment: Segment; readonly isKept: boolean }[];
@@ -26,9 +26,9 @@ export interface BackupReport {
 const RULE_SETS_FOLDER = 'rule-sets';
 
 /**
- * Makes a folder the same as the archive is at one moment, while shipping goes on. Segments never change, so those that
- * are there from an earlier backup stay, and those that are gone from the archive go. A file that was damaged in the
- * archive never replaces its copy. Copied back it is the archive again. Throws NotABackup.
+ * Copies the archive of one moment into a folder, while shipping goes on. Segments never change, so those of an
+ * earlier backup stay, and those that the archive no longer has are removed. A file that was damaged in the archive
+ * never replaces its copy. Copied back it is the archive again. Throws NotABackup.
  */
 export async function backUp(archive: Archive, target: string): Promise<BackupReport> {
   const { folder } = archive;
@@ -44,7 +44,7 @@ export async function backUp(archive: Archive, target: string): Promise<BackupRe
       [...done].filter(([, copying]) => copying === wanted).map(([segment]) => segment);
     const [copied, whole] = [segmentsThat('copied'), [...segmentsThat('copied'), ...segmentsThat('there')]];
     makeOwnFolder(target);
-    // What was set aside of erased clients goes, too.
+    // Set-aside entries of erased clients are removed, too.
     rmSync(join(target, SET_ASIDE_FOLDER), { recursive: true, force: true });
     for (const name of [RULE_SETS_FOLDER, SET_ASIDE_FOLDER, ID_FILE, SALT_FILE])
       if (existsSync(join(folder, name))) cpSync(join(folder, name), join(target, name), { recursive: true });
@@ -56,7 +56,9 @@ export async function backUp(archive: Archive, target: string): Promise<BackupRe
   });
 }
 
-/** What became of a segment: its file in the archive may be cut off or gone, and the backup may have it already. */
+/**
+ * What was done about a segment: its file may be cut off or gone in the archive, and the backup may have it already.
+ */
 type Copying = 'copied' | 'there' | 'torn';
 
 async function copySegment(archive: Archive, backup: Archive, segment: Segment): Promise<Copying> {

@@ -8,7 +8,7 @@ import type { Store } from '../state/store.ts';
 import type { ArchiveHome } from './archive-home.ts';
 import { ArchiveDamaged } from './archive-log.ts';
 
-/** In an archive's folder: what its clients' hashes are salted with. A lost store can be begun anew beside it. */
+/** The salt of client hashes, in the archive's folder, so that a lost store can begin anew beside it. */
 export const SALT_FILE = 'client-salt';
 
 /** Null before anything was shipped. */
@@ -17,7 +17,7 @@ export function saltOf(folder: string): string | null {
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
 }
 
-/** Where the archive is kept elsewhere and has one that is not here yet. */
+/** For an archive elsewhere whose salt is not here yet. */
 export async function bringSalt(home: ArchiveHome): Promise<void> {
   await home.bring([{ path: SALT_FILE, bytes: null }]);
 }
@@ -28,7 +28,7 @@ export async function keepSalt(home: ArchiveHome, folder: string, salt: string):
   makeOwnFolder(folder);
   const [draft, path] = [join(folder, `.${randomUUID()}`), join(folder, SALT_FILE)];
   writeFileSync(draft, salt, { mode: 0o600 });
-  // Whoever is killed in between brings it back.
+  // A process that is killed in between restores it.
   await home.keep([{ path: SALT_FILE, from: draft }]);
   try {
     linkSync(draft, path);
@@ -39,7 +39,7 @@ export async function keepSalt(home: ArchiveHome, folder: string, salt: string):
   }
 }
 
-/** Of an archive that something was shipped to. Throws ArchiveDamaged. */
+/** The salt of an archive that has segments. Throws ArchiveDamaged. */
 export function keptSaltOf(folder: string): string {
   const salt = saltOf(folder);
   if (salt !== null) return salt;

@@ -6,11 +6,11 @@ export type { DuckRow } from './duck-batch.ts';
 export interface DuckLimits {
   readonly threads: number;
   readonly memoryMiB: number;
-  /** Where work goes that does not fit into memory. */
+  /** The folder for work that does not fit into memory. */
   readonly temporaryFolder: string;
 }
 
-/** A query took longer than it may. */
+/** A query took longer than allowed. */
 export class QueryTooSlow extends Error {
   override readonly name = 'QueryTooSlow';
 }
@@ -23,7 +23,7 @@ export class NotAQuery extends Error {
 export interface QueryAnswer {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly JS[])[];
-  /** There are more rows than were asked for. */
+  /** The query has more rows than the limit. */
   readonly more: boolean;
 }
 
@@ -142,7 +142,7 @@ async function* batchesOf(result: DuckDBResult): AsyncGenerator<DuckBatch> {
   }
 }
 
-/** Whether the engine failed at the bytes that it read, and not at what it was asked. */
+/** Whether the engine failed because of the bytes that it read, and not because of the query. */
 export function isAboutWhatWasRead(error: Error): boolean {
   return /^(IO|Invalid|Invalid Input) Error: /.test(error.message);
 }

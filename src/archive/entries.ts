@@ -10,7 +10,7 @@ export function entryOf(table: TableName, row: DuckRow, clientKeys: ClientKeys):
   return entry.kind === 'erasure' ? null : entry;
 }
 
-/** What the journal told that a row keeps. Throws RowDamaged. */
+/** The journal entry that a row keeps. Throws RowDamaged. */
 export function recordOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): Placed<JournalRecord> {
   return { ...unplacedOf(table, row, clientKeys), place: PLACE.read(row) };
 }

@@ -7,11 +7,11 @@ import { type ArchiveState, codeOf, type LeftOut, type Segment, writePassingStat
 import { Duck, isAboutWhatWasRead } from './duck.ts';
 
 /**
- * Does work on the archive as it is now, however long that takes: merges that go on meanwhile take nothing away. `work`
- * is given the folder of a copy, which is made of links and goes with it. Where the archive cannot be written to, it is
- * given the archive itself. When a client is erased meanwhile, the work is done once more, without the client. Segments
- * whose files cannot be read are not in the copy: `work` is told which, and they harm only themselves. Files that were
- * cut off or are gone are known before; one that has its length shows when the work fails at it, which is then done again.
+ * Does work on the archive as it is now, however long that takes: merges that go on meanwhile take nothing away.
+ * `work` gets a folder of links that is removed afterwards, or the archive itself where it cannot be written to. When
+ * a client is erased meanwhile, the work is done once more, without the client. Segments whose files cannot be read
+ * are not in the copy: `work` learns which, and they harm only themselves. Files that were cut off or are gone are
+ * known before; one that has its length shows when the work fails at it, which is then done again.
  */
 export function whileFrozen<T>(
   folder: string,
@@ -74,7 +74,7 @@ async function unreadableOf(copy: Archive, cause: unknown): Promise<readonly Seg
   const duck = await Duck.open({ ...PROBE_LIMITS, temporaryFolder: join(copy.staging(), 'spill') });
   const unreadable: Segment[] = [];
   try {
-    // What went with the copy was not damaged: a client was erased, and the work begins anew.
+    // Files that vanished with the copy were not damaged: a client was erased, and the work begins anew.
     for (const segment of suspects)
       if (!(await copy.canRead(duck, segment)) && copy.isWhole(segment)) unreadable.push(segment);
   } finally {

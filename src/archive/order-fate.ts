@@ -4,8 +4,8 @@ import type { OrderOutcome } from '../client/order.ts';
 export type OrderFate = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';
 
 /**
- * A report as one number, so that an order's largest number is the report that counts: the last one, and of two at the
- * same moment the one that usually comes to light later (see client/order.ts).
+ * A report as one number; an order's largest number is the report that counts: the last one, and of two at the same
+ * moment the one that usually comes to light later (see client/order.ts).
  */
 export const REPORT_NUMBER_SQL = `epoch_ms(reported_at) * 4 +
   CASE WHEN outcome = 'PAID' THEN 2 WHEN cause = 'REVERSED' THEN 3 WHEN cause = 'TECHNICAL' THEN 1 ELSE 0 END`;
@@ -16,7 +16,7 @@ export function reportNumber(reportedAt: number, { outcome, cause }: OrderOutcom
   return reportedAt * 4 + rank;
 }
 
-/** What the report behind a number says. */
+/** The report that a number stands for. */
 export function reportedResult(number: number): 'UNPAID' | 'TECHNICAL' | 'PAID' | 'REVERSED' {
   return (['UNPAID', 'TECHNICAL', 'PAID', 'REVERSED'] as const)[number % 4] ?? 'UNPAID';
 }
@@ -28,7 +28,7 @@ export function reportedResult(number: number): 'UNPAID' | 'TECHNICAL' | 'PAID' 
 export const CAUSE_SQL = `replace(arg_max(coalesce(cause, outcome), ${REPORT_NUMBER_SQL}), 'UNPAID',
   if(bool_or(outcome = 'PAID'), 'REVERSED', 'UNSTATED'))`;
 
-/** The fate behind the largest report number of an order; null is an order that nothing was reported about. */
+/** The fate for the largest report number of an order; null is an order without a report. */
 export function fateSql(reportNumber: string): string {
   return `CASE WHEN ${reportNumber} IS NULL THEN 'UNKNOWN'
     ELSE ['UNPAID', 'TECHNICAL', 'PAID', 'UNPAID'][(${reportNumber} % 4 + 1)::INT] END`;
@@ -45,7 +45,7 @@ export function askedFateSql(reportNumber: string, granted: string): string {
   return `CASE WHEN NOT ${granted} AND ${fate} IN ('UNPAID', 'UNKNOWN') THEN 'TURNED_AWAY' ELSE ${fate} END`;
 }
 
-/** SQL: that an order came to this, by the reports that can be read from there; null where there are none. */
+/** SQL: that an order has this fate, by the reports that can be read; null without any. */
 export function fateCondition(reports: string | null, fate: OrderFate): string {
   if (reports === null) return String(fate === 'UNKNOWN');
   const reported = `SELECT client_hash, order_ref, max(${REPORT_NUMBER_SQL}) AS report FROM ${reports} GROUP BY ALL`;

@@ -9,7 +9,7 @@ const HASH_BITS = 32n;
 const LOW_BITS = (1n << HASH_BITS) - 1n;
 
 /**
- * Which orders a segment may hold: a Bloom filter beside it. Parquet has such filters, too, but the engine writes
+ * A Bloom filter beside a segment: which orders it may hold. Parquet has such filters, too, but the engine writes
  * them for dictionaries alone, and dictionaries of names that never repeat cost 16 bytes a row; this costs 1.3.
  */
 export class OrderFilter {

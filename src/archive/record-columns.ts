@@ -47,7 +47,7 @@ export class RowDamaged extends Error {
 }
 
 /**
- * How columns are called that are not called as their members, by path: `at` or `override.group`. Null is for a member
+ * The names of columns that differ from their members', by path: `at` or `override.group`. Null is for a member
  * without a column, and an empty name for an object whose members' columns have no prefix.
  */
 export type ColumnNames = Readonly<Record<string, string | null>>;
@@ -74,7 +74,7 @@ export class RecordColumns<S extends TObject> {
     cells[this.#cell] = record;
   }
 
-  /** How its columns are made of what `write` added. */
+  /** How its columns are made from what `write` added. */
   source(facts: FactTypes): JsonSource {
     const { type = 'JSON', columns } = this.#members.source(this.#cell, facts);
     return { cell: this.#cell, type, columns };

@@ -15,7 +15,7 @@ export interface SetAside {
   readonly text: string;
 }
 
-/** What could not be read of the journal lies beside the archive, each in a file, for a version that can read it. */
+/** Unreadable entries of the journal are kept beside the archive, each in a file, for a version that can read it. */
 export const SET_ASIDE_FOLDER = 'set-aside';
 
 export function readSetAside(folder: string): readonly SetAside[] {

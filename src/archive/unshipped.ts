@@ -24,7 +24,10 @@ export async function unshippedPage(
 const COUNTED_MAX = 20_000;
 const PAGE = 500;
 
-/** Tells each entry of the journal that the archive does not have. Gives when the first came that was not read; null: all were. */
+/**
+ * Visits each entry of the journal that the archive does not have. Returns when the first unread one came; null: all
+ * were read.
+ */
 export async function eachUnshipped(
   store: Pick<Store, 'readJournal'>,
   state: ArchiveState,
@@ -41,8 +44,8 @@ export async function eachUnshipped(
 }
 
 /**
- * A store that was put back to an earlier moment numbers its entries from there again, and a new one from the first, so
- * that the archive's cursor says nothing about them. What is newer than all that is archived has come since.
+ * A store that was restored to an earlier moment numbers its entries from there again, and a new one from the first,
+ * so that the archive's cursor says nothing about them. Entries newer than the whole archive came since.
  */
 async function pageOfRestored(
   store: Pick<Store, 'readJournal'>,

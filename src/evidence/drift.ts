@@ -12,7 +12,8 @@ import { clusterOf } from './source/order-clusters.ts';
 
 /**
  * Compares what payers did, what was answered, what was paid and how well the score told it, before and from a time
- * on; null splits in the middle. A hint where to look, no proof: whatever else changed between the parts is in it.
+ * on; null splits in the middle. A hint where to look, not a proof: everything else that changed between the parts is
+ * in it, too.
  */
 export async function drift(
   evidence: Evidence,
@@ -58,7 +59,7 @@ async function beganIn({ duck, ask, span }: Evidence, splitAt: number): Promise<
   return first !== null && first >= (ask.from ?? span.from ?? first) && first < splitAt ? first : null;
 }
 
-/** A fact with one value only has moved by nothing, and nothing is what chance allows. */
+/** A fact with only one value has not moved, and chance allows nothing. */
 function beyondChance({ index, byChance }: FactDrift): number {
   return byChance === 0 ? 0 : index / byChance;
 }
@@ -79,8 +80,8 @@ async function mixOf({ duck }: Evidence, splitAt: number, isLater: boolean) {
 }
 
 /**
- * How many clients with as many decisions each would tell as much as those of a part (Kish, Survey sampling, 1965): one
- * with most of the decisions moves every share by himself.
+ * The effective number of clients of a part (Kish, Survey sampling, 1965): how many with equally many decisions would
+ * say as much. A single client with most of the decisions moves every share.
  */
 async function sizeOf({ duck }: Evidence, splitAt: number, isLater: boolean): Promise<number> {
   const [row = {}] = await duck.rows(
@@ -93,7 +94,7 @@ async function sizeOf({ duck }: Evidence, splitAt: number, isLater: boolean): Pr
 /** Other values of a text are one bin. */
 const VALUES_MAX = 20;
 
-/** Compares a column of facts before and from a time on; `sizes` are the clients of both parts, as many as tell as much with as many decisions each. */
+/** Compares a column of facts before and since a time; `sizes` are the effective numbers of clients of both parts. */
 async function factDrift(
   duck: Duck,
   column: string,

@@ -83,7 +83,7 @@ export const gaps = list(
   'What was lost within the time',
 );
 
-/** Where figures are taken from, in time. */
+/** The time that figures are about. */
 export const SPAN = {
   from: nullable(epochMs('Of the first decision; null when there is none')),
   to: nullable(epochMs('Of the last decision')),

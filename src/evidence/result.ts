@@ -7,7 +7,7 @@ import type { Shown } from './shown.ts';
 import { type Suggestion, shownSuggestion } from './suggest/suggestion.ts';
 import { type SweepReport, shownSweep } from './sweep/sweep-report.ts';
 
-/** What evidence comes to, by its kind: plain data. */
+/** The result of evidence, by its kind: plain data. */
 export type EvidenceResult =
   | Report
   | BacktestReport

@@ -65,7 +65,7 @@ export function columns(kind: Column['kind'], ...names: readonly string[]): read
   return names.map((name) => ({ name, kind }));
 }
 
-/** `56.4 % (55.0 to 57.9)`; "-" where nothing can be told. Words are the same in a column of any kind. */
+/** `56.4 % (55.0 to 57.9)`; "-" where nothing is known. A column of any kind uses the same words. */
 export function cellText(cell: Cell, kind: Column['kind']): string {
   if (cell === null) return '-';
   if (typeof cell === 'string') return cell;
@@ -140,7 +140,7 @@ export function fateCells(orders: OrderCounts): readonly Cell[] {
   return FATES.map(([fate]) => orders[fate]);
 }
 
-/** Of which moment's knowledge figures are, and who is in them no more; nothing where all that is known is. */
+/** As of which moment the figures are, and who was erased since; nothing when they use all that is known. */
 export function asOfNotes(asOf: AsOf | undefined): readonly string[] {
   if (asOf === undefined) return [];
   const { at, erasedPayers, erasedRows } = asOf;
@@ -169,7 +169,7 @@ export function spanNotes({ from, to, decisions, gaps, torn, asOf }: EvidenceSpa
   ];
 }
 
-/** Whom a side held out of its rules, so that its figures are those of live traffic; nothing when no rule holds out. */
+/** Whom a side held out of its rules, as in live traffic; nothing when no rule holds out. */
 export function heldOutNotes(side: string, heldOut: readonly HeldOutCount[]): readonly string[] {
   return heldOut.map(
     ({ rule, share, decisions, clients }) =>
@@ -177,7 +177,7 @@ export function heldOutNotes(side: string, heldOut: readonly HeldOutCount[]): re
   );
 }
 
-/** What replays from an empty state leave out of account; nothing when no rule asks shared lists. */
+/** What replays from an empty state ignore; nothing when no rule asks shared lists. */
 export function emptyListsNotes(lists: readonly string[]): readonly string[] {
   if (lists.length === 0) return [];
   return [`In a replay nobody is on ${sharedListsText(lists)}: the inputs do not tell who was.`];

@@ -27,7 +27,7 @@ import { OrderFilters } from './order-filters.ts';
 import { GRANTED_SQL } from './order-views.ts';
 import { askBatches, askRows, type ReadRows, type RowsOf, rowsOfSegments } from './segment-rows.ts';
 
-/** How far back the archive reaches, and what within that it cannot tell. */
+/** How far back the archive reaches, and what is missing within that. */
 export interface ArchiveReach {
   /** Time of the oldest row, epoch ms; null when the archive is empty. */
   readonly from: number | null;
@@ -48,15 +48,15 @@ interface WhichSegments {
   readonly also?: (state: ArchiveState) => readonly Segment[];
 }
 
-/** Of another platform, or scores: what lies behind so many may be what is asked about. */
+/** How many entries of other platforms, or scores, are skipped before giving up. */
 const UNSHIPPED_LOOKED_AT_MAX = 200;
 
 /** Beside a service that answers callers: one thread, and memory that a container can spare. */
 const READER_LIMITS = { threads: 1, memoryMiB: 256 } as const;
 
 /**
- * Looks things up in the archive. What it reads is bounded by the limits that are asked with. Clients who were erased
- * are not found any more from the moment on at which the store has forgotten them.
+ * Looks things up in the archive; the limits of a question bound what it reads. An erased client is not found any
+ * more from the moment at which the store forgot it.
  */
 export class ArchiveReader {
   readonly #archive: Archive;
@@ -109,7 +109,7 @@ export class ArchiveReader {
     return this.#decisions({ table: 'decisions', platform: client.platform }, () => where, limit);
   }
 
-  /** The newest decisions before a time that fit, and with a fate the segments of outcomes that it does not know. */
+  /** The newest fitting decisions before a time, and with a fate the segments of outcomes that could not be read. */
   async findDecisions(
     platform: PlatformName,
     filter: DecisionFilter,
@@ -147,7 +147,7 @@ export class ArchiveReader {
     return times.length === 0 ? null : Math.min(...times);
   }
 
-  /** What was reported of some orders of a platform and how far they came, in their places. Throws StoreUnavailable. */
+  /** What is known of some orders of a platform, by their indexes. Throws StoreUnavailable. */
   async orders(platform: PlatformName, asked: readonly AskedOrder[]): Promise<readonly ArchivedOrder[]> {
     const listed = (items: readonly string[]) => [...new Set(items)].join(', ');
     const clients = listed(asked.map(({ client }) => clientNumber(client.hash)));
@@ -257,8 +257,8 @@ export class ArchiveReader {
   }
 
   /**
-   * As `ask`, with the verdicts that the journal has and the archive has not: `sql` and `add` are told of them, once. `upTo` is the
-   * time of the first that was not read, epoch ms; null: all were.
+   * As `ask`, with the verdicts that the journal has and the archive has not: `sql` and `add` get them, once. `upTo`
+   * is the time of the first that was not read, epoch ms; null: all were.
    */
   async askAsOne(
     filter: SegmentFilter,
@@ -341,7 +341,7 @@ export class ArchiveReader {
     });
   }
 
-  /** The same of rows that are taken out of batches later. */
+  /** The same with rows that are taken out of batches later. */
   readingBatches<T>(work: (state: ArchiveState, batchesOf: RowsOf<DuckBatch>) => Promise<T>): Promise<T> {
     return this.#archive.reading((state) =>
       work(state, (segments, sql) => rowsOfSegments(this.#asked, askBatches, state, segments, sql, [])),

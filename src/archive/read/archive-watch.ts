@@ -4,7 +4,7 @@ import type { Archive, ArchiveContents } from '../archive.ts';
 
 type Journal = Pick<Store, 'readJournal' | 'journalLength'>;
 
-/** What a node tells about the archive, whoever ships to it. */
+/** What a node knows of the archive, whichever node ships to it. */
 export class ArchiveWatch {
   readonly #archive: Archive;
   readonly #journal: Journal;
@@ -21,12 +21,12 @@ export class ArchiveWatch {
     this.#completeTo = clock();
   }
 
-  /** As it was last seen. */
+  /** The state that was seen last. */
   contents(): ArchiveContents {
     try {
       this.#contents = this.#archive.contents();
     } catch {
-      // A folder that cannot be read shows in how far the archive is behind.
+      // While the folder cannot be read, the archive's lag grows.
     }
     return this.#contents;
   }
@@ -36,7 +36,7 @@ export class ArchiveWatch {
     try {
       this.#journalEntries = await this.#journal.journalLength();
     } catch {
-      // That the store is away shows elsewhere.
+      // Other signs show that the store is away.
     }
     return this.#journalEntries;
   }
@@ -58,7 +58,7 @@ export class ArchiveWatch {
       const { entries } = await this.#journal.readJournal(cursor, 1);
       return entries[0]?.at ?? null;
     } catch (error) {
-      // The store was put back to an earlier moment, and nothing was shipped since.
+      // The store was restored to an earlier moment, and nothing was shipped since.
       if (error instanceof UnknownCursor) return shippedAt;
       throw error;
     }

@@ -21,7 +21,7 @@ import { JOURNAL_TICK_SQL, PLACE, type TableName } from '../tables.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import type { RowsOf } from './segment-rows.ts';
 
-/** What platforms are told of; scores are questions, and nothing has happened. */
+/** The entries that platforms get; a score is only a question. */
 const TOLD_TABLES = [
   'decisions',
   'outcomes',
@@ -30,14 +30,14 @@ const TOLD_TABLES = [
   'erasures',
 ] as const satisfies TableName[];
 
-/** What the archive tells behind a cursor, in the order of the journal. */
+/** The archive's entries after a cursor, in the order of the journal. */
 interface ArchivedPage {
   readonly records: readonly Placed<JournalRecord>[];
   readonly gaps: readonly JournalGap[];
   readonly cursor: string | null;
 }
 
-/** A row that is made when it is told. */
+/** A row that is made when it is needed. */
 interface PlacedRow {
   readonly table: TableName;
   readonly row: () => DuckRow;
@@ -52,14 +52,14 @@ interface FoundRows {
   readonly more: boolean;
 }
 
-/** A merged segment lies by clients, and is searched through for each question: so many rows are kept for the next pages. */
+/** A merged segment is sorted by clients and searched for each question: this many rows are kept for the next pages. */
 const ROWS_AHEAD = 4096;
 const READERS_AHEAD_MAX = 4;
 const AHEAD_KEPT_MS = 60_000;
 
 const PLACE_COLUMNS = PLACE.columns.map(({ name }) => name);
 
-/** What the archive tells platforms. */
+/** The archive's part of the feed. */
 export class ArchivedEvents {
   readonly #reader: ArchiveReader;
   readonly #store: Pick<Store, 'cursors' | 'unshippedErasures' | 'clientKeys'>;
@@ -97,7 +97,7 @@ export class ArchivedEvents {
       const ended = left.length === 0 && !found.more;
       const end = ended ? furthest(begin, through) : placesAfter(rows, begin, through);
       const cursor = cursors.write(end);
-      // What could not be read may be there the next time.
+      // Files that could not be read may be readable the next time.
       if (left.length > 0 && found.unreadable.length === 0)
         this.#ahead.set(key(cursor), { ...found, rows: left });
       const isTold = ({ lastTick }: Segment) => ended || lastTick < tickOf(rows.at(-1)?.place ?? null);

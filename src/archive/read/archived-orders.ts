@@ -19,7 +19,7 @@ export interface ArchivedOrder {
 /** What is known of some orders, in their places. */
 type FindOrders = (platform: PlatformName, asked: readonly AskedOrder[]) => Promise<readonly ArchivedOrder[]>;
 
-/** A reading begins so much after its first question: reports mostly come many at once, and none is on a payer's way. */
+/** How long a reading waits after its first question: reports mostly come many at once, and no payer waits for them. */
 const GATHERING_MS = 20;
 
 const NOTHING_ARCHIVED: ArchivedOrder = { known: null, exposure: 'notAsked' };
@@ -31,8 +31,8 @@ interface Waiting {
 }
 
 /**
- * Orders that the store does not know any more. Whoever asks while the archive is being read is answered by the next reading,
- * together with all the others: a reading of many orders costs little more than one of a single order.
+ * Orders that the store does not know any more. Questions that come while the archive is being read share the next
+ * reading: many orders cost little more than one.
  */
 export class ArchivedOrders {
   readonly #find: FindOrders;
@@ -75,9 +75,9 @@ export class ArchivedOrders {
 }
 
 /**
- * The orders of a request that tells of many: when the archive is asked for one of them, it is asked for all that are expected,
- * too, because reading months for one order costs nearly as much as for a thousand. What it told stays right until the
- * report is recorded: the store remembers for days whatever changes an order meanwhile.
+ * The orders of a request that tells of many: when the archive is asked for one of them, it is asked for all that are
+ * expected, too, because reading months for one order costs nearly as much as for a thousand. Its answer stays right
+ * until the report is recorded: the store remembers for days whatever changes an order meanwhile.
  */
 export class ExpectedOrders {
   readonly #orders: Pick<ArchivedOrders, 'find'>;

@@ -175,10 +175,10 @@ export class DecisionLookup {
   }
 }
 
-/** Decisions are told by themselves. */
+/** Decisions have an answer of their own. */
 type OtherEntry = Exclude<JournalEntry, { readonly kind: 'verdict' }>;
 
-/** What is in memory at once of all that is kept about a client. */
+/** How much of a client's data is in memory at once. */
 const PAGE_MAX = 100;
 
 /** Of a node without an archive. */
@@ -187,7 +187,7 @@ const NOTHING_ARCHIVED = { decision: null, decisions: [], unreadable: [] };
 /** The year 9999: what the archive's time stamps can hold. */
 const TIME_MAX_MS = 253_402_300_799_000;
 
-/** Cuts to `limit` what was found when one more was asked for; `from` is the oldest that is kept. */
+/** Cuts the found entries to `limit`, of one more that was asked for; `from` is the oldest that is kept. */
 function cut(
   found: readonly Decision[],
   limit: number,

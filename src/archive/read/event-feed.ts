@@ -7,13 +7,13 @@ import { UnknownCursor } from '../../state/store-errors.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { ArchivedEvents } from './archived-events.ts';
 
-/** What a platform is told of. */
+/** An event of the feed. */
 export type FeedRecord = Exclude<Placed<JournalRecord>, ScoreEntry>;
 
 export interface FeedPage {
   /** Oldest first. */
   readonly records: readonly FeedRecord[];
-  /** What was lost before it could be told; before the records or between them. */
+  /** Entries that were lost before the feed had them; before the records or between them. */
   readonly gaps: readonly JournalGap[];
   /** Where to read on; it survives shipping and merging. */
   readonly cursor: string | null;
@@ -21,7 +21,7 @@ export interface FeedPage {
   readonly ended: boolean;
 }
 
-/** Of other platforms and of scores so many entries are passed over at most before a page is given without a record. */
+/** How many entries of other platforms and scores are skipped before a page is returned without a record. */
 const STEPS_MAX = 50;
 
 /** What happened to a platform's clients, from the archive and the journal as one, oldest first. */
@@ -61,7 +61,7 @@ export class EventFeed {
   readonly numberOf = (platform: PlatformName, clientIdKey: string): string =>
     clientNumber(this.#store.clientKeys.of(platform, clientIdKey).hash);
 
-  /** To begin before a page is read; then it can be waited for what comes behind the page. */
+  /** Begins before a page is read, so that one can wait for what comes after it. */
   watch(platform: PlatformName): TailWatch {
     return this.#tail.watch(platform);
   }
@@ -93,7 +93,7 @@ export class EventFeed {
 
   /**
    * A store that was put back to an earlier moment numbers its entries from there again, so that a cursor from before
-   * says nothing about them. What was shipped since may not have been told: that is a gap.
+   * says nothing about them. Entries that were shipped since may be missing: that is a gap.
    */
   async #afterRestore(after: string | null): Promise<FeedPage> {
     const shipped = await this.#archive?.reading(async ({ cursor, shippedAt }) => ({

@@ -68,7 +68,7 @@ export interface ExploredValue {
   readonly value: string | null;
   /** Slot by slot. */
   readonly decisions: readonly number[];
-  /** What they asked for, slot by slot and by currency; an order counts once, when it was first asked for. */
+  /** The amounts asked for, by slot and currency; an order counts once, when it was first asked for. */
   readonly money: Readonly<Record<string, readonly number[]>>;
 }
 
@@ -94,7 +94,7 @@ const SLOTS_MAX = 100;
 const VALUES_MAX = 11;
 const CONTRIBUTING_VALUES_MAX = 500;
 
-/** So far back a question may reach. */
+/** How far back a question may reach. */
 export const EXPLORED_MS_MAX = 400 * 24 * HOUR_MS;
 
 /** Facts by which decisions are counted, for an archive whose rule sets never recorded them. */
@@ -255,7 +255,7 @@ function addAt(sums: number[], place: number, more: number): void {
   sums[place] = (sums[place] ?? 0) + more;
 }
 
-/** What the counts of a verdict rose or fell by since an earlier time, and what that comes from. */
+/** How much the counts of a verdict changed since an earlier time, and why. */
 async function changeSince(
   archive: ArchiveReader,
   ask: ExplorationAsk,

@@ -18,7 +18,7 @@ import { type AsOf, asOfBy, erasedSql } from './as-of.ts';
 import { GRANTED_SQL } from './order-views.ts';
 import type { RowsOf } from './segment-rows.ts';
 
-/** What payers share: a device by its fingerprint, or the address it came from. */
+/** What payers may share: a device by its fingerprint, or an address. */
 export const DEVICE_KINDS = ['fingerprint', 'ip'] as const;
 
 export type DeviceKind = (typeof DEVICE_KINDS)[number];
@@ -56,7 +56,7 @@ export interface LinkedOrder {
   readonly turnedAway: boolean;
   readonly amount: number | null;
   readonly currency: string | null;
-  /** As `reportNumber` has it; null where nothing was reported. */
+  /** As `reportNumber` gives it; null without a report. */
   readonly report: number | null;
 }
 
@@ -69,7 +69,7 @@ export interface LinkReading {
   overridesOf(clients: readonly string[]): Promise<ReadonlyMap<string, Override | null>>;
   /** Absent where all that is known is read. */
   asOf(): Promise<AsOf | undefined>;
-  /** Something could not be read, or was too much to read, so far. */
+  /** Whether something could not be read so far, or was too much to read. */
   isIncomplete(): boolean;
 }
 

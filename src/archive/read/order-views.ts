@@ -7,7 +7,7 @@ export const ORDER_KEY_SQL = 'hash(client_hash, order_ref)';
 /** Whether a decision let a requisite be shown. */
 export const GRANTED_SQL = "verdict IN ('GET_NEW', 'GET_SAME_STICKY')";
 
-/** For so long after a wait, what its client does is counted as what came of it. */
+/** How long after a wait the client's actions count as its result. */
 export const WAIT_WORTH_MS = 24 * 60 * 60 * 1000;
 
 /**

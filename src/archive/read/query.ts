@@ -7,7 +7,7 @@ import { whileFrozen } from '../frozen-archive.ts';
 import { emptyTable, isAboutClients, TABLE_NAMES } from '../tables.ts';
 import { makeOrderViews } from './order-views.ts';
 
-/** What a query gives, and which segments it could not read. */
+/** The result of a query, and which segments it could not read. */
 export interface Queried<T> {
   readonly answer: T;
   readonly leftOut: readonly Segment[];

@@ -16,7 +16,7 @@ export type RowsOf<Row = DuckRow> = (
   sql: (source: string) => string,
 ) => Promise<ReadRows<Row>>;
 
-/** How rows of one question are had. */
+/** How the rows of one question are read. */
 type Ask<Row> = (duck: Duck, sql: string) => Promise<readonly Row[]>;
 
 export const askRows: Ask<DuckRow> = (duck, sql) => duck.rows(sql);

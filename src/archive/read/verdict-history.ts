@@ -13,7 +13,7 @@ export type HistorySpan = (typeof HISTORY_SPANS)[number];
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Into how many slots of what length a span is parted. */
+/** Into how many slots of what length a span is split. */
 const SLOTS: Readonly<Record<HistorySpan, { readonly stepMs: number; readonly count: number }>> = {
   hour: { stepMs: MINUTE_MS, count: 60 },
   day: { stepMs: 30 * MINUTE_MS, count: 48 },

@@ -25,13 +25,13 @@ import { TABLE_NAMES } from '../tables.ts';
 import type { Bucket } from './bucket.ts';
 import type { FileCache } from './file-cache.ts';
 
-/** Names the newest log object. */
+/** The register that names the newest log object. */
 export const HEAD_REGISTER = 'archive-head';
 
-/** So many log objects stay for nodes that are a little behind. */
+/** How many log objects stay for nodes that are a little behind. */
 const LOG_OBJECTS_KEPT = 64;
 
-/** So many files go at once. */
+/** How many files are sent at once. */
 const UPLOADS_AT_ONCE = 4;
 
 const RULE_SETS = 'rule-sets/';

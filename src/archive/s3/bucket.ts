@@ -23,11 +23,11 @@ export interface ComingObject {
   readonly sha256: string | null;
 }
 
-/** A store that cannot be reached is noticed within this, and one that stops in the middle. */
+/** How soon an unreachable store is noticed, or one that stops in the middle. */
 const CONNECT_MS_MAX = 2_000;
 const SILENCE_MS_MAX = 8_000;
 
-/** The first try and another one: who waits for the answer would rather be told. */
+/** The first try and one more: a person who waits prefers an error. */
 const TRIES = 2;
 
 /** As many as one request takes. */
@@ -154,7 +154,7 @@ async function open({ pathStyle, environment }: S3Place): Promise<S3Client> {
   });
 }
 
-/** A key that is given; whoever has a role or a profile instead is found by the SDK. */
+/** A key from the environment; the SDK itself finds a role or a profile. */
 function keyOf(environment: S3Place['environment']): Pick<S3ClientConfig, 'credentials'> {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = environment;
   if (accessKeyId === undefined || secretAccessKey === undefined) return {};
@@ -164,7 +164,7 @@ function keyOf(environment: S3Place['environment']): Pick<S3ClientConfig, 'crede
   };
 }
 
-/** What went wrong, and what to do about it. */
+/** Says what went wrong, and what to do about it. */
 async function whyOf(error: unknown): Promise<string> {
   if (!(error instanceof Error)) return String(error);
   const { S3ServiceException } = await sdk();

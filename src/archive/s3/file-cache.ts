@@ -11,26 +11,26 @@ import type { ArchiveFile } from '../archive-home.ts';
 import { TABLE_NAMES } from '../tables.ts';
 import type { Bucket } from './bucket.ts';
 
-/** So many files come at once. */
+/** How many files are fetched at once. */
 const DOWNLOADS_AT_ONCE = 8;
 
-/** One that was cut off in the middle is asked for again. */
+/** A file that was cut off is fetched again. */
 const TRIES = 2;
 
-/** Whatever was asked for within this is being read. */
+/** A file that was asked for within this time is in use. */
 const IN_USE_MS = 120_000;
 
-/** A file that is still not whole by then belongs to a process that was killed. */
+/** A file that is still incomplete by then belongs to a killed process. */
 const LEFT_OVER_MS = 3_600_000;
 
-/** What came was not what had been written. */
+/** The fetched file differs from the written one. */
 class WrongBytes extends Error {
   override readonly name = 'WrongBytes';
 }
 
 /**
- * The files of an archive that were brought to this machine, the least recently used out when there are too many. A file
- * has its name once it is whole and checked; whoever wants one that is under way waits for it.
+ * The fetched files of an archive on this machine; the least recently used are removed when there are too many. A
+ * file gets its name once it is complete and checked; a second request for it waits for the first.
  */
 export class FileCache {
   readonly #folder: string;
@@ -45,7 +45,7 @@ export class FileCache {
     this.#bytesMax = bytesMax;
   }
 
-  /** Gives the paths of those that cannot be brought, and why. */
+  /** Returns the paths of those that cannot be fetched, and why. */
   async bring(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>> {
     const missing = new Map<string, WhyUnread>();
     const waiting: ArchiveFile[] = [];
@@ -149,7 +149,7 @@ export class FileCache {
   }
 }
 
-/** Where files lie that are not whole yet. */
+/** The folder for incomplete files. */
 const PARTIAL_FOLDER = 'partial';
 
 interface CachedFile {

@@ -48,7 +48,7 @@ export function followArchive(archive: Archive): () => void {
   if (!archive.home.isElsewhere) return () => {};
   const follow = () => {
     archive.refresh().catch(() => {
-      // The store or the archive is away, which whoever asks something is told.
+      // The store or the archive is away; every question says so.
     });
   };
   follow();

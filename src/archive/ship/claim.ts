@@ -32,7 +32,7 @@ export async function claimArchive(
   requireSalt(store, folder);
 }
 
-/** What other installations can reach is not taken for this store's because it is there: a person says so. */
+/** An archive that exists already is not taken over by itself: a person has to say so. */
 async function claimId(registers: Registers, home: ArchiveHome, adoption: Commit): Promise<void> {
   const own = await home.id();
   const claimed = await registers.read(ARCHIVE_REGISTER);
@@ -43,7 +43,8 @@ async function claimId(registers: Registers, home: ArchiveHome, adoption: Commit
       `${home.name} holds an archive that this store knows nothing of; when its own store is lost, run archive adopt, otherwise set ARCHIVE_DIR to another place`,
     );
   if (claimed === null) {
-    // First: whoever ends in between begins anew, and nobody goes on from the other store's cursor.
+    // First: a process that ends in between begins anew, and nobody continues from the other store's
+    // cursor.
     if (home.read().version > 0) await home.commit(home.read(), adoption);
     if (await registers.compareAndSet(ARCHIVE_REGISTER, null, own)) return;
   }
@@ -52,7 +53,7 @@ async function claimId(registers: Registers, home: ArchiveHome, adoption: Commit
   );
 }
 
-/** The register comes first: of two nodes that begin at once, both give the id that it holds. */
+/** The register comes first: two nodes that begin at once both use its id. */
 async function beginArchive(registers: Registers, home: ArchiveHome, claimed: string | null): Promise<void> {
   if (claimed !== null && home.read().version > 0)
     throw new AnotherArchive(`${home.name} is empty, but this store has an archive; set ARCHIVE_DIR right`);

@@ -1,6 +1,6 @@
 import type { Segment } from '../archive-log.ts';
 
-/** So many segments of about the same size become one: each row is rewritten once a tier, about five times. */
+/** How many segments of about the same size become one: each row is rewritten once a tier, about five times. */
 const TIER_SEGMENTS = 10;
 
 /** A merged segment stays below this, so that a merge holds up shipping for seconds and no longer. */

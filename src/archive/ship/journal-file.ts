@@ -21,7 +21,7 @@ export type ExportedEntry = JournalEntry & { readonly clientHash: string };
 /** What a line tells. */
 export type ExportedRecord = ExportedEntry | ErasureEntry;
 
-/** As a line of the file tells it. */
+/** As a line of the file has it. */
 export function exported(entry: JournalRecord, clientKeys: ClientKeys): ExportedRecord {
   if (entry.kind === 'erasure') return entry;
   return { ...entry, clientHash: clientKeys.of(entry.platform, entry.clientIdKey).hash };

@@ -14,7 +14,7 @@ import {
 import { monthOf, RowDrafts } from './row-drafts.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
-/** So many rows become segments together: some hundred megabytes of drafts. */
+/** How many rows become segments together: some hundred megabytes of drafts. */
 const ROWS_AT_ONCE_MAX = 50_000;
 
 /** When clients were last erased: by their number, the line that tells. */

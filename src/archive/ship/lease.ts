@@ -2,7 +2,7 @@ import type { Registers } from '../../state/store.ts';
 
 const REGISTER = 'archive-lease';
 
-/** Whoever holds the lease renews it far more often; a holder that is silent this long is taken for dead. */
+/** The holder renews the lease far more often; one that is silent this long counts as dead. */
 const SILENCE_MS = 30_000;
 
 interface Holder {
@@ -12,8 +12,8 @@ interface Holder {
 }
 
 /**
- * One node of the fleet ships. The lease spares the others the work; that nothing is shipped twice does not
- * hang on it, because only one of two commits with the same number can come into being.
+ * One node of the fleet ships. The lease spares the others the work; it is not what keeps entries from being shipped
+ * twice: of two commits with the same number only one succeeds.
  */
 export class Lease {
   readonly #registers: Registers;
@@ -58,7 +58,7 @@ export async function leaseHolder(registers: Pick<Registers, 'read'>): Promise<s
   return parse(await registers.read(REGISTER)).holder;
 }
 
-/** What nobody can read holds nobody back. */
+/** An unreadable lease holds nobody back. */
 function parse(text: string | null): Holder {
   const nobody: Holder = { holder: null, renewals: 0 };
   if (text === null) return nobody;

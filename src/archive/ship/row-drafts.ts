@@ -21,8 +21,8 @@ interface OpenDraft extends RowDraft {
 }
 
 /**
- * Rows on their way into segments. They wait in files: what a commit takes would fill a hundred megabytes of memory, which
- * the process would not give back.
+ * Rows on their way into segments. They wait in files: in memory those of a commit would take a hundred megabytes
+ * that the process would never return.
  */
 export class RowDrafts {
   readonly #archive: Archive;

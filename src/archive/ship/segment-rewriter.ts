@@ -8,10 +8,10 @@ import type { SegmentWriter } from './segment-writer.ts';
 
 type Rewriting = Pick<Commit, 'add' | 'remove'>;
 
-/** So much later a file is tried again that has its length and cannot be read, ms; one that has not shows at once. */
+/** When a file of full length that cannot be read is tried again, ms; a shorter one is noticed at once. */
 const TRY_AGAIN_MS = 600_000;
 
-/** So long the archive tells of an erasure by the client's number, ms; then only that somebody was erased. */
+/** How long the archive names an erased client's number, ms; then only that somebody was erased. */
 export const ERASURES_NAMED_MS = 30 * 24 * 3_600_000;
 
 const NAMELESS_SQL = ["'' AS client_number"];
@@ -83,7 +83,7 @@ export class SegmentRewriter {
       const removed = rows.map(({ client, n }): ClientRows => [String(client), numberOf(n) ?? 0]);
       return { segment: await this.#writer.merge([segment], isErased), removed };
     } catch (error) {
-      // What can be read could not be written, to a full disk for one: the step is to be done again.
+      // Readable rows could not be written, for example to a full disk: the step must be repeated.
       if (await this.#archive.canRead(this.#duck, segment)) throw error;
       return 'unreadable';
     }

@@ -101,7 +101,7 @@ export class SegmentWriter {
     this.#finish(path);
   }
 
-  /** What was written before this returns outlasts a loss of power, and is for this user alone. */
+  /** When this returns, the file survives a loss of power, and only this user may read it. */
   #finish(path: string): void {
     const file = openSync(path, 'r+');
     try {

@@ -15,7 +15,7 @@ import { SegmentWriter } from './segment-writer.ts';
 import { tellShippingTrouble } from './shipping-troubles.ts';
 
 export interface ShippingLimits {
-  /** As much as one commit ships: a second's work, and little to do again when it fails. */
+  /** How much one commit ships: a second's work, and little to repeat when it fails. */
   readonly commitEntriesMax: number;
   /** How much of it is in memory at once. */
   readonly pageEntriesMax: number;
@@ -23,7 +23,7 @@ export interface ShippingLimits {
 
 const SHIPPING_LIMITS: ShippingLimits = { commitEntriesMax: 10_000, pageEntriesMax: 1_000 };
 
-/** So often it is looked for files that no commit names, where they do not show in the folder. */
+/** How often it looks for files that no commit names, where the folder does not show them. */
 const SWEEP_EVERY_MS = 3_600_000;
 
 export interface ShipperParts {
@@ -46,7 +46,7 @@ export interface ShipperParts {
 /** What a step is for: `ship` tidies up only where nothing is new, `tidy` leaves what is new to a later step. */
 export type ShippingTurn = 'ship' | 'tidy';
 
-/** What a step came to. `more`: the journal holds more, so the next step need not wait. */
+/** The result of a step. `more`: the journal holds more, so the next step need not wait. */
 export type ShippingStep =
   | { readonly did: 'nothing'; readonly because: 'another node ships' | 'nothing to do' }
   | { readonly did: 'shipped'; readonly entries: number; readonly more: boolean }

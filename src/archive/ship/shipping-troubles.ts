@@ -2,7 +2,7 @@ import type { Documents } from '../../state/documents.ts';
 
 const COLLECTION = 'shipping-troubles';
 
-/** Told again with every try; what is older than this is over, or its node is gone. */
+/** A trouble is reported with every try; an older one is over, or its node is gone. */
 const TOLD_FOR_MS = 60_000;
 
 /** Why a node could not ship when it tried last. */
@@ -14,7 +14,7 @@ export interface ShippingTrouble {
   readonly at: number;
 }
 
-/** Lets every node know why this one does not ship: it gives the lease to others. */
+/** Lets every node know why this one does not ship and leaves the lease to others. */
 export function tellShippingTrouble(documents: Documents, trouble: ShippingTrouble): Promise<void> {
   return documents.set(COLLECTION, trouble.name, trouble, TOLD_FOR_MS);
 }

@@ -22,7 +22,7 @@ export const NOTHING_SHIPPED = {
   trouble: null,
 };
 
-/** What a shipping process tells about itself. */
+/** What a shipping process reports. */
 export interface ShippingReport {
   /** This process holds the lease. */
   readonly leads: boolean;
@@ -98,7 +98,7 @@ class Turns {
     return this.#turn;
   }
 
-  /** Goes on to the next turn; gives how long that can wait when there was nothing to do, ms. */
+  /** Goes on to the next turn; returns how long that can wait when there was nothing to do, ms. */
   next(outcome: StepOutcome, nowMs: number): number {
     const wasTidying = this.#turn === 'tidy';
     const isCaughtUp = outcome.did === 'shipped' && !outcome.more;

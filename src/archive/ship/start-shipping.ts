@@ -13,7 +13,7 @@ export interface Shipping {
 
 const PROCESS = new URL('./shipper-process.ts', import.meta.url);
 
-/** What it reads is soon done with. */
+/** It needs what it reads only briefly. */
 const PLACE = { where: 'process', memoryMiB: 512, youngMemoryMiB: 4, isServant: true } as const;
 
 /** The service has its start behind it by then. */
@@ -71,8 +71,8 @@ export function startShipping(
 }
 
 /**
- * Tells which reports have a trouble that was not told yet. The same one meets another file at every try, and others may
- * have tried in between: it is told once until this node has shipped.
+ * Finds the reports with a new trouble. The same trouble may concern another file at every try, and other nodes may
+ * have tried in between: it is logged once until this node has shipped.
  */
 export function newsOfTroubles(): (report: Pick<ShippingReport, 'leads' | 'trouble'>) => boolean {
   let told: string | null = null;

@@ -16,9 +16,10 @@ import {
 import type { LifeAnswer } from './lives.ts';
 
 /**
- * What came after the answers of some sides: the AnswerTable joined to the outcomes, by order and by client. An
- * order whose last outcome is a technical failure says nothing about the payer and is left out, and one that was turned
- * away when it was recorded is no unpaid one that a side stops; of several outcomes the last one counts.
+ * What came after the answers of some sides: the AnswerTable joined to the outcomes, by order and by client. An order
+ * whose last outcome is a technical failure says nothing about the payer and is left out, and an order that was
+ * turned away when it was recorded does not count as an unpaid one that a side stops; of several outcomes the last
+ * one counts.
  */
 export class Aftermath {
   readonly #duck: Duck;
@@ -171,7 +172,7 @@ function ladderLevels(side: number): string {
     GROUP BY level ORDER BY level`;
 }
 
-/** SQL: an aggregate for each fate, as `outcomeCells` reads them; a technical failure is in none of them. */
+/** SQL: an aggregate for each fate, as `outcomeCells` reads them, without technical failures. */
 export function byOutcome(aggregate: string): string {
   return `${aggregate} FILTER (fate = 'PAID') AS paid, ${aggregate} FILTER (fate = 'UNPAID') AS unpaid,
     ${aggregate} FILTER (fate = 'TURNED_AWAY') AS turned_away, ${aggregate} FILTER (fate = 'UNKNOWN') AS unknown`;
@@ -193,7 +194,7 @@ function cell(row: DuckRow, column: string): number {
 /** The request that is answered, as the table keeps it. */
 interface AnsweredRequest {
   readonly clientHash: bigint;
-  /** Of the order, as in order-views.ts. */
+  /** The key of the order, as in order-views.ts. */
   readonly orderKey: bigint;
   /** Epoch ms. */
   readonly at: number;
@@ -267,7 +268,7 @@ export class AnswerTable {
     if (columns[0]?.length === BATCH_ROWS_MAX) this.#flush();
   }
 
-  /** What is added later is lost. */
+  /** Rows that are added later are lost. */
   close(): void {
     this.#flush();
     this.#appender.close();

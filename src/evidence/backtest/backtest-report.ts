@@ -139,8 +139,8 @@ const WaitChangesSchema = shape('WAIT under both, but of another length', {
 const assumption = choice(OUTCOME_ASSUMPTIONS, 'Which recorded outcomes happened');
 
 /**
- * What `rules backtest --json` prints, but for notes and tables; the member names are stable. The candidate is the rule
- * set that was asked about, the base is what it is compared with.
+ * What `rules backtest --json` prints, but for notes and tables; the member names are stable. The candidate is the
+ * rule set in question, the base is what it is compared with.
  */
 export const BacktestSchema = shape('What a version would have decided on what happened', {
   kind: always('backtest'),
@@ -253,7 +253,7 @@ function trustNotes(report: BacktestReport): readonly string[] {
   ];
 }
 
-/** What to do about facts that records lack. */
+/** Advice about facts that records lack. */
 function wayOn(labels: readonly string[]): string {
   const ofLists = labels.filter((label) => FACTS.get(label.split('(')[0] ?? '')?.kind === 'listed');
   return ofLists.length === labels.length
@@ -275,7 +275,9 @@ function answerNotes({ changed, changedShare, compared, bots, groups, waits }: B
 
 export const PAYERS_REPLAYED = 'Replayed payers come back when they did, whatever wait they are told.';
 
-/** Why nothing is claimed of another ladder, and what shows what it does; `rollout` is the command that begins it. */
+/**
+ * Why the backtest claims nothing about another ladder, and how to see its effect; `rollout` is the command for that.
+ */
 export function noLadderNote(rollout: string): string {
   return `No headline: waits are of another length, and when payers would have come back nobody knows. Try it on some of the payers beside the others: ${rollout} --canary 10; "rules experiment" then shows what both are worth.`;
 }
@@ -286,7 +288,7 @@ const ASSUMED = {
   all: 'If every recorded outcome happens all the same (as if payers who were stopped had paid, or not, elsewhere)',
 } as const satisfies Record<OutcomeAssumption, string>;
 
-/** Whether some wait of the same level is of another length, which replayed payers take no notice of. */
+/** Whether a wait of the same level has another length; replayed payers do not react to that. */
 function onAnotherLadder({ waits }: BacktestReport): boolean {
   return waits !== null && waits.onAnotherLadder > 0;
 }
@@ -319,7 +321,7 @@ function headline({ all: { orders, amount }, base, candidate }: OrderComparison)
 
 const MONEY = [...FATES, ['reversed', 'reversed, of the unpaid']] as const;
 
-/** How the columns and rows of the two sides are headed. */
+/** The headings of the columns and rows of the two sides. */
 function sidesOf({ against, ruleVersion }: BacktestReport): readonly [base: string, candidate: string] {
   return [against ?? 'recorded', ruleVersion];
 }

@@ -73,7 +73,7 @@ async function recordedReport(ask: Backtest, evidence: Evidence): Promise<Backte
   };
 }
 
-/** In what the candidate differs from the other side that facts recorded under that side already have in them. */
+/** Differences of the candidate from the other side that facts recorded under that side already contain. */
 async function unseenSettings(
   { candidate, against, rulesOf }: Backtest,
   evidence: Evidence,
@@ -84,7 +84,7 @@ async function unseenSettings(
   );
 }
 
-/** The rule sets that decided, as far as they are at hand: of others nobody can say in which settings they differ. */
+/** The rule sets that decided, as far as they are at hand: nobody knows the settings of the others. */
 async function rulesAtHand(evidence: Evidence, rulesOf: RulesOfRequest): Promise<readonly RuleSet[]> {
   return (await evidence.decidingRules()).flatMap((asked) => {
     try {
@@ -102,7 +102,7 @@ type Visit = (
   orderRef: () => string,
 ) => void;
 
-/** Gives the number of decisions whose records lack a fact. */
+/** Returns the number of decisions whose records lack a fact. */
 async function decideAgain(
   { candidate, against, onProgress, signal }: Backtest,
   { duck, span, holdoutDraw }: Evidence,

@@ -16,7 +16,7 @@ type GroupChange = AnswerComparison['groups'][number];
 
 const NONE: DecisionCount = { decisions: 0, ...NO_ORDERS };
 
-/** Where two sides agree and where they do not, out of how often each pair of answers was given. */
+/** Where two sides agree and differ, from how often each pair of answers was given. */
 export function compare(pairs: readonly AnsweredPair[], examples: Examples): AnswerComparison {
   const where = (holds: (pair: AnsweredPair) => boolean) => total(pairs.filter(holds)).decisions;
   return {
@@ -99,7 +99,7 @@ function changeName(base: Change, candidate: Change): string {
 
 const SAMPLES_MAX = 3;
 
-/** The first orders that changes happened to, and how waits changed: what counting pairs cannot tell. */
+/** The first orders that each change affected, and how waits changed: counting pairs does not show these. */
 export class Examples {
   readonly #samples = new Map<string, readonly Sample[]>();
   readonly #waits = { longer: 0, shorter: 0, onAnotherLadder: 0 };
@@ -158,7 +158,7 @@ export interface ClusterVerdicts {
   readonly decisions: number;
 }
 
-/** Shares of the decisions, with intervals that know that the decisions of one client hang together. */
+/** Shares of the decisions, with intervals that take a client's decisions together. */
 interface DecisionShares {
   /** Decisions whose verdict changes. */
   readonly changedShare: ShareInterval | null;
@@ -212,7 +212,7 @@ export function scoreQuality(scored: readonly ClusteredScore[]): ScoreQuality {
   };
 }
 
-/** Counts whom the rules of one side held out. A rule that holds out and skipped nobody is told, too. */
+/** Counts whom the rules of one side held out. A rule that could hold out but skipped nobody is listed, too. */
 export class HeldOutTally {
   readonly #rules = new Map<string, { readonly share: number; decisions: number; clients: Set<bigint> }>();
 
@@ -286,7 +286,7 @@ export interface AnsweredPair {
   readonly base: CodedAnswer;
   readonly candidate: CodedAnswer;
   readonly decisions: number;
-  /** The decisions by what became of their orders; technical failures are in none of these. */
+  /** The decisions by what became of their orders, without technical failures. */
   readonly orders: OrderCounts;
 }
 

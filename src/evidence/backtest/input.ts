@@ -31,7 +31,7 @@ export interface AskedInput extends AskedVerdict, Happening {
   readonly sightings: Sightings;
 }
 
-/** What came in from outside, of which history is made; what was answered does not count. */
+/** An input from outside, as history keeps it; answers are not inputs. */
 export type Input =
   | AskedInput
   | (Happening & { readonly kind: 'score'; readonly request: ScoreRequest })
@@ -45,7 +45,7 @@ export type Input =
   | (Happening & { readonly kind: 'binding'; readonly binding: Binding | null })
   | (Happening & { readonly kind: 'override'; readonly override: Override | null });
 
-/** Inputs that are put in order at once: more of them take more memory than the engine may have. */
+/** How many inputs are sorted at once: more would take more memory than the engine may have. */
 const ORDERED_AT_ONCE_MAX = 500_000;
 
 /**
@@ -132,7 +132,9 @@ function sightingsAt(rows: Rows, row: number): Sightings {
   return { fingerprint: on('fingerprint'), ip: on('ip') };
 }
 
-/** Its members stand in the order in which the service makes them: a repeated score is known by all of them. */
+/**
+ * Its members keep the order in which the service makes them, because a repeated score is recognised by all of them.
+ */
 function scoreAt(rows: Rows, row: number): ScoreRequest {
   return {
     sellPointKey: rows.text('sell_point_key', row),

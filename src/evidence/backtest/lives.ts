@@ -30,14 +30,14 @@ export interface Life {
   readonly outcomes: OutcomeAssumption;
 }
 
-/** What one rule set answers to one request. */
+/** One rule set's answer to one request. */
 export interface LifeAnswer {
   readonly verdict: Verdict;
   /** Or `otherwise`. */
   readonly rule: string;
   readonly clientGroup: ClientGroup;
   readonly isBot: boolean;
-  /** Of the ladder, with WAIT; otherwise 0. */
+  /** The level of the ladder, with WAIT; otherwise 0. */
   readonly level: number;
   /** Null without WAIT. */
   readonly waitSeconds: number | null;
@@ -59,19 +59,19 @@ interface LivedOrder {
   asked: boolean;
   /** By life. */
   readonly granted: boolean[];
-  /** By life; null before the first report. */
+  /** For each life; null before the first report. */
   readonly known: (KnownOrder | null)[];
 }
 
 interface Payer {
   readonly key: ClientKey;
-  /** By life. Lives in which the same has happened share one object. */
+  /** For each life. Lives with the same past share one object. */
   readonly states: ClientState[];
   /** The newest ones, oldest first. */
   readonly orders: Map<string, LivedOrder>;
 }
 
-/** Orders of one client whose outcomes can still be told; bounds the memory of a long replay. */
+/** How many orders of one client are remembered for their outcomes; this bounds the memory of a long replay. */
 const ORDERS_MAX = 100;
 
 /**
@@ -86,8 +86,8 @@ export class Lives {
   #payer: Payer | null = null;
 
   /**
-   * `rulesThen` decided when the inputs were recorded: a request with its currency is taken to have named none,
-   * so that each life gives it its own.
+   * `rulesThen` decided when the inputs were recorded: a request in their currency counts as naming none, so that
+   * each life uses its own.
    */
   constructor(lives: readonly Life[], rulesThen: RulesOfRequest, holdoutDraw: HoldoutDraw) {
     this.#lives = lives;
@@ -96,8 +96,8 @@ export class Lives {
   }
 
   /**
-   * Lets all inputs happen in turn. `visit` is given each request with the answer of each life; `between` is called
-   * after every batch, and ends the work by throwing.
+   * Replays all inputs in turn. `visit` gets each request with the answer of each life; `between` is called after
+   * every batch, and ends the work by throwing.
    */
   async liveAll(
     batches: AsyncIterable<readonly Input[]>,
@@ -113,7 +113,7 @@ export class Lives {
     }
   }
 
-  /** Lets an input happen; of a request it gives the answer of each life, otherwise null. */
+  /** Replays an input; returns the answer of each life to a request, otherwise null. */
   live(input: Input): readonly LivedAnswer[] | null {
     const payer = this.#payerOf(input);
     const change = (next: (state: ClientState) => ClientState) => {
@@ -180,7 +180,7 @@ export class Lives {
     return made;
   }
 
-  /** What every life decides from but for the state, which is its own. */
+  /** What every life decides from, apart from its own state. */
   #standingOf({ key, states }: Payer, { sightings, at }: AskedInput) {
     const [state = UNKNOWN_CLIENT] = states;
     const hints = knownHints(state.hints, momentFor(state, at));
@@ -237,14 +237,14 @@ export class Lives {
   }
 }
 
-/** What a report made of a life, and what it was told to. */
+/** What a report did to a life, and to which order. */
 interface Told extends OutcomeChange {
   readonly from: ClientState;
   readonly known: KnownOrder | null;
   readonly exposure: Exposure;
 }
 
-/** The two lists as one; mostly neither has anything, and nothing is made for that. */
+/** The two lists as one; mostly both are empty, and nothing is copied. */
 export function bothOf(one: readonly HeldOut[], other: readonly HeldOut[]): readonly HeldOut[] {
   if (other.length === 0) return one;
   return one.length === 0 ? other : [...one, ...other];
@@ -258,7 +258,7 @@ interface Judged {
   readonly nextState: ClientState;
 }
 
-/** The same function, asked once for each state: lives that share one keep sharing. */
+/** The same function, called once for each state: lives that share a state keep sharing it. */
 function once(next: (state: ClientState) => ClientState): (state: ClientState) => ClientState {
   const made = new Map<ClientState, ClientState>();
   return (state) => {

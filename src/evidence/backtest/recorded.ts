@@ -19,8 +19,8 @@ import { bothOf, type LifeAnswer } from './lives.ts';
 export type RowAnswer = (row: number) => LifeAnswer | null;
 
 /**
- * SQL: what decisions are made again from, with the facts of these labels as far as they were recorded, and whom they
- * are about where that is needed. Texts of which there are few come as ENUM, whose numbers are read faster than texts.
+ * SQL: what is needed to decide again: the facts of these labels as far as they were recorded, and the client where
+ * that matters. Columns of few texts come as ENUM, whose numbers are read faster than texts.
  */
 export async function recordedDecisions(
   duck: Duck,
@@ -77,7 +77,7 @@ export function recordedAnswers(batch: DuckBatch): RowAnswer {
       level: verdict === 'WAIT' ? (levels[row] ?? 0) : 0,
       waitSeconds: null,
       paymentScore: scores[row] ?? 0.5,
-      // `HeldOutTally` counts what was recorded without looking at each row.
+      // `HeldOutTally` counts recorded holdouts without reading each row.
       heldOut: [],
     };
   };
@@ -87,8 +87,8 @@ export function recordedAnswers(batch: DuckBatch): RowAnswer {
 export class Redecider {
   readonly #rules: RuleSet;
   /**
-   * By place among the values: the label that a record must have. Null where no rule asks, or where the
-   * rules conclude the value again.
+   * The label that a record must have, by index of the value. Null where no rule asks for it, or where the rules
+   * conclude it again.
    */
   readonly #asked: readonly (string | null)[];
   /** Null where no rule holds anybody out. */
@@ -103,7 +103,7 @@ export class Redecider {
     );
   }
 
-  /** Whether it has to be told whom a decision is about. */
+  /** Whether it needs to know the client of a decision. */
   get holdsOut(): boolean {
     return this.#holdoutDraw !== null;
   }
@@ -158,7 +158,9 @@ export class Redecider {
     return (row) => draw({ hash: hashOfNumber(clients[row] ?? 0n) }, times[row] ?? 0);
   }
 
-  /** Of a fact that only says where and when, the value under these rules: another version may have another time zone. */
+  /**
+   * The value under these rules of a fact that only says where and when: another version may have another time zone.
+   */
   #column(batch: DuckBatch, place: number): FactColumn {
     const rules = this.#rules;
     const [label = null, fact] = [this.#asked[place], rules.facts[place]?.fact];
@@ -195,7 +197,7 @@ function valuesOf(columns: readonly FactColumn[], row: number): FactValue[] | nu
   return values;
 }
 
-/** The paymentScore that a version gives, out of the counters that every record has; as recorded without them. */
+/** The paymentScore that a version gives, from the counters in every record; without them, the recorded one. */
 function scores(batch: DuckBatch) {
   const counters = ['paidCount', 'finalCount'].map((label) => factValues(batch, label));
   const recorded = batch.numbers('recorded_score');

@@ -12,7 +12,7 @@ import { differenceOf, type JudgedOrders, paidShareOf, scoreFigures } from './sc
 
 interface CalibrateAsk {
   readonly rules: RuleSet;
-  /** Whose settings are looked at; null for those that hold for all platforms. */
+  /** The platform whose settings are calibrated; null for those of all platforms. */
   readonly platform: PlatformName | null;
   /** Where the later part begins, epoch ms; null for the middle of the time. */
   readonly splitAt: number | null;
@@ -111,14 +111,14 @@ export function scoredBy(groups: readonly ScoredGroup[], smoothing: Smoothing): 
 }
 
 /**
- * Of the smoothings that keep to the interface, the one whose scores lie nearest to what happened, by Brier score.
- * `prior` is kept when it is given. Null without an order.
+ * Of the smoothings that the interface allows, the one whose scores lie nearest to the outcomes, by Brier score. A
+ * given `prior` is kept. Null without an order.
  */
 export function bestSmoothing(groups: readonly ScoredGroup[], prior: number | null): Smoothing | null {
   const all = (prior === null ? PRIORS : [prior]).flatMap((one) =>
     WEIGHTS.map((weight) => ({ prior: one, weight })),
   );
-  // Thousands of groups tell of some hundred histories.
+  // Thousands of groups come from some hundred histories.
   const histories = sameHistory(groups);
   let best: { readonly smoothing: Smoothing; readonly brier: number } | null = null;
   for (const smoothing of all.filter(keepsInterface)) {
@@ -146,7 +146,7 @@ function sameHistory(groups: readonly ScoredGroup[]): readonly ScoredGroup[] {
   });
 }
 
-/** Orders of the same kind: what was known of their clients when they were first asked for, and what they came to. */
+/** Orders of the same kind: what was known of their clients when they were first asked for, and how they ended. */
 export interface ScoredGroup extends JudgedOrders {
   /** First asked for at the split or after it. */
   readonly later: boolean;
@@ -158,10 +158,10 @@ export interface ScoredGroup extends JudgedOrders {
   readonly finalBefore: number;
 }
 
-/** Orders whose outcome nobody knows, and what the others are. */
+/** How many orders have no known outcome, and which fates the others have. */
 interface ScoredEvidence {
   readonly groups: readonly ScoredGroup[];
-  /** How many, first asked for before the split and from it on. */
+  /** How many were first asked for before the split, and since. */
   readonly unknown: { readonly earlier: number; readonly later: number };
 }
 
@@ -169,8 +169,8 @@ interface ScoredEvidence {
 const PASS_DECISIONS_MAX = 1_000_000;
 
 /**
- * The orders that ended paid or unpaid, by what their first decision knew of the client. An order of whose
- * decisions the first lies before the evidence counts from the first one within it.
+ * The orders that ended paid or unpaid, by what their first decision knew of the client. An order that began before
+ * the evidence counts from its first decision within it.
  */
 export async function scoredOrders(
   { duck, span }: Evidence,

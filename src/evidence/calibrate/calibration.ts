@@ -20,7 +20,10 @@ const ReliabilityRowSchema = shape('A tenth of the scores', {
   paidShare: certainInterval,
 });
 
-/** How well a score told what became of orders; intervals by drawing clients again. Null where nothing can be said, as of one client. */
+/**
+ * How well a score predicted what became of orders; intervals by drawing clients again. Null where nothing can be
+ * said, as with one client.
+ */
 const SCORE_FIGURES = {
   orders: count('Paid and unpaid orders'),
   brier: interval('Brier score'),

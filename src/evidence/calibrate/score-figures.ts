@@ -16,15 +16,15 @@ import {
 import { OrderClusters } from '../source/order-clusters.ts';
 import type { ReliabilityRow, ScoreFigures } from './calibration.ts';
 
-/** Orders of one kind, by what they came to. */
+/** Orders of one kind, by their fate. */
 export interface ClusteredOrders {
-  /** Of the clients: the orders of one client hang together, clusters do not. */
+  /** The cluster of the client: the orders of one client depend on each other, clusters do not. */
   readonly cluster: number;
   readonly paid: number;
   readonly unpaid: number;
 }
 
-/** Orders whose score is looked at. */
+/** The orders whose score is judged. */
 export interface JudgedOrders extends ClusteredOrders {
   /** Their clients had a final outcome when they were first asked for. */
   readonly hasHistory: boolean;
@@ -35,14 +35,14 @@ export interface JudgedOrders extends ClusteredOrders {
 /** A score for orders of one kind. */
 type Scoring<Group> = (group: Group) => number;
 
-/** How well `scoring` told what became of the orders. */
+/** How well `scoring` predicted what became of the orders. */
 export function scoreFigures<Group extends JudgedOrders>(
   groups: readonly Group[],
   scoring: Scoring<Group>,
 ): ScoreFigures {
   const scored = new ClusteredScores(groups, scoring);
   const seen = calibrationGaps(scored.all());
-  // All of one draw, because drawing costs more than the figures.
+  // All figures of one draw together, because drawing costs more than the figures.
   const [brier = null, auc = null, error = null, distance = null] = scored.intervals((orders) => {
     const gaps = calibrationGaps(orders);
     const known = gaps === null || seen === null ? [null, null] : [total(gaps), total(gaps, seen)];
@@ -129,9 +129,9 @@ type Figure = (scored: readonly ScoredOrders[]) => number | null;
 
 const NO_SHARE: ShareInterval = { value: 0, low: 0, high: 1 };
 
-/** Orders by score and cluster, in plain arrays: they are summed up again for each of hundreds of draws. */
+/** Orders by score and cluster, in plain arrays: they are summed up for each of hundreds of draws. */
 class ClusteredScores<Group extends ClusteredOrders> {
-  /** Clusters that there are, numbered without gaps. */
+  /** The clusters in use, numbered without gaps. */
   readonly clusters: number;
   readonly #scores: readonly number[];
   readonly #rows: { readonly cluster: Int32Array; readonly score: Int32Array; readonly counts: Float64Array };

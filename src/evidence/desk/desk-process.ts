@@ -94,7 +94,7 @@ interface TaskRules {
   readonly filesOf: (named: NamedRuleSet) => RuleFiles;
 }
 
-/** A draft that came along with the task goes before what lies in RULES_DIR under its name. */
+/** A draft that came with the task takes precedence over a version of that name in RULES_DIR. */
 function rulesFor({ folders: { archiveDir, rulesDir }, draft }: EvidenceWork): TaskRules {
   const kept = keptRules(archiveDir, rulesDir);
   const brought = draft === null ? null : broughtRules(draft);

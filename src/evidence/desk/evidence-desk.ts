@@ -31,33 +31,33 @@ interface EvidenceDeskParts {
   /** Null for a node that keeps no archive. */
   readonly archive: Archive | null;
   readonly rulesDir: string;
-  /** Of the fleet: it says which clients are held out of which rules. */
+  /** The fleet's secret, which decides which clients are held out of which rules. */
   readonly signalSecret: string;
   readonly store: Pick<Store, 'documents' | 'unshippedErasures'>;
-  /** As people have them by OIDC_ROLES; none by default. */
+  /** The roles that people have by OIDC_ROLES; none by default. */
   readonly roles?: readonly RoleGrant[];
   /** Epoch ms. */
   readonly clock: () => number;
-  /** What cannot be kept does not end the work; somebody should hear of it. */
+  /** Called when a result cannot be kept; the work goes on. */
   readonly onTrouble: (message: string, error: unknown) => void;
 }
 
 /** Who asks; its platform keeps the job. */
 export type EvidenceAsker = Pick<Caller, 'actor' | 'credential' | 'platform'>;
 
-/** This node has as much to work out as it takes. */
+/** This node has as much work as it accepts. */
 export class EvidenceDeskBusy extends Error {
   override readonly name = 'EvidenceDeskBusy';
 }
 
-/** There is nothing that evidence could be worked out from. */
+/** There is no archive to work out evidence from. */
 export class NoArchive extends Error {
   override readonly name = 'NoArchive';
 }
 
 interface Entry {
   job: EvidenceJob;
-  /** A rule set that lies in no folder stays in the memory of this node, for as long as the work takes. */
+  /** A rule set without a folder stays in the memory of this node while the work lasts. */
   readonly draft: DraftText | null;
   readonly stopping: AbortController;
 }
@@ -70,13 +70,13 @@ const LIMITS = {
   givesWay: 'to everybody',
 } as const;
 
-/** Of one platform, besides the one that is worked on. */
+/** How many jobs of one platform may wait, besides the current one. */
 export const PLATFORM_WAITING_MAX = 3;
 
-/** Of all platforms; each may hold a draft of a megabyte. */
+/** How many jobs of all platforms may wait; each may hold a draft of a megabyte. */
 export const ALL_WAITING_MAX = 32;
 
-/** One is worked on at a time, and the platforms have it in turns; the owner of the installation always comes next. */
+/** One job runs at a time, and the platforms take turns; the owner of the installation always comes next. */
 const TURNS = {
   atOnceMax: 1,
   ownerMax: 1,
@@ -85,7 +85,7 @@ const TURNS = {
   first: { owner: INSTALLATION, kept: 0 },
 } as const;
 
-/** The same question within this time is answered with what was worked out before. */
+/** The same question within this time gets the earlier result. */
 const FRESH_MS = 10 * 60_000;
 
 const PROCESS = new URL('./desk-process.ts', import.meta.url);
@@ -99,7 +99,7 @@ export class EvidenceDesk {
   readonly #parts: EvidenceDeskParts;
   readonly #sessions: Sessions;
   readonly #turns = new Turns(TURNS);
-  /** What is under way, and its end. */
+  /** The job under way, and its end. */
   readonly #entries = new Map<Entry, Promise<void>>();
   readonly #process = new WorkElsewhere<EvidenceWorks>(PROCESS, LIMITS);
   #closed = false;
@@ -153,7 +153,7 @@ export class EvidenceDesk {
     await this.shelf.removeResult(job);
     const entry = [...this.#entries.keys()].find((one) => one.job.jobId === jobId);
     entry?.stopping.abort(CANCELLED);
-    // It may have ended since it was read; its node looks once more after that, before nobody does.
+    // It may have ended since it was read; its node checks once more after its end.
     const now = await this.shelf.get(platform, jobId);
     if (now?.state === 'done') await this.shelf.remove(now);
   }
@@ -185,7 +185,7 @@ export class EvidenceDesk {
     return jobs.find((job) => isFresh(job) && JSON.stringify(job.task) === question) ?? null;
   }
 
-  /** Gives `run` what the task is to be worked out from, for as long as that takes. */
+  /** Gives `run` the evidence of the task, for as long as it works. */
   async #withFolders<T>(task: EvidenceTask, run: (folders: EvidenceFolders) => Promise<T>): Promise<T> {
     const { rulesDir, store } = this.#parts;
     const archive = this.#archive();
@@ -207,7 +207,7 @@ export class EvidenceDesk {
     const { stopping, job } = entry;
     const { signal } = stopping;
     const beat = setInterval(() => this.#beat(entry).catch(this.#untold), SEEN_EVERY_MS);
-    // What the store did not take gives its place back at once.
+    // A job that the store did not accept gives up its place at once.
     kept.catch((error: unknown) => stopping.abort(error));
     try {
       await this.#turns.run(job.platform, () => kept.then(() => this.#work(entry)), signal);
@@ -243,7 +243,7 @@ export class EvidenceDesk {
     await this.shelf.forgetCancellation(entry.job.jobId).catch(this.#untold);
   }
 
-  /** Whoever cancels a job does so before removing its result: what is kept behind that is removed here. */
+  /** A job is cancelled before its result is removed: a result that is kept after that is removed here. */
   async #keep(job: EvidenceJob, result: EvidenceResult) {
     await this.shelf.keepResult(job, result);
     if (!(await this.shelf.isCancelled(job.jobId))) return 'done';
@@ -251,14 +251,17 @@ export class EvidenceDesk {
     return 'cancelled';
   }
 
-  /** Whoever cancelled before the job was told to be done could not see that it was, and took its result away. */
+  /** Somebody who cancelled before the job was marked as done could not know, and removed its result. */
   async #lookBack(entry: Entry): Promise<void> {
     if (entry.job.state !== 'done' || !(await this.shelf.isCancelled(entry.job.jobId))) return;
     entry.job = { ...entry.job, state: 'cancelled' };
     await this.#tell(entry);
   }
 
-  /** Says that this node is still at it, and hears whether another was asked to stop it, or that whoever asked may not ask any more. */
+  /**
+   * Reports that this node still works on it, and learns whether somebody asked another node to stop it, or its owner
+   * lost the right.
+   */
   async #beat(entry: Entry): Promise<void> {
     const { jobId, credential, platform } = entry.job;
     if (await this.shelf.isCancelled(jobId)) entry.stopping.abort(CANCELLED);
@@ -278,22 +281,22 @@ export class EvidenceDesk {
 
 const CANCELLED = 'cancelled';
 
-/** What becomes of a job that did not come to its end by itself. */
+/** What becomes of a job that did not end by itself. */
 function endOf(error: unknown, signal: AbortSignal): Pick<EvidenceJob, 'state' | 'trouble'> {
   if (signal.reason === CANCELLED) return { state: 'cancelled', trouble: null };
   return { state: 'failed', trouble: error instanceof Error ? error.message : String(error) };
 }
 
-/** What each platform keeps, so that a link to a result holds for days and the store stays small. */
+/** How many jobs each platform keeps, so that a link to a result holds for days and the store stays small. */
 const JOBS_KEPT_MAX = 40;
 const KEPT_MS = 7 * 24 * 3_600_000;
 const RESULT_BYTES_MAX = 2 * 1024 * 1024;
 
-/** A word to whichever node works on a job; it looks every second. */
+/** A message to the node that works on a job, which checks every second. */
 const CANCELLATION_KEPT_MS = 3_600_000;
 const CANCELLATIONS = 'evidence-cancellations';
 
-/** Where the jobs are that are under way; a node that ended took none of its own out. */
+/** The index of the jobs under way; a node that died left its own in it. */
 const UNDER_WAY = 'evidence-under-way';
 const UNDER_WAY_KEPT_MS = 24 * 3_600_000;
 
@@ -316,7 +319,10 @@ class JobShelf {
     return jobs.map((job) => jobAt(job, now)).toSorted((a, b) => b.askedAt - a.askedAt);
   }
 
-  /** What a platform may see: its own, and as the owner of the installation whatever is under way. Newest first. */
+  /**
+   * The jobs that a platform may see: its own, and for the owner of the installation all that are under way. Newest
+   * first.
+   */
   async seenBy(platform: PlatformName): Promise<readonly EvidenceJob[]> {
     const own = await this.list(platform);
     if (!isInstallation(platform)) return own;
@@ -333,7 +339,7 @@ class JobShelf {
     if (own !== null || !isInstallation(platform)) return own;
     const place = await this.#documents.get<JobPlace>(UNDER_WAY, jobId);
     const job = place === undefined ? null : await this.#get(place);
-    // Its place is forgotten a moment after it has ended.
+    // It stays in the index for a moment after it ended.
     return job !== null && isUnderWay(job) ? job : null;
   }
 
@@ -357,7 +363,7 @@ class JobShelf {
     return this.#documents.set(jobsOf(job.platform), job.jobId, job);
   }
 
-  /** It is over, and only its platform sees it from now on. */
+  /** The job is over; only its platform sees it from now on. */
   async settle(job: EvidenceJob): Promise<void> {
     await this.put(job);
     await this.#documents.delete(UNDER_WAY, job.jobId);
@@ -372,7 +378,7 @@ class JobShelf {
     return this.#documents.delete(resultsOf(platform), jobId);
   }
 
-  /** Throws when it is larger than what is kept. */
+  /** Throws when the result is too large to keep. */
   async keepResult({ platform, jobId }: JobPlace, result: EvidenceResult): Promise<void> {
     if (JSON.stringify(result).length > RESULT_BYTES_MAX)
       throw new Error(`the result has more than ${RESULT_BYTES_MAX} bytes; the command line prints it whole`);
@@ -384,7 +390,7 @@ class JobShelf {
     return (await this.#documents.get<EvidenceResult>(resultsOf(platform), jobId)) ?? null;
   }
 
-  /** Asks whichever node works on it to stop. */
+  /** Asks the node that works on it to stop. */
   cancel(jobId: string): Promise<void> {
     return this.#documents.set(CANCELLATIONS, jobId, true, CANCELLATION_KEPT_MS);
   }

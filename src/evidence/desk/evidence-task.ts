@@ -20,7 +20,7 @@ interface TaskSpan {
   /** Decisions from this time on and before that one, epoch ms; null for all. */
   readonly from: number | null;
   readonly to: number | null;
-  /** Epoch ms; null for all that is known. */
+  /** As known at this moment, epoch ms; null for all that is known. */
   readonly asOf: number | null;
 }
 
@@ -54,7 +54,7 @@ interface CalibrationTask extends TaskSpan {
 
 interface DriftTask extends TaskSpan {
   readonly kind: 'drift';
-  /** Whose decisions are looked at; null for those of all versions. */
+  /** The version whose decisions count; null for all versions. */
   readonly rules: NamedRuleSet | null;
 }
 
@@ -72,7 +72,7 @@ interface SuggestionTask extends TaskSpan {
   readonly budget: number;
 }
 
-/** What may be worked out from the archive; plain data, and the same question is the same text. */
+/** A question to the archive, as plain data: the same question is the same text. */
 export type EvidenceTask =
   | ReportTask
   | BacktestTask
@@ -92,19 +92,19 @@ export const TASK_KINDS = [
   'suggestion',
 ] as const satisfies readonly EvidenceTask['kind'][];
 
-/** Where a node finds what its tasks are about. */
+/** Where a node finds the archive and the rules. */
 export interface EvidenceFolders {
   readonly archiveDir: string;
-  /** What the task is to be worked out from: the archive, or those of its segments that were brought for it. */
+  /** The evidence of the task: the archive, or those of its segments that were fetched for it. */
   readonly segmentsDir: string;
-  /** Segments that could not be brought. */
+  /** Segments that could not be fetched. */
   readonly leftOut: readonly Segment[];
-  /** Whom the archive may still hold although they were erased. */
+  /** Erased clients whom the archive may still hold. */
   readonly erased: ErasedClients;
   readonly rulesDir: string;
 }
 
-/** A task with all that it takes. */
+/** A task with everything that it needs. */
 export interface EvidenceWork {
   readonly task: EvidenceTask;
   readonly folders: EvidenceFolders;
@@ -118,7 +118,7 @@ export const JOB_STATES = ['waiting', 'running', 'done', 'failed', 'cancelled'] 
 
 type JobState = (typeof JOB_STATES)[number];
 
-/** Something that is worked out, as every node may read it. Times are epoch ms. */
+/** A job as every node reads it. Times are epoch ms. */
 export interface EvidenceJob {
   readonly jobId: string;
   /** Whose it is. */
@@ -131,24 +131,24 @@ export interface EvidenceJob {
   readonly askedAt: number;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
-  /** When its node last said that it is still at it. */
+  /** When its node last reported that it still works on it. */
   readonly seenAt: number;
   readonly progress: EvidenceProgress | null;
   /** Why it failed, for people; null unless it did. */
   readonly trouble: string | null;
 }
 
-/** A node says every second that it is still at a job. */
+/** A node reports every second that it still works on a job. */
 export const SEEN_EVERY_MS = 1_000;
 
-/** Longer without a word, and its node is gone. */
+/** After this long without a report its node is gone. */
 const SILENT_MS_MAX = 30_000;
 
 export const NODE_GONE = 'the node that worked on it was stopped; ask again';
 
 export const ASKER_GONE = 'the access key or session that asked has ended; ask again';
 
-/** The job as it is by now: one whose node fell silent has failed. */
+/** The job as it is now: failed when its node fell silent. */
 export function jobAt(job: EvidenceJob, now: number): EvidenceJob {
   if (!isUnderWay(job) || now - job.seenAt <= SILENT_MS_MAX) return job;
   return { ...job, state: 'failed', endedAt: job.seenAt, trouble: NODE_GONE };

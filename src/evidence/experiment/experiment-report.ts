@@ -89,7 +89,7 @@ export interface ComparedStage {
   readonly active: string | null;
 }
 
-/** What the sums over the clients come to. Without clients of the active version nothing can be compared. */
+/** The result of the sums over the clients. Without clients of the active version nothing can be compared. */
 export function experimentOf(
   span: EvidenceSpan,
   stage: ComparedStage | null,

@@ -17,13 +17,13 @@ interface Stage {
   readonly shares: ReadonlyMap<string, number>;
 }
 
-/** Decisions of a pass: what it keeps of their orders fits into the engine's memory. */
+/** How many decisions one pass takes, so that their orders fit into the engine's memory. */
 const PASS_DECISIONS_MAX = 2_500_000;
 
 /**
- * What the versions of the newest trial came to, and whether they differ: of all versions in it, or of some beside the active
- * one. By intention to treat: a client counts for the version that it was drawn into, whichever came to decide. Orders are
- * those asked while the shares of the trial were these.
+ * The results of the versions in the newest trial, and whether they differ: of all versions in it, or of some beside
+ * the active one. By intention to treat: a client counts for the version that it was drawn into, whichever decided.
+ * Orders are those asked while the shares of the trial were these.
  */
 export async function experiment(
   evidence: Evidence,
@@ -36,7 +36,7 @@ export async function experiment(
   const wanted = (version: string) => versions.length === 0 || versions.includes(version);
   const names = [...stage.shares.keys()].filter((one) => one === stage.active || wanted(one));
   const sums = new ArmSums();
-  // Whether somebody who waited came back is known of decisions that are not counted, too.
+  // Decisions that are not counted still show whether somebody who waited came back.
   const rows = knownRows(ask.place, 'decisions', withDayAfter(ask));
   const knownUntil = ask.asOf ?? (await newestOf(duck, rows));
   const passes = clientPasses(span.decisions, PASS_DECISIONS_MAX);
@@ -84,7 +84,7 @@ interface Pass {
   /** SQL: which clients. */
   readonly clients: string;
   readonly sums: ArmSums;
-  /** SQL: decisions, also those soon after the time that is looked at. */
+  /** SQL: decisions, also those soon after the span. */
   readonly rows: string;
   /** Epoch ms. */
   readonly knownUntil: number;
@@ -164,7 +164,7 @@ const NO_ARM: Readonly<Omit<ArmSum, 'totals'>> & { readonly totals: ReadonlyMap<
   totals: new Map(),
 };
 
-/** Sums up what passes over the clients came to. */
+/** Sums up the passes over the clients. */
 class ArmSums {
   readonly #arms = new Map<string, ArmSum>();
   readonly #levels = new Map<string, ExperimentLevel>();
@@ -204,7 +204,7 @@ class ArmSums {
 
   arm(version: string, share: number): ArmTotals {
     const { clients, unknown, totals } = this.#arms.get(version) ?? NO_ARM;
-    // Who has no order in a currency counts with nothing.
+    // A client without an order in a currency counts as 0.
     const ofAll = [...totals].map(([metric, sums]) => [metric, { ...sums, clients }] as const);
     return { version, share, clients, unknown, totals: new Map(ofAll) };
   }

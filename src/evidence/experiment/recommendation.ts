@@ -13,18 +13,18 @@ export const COUNTED = ['paid', 'unpaid', 'turnedAway', 'requisites', 'waits', '
 /** What the clients of two arms are compared by, each with its total; money currency by currency. */
 export type Metric = (typeof COUNTED)[number] | `money.${string}.${'paid' | 'reversed'}`;
 
-/** The clients of one arm: who was drawn into it, whatever decided for them. */
+/** The clients that were drawn into one arm, whatever version decided for them. */
 export interface ArmTotals {
   readonly version: string;
   /** The chance of the draw, 0 to 1. */
   readonly share: number;
   readonly clients: number;
-  /** Orders that were granted and that nothing was reported about. */
+  /** Granted orders without a report. */
   readonly unknown: number;
   readonly totals: ReadonlyMap<Metric, Moments>;
 }
 
-/** A metric that the arm has no clients with is 0 for all of them. */
+/** A metric that no client of the arm has is 0 for all of them. */
 export function momentsOf({ totals, clients }: ArmTotals, metric: Metric): Moments {
   return totals.get(metric) ?? { ...NO_MOMENTS, clients };
 }
@@ -32,17 +32,23 @@ export function momentsOf({ totals, clients }: ArmTotals, metric: Metric): Momen
 /** Each interval misses the truth at any time in at most this share of experiments. */
 const INTERVAL_ALPHA = 0.05;
 
-/** On versions that are the same, something is recommended in at most this share of experiments. */
+/** With identical versions, at most this share of experiments ends in a recommendation. */
 export const RECOMMENDATION_ERROR_MAX = 0.01;
 
-/** A loss below this share of what the active version has is worth a gain elsewhere; the size of difference that is waited for. */
+/**
+ * A smaller loss than this share of the active version's is acceptable for a gain elsewhere; also the difference that
+ * a trial waits to see.
+ */
 export const MATTERS_SHARE = 0.05;
 
-/** One metric of one candidate beside the active version, a client. */
+/** One metric of one candidate against the active version, per client. */
 export interface MetricDifference extends Difference {
   readonly version: string;
   readonly metric: Metric;
-  /** Until a difference of MATTERS_SHARE of the active version's shows in four of five trials; null: none there to go by. */
+  /**
+   * Until a difference of MATTERS_SHARE of the active version's shows in four of five trials; null: nothing to
+   * estimate from.
+   */
   readonly clientsToGo: number | null;
 }
 
@@ -55,7 +61,7 @@ export interface Recommendation {
   readonly errorBound: number;
 }
 
-/** Every difference that can be told. */
+/** Every difference that is known. */
 export function differencesOf(
   active: ArmTotals,
   candidates: readonly ArmTotals[],
@@ -72,10 +78,10 @@ export function differencesOf(
 }
 
 /**
- * A candidate is taken for better, or for worse, by what its clients pay, in orders and in each currency, and by requisites
- * that were shown and not paid. All of these together are wrong about versions that are the same with a chance of at most
- * RECOMMENDATION_ERROR_MAX, at whichever moment somebody looks. Fewer unpaid orders make a candidate better only where a loss
- * of paid orders that matters is ruled out.
+ * A candidate is better or worse by what its clients pay, in orders and in each currency, and by requisites that were
+ * shown and not paid. For identical versions all of these together are wrong with a chance of at most
+ * RECOMMENDATION_ERROR_MAX, whenever somebody looks. Fewer unpaid orders make a candidate better only where a loss of
+ * paid orders that matters is ruled out.
  */
 export function recommendationOf(active: ArmTotals | null, candidates: readonly ArmTotals[]): Recommendation {
   if (active === null) return { version: null, takeBack: [], errorBound: RECOMMENDATION_ERROR_MAX };

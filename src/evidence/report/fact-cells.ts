@@ -21,9 +21,9 @@ interface FactCells {
 }
 
 /**
- * The cells of every recorded fact that the rules compare. The facts of a million decisions fall into some
- * hundred combinations of cells, so that the rules need be asked only so often; what the operators mean is left
- * to the one evaluator, which is asked about a value of each cell. `recorded` are the columns that there are.
+ * The cells of every recorded fact that the rules compare. The facts of a million decisions fall into some hundred
+ * combinations of cells, so that the rules need be asked only so often; the one evaluator decides what operators
+ * mean: it is asked about a value of each cell. `recorded` are the existing columns.
  */
 export function factCells(rules: RuleSet, recorded: ReadonlySet<string>): readonly FactCells[] {
   const conditions = [...rules.groups.rules, ...rules.signals.rules, ...rules.verdicts.rules];
@@ -129,7 +129,7 @@ export interface VectorCode {
   readonly sql: string;
 }
 
-/** As few codes as the cells of all facts need; one empty code when there are no facts. */
+/** Packs the cells of all facts into as few codes as possible; one empty code without facts. */
 export function vectorCodes(facts: readonly FactCells[]): readonly VectorCode[] {
   const groups: FactCells[][] = [[]];
   let size = 1;

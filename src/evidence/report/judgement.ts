@@ -11,7 +11,7 @@ export interface NamedRule {
   readonly verdict: Verdict | null;
 }
 
-/** What the rules make of one decision; each rule by its place in `namedRules`. */
+/** The rules' judgement of one decision; each rule by its index in `namedRules`. */
 export interface Judgement {
   /** Rules whose condition holds; `otherwise` where no rule of the file does. */
   readonly matched: readonly number[];

@@ -17,7 +17,7 @@ import type { Judgement } from './judgement.ts';
 import type { RuleFigures } from './rule-report.ts';
 import { makeWaits, noteWaits, RUNG_SQL } from './rungs.ts';
 
-/** Decisions whose facts and slice are the same to the rules. */
+/** Decisions with the same facts to the rules, and the same slice. */
 interface DecisionGroup {
   readonly judgement: Judgement | null;
   readonly place: number;
@@ -54,7 +54,7 @@ export interface WaitGroup {
   readonly paid: number;
 }
 
-/** What a pass over some of the clients came to. */
+/** The result of a pass over some of the clients. */
 export interface PassResult {
   readonly decisions: readonly DecisionGroup[];
   readonly orders: readonly OrderGroup[];
@@ -72,15 +72,15 @@ interface PassParts {
   readonly place: { readonly sql: string; readonly join: string };
 }
 
-/** Decisions of a pass: what it keeps of them fits into the engine's memory. */
+/** How many decisions one pass takes, so that they fit into the engine's memory. */
 const PASS_DECISIONS_MAX = 2_500_000;
 
 /** A rule is a bit of a BIGINT. */
 const MASK_BITS = 62;
 
 /**
- * Goes over the evidence client by client in as many passes as memory needs: a client's orders and waits are
- * all in the same pass. The table `waits` is whole after the last one.
+ * Reads the evidence client by client in as many passes as memory needs: a client's orders and waits are all in the
+ * same pass. The table `waits` is whole after the last one.
  */
 export async function* orderPasses(
   { duck, span }: Evidence,
@@ -267,7 +267,7 @@ export class OrderTally {
     this.#decisions[what] += decisions;
   }
 
-  /** A technical failure is none. */
+  /** Technical failures do not count. */
   addOrders(group: FateMoney & Pick<OrderGroup, 'orders'>): void {
     if (group.fate !== 'TECHNICAL') this.#orders[fateMember(group.fate)] += group.orders;
     this.#money.add(group);

@@ -16,7 +16,7 @@ import { rungsOf } from './rungs.ts';
 
 interface ReportAsk {
   readonly rules: RuleSet;
-  /** Slices that each rule is reported on, besides all decisions; null for none. */
+  /** The slices of the report for each rule, besides all decisions; null for none. */
   readonly by: SliceName | null;
   /** Decisions that were counted, of how many. */
   readonly onProgress?: (decisions: number, ofDecisions: number) => void;
@@ -70,7 +70,7 @@ export async function report(evidence: Evidence, { rules, by, onProgress }: Repo
   };
 }
 
-/** Adds up what the passes come to. */
+/** Adds up the results of the passes. */
 class ReportSums {
   readonly all = new OrderTally();
   undecidable = 0;
@@ -91,7 +91,7 @@ class ReportSums {
     this.#allOfSlices = bySlice(() => new OrderTally());
   }
 
-  /** Gives how many decisions the pass had. */
+  /** Returns how many decisions the pass had. */
   add({ decisions, orders, known, waits }: PassResult): number {
     for (const group of decisions) this.#addDecisions(group);
     for (const group of orders) this.#addOrders(group);
@@ -203,12 +203,12 @@ interface Places {
   readonly slices: readonly string[];
 }
 
-/** More slices than these are shown together as the others: nobody reads a table of a thousand points of sale. */
+/** The most slices that are shown singly; nobody reads a table of a thousand points of sale, so the rest is one row. */
 const SLICES_MAX = 60;
 
 const OTHER_SLICES = '(others)';
 
-/** Of orders that name none. */
+/** The slice of orders without one. */
 export const NO_CURRENCY = '-';
 
 const SLICE_SQL = {
@@ -225,7 +225,7 @@ const SLICE_SQL = {
   cause: "coalesce(fates.cause, '-')",
 } as const satisfies Record<SliceName, string>;
 
-/** What is reported of an order is no column of its decisions. */
+/** An order's report is not a column of its decisions. */
 const SLICE_JOIN: Partial<Record<SliceName, string>> = {
   cause: `LEFT JOIN fates ON fates.order_key = ${ORDER_KEY_SQL}`,
 };

@@ -10,7 +10,7 @@ import { amountSum } from '../source/order-clusters.ts';
 
 const KNOWN = 'of those of which it is known';
 
-/** Orders of a rung whose time is over are each one of these; its orders are these and the unknown ones. */
+/** The fates of a rung's orders whose time is over; all others are unknown. */
 const ENDS = {
   early: count(
     'Whose client asked again before the wait was over; what came of them stands on the rung that it led to',
@@ -57,7 +57,7 @@ export const rungs = list(RungSchema, 'By version, ladder and level');
 
 export type Rung = Shape<typeof RungSchema>;
 
-/** SQL: of a row of `decisions`, on which rung its wait is; null for other verdicts. */
+/** SQL: the rung of the wait in a row of `decisions`; null for other verdicts. */
 export const RUNG_SQL = `CASE WHEN verdict = 'WAIT' THEN
   {version: rule_version, ladder: ladder, level: ladder_after_level, seconds: wait_seconds, allowed: ladder_after_wait_until} END`;
 
@@ -68,8 +68,9 @@ export async function makeWaits(duck: Duck): Promise<void> {
 }
 
 /**
- * Notes each order's last wait on every rung, out of the tables `seen` and `told` of a pass, in which all that a client asked
- * stands. What was asked is known up to the last decision, at `knownUntil` (epoch ms). A payment counts for the wait that its last grant came after.
+ * Notes each order's last wait on every rung, out of the tables `seen` and `told` of a pass, in which all that a
+ * client asked stands. What was asked is known up to the last decision, at `knownUntil` (epoch ms). A payment counts
+ * for the wait before its last grant.
  */
 export async function noteWaits(duck: Duck, knownUntil: number): Promise<void> {
   const over = `allowed + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS`;
@@ -97,7 +98,7 @@ export async function noteWaits(duck: Duck, knownUntil: number): Promise<void> {
     )`);
 }
 
-/** What all noted waits came to; `currencyOf` a place. */
+/** The results of all noted waits; `currencyOf` names the currency of a place. */
 export async function rungsOf(duck: Duck, currencyOf: (place: number) => string): Promise<readonly Rung[]> {
   const ofRung = (rows: readonly DuckRow[]) => Map.groupBy(rows, keyOf);
   const ends = Object.keys(ENDS).map(

@@ -17,13 +17,13 @@ import { withTemporaryFolder } from '../../files/folders.ts';
 interface ArchivePlace {
   readonly kind: 'archive';
   readonly folder: string;
-  /** Whom the archive may still hold although they were erased; absent for what the folder alone tells. */
+  /** Erased clients whom the archive may still hold; absent when the folder alone is known. */
   readonly erased?: ErasedClients;
   /** Segments that cannot be read, left out of the folder. */
   readonly leftOut?: readonly Segment[];
 }
 
-/** Where decisions and outcomes are read from: an archive, or a file that `journal export` wrote and that is made one. */
+/** Where decisions and outcomes are read from: an archive, or a file of `journal export`, from which one is made. */
 export type EvidencePlace = ArchivePlace | { readonly kind: 'journal'; readonly path: string };
 
 export interface EvidenceAsk {
@@ -31,7 +31,7 @@ export interface EvidenceAsk {
   /** Decisions from this time on and before that one, epoch ms; null for all. */
   readonly from: number | null;
   readonly to: number | null;
-  /** Gives what was known then, epoch ms: decisions and reports that had come. Absent or null: all that is known. */
+  /** Only what had come by then, epoch ms. Absent or null: all that is known. */
   readonly asOf?: number | null;
   /** Null for all platforms. */
   readonly platform: PlatformName | null;
@@ -49,13 +49,13 @@ export interface EvidenceAsk {
 /** The same of an archive, which a journal has become by then. */
 export type ArchiveAsk = EvidenceAsk & { readonly place: ArchivePlace };
 
-/** What a figure is taken from, for the reader of the figure. */
+/** The source of a figure, for its reader. */
 export interface EvidenceSpan {
   /** Of the first and the last decision, epoch ms; null when there is none. */
   readonly from: number | null;
   readonly to: number | null;
   readonly decisions: number;
-  /** Entries that were lost within the span. Times are epoch ms, and about. */
+  /** Entries that were lost within the span. Times are approximate, epoch ms. */
   readonly gaps: readonly ArchiveGap[];
   /** The last line of the journal's file is incomplete and was left out. */
   readonly torn: boolean;
@@ -112,7 +112,7 @@ export class Evidence {
 }
 
 /**
- * Opens the evidence for as long as `work` takes, and gives what that gives. When a client is erased meanwhile, `work`
+ * Opens the evidence for as long as `work` takes, and returns its result. When a client is erased meanwhile, `work`
  * is done once more, without the client. Throws JournalFileError when the file is not a journal.
  */
 export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
@@ -183,11 +183,11 @@ async function keepDecisionsOf(duck: Duck, version: string): Promise<void> {
   );
 }
 
-/** Which rows are looked at. Times are epoch ms; null for all. */
+/** The rows in question. Times are epoch ms; null for all. */
 interface RowFilter {
   readonly from: number | null;
   readonly to: number | null;
-  /** What came to the journal later was not known then; absent is null. */
+  /** Entries that came later were not known then; absent is null. */
   readonly asOf?: number | null;
   readonly platform: PlatformName | null;
 }
@@ -195,10 +195,10 @@ interface RowFilter {
 /** The tables that figures are taken from. */
 const EVIDENCE: ReadonlySet<TableName> = new Set(['decisions', 'outcomes']);
 
-/** What became of an order is reported after the time that is looked at, and so are erasures. */
+/** Outcomes are reported after the span, and so are erasures. */
 const OF_ALL_TIMES: ReadonlySet<TableName> = new Set(['outcomes', 'erasures']);
 
-/** Whether rows of a segment may belong to what is looked at, of whichever table: a replay needs all that came in. */
+/** Whether a segment of any table may have rows of the span: a replay needs all inputs. */
 export function isEvidence({ from, to, platform }: RowFilter): (segment: Segment) => boolean {
   return (segment) =>
     (platform ?? segment.platform) === segment.platform &&
@@ -212,8 +212,8 @@ export function withDayAfter<T extends RowFilter>(filter: T): T {
 }
 
 /**
- * Makes the views of evidence over the segments of an archive, each file read only as far as it is asked for. Gives what
- * they leave out that was there once.
+ * Makes the views of evidence over the segments of an archive; each file is read only as far as needed. Returns what
+ * was lost.
  */
 async function makeArchiveViews(
   duck: Duck,
@@ -235,8 +235,8 @@ async function makeArchiveViews(
 }
 
 /**
- * SQL: the rows of a table that had come by `asOf`, by the clock of the node that took them. This is the one place where
- * evidence reads rows, so that nothing it tells is of later.
+ * SQL: the rows of a table that had come by `asOf`, by the clock of the node that took them. This is the one place
+ * where evidence reads rows, so that nothing later gets in.
  */
 export function knownRows(
   { folder, erased = [] }: ArchivePlace,
@@ -260,7 +260,7 @@ export function knownRows(
   return `(SELECT * FROM ${source} WHERE ${where.join(' AND ')})`;
 }
 
-/** Before which time rows are looked at, epoch ms: what came at `asOf` itself was known then. */
+/** The end of the rows that count, epoch ms: what came at `asOf` itself was known then. */
 function endOf({ to, asOf = null }: RowFilter): number | null {
   if (asOf === null) return to;
   return Math.min(to ?? Number.POSITIVE_INFINITY, asOf + 1);

@@ -48,7 +48,7 @@ export async function makeInputView({ ask, duck }: Evidence, ruleSets: readonly 
     FROM ${inputs} ORDER BY client_hash, "at", ${JOURNAL_ORDER_SQL}`);
 }
 
-/** Texts of which there are few, and where they stand: as numbers of an ENUM they are sorted and read faster. */
+/** Columns of few texts: as numbers of an ENUM they are sorted and read faster. */
 const NAMES = {
   platform: ['decisions', 'outcomes', ...TABLES_OF_INPUTS],
   method: ['decisions', 'scores', 'bindings'],

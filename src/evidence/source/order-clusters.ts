@@ -1,7 +1,7 @@
 import type { ClusterCount } from '../../statistics/intervals.ts';
 import { fateMember, type Money, NO_ORDERS, type OrderAmounts } from '../result-shapes.ts';
 
-/** Orders with a known outcome by the cluster of their clients: the orders of one client hang together. */
+/** Orders with a known outcome by the cluster of their clients: the orders of one client depend on each other. */
 export class OrderClusters {
   readonly #paid = new Map<number, number>();
   readonly #unpaid = new Map<number, number>();
@@ -37,14 +37,14 @@ export class OrderClusters {
 /** Clients are drawn in so many clusters: enough for an interval, few enough for any number of clients. */
 const CLUSTERS = 1000;
 
-/** SQL: the cluster of a client, whose decisions and orders hang together; clusters do not. */
+/** SQL: the cluster of a client. A client's decisions and orders depend on each other, clusters do not. */
 export function clusterOf(clientHash: string): string {
   return `(${clientHash} % ${CLUSTERS})::INT`;
 }
 
 const DIGITS = 12;
 
-/** A sum of amounts without the last digits of doubles, which nobody asked for; small amounts keep theirs. */
+/** A sum of amounts without the rounding digits of doubles; small amounts keep their own. */
 export function amountSum(sum: number): number {
   return Number(sum.toPrecision(DIGITS));
 }

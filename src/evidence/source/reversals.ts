@@ -43,7 +43,7 @@ export const reversals = shape('Why granted orders were not paid, and what may y
 
 export type Reversals = Shape<typeof reversals>;
 
-/** What is known of reversals, as all reports tell, also those from before the time that is looked at. */
+/** What all reports say of reversals, also those from before the span. */
 export async function reversalsOf({ duck, ask }: Evidence): Promise<Reversals> {
   const reported = knownRows(ask.place, 'outcomes', { ...ask, from: null, to: null });
   await duck.run(`CREATE OR REPLACE TEMP TABLE payments AS
@@ -133,7 +133,7 @@ async function expectedOf(
   return drawn === null ? null : { ...drawn, high: Math.min(all, drawn.high) };
 }
 
-/** Orders that are looked at, by what was reported last and by currency. */
+/** Orders of the span, by what was reported last and by currency. */
 async function moneyWhere(duck: Duck, where: string) {
   const rows =
     await duck.rows(`SELECT result, coalesce(currency, '-') AS currency, count(*) AS n, sum(amount)::DOUBLE AS amount
@@ -146,7 +146,7 @@ async function moneyWhere(duck: Duck, where: string) {
   }));
 }
 
-/** What a reader must know of reversals before he believes what was paid; nothing where none was ever reported. */
+/** What a reader must know of reversals before trusting what was paid; nothing where none was ever reported. */
 export function reversalNotes({
   causes,
   seen,
@@ -260,7 +260,7 @@ const ADVISED = {
   notYet: 'not yet to be told',
 } as const satisfies Record<(typeof ADVICE)[number], string>;
 
-/** What payments say of a change; nothing where it stops none. */
+/** What stopped payments say of a change; nothing where it stops none. */
 export function adviceNotes(change: string, stopped: StoppedPayments | null): readonly string[] {
   if (stopped === null || stopped.advice === null) return [];
   const { reversed, held, immature, reversedShare, advice } = stopped;

@@ -57,7 +57,7 @@ export class ShownDevices {
     this.#hints.set(client, withUnansweredScore(this.#hints.get(client) ?? null, shown, at));
   }
 
-  /** How many clients were seen on the devices of one who asks for a verdict, this one included. */
+  /** How many clients were seen on the devices of a client who asks for a verdict, this one included. */
   verdict(platform: string, client: bigint, at: number): Sightings {
     const scored = this.#hints.get(client);
     if (scored === undefined) return NO_SIGHTINGS;
@@ -107,7 +107,7 @@ export async function countSharedDevices(duck: Duck, windows: SharingWindows): P
   return names;
 }
 
-/** Events that are put in order at once: more of them take more memory than the engine may have. */
+/** How many events are sorted at once: more would take more memory than the engine may have. */
 const ORDERED_AT_ONCE_MAX = 2_000_000;
 
 /** A device by twelve characters, which are read several times faster than more of them. Its first six stay what they are. */
@@ -156,7 +156,7 @@ class SharedColumns {
     this.columns = Array.from({ length: columns }, () => []);
   }
 
-  /** But not once more what came just before: a journal may tell the same decision twice. */
+  /** Without repeating the row before: a journal may contain the same decision twice. */
   add(cells: readonly BatchCell[]): void {
     if (cells.some((cell, place) => cell !== this.#before[place]))
       for (const [place, cell] of cells.entries()) this.columns[place]?.push(cell);

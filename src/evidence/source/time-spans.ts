@@ -1,6 +1,6 @@
 import { type Duck, numberOf } from '../../archive/duck.ts';
 
-/** Conditions that part the rows of a view by their "at", one span after the other, each with about as many as are wanted. */
+/** Conditions that split the rows of a view by their "at" into spans of about the wanted size, in order. */
 export async function timeSpans(duck: Duck, view: string, rowsMax: number): Promise<readonly string[]> {
   const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM ${view}`);
   const spans = Math.ceil((numberOf(n) ?? 0) / rowsMax);
@@ -17,12 +17,12 @@ export async function timeSpans(duck: Duck, view: string, rowsMax: number): Prom
   });
 }
 
-/** Of a client's number, which is evenly spread over 64 bits, this many bits say which pass the client is in. */
+/** How many bits of a client's number, which is evenly spread over 64 bits, choose its pass. */
 const PASS_BITS = 16;
 
 /**
- * Conditions that part the clients evenly, so that no pass has many more decisions than `decisionsMax`: what has
- * to be known of each order then fits into memory. All that a client did is in the same pass.
+ * Conditions that split the clients evenly, so that no pass has many more decisions than `decisionsMax` and its
+ * orders fit into memory. Everything of a client is in the same pass.
  */
 export function clientPasses(decisions: number, decisionsMax: number): readonly string[] {
   const passes = Math.max(1, Math.ceil(decisions / decisionsMax));

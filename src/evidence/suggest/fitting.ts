@@ -30,7 +30,7 @@ import {
 } from './suggested-rule.ts';
 import type { RejectedChange } from './suggestion.ts';
 
-/** A change that fits into the version and to the candidates before it, with a case that shows it. */
+/** A change that fits the version and the candidates before it, with a case that shows it. */
 export interface ProposedChange {
   readonly change: NamedChange;
   readonly example: ExampleCase;
@@ -58,7 +58,7 @@ interface Fitting {
 /** How often the search starts again because something that it found does not fit. */
 const SEARCHES_MAX = 12;
 
-/** Changes within a budget that fit into the version, each with a case. What does not fit is looked around. */
+/** Changes within a budget that fit into the version, each with a case. A change that does not fit is skipped. */
 export async function fittingChanges(
   duck: Evidence['duck'],
   ask: FittingAsk,
@@ -129,7 +129,7 @@ function changeText(change: NamedChange): string {
   return change.kind === 'rule' ? ruleText(change.rule) : editText(change);
 }
 
-/** What can be proved against the changed files and could not before. */
+/** Problems that can be proved of the changed files and not of the original ones. */
 function newFinding({ version, files, present }: FittingAsk, changed: RuleFiles): string | null {
   const known = new Set(prove(present, files).findings.map(({ message }) => message));
   const { findings } = prove(soundDraft(version, changed), changed);
@@ -173,7 +173,7 @@ async function firstExample(
 /** Examples that are tried before a change is given up. */
 const EXAMPLES_MAX = 12;
 
-/** What payers did whose orders the change blocks and who did not pay. */
+/** The histories of unpaying clients whose orders the change blocks. */
 async function examplesOf(
   duck: Evidence['duck'],
   { version, files, learned: { orders, places, values } }: FittingAsk,
@@ -202,7 +202,7 @@ export type FoundChange = FoundRule | FoundEdit;
 interface ChangeSearch {
   /** Share of all paid orders that the changes together may block, 0 to 1; its upper 95 % bound is kept to. */
   readonly budget: number;
-  /** Changes that were found before and do not fit. */
+  /** Changes that an earlier search found and that do not fit. */
   readonly banned: readonly BannedChange[];
 }
 
@@ -219,7 +219,7 @@ const CHANGES_MAX = 4;
  * stops most within the budget, then the next on what is left; of equals the edit, which leaves the version as small
  * as it was. After RIFF (Martins et al., RIFF: Inducing Rules for Fraud Detection from Decision Trees, arXiv
  * 2408.12989), which chooses rules by what they catch under a bound on false positives; here the upper confidence
- * bound of it.
+ * bound of those.
  */
 export function findChanges(
   orders: KnownOrders,
@@ -230,7 +230,7 @@ export function findChanges(
   const conditions = conditionsOf(orders.features);
   const paidTotal = orders.paid.reduce((sum, paid) => sum + paid, 0);
   const found: FoundChange[] = [];
-  // Each change spends its own upper bound: many that met no paid order by chance must not come for nothing.
+  // Each change spends its own upper bound: changes that met no paid order by chance are not free.
   let spent = 0;
   while (found.length < CHANGES_MAX) {
     const isAllowed = (change: FoundChange) =>

@@ -8,7 +8,7 @@ import type { Evidence } from '../source/evidence.ts';
 import { immatureOrders, type Reversals } from '../source/reversals.ts';
 import { blockingRule, type Feature, type KnownOrders } from './rule-search.ts';
 
-/** Which orders the places in KnownOrders are. */
+/** Which orders the indexes of KnownOrders stand for. */
 export interface OrderPlace {
   readonly clientHash: bigint;
   /** When it was first asked for, epoch ms. */
@@ -22,10 +22,13 @@ export interface LearningOrders {
   readonly places: readonly OrderPlace[];
 }
 
-/** A search looks at every order many times over; of more orders it takes an even sample. */
+/** A search reads every order many times; of more orders it takes an even sample. */
 const ORDERS_MAX = 50_000;
 
-/** The answers themselves make these: a rule about who was told to wait would block for what the ladder is for. */
+/**
+ * The answers themselves cause these: a rule about payers who were told to wait would block those whom the ladder
+ * already holds.
+ */
 const MADE_BY_ANSWERS: readonly string[] = [...Object.keys(COOLDOWN_FACTS), 'attempts', 'earlyRequests'];
 
 /**
@@ -104,7 +107,7 @@ class Gathered {
     const { values } = answer;
     const paid = this.#fates.get(orderKey);
     if (paid === undefined) return;
-    // What is decided about the order later on does not count.
+    // Later decisions about the order do not count.
     this.#fates.delete(orderKey);
     for (const column of this.#columns) column.values.push(numberIn(values[column.index]));
     this.#paid.push(paid ? 1 : 0);

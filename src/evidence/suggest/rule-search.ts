@@ -43,7 +43,7 @@ const CONDITIONS_MAX = 3;
 const BEAM = 24;
 const THRESHOLDS_MAX = 24;
 
-/** What is found must stop so many more unpaid orders, and so large a share of them: fewer are chance. */
+/** A change must stop this many more unpaid orders, and this share of them: fewer may be chance. */
 const UNPAID_MIN = 15;
 const UNPAID_SHARE_MIN = 0.01;
 
@@ -67,7 +67,7 @@ interface Grown extends FoundRule {
   readonly worth: number;
 }
 
-/** Of all conjunctions that a beam search grows, the allowed one that blocks most unpaid orders that are not blocked yet. */
+/** The allowed conjunction of a beam search that blocks the most unpaid orders that are not blocked yet. */
 export function bestRule(
   orders: KnownOrders,
   conditions: readonly FoundCondition[],
@@ -106,7 +106,8 @@ function grow(
     const paidCount = matched.reduce((sum, order) => sum + (paid[order] ?? 0), 0);
     const unpaid = matched.length - paidCount;
     if (unpaid < least || matched.length === rule.matched.length) return [];
-    // A paid order outweighs some unpaid ones; with the root rare paid orders do not drive out all that is large.
+    // A paid order outweighs some unpaid ones; the root keeps rare paid orders from ruling out every large
+    // rule.
     const worth = unpaid / (paidCount + 1) ** 0.7;
     return [
       { kind: 'rule', conditions: [...rule.conditions, condition], unpaid, paid: paidCount, matched, worth },
@@ -197,7 +198,7 @@ export function editsOf(
     .flatMap((constant) => nearby(constant.text).map((value) => ({ constant, value })))
     .flatMap(({ constant, value }): readonly Edit[] => {
       const edited = draftOf(version, withConstants(files, [[constant, value]]));
-      // Values that were read for other facts cannot be given to it.
+      // It does not take values that were read for other facts.
       if (!edited.ok || labelsOf(edited.ruleSet) !== labels) return [];
       const matched = newlyBlocked(edited.ruleSet, orders, values);
       if (matched === null || matched.filter((order) => orders.paid[order] === 0).length < least) return [];
@@ -205,7 +206,7 @@ export function editsOf(
     });
 }
 
-/** Of one constant at most one edit; those of `taken` have theirs. */
+/** At most one edit for each constant; the constants in `taken` have theirs. */
 export function bestEdit(
   { paid, blocked }: KnownOrders,
   edits: readonly Edit[],

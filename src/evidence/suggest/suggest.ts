@@ -76,12 +76,12 @@ interface WithinBudget {
   readonly nothing: string | null;
 }
 
-/** Parts of the budget that the search is given when what it found overshoots, one after the other. */
+/** The parts of the budget that the search tries in turn when its result overshoots. */
 const NARROWER = [1 / 2, 1 / 4, 1 / 8] as const;
 
 /**
- * What keeps to the budget when the earlier part is replayed with it. A refusal changes what comes after it, so
- * that more paid orders may be refused than the search counted: then it is made again with less to spend.
+ * The changes that keep to the budget when the earlier part is replayed with them. A refusal changes what follows, so
+ * that more paid orders may be refused than the search counted: then it searches again with a smaller budget.
  */
 async function keepingToBudget(
   evidence: Evidence,
@@ -96,7 +96,7 @@ async function keepingToBudget(
   const rejected = [...first.rejected];
   let tried = first;
   for (const [place, part] of NARROWER.entries()) {
-    // Nothing fits into less when nothing fitted into more.
+    // When nothing fitted into a larger budget, nothing fits into a smaller one.
     if (tried.kept > 0 || tried.candidates.length === 0) break;
     tried = await attempt(evidence, told(place + 1), fitting, splitAt, part * ask.budget);
     rejected.push(...tried.rejected.filter((one) => !rejected.some(({ change }) => change === one.change)));
@@ -108,12 +108,12 @@ async function keepingToBudget(
   return { chosen: [], trials, rejected, nothing };
 }
 
-/** Tells the progress of the nth try of several as that of all, so that it never runs backwards. */
+/** Reports the progress of the nth try as part of all tries, so that it never runs backwards. */
 export function progressOfTry(tell: OnProgress, nth: number, tries: number): OnProgress {
   return (done, of) => tell(nth * of + done, tries * of);
 }
 
-/** What a search within a budget finds, and how much of it keeps to the whole budget. */
+/** The result of a search within a budget, and how much of it keeps to the whole budget. */
 async function attempt(
   evidence: Evidence,
   { version, files, budget, onProgress, signal }: SuggestAsk,
@@ -189,7 +189,7 @@ function drafted(
   return Object.fromEntries([...draft].filter(([path, text]) => files.get(path) !== text));
 }
 
-/** What history comes to with each of some rule sets, when outcomes happen as assumed. */
+/** The outcome of history with each of some rule sets, under one assumption about outcomes. */
 interface AssumedTrial {
   readonly outcomes: OutcomeAssumption;
   readonly result: TrialResult;

@@ -79,7 +79,7 @@ function conditionYaml({ label, operator, value, isFlag }: FoundCondition): stri
   return `{ fact: ${fact}, ${params}operator: ${operator}, value: ${isFlag ? value === 1 : value} }`;
 }
 
-/** A longer history is nobody's example. */
+/** A longer history is no use as an example. */
 const STEPS_MAX = 30;
 
 /** The text of one case: what a real payer did until a rule blocked it, under other names. */
@@ -92,7 +92,7 @@ export interface ExampleCase {
 interface CaseOfRule {
   /** What the case is called. */
   readonly name: string;
-  /** That is expected to block. */
+  /** The rule that must block. */
   readonly rule: string;
   /** The version with it. */
   readonly rules: RuleSet;
@@ -128,7 +128,7 @@ export async function exampleCase(
   return { name, steps: steps.length, yaml };
 }
 
-/** Without outcomes of orders that the version grants nothing for: nobody pays, or fails to, what was not shown. */
+/** Without outcomes of orders that the version does not grant: nobody can pay, or fail to pay, what was not shown. */
 function asGranted(inputs: readonly Input[], rules: RuleSet): readonly Input[] {
   const lives = new Lives([{ rulesOf: () => rules, outcomes: 'granted' }], () => rules, NO_HOLDOUTS);
   const granted = new Map<string, boolean>();

@@ -108,7 +108,7 @@ export function shownSuggestion(suggestion: Suggestion): Shown {
       ...heldOutNotes(version, suggestion.heldOut),
       ...emptyListsNotes(suggestion.emptyLists),
       ...(nothing === null ? [] : [`Nothing is suggested. ${nothing}`]),
-      // A changed constant leaves the cases that pin it as they are: what they say is for a person to change.
+      // A changed constant leaves the cases that pin it as they are: a person has to change them.
       ...(contradicted.length === 0
         ? []
         : [
@@ -122,7 +122,7 @@ export function shownSuggestion(suggestion: Suggestion): Shown {
   };
 }
 
-/** The budget is for good payments: one that may yet be taken back is none. */
+/** The budget counts good payments: one that may still be taken back does not count. */
 function youngNotes({ seen }: Suggestion['reversals']): readonly string[] {
   return seen === 0
     ? []

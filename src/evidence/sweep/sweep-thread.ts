@@ -24,7 +24,7 @@ const works = {
         present: soundDraft(version, present),
         outcomes,
         splitAt,
-        // How many requests it has been through.
+        // How many requests it has replayed.
         onProgress: progress,
       }),
     ),

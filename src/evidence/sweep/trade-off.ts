@@ -51,7 +51,7 @@ export interface AddedEffect {
 }
 
 export interface AddedOrders {
-  /** Less than 0 where the one before it did it to more of them. */
+  /** Below 0 where the one before it did it to more of them. */
   readonly orders: number;
   /** Of all unpaid, or paid, orders of the part, with its interval by client; null without such orders. */
   readonly share: Estimate | null;
@@ -73,7 +73,7 @@ function addedOrders({ clients, columns }: ClientSums, name: keyof TradeOff, sid
     column(EFFECTS[name][0]),
   ];
   const added = after.map((orders, client) => orders - (before[client] ?? 0));
-  // Where one rule set blocks what another one does not and the other way round, there is no share of successes.
+  // Where each of two rule sets blocks what the other does not, there is no share of successes.
   const share = added.some((count) => count < 0)
     ? bootstrapInterval(clients, (drawn) => totalShare(added, all, drawn))
     : clusteredInterval(countsOf(added, all));
@@ -169,8 +169,8 @@ function total(column: Float64Array, drawn: Uint32Array): number {
 }
 
 /**
- * Which of some trade-offs no other one betters: none stops more unpaid orders, refuses fewer paid ones and holds
- * fewer paid ones back, in at least one of these more.
+ * The trade-offs that no other one beats: none stops more unpaid orders, refuses fewer paid ones and holds fewer paid
+ * ones back, in at least one of these more.
  */
 export function paretoFront(all: readonly TradeOff[]): readonly boolean[] {
   const costs = all.map(({ unpaidStopped, paidRefused, paidHeldBack }) => [

@@ -14,12 +14,12 @@ import { type AddedEffect, addedEffects, clientSums, timePart, tradeOffs } from 
 export interface Trial {
   /** They are tried side by side, on the same inputs. */
   readonly ruleSets: readonly RuleSet[];
-  /** By its currency requests that named none were recorded. */
+  /** The version in whose currency requests without one were recorded. */
   readonly present: RuleSet;
   readonly outcomes: OutcomeAssumption;
   /** Epoch ms; orders that were first asked for before it are the earlier part. */
   readonly splitAt: number;
-  /** Each rule set adds something to the one before it, and what that adds is asked for. */
+  /** Each rule set adds something to the one before it, and the result says what. */
   readonly growing?: true;
   /** Payments that may yet be reversed are neither paid nor unpaid. */
   readonly onlyMature?: true;

@@ -4,7 +4,7 @@ import { draftOf } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
 
-/** What is asked for cannot be tried; the message says what is wrong and what is allowed. */
+/** The sweep is not possible as asked for; the message says what is wrong and what is allowed. */
 export class BadVariation extends Error {
   override readonly name = 'BadVariation';
 }
@@ -24,7 +24,7 @@ export interface Combination {
   readonly files: RuleFiles;
 }
 
-/** More rule sets than anybody looks at. */
+/** The most rule sets of one sweep. */
 const COMBINATIONS_MAX = 200;
 
 const VARY_FORM =

@@ -1,4 +1,4 @@
-/** One decision that does not come out again. */
+/** A decision that comes out differently. */
 export interface Mismatch {
   readonly decisionId: string;
   readonly orderRef: string;
@@ -6,7 +6,7 @@ export interface Mismatch {
   readonly members: readonly string[];
 }
 
-/** What re-deriving decisions came to. */
+/** The result of re-deriving decisions. */
 export interface Verification {
   readonly checked: number;
   readonly reproduced: number;
@@ -15,7 +15,7 @@ export interface Verification {
   readonly mismatches: readonly Mismatch[];
   /** Decisions whose rule set is nowhere any more, by `version digest`. */
   readonly withoutRules: Readonly<Record<string, number>>;
-  /** Rows that are not what was put into them. */
+  /** Rows that were changed. */
   readonly damagedRows: number;
   /** Segments that could not be read. */
   readonly unreadable: readonly string[];

@@ -10,7 +10,7 @@ import type { VerifyWorks } from './verify-thread.ts';
 
 export interface VerifyAsk {
   readonly archiveDir: string;
-  /** Where the segments lie when they were brought; and those that could not be. */
+  /** Where the fetched segments are, and those that could not be fetched. */
   readonly segmentsDir?: string;
   readonly missing?: readonly Segment[];
   readonly rulesDir: string;

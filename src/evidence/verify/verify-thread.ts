@@ -17,7 +17,7 @@ interface VerifyTask {
   readonly salt: string;
 }
 
-/** Read for the first segment, and known for the others. */
+/** Read for the first segment and kept for the others. */
 let rulesOf: RulesOf | null = null;
 
 const works = {
