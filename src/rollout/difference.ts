@@ -3,6 +3,7 @@ import { circumstantialFacts, conclude, verdictRule } from '../decision/assess.t
 import { isGrant } from '../decision/conclude-verdict.ts';
 import type { Decision } from '../decision/decision.ts';
 import type { FactValue } from '../facts/fact.ts';
+import { DAY_MS } from '../rules/duration.ts';
 import { type RuleSet, VERDICTS, type Verdict } from '../rules/rule-set.ts';
 import { searchSteps } from '../state/paced-steps.ts';
 import type { Fleet } from './fleet.ts';
@@ -18,8 +19,6 @@ export interface Difference {
   /** What was compared, in a sentence. */
   readonly compared: string;
 }
-
-const DAY_MS = 24 * 3600_000;
 
 /** Of the payers that were compared: a change of thresholds moves a few, a mistake moves most. */
 const SHARE_MAX = 0.1;

@@ -1,5 +1,7 @@
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
+export const DAY_MS = UNIT_MS.d;
+
 export const DURATION = /^([1-9]\d{0,8})([smhd])$/;
 
 /** How a duration is written, for messages. */

@@ -14,6 +14,7 @@ import type { PlatformNames } from '../decision/shared-lists.ts';
 import { shownValue } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
 import type { ListCopy } from '../lists/list-node.ts';
+import { DAY_MS } from '../rules/duration.ts';
 import { VERDICTS } from '../rules/rule-set.ts';
 import {
   choice,
@@ -143,8 +144,6 @@ export interface LinksBounds {
 /** Rings live for weeks. */
 export const LINKS_DEFAULT: LinksBounds = { days: 60, depth: 2, clients: 50 };
 export const LINKS_MAX: LinksBounds = { days: 400, depth: 2, clients: 200 };
-
-const DAY_MS = 24 * 3_600_000;
 
 /** With `asOf` as was known then, epoch ms; null: as it is now. */
 export function linksAsk({ days, depth, clients }: LinksBounds, asOf: number | null, now: number): LinksAsk {

@@ -1,5 +1,4 @@
-const DAY_MS = 24 * 3600_000;
-
+import { DAY_MS } from '../rules/duration.ts';
 /** How long everything is kept, and how much of it. README's retention table quotes these. */
 export const RETENTION = {
   /** A client's state, after the last change to it. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DAY_MS } from '../../rules/duration.ts';
 import type { Archive } from '../archive.ts';
 import type { Segment } from '../archive-log.ts';
 import type { ColumnType, FactTypes } from '../record-columns.ts';
@@ -69,8 +70,6 @@ export class RowDrafts {
     return draft;
   }
 }
-
-const DAY_MS = 86_400_000;
 
 function dayNumber(at: number): number {
   return Math.floor(at / DAY_MS);

@@ -2,6 +2,7 @@ import { numberOf, textOf } from '../../archive/duck.ts';
 import { CAUSE_SQL, fateSql, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
 import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
 import { OUTCOME_CAUSES } from '../../client/order.ts';
+import { DAY_MS } from '../../rules/duration.ts';
 import { choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { bootstrapInterval, type ClusterCount, clusteredInterval } from '../../statistics/intervals.ts';
 import { type AgedPayments, expectedEvents, maturityOf } from '../../statistics/reversal-ages.ts';
@@ -11,6 +12,7 @@ import { type Evidence, knownRows } from './evidence.ts';
 import { amountSum, clusterOf } from './order-clusters.ts';
 
 const UNSTATED = 'UNSTATED';
+const CAUSES = [...OUTCOME_CAUSES, UNSTATED] as const;
 
 const MONEY = {
   currency: word('Of the amounts; - where none is known'),
@@ -21,7 +23,7 @@ const MONEY = {
 export const reversals = shape('Why granted orders were not paid, and what may yet be taken back', {
   causes: list(
     shape('Granted orders of one cause', {
-      cause: choice([...OUTCOME_CAUSES, UNSTATED], 'Of the report that holds'),
+      cause: choice(CAUSES, 'Of the report that holds'),
       ...MONEY,
     }),
     'By cause and currency; TECHNICAL ones are in no other figure',
@@ -77,10 +79,6 @@ export async function reversalsOf({ duck, ask }: Evidence): Promise<Reversals> {
 function daysTo(end: string): string {
   return `floor((epoch_ms(${end}) - epoch_ms(paid_at)) / ${DAY_MS})::INT`;
 }
-
-const CAUSES = [...OUTCOME_CAUSES, UNSTATED] as const;
-
-const DAY_MS = 86_400_000;
 
 type Duck = Evidence['duck'];
 

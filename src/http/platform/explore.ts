@@ -8,6 +8,7 @@ import {
 } from '../../archive/read/exploration.ts';
 import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '../../client/client-key.ts';
 import { Type } from '../../json-schema.ts';
+import { DAY_MS } from '../../rules/duration.ts';
 import type { Records } from '../../service/records.ts';
 import { choice, count, epochMs, list, named, nullable, shape, word } from '../../shapes.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
@@ -87,8 +88,6 @@ const AGAINST_TO = queryInstant('againstTo', 'Its end; absent: where the other b
 const PLATFORM = queryText('platform', 'With a key of the whole installation: one platform; absent: all', {
   pattern: PLATFORM_NAME_PATTERN,
 });
-
-const DAY_MS = 86_400_000;
 
 export const readExploration = operation({
   method: 'get',

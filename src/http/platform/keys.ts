@@ -12,6 +12,7 @@ import {
 import type { Audit } from '../../access/audit.ts';
 import type { Caller } from '../../access/caller.ts';
 import { Type } from '../../json-schema.ts';
+import { DAY_MS } from '../../rules/duration.ts';
 import { choice, list, named, type Shape, shape, word } from '../../shapes.ts';
 import { jsonAnswer, jsonBody, malformed, operation } from '../operation/operation.ts';
 import { pathText } from '../operation/parameters.ts';
@@ -43,8 +44,6 @@ export const KeyListSchema = named(
 );
 
 const DAYS_MAX = 3650;
-const DAY_MS = 24 * 3600_000;
-
 /** A program that makes keys in a loop must not fill the store. */
 const LIVE_KEYS_MAX = 200;
 

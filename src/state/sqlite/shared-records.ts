@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { KeyvStoreAdapter } from 'keyv';
+import { DAY_MS } from '../../rules/duration.ts';
 import type { AuditRows } from '../audit-log.ts';
 import {
   type DocumentIndex,
@@ -233,8 +234,6 @@ export function sqliteAuditRows(
       ),
   };
 }
-
-const DAY_MS = 24 * 3600_000;
 
 /** Tallies in the table `tallies`. */
 export function sqliteTallies(

@@ -67,11 +67,13 @@ const VERSION = pathText('version', 'What the draft is called, like p2.v11', {
   pattern: RULE_VERSION_PATTERN,
 });
 
+const IF_MATCH_FORM = 'If-Match must be the ETag of the draft, once, like "7".';
+
 const BAD_REVISION = refusal(
   'badRevision',
   'The version in the path, or If-Match, is not written as one.',
   (detail: string) => badRequest(detail),
-  'If-Match must be the ETag of the draft, once, like "7".',
+  IF_MATCH_FORM,
 );
 
 /** Null when the caller sent none. */
@@ -86,7 +88,7 @@ const IF_MATCH: Parameter<number | null> = {
     if (given === undefined) return null;
     const [, digits] = /^"([1-9]\d{0,14})"$/.exec(given) ?? [];
     if (digits !== undefined) return Number(digits);
-    throw BAD_REVISION.problem('If-Match must be the ETag of the draft, once, like "7".');
+    throw BAD_REVISION.problem(IF_MATCH_FORM);
   },
 };
 
@@ -217,7 +219,7 @@ export const discardDraft = operation({
   answer: async ({ ctx, caller }, { drafts, audit }: DraftParts) => {
     const version = versionOf(ctx);
     const basis = IF_MATCH.read(ctx);
-    if (basis === null) throw BAD_REVISION.problem('If-Match must be the ETag of the draft, once, like "7".');
+    if (basis === null) throw BAD_REVISION.problem(IF_MATCH_FORM);
     const { platform, actor } = caller;
     const { revision, changedBy, saved } = await orRefused(version, platform, basis, () =>
       drafts.discard(platform, version, basis),
