@@ -1,5 +1,6 @@
+import { DAY_MS } from '../../rules/duration.ts';
 import type { Duck } from '../duck.ts';
-import { askedFateSql, CAUSE_SQL, REPORT_NUMBER_SQL } from '../order-fate.ts';
+import { askedFateSql, CAUSE_SQL, fateSql, REPORT_NUMBER_SQL } from '../order-fate.ts';
 
 /** Of an order of a client, 64 bits: two different orders among ten million share one with a chance of 3 in a million. */
 export const ORDER_KEY_SQL = 'hash(client_hash, order_ref)';
@@ -8,7 +9,17 @@ export const ORDER_KEY_SQL = 'hash(client_hash, order_ref)';
 export const GRANTED_SQL = "verdict IN ('GET_NEW', 'GET_SAME_STICKY')";
 
 /** How long after a wait the client's actions count as its result. */
-export const WAIT_WORTH_MS = 24 * 60 * 60 * 1000;
+export const WAIT_WORTH_MS = DAY_MS;
+
+/** SQL: until when that is, of a wait that was told at a time. */
+export function waitWorthUntil(waitedAt: string): string {
+  return `${waitedAt} + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS`;
+}
+
+/** SQL: that an order which was granted after a wait was paid after that, within the time that counts for the wait. */
+export function paidAfterWait(waitedAt: string, grantedAt: string): string {
+  return `${fateSql('report')} = 'PAID' AND paid_at BETWEEN ${grantedAt} AND ${waitWorthUntil(waitedAt)}`;
+}
 
 /**
  * Makes the view `orders`, one row for each order of a client that `decisions` are about: order_key, platform,

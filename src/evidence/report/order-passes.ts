@@ -1,12 +1,6 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
-import {
-  type AskedFate,
-  askedFateSql,
-  CAUSE_SQL,
-  fateSql,
-  REPORT_NUMBER_SQL,
-} from '../../archive/order-fate.ts';
-import { GRANTED_SQL, ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
+import { type AskedFate, askedFateSql, CAUSE_SQL, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
+import { GRANTED_SQL, ORDER_KEY_SQL, paidAfterWait, waitWorthUntil } from '../../archive/read/order-views.ts';
 import { clusteredInterval, type ShareInterval } from '../../statistics/intervals.ts';
 import { fateMember, type Money, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
 import type { Evidence } from '../source/evidence.ts';
@@ -200,11 +194,10 @@ async function knownOrders(duck: Duck, rules: number): Promise<readonly KnownOrd
 async function waitGroups(duck: Duck): Promise<readonly WaitGroup[]> {
   const rows = await duck.rows(`
     SELECT rule, count(*) AS orders, count(DISTINCT granted_key) AS granted,
-      count(DISTINCT granted_key) FILTER (paid_at BETWEEN waited_at AND waited_at + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS
-        AND ${fateSql('report')} = 'PAID') AS paid
+      count(DISTINCT granted_key) FILTER (${paidAfterWait('waited_at', 'granted_at')}) AS paid
     FROM (
-      SELECT waits.rule, waits.decided_at AS waited_at,
-        CASE WHEN grants.decided_at <= waits.decided_at + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS THEN grants.order_key END AS granted_key
+      SELECT waits.rule, waits.decided_at AS waited_at, grants.decided_at AS granted_at,
+        CASE WHEN grants.decided_at <= ${waitWorthUntil('waits.decided_at')} THEN grants.order_key END AS granted_key
       FROM (
         SELECT waited_by AS rule, order_key, any_value(client_hash) AS client_hash, min(seq) AS seq,
           min(decided_at) AS decided_at

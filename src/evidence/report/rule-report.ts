@@ -163,7 +163,7 @@ const ABOUT: Readonly<Record<string, string>> = {
   rules:
     'Intervals are of 95 %, by client. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
   rungs:
-    'The price of a wait counts 24 hours from when the client was allowed to come back. Who asked before that stands again on the rung that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
+    'The price of a wait counts the 24 hours after it was told. Who asked before that stands again on the rung that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
   waits:
     'After a wait counts the next requisite of the same client within 24 hours, for this order or another, and its payment within these, each order once. No comparison: what these clients would have done without the wait nobody knows.',
   holdouts:

@@ -1,6 +1,5 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
-import { fateSql } from '../../archive/order-fate.ts';
-import { WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
+import { paidAfterWait, waitWorthUntil } from '../../archive/read/order-views.ts';
 import { Type } from '../../json-schema.ts';
 import { count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { clusteredInterval } from '../../statistics/intervals.ts';
@@ -20,7 +19,7 @@ const ENDS = {
 };
 
 const RungSchema = shape(
-  'What came of the waits on a rung of a ladder within 24 hours after the client was allowed to come back',
+  'What came of the waits on a rung of a ladder within 24 hours after they were told',
   {
     version: word('The rule set that decided'),
     ladder: nullable(word('Its name; null for the one without')),
@@ -73,21 +72,21 @@ export async function makeWaits(duck: Duck): Promise<void> {
  * for the wait before its last grant.
  */
 export async function noteWaits(duck: Duck, knownUntil: number): Promise<void> {
-  const over = `allowed + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS`;
+  const over = waitWorthUntil('waited.decided_at');
   await duck.run(`INSERT INTO waits
     SELECT version, ladder, level, seconds, cluster, place, amount, ending, epoch_ms(back_at) - epoch_ms(allowed),
       granted AND ending = 'cameBack', coalesce(paying AND back_at = max(back_at) FILTER (paying) OVER (PARTITION BY back_for), false),
       back_place, back_amount
     FROM (
-      SELECT *, coalesce(ending = 'cameBack' AND granted AND ${fateSql('report')} = 'PAID' AND paid_at BETWEEN back_at AND ${over}, false) AS paying
+      SELECT *, coalesce(ending = 'cameBack' AND granted AND ${paidAfterWait('waited_at', 'back_at')}, false) AS paying
       FROM (
-        SELECT version, ladder, level, seconds, allowed, cluster, waited.place, waited.amount, asks.decided_at AS back_at,
+        SELECT version, ladder, level, seconds, allowed, waited.decided_at AS waited_at, cluster, waited.place, waited.amount, asks.decided_at AS back_at,
           asks.order_key AS back_for, asks.granted, asks.place AS back_place, asks.amount AS back_amount, report, paid_at,
           CASE WHEN ${over} > make_timestamp_ms(${knownUntil}) THEN 'unknown' WHEN asks.decided_at < allowed THEN 'early'
             WHEN asks.decided_at <= ${over} THEN 'cameBack' ELSE 'lost' END AS ending
         FROM (
           SELECT rung.version AS version, rung.ladder AS ladder, rung.level AS level, max(seq) AS seq,
-            arg_max(rung.seconds, seq) AS seconds, arg_max(rung.allowed, seq) AS allowed, arg_max(place, seq) AS place,
+            arg_max(decided_at, seq) AS decided_at, arg_max(rung.seconds, seq) AS seconds, arg_max(rung.allowed, seq) AS allowed, arg_max(place, seq) AS place,
             arg_max(amount, seq) AS amount, any_value(client_hash) AS client_hash, any_value(cluster) AS cluster
           FROM seen WHERE rung IS NOT NULL GROUP BY order_key, rung.version, rung.ladder, rung.level
         ) waited

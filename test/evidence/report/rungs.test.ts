@@ -66,6 +66,33 @@ describe('the price of a wait by rung', () => {
     ]);
   });
 
+  it('counts 24 hours from the wait, as what is told of a rule after its waits does', async () => {
+    const { archive } = await livedEvidence(async (store) => {
+      const history = new History(store, place.rules('p2.v10'));
+      for (const [client, backAfterMs] of [
+        ['in time', DAY],
+        ['too late', DAY + 1],
+      ] as const) {
+        const toldAt = history.now;
+        await history.verdict(client, '1');
+        await history.verdict(client, '2');
+        history.now = toldAt + backAfterMs;
+        await history.verdict(client, '2');
+        await history.outcome(client, '2', 'PAID');
+      }
+      history.now += 3 * DAY;
+      await history.verdict('somebody', '1');
+    });
+    const found = await withEvidence(all(archive), (evidence) =>
+      report(evidence, { rules: place.rules('p2.v10'), by: null }),
+    );
+    expect(
+      found.rungs.map(({ cameBack, granted, paid, lost }) => [cameBack, granted, paid, lost]),
+    ).to.deep.equal([[1, 1, 1, 1]]);
+    const afterWaits = found.rules.flatMap(({ afterWait }) => (afterWait?.orders ? afterWait : []));
+    expect(afterWaits).to.deep.equal([{ orders: 2, granted: 1, paid: 1 }]);
+  });
+
   it('comes to what counting decision by decision gives, whenever one looks, and each order has one end', async () => {
     const { archive } = await livedEvidence(liveBusyMonth);
     const rules = place.rules('p2.v10');
@@ -148,20 +175,20 @@ function orderOf({ client, ref }: DuckRow): string {
 
 /** What came of a wait: `back` is what the client asked next, and `told` the last report about that order. */
 function waitOf(row: DuckRow, back: DuckRow | null, told: DuckRow | null, knownUntil: number): HandWait {
-  const [allowed, at] = [Number(row['allowed']), Number(back?.['at'] ?? Number.POSITIVE_INFINITY)];
-  const end = endOf(allowed, at, knownUntil);
+  const [toldAt, at] = [Number(row['at']), Number(back?.['at'] ?? Number.POSITIVE_INFINITY)];
+  const end = endOf(Number(row['allowed']), toldAt + DAY, at, knownUntil);
   const isGranted = end === 'cameBack' && String(back?.['verdict']).startsWith('GET');
   const paidAt = told?.['outcome'] === 'PAID' ? Number(told['at']) : Number.NaN;
   return {
     level: Number(row['level']),
     end,
     granted: isGranted && back !== null ? orderOf(back) : null,
-    paid: isGranted && paidAt >= at && paidAt <= allowed + DAY,
+    paid: isGranted && paidAt >= at && paidAt <= toldAt + DAY,
   };
 }
 
-function endOf(allowed: number, at: number, knownUntil: number): HandWait['end'] {
-  if (allowed + DAY > knownUntil) return 'unknown';
+function endOf(allowed: number, over: number, at: number, knownUntil: number): HandWait['end'] {
+  if (over > knownUntil) return 'unknown';
   if (at < allowed) return 'early';
-  return at <= allowed + DAY ? 'cameBack' : 'lost';
+  return at <= over ? 'cameBack' : 'lost';
 }
