@@ -38,6 +38,8 @@ export interface SeededConsole {
   revoke(key: string): Promise<void>;
   /** Who changed what, oldest first. */
   audit(): Promise<readonly AuditEntry[]>;
+  /** All that happened until now to the archive. */
+  ship(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -90,7 +92,8 @@ export async function startSeededConsole(): Promise<SeededConsole> {
   const key = await keyFor(...OPERATIONS);
   const { key: operatorKey } = await application.keys.issue(INSTALLATION, OPERATIONS, null, 'maria');
   await liveAnHour(new Shop(application, key), new Shop(application, operatorKey), clock);
-  await shipAll(folder, rulesDir);
+  const ship = () => shipAll(folder, rulesDir);
+  await ship();
   return {
     url: `${application.platformUrl}/`,
     callerUrl: application.callerUrl,
@@ -104,6 +107,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
       await application.keys.revoke(key.split('_')[1] ?? '');
     },
     audit: async () => (await new Audit(store.auditLog, clock.now).read(null, AUDIT_ENTRIES_MAX)).entries,
+    ship,
     stop: async () => {
       await application.drain();
       await node.stop();
@@ -123,7 +127,7 @@ const SETTINGS = {
   log: createLog('silent'),
 } as const;
 
-/** Ships all that happened to the archive, which the service only reads. */
+/** As another process: the service only reads the archive. */
 async function shipAll(dataDir: string, rulesDir: string): Promise<void> {
   const archiveDir = join(dataDir, 'archive');
   const { shipper, close } = await openShipper(

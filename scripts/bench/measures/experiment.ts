@@ -6,7 +6,7 @@ import {
   recommendationOf,
 } from '../../../src/evidence/experiment/recommendation.ts';
 import { meanOf } from '../../../src/statistics/confidence-sequence.ts';
-import { differencesLived } from '../../../test/evidence/experiment/two-ladders.ts';
+import { differencesLived, trialLived } from '../../../test/evidence/experiment/two-ladders.ts';
 import { type Figure, figuresOf } from '../figure.ts';
 import { looksAt, seeded, type Waits, type WorldArm } from '../payer-world.ts';
 
@@ -69,9 +69,11 @@ export async function* measureExperiment({
   );
   yield figure('power: clients until then, median', shown, 'clients');
   let found = 0;
-  for (let seed = 1; seed <= livedSeeds; seed++)
-    for (const { truth, low, high } of await differencesLived(seed))
+  for (let seed = 1; seed <= livedSeeds; seed++) {
+    const [told] = await trialLived(seed);
+    for (const { truth, low, high } of await differencesLived(seed, told))
       if (low <= truth && truth <= high) found += 1;
+  }
   yield figure(
     `true differences found through service and archive, of ${FOUND.length} in ${livedSeeds} seeds of 500 clients`,
     found,

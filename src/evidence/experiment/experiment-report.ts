@@ -41,6 +41,14 @@ const ArmSchema = shape('The clients that were drawn into a version, whichever c
   ),
 });
 
+const DIFFERENCE = {
+  version: word('The version'),
+  metric: word('paid, unpaid, turnedAway, requisites, waits, lostAfterWait, or like money.EUR.paid'),
+  value: number('The difference of the means over all clients'),
+  low: number('Its 95 % interval, which holds at all times together: look as often as you like'),
+  high: number('Its upper end'),
+};
+
 /** What `rules experiment --json` prints, but for notes and tables; the member names are stable. */
 export const ExperimentSchema = shape('What the versions on trial are worth', {
   kind: always('experiment'),
@@ -58,11 +66,7 @@ export const ExperimentSchema = shape('What the versions on trial are worth', {
   ),
   differences: list(
     shape('By how much a client of a version differs from one of the active version', {
-      version: word('The version'),
-      metric: word('paid, unpaid, turnedAway, requisites, waits, lostAfterWait, or like money.EUR.paid'),
-      value: number('The difference of the means over all clients'),
-      low: number('Its 95 % interval, which holds at all times together: look as often as you like'),
-      high: number('Its upper end'),
+      ...DIFFERENCE,
       clientsToGo: nullable(
         count(
           `Until a difference of ${percentText(MATTERS_SHARE)} of the active version's shows in four of five experiments; null where that is nothing`,
@@ -70,6 +74,10 @@ export const ExperimentSchema = shape('What the versions on trial are worth', {
       ),
     }),
     'None while an arm has too few clients',
+  ),
+  trend: list(
+    shape('A difference as it was known at a moment', { at: epochMs('The moment'), ...DIFFERENCE }),
+    'At up to thirty moments since the shares are these, the oldest first; the last are `differences`',
   ),
   recommendation: shape('What the figures say', {
     version: nullable(word('To make active, or to keep: then all others are to be taken back; null: go on')),
@@ -89,15 +97,31 @@ export interface ComparedStage {
   readonly active: string | null;
 }
 
-/** The result of the sums over the clients. Without clients of the active version nothing can be compared. */
+/** What was known of the arms at a moment, epoch ms. */
+export interface Look {
+  readonly at: number;
+  readonly arms: readonly ArmTotals[];
+}
+
+/** The result of the sums over the clients, look by look. Without clients of the active version nothing can be compared. */
 export function experimentOf(
   span: EvidenceSpan,
   stage: ComparedStage | null,
-  arms: readonly ArmTotals[],
+  looks: readonly Look[],
   levels: readonly ExperimentLevel[],
 ): Experiment {
-  const active = arms.find(({ version }) => version === stage?.active);
-  const candidates = arms.filter((arm) => arm !== active);
+  const compared = looks.map(({ at, arms }) => {
+    const active = arms.find(({ version }) => version === stage?.active) ?? null;
+    const candidates = arms.filter((arm) => arm !== active);
+    return {
+      at,
+      arms,
+      active,
+      candidates,
+      differences: active === null ? [] : differencesOf(active, candidates),
+    };
+  });
+  const { arms = [], active = null, candidates = [], differences = [] } = compared.at(-1) ?? {};
   return {
     kind: 'experiment',
     version: stage?.active ?? null,
@@ -105,8 +129,11 @@ export function experimentOf(
     since: stage?.since ?? null,
     arms: arms.map(figuresOf),
     levels,
-    differences: active === undefined ? [] : differencesOf(active, candidates),
-    recommendation: recommendationOf(active ?? null, candidates),
+    differences,
+    trend: compared.flatMap(({ at, differences }) =>
+      differences.map(({ clientsToGo: _, ...difference }) => ({ at, ...difference })),
+    ),
+    recommendation: recommendationOf(active, candidates),
   };
 }
 

@@ -6,7 +6,7 @@ import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { T0 } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { type Lived, TrialWorld } from './trial-world.ts';
-import { differencesLived, experimentsOn } from './two-ladders.ts';
+import { differencesLived, experimentsOn, trialLived } from './two-ladders.ts';
 
 const NOTHING = experimentOf({ from: null, to: null, decisions: 0, gaps: [], torn: false }, null, [], []);
 
@@ -44,7 +44,7 @@ describeOnStores('an experiment', (store) => {
     await world.stop();
     const to = T0 + (CLIENTS / 2) * 60_000;
     const asks = [{ asOf: to }, { to }, { to, asOf: world.now }];
-    [found = NOTHING, halfway = NOTHING, ...asked] = await experimentsOn(store(), ...asks);
+    [found = NOTHING, halfway = NOTHING, ...asked] = await experimentsOn(store(), () => asks);
   });
 
   it('counts what each client did for the version that it was drawn into, over two nodes and a restart', () => {
@@ -106,9 +106,35 @@ describeOnStores('an experiment', (store) => {
 
 describe('an experiment on two ladders', () => {
   // Of one seed; `npm run bench -- --parts experiment` takes minutes for ten.
+  let found: Experiment | undefined;
+  let earlier: Experiment | undefined;
+  before(async function () {
+    this.timeout(300_000);
+    [found, earlier] = await trialLived(1);
+  });
+
+  it('tells how their difference went from moment to moment, at the last of them as it is now', () => {
+    const { trend = [], differences = [], since } = found ?? {};
+    const moments = [...new Set(trend.map(({ at }) => at))];
+    expect(moments).to.have.length.within(5, 30);
+    expect(moments[0]).to.be.above(since ?? Number.NaN);
+    const last = trend.filter(({ at }) => at === moments.at(-1)).map(({ at: _, ...one }) => one);
+    expect(last).to.deep.equal(differences.map(({ clientsToGo: _, ...one }) => one));
+  });
+
+  it('tells of a moment what would have been told then', () => {
+    const at = earlier?.asOf?.at;
+    const then = found?.trend.filter((one) => one.at === at) ?? [];
+    expect(then.length).to.be.above(3);
+    expect(earlier?.differences.map(({ metric }) => metric)).to.deep.equal(then.map(({ metric }) => metric));
+    for (const [place, one] of (earlier?.differences ?? []).entries())
+      for (const figure of ['value', 'low', 'high'] as const)
+        expect(one[figure], one.metric).to.be.closeTo(then[place]?.[figure] ?? Number.NaN, 1e-9);
+  });
+
   it('finds their true differences in orders, money and requisites', async function () {
     this.timeout(300_000);
-    for (const { truth, low, high } of await differencesLived(1)) {
+    for (const { truth, low, high } of await differencesLived(1, found)) {
       expect(truth).to.be.below(0);
       expect(truth).to.be.within(low, high);
     }

@@ -8,18 +8,19 @@ import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { all } from '../source/lived-evidence.ts';
 import { type Lived, TrialWorld } from './trial-world.ts';
 
-/** What the archive of a store tells of its newest trial, by all that is known, and as it is asked besides. */
+/** What the archive of a store tells of its newest trial, by all that is known, and as it is asked after that. */
 export async function experimentsOn(
   store: Store,
-  ...asks: readonly Partial<EvidenceAsk>[]
+  asksAfter: (found: Experiment) => readonly Partial<EvidenceAsk>[] = () => [],
 ): Promise<readonly Experiment[]> {
   const archived = await ArchivedStore.open(store);
   try {
     await archived.shipAll();
     const place = { kind: 'archive', folder: archived.archive.folder } as const;
-    const told: Experiment[] = [];
-    for (const ask of [{}, ...asks])
-      told.push(await withEvidence({ ...all(place), ...ask }, (evidence) => experiment(evidence, [])));
+    const ask = (more: Partial<EvidenceAsk>) =>
+      withEvidence({ ...all(place), ...more }, (evidence) => experiment(evidence, []));
+    const told = [await ask({})];
+    for (const more of told.flatMap(asksAfter)) told.push(await ask(more));
     return told;
   } finally {
     archived.duck.close();
@@ -34,22 +35,29 @@ export interface LivedDifference {
   readonly high: number;
 }
 
+const CLIENTS = 500;
+
 const METRICS = [
   ['paid', ({ paid }: Lived) => paid],
   ['requisites', ({ requisites }: Lived) => requisites],
   ['money.EUR.paid', ({ amount }: Lived) => amount / 100],
 ] as const;
 
-/**
- * The same payers under one ladder, under another, and in a trial of both, through service, store and archive: the truth
- * beside what the experiment tells.
- */
-export async function differencesLived(seed: number, clients = 500): Promise<readonly LivedDifference[]> {
-  const [found] = await inAWorld(async (world, store) => {
+/** A trial of two ladders through service, store and archive: by all that is known, and as of a moment within its trend. */
+export function trialLived(seed: number, clients = CLIENTS): Promise<readonly Experiment[]> {
+  return inAWorld(async (world, store) => {
     await world.begin(50);
     await world.live(seed, 0, clients);
-    return experimentsOn(store);
+    return experimentsOn(store, ({ trend }) => [{ asOf: trend[Math.floor(trend.length / 2)]?.at ?? 0 }]);
   });
+}
+
+/** The same payers under one ladder, and under another: the truth beside what a trial of both told. */
+export async function differencesLived(
+  seed: number,
+  found: Experiment | undefined,
+  clients = CLIENTS,
+): Promise<readonly LivedDifference[]> {
   const under = (name: string) => inAWorld((world) => world.liveUnder(name, seed, clients));
   const [fast, slow] = [await under('p2.v10'), await under('p2.v11')];
   return METRICS.map(([metric, of]) => {

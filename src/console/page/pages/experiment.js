@@ -1,7 +1,9 @@
 import { ask, may, useAnswer } from '../api.js';
-import { html, useState } from '../html.js';
+import { html, useMemo, useState } from '../html.js';
 import { recordedAs } from '../parts/change/second-look.js';
+import { Chart } from '../parts/chart.js';
 import { Notes, ShownTable } from '../parts/evidence/shown.js';
+import { Choice } from '../parts/form.js';
 import { Answered } from '../parts/notice.js';
 import { ChangedSince } from '../parts/rules/differences.js';
 import { EXPERIMENT, ROLL_BACK, ROLL_OUT } from '../questions.js';
@@ -9,7 +11,7 @@ import { EXPERIMENT, ROLL_BACK, ROLL_OUT } from '../questions.js';
 /**
  * @import { Experiment, Following, Rollout, Session } from '../answers.d.ts'
  * @import { Proposal } from '../parts/change/confirm.js'
- * @import { InputEvent } from '../parts/form.js'
+ * @import { ChoiceEvent, InputEvent } from '../parts/form.js'
  */
 
 /**
@@ -29,8 +31,9 @@ export function ExperimentPart({ rollout, session, propose }) {
     ${
       isAsked
         ? html`<${Answered} answer=${answer}>
-            ${(/** @type {Experiment} */ { notes, tables }) => html`
+            ${(/** @type {Experiment} */ { notes, tables, trend }) => html`
               <${Notes} notes=${notes} />
+              ${trend.length > 0 && html`<${Trend} trend=${trend} />`}
               ${tables.map(
                 (table) => html`<div key=${table.title}>
                   <h3>${table.title}</h3>
@@ -59,6 +62,44 @@ export function ExperimentPart({ rollout, session, propose }) {
       </div>`
     }
   </section>`;
+}
+
+/**
+ * How the difference to the active version went, from moment to moment, each as it was known then.
+ * @param {Pick<Experiment, 'trend'>} props
+ */
+function Trend({ trend }) {
+  const [metric, setMetric] = useState('paid');
+  const choose = (/** @type {ChoiceEvent} */ event) => setMetric(event.currentTarget.value);
+  const metrics = [...new Set(trend.map((one) => one.metric))];
+  const versions = [...new Set(trend.map((one) => one.version))];
+  return html`<h3>How the differences went</h3>
+    <${Choice} label="Of" chosen=${metric} values=${metrics} go=${choose} />
+    ${versions.map((version) => html`<${TrendChart} key=${version} ...${{ trend, version, metric }} />`)}`;
+}
+
+/** @param {Pick<Experiment, 'trend'> & { version: string, metric: string }} props */
+function TrendChart({ trend, version, metric }) {
+  const [at, series] = useMemo(() => {
+    const seen = trend.filter((one) => one.version === version && one.metric === metric);
+    const line = (/** @type {string} */ name, /** @type {'value' | 'low' | 'high'} */ figure) => ({
+      ...{ name, color: figure === 'value' ? '--accent' : '--ink-faint' },
+      values: seen.map((one) => 1000 * one[figure]),
+      total: thousandths(1000 * (seen.at(-1)?.[figure] ?? 0)),
+    });
+    return [
+      seen.map((one) => one.at),
+      [line('from', 'low'), line('to', 'high'), line('difference', 'value')],
+    ];
+  }, [trend, version, metric]);
+  const note = 'for each 1,000 clients; 95 % at all times together';
+  const chart = { kind: 'interval', title: `${metric}: ${version}`, note, format: thousandths };
+  return html`<${Chart} ...${chart} at=${at} series=${series} />`;
+}
+
+/** @param {number} value */
+function thousandths(value) {
+  return value.toFixed(1);
 }
 
 /** @typedef {{ rollout: Rollout, session: Session, version: string }} Ends */

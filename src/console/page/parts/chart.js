@@ -16,7 +16,10 @@ import { numbers, Table } from './table.js';
  * @property {string} [total]
  */
 
-/** @typedef {'bars' | 'lines'} ChartKind */
+/**
+ * An interval is a lower end, an upper end and a figure between them, at moments.
+ * @typedef {'bars' | 'lines' | 'interval'} ChartKind
+ */
 
 /** Told the place of the slot under the pointer. @typedef {(place: number | null) => void} SetPlace */
 
@@ -55,7 +58,8 @@ export function Chart({ title, note, kind, at, series, format = countText, marks
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const plot = useRef(/** @type {UPlot | null} */ (null));
   const scheme = useScheme();
-  const heights = at.map((_, slot) => heightOf(kind, series, slot));
+  const isInterval = kind === 'interval';
+  const heights = isInterval ? [] : at.map((_, slot) => heightOf(kind, series, slot));
   const drawing = { kind, at, series, setPlace, marks, heights, ...(brush ? { brush } : {}) };
   // What a kept plot reads when it is drawn again.
   const now = useRef(drawing);
@@ -70,7 +74,7 @@ export function Chart({ title, note, kind, at, series, format = countText, marks
   return html`<figure class="chart">
     <figcaption>
       <h3>${title}</h3>
-      <span class="faint num">${pointedAt === undefined ? note : slotTime(pointedAt, at)}</span>
+      <span class="faint num">${pointedAt === undefined ? note : slotTime(pointedAt, at, isInterval)}</span>
       ${cut > 0 && html`<span class="faint">▲ ${cut} taller, up to ${format(Math.max(...heights))}</span>`}
     </figcaption>
     <div ref=${box} class="plot" aria-hidden="true"></div>
@@ -81,7 +85,7 @@ export function Chart({ title, note, kind, at, series, format = countText, marks
         </li>`,
       )}
     </ul>
-    <${MinuteTable} title=${title} at=${at} series=${series} format=${format} />
+    <${MinuteTable} ...${{ title, at, series, format, isInterval }} />
   </figure>`;
 }
 
@@ -96,9 +100,10 @@ function reading(value, format) {
 /**
  * @param {{
  *   title: string, at: readonly number[], series: readonly Series[], format: (value: number) => string,
+ *   isInterval: boolean,
  * }} props
  */
-function MinuteTable({ title, at, series, format }) {
+function MinuteTable({ title, at, series, format, isInterval }) {
   const rows = [...at.entries()].filter(([index]) => series.some(({ values }) => values[index]));
   const columns = ['time', ...numbers(...series.map(({ name }) => name))];
   return html`<details class="minutes">
@@ -106,7 +111,7 @@ function MinuteTable({ title, at, series, format }) {
     <${Table} name=${`${title} by time`} columns=${columns}>
       ${rows.toReversed().map(
         ([index, minute]) => html`<tr>
-          <td class="num">${slotTime(minute, at)}</td>
+          <td class="num">${slotTime(minute, at, isInterval)}</td>
           ${series.map(({ values }) => html`<td class="num">${reading(values[index], format)}</td>`)}
         </tr>`,
       )}
@@ -133,10 +138,11 @@ const NO_MARKS = [];
  * `14:03` within a day, with the date where slots are of several days.
  * @param {number} slot
  * @param {readonly number[]} at
+ * @param {boolean} isMoment rather than the beginning of a slot
  */
-function slotTime(slot, at) {
+function slotTime(slot, at, isMoment) {
   const time = spanOf(at) <= DAY_MS ? clockTime(slot) : `${day(slot).slice(5)} ${clockTime(slot)}`;
-  return slot === at.at(-1) && isRunning(at) ? `${time} so far` : time;
+  return !isMoment && slot === at.at(-1) && isRunning(at) ? `${time} so far` : time;
 }
 
 /**
@@ -233,16 +239,47 @@ function options(element, now) {
     },
     hooks: {
       setCursor: [({ cursor }) => setPlace(cursor.idx ?? null)],
-      draw: [(plot) => drawUnfinished(plot, now.current), (plot) => drawMarks(plot, now.current)],
+      draw: [
+        (plot) => drawUnfinished(plot, now.current),
+        (plot) => drawMarks(plot, now.current),
+        (plot) => kind === 'interval' && drawZero(plot),
+      ],
       setSelect: brush === undefined ? [] : [(plot) => tellSelected(plot, now.current)],
     },
     scales: {
       x: { range: (_plot, min, max) => [min - halfSlot(), max + halfSlot()] },
-      y: { range: () => [0, capOf(now.current.heights).top * 1.08 || 1] },
+      y: { range: (_plot, min, max) => (kind === 'interval' ? aroundZero(min, max) : rangeOf(now.current)) },
     },
     axes: axesOf(kind, spanOf(at) <= DAY_MS ? clockTime : (ms) => day(ms).slice(5)),
     series: [{}, ...drawn.map((one) => seriesOptions(kind, colorOf(one.color)))],
+    bands: kind === 'interval' ? [{ series: [2, 1], fill: colorOf('--accent-soft') }] : [],
   };
+}
+
+/**
+ * @param {Drawing} drawing
+ * @returns {[number, number]}
+ */
+function rangeOf({ heights }) {
+  return [0, capOf(heights).top * 1.08 || 1];
+}
+
+/**
+ * @param {number} min
+ * @param {number} max
+ * @returns {[number, number]}
+ */
+function aroundZero(min, max) {
+  return [Math.min(0, min) * 1.08, Math.max(0, max) * 1.08 || 1];
+}
+
+/** Where nothing differs. @param {UPlot} plot */
+function drawZero({ ctx, bbox, valToPos }) {
+  const y = valToPos(0, 'y', true);
+  ctx.save();
+  ctx.fillStyle = colorOf('--ink');
+  ctx.fillRect(bbox.left, y, bbox.width, 1);
+  ctx.restore();
 }
 
 /**
@@ -250,8 +287,8 @@ function options(element, now) {
  * @param {UPlot} plot
  * @param {Drawing} drawing
  */
-function drawUnfinished({ ctx, bbox, valToPos }, { at }) {
-  if (!isRunning(at)) return;
+function drawUnfinished({ ctx, bbox, valToPos }, { kind, at }) {
+  if (kind === 'interval' || !isRunning(at)) return;
   const left = valToPos(((at.at(-1) ?? 0) - stepOf(at) / 2) / 1000, 'x', true);
   ctx.save();
   ctx.globalAlpha = 0.65;
@@ -271,7 +308,8 @@ function drawMarks({ ctx, bbox, valToPos }, { at: slots, marks, heights }) {
   ctx.setLineDash([4, 3]);
   for (const { at, isAlert } of marks) {
     ctx.strokeStyle = colorOf(isAlert ? '--block' : '--accent');
-    const x = valToPos(at / 1000, 'x', true);
+    // A slot is drawn around its beginning.
+    const x = valToPos((at - stepOf(slots) / 2) / 1000, 'x', true);
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
@@ -329,6 +367,7 @@ function axesOf(kind, label) {
  * @returns {UPlot.Series}
  */
 function seriesOptions(kind, color) {
+  if (kind === 'interval') return { stroke: color, width: 1.75, points: { show: false } };
   if (kind === 'lines')
     return { stroke: color, width: 1.75, points: { size: 4, fill: color }, spanGaps: false };
   const bars = UPlot.paths.bars?.({ size: [0.8, 14] });
