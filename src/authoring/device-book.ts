@@ -66,7 +66,7 @@ export class DeviceBook<Client = string> {
   }
 }
 
-/** Most devices are one client's, who needs no more than this. */
+/** Most devices belong to one client and need no more than this. */
 interface OnlyClient<Client> {
   readonly client: Client;
   at: number;
@@ -74,9 +74,9 @@ interface OnlyClient<Client> {
 
 /** The clients of a device and when each was last seen there. */
 class SeenClients<Client> {
-  /** Whose last sight is the longest ago comes first. */
+  /** The one seen longest ago comes first. */
   readonly #lastAt = new Map<Client, number>();
-  /** The same times in order, so that counting takes no walk over a thousand clients. */
+  /** The same times in order, so that counting needs no walk over a thousand clients. */
   readonly #times: number[] = [];
 
   note(client: Client, now: number): void {

@@ -17,10 +17,10 @@ const DRAFT_MS_MAX = DRAFT_DAYS_MAX * 24 * 3600_000;
 /** Files outlive what points at them, so that a draft that is listed can always be opened. */
 const FILES_MS_MAX = DRAFT_MS_MAX + 3600_000;
 
-/** Whoever did not say for this long that a draft is open has left it. */
+/** A page that did not report for this long has left the draft. */
 const PRESENT_MS = 60_000;
 
-/** Of one platform; with one more, whoever spoke the longest ago is not told any more. */
+/** For one platform; with one more, the page that reported longest ago drops out. */
 const PRESENT_MAX = 100;
 
 /** Each try after the first means that somebody else changed one of the platform's drafts. */
@@ -66,7 +66,7 @@ interface StoredDraft
 
 /** All drafts of a platform but their files, in one text that changes by compare-and-set. */
 interface Shelf {
-  /** Never given again, so that a draft that is begun anew is not taken for the one before it. */
+  /** Never used again, so that a draft that is begun anew differs from the one before. */
   readonly lastRevision: number;
   readonly drafts: readonly StoredDraft[];
 }
@@ -76,7 +76,7 @@ interface StoredPresent extends Present {
   readonly tab: string;
 }
 
-/** The change is not made: what it was made on is not what is kept now. */
+/** The change is refused, because the draft is no longer at the revision that it was made on. */
 export class DraftChanged extends Error {
   override readonly name = 'DraftChanged';
   /** Null when there is none now. */
@@ -88,14 +88,14 @@ export class DraftChanged extends Error {
   }
 }
 
-/** The platform has as many as it may. */
+/** The platform has the most drafts that it may have. */
 export class TooManyDrafts extends Error {
   override readonly name = 'TooManyDrafts';
 }
 
 /**
- * What people are at work on and have not put into RULES_DIR, by platform. A change names the revision that it was
- * made on, so that nobody overwrites what somebody else typed.
+ * The drafts that people work on outside RULES_DIR, by platform. A change names the revision that it was made on, so
+ * that nobody overwrites what somebody else typed.
  */
 export class Drafts {
   readonly #store: Pick<Store, 'registers' | 'documents'>;
@@ -168,7 +168,7 @@ export class Drafts {
     }
   }
 
-  /** Gives what was discarded. Throws DraftChanged. */
+  /** Returns the discarded draft. Throws DraftChanged. */
   async discard(platform: PlatformName, version: RuleVersion, basis: number): Promise<DraftSummary> {
     const gone = await this.#change(platform, ({ lastRevision, drafts }) => {
       const found = drafts.find((one) => one.version === version);
@@ -188,13 +188,14 @@ export class Drafts {
     const at = this.#now();
     const all = (await this.#store.documents.get<readonly StoredPresent[]>(PRESENCE, platform)) ?? [];
     const others = all.filter((one) => one.at > at - PRESENT_MS && one.tab !== tab);
-    // Two who say so at the same moment are one for a few seconds: a page says it again and again.
+    // When two report at the same moment one may be missing for a few seconds: a page reports again and
+    // again.
     const told = [{ version, who, tab, at }, ...others].slice(0, PRESENT_MAX);
     await this.#store.documents.set(PRESENCE, platform, told, PRESENT_MS);
     return others.filter((one) => one.version === version).map((one) => ({ who: one.who, at: one.at }));
   }
 
-  /** Gives what `change` gave beside the shelf as it is to be. */
+  /** Returns the result of `change`, which also returns the new shelf. */
   async #change<T>(
     platform: PlatformName,
     change: (shelf: Shelf) => readonly [after: Shelf, given: T],

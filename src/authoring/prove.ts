@@ -17,7 +17,7 @@ import {
 } from '../rules/proof/relations.ts';
 import { type ParsedRules, type Rule, withoutHoldout } from '../rules/rule-set.ts';
 
-/** Something about a rule set that cannot be intended, although every file is sound. */
+/** A finding about a rule set that cannot be intended, although every file is sound. */
 export interface Finding extends Problem {
   readonly kind: 'never matches' | 'never first' | 'threshold out of reach';
   /** Null for what concerns no single rule. */
@@ -60,7 +60,7 @@ function remarksOn(rule: Rule<unknown>, reasoner: Reasoner): readonly Problem[] 
   return [...partsThatNeverHold(rule, reasoner), ...amountsWithoutCurrency(rule), ...unboundHoldout(rule)];
 }
 
-/** What a rule holds back may cost any amount once somebody is held out of it. */
+/** An order that a rule would have held back may cost any amount when its client is held out. */
 function unboundHoldout({ name, holdout }: Rule<unknown>): readonly Problem[] {
   if (holdout === undefined || holdout.maxAmounts !== null) return [];
   const message = `"${name}" holds clients out whatever their amount; bound what that may cost, like holdoutMaxAmount: { EUR: "100.00" }`;
@@ -71,7 +71,7 @@ function unboundHoldout({ name, holdout }: Rule<unknown>): readonly Problem[] {
 function amountsWithoutCurrency({ name, condition }: Rule<unknown>): readonly Problem[] {
   const comparisons = comparisonsIn([condition]);
   if (comparisons.some(({ fact }) => fact.name === 'currency')) return [];
-  // Nothing is nothing in every currency.
+  // Zero is zero in every currency.
   const amounts = comparisons.filter(({ fact, value }) => fact.fact.domain === MONEY && value !== 0);
   return amounts.map((comparison) => ({
     at: comparison.at,
@@ -128,7 +128,7 @@ function neverMatches(rule: Rule<unknown>, reasoner: Reasoner): Finding {
   };
 }
 
-/** Why a comparison never holds, and what to ask instead, where that is known of its fact. */
+/** Why a comparison never holds, and what to ask instead, where the fact is known. */
 function whyNever([condition]: readonly Condition[]): string {
   if (condition?.kind !== 'comparison') return '';
   const why = textForm(condition.fact)?.words ?? WHY_NEVER[condition.fact.name];
@@ -186,7 +186,7 @@ function coveringRules(
     const left = leftBy(covering);
     const others = before.filter((rule) => !covering.includes(rule));
     const [highest] = others;
-    // When the search gave up, more rules to choose from may help it.
+    // When the search gave up, more rules may help it.
     if (left.kind === 'none' || highest === undefined)
       return before.filter((rule) => covering.includes(rule));
     const taking = left.kind === 'witness' ? others.find((rule) => takes(rule, left.facts)) : undefined;

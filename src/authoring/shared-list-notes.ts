@@ -7,7 +7,7 @@ import { sharedListsText } from '../rules/condition-text.ts';
 import { nearestName, type Problem } from '../rules/problem.ts';
 import type { ParsedRules } from '../rules/rule-set.ts';
 
-/** A shared list as a store has it; one without entries is not there. */
+/** A shared list in a store; a list without entries does not exist. */
 interface KnownList {
   readonly name: string;
   /** Some entry is not past its end. */
@@ -20,7 +20,7 @@ export interface KnownLists {
   readonly lists: readonly KnownList[];
 }
 
-/** The lists of which a copy has anything, as far as `seenBy` may know of them. */
+/** The lists with entries in a copy, as far as `seenBy` may know of them. */
 export function knownLists(copy: ListCopy, now: number, seenBy: ListOwner = INSTALLATION): KnownLists {
   const isSeen = ({ owner }: StoredEntry) =>
     seenBy === INSTALLATION || [seenBy, INSTALLATION].includes(owner);
@@ -34,8 +34,8 @@ export function knownLists(copy: ListCopy, now: number, seenBy: ListOwner = INST
 }
 
 /**
- * What is worth knowing about the shared lists that rules ask about: those with nothing on them, so that their
- * rules cannot take effect yet. Null for lists that nobody has looked at.
+ * Remarks about the shared lists that rules ask about: without entries their rules cannot take effect yet. Null when
+ * the lists were not read.
  */
 export function sharedListNotes(rules: ParsedRules, known: KnownLists | null): readonly Problem[] {
   const asked = askedLists(rules);

@@ -31,17 +31,17 @@ interface Payer {
   readonly granted: Map<string, boolean>;
 }
 
-/** Nothing outlives a simulation, so its salt need not be a secret. */
+/** A simulation keeps nothing, so its salt need not be a secret. */
 const SIMULATED_CLIENTS = new ClientKeys('-'.repeat(22));
 
 /** Older orders of one client that can still be corrected; bounds the memory of a long replay. */
 const ORDERS_MAX = 100;
 
 /**
- * The service's life in memory, for a rule set and inputs with times of their own: the same core and
- * the same steps as `service/scoring.ts`, no store. What is kept goes through the stored forms, so that nothing is known here
- * that a store would forget. Rule tests run on it. Its memory grows with the number of clients and devices, not with
- * what happens to them.
+ * The service's life in memory, for a rule set and inputs with times of their own: the same core and the same steps
+ * as `service/scoring.ts`, no store. All data goes through the stored forms, so that a simulation knows nothing that
+ * a store would forget. Rule tests run on it. Its memory grows with the number of clients and devices, not with what
+ * happens to them.
  */
 export class Simulation {
   #rules: RuleSet;
@@ -57,12 +57,12 @@ export class Simulation {
     this.#lists = lists;
   }
 
-  /** Lets another rule set decide from now on, as a rollout does. */
+  /** Changes the rule set that decides from now on, as a rollout does. */
   use(rules: RuleSet): void {
     this.#rules = rules;
   }
 
-  /** Says who is held out of which rules from now on; nobody is before. */
+  /** Sets who is held out of which rules from now on; before, nobody is. */
   holdOut(isHeldOut: IsHeldOut): void {
     this.#holdoutDraw = () => isHeldOut;
   }

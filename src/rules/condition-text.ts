@@ -34,7 +34,7 @@ export function nameText(text: string): string {
   return /^[\w.-]+$/.test(text) ? text : quoted(text);
 }
 
-/** In quotes, and with nothing in it that could steer a terminal or turn the line around. */
+/** In quotes, without anything that could steer a terminal or reverse the line. */
 export function quoted(text: string): string {
   return JSON.stringify(text).replace(
     /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,

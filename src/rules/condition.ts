@@ -12,7 +12,7 @@ export interface FactRef {
   readonly windowMs: number;
   /** The shared list that it asks about; only of a fact about lists. */
   readonly list?: string;
-  /** Its place among the values of a decision. */
+  /** Its index among the values of a decision. */
   readonly index: number;
 }
 
@@ -48,7 +48,7 @@ export type Condition = ConditionTree<Written, Compared>;
 
 export type Comparison = Extract<Condition, { kind: 'comparison' }>;
 
-/** What becomes of each kind of condition, once its parts are done; `condition` is the one they stand in. */
+/** How each kind of condition is folded, once its parts are done; `condition` is the one that contains them. */
 export interface ConditionFold<Own, Compared, Result> {
   readonly group: (
     kind: 'all' | 'any',
@@ -60,13 +60,12 @@ export interface ConditionFold<Own, Compared, Result> {
   readonly comparison: (comparison: Own & Compared & { readonly kind: 'comparison' }) => Result;
 }
 
-/** What becomes of the conditions of rules. */
+/** The results of folding the conditions of rules. */
 export type FoldOf<Result> = ConditionFold<Written, Compared, Result>;
 
 /**
- * Makes something of a condition from the inside out. This is the one way to walk a condition by its kinds.
- * A part that occurs twice, as named conditions do, is made once; `made` lets several calls share their
- * results.
+ * Folds a condition from the inside out. This is the one way to walk a condition by its kinds. A part that occurs
+ * twice, as named conditions do, is folded once; `made` lets several calls share their results.
  */
 export function foldCondition<Own, Compared, Result>(
   condition: ConditionTree<Own, Compared>,

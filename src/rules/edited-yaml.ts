@@ -1,6 +1,6 @@
 import { isScalar, parseDocument, stringify } from 'yaml';
 
-/** A value to be put where a path of keys and places leads. */
+/** A value for the place to which a path of keys and indexes leads. */
 export interface YamlEdit {
   readonly path: readonly (string | number)[];
   readonly value: number | string;
@@ -25,7 +25,7 @@ function edited(text: string, { path, value }: YamlEdit): string {
   return text.slice(0, from) + stringify(value).trimEnd() + text.slice(to);
 }
 
-/** Where the item of this name stands in a list of the text, from 0; -1 where none does. */
+/** The index of the item of this name in a list of the text; -1 where there is none. */
 export function placeOfNamed(text: string, list: string, name: string): number {
   const items: unknown = parseDocument(text).toJS()[list];
   return Array.isArray(items) ? items.findIndex((item) => item.name === name) : -1;

@@ -30,8 +30,8 @@ function some(matchers: readonly Matcher[]): Matcher {
 }
 
 /**
- * What the operators mean, for the value at a place among the values of a decision. Decisions, proofs and
- * examples all ask this one function, and a property test holds it equal to json-rules-engine.
+ * What the operators mean, for one of the values of a decision. Decisions, proofs and examples all ask this one
+ * function, and a property test holds it equal to json-rules-engine.
  */
 export function comparisonMatcher(index: number, operator: OperatorName, expected: Expected): Matcher {
   switch (operator) {

@@ -12,7 +12,7 @@ export function isName(text: string): boolean {
 const LIST_NAME_FORM =
   'lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods';
 
-/** What is told of a list that cannot be called so. */
+/** The message for a list that cannot have this name. */
 export const LIST_NAME_RULE = `The name of a list has ${LIST_NAME_FORM}.`;
 
 /** The same of a name in a file. */

@@ -15,7 +15,7 @@ export type RuleVersion = string & { readonly [ruleVersionBrand]: true };
 
 export const RULE_VERSION_FORM = 'p<number>.v<number>, like p2.v10, or p2.v11-night for a draft';
 
-/** A number has one spelling: p2.v011 beside p2.v11 would be another version with the same place. */
+/** A number has one spelling: p2.v011 beside p2.v11 would be another version of the same rank. */
 export const RULE_VERSION_PATTERN = '^p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0-9]{0,15})?$';
 
 const RULE_VERSION = new RegExp(RULE_VERSION_PATTERN);
@@ -63,7 +63,7 @@ export interface ConcludedFactRef {
   readonly index: number;
 }
 
-/** For a share of the clients a rule is skipped, so that what it costs and saves can be seen. */
+/** A rule is skipped for a share of the clients, to see what it costs and saves. */
 export interface Holdout {
   /** Of the clients, above 0. */
   readonly share: number;

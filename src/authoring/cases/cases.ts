@@ -15,7 +15,7 @@ import { CASE_PSEUDONYM, parseCases } from './parse-cases.ts';
 import type { Action, CaseFailure, Expectation, RuleCase, UnmetExpectation } from './rule-case.ts';
 
 export interface CaseReport {
-  /** What is wrong with the case files themselves; nothing was run then. */
+  /** Problems of the case files themselves; then no case was run. */
   readonly problems: readonly Problem[];
   readonly passed: number;
   readonly failures: readonly CaseFailure[];
@@ -78,7 +78,7 @@ function runCase(
   return null;
 }
 
-/** Lets one thing happen and gives what can be expected of it, by member. */
+/** Performs one action and returns what a case can expect of it, by member. */
 function act(
   simulation: Simulation,
   clientIdKey: string,
@@ -168,7 +168,7 @@ const COVERAGES_KEPT_MAX = 20;
 
 const FAILURES_TOLD_MAX = 20;
 
-/** What the cases of rule sets say, worked out once for a digest: it takes some tens of milliseconds. */
+/** The results of cases, computed once for a digest: a run takes some tens of milliseconds. */
 export class RuleCoverages {
   readonly #kept = new LRUCache<string, Promise<RuleCoverage>>({ max: COVERAGES_KEPT_MAX });
 

@@ -20,7 +20,7 @@ const UntestedRuleSchema = shape('A rule, or an `otherwise`, that decided in no 
   asked: yesNo('Cases asked it; otherwise an earlier rule always answered first'),
 });
 
-/** How no case has seen a condition. */
+/** What no case has shown of a condition: that it holds, or that it does not. */
 const UNSEEN_SIDES = ['true', 'false', 'true and false'] as const;
 
 const OneSidedConditionSchema = shape('A condition seen only one way', {
@@ -56,8 +56,8 @@ interface ComparisonRecord {
 }
 
 /**
- * Watches a rule set being asked. Rules behind the first match are not asked, so a condition counts as
- * seen only where it could have made a difference to its rule.
+ * Watches a rule set being asked. Rules after the first match are not asked, so a condition counts as seen only where
+ * it could have made a difference to its rule.
  */
 export class CoverageMeter {
   /** The rule set to decide with: the same rules, each noting what it is asked. */

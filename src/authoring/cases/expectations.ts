@@ -14,7 +14,7 @@ type ReadExpected = (file: YamlFile, node: YamlNode, rules: ParsedRules) => unkn
 
 interface Expectable {
   readonly read: ReadExpected;
-  /** An answer may lack the member, so that null is something to expect. */
+  /** An answer may lack the member, so a case may expect null. */
   readonly mayBeAbsent?: true;
 }
 
@@ -75,7 +75,7 @@ const EXPECTABLE: Readonly<Record<StepKind, Readonly<Record<string, Expectable>>
   override: {},
 };
 
-/** The expectations of a step; what no answer could fulfil is reported. */
+/** The expectations of a step; impossible ones are reported. */
 export function readExpectations(
   file: YamlFile,
   kind: StepKind,
@@ -124,7 +124,7 @@ function texts(name: string): ReadExpected {
   return (file, node) => readList(file, node, name, (item) => file.text(item, `an item of ${name}`));
 }
 
-/** A list that may be empty: that nothing matched is worth expecting. */
+/** A list that may be empty: a case may expect that nothing matched. */
 function readList<T>(
   file: YamlFile,
   node: YamlNode,
@@ -141,7 +141,7 @@ function readList<T>(
   );
 }
 
-/** Which rules give a member of an answer; what gives none is left to the summary. */
+/** Which rules give a member of an answer; the summary has the others. */
 const GIVEN_BY: Readonly<Record<string, keyof RuleSetTrace>> = {
   clientGroup: 'groups',
   preferredAcceptorKey: 'groups',

@@ -45,7 +45,7 @@ export function parseCases(rules: ParsedRules, files: RuleFiles, problems: Probl
   return cases;
 }
 
-/** A report names a case; two of one name would leave open which is meant. */
+/** A report names a case, so two cases may not share a name. */
 function refuseNamesakes(cases: readonly RuleCase[], problems: Problem[]): void {
   const first = new Map<string, RuleCase>();
   for (const ruleCase of cases) {
@@ -174,7 +174,7 @@ class ActionReader {
     this.#members = new CaseMembers(file);
   }
 
-  /** Null when it is not sound, which is then reported. */
+  /** Null when it is not sound; it has reported why. */
   read(kind: StepKind, node: YamlNode, clientIdKey: string): Action | null {
     if (this.#file.isNull(node) && (kind === 'score' || kind === 'verdict')) {
       return this.#file.report(node, `${kind} has no request; {} is the one of an ordinary payer`);

@@ -24,12 +24,12 @@ export interface UpdatedCases {
 }
 
 /**
- * The cases with the lengths of waits that the rules give now, also in the words of reasons. A case in which anything else differs, a verdict or a rule,
- * is left whole: that is for a person to judge.
+ * The cases with the lengths of waits that the rules give now, also in the words of reasons. A case in which a
+ * verdict or a rule differs stays as it is: a person has to judge that.
  */
 export function updateCases(rules: RuleSet, files: RuleFiles): UpdatedCases {
   const left = new Map<string, CaseFailure>();
-  // A case that turns out to be left takes back what was written into it, so all begin again without it.
+  // When a case turns out to stay as it is, all begin again without it.
   for (;;) {
     const found = rewritten(rules, files, left);
     if (found.stuck.length === 0) return { ...changed(files, found.files), left: [...left.values()] };

@@ -24,7 +24,7 @@ import {
   writeRelease,
 } from './release-version.ts';
 
-/** What goes to the other thread, and from there to a page, stays small whatever lies on the disk. */
+/** What goes to the other thread, and on to a page, stays small whatever the disk holds. */
 const TEXT_CHARACTERS_MAX = 512 * 1024;
 const PROBLEMS_MAX = 200;
 
@@ -168,7 +168,7 @@ function orRefused<T>(write: () => T): T {
   }
 }
 
-/** The rules come before the cases, so they are the last to be cut. */
+/** The rules come before the cases, so they are cut last. */
 function cutTexts(files: RuleFiles): OpenedFolder['files'] {
   let left = TEXT_CHARACTERS_MAX;
   return [...files].map(([path, text]) => {
@@ -198,40 +198,40 @@ serveWork(works);
 export interface OpenedFolder {
   /** Long texts are cut, and say so. */
   readonly files: readonly { readonly path: string; readonly text: string }[];
-  /** False: a text was cut, so that nothing may be saved in its place. */
+  /** False: a text was cut, so saving would lose some of it. */
   readonly isWhole: boolean;
-  /** Over the files as they lie there, sound or not; null when something cannot be read. */
+  /** Over the files in the folder, sound or not; null when something cannot be read. */
   readonly filesDigest: string | null;
   readonly problems: readonly Problem[];
-  /** Of what lies there now; null when it is not sound. */
+  /** The digest of the folder now; null when it is not sound. */
   readonly digest: string | null;
   readonly coverage: RuleCoverage | null;
-  /** What may be varied, as it is written; empty when it is not sound. */
+  /** The constants that may be varied, as written; empty when it is not sound. */
   readonly constants: readonly Constant[];
 }
 
-/** What is to be told about a draft as it stands. */
+/** The remarks about a draft. */
 export interface CheckedDraft {
-  /** Null when it is not sound file by file; a node would refuse it. */
+  /** Null when some file is not sound; a node would refuse it. */
   readonly digest: string | null;
-  /** When it is not sound, in what; otherwise what stands in the way of a release. */
+  /** Why it is not sound; otherwise what prevents a release. */
   readonly problems: readonly Remark[];
   readonly notes: readonly Remark[];
   /** Null when it is not sound. */
   readonly coverage: RuleCoverage | null;
   readonly lostCases: LostCases | null;
-  /** What may be varied, as it is written; empty when it is not sound. */
+  /** The constants that may be varied, as written; empty when it is not sound. */
   readonly constants: readonly Constant[];
 }
 
-/** Somebody looked at other files than those that lie there now. */
+/** The caller saw other files than those in the folder now. */
 export type DeskObstacle = ReleaseObstacle | { readonly is: 'other files' };
 
-/** What stands in the way of a release, and what whoever releases must know besides. */
+/** What prevents a release, and what else the person who releases must know. */
 export interface DeskRelease {
   readonly obstacle: DeskObstacle | null;
   readonly lost: LostCases | null;
 }
 
-/** A folder, or a draft that lies in none. */
+/** A folder, or a draft without one. */
 type RulesSource = string | DraftText;

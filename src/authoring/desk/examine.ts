@@ -6,7 +6,7 @@ import { parseCases } from '../cases/parse-cases.ts';
 import { prove } from '../prove.ts';
 import { type KnownLists, sharedListNotes } from '../shared-list-notes.ts';
 
-/** Something to tell about a rule set, with facts that show it when there are any. */
+/** A remark about a rule set, with facts that show it when there are any. */
 export type Remark = Problem & { readonly example?: Example | null };
 
 export interface Examined {
@@ -16,8 +16,8 @@ export interface Examined {
 }
 
 /**
- * What is to be told about a rule set that is sound file by file: what its rules come to as a whole, and whether its
- * cases can be read. `lists` are those of a store; null when nobody has looked.
+ * The remarks about a rule set whose files are sound: what can be proved of its rules together, and whether its cases
+ * can be read. `lists` are those of a store; null when it was not asked.
  */
 export function examine(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | null): Examined {
   const caseProblems: Problem[] = [];

@@ -15,7 +15,7 @@ import { runCases } from '../cases/cases.ts';
 import { parseCases } from '../cases/parse-cases.ts';
 import { examine, type Remark } from './examine.ts';
 
-/** What stands in the way of a release: afterwards nothing can be mended. */
+/** What prevents a release: afterwards nothing can be mended. */
 export type ReleaseObstacle =
   | { readonly is: 'draft name' }
   | { readonly is: 'released' }

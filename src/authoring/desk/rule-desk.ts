@@ -22,7 +22,7 @@ const LIMITS = {
   givesWay: 'to callers',
 } as const;
 
-/** A platform whose work is hard holds up its own only; the owner of the installation always has a thread. */
+/** A platform with hard work holds up only itself; the owner of the installation always has a thread. */
 const TURNS = {
   atOnceMax: 3,
   ownerMax: 1,
@@ -30,10 +30,10 @@ const TURNS = {
   first: { owner: INSTALLATION, kept: 1 },
 } as const;
 
-/** A node has as many rule sets at hand for its desk as it takes; each may be a megabyte. */
+/** How many rule sets a node holds for its desk; each may be a megabyte. */
 export const DRAFTS_AT_HAND_MAX = 16;
 
-/** Of one platform: one that sends slowly, or much at once, leaves room for the others. */
+/** For one platform, so that one that sends slowly, or much at once, leaves room for the others. */
 export const PLATFORM_DRAFTS_MAX = 4;
 
 const DRAFTS = {
@@ -46,9 +46,9 @@ const DRAFTS = {
 const THREAD = new URL('./desk-thread.ts', import.meta.url);
 
 /**
- * Opens, compares, checks and keeps rule sets for platforms, each in its turn, in threads of its own: a draft may be as hard
- * to read as it likes, and no request of another platform waits for it. What takes too much throws LimitExceeded, what is
- * too much at once TooManyTurns.
+ * Opens, compares, checks and keeps rule sets for platforms, each in its turn, in threads of its own: however hard a
+ * draft is to read, no request of another platform waits for it. Throws LimitExceeded for too much work, TooManyTurns
+ * for too much at once.
  */
 export class RuleDesk {
   readonly rulesDir: string;
@@ -93,14 +93,14 @@ export class RuleDesk {
   }
 
   /**
-   * Releases what lies there now, when that has the digest and nothing stands in the way. A folder that may not
-   * be written to throws DraftRefused.
+   * Releases the folder when it has the digest and nothing prevents it. A folder that may not be written to throws
+   * DraftRefused.
    */
   release(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskRelease> {
     return this.#release(owner, version, digest, false);
   }
 
-  /** What would stand in the way of that release. */
+  /** What would prevent that release. */
   releasable(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskRelease> {
     return this.#release(owner, version, digest, true);
   }
@@ -110,7 +110,7 @@ export class RuleDesk {
     return orRefused(this.#threads.run('release', { folder, digest, isOnlyLook }, { owner }));
   }
 
-  /** Around work of a platform that brings a rule set along, its reading included. Throws TooManyTurns at once. */
+  /** Wraps the work of a request that carries a rule set, its reading included. Throws TooManyTurns at once. */
   atHand<T>(owner: PlatformName, work: () => Promise<T>): Promise<T> {
     return this.#drafts.run(owner, work);
   }

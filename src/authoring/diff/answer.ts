@@ -10,7 +10,7 @@ import { type PlatformSettings, type RuleSet, verdict } from '../../rules/rule-s
 import { count, list, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
 import { drawLabel } from './both-versions.ts';
 
-/** All in which two answers may differ; reasons and names of rules are for people who read them. */
+/** Everything in which two answers may differ; reasons and names of rules are only for people. */
 export const ANSWER_MEMBERS = [
   'verdict',
   'wait',
@@ -112,7 +112,7 @@ function decided(
   assessment: Assessment,
   isHeldOut: (rule: string, share: number) => boolean,
 ): Told {
-  // No wait before is as short as none, so the ladder alone gives the length of this one.
+  // Without a wait before, the ladder alone gives the length of this one.
   const standing = { ladderBefore: ladderOf(factOf), lastWaitMs: 0, at: 0 };
   const concluded = concludeVerdict(rules, settings, assessment, standing, isHeldOut);
   const { verdict, rule, waitSeconds } = concluded;

@@ -36,14 +36,14 @@ import {
 } from '../../rules/rule-set.ts';
 import { conditionText } from './condition-changes.ts';
 
-/** The rules of two versions over the facts of one payer, as proofs can be asked about them. */
+/** The rules of two versions over the facts of one payer, in the form that proofs take. */
 export interface BothVersions {
   readonly place: Place;
-  /** With the settings of the platform; a holdout is part of its rule's condition. */
+  /** The version before, with the settings of the platform; a holdout is part of its rule's condition. */
   readonly before: ParsedRules;
-  /** The same; what it computes differently from the version before is a fact with another label here. */
+  /** The version after; a fact that it computes differently from the version before has another label here. */
   readonly after: ParsedRules;
-  /** How a fact of the version after is called here. */
+  /** The label here of a fact of the version after. */
   readonly labelAfter: (label: string) => string;
   /** By labels of draws: when a rule that matches is skipped, and the record says so. */
   readonly skippedBefore: ReadonlyMap<string, Condition>;
@@ -55,7 +55,7 @@ export interface BothVersions {
 
 /** Platforms for which each of two versions has the same settings. */
 export interface Place {
-  /** One of them; null: any that neither version names. */
+  /** One of these platforms; null: any that neither version names. */
   readonly platform: string | null;
   readonly is: Condition;
   readonly before: PlatformSettings;
@@ -81,8 +81,8 @@ export function placesOf(before: ParsedRules, after: ParsedRules): readonly Plac
 }
 
 /**
- * Lays two versions over each other. What both compute alike is one fact; what they compute differently,
- * such as the payment score under another smoothing, gets a label of its own for the version after.
+ * Combines two versions. What both compute alike is one fact; a fact that they compute differently, such as the
+ * payment score under another smoothing, gets another label for the version after.
  */
 export function layOver(before: ParsedRules, after: ParsedRules, place: Place): BothVersions {
   const was = withDraws({ ...before, settings: place.before, platforms: new Map() });
@@ -213,7 +213,7 @@ class FactsApart {
     return foldCondition(condition, relabelling);
   }
 
-  /** How what the two versions compute differently hangs together, where it is compared. */
+  /** How the facts that the two versions compute differently are related, where they are compared. */
   together({ before: was, after: is }: Place, asked: readonly Comparison[]): readonly Condition[] {
     const alike = (comparisons: readonly Comparison[], names: readonly string[]) =>
       allOf(...comparisons.filter(({ fact }) => names.includes(fact.name)).map((one) => this.#alike(one)));
@@ -275,7 +275,7 @@ function shows({ fact }: FactRef, timeZone: string, now: number): FactValue {
   return fact.kind === 'circumstantial' ? fact.read({ platform: platformName('any'), timeZone, now }) : false;
 }
 
-/** Equal where two lists of groups conclude the same by their form. */
+/** Equal texts when two lists of groups have the same form. */
 function ordered({ rules, otherwise }: ParsedRules['groups']): string {
   return JSON.stringify([
     ...rules.map(({ condition, params }) => [conditionText(condition), params.group]),
@@ -297,12 +297,12 @@ interface Draw {
   readonly share: number;
 }
 
-/** How the fact that a client is held out of a rule is called. */
+/** The label of the fact that a client is held out of a rule. */
 export function drawLabel({ rule, share }: Draw): string {
   return `held out of ${rule} (${Math.round(share * 10_000) / 100}%)`;
 }
 
-/** Who is held out of a rule becomes a fact of its own, called by `drawLabel`. */
+/** Being held out of a rule becomes a fact of its own, named by `drawLabel`. */
 function withDraws(rules: ParsedRules): RulesWithDraws {
   const skipped = new Map<string, Condition>();
   const draws: Draw[] = [];
@@ -339,7 +339,7 @@ function withDraws(rules: ParsedRules): RulesWithDraws {
   };
 }
 
-/** Who is held out of a rule for a small share of the clients is so for a larger share, too: it is one draw. */
+/** A client who is held out with a small share is held out with a larger one, too: it is one draw. */
 function drawsTogether(draws: readonly Draw[]): readonly Condition[] {
   return draws.flatMap((one) =>
     draws

@@ -19,7 +19,7 @@ export function plainCondition(condition: Condition, expand: boolean): PlainCond
   });
 }
 
-/** Of two conditions it is the same where they mean the same by their form, whatever the names in them. */
+/** Two conditions with the same form give the same text, whatever names they use. */
 export function conditionText(condition: Condition): string {
   return plainCondition(condition, true).text;
 }
@@ -70,7 +70,7 @@ export function conditionChanges(before: PlainCondition, after: PlainCondition):
   ];
 }
 
-/** "all" on one side and "any" on the other cannot be told part by part. */
+/** "all" on one side and "any" on the other cannot be compared part by part. */
 function isOther(condition: PlainCondition, kind: 'all' | 'any'): boolean {
   return condition.kind !== kind && (condition.kind === 'all' || condition.kind === 'any');
 }

@@ -29,7 +29,7 @@ const DiffExampleSchema = shape('A payer whom the two answer differently', {
 
 type DiffExample = Shape<typeof DiffExampleSchema>;
 
-/** What a search for them found. */
+/** The result of the search for examples. */
 export const FOUND = {
   examples: list(DiffExampleSchema, 'One for each way of differing, ten at most, the simplest first'),
   searched: yesNo(
@@ -81,7 +81,7 @@ export async function diffExamplesWithin(
 class ExampleSearch {
   readonly #before: RuleSet;
   readonly #after: RuleSet;
-  /** By the ways in which their payers are answered differently. */
+  /** The examples by the way in which they differ. */
   readonly #found = new Map<string, DiffExample>();
   readonly #shown = new Set<string>();
   #undecided = false;
@@ -129,7 +129,7 @@ class ExampleSearch {
       if (kind !== 'witness') continue;
       const facts = yield* payer.nearest(must, mustNot);
       const answers = this.#answers(request, facts, both);
-      // A payer who was found and is answered alike shows nothing.
+      // A found payer whom both answer alike shows nothing.
       if (answers.differsIn.length === 0) this.#undecided = true;
       else this.#keep({ request, facts: told(payer.unlike(facts), both.place), ...answers }, both.place);
     }
@@ -186,7 +186,7 @@ const ORDINARY: Readonly<Record<string, FactValue>> = {
 class OrdinaryPayer {
   readonly #asked: readonly FactRef[];
   readonly #reasoner: Reasoner;
-  /** By label, that the fact is as of an ordinary payer. */
+  /** By label: the condition that the fact is that of an ordinary payer. */
   readonly #wishes: ReadonlyMap<string, Comparison>;
   #ordinary: PayerFacts = new Map();
 
@@ -214,7 +214,7 @@ class OrdinaryPayer {
     const refused: Condition[] = [];
     let facts: PayerFacts = new Map();
     for (const [label, wish] of this.#wishes) {
-      // What the last payer found has already needs no question.
+      // Facts that the last found payer already has need no question.
       if (facts.get(label) === wish.value) {
         kept.push(wish);
         continue;

@@ -32,7 +32,7 @@ const DIFF_PARTS = [
   'verdicts',
 ] as const;
 
-/** Comments, layout, order of members and descriptions are decided nowhere. */
+/** Comments, layout, order of members and descriptions make no difference. */
 const RuleDifferenceSchema = shape('One thing that is decided otherwise', {
   part: choice(DIFF_PARTS, 'Where'),
   name: word('A rule, a condition, a setting, a level, a list or a platform'),
@@ -56,7 +56,7 @@ export const RuleDiffSchema = named(
 
 export type RuleDiff = Shape<typeof RuleDiffSchema>;
 
-/** As long as it takes; most take less than a second. */
+/** Without a limit; most searches take less than a second. */
 export function ruleDiff(before: RuleSet, after: RuleSet): RuleDiff {
   const differences = diffRuleSets(before, after);
   return told(before, after, differences, differences.length === 0 ? ALIKE : diffExamples(before, after));
@@ -100,7 +100,7 @@ export class RuleDiffs {
     const diff = this.#search(before, after);
     this.#kept.set(key, diff);
     const forget = () => this.#kept.delete(key);
-    // What a busy node did not finish may be asked for again.
+    // A diff that a busy node did not finish may be asked for again.
     diff.then(({ searched }) => searched || forget(), forget);
     return diff;
   }
@@ -119,7 +119,7 @@ function changed(part: DiffPart, name: string, change: string): RuleDifference {
   return { part, name, kind: 'changed', text: `${name}: ${change}` };
 }
 
-/** Null means that the side has none. */
+/** Null means that one side has none. */
 function valueChange(
   part: DiffPart,
   name: string,
@@ -305,7 +305,7 @@ function conditionsByName<P>(rules: readonly Rule<P>[]): ReadonlyMap<string, Con
   return namedConditions(rules.map(({ condition }) => condition));
 }
 
-/** What one version says of settings, levels or limits, by names for people. */
+/** The settings, levels or limits of one version, by names for people. */
 type Texts = ReadonlyMap<string, string>;
 
 function textDifferences(part: DiffPart, before: Texts, after: Texts): readonly RuleDifference[] {

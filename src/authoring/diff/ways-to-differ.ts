@@ -38,7 +38,7 @@ export function waysBetween(
   ];
 }
 
-/** What follows from settings is another way on another platform; the others are the same everywhere. */
+/** Differences from settings count separately on each platform; the others are the same everywhere. */
 const on = (platform: string | null) => (platform === null ? '' : ` on ${platform}`);
 const verdictWay = (was: string, is: string, platform: string | null) =>
   `verdict ${was} -> ${is}${on(platform)}`;
@@ -48,8 +48,8 @@ const limitsWay = (group: string, platform: string | null) => `limits ${group}${
 const scoreWay = (platform: string | null) => `score${on(platform)}`;
 
 /**
- * Every way in which two versions may answer one payer differently. An answer also leaves the client where the
- * ladder has it then; where no answer differs, that does not either, so later answers are alike, too.
+ * Every way in which two versions may answer one payer differently. An answer also moves the client on the ladder;
+ * where no answer differs, the ladder does not either, so later answers are alike, too.
  */
 export function* waysToDiffer(both: BothVersions): Generator<WayToDiffer> {
   yield* verdictWays(both);
@@ -104,7 +104,7 @@ function verdictsDiffer(before: ParsedRules, after: ParsedRules) {
       const [a, b] = [climbs(before, one, pair[0]), climbs(after, other, pair[1])];
       if (a.level !== b.level || pair[0] !== pair[1]) return [at(pair)];
       if (a.waitUntil === b.waitUntil) return [];
-      // What is left of a longer wait hides both.
+      // The rest of a longer wait hides both.
       const seconds = Math.ceil(Math.max(a.waitUntil ?? 0, b.waitUntil ?? 0) / 1000);
       return [allOf(at(pair), compare(was.remaining, 'lessThanInclusive', seconds))];
     });
@@ -220,7 +220,7 @@ function firstMatches(
   ];
 }
 
-/** What one demands is among what the other rules out: so it mostly is between versions that differ in little. */
+/** One demands something that the other rules out, which is usual between versions that differ little. */
 function excludes({ must }: FirstMatch, { mustNot }: FirstMatch): boolean {
   const texts = new Set(mustNot.map(conditionText));
   return must.some((condition) => texts.has(conditionText(condition)));

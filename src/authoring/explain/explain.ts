@@ -117,7 +117,7 @@ export async function explain(rules: RuleSet, decision: Decision): Promise<Expla
   };
 }
 
-/** Where a decision comes out otherwise when its rule set is asked again with its facts; empty when it does not. */
+/** How a decision differs when its rule set decides again on its facts; empty when it does not. */
 export function rederive(rules: RuleSet, decision: Decision): readonly RerunDifference[] {
   const unusable = unusableFacts(rules, decision);
   if (unusable.length > 0) return unusable;
@@ -125,7 +125,7 @@ export function rederive(rules: RuleSet, decision: Decision): readonly RerunDiff
   return compare(rules, decision, rerun, values);
 }
 
-/** What can be said when the rule set that decided is not at hand; `there` says what is: "there is only p2.v11". */
+/** An explanation without the rule set that decided; `there` says what is there instead: "there is only p2.v11". */
 export function explainWithout(decision: Decision, there: string): Explanation {
   const wanted = `${decision.ruleVersion} with digest ${shortDigest(decision.digest)}`;
   return {
@@ -187,7 +187,7 @@ function fits(value: FactValue | undefined, { type }: FactDomain): boolean {
   return typeof value === (type === 'enum' || type === 'text' ? 'string' : type);
 }
 
-/** What of a decision follows from its facts, its ladder and its time. */
+/** The part of a decision that follows from its facts, its ladder and its time. */
 type Rerun = ConcludedVerdict &
   Pick<Decision, 'isBot' | 'signals' | 'clientGroup' | 'paymentScore'> & {
     readonly holdout: readonly HeldOut[];
@@ -310,7 +310,7 @@ function markHeldOut(
   return rules.map((trace) => (names.has(`${file}/${trace.name}`) ? { ...trace, heldOut: true } : trace));
 }
 
-/** Behind the first rule that counts none was asked. */
+/** Rules after the first that counts were not asked. */
 function untilFirst(rules: readonly RuleTrace[]): readonly RuleTrace[] {
   const first = rules.findIndex(counts);
   return first === -1 ? rules : rules.map((trace, place) => ({ ...trace, asked: place <= first }));
@@ -365,7 +365,7 @@ interface Decided {
 function decisive(condition: ConditionTrace): readonly ComparisonTrace[] {
   return foldCondition(condition, {
     group: (kind, parts, { passed }): Decided => {
-      // One failure is enough against "all", one success for "any"; otherwise every member had its say.
+      // One failure is enough against "all", one success for "any"; otherwise every member counts.
       const oneIsEnough = passed === (kind === 'any');
       const having = parts.filter((part) => !oneIsEnough || part.passed === passed);
       return { passed, by: having.flatMap(({ by }) => by) };

@@ -108,7 +108,7 @@ function shown(value: unknown): string {
   return value === null ? 'absent' : typeof value === 'string' ? quoted(value) : JSON.stringify(value);
 }
 
-/** What a piece of text means, which a terminal may show in colour. */
+/** The meaning of a piece of text, which a terminal may show as a colour. */
 export const TONES = ['pass', 'fail', 'faint', 'strong'] as const;
 
 export type Tone = (typeof TONES)[number];

@@ -12,9 +12,9 @@ const ACTIONS: Readonly<Record<Verdict, string>> = {
 };
 
 /**
- * What support may tell of a decision: to the payer the rule's own text, or else one that its verdict and wait
- * give; to the caller's people what was decided, when, by what, and what to do. Neither names another payer, and
- * the first tells nothing of rules, scores and signals. `rules` are those that decided, null when they are not at hand.
+ * What support may say of a decision: to the payer the rule's own text, or else one by verdict and wait; to the
+ * caller's people what was decided, when, by what, and what to do. Neither names another payer, and the first leaves
+ * out rules, scores and signals. `rules` are those that decided, null when they are not at hand.
  */
 export function supportWords(decision: Decision, rules: ParsedRules | null) {
   const rule = rules?.verdicts.rules.find(({ name }) => name === decision.rule);

@@ -14,7 +14,7 @@ const ANSWERED = {
   rules: nullable(RulesAccountSchema),
 };
 
-/** The decision is as it would be recorded; nothing of it is. */
+/** The decision has the form of a record; nothing is recorded. */
 export const WhatIfAnswerSchema = shape('What a version would answer', {
   ...ANSWERED,
   decision: DecisionSchema,
@@ -85,7 +85,7 @@ function withoutStrays(decision: Readonly<Record<string, unknown>>): Decision {
   throw new Error('a version that was asked again gave no whole decision');
 }
 
-/** What is asked again has the members of a decision; only those that not every one has are taken from it. */
+/** The new question has the members of a decision; only optional ones are removed. */
 function isWhole(decision: object): decision is Decision {
   return (DecisionSchema.required ?? []).every((member) => Object.hasOwn(decision, member));
 }

@@ -52,8 +52,8 @@ export function buildEngine(rules: readonly Rule<object>[]): Engine {
 }
 
 /**
- * Lets json-rules-engine judge the rules of one file by the values of a decision, in a fresh engine.
- * `values` has one value for each of `facts`, as `Decision.facts` recorded them.
+ * Runs the rules of one file over the values of a decision in json-rules-engine, in a fresh engine. `values` has one
+ * value for each of `facts`, as `Decision.facts` recorded them.
  */
 export function runEngine(
   rules: readonly Rule<object>[],

@@ -128,7 +128,7 @@ export async function traceRuleSet(rules: RuleSet, values: readonly FactValue[])
   };
 }
 
-/** The rules of one file; each is taken as asked. */
+/** The rules of one file; each counts as asked. */
 async function traceRules<Params extends object>(
   rules: readonly Matchable<Params>[],
   facts: readonly FactRef[],

@@ -94,7 +94,7 @@ function named(name: string, root: YAMLMap): readonly NamedScalar[] {
   }
 }
 
-/** The scalars under some keys of a map; of a list each one. */
+/** The scalars under some keys of a map; for a list, each item. */
 function below(prefix: string, map: YAMLMap, keys: readonly string[]): readonly NamedScalar[] {
   return keys.flatMap((key) => {
     const value = map.get(key, true);

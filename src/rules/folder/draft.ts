@@ -8,7 +8,7 @@ import { isRuleVersion, type RuleSet, type RuleVersion, versionNameRefusal } fro
 import { digestOf } from './release.ts';
 import { formatProblems, RELEASE_FILE, ROLLED_BACK_FILE, readRuleFiles } from './rule-folder.ts';
 
-/** A rule set that lies in no folder: somebody is at work on it. */
+/** A rule set without a folder: somebody works on it. */
 export interface DraftText {
   readonly version: RuleVersion;
   readonly files: readonly (readonly [path: string, text: string])[];
@@ -18,7 +18,7 @@ type DraftResult =
   | { readonly ok: true; readonly ruleSet: RuleSet }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** A rule set out of texts that lie in no folder. */
+/** A rule set from texts without a folder. */
 export function draftOf(version: string, files: RuleFiles): DraftResult {
   const read = parse(version, files);
   return read.ok ? { ok: true, ruleSet: compile(read.rules, digestOf(files), false) } : read;
@@ -96,7 +96,7 @@ export function renamed(files: RuleFiles, version: RuleVersion): string | null {
   return text.replace(WRITTEN_VERSION, (_, before: string) => before + version);
 }
 
-/** What is said of a version and not of a copy of it. */
+/** Lines about a version that do not hold for a copy of it. */
 const NOT_COPIED: readonly string[] = [RELEASE_FILE, ROLLED_BACK_FILE];
 
 function copyFolder(source: string, target: string, changed: ReadonlyMap<string, string>): void {

@@ -63,7 +63,7 @@ function leaveOut({ path, text, member, what, isOwn }: PartOfFile): string | nul
   if (own.length === 0 && isSeq(found)) return null;
   const note = `# Not shown: ${what} of other platforms, ${hidden} in all. Put them back before this is saved.\n`;
   found.items.splice(0, Infinity, ...own);
-  // A comment may be about what stood before it or behind it.
+  // A comment may be about what came before or after it.
   visit(found, (_, node) => {
     if (isNode(node)) Object.assign(node, { comment: null, commentBefore: null });
   });
@@ -72,7 +72,7 @@ function leaveOut({ path, text, member, what, isOwn }: PartOfFile): string | nul
   return note + text.slice(0, startOf(root.items[at])) + kept + text.slice(startOf(root.items[at + 1]));
 }
 
-/** Where a member of a file begins; behind all of them without one. */
+/** Where a member of a file begins; the end of the file without one. */
 function startOf(pair: Pair | undefined): number {
   return (isNode(pair?.key) ? pair.key.range?.[0] : undefined) ?? Number.POSITIVE_INFINITY;
 }

@@ -11,14 +11,17 @@ export interface DraftPlace {
   readonly version: RuleVersion;
 }
 
-/** What lies at a version's place. */
+/** What RULES_DIR has under a version's name. */
 export type Lying =
   | { readonly is: 'nothing' }
   | { readonly is: 'draft'; readonly digest: string }
   | { readonly is: 'released' }
   | { readonly is: 'unreadable' };
 
-/** What lies in RULES_DIR under a version's name, sound or not. A link counts as unreadable: nothing is written through one. */
+/**
+ * Reads what RULES_DIR has under a version's name, sound or not. A link counts as unreadable: nothing is written
+ * through one.
+ */
 export function lyingAt({ rulesDir, version }: DraftPlace): Lying {
   return lying(join(rulesDir, version));
 }
@@ -92,7 +95,7 @@ function refuseUnless(replaces: string | null, version: RuleVersion, found: Lyin
   }
 }
 
-/** What is told to somebody who wanted to keep something in a folder that may not be written to. */
+/** The message for somebody who wanted to keep something in a folder without write permission. */
 export const NOT_WRITABLE =
   'RULES_DIR of this node may not be written to; download the draft and put it there yourself';
 
@@ -114,7 +117,7 @@ function moveToFree(made: string, target: string): void {
   }
 }
 
-/** What lay there is looked at once more when nobody can reach it under its name any more. */
+/** The replaced files are checked once more when nobody can reach them under their name any more. */
 function exchange(made: string, target: string, check: () => void): void {
   const before = join(dirname(made), 'before');
   renameSync(target, before);

@@ -74,7 +74,7 @@ export function revived(plain: PlainRules): ParsedRules {
   };
 }
 
-/** Changes every comparison of conditions; what conditions share, the changed ones share, too. */
+/** Changes every comparison of conditions; parts that conditions share stay shared. */
 function changer<A, B>(
   change: (comparison: Written & A & { readonly kind: 'comparison' }) => ConditionTree<Written, B>,
 ): (condition: ConditionTree<Written, A>) => ConditionTree<Written, B> {

@@ -39,10 +39,10 @@ export function loadRuleSet(folder: string): LoadResult {
   return read.ok ? { ok: true, ruleSet: compile(read.rules, read.digest, read.released) } : read;
 }
 
-/** Nodes take sound rules over from the thread that read them at once: with these, in a few milliseconds. */
+/** Nodes take sound rules over from the reader's thread, which these make a matter of milliseconds. */
 const COMPARISONS_MAX = 5000;
 
-/** The same without the functions that make it decide. */
+/** The same without the functions that decide. */
 export function readRuleSet(folder: string): ReadResult {
   const problems: Problem[] = [];
   const files = readRuleFiles(folder, problems);
@@ -60,7 +60,7 @@ export function readRuleSet(folder: string): ReadResult {
     const message = `the rule set has ${comparisons} comparisons; a node takes up at most ${COMPARISONS_MAX}`;
     return { ok: false, problems: [problemOf('ruleset.yaml', message)] };
   }
-  // The engine that explains decisions must be able to hold the rules: better known now than in a dispute.
+  // The engine that explains decisions must accept the rules: better to find out now than in a dispute.
   for (const { rules } of [groups, signals, verdicts]) buildEngine(rules);
   return { ok: true, rules: result.rules, digest: digestOf(files), released: release !== null };
 }
@@ -87,8 +87,8 @@ export function formatProblems(folder: string, problems: readonly Problem[]): st
 }
 
 /**
- * The texts of all rule files, lists and cases in a folder; null when there is no such folder. What cannot be read,
- * or is a link that leads out of the folder of rule sets, is a problem.
+ * The texts of all rule files, lists and cases in a folder; null when there is no such folder. A file that cannot be
+ * read, or a link that leads out of the folder of rule sets, is a problem.
  */
 export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | null {
   const before = problems.length;
@@ -99,7 +99,7 @@ export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | 
   }
   const files = new Map<string, string>();
   const paths = ['.', 'cases', 'lists'].flatMap((below) => yamlFiles(folder, below, problems));
-  // One more than there may be is enough for the parser to say so.
+  // One more than allowed is enough for the parser to say so.
   for (const path of paths.slice(0, RULE_SET_FILES_MAX + 1)) {
     const text = readText(folder, path, problems);
     if (text !== null) files.set(path, text);
@@ -143,7 +143,7 @@ function readText(folder: string, path: string, problems: Problem[]): string | n
   }
 }
 
-/** Where a path below a folder really leads; null when there is nothing, or it may not be read. */
+/** Where a path below a folder really leads; null when there is nothing there, or no permission. */
 function realPlace(folder: string, path: string, problems: Problem[]): string | null {
   try {
     const place = realpathSync(join(folder, path));

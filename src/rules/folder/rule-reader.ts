@@ -15,7 +15,7 @@ export interface RuleReader {
   close(): Promise<void>;
 }
 
-/** Reads at once, in this thread: for commands and tests, which have nothing else to do meanwhile. */
+/** Reads in this thread: for commands and tests, which have nothing else to do meanwhile. */
 export function directReader(rulesDir: string): RuleReader {
   return {
     scan: async () => scanRuleFolders(rulesDir),
@@ -24,15 +24,15 @@ export function directReader(rulesDir: string): RuleReader {
   };
 }
 
-/** A rule set takes milliseconds; only one made to be hard to prove comes near. */
+/** A rule set takes milliseconds; only one that is made hard to prove comes near this. */
 const LIMITS = { where: 'thread', cpuMs: 10_000, memoryMiB: 256 } as const;
 
 const THREAD = new URL('./reader-thread.ts', import.meta.url);
 
 /**
- * Reads, parses and proves in a thread of its own: for nodes, whose requests must not wait behind a draft
- * that somebody put on the disk. What takes too much is refused; only sound rules come back, as plain data,
- * and become functions here.
+ * Reads, parses and proves in a thread of its own: for nodes, whose requests must not wait behind a draft that
+ * somebody put on the disk. It refuses what takes too much work; only sound rules come back, as plain data, and
+ * become functions here.
  */
 export class ThreadedReader implements RuleReader {
   readonly #rulesDir: string;

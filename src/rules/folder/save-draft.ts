@@ -12,9 +12,9 @@ export interface DraftToSave {
   readonly version: string;
   /** The version whose files the draft begins with, renamed; null: `files` are all of them. */
   readonly from: string | null;
-  /** Texts by path; they take the place of those of `from`. */
+  /** Texts by path, which replace those of `from`. */
   readonly files: readonly (readonly [path: string, text: string])[];
-  /** Other values of constants, by the paths that sweeps name them by; put in after all else. */
+  /** Other values of constants, by the paths that sweeps use; applied last. */
   readonly values: readonly (readonly [path: string, value: string])[];
   /** The digest of the draft that it replaces; null: nothing may lie there. */
   readonly replaces: string | null;
@@ -33,7 +33,7 @@ export function saveDraft(rulesDir: string, draft: DraftToSave): SavedDraft {
   if (!made.ok) return made;
   const { digest } = made.ruleSet;
   const lying = lyingAt({ rulesDir, version });
-  // Saving twice does no harm: a caller that did not hear of the first time may try again.
+  // Saving twice does no harm: a caller that got no answer the first time may try again.
   const isSaved = lying.is === 'draft' && lying.digest === digest;
   if (!isSaved) placeDraft({ rulesDir, version }, files, draft.replaces);
   return { ok: true, version, digest };
@@ -69,7 +69,7 @@ function draftVersion(text: string): RuleVersion {
 
 const FILE_NAME = /^(?:(?:cases|lists)\/)?[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml$/;
 
-/** Only what every system takes as one name; which files a rule set may have is for the parser to say. */
+/** Only names that every system accepts; the parser decides which files a rule set may have. */
 function requireFileName(path: string): void {
   if (FILE_NAME.test(path)) return;
   throw new DraftRefused(

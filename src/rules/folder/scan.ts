@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { RuleVersion } from '../rule-set.ts';
 import { listRuleVersions, RELEASE_FILE, wasRolledBack } from './rule-folder.ts';
 
-/** A version's folder as it lies on the disk. */
+/** A version's folder on the disk. */
 export interface ScannedFolder {
   readonly version: RuleVersion;
   /** Changes whenever a file of the folder does. */
@@ -11,7 +11,7 @@ export interface ScannedFolder {
   readonly rolledBack: boolean;
 }
 
-/** All versions in `rulesDir`, oldest first. A folder that cannot be looked into is among them. */
+/** All versions in `rulesDir`, oldest first. A folder that cannot be read is among them. */
 export function scanRuleFolders(rulesDir: string): readonly ScannedFolder[] {
   if (!existsSync(rulesDir)) return [];
   return listRuleVersions(rulesDir).map((version) => {
@@ -20,7 +20,7 @@ export function scanRuleFolders(rulesDir: string): readonly ScannedFolder[] {
   });
 }
 
-/** Names, sizes and times of all files: cheap enough to look at every second. */
+/** Names, sizes and times of all files: cheap enough to check every second. */
 function stampOf(folder: string): string {
   try {
     return [folder, join(folder, 'cases'), join(folder, 'lists')]

@@ -11,12 +11,12 @@ import type { RuleLadders } from './rule-ladders.ts';
 import type { RuleLists } from './rule-lists.ts';
 import type { Member, YamlFile } from './yaml-file.ts';
 
-/** Which rules ask: each kind may use what the kinds before it concluded. */
+/** The kind of rules that asks: each kind may use what the kinds before it concluded. */
 export type RuleStage = 'groups' | 'bot-signals' | 'verdicts';
 
 const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts'];
 
-/** What conditions may name besides each other: facts, and the lists of the rule set. */
+/** What conditions may refer to besides each other: facts, and the lists of the rule set. */
 export interface RuleNames {
   readonly refs: FactRefs;
   readonly lists: RuleLists;
@@ -42,7 +42,7 @@ export class ComparisonReader {
     this.#lists = lists;
   }
 
-  /** Null when it is not sound, which is then reported. */
+  /** Null when it is not sound; it has reported why. */
   read(node: Node): Comparison | null {
     const members = this.#file.members(node, 'a condition', MEMBERS, ['fact', 'operator', 'value']);
     const fact = members?.get('fact');
@@ -101,7 +101,7 @@ export class ComparisonReader {
     return this.#refs.intern(name, fact, windowMs);
   }
 
-  /** Whether there is such a list is not known here: shared lists come and go without a release. */
+  /** Nobody knows here whether there is such a list: shared lists come and go without a release. */
   #sharedList(name: string, fact: ListedFact, member: Member, params: Member | undefined): FactRef | null {
     if (params === undefined) {
       const message = `"${name}" asks about a shared list; add params: { list: blocked-devices }`;
@@ -198,13 +198,13 @@ function domainInWords(domain: FactDomain): string {
   }
 }
 
-/** The facts that a rule set uses, each with its place among the values of a decision. */
+/** The facts that a rule set uses, each with its index among the values of a decision. */
 export class FactRefs {
   readonly #refs = new Map<string, FactRef>();
 
   /**
    * Starts with every plain and concluded fact: decisions record them whether rules ask or not. Only a fact that
-   * belongs to all rule sets from their first version on may be one of these, because records name facts by place.
+   * belongs to all rule sets from their first version on may be one of these, because records name facts by index.
    */
   constructor() {
     for (const [name, fact] of FACTS) {

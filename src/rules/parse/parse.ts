@@ -126,12 +126,12 @@ function wantsLimits(ruleSet: RuleSetFile | null): boolean {
   return settings.scoringLimits || [...platforms.values()].some((own) => own.scoringLimits === true);
 }
 
-/** What rule sets go by that name no time zone. */
+/** The time zone of rule sets that name none. */
 const DEFAULT_TIME_ZONE = 'UTC';
 
 const DEFAULT_SMOOTHING: Smoothing = { prior: 0.5, weight: 2 };
 
-/** What one platform has of its own; null means that it has the rule set's. */
+/** The settings that one platform overrides; null means that it has the rule set's. */
 type PlatformOverrides = { readonly [Name in keyof PlatformSettings]: PlatformSettings[Name] | null };
 
 /** What `ruleset.yaml` says. The ladder has a file of its own. */

@@ -9,14 +9,14 @@ export const PAYER_TEXT_CHARACTERS_MAX = 300;
 /** What a text for the payer may quote, in words: "5 minutes". */
 export const PAYER_TEXT_WAIT = '{waitSeconds}';
 
-/** Names of the inside. A fact of one plain word, like amount, is a word that payers know, too. */
+/** Internal names. A fact of one plain word, like amount, is a word that payers know, too. */
 const INSIDE = new Set([
   ...[...FACTS.keys()].filter((name) => /[A-Z]/.test(name)),
   ...VERDICTS,
   ...CLIENT_GROUPS,
 ]);
 
-/** Reads what support or the shop may say to the payer: it tells nothing of the inside. */
+/** Reads what support or the shop may say to the payer, without internal names. */
 export class PayerTexts {
   readonly #file: YamlFile;
   readonly #read: (readonly [node: Node, text: string])[] = [];

@@ -27,7 +27,7 @@ type NamedLadders = WrittenLadder['ladders'];
 
 /** The ladders of a rule set: the one without a name, and those that rules name. */
 export class RuleLadders {
-  /** By name, how to say at its place that nobody uses it; null as long as `ladder.yaml` is not read or not sound. */
+  /** By name, how to report that nobody uses it; null as long as `ladder.yaml` is not read or not sound. */
   #named: ReadonlyMap<string, () => void> | null = null;
   #ladders: NamedLadders = {};
   #levelsAt: WrittenLadder['levelsAt'] = {};
@@ -53,7 +53,7 @@ export class RuleLadders {
       : { ...ladder, levelsAt: { ...this.#levelsAt, ...unnamedAt(file, members) } };
   }
 
-  /** Reads a platform's own ladder, and what it has different of the named ones. */
+  /** Reads a platform's own ladder, and the named ones that it overrides. */
   readOwn(file: YamlFile, node: Node): WrittenLadder | null {
     const members = file.members(node, 'the ladder', MEMBERS, REQUIRED);
     const known = this.#named === null ? null : [...this.#named.keys()];
@@ -195,10 +195,10 @@ export const HOLDOUT_PATTERN = '^(0|[1-9][0-9]?)(\\.[0-9]{1,2})?%$';
 
 const HOLDOUT = new RegExp(HOLDOUT_PATTERN);
 
-/** Of the clients, at most so many may do without a rule: the others pay for what is learnt from them. */
+/** The largest share of the clients that may go without a rule: the others pay for what they teach. */
 const HOLDOUT_SHARE_MAX = 0.5;
 
-/** What the refusal of holdouts may cost at loading, in steps of proof. */
+/** How many steps of proof the check of holdouts may take at loading. */
 const REFUSAL_LIMITS: WorkLimits = { questionStepsMax: 200_000, totalStepsMax: 1_000_000 };
 
 /** Reads `holdout` and `holdoutMaxAmount` of a rule; undefined when it has none, null when they are not sound. */

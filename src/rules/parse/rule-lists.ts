@@ -5,12 +5,12 @@ import { suggest } from '../problem.ts';
 import type { RuleList } from '../rule-set.ts';
 import { optional, YamlFile } from './yaml-file.ts';
 
-/** What hands write and read. Longer lists are shared lists, which change without a release. */
+/** As much as people write by hand. Longer lists are shared lists, which change without a release. */
 export const LIST_ENTRIES_MAX = 1000;
 
 const LIST_FILE = /^lists\/([^/]+)\.yaml$/;
 
-/** A list as it stands in its file, before anybody has asked what its entries are compared with. */
+/** A list as its file has it, before it is known what its entries are compared with. */
 export interface WrittenList {
   readonly name: string;
   readonly description: string;
@@ -27,7 +27,7 @@ export class RuleLists {
   readonly #values = new Map<string, RuleList['values'] | null>();
   readonly #used = new Map<string, RuleList>();
 
-  /** What is wrong with the files is noted by them in `problems`. */
+  /** The files note their own problems in `problems`. */
   constructor(files: ReadonlyMap<string, string>, problems: YamlFile['problems']) {
     for (const [path, text] of files) {
       const [, name] = LIST_FILE.exec(path) ?? [];

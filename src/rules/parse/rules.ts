@@ -290,7 +290,7 @@ function readPlaceholder(file: YamlFile, node: Node, name: string, refs: FactRef
   return file.report(node, `reason has a bad placeholder {${name}}: ${named.message}${hint}`);
 }
 
-/** Rules nested deeper than this are not read by anybody. */
+/** Nobody can read rules that are nested deeper than this. */
 const NESTING_LEVELS_MAX = 16;
 
 /** Named conditions that name each other can multiply a few lines into billions of comparisons. */

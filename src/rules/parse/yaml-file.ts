@@ -38,7 +38,7 @@ export function optional<T>(member: Member | undefined, read: (node: Node) => T 
 const FILE_CHARACTERS_MAX = 512 * 1024;
 
 /**
- * Who tries hundreds of edits on a rule set changes one of its files at a time; the others are not parsed again. Nobody
+ * A search that tries hundreds of edits changes one file at a time, and the others are not parsed again. Nobody
  * changes a node. One character takes some 25 bytes here.
  */
 const PARSED = new LRUCache<string, ReturnType<typeof parsed>>({
@@ -51,12 +51,12 @@ function parsed(text: string) {
   return { document: parseDocument<Node>(text, { lineCounter: lines, prettyErrors: false }), lines };
 }
 
-/** Characters that nobody sees and that storage and terminals treat in their own ways. */
+/** Invisible characters, which storage and terminals treat in their own ways. */
 const INVISIBLE = /[^\P{Cc}\t\n\r]|\uFEFF/u;
 
 /**
- * One YAML file of a rule set, read value by value. Each read either gives a value of the wanted kind
- * or notes a located problem and gives null, so that one pass tells everything that is wrong.
+ * One YAML file of a rule set, read value by value. Each read either gives a value of the wanted kind or notes a
+ * located problem and gives null, so that one pass reports everything that is wrong.
  */
 export class YamlFile {
   readonly name: string;
@@ -291,7 +291,7 @@ export interface NumberRange {
   readonly integer?: boolean;
 }
 
-/** What stands there, in words a person finds again in the file. */
+/** The value in words that a person finds again in the file. */
 function describe(node: Node | null): string {
   if (node === null) return 'nothing';
   if (isAlias(node)) return 'an alias';

@@ -6,8 +6,8 @@ import { comparisonMatcher } from '../matcher.ts';
 import type { OperatorName } from '../operators.ts';
 
 /**
- * The values of a fact, numbered in order, so that everything a condition can say about it is a set of
- * whole numbers. Values that no condition tells apart may share a number.
+ * The values of a fact, numbered in order, so that everything a condition can say about it is a set of whole numbers.
+ * Values that no condition distinguishes may share a number.
  */
 export interface Domain {
   readonly all: Spans;
@@ -91,8 +91,8 @@ function listed(values: readonly FactValue[]): Domain {
 }
 
 /**
- * The numbers whose values stand in this relation to what is expected. The operator does not tell the
- * values of one piece apart, so the first of each speaks for all of it.
+ * The numbers whose values stand in this relation to what is expected. The operator treats the values of one piece
+ * alike, so the first of each speaks for all of it.
  */
 function wherever(
   operator: OperatorName,

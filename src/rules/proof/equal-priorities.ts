@@ -11,8 +11,8 @@ import { type Example, exampleOf, formatExample, type KnownRules, knowledgeOf } 
 const ORDER_LIMITS: WorkLimits = { questionStepsMax: 1_000_000, totalStepsMax: 1_000_000 };
 
 /**
- * Every pair of group or verdict rules for which it is not clear which one is first; also the pairs that
- * were left undecided when the work that loading may do was done.
+ * Every pair of group or verdict rules for which it is not clear which one is first; also the pairs that were
+ * undecided when the steps of loading ran out.
  */
 export function refuseUnclearOrder(rules: KnownRules & Pick<ParsedRules, 'verdicts'>): readonly Problem[] {
   const anyRequest = new Reasoner(knowledgeOf(rules, 'any request'), ORDER_LIMITS);
@@ -89,7 +89,7 @@ function conflict<Params>(
   reasoner: Reasoner,
 ): Conflict<Params> | null {
   const both = [first.condition, second.condition];
-  // Mostly they exclude each other, which is seen at once.
+  // Mostly they exclude each other, which needs no search.
   if (reasoner.find(both).kind === 'none') return null;
   const answer = reasoner.find(both, before);
   switch (answer.kind) {

@@ -41,7 +41,7 @@ export class Formulas {
     return foldCondition(condition, this.#fold, this.#made);
   }
 
-  /** That the formula does not hold. */
+  /** The negation of the formula. */
   negation(formula: Formula): Formula {
     const known = this.#negations.get(formula);
     if (known !== undefined) return known;
@@ -80,7 +80,7 @@ export class Formulas {
     return includes(allowed, this.#all(index)) ? ALWAYS : { kind: 'within', index, allowed };
   }
 
-  /** Parts of one fact become one part; a part that decides alone is all that is left. */
+  /** Merges the parts of one fact; a part that decides alone replaces all others. */
   #joined(kind: 'all' | 'any', parts: readonly Formula[]): Formula {
     const allowed = new Map<number, Spans>();
     const others = new Set<Formula>();
@@ -111,7 +111,7 @@ function isEmpty(formula: Formula, kind: 'all' | 'any'): boolean {
   return formula.kind === kind && formula.parts.length === 0;
 }
 
-/** Whether the formulas exclude each other by what they demand of single facts, which is seen without a search. */
+/** Whether the formulas exclude each other by single facts alone, without a search. */
 export function contradict(formulas: readonly Formula[]): boolean {
   const left = new Map<number, Spans>();
   const possible = (formula: Formula): boolean => {
@@ -141,7 +141,7 @@ export interface Ranges {
   readonly keep: (index: number, low: number, high: number) => boolean;
 }
 
-/** Takes away numbers that a relation rules out; false when none is left for a fact. */
+/** Removes numbers that a relation rules out; false when none is left for a fact. */
 export type Propagator = (ranges: Ranges) => boolean;
 
 /** The facts of a relation; the total and the score, which follow from the others, come last. */
@@ -240,7 +240,7 @@ function weight(
     const least = number(weights.filter(({ index }) => low(index) === 1));
     const most = number(weights.filter(({ index }) => high(index) === 1));
     if (!keep(result, least, most)) return false;
-    // Two steps of rounding are left to the sums above, which are exact in the end.
+    // Two steps of rounding are left to the sums above, which are exact once all is known.
     const spare = high(result) - least + 2;
     const excess = most - low(result) + 2;
     return weights.every((signal) => {

@@ -14,8 +14,8 @@ import {
 import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
 
 /**
- * Facts by label for which everything asked for holds; or none, which is proved; or undecided, when the
- * search took longer than it may.
+ * Facts by label for which everything asked for holds; or none, which is proved; or undecided, when the search took
+ * too long.
  */
 export type Answer =
   | { readonly kind: 'witness'; readonly facts: ReadonlyMap<string, FactValue> }
@@ -25,7 +25,7 @@ export type Answer =
 /** How much work a reasoner may do. A step costs about a tenth of a microsecond. */
 export interface WorkLimits {
   readonly questionStepsMax: number;
-  /** For all questions together; what is asked after that is undecided. */
+  /** For all questions together; further questions are undecided. */
   readonly totalStepsMax: number;
 }
 
@@ -96,7 +96,7 @@ export class Reasoner {
     const relevant = this.#pieces.about(labels);
     const known = relevant.pieces.flatMap(({ conditions }) => conditions.map((item) => formulas.of(item)));
     const relations = relevant.pieces.flatMap((piece) => piece.relations);
-    // To set a search up is work too, and more of it than many a search has.
+    // Setting up a search is work, too, often more than the search itself.
     this.#stepsLeft -= numbered.domains.length + known.length + relations.length;
     const steps = Math.min(this.#questionStepsMax, Math.max(0, this.#stepsLeft));
     const search = new Search(numbered, relations, formulas, steps);
@@ -167,7 +167,7 @@ function numberFacts(facts: ReadonlyMap<string, NamedFact>): Numbered {
   };
 }
 
-/** One thing that is known about the facts, taken alone. */
+/** A single piece of knowledge about the facts. */
 interface Piece {
   readonly conditions: readonly Condition[];
   readonly relations: readonly Relation[];
@@ -175,7 +175,7 @@ interface Piece {
   readonly labels: readonly string[];
 }
 
-/** Of all that is known, finds what matters to a question. */
+/** Finds the knowledge that matters to a question. */
 class Pieces {
   readonly all: readonly Piece[];
   /** By the label of a fact: the pieces that matter as soon as it does. */
@@ -189,7 +189,7 @@ class Pieces {
     ];
   }
 
-  /** What touches one of these facts, and what that touches in turn. */
+  /** The knowledge about these facts, and about the facts that it involves. */
   about(asked: readonly string[]): {
     readonly labels: ReadonlySet<string>;
     readonly pieces: readonly Piece[];
@@ -225,10 +225,10 @@ class Pieces {
 /** The numbers left for each fact, every one of which makes the formulas true; or why there are none. */
 type Found = readonly Spans[] | 'none' | 'undecided';
 
-/** A choice between formulas that is not made yet. */
+/** An open choice between formulas. */
 interface Choice {
   readonly formula: Extract<Formula, { kind: 'any' }>;
-  /** It was asked for, rather than known: what is asked is decided first. */
+  /** It comes from the question, not from knowledge: questions are decided first. */
   readonly asked: boolean;
 }
 
@@ -240,9 +240,9 @@ interface State {
 class OutOfSteps extends Error {}
 
 /**
- * Looks for numbers that make formulas true and keep to relations: takes what follows, then tries the
- * alternatives of the narrowest open choice one after the other. It sees every possibility or runs out
- * of steps, so "none" is a proof.
+ * Looks for numbers that make formulas true and keep to relations: draws every consequence, then tries the
+ * alternatives of the narrowest open choice one after the other. It sees every possibility or runs out of steps, so
+ * "none" is a proof.
  */
 class Search {
   readonly #left: readonly Spans[];
@@ -293,7 +293,7 @@ class Search {
     const alternatives = this.#possible(state, choice.formula);
     for (const [index, alternative] of alternatives.entries()) {
       const next: State = { left: [...state.left], choices: [...rest] };
-      // What was tried in vain before needs no second look.
+      // What failed before is not tried again.
       const others = alternatives.slice(0, index).map((other) => this.#formulas.negation(other));
       if (![alternative, ...others].every((formula) => this.#assert(next, formula, asked))) continue;
       const found = this.#solve(next);
@@ -302,7 +302,7 @@ class Search {
     return null;
   }
 
-  /** The conditions hold by now; only numbers that relations tie together are still open. */
+  /** The conditions hold; only numbers that relations connect are still open. */
   #giveNumbers(state: State): readonly Spans[] | null {
     const open = this.#related.find((index) => !isSingle(state.left[index] ?? []));
     if (open === undefined) return state.left;
@@ -337,7 +337,7 @@ class Search {
     }
   }
 
-  /** Takes what follows until nothing more does; false when something became impossible. */
+  /** Draws consequences until there are no more; false when something became impossible. */
   #propagate(state: State): boolean {
     for (let moved = true; moved; ) {
       const before = [...state.left];

@@ -18,7 +18,7 @@ import {
  */
 export type Moment = 'any request' | 'a known client' | 'a verdict';
 
-/** How numbers of one decision hang together. */
+/** How numbers of one decision are related. */
 export type Relation =
   | { readonly kind: 'sum'; readonly parts: readonly [FactRef, FactRef]; readonly total: FactRef }
   /** `lesser` is below `greater` by at least `by`. */
@@ -38,7 +38,7 @@ export type Relation =
       readonly total: FactRef;
     };
 
-/** What later rules conclude from other facts: no reason to look at it unless somebody asks for `of`. */
+/** What later rules conclude from other facts; it only matters when somebody asks for `of`. */
 interface Definition {
   readonly of: FactRef;
   readonly conditions: readonly Condition[];
@@ -57,7 +57,7 @@ export const NOTHING_KNOWN: Knowledge = { conditions: [], relations: [], definit
 /** What `knowledgeOf` needs of a rule set. */
 export type KnownRules = Pick<ParsedRules, 'facts' | 'settings' | 'platforms' | 'groups' | 'signals'>;
 
-/** Velocity facts that count requests, and of which every request has one: the one being decided makes them 1. */
+/** Velocity facts that count every request: the one being decided makes them at least 1. */
 export const OF_EVERY_REQUEST = [
   'distinctMethods',
   'distinctAmounts',
@@ -100,7 +100,7 @@ function ofHistory(facts: FactsByName): readonly Condition[] {
   ];
 }
 
-/** What became final within a window was not longer ago than that. */
+/** An order that became final within a window did so no longer ago than the window. */
 function ofOrdersLately(facts: FactsByName): readonly Condition[] {
   const since = (name: string, last: string) =>
     facts.windows(name).map((seen) => {
@@ -158,7 +158,7 @@ function ofHints(facts: FactsByName): readonly Condition[] {
   ];
 }
 
-/** What it means to be known, and to ask for a verdict: the request is counted already. */
+/** What being known and asking for a verdict imply: the request is counted already. */
 function ofMoment(facts: FactsByName, moment: Moment): readonly Condition[] {
   const verdicts = facts.windows('verdicts');
   const distinct = OF_EVERY_REQUEST.flatMap((name) => facts.windows(name)).flatMap((count) => {
@@ -372,13 +372,13 @@ export class FactsByName {
   }
 }
 
-/** Something that rules cannot name, but that proofs count on. */
+/** Facts that rules cannot name but that proofs use. */
 export function inner(label: string, domain: FactDomain): FactRef {
   const fact = { kind: 'plain', domain, unit: null, description: label, read: () => false } as const;
   return { label, name: label, fact, windowMs: 0, index: -1 };
 }
 
-/** These conditions stand in no file. */
+/** These conditions are in no file. */
 const NOWHERE = { file: '', line: 0, column: 0 };
 
 export function compare(fact: FactRef, operator: OperatorName, value: Expected): Comparison {
