@@ -1,11 +1,16 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { type ClientKey, clientNumber } from '../../client/client-key.ts';
+import { token } from '../../client/client-state.ts';
 import { encodeOrder } from '../../client/order.ts';
 import { encodeClientState } from '../../client/state-document.ts';
 import { encodeDecision } from '../../decision/decision-record.ts';
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../facts/fact.ts';
 import { journalText } from '../journal.ts';
 import { RETENTION } from '../retention.ts';
-import type { Change, SightingsAsk } from '../store.ts';
+import type { Change, SightingsAsk, Store } from '../store.ts';
+import { StoreUnavailable } from '../store-errors.ts';
+import { answerOf, type RecordReader, readSnapshot, type StoredRecord, textOf } from '../stored-parts.ts';
+import type { SqliteFile } from './open-file.ts';
 
 /** Entries with the records of those that are verdicts. */
 const JOURNAL_ROWS =
@@ -31,7 +36,7 @@ export function prepareStatements(db: DatabaseSync) {
   };
 }
 
-/** States, outcomes of orders, answers under an Idempotency-Key, and registers. */
+/** States, outcomes of orders, and answers under an Idempotency-Key. */
 function clientStatements(sql: Prepare) {
   return {
     state: sql('SELECT state FROM clients WHERE client = ? AND expires_at > ?'),
@@ -55,10 +60,6 @@ function clientStatements(sql: Prepare) {
       'INSERT INTO claims (platform, idempotency_key, request_hash, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at WHERE claims.request_hash = excluded.request_hash',
     ),
     claimed: sql('SELECT request_hash FROM claims WHERE platform = ? AND idempotency_key = ?'),
-    register: sql('SELECT value FROM registers WHERE name = ?'),
-    putRegister: sql(
-      'INSERT INTO registers (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
-    ),
   };
 }
 
@@ -151,11 +152,82 @@ function removingStatements(sql: Prepare) {
   };
 }
 
+/** States of clients, what they answered under an Idempotency-Key, and who was seen on which device. */
+export function sqliteClients(
+  { clock, run, read, write }: SqliteFile,
+  sql: Statements,
+  reader: RecordReader,
+): Pick<Store, 'load' | 'commit' | 'sightings' | 'claimIdempotencyKey'> {
+  /** Shapes of records that this process has seen stored. */
+  const storedShapes = new Set<string>();
+  const answer = async (clientHash: string, idempotencyKey: string, now: number) => {
+    const found = sql.answer.get(clientHash, idempotencyKey, now);
+    if (found === undefined) return null;
+    const row = sql.decision.get(clientHash, Number(found['seq']));
+    if (row === undefined) throw new StoreUnavailable('the decision of a stored answer is missing');
+    return answerOf(await reader.decision(storedRecord(row)));
+  };
+  const count = (ask: SightingsAsk) => ({
+    fingerprint: countOn(sql, ask, 'fingerprint'),
+    ip: countOn(sql, ask, 'ip'),
+  });
+  return {
+    load: ({ hash }, { orderRef, idempotencyKey } = {}) =>
+      run(async () => {
+        const now = clock();
+        const { state, order } = sql;
+        const parts = {
+          state: textOf(state.get(hash, now)?.['state']),
+          order: orderRef === undefined ? null : textOf(order.get(hash, token(orderRef), now)?.['outcome']),
+          answer: idempotencyKey === undefined ? null : await answer(hash, idempotencyKey, now),
+        };
+        return readSnapshot(parts, now);
+      }),
+    commit: async (change) => {
+      const fate = await write(() => commitChange(sql, change, storedShapes, clock()));
+      if (fate === 'committed' && change.shape !== undefined) storedShapes.add(change.shape.id);
+      return fate;
+    },
+    sightings: (ask) => {
+      // A client that is on no device is not noted.
+      if (!ask.record || (ask.fingerprint === null && ask.ip === null)) return read(() => count(ask));
+      return write(() => {
+        const now = clock();
+        noteOn(sql, ask, 'fingerprint', now);
+        noteOn(sql, ask, 'ip', now);
+        return count(ask);
+      });
+    },
+    claimIdempotencyKey: (platform, key, requestHash) =>
+      write(() => {
+        const now = clock();
+        sql.removeClaim.run(platform, key, now);
+        sql.claim.run(platform, key, requestHash, now + RETENTION.claimMs);
+        return String(sql.claimed.get(platform, key)?.['request_hash']);
+      }),
+  };
+}
+
+/** Forgets all that a client has, inside the transaction that is open, and tells the journal. */
+export function eraseRows(
+  sql: Statements,
+  { platform, hash }: Pick<ClientKey, 'platform' | 'hash'>,
+  at: number,
+) {
+  sql.eraseClaims.run(platform, hash);
+  sql.eraseVerdicts.run(hash);
+  for (const statement of sql.erase) statement.run(hash);
+  const text = journalText({ kind: 'erasure', at, platform, clientNumber: clientNumber(hash) });
+  const { lastInsertRowid } = sql.putJournal.run(null, text);
+  sql.putUnshippedErasure.run(lastInsertRowid, text);
+  sql.trimErasures.run(RETENTION.unshippedErasures);
+}
+
 /**
  * Writes all parts of a change inside the transaction that is open, or nothing when the state has changed. Shapes that
  * are known to be stored are not written again.
  */
-export function commitChange(
+function commitChange(
   sql: Statements,
   change: Change,
   storedShapes: ReadonlySet<string>,
@@ -190,21 +262,6 @@ function writeState(sql: Statements, { client, stamp, state }: Change, nowMs: nu
   return changes !== 0;
 }
 
-/** Whether noting this client writes anything. */
-export function isNoted({ record, fingerprint, ip }: SightingsAsk): boolean {
-  return record && (fingerprint !== null || ip !== null);
-}
-
-/** Notes the client on both of its devices, inside the transaction that is open. */
-export function noteSightings(sql: Statements, ask: SightingsAsk, nowMs: number): void {
-  noteOn(sql, ask, 'fingerprint', nowMs);
-  noteOn(sql, ask, 'ip', nowMs);
-}
-
-export function countSightings(sql: Statements, ask: SightingsAsk): Sightings {
-  return { fingerprint: countOn(sql, ask, 'fingerprint'), ip: countOn(sql, ask, 'ip') };
-}
-
 function noteOn(sql: Statements, ask: SightingsAsk, kind: keyof Sightings, nowMs: number): void {
   const device = deviceOf(ask, kind);
   if (device === null) return;
@@ -227,4 +284,9 @@ function countOn(sql: Statements, ask: SightingsAsk, kind: keyof Sightings): Rea
 function deviceOf({ client, ...ask }: SightingsAsk, kind: keyof Sightings): string | null {
   const id = ask[kind];
   return id === null ? null : `${client.platform}/${kind}/${id}`;
+}
+
+/** The record in a row of `decisions`. */
+export function storedRecord({ client, record }: Readonly<Record<string, unknown>>): StoredRecord {
+  return { clientHash: String(client), text: String(record) };
 }

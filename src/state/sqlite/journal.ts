@@ -1,11 +1,11 @@
-import type { DatabaseSync } from 'node:sqlite';
+import { parseDecisionId } from '../../client/client-key.ts';
 import { timeBound } from '../../decision/decision-filter.ts';
 import { findInPages, PAGE_DECISIONS_MAX } from '../decision-search.ts';
 import {
-  type EntryPlace,
   gapWith,
-  type JournalGap,
+  isOfClient,
   NUMBER_CURSORS,
+  parseErasure,
   parseJournalText,
   type ReadEntry,
   readOr,
@@ -14,53 +14,82 @@ import {
 } from '../journal.ts';
 import { searchSteps } from '../paced-steps.ts';
 import { RETENTION } from '../retention.ts';
-import type { JournalPage, KeptAfterShipping, Store } from '../store.ts';
-import { type RunCall, UnknownCursor } from '../store-errors.ts';
-import type { RecordReader, StoredRecord } from '../stored-parts.ts';
-import type { Statements } from './client-rows.ts';
+import type { KeptAfterShipping, Store } from '../store.ts';
+import { UnknownCursor } from '../store-errors.ts';
+import type { RecordReader } from '../stored-parts.ts';
+import { type Statements, storedRecord } from './client-rows.ts';
+import type { SqliteFile } from './open-file.ts';
 
-/** The position that a cursor stands for; 0 before the first entry. Throws UnknownCursor. */
-export function positionOf(cursor: string | null): number {
-  return NUMBER_CURSORS.read(cursor)[0]?.seq ?? 0;
-}
+type Row = Readonly<Record<string, unknown>>;
 
-/** Entries after a cursor; throws UnknownCursor. */
-export async function readJournalPage(
+/** Journal entries that are removed at once: some milliseconds, in which no request is served. */
+const TRIM_ROWS_MAX = 2000;
+
+/** The journal, which has the positions of its rows for places. */
+export function sqliteJournal(
+  { clock, run, read, write }: SqliteFile,
   sql: Statements,
   reader: RecordReader,
-  after: string | null,
-  limit: number,
-): Promise<JournalPage> {
-  const position = positionOf(after);
-  const rows = sql.journal.all(position, limit);
-  // A cursor from before the file was restored to an earlier moment: entries since then have numbers below
-  // it.
-  if (rows.length === 0 && position > Number(sql.journalEnd.get()?.['seq'] ?? 0)) throw new UnknownCursor();
-  const last = rows.at(-1)?.['position'];
-  // A reader that starts with the oldest kept entry misses nothing.
-  const pushedOut = after === null ? null : gapAfter(sql, position);
-  const all = await wholeEntries(reader, rows);
+): Pick<
+  Store,
+  'cursors' | 'readJournal' | 'journalLength' | 'trimJournal' | 'unshippedErasures' | 'historyOfClient'
+> {
   return {
-    entries: all.filter((entry) => entry.kind !== 'lost' && entry.kind !== 'unreadable'),
-    ...unreadableAmong(all),
-    cursor: last === undefined ? after : String(last),
-    gap: gapWith(
-      all.filter((entry) => entry.kind === 'lost'),
-      pushedOut,
-    ),
+    cursors: NUMBER_CURSORS,
+    readJournal: (after, limit) =>
+      run(async () => {
+        const position = positionOf(after);
+        const rows = sql.journal.all(position, limit);
+        // A cursor from before the file was restored to an earlier moment: entries since then have numbers below
+        // it.
+        if (rows.length === 0 && position > Number(sql.journalEnd.get()?.['seq'] ?? 0))
+          throw new UnknownCursor();
+        const last = rows.at(-1)?.['position'];
+        // A reader that starts with the oldest kept entry misses nothing.
+        const pushedOut = after === null ? null : gapAfter(sql, position);
+        const all = await wholeEntries(reader, rows);
+        const lost = all.filter((entry) => entry.kind === 'lost');
+        return {
+          entries: all.filter((entry) => entry.kind !== 'lost' && entry.kind !== 'unreadable'),
+          ...unreadableAmong(all),
+          cursor: last === undefined ? after : String(last),
+          gap: gapWith(lost, pushedOut),
+        };
+      }),
+    journalLength: () => read(() => Number(sql.journalLength.get()?.['entries'] ?? 0)),
+    trimJournal: async (through, kept) => {
+      const position = positionOf(through);
+      const trimSome = () => write(() => trimShipped(sql, position, kept, clock()));
+      while ((await trimSome()) === TRIM_ROWS_MAX);
+    },
+    unshippedErasures: () =>
+      read(() =>
+        sql.unshippedErasures
+          .all()
+          .map(({ position, entry }) => ({ ...parseErasure(String(entry)), place: placeOf(position) })),
+      ),
+    historyOfClient: ({ hash }, limit, before = null) =>
+      run(async () => {
+        // One more than is wanted tells whether that was all.
+        const rows = sql.history.all(hash, before?.seq ?? Number.MAX_SAFE_INTEGER, limit + 1);
+        const entries = await searchSteps.map(rows.slice(0, limit), (some) => wholeEntries(reader, some));
+        const areRead = entries.every(({ kind }) => kind !== 'unreadable');
+        return { entries: entries.filter(isOfClient), complete: rows.length <= limit && areRead };
+      }),
   };
 }
 
-/** The place of the entry at a position. */
-export function placeOf(position: unknown): EntryPlace {
+/** The position that a cursor stands for; 0 before the first entry. Throws UnknownCursor. */
+function positionOf(cursor: string | null): number {
+  return NUMBER_CURSORS.read(cursor)[0]?.seq ?? 0;
+}
+
+function placeOf(position: unknown) {
   return { partition: 0, ms: 0, seq: Number(position) };
 }
 
 /** The entries in rows of the journal, with the records of their verdicts. */
-export async function wholeEntries(
-  reader: RecordReader,
-  rows: readonly Readonly<Record<string, unknown>>[],
-): Promise<readonly ReadEntry[]> {
+async function wholeEntries(reader: RecordReader, rows: readonly Row[]): Promise<readonly ReadEntry[]> {
   const entries: ReadEntry[] = [];
   for (const row of rows) {
     const place = placeOf(row['position']);
@@ -78,21 +107,20 @@ export async function wholeEntries(
   return entries;
 }
 
-function gapAfter(sql: Statements, position: number): JournalGap | null {
+function gapAfter(sql: Statements, position: number) {
   const row = sql.journalLoss.get(position);
   if (row === undefined) return null;
   return { entries: Number(row['entries']), from: Number(row['from_ms']), to: Number(row['to_ms']) };
 }
 
 /** Forgets entries that were shipped, some at a time; returns how many. */
-export function trimShipped(
+function trimShipped(
   sql: Statements,
   through: number,
   { journalEntries, decisionsHotMs }: KeptAfterShipping,
-  most: number,
   nowMs: number,
 ): number {
-  const rows = sql.trimJournal.all(through, journalEntries, most);
+  const rows = sql.trimJournal.all(through, journalEntries, TRIM_ROWS_MAX);
   const shorterMs = RETENTION.decisionMs - decisionsHotMs;
   for (const { position } of rows)
     sql.shortenDecision.run(shorterMs, Number(position), nowMs + decisionsHotMs);
@@ -124,35 +152,44 @@ function timeOf(text: string): readonly number[] {
   }
 }
 
-/** The record in a row of `decisions`. */
-export function storedRecord({ client, record }: Readonly<Record<string, unknown>>): StoredRecord {
-  return { clientHash: String(client), text: String(record) };
-}
-
-/**
- * `findDecisions` over the table of decision records: page by page along its index, starting with the newest that may
- * fit.
- */
-export function sqliteDecisionSearch(
-  db: DatabaseSync,
-  run: RunCall,
+/** Decision records: by client and number, by order, and page by page along their index from the newest on that may fit. */
+export function sqliteDecisions(
+  { db, run }: SqliteFile,
+  sql: Statements,
   reader: RecordReader,
-): Store['findDecisions'] {
+): Pick<Store, 'decision' | 'decisionsOfOrder' | 'decisionsOfClient' | 'findDecisions'> {
   const older = db.prepare(
     'SELECT position, at, client, record FROM decisions WHERE platform = ? AND (at, position) < (?, ?) ORDER BY at DESC, position DESC LIMIT ?',
   );
-  return (platform, filter, limit) => {
-    // No position is below 0, so all that was decided at this time is left out.
-    let before = { at: timeBound(filter) ?? Number.MAX_SAFE_INTEGER, position: -1 };
-    const nextPage = () =>
-      run(async () => {
-        const rows = await searchSteps.run(async () =>
-          older.all(platform, before.at, before.position, PAGE_DECISIONS_MAX),
-        );
-        const last = rows.at(-1);
-        if (last !== undefined) before = { at: Number(last['at']), position: Number(last['position']) };
-        return searchSteps.map(rows.map(storedRecord), (some) => reader.decisions(some));
+  const decisionsIn = (rows: readonly Row[]) =>
+    searchSteps.map(rows.map(storedRecord), (some) => reader.decisions(some));
+  return {
+    decision: async (decisionId) => {
+      const parsed = parseDecisionId(decisionId);
+      if (parsed === null) return null;
+      return run(async () => {
+        const row = sql.decision.get(parsed.clientHash, parsed.seq);
+        const decision = row === undefined ? null : await reader.decision(storedRecord(row));
+        return decision?.decisionId === decisionId ? decision : null;
       });
-    return findInPages(nextPage, filter, limit);
+    },
+    decisionsOfOrder: (platform, orderRef) =>
+      run(async () => decisionsIn(sql.decisionsOfOrder.all(platform, orderRef, RETENTION.decisionsPerOrder))),
+    decisionsOfClient: ({ hash }, limit, beforeSeq = Number.MAX_SAFE_INTEGER) =>
+      run(async () => decisionsIn(sql.decisionsOfClient.all(hash, beforeSeq, limit))),
+    findDecisions: (platform, filter, limit) => {
+      // No position is below 0, so all that was decided at this time is left out.
+      let before = { at: timeBound(filter) ?? Number.MAX_SAFE_INTEGER, position: -1 };
+      const nextPage = () =>
+        run(async () => {
+          const rows = await searchSteps.run(async () =>
+            older.all(platform, before.at, before.position, PAGE_DECISIONS_MAX),
+          );
+          const last = rows.at(-1);
+          if (last !== undefined) before = { at: Number(last['at']), position: Number(last['position']) };
+          return decisionsIn(rows);
+        });
+      return findInPages(nextPage, filter, limit);
+    },
   };
 }

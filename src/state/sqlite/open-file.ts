@@ -5,7 +5,7 @@ import { makeOwnFolder } from '../../files/folders.ts';
 import { SALT_REGISTER } from '../client-salt.ts';
 import { type RunCall, StoreLate, StoreUnavailable, UnknownCursor } from '../store-errors.ts';
 import { failureText } from '../store-health.ts';
-import { isBusy } from './group-commit.ts';
+import { type GroupCommit, isBusy } from './group-commit.ts';
 
 /** How long the start waits for another process that changes the tables. */
 const OPEN_TIMEOUT_MS = 2000;
@@ -198,8 +198,29 @@ const SCHEMA = `
   ) STRICT;
 `;
 
+/** An open file, as all who keep something in it use it. */
+export interface SqliteFile {
+  readonly db: DatabaseSync;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  readonly run: RunCall;
+  readonly read: <T>(work: () => T) => Promise<T>;
+  /** In a transaction; resolves when it is on the disk. */
+  readonly write: <T>(work: () => T) => Promise<T>;
+}
+
+/** What was written and never reached the disk may not be read either. */
+export function fileOf(db: DatabaseSync, writes: GroupCommit, clock: () => number): SqliteFile {
+  const run: RunCall = (call) => (writes.lost === null ? sqliteCall(call) : Promise.reject(writes.lost));
+  return {
+    ...{ db, clock, run },
+    read: (work) => run(async () => work()),
+    write: (work) => run(() => writes.run(work)),
+  };
+}
+
 /** Whatever SQLite itself throws (busy, full disk, damaged file) means that state cannot be relied on now. */
-export const sqliteCall: RunCall = async (call) => {
+const sqliteCall: RunCall = async (call) => {
   try {
     return await call();
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { Statements } from './client-rows.ts';
-import type { GroupCommit } from './group-commit.ts';
 import { trimOverflow } from './journal.ts';
+import type { SqliteFile } from './open-file.ts';
 
 /** Tables with an index by time. */
 const INDEXED = ['decisions', 'orders', 'answers', 'claims', 'documents'] as const;
@@ -28,19 +28,16 @@ const LOOK_INTERVAL_MS = 1000;
 
 /** Removes what is past its retention, and returns the free pages to the disk. */
 export class SqliteRetention {
-  readonly #db: DatabaseSync;
+  readonly #file: SqliteFile;
   readonly #sql: Statements;
-  readonly #writes: GroupCommit;
-  readonly #clock: () => number;
   readonly #removals: readonly Removal[];
   #timer: NodeJS.Timeout;
   #stopped = false;
 
-  constructor(db: DatabaseSync, sql: Statements, writes: GroupCommit, clock: () => number) {
-    this.#db = db;
+  constructor(file: SqliteFile, sql: Statements) {
+    const { db } = file;
+    this.#file = file;
     this.#sql = sql;
-    this.#writes = writes;
-    this.#clock = clock;
     this.#removals = [
       ...INDEXED.map((table) => removalByTime(db, table)),
       ...LOOKED_THROUGH.map((table) => removalByKey(db, table)),
@@ -59,8 +56,8 @@ export class SqliteRetention {
 
   #bite(): void {
     if (this.#stopped) return;
-    this.#writes
-      .run(() => this.#removeSome())
+    this.#file
+      .write(() => this.#removeSome())
       .then(
         (more) => {
           this.#timer = this.#after(more ? NEXT_BITE_MS : LOOK_INTERVAL_MS);
@@ -74,7 +71,7 @@ export class SqliteRetention {
 
   /** Whether there is more to be done. */
   #removeSome(): boolean {
-    const now = this.#clock();
+    const now = this.#file.clock();
     const more = this.#removals.map((removeSome) => removeSome(now));
     more.push(trimOverflow(this.#sql, BITE_ROWS) === BITE_ROWS, this.#giveBack());
     return more.includes(true);
@@ -84,7 +81,7 @@ export class SqliteRetention {
     const free = Number(this.#sql.freePages.get()?.['freelist_count']);
     const all = Number(this.#sql.pages.get()?.['page_count']);
     if (free <= Math.max(FREE_PAGES_MAX, all * FREE_SHARE_MAX)) return false;
-    this.#db.exec(`PRAGMA incremental_vacuum(${BITE_PAGES})`);
+    this.#file.db.exec(`PRAGMA incremental_vacuum(${BITE_PAGES})`);
     return Number(this.#sql.freePages.get()?.['freelist_count']) < free;
   }
 }

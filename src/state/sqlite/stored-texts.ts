@@ -2,9 +2,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Versions } from '../documents.ts';
 import { RETENTION } from '../retention.ts';
 import { followedName, type StoredText, type StoredTexts, TEXT_KINDS, type TextKind } from '../store.ts';
-import type { RunCall } from '../store-errors.ts';
 import { textOf } from '../stored-parts.ts';
-import type { GroupCommit } from './group-commit.ts';
+import type { SqliteFile } from './open-file.ts';
 
 /** The table of each kind of text, and the prefix of its names there. */
 const PLACES = {
@@ -16,23 +15,18 @@ const PLACES = {
 /** Rows that are read at once: some milliseconds, in which no request is served. */
 const PAGE_ROWS = 500;
 
-/** The texts in the tables of clients, documents and registers. `clock` gives epoch ms. */
-export function sqliteStoredTexts(
-  db: DatabaseSync,
-  writes: GroupCommit,
-  clock: () => number,
-  run: RunCall,
-  versions: Versions,
-): StoredTexts {
+/** The texts in the tables of clients, documents and registers. */
+export function sqliteStoredTexts({ db, clock, read, write }: SqliteFile, versions: Versions): StoredTexts {
   const newest = db.prepare('SELECT max(seq) AS newest FROM decisions WHERE client = ?');
   const page = db.prepare(
     `SELECT client AS name, state AS text FROM clients WHERE client > ? ORDER BY client LIMIT ${PAGE_ROWS}`,
   );
+  const keep = db.prepare('UPDATE clients SET expires_at = ? WHERE client = ?');
   const smaller = db.prepare('UPDATE clients SET state = ? WHERE client = ? AND state = ?');
   return {
-    all: () => allTexts(db, run),
+    all: () => allTexts(db, read),
     read: ({ kind, name }) =>
-      run(async () => {
+      read(() => {
         const { table, name: column, text, prefix } = PLACES[kind];
         const sql = `SELECT ${text} AS text, hex(${text}) AS stamp FROM ${table} WHERE ${column} = ?`;
         const row = db.prepare(sql).get(prefix + name);
@@ -40,39 +34,31 @@ export function sqliteStoredTexts(
       }),
     replace: async (place, stamp, next) => {
       const { kind, name } = place;
-      const replaced = await run(() =>
-        writes.run(() => {
-          const { table, name: column, text, prefix } = PLACES[kind];
-          const where = `WHERE ${column} = ? AND hex(${text}) = ?`;
-          const args = [prefix + name, stamp] as const;
-          if (next === null) return db.prepare(`DELETE FROM ${table} ${where}`).run(...args).changes > 0;
-          const replaced =
-            db.prepare(`UPDATE ${table} SET ${text} = ? ${where}`).run(next, ...args).changes > 0;
-          if (replaced && kind === 'client') keep(db, name, clock());
-          return replaced;
-        }),
-      );
+      const replaced = await write(() => {
+        const { table, name: column, text, prefix } = PLACES[kind];
+        const where = `WHERE ${column} = ? AND hex(${text}) = ?`;
+        const args = [prefix + name, stamp] as const;
+        if (next === null) return db.prepare(`DELETE FROM ${table} ${where}`).run(...args).changes > 0;
+        const { changes } = db.prepare(`UPDATE ${table} SET ${text} = ? ${where}`).run(next, ...args);
+        if (changes > 0 && kind === 'client') keep.run(clock() + RETENTION.stateMs, name);
+        return changes > 0;
+      });
       if (replaced) await versions.changed(followedName(place));
       return replaced;
     },
     states: (from) =>
-      run(async () => {
+      read(() => {
         const rows = page
           .all(from ?? '')
           .map(({ name, text }) => ({ name: String(name), text: String(text) }));
         return { states: rows, next: rows.length < PAGE_ROWS ? null : (rows.at(-1)?.name ?? null) };
       }),
-    replaceState: (clientHash, text, next) =>
-      run(() => writes.run(() => smaller.run(next, clientHash, text).changes > 0)),
-    newestDecision: (clientHash) => run(async () => Number(newest.get(clientHash)?.['newest'] ?? 0)),
+    replaceState: (clientHash, text, next) => write(() => smaller.run(next, clientHash, text).changes > 0),
+    newestDecision: (clientHash) => read(() => Number(newest.get(clientHash)?.['newest'] ?? 0)),
   };
 }
 
-function keep(db: DatabaseSync, clientHash: string, nowMs: number): void {
-  db.prepare('UPDATE clients SET expires_at = ? WHERE client = ?').run(nowMs + RETENTION.stateMs, clientHash);
-}
-
-async function* allTexts(db: DatabaseSync, run: RunCall): AsyncGenerator<StoredText> {
+async function* allTexts(db: DatabaseSync, read: SqliteFile['read']): AsyncGenerator<StoredText> {
   for (const kind of TEXT_KINDS) {
     const { table, name, text, prefix } = PLACES[kind];
     const page = db.prepare(
@@ -80,7 +66,7 @@ async function* allTexts(db: DatabaseSync, run: RunCall): AsyncGenerator<StoredT
     );
     for (let after: string | null = ''; after !== null; ) {
       const from: string = after;
-      const rows = await run(async () => page.all(from));
+      const rows = await read(() => page.all(from));
       for (const row of rows)
         yield { kind, name: String(row['name']).slice(prefix.length), text: String(row['text']) };
       after = rows.length < PAGE_ROWS ? null : textOf(rows.at(-1)?.['name']);
