@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientOfflineError, ErrorReply } from '@redis/client';
-import type { ClientKey } from '../../client/client-key.ts';
 import { token } from '../../client/client-state.ts';
 import type { Hint } from '../../client/hints.ts';
 import { encodeOrder } from '../../client/order.ts';
@@ -29,7 +28,7 @@ import {
   unusedKey,
 } from '../keys.ts';
 import { RETENTION } from '../retention.ts';
-import type { Change, LoadAlso, SightingsAsk, Snapshot, Stamp } from '../store.ts';
+import type { Change, LoadAlso, SightingsAsk, Stamp, Store } from '../store.ts';
 import { type RunCall, StoreLate, StoreUnavailable } from '../store-errors.ts';
 import { answerOf, readSnapshot } from '../stored-parts.ts';
 import type { RedisCommands, RedisConnection } from './connection/connection.ts';
@@ -62,84 +61,34 @@ interface RedisClientsParts {
 }
 
 /** States, notes and records of clients: everything in the slot of a client. */
-export class RedisClients {
-  readonly #parts: RedisClientsParts;
-  readonly #limits: readonly string[];
+export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'commit'> {
+  const { commands, calls, clocks, decisions, installation } = parts;
+  const limits = commitLimits(parts.decisionsHotMs);
   /** When a shape was stored in a partition by this process, by the process's monotonic clock. */
-  readonly #storedShapes = new Map<string, number>();
+  const storedShapes = new Map<string, number>();
 
-  constructor(parts: RedisClientsParts) {
-    this.#parts = parts;
-    this.#limits = commitLimits(parts.decisionsHotMs);
-  }
-
-  async load({ hash }: ClientKey, { orderRef, idempotencyKey }: LoadAlso): Promise<Snapshot> {
-    const { commands, calls, clocks, decisions } = this.#parts;
-    const args =
-      orderRef === undefined && idempotencyKey === undefined
-        ? []
-        : [
-            orderRef === undefined ? '' : NOTES.order + token(orderRef),
-            idempotencyKey === undefined ? '' : NOTES.answer + nameOf(idempotencyKey),
-            decisionPrefix(hash),
-          ];
-    const key = stateKey(hash);
-    const { time, state, order, answered } = await calls.reading(key)(() =>
-      clocks.timed(key, () => loadScript.run(commands, [key, notesKey(hash)], args)).then(readLoadReply),
-    );
-    const parts = {
-      state,
-      order,
-      answer:
-        answered === null
-          ? null
-          : answerOf(await decisions.reader.decision({ clientHash: hash, text: answered })),
-    };
-    return readSnapshot(parts, time);
-  }
-
-  async commit(change: Change): Promise<'committed' | 'conflict'> {
-    const { client, shape } = change;
-    const next = encodeClientState(change.state);
-    const place = shape === undefined ? '' : shapeKey(partitionOf(client.hash), shape.id);
-    const storedMs = this.#storedShapes.get(place);
-    const believed = storedMs !== undefined && performance.now() - storedMs < SHAPE_RENEWAL_MS;
-    const fate = await this.#commit(change, next, !believed);
-    if (fate === 'shapeless') {
-      this.#storedShapes.delete(place);
-      return told(await this.#commit(change, next, true));
-    }
-    if (fate === 'committed' && !believed && shape !== undefined)
-      this.#storedShapes.set(place, performance.now());
-    return told(fate);
-  }
-
-  async #commit(change: Change, next: string, storesShape: boolean): Promise<CommitFate> {
-    const { commands, calls, installation } = this.#parts;
-    const limitMs = calls.limitMsOn(stateKey(change.client.hash));
-    const terms = {
-      validUntilMs: validUntilMs(change.stamp, limitMs),
-      storesShape,
-      limits: this.#limits,
-      installation: installation.id,
-    };
+  const tryToCommit = async (change: Change, next: string, storesShape: boolean): Promise<CommitFate> => {
+    const state = stateKey(change.client.hash);
+    const untilMs = validUntilMs(change.stamp, calls.limitMsOn(state));
+    const terms = { validUntilMs: untilMs, storesShape, limits, installation: installation.id };
     const { keys, args } = commitCall(change, next, terms);
     try {
-      return await calls.on(stateKey(change.client.hash))(() =>
-        commitScript.run(commands, keys, args).then(readCommitReply),
-      );
+      return await calls.on(state)(() => commitScript.run(commands, keys, args).then(readCommitReply));
     } catch (error) {
-      if (!isAnswerLost(error) || !(await this.#isStored(change, next, terms.validUntilMs))) throw error;
+      if (!isAnswerLost(error) || !(await isStored(change, next, untilMs))) throw error;
       return 'committed';
     }
-  }
+  };
 
   /**
    * Whether a change without a trustworthy answer took effect, found by the state that it would leave. The search
    * lasts as long as the change could still arrive; the connection comes back within some milliseconds.
    */
-  async #isStored({ client, stamp }: Change, next: string, validUntilMs: number): Promise<boolean> {
-    const { commands, calls } = this.#parts;
+  const isStored = async (
+    { client, stamp }: Change,
+    next: string,
+    validUntilMs: number,
+  ): Promise<boolean> => {
     const key = stateKey(client.hash);
     const untilMs = stamp.arrivedMs + validUntilMs - stamp.storeTimeMs;
     while (performance.now() < untilMs) {
@@ -151,7 +100,48 @@ export class RedisClients {
       if (there !== stamp.raw) return false;
     }
     return false;
-  }
+  };
+
+  return {
+    load: async ({ hash }, also = {}) => {
+      const key = stateKey(hash);
+      const { time, state, order, answered } = await calls.reading(key)(() =>
+        clocks
+          .timed(key, () => loadScript.run(commands, [key, notesKey(hash)], loadArgs(hash, also)))
+          .then(readLoadReply),
+      );
+      const answer =
+        answered === null
+          ? null
+          : answerOf(await decisions.reader.decision({ clientHash: hash, text: answered }));
+      return readSnapshot({ state, order, answer }, time);
+    },
+    commit: async (change) => {
+      const { client, shape } = change;
+      const next = encodeClientState(change.state);
+      const place = shape === undefined ? '' : shapeKey(partitionOf(client.hash), shape.id);
+      const storedMs = storedShapes.get(place);
+      const believed = storedMs !== undefined && performance.now() - storedMs < SHAPE_RENEWAL_MS;
+      const fate = await tryToCommit(change, next, !believed);
+      if (fate === 'shapeless') {
+        storedShapes.delete(place);
+        return told(await tryToCommit(change, next, true));
+      }
+      if (fate === 'committed' && !believed && shape !== undefined)
+        storedShapes.set(place, performance.now());
+      return told(fate);
+    },
+  };
+}
+
+/** None where the state alone is wanted. */
+function loadArgs(hash: string, { orderRef, idempotencyKey }: LoadAlso): readonly string[] {
+  if (orderRef === undefined && idempotencyKey === undefined) return [];
+  return [
+    orderRef === undefined ? '' : NOTES.order + token(orderRef),
+    idempotencyKey === undefined ? '' : NOTES.answer + nameOf(idempotencyKey),
+    decisionPrefix(hash),
+  ];
 }
 
 /** By the store's clock: a later commit is not applied, because its caller has been refused by then. */
@@ -330,44 +320,34 @@ interface Place {
   readonly windowsMs: readonly number[];
 }
 
-/** Who was seen on which device. */
-export class RedisSightings {
-  readonly #connection: RedisConnection;
-  readonly #runOn: (key: string) => RunCall;
-
-  constructor(connection: RedisConnection, runOn: (key: string) => RunCall) {
-    this.#connection = connection;
-    this.#runOn = runOn;
-  }
-
-  /** One command; in a cluster one a key, because the keys lie on different servers. */
-  async see(ask: SightingsAsk): Promise<Sightings> {
-    const fingerprint = devicePlace(ask, 'fingerprint');
-    const ip = devicePlace(ask, 'ip');
-    const places = [fingerprint, ip].filter((place) => place !== null);
-    const counts = this.#connection.sharded
-      ? (await Promise.all(places.map((place) => this.#count(ask, [place])))).flat()
-      : await this.#count(ask, places);
-    const ofFingerprint = counts.slice(0, fingerprint?.windowsMs.length ?? 0);
-    const ofIp = counts.slice(ofFingerprint.length);
-    return { fingerprint: byWindow(fingerprint, ofFingerprint), ip: byWindow(ip, ofIp) };
-  }
-
-  async #count(ask: SightingsAsk, places: readonly Place[]): Promise<readonly number[]> {
+/** Who was seen on which device: one command; in a cluster one a key, because the keys lie on different servers. */
+export function redisSightings(
+  { commands, sharded }: RedisConnection,
+  runOn: (key: string) => RunCall,
+): Store['sightings'] {
+  const count = async (ask: SightingsAsk, places: readonly Place[]): Promise<readonly number[]> => {
     const [first] = places;
     if (first === undefined) return [];
     const keys = places.map(({ key }) => key);
     const args = [String(ask.at), ask.record ? '1' : '0', ...places.flatMap(placeArgs)];
-    return this.#runOn(first.key)(async () => {
-      const counts = itemsOf(
-        'sightings.lua',
-        await sightingsScript.run(this.#connection.commands, keys, args),
-      );
+    return runOn(first.key)(async () => {
+      const counts = itemsOf('sightings.lua', await sightingsScript.run(commands, keys, args));
       const asked = places.reduce((sum, { windowsMs }) => sum + windowsMs.length, 0);
       if (counts.length !== asked) throw new BadReply('sightings.lua', counts);
       return counts.map((count) => wholeOf('sightings.lua', count));
     });
-  }
+  };
+  return async (ask) => {
+    const fingerprint = devicePlace(ask, 'fingerprint');
+    const ip = devicePlace(ask, 'ip');
+    const places = [fingerprint, ip].filter((place) => place !== null);
+    const counts = sharded
+      ? (await Promise.all(places.map((place) => count(ask, [place])))).flat()
+      : await count(ask, places);
+    const ofFingerprint = counts.slice(0, fingerprint?.windowsMs.length ?? 0);
+    const ofIp = counts.slice(ofFingerprint.length);
+    return { fingerprint: byWindow(fingerprint, ofFingerprint), ip: byWindow(ip, ofIp) };
+  };
 }
 
 function devicePlace(ask: SightingsAsk, kind: keyof Sightings): Place | null {

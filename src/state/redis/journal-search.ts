@@ -1,11 +1,11 @@
-import type { ClientKey, PlatformName } from '../../client/client-key.ts';
+import type { PlatformName } from '../../client/client-key.ts';
 import type { Decision } from '../../decision/decision.ts';
 import { type DecisionFilter, fitsFilter, newestFirst } from '../../decision/decision-filter.ts';
 import { type FoundDecisions, foundOf } from '../decision-search.ts';
-import { type EntryPlace, type JournalEntry, type Placed, parsePlace } from '../journal.ts';
+import { type JournalEntry, type Placed, parsePlace } from '../journal.ts';
 import { journalKey, PARTITIONS, partitionNumber, partitionOf } from '../keys.ts';
 import { STEP_ITEMS_MAX, searchSteps } from '../paced-steps.ts';
-import type { ClientJournal } from '../store.ts';
+import type { Store } from '../store.ts';
 import { itemsOf } from './connection/reply.ts';
 import { batchFor, type JournalParts, type JournalRow, rowOf, type StoredEntry } from './journal.ts';
 import { RedisScript } from './script.ts';
@@ -18,21 +18,13 @@ const BATCH_ENTRIES_MAX = 100;
 /** The most entries that are searched; a partition's share of the journal is less. */
 const LOOKED_AT_ENTRIES_MAX = 20_000;
 
-/** What the journal holds about single clients. It has no index by client: that would cost every verdict. */
-export class RedisClientHistory {
-  readonly #parts: JournalParts;
-
-  constructor(parts: JournalParts) {
-    this.#parts = parts;
-  }
-
-  /** The client's newest entries, looked for backwards in the journal of its partition. */
-  async of(
-    { hash }: Pick<ClientKey, 'hash'>,
-    limit: number,
-    before: EntryPlace | null,
-  ): Promise<ClientJournal> {
-    const { commands, runOn, entries: whole } = this.#parts;
+/**
+ * A client's newest entries, looked for backwards in the journal of its partition. That has no index by client, which
+ * would cost every verdict.
+ */
+export function redisClientHistory(parts: JournalParts): Store['historyOfClient'] {
+  const { commands, runOn, entries: whole } = parts;
+  return async ({ hash }, limit, before = null) => {
     const journal = journalKey(partitionOf(hash));
     const found: Placed<JournalEntry>[] = [];
     let from = before === null ? '+' : `(${before.ms}-${before.seq}`;
@@ -53,7 +45,7 @@ export class RedisClientHistory {
       from = next;
     }
     return { entries: found.slice(0, limit), complete: false };
-  }
+  };
 }
 
 interface Stretch {
@@ -100,15 +92,8 @@ interface Search {
 }
 
 /** `findDecisions` over the partitions of the journal: all of them backwards, some in each step. */
-export class RedisDecisionSearch {
-  readonly #parts: JournalParts;
-
-  constructor(parts: JournalParts) {
-    this.#parts = parts;
-  }
-
-  /** A platform's newest decisions that fit, newest first, and how far back the search went. */
-  async find(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
+export function redisDecisionSearch(parts: JournalParts): Store['findDecisions'] {
+  return async (platform, filter, limit) => {
     const searches = PARTITIONS.map(
       (partition): Search => ({ partition, reached: null, seen: [], ended: false }),
     );
@@ -121,40 +106,39 @@ export class RedisDecisionSearch {
       for (let start = 0; start < open.length; start += together) {
         const some = open.slice(start, start + together);
         await searchSteps.run(() =>
-          Promise.all(some.map((search) => this.#searchOn(search, platform, count, filter))),
+          Promise.all(some.map((search) => searchOn(parts, search, platform, count, filter))),
         );
       }
       lookedAt += open.length * count;
       batch = Math.min(2 * batch, STEP_ITEMS_MAX);
     }
     return foundIn(searches, filter, limit);
-  }
+  };
+}
 
-  async #searchOn(
-    search: Search,
-    platform: PlatformName,
-    batch: number,
-    filter: DecisionFilter,
-  ): Promise<void> {
-    const key = journalKey(search.partition);
-    const from = search.reached === null ? '+' : `(${search.reached.id}`;
-    const reply = await this.#parts.runOn(key)(() =>
-      this.#parts.commands.xRevRange(key, from, '-', { COUNT: batch }),
-    );
-    const rows = (reply ?? []).map(rowOf);
-    const verdicts = rows.filter(
-      ({ fields }) => fields['kind'] === 'verdict' && fields['platform'] === platform,
-    );
-    const entries = await this.#parts.entries.of(search.partition, verdicts);
-    for (const [index, { place }] of verdicts.entries()) {
-      const entry = entries[index];
-      if (entry?.kind !== 'verdict') continue;
-      const { decision } = entry;
-      search.seen.push({ ms: place.ms, decision, fits: fitsFilter(decision, filter) });
-    }
-    search.reached = rows.at(-1) ?? search.reached;
-    search.ended = rows.length < batch;
+async function searchOn(
+  { commands, runOn, entries: whole }: JournalParts,
+  search: Search,
+  platform: PlatformName,
+  batch: number,
+  filter: DecisionFilter,
+): Promise<void> {
+  const key = journalKey(search.partition);
+  const from = search.reached === null ? '+' : `(${search.reached.id}`;
+  const reply = await runOn(key)(() => commands.xRevRange(key, from, '-', { COUNT: batch }));
+  const rows = (reply ?? []).map(rowOf);
+  const verdicts = rows.filter(
+    ({ fields }) => fields['kind'] === 'verdict' && fields['platform'] === platform,
+  );
+  const entries = await whole.of(search.partition, verdicts);
+  for (const [index, { place }] of verdicts.entries()) {
+    const entry = entries[index];
+    if (entry?.kind !== 'verdict') continue;
+    const { decision } = entry;
+    search.seen.push({ ms: place.ms, decision, fits: fitsFilter(decision, filter) });
   }
+  search.reached = rows.at(-1) ?? search.reached;
+  search.ended = rows.length < batch;
 }
 
 /** Partitions that may still hold one of the newest `limit` decisions. */
@@ -178,36 +162,21 @@ function foundIn(searches: readonly Search[], filter: DecisionFilter, limit: num
   // When very many came within a moment, returning those that were seen is better than returning none.
   const certain = sure.length > 0 ? sure : seen.slice(0, firstBefore(seen, since));
   const isAll = since === Number.NEGATIVE_INFINITY && certain.length === seen.length;
-  return foundAmong(certain, { filter, limit, isAll });
+  const found = certain.filter(({ fits }) => fits);
+  const isCut = found.length > limit || (!isAll && found.length === limit);
+  const last = isCut ? found[limit - 1] : certain.at(-1);
+  const decisions = last === undefined ? 0 : certain.indexOf(last) + 1;
+  const look = { filter, limit, decisions, oldest: last?.decision ?? null, isAll };
+  return foundOf(
+    found.map(({ decision }) => decision),
+    look,
+  );
 }
 
 /** Where in a list the first stands that was added before a time. */
 function firstBefore(seen: readonly Seen[], time: number): number {
   const index = seen.findIndex(({ ms }) => ms < time);
   return index < 0 ? seen.length : index;
-}
-
-function foundAmong(seen: readonly Seen[], { filter, limit, isAll }: Cut): FoundDecisions {
-  const found = seen.filter(({ fits }) => fits);
-  const isCut = found.length > limit || (!isAll && found.length === limit);
-  const last = isCut ? found[limit - 1] : seen.at(-1);
-  return foundOf(
-    found.map(({ decision }) => decision),
-    {
-      filter,
-      limit,
-      decisions: last === undefined ? 0 : seen.indexOf(last) + 1,
-      oldest: last?.decision ?? null,
-      isAll,
-    },
-  );
-}
-
-interface Cut {
-  readonly filter: DecisionFilter;
-  readonly limit: number;
-  /** Nothing older was left to look at. */
-  readonly isAll: boolean;
 }
 
 function newest(seen: readonly Seen[]): readonly Seen[] {

@@ -70,7 +70,7 @@ export function sqliteJournal(
       ),
     historyOfClient: ({ hash }, limit, before = null) =>
       run(async () => {
-        // One more than is wanted tells whether that was all.
+        // One more than wanted shows whether that was all.
         const rows = sql.history.all(hash, before?.seq ?? Number.MAX_SAFE_INTEGER, limit + 1);
         const entries = await searchSteps.map(rows.slice(0, limit), (some) => wholeEntries(reader, some));
         const areRead = entries.every(({ kind }) => kind !== 'unreadable');

@@ -209,7 +209,7 @@ export interface SqliteFile {
   readonly write: <T>(work: () => T) => Promise<T>;
 }
 
-/** What was written and never reached the disk may not be read either. */
+/** Writes that never reached the disk may not be read either. */
 export function fileOf(db: DatabaseSync, writes: GroupCommit, clock: () => number): SqliteFile {
   const run: RunCall = (call) => (writes.lost === null ? sqliteCall(call) : Promise.reject(writes.lost));
   return {
