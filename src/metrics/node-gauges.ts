@@ -130,9 +130,7 @@ export function watchLists(registry: Registry, report: () => ListsReport): void 
     'scoring_lists',
     'Shared lists that this node holds',
     (gauge) => gauge.set(report().lists),
-    {
-      ofWorkers: 'max',
-    },
+    { ofWorkers: 'max' },
   );
   addGauge(
     registry,

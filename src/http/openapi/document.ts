@@ -91,10 +91,7 @@ const HEADERS = {
     required: true,
     schema: { type: 'string' },
   },
-  Allow: {
-    description: 'Only with 405: the methods that the path takes',
-    schema: { type: 'string' },
-  },
+  Allow: { description: 'Only with 405: the methods that the path takes', schema: { type: 'string' } },
 } as const;
 
 /** The document of one listener, made from what its routes are made from. */

@@ -11,7 +11,7 @@ import { searchSteps } from '../../state/paced-steps.ts';
 import { type TurnLimits, Turns } from '../../work/turns.ts';
 import { authenticate, type Callers, type Grant, isGranted } from '../request/authenticate.ts';
 import { BODY_BYTES_MAX, bodyOf, readJson } from '../request/body.ts';
-import { HttpProblem, malformedBody, refusal, type ShownRefusal } from '../request/problems.ts';
+import { HttpProblem, malformedBody, orRefused, refusal, type ShownRefusal } from '../request/problems.ts';
 import { METHOD_NOT_ALLOWED, NOTHING_THERE } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { type ParameterSpec, type RouteContext, requireKnown } from './parameters.ts';
@@ -130,7 +130,8 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
       const orProposed = async () => {
         if (gate === undefined || approvals === null) return answer(asked, parts);
         const change = await gate(asked, parts);
-        const proposal = await orNotProposed(() => approvals.propose(caller.platform, change, caller.actor));
+        const propose = () => approvals.propose(caller.platform, change, caller.actor);
+        const proposal = await orRefused(propose, NOT_PROPOSED.problem, ProposalRefused);
         if (proposal === null) return answer(asked, parts);
         ctx.status = 202;
         return { proposalId: proposal.proposalId, expiresAt: proposal.expiresAt };
@@ -174,14 +175,6 @@ const NOT_PROPOSED = refusal(
   (detail: string) => new HttpProblem(409, 'not proposed', detail),
   'p2.v10 is active already',
 );
-
-async function orNotProposed<T>(propose: () => Promise<T>): Promise<T> {
-  try {
-    return await propose();
-  } catch (error) {
-    throw error instanceof ProposalRefused ? NOT_PROPOSED.problem(error.message) : error;
-  }
-}
 
 const IGNORED_NAMED_MAX = 10;
 const IGNORED_CHARACTERS_MAX = 64;

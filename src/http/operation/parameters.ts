@@ -47,26 +47,30 @@ export function requireKnown(ctx: RouteContext, parameters: readonly ParameterSp
 
 /** A part of the path, whatever it is. */
 export function pathText(name: string, description: string, told: object = {}): Parameter<string> {
-  return {
-    name,
-    in: 'path',
-    required: true,
-    description,
-    schema: { type: 'string', ...told },
-    read: ({ params }) => params[name] ?? '',
+  const schema = { type: 'string', ...told };
+  return { name, in: 'path', required: true, description, schema, read: ({ params }) => params[name] ?? '' };
+}
+
+/** A parameter of the query that may be left out; `read` gets what it says, null when it is absent. */
+function queried<Value>(
+  name: string,
+  description: string,
+  schema: object,
+  read: (text: string | null) => Value,
+  isKey = true,
+): Parameter<Value> {
+  const readOnce = (ctx: RouteContext) => {
+    const text = onceOf(ctx, name);
+    if (text !== null && isKey) requireKey(text, name);
+    return read(text);
   };
+  return { name, in: 'query', required: false, description, schema, read: readOnce };
 }
 
 /** A text of 1 to 256 characters; null when it is absent. `told` describes what its reader checks besides. */
 export function queryText(name: string, description: string, told: object = {}): Parameter<string | null> {
-  return {
-    name,
-    in: 'query',
-    required: false,
-    description,
-    schema: { type: 'string', minLength: 1, maxLength: KEY_CHARACTERS_MAX, ...told },
-    read: (ctx) => textOf(ctx, name),
-  };
+  const schema = { type: 'string', minLength: 1, maxLength: KEY_CHARACTERS_MAX, ...told };
+  return queried(name, description, schema, (text) => text);
 }
 
 /** One of some words; null when it is absent. */
@@ -75,53 +79,33 @@ export function queryChoice<const T extends string>(
   allowed: readonly T[],
   description: string,
 ): Parameter<T | null> {
-  return {
-    name,
-    in: 'query',
-    required: false,
-    description,
-    schema: { type: 'string', enum: allowed },
-    read: (ctx) => {
-      const text = textOf(ctx, name);
-      if (text === null) return null;
-      const choice = allowed.find((one) => one === text);
-      if (choice !== undefined) return choice;
-      throw badParameter(`The parameter ${name} must be one of ${allowed.join(', ')}.`);
-    },
-  };
+  return queried(name, description, { type: 'string', enum: allowed }, (text) => {
+    const choice = text === null ? null : allowed.find((one) => one === text);
+    if (choice !== undefined) return choice;
+    throw badParameter(`The parameter ${name} must be one of ${allowed.join(', ')}.`);
+  });
 }
 
 /** A moment: RFC 3339, or milliseconds since 1970; null when it is absent. */
 export function queryInstant(name: string, description: string): Parameter<number | null> {
-  return {
-    name,
-    in: 'query',
-    required: false,
-    description: `${description}; RFC 3339, or milliseconds since 1970`,
-    schema: { oneOf: INSTANT },
-    read: (ctx) => {
-      const text = textOf(ctx, name);
-      if (text === null) return null;
-      const at = toEpochMs(/^\d+$/.test(text) ? Number(text) : text);
-      if (at !== null) return at;
-      throw badParameter(
-        `The parameter ${name} must be a moment like 2026-11-21T10:00:00Z, or milliseconds since 1970.`,
-      );
-    },
-  };
+  const told = `${description}; RFC 3339, or milliseconds since 1970`;
+  return queried(name, told, { oneOf: INSTANT }, (text) => {
+    const at = text === null ? null : toEpochMs(/^\d+$/.test(text) ? Number(text) : text);
+    if (text === null || at !== null) return at;
+    throw badParameter(
+      `The parameter ${name} must be a moment like 2026-11-21T10:00:00Z, or milliseconds since 1970.`,
+    );
+  });
 }
+
+const AMOUNT = /^\d{1,15}(\.\d{1,9})?$/;
 
 /** A decimal number from 0; null when it is absent. */
 export function queryAmount(name: string, description: string): Parameter<number | null> {
   const allowed = 'a decimal number like 25 or 25.00, with at most 15 digits and 9 decimals';
   const { read, ...parameter } = queryPattern(name, AMOUNT, description, allowed);
-  return {
-    ...parameter,
-    read: (ctx) => {
-      const text = read(ctx);
-      return text === null ? null : Number(text);
-    },
-  };
+  const numberIn = (text: string | null) => (text === null ? null : Number(text));
+  return { ...parameter, read: (ctx) => numberIn(read(ctx)) };
 }
 
 /** A text of a pattern, which messages put into words; null when it is absent. */
@@ -131,21 +115,13 @@ export function queryPattern(
   description: string,
   allowed: string,
 ): Parameter<string | null> {
-  return {
-    name,
-    in: 'query',
-    required: false,
-    description,
-    schema: { type: 'string', pattern: pattern.source },
-    read: (ctx) => {
-      const text = onceOf(ctx, name);
-      if (text === null || pattern.test(text)) return text;
-      throw badParameter(`The parameter ${name} must be ${allowed}.`);
-    },
+  const schema = { type: 'string', pattern: pattern.source };
+  const read = (text: string | null) => {
+    if (text === null || pattern.test(text)) return text;
+    throw badParameter(`The parameter ${name} must be ${allowed}.`);
   };
+  return queried(name, description, schema, read, false);
 }
-
-const AMOUNT = /^\d{1,15}(\.\d{1,9})?$/;
 
 /** How many an answer lists: a whole number up to a bound. */
 export function queryLimit(bounds: { readonly default: number; readonly max: number }): Parameter<number> {
@@ -165,35 +141,19 @@ interface WholeBounds {
 
 /** A whole number within bounds. */
 export function queryWhole(name: string, bounds: WholeBounds, description: string): Parameter<number> {
-  return {
-    name,
-    in: 'query',
-    required: false,
-    description,
-    schema: { type: 'integer', minimum: bounds.min, maximum: bounds.max, default: bounds.default },
-    read: (ctx) => wholeOf(ctx, name, bounds),
-  };
-}
-
-function wholeOf(ctx: RouteContext, name: string, bounds: WholeBounds): number {
-  const text = textOf(ctx, name);
-  if (text === null) return bounds.default;
-  const number = Number(text);
-  if (/^\d+$/.test(text) && number >= bounds.min && number <= bounds.max) return number;
-  throw badParameter(`The parameter ${name} must be a whole number from ${bounds.min} to ${bounds.max}.`);
-}
-
-function textOf(ctx: RouteContext, name: string): string | null {
-  const value = onceOf(ctx, name);
-  if (value !== null) requireKey(value, name);
-  return value;
+  const { min, max } = bounds;
+  const schema = { type: 'integer', minimum: min, maximum: max, default: bounds.default };
+  return queried(name, description, schema, (text) => {
+    const number = text === null ? bounds.default : Number(text);
+    if (text === null || (/^\d+$/.test(text) && number >= min && number <= max)) return number;
+    throw badParameter(`The parameter ${name} must be a whole number from ${min} to ${max}.`);
+  });
 }
 
 function onceOf(ctx: RouteContext, name: string): string | null {
   const value = ctx.query[name];
-  if (value === undefined) return null;
-  if (Array.isArray(value)) throw badParameter(`The parameter ${name} must come once.`);
-  return value;
+  if (!Array.isArray(value)) return value ?? null;
+  throw badParameter(`The parameter ${name} must come once.`);
 }
 
 /** Throws 400 when a text cannot be a key of the interface. */

@@ -269,36 +269,39 @@ async function ofClient(
 }
 
 function filterOf(ctx: RouteContext): DecisionFilter {
-  const [verdict, from, to, after] = [VERDICT.read(ctx), FROM.read(ctx), TO.read(ctx), afterOf(ctx)];
-  return {
-    ...commonFilterOf(ctx),
-    ...(from === null ? {} : { from }),
-    ...(to === null ? {} : { to }),
-    ...(after === null ? {} : { after }),
-    ...(verdict === null ? {} : { verdict }),
-  };
+  const own = given({
+    from: FROM.read(ctx),
+    to: TO.read(ctx),
+    after: afterOf(ctx),
+    verdict: VERDICT.read(ctx),
+  });
+  return { ...commonFilterOf(ctx), ...own };
 }
 
 /** What `COMMON_FILTERS` say. */
 export function commonFilterOf(ctx: RouteContext): Omit<DecisionFilter, 'from' | 'to' | 'after' | 'verdict'> {
-  const rule = RULE.read(ctx);
   const ruleVersion = RULE_VERSION.read(ctx);
   if (ruleVersion !== null && !isRuleVersion(ruleVersion))
     throw BAD_PARAMETER.problem(`The parameter ruleVersion must be ${RULE_VERSION_FORM}.`);
-  const [clientGroup, signal] = [GROUP.read(ctx), SIGNAL.read(ctx)];
-  const [amountMin, amountMax] = [AMOUNT_MIN.read(ctx), AMOUNT_MAX.read(ctx)];
-  const [sellPointKey, method, arm] = [SELL_POINT.read(ctx), METHOD.read(ctx), ARM.read(ctx)];
-  return {
-    ...(clientGroup === null ? {} : { clientGroup }),
-    ...(signal === null ? {} : { signal }),
-    ...(amountMin === null ? {} : { amountMin }),
-    ...(amountMax === null ? {} : { amountMax }),
-    ...(sellPointKey === null ? {} : { sellPointKey }),
-    ...(method === null ? {} : { method }),
-    ...(arm === null ? {} : { arm }),
-    ...(rule === null ? {} : { rule }),
-    ...(ruleVersion === null ? {} : { ruleVersion }),
-  };
+  return given({
+    ruleVersion,
+    rule: RULE.read(ctx),
+    clientGroup: GROUP.read(ctx),
+    signal: SIGNAL.read(ctx),
+    amountMin: AMOUNT_MIN.read(ctx),
+    amountMax: AMOUNT_MAX.read(ctx),
+    sellPointKey: SELL_POINT.read(ctx),
+    method: METHOD.read(ctx),
+    arm: ARM.read(ctx),
+  });
+}
+
+type Given<Members> = { readonly [Name in keyof Members]?: NonNullable<Members[Name]> };
+
+/** Without the members that are null. */
+function given<Members extends object>(members: Members): Given<Members>;
+function given(members: object): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 
 function afterOf(ctx: RouteContext): DecisionPosition | null {

@@ -173,9 +173,7 @@ export const ListLineSchema = Type.Object(
     reason: Type.Optional(text(REASON_CHARACTERS_MAX, 'Why; needed unless it is removed')),
     expiresAt: Type.Optional(instant),
   },
-  {
-    told: { not: { properties: { reason: { type: 'null' }, remove: { enum: [false, null] } } } },
-  },
+  { told: { not: { properties: { reason: { type: 'null' }, remove: { enum: [false, null] } } } } },
 );
 
 const lineBody = bodyOf(ListLineSchema);

@@ -34,7 +34,7 @@ import {
   safeInPath,
 } from '../operation/parameters.ts';
 import { requireContentType } from '../request/body.ts';
-import { badRequest, HttpProblem, refusal } from '../request/problems.ts';
+import { badRequest, HttpProblem, orRefused, refusal } from '../request/problems.ts';
 import { answerLines, LINES, LINES_MAX, lineResult } from './lines.ts';
 import {
   ENTRY_EXAMPLE,
@@ -222,16 +222,6 @@ function deskOf(caller: Caller, list: string): ListDesk {
   return { owner: caller.platform, list, who: caller.actor.text };
 }
 
-/** Makes a change of lists; 422 when the list cannot hold the value. */
-async function answered<T>(change: Promise<T>): Promise<T> {
-  try {
-    return await change;
-  } catch (error) {
-    if (error instanceof ListRefusal) throw NOT_FOR_LIST.problem(error.message);
-    throw error;
-  }
-}
-
 /** The two ways of naming a value: in the path, and in the query, which carries every one. */
 const WAYS = [
   { value: VALUE_IN_PATH, path: '/v1/platform/lists/{list}/entries/{value}', suffix: '' },
@@ -256,7 +246,8 @@ export const putListEntry: readonly Operation<ListParts>[] = WAYS.map(({ value, 
     answer: async (asked, { approvals, listEditor: editor, clock }: ListParts) => {
       const { platform, actor } = asked.caller;
       const change = await entryOf(asked, value);
-      const entry = await answered(approvals.listEntry({ platform, who: actor.text }, change));
+      const put = () => approvals.listEntry({ platform, who: actor.text }, change);
+      const entry = await orRefused(put, NOT_FOR_LIST.problem, ListRefusal);
       return viewOfEntry(entry, { now: clock(), editor });
     },
   }),

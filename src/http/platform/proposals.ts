@@ -14,7 +14,7 @@ import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { jsonAnswer, jsonBody, malformed, operation } from '../operation/operation.ts';
 import { BAD_PARAMETER, pathText, queryChoice } from '../operation/parameters.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
-import { HttpProblem, refusal } from '../request/problems.ts';
+import { HttpProblem, orRefused, refusal } from '../request/problems.ts';
 
 interface ApprovalParts {
   readonly approvals: Approvals;
@@ -105,11 +105,8 @@ const decide = (way: keyof typeof WAYS) =>
     answer: async ({ ctx, caller, body }, { approvals }: ApprovalParts) => {
       const { platform, actor } = caller;
       const { reason } = await body();
-      try {
-        return shownProposal(await approvals[way](platform, PROPOSAL_IN_PATH.read(ctx), actor, reason));
-      } catch (error) {
-        throw error instanceof ProposalRefused ? PROPOSAL_REFUSED.problem(error.message) : error;
-      }
+      const decided = () => approvals[way](platform, PROPOSAL_IN_PATH.read(ctx), actor, reason);
+      return shownProposal(await orRefused(decided, PROPOSAL_REFUSED.problem, ProposalRefused));
     },
   });
 

@@ -98,3 +98,19 @@ export const ProblemSchema = named(
     requestId: word('To quote; leads to the log line'),
   }),
 );
+
+/** What work gives; an error of one of these kinds is refused as `problem` says, by its message. */
+export async function orRefused<T>(
+  work: () => Promise<T>,
+  problem: (message: string) => HttpProblem,
+  ...kinds: readonly (new (
+    ...given: never[]
+  ) => Error)[]
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isKnown = error instanceof Error && kinds.some((kind) => error instanceof kind);
+    throw isKnown ? problem(error.message) : error;
+  }
+}

@@ -1,8 +1,6 @@
 import { isInstallation } from '../../../access/access-keys.ts';
-import type { Caller } from '../../../access/caller.ts';
 import { Type } from '../../../json-schema.ts';
 import {
-  type AskedChange,
   FollowingSchema,
   RolloutRefused,
   RolloutStatusSchema,
@@ -26,7 +24,7 @@ import {
   malformedAt,
   operation,
 } from '../../operation/operation.ts';
-import { HttpProblem, refusal } from '../../request/problems.ts';
+import { HttpProblem, orRefused, refusal } from '../../request/problems.ts';
 import { versionText } from './rule-version.ts';
 
 const ROLLOUT_EXAMPLE = {
@@ -207,7 +205,8 @@ export const changeRollout = operation({
   answer: async (asked, { approvals }: Pick<RolloutParts, 'approvals'>) => {
     const { platform, actor } = asked.caller;
     const change = await rolloutOf(asked);
-    return orConflict(() => approvals.rollOut({ platform, who: actor.text }, change));
+    const rollOut = () => approvals.rollOut({ platform, who: actor.text }, change);
+    return orRefused(rollOut, ROLLOUT_REFUSED.problem, RolloutRefused);
   },
 });
 
@@ -231,21 +230,14 @@ export const takeBack = operation({
   answers: FOLLOWING,
   refusals: [malformed('/reason', 'is required'), ROLLOUT_REFUSED],
   answer: async ({ caller, body }, { fleet, loadedRules, clock }: RolloutParts) => {
-    const given = await body();
-    const change = changeOf(given, caller, clock);
-    const version = given.version === undefined ? null : versionOf(given.version);
-    return orConflict(() => rollBack(fleet, loadedRules.rulesDir, change, version));
+    const { reason, revision = null, version: named } = await body();
+    // Who did it is the key, never what the body says.
+    const change = { who: caller.actor.text, at: clock(), reason, revision };
+    const version = named === undefined ? null : versionOf(named);
+    const rollback = () => rollBack(fleet, loadedRules.rulesDir, change, version);
+    return orRefused(rollback, ROLLOUT_REFUSED.problem, RolloutRefused);
   },
 });
-
-/** Who did it is the key, never what the body says. */
-function changeOf(
-  { reason, revision }: Shape<typeof ReasonSchema>,
-  caller: Caller,
-  clock: () => number,
-): AskedChange {
-  return { who: caller.actor.text, at: clock(), reason, revision: revision ?? null };
-}
 
 function versionOf(text: string): RuleVersion {
   if (isRuleVersion(text)) return text;
@@ -268,14 +260,4 @@ function goalOf({ version, mode, percent, guard, also }: Shape<typeof RolloutBod
   const refusal = whyUnguarded(totalOf(shares));
   if (refusal !== null) throw malformedAt('/guard', refusal);
   return { mode, percent, guardPoints: guard, also: others };
-}
-
-/** A refusal changes nothing and says why; 409, because the state of the fleet is in the way. */
-async function orConflict<T>(change: () => Promise<T>): Promise<T> {
-  try {
-    return await change();
-  } catch (error) {
-    if (error instanceof RolloutRefused) throw ROLLOUT_REFUSED.problem(error.message);
-    throw error;
-  }
 }

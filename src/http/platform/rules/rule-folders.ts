@@ -38,7 +38,7 @@ import {
 import { DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { type Asked, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { pathText } from '../../operation/parameters.ts';
-import { HttpProblem, notFound, refusal } from '../../request/problems.ts';
+import { HttpProblem, notFound, orRefused, refusal } from '../../request/problems.ts';
 import { WHEN_UNKNOWN, withinLimits } from './rule-version.ts';
 
 /** The rule sets of a node as they are answered. */
@@ -256,11 +256,7 @@ export const readRuleFolder = operation({
       constants,
       ...(ruleSet === null
         ? { ...UNSOUND, problems }
-        : {
-            ...outlineOf(ruleSet, caller.platform),
-            coverage,
-            problems: [],
-          }),
+        : { ...outlineOf(ruleSet, caller.platform), coverage, problems: [] }),
     };
   },
 });
@@ -372,7 +368,8 @@ export const releaseVersion = operation({
   answer: async (asked, { approvals }: ReleaseParts) => {
     const change = await releaseOf(asked);
     const { platform, actor } = asked.caller;
-    const lost = await orRefused(() => approvals.release({ platform, who: actor.text }, change));
+    const release = () => withinLimits(() => approvals.release({ platform, who: actor.text }, change));
+    const lost = await orRefused(release, RELEASE_REFUSED.problem, DraftRefused, ProposalRefused);
     return { version: change.version, digest: change.digest, lostCases: lost };
   },
 });
@@ -381,13 +378,4 @@ async function releaseOf({ ctx, body }: Asked<Shape<typeof ReleaseBodySchema>>) 
   const version = VERSION_IN_PATH.read(ctx);
   if (!isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
   return { what: 'release', version, ...(await body()) } as const;
-}
-
-async function orRefused<T>(release: () => Promise<T>): Promise<T> {
-  try {
-    return await withinLimits(release);
-  } catch (error) {
-    const isRefused = error instanceof DraftRefused || error instanceof ProposalRefused;
-    throw isRefused ? RELEASE_REFUSED.problem(error.message) : error;
-  }
 }

@@ -11,7 +11,7 @@ import type { Fleet } from '../../../../rollout/fleet.ts';
 import { isTakenUp, type LoadedRules } from '../../../../rollout/loaded-rules.ts';
 import { ConstantSchema } from '../../../../rules/folder/constant.ts';
 import { DraftRefused } from '../../../../rules/folder/draft.ts';
-import type { DraftToSave, SavedDraft } from '../../../../rules/folder/save-draft.ts';
+import type { DraftToSave } from '../../../../rules/folder/save-draft.ts';
 import { ProblemSchema } from '../../../../rules/problem.ts';
 import { formatExample } from '../../../../rules/proof/relations.ts';
 import {
@@ -25,7 +25,7 @@ import { count, list, named, nullable, type Shape, shape, text, word, yesNo } fr
 import { DIGEST_EXAMPLE } from '../../../openapi/decision-shapes.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
 import { pathText } from '../../../operation/parameters.ts';
-import { badRequest, HttpProblem, refusal } from '../../../request/problems.ts';
+import { badRequest, HttpProblem, orRefused, refusal } from '../../../request/problems.ts';
 import { withinLimits } from '../rule-version.ts';
 import {
   atDesk,
@@ -78,11 +78,7 @@ export const checkDraft = operation({
     sound: false,
     digest: null,
     problems: [
-      {
-        at: { file: 'ruleset.yaml', line: 1, column: 1 },
-        message: 'the file is missing',
-        example: null,
-      },
+      { at: { file: 'ruleset.yaml', line: 1, column: 1 }, message: 'the file is missing', example: null },
     ],
     notes: [],
     coverage: null,
@@ -229,7 +225,9 @@ export const saveDraft = operation({
     const { saved, before } = await atDesk(desk, caller, async () => {
       const draft = { version, ...draftToSave(await body()) };
       await refuseOnTrial(version, fleet);
-      return { saved: await kept(() => desk.save(caller.platform, draft)), before: draft.replaces };
+      const save = () => withinLimits(() => desk.save(caller.platform, draft));
+      const saved = await orRefused(save, DRAFT_REFUSED.problem, DraftRefused);
+      return { saved, before: draft.replaces };
     });
     if (!saved.ok) throw draftUnsound(version, 'kept', saved.problems);
     const { digest } = saved;
@@ -268,13 +266,4 @@ async function refuseOnTrial(version: RuleVersion, fleet: Fleet): Promise<void> 
   throw DRAFT_REFUSED.problem(
     `${version} is on trial as a ${candidate.mode}; take it back first, or save under another version`,
   );
-}
-
-/** 409 for a draft that may not be kept, 422 for one that takes too much work. */
-async function kept(save: () => Promise<SavedDraft>): Promise<SavedDraft> {
-  try {
-    return await withinLimits(save);
-  } catch (error) {
-    throw error instanceof DraftRefused ? DRAFT_REFUSED.problem(error.message) : error;
-  }
 }

@@ -11,7 +11,7 @@ import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../../
 import type { Shape } from '../../../../shapes.ts';
 import { TooManyTurns } from '../../../../work/turns.ts';
 import { jsonBody, malformed, malformedAt } from '../../../operation/operation.ts';
-import { HttpProblem, refusal, unavailable } from '../../../request/problems.ts';
+import { HttpProblem, orRefused, refusal, unavailable } from '../../../request/problems.ts';
 import { versionText } from '../rule-version.ts';
 
 /** Twice what a version's files may come to when they are opened, for what JSON adds. */
@@ -97,10 +97,10 @@ export const DESK_FULL = refusal(
 );
 
 /** Works on a draft when its turn at the desk has come; 503 when too many wait already. */
-export async function atDesk<T>(desk: RuleDesk, { platform }: Caller, work: () => Promise<T>): Promise<T> {
-  try {
-    return await desk.atHand(platform, work);
-  } catch (error) {
-    throw error instanceof TooManyTurns ? DESK_FULL.problem() : error;
-  }
+export function atDesk<T>(desk: RuleDesk, { platform }: Caller, work: () => Promise<T>): Promise<T> {
+  return orRefused(
+    () => desk.atHand(platform, work),
+    () => DESK_FULL.problem(),
+    TooManyTurns,
+  );
 }
