@@ -54,20 +54,23 @@ export interface Payer {
   readonly number: number;
 }
 
-/** A redis-server of its own with an append-only file, and a service within this process that fills it. All ids are random UUIDs. */
+// A rewrite of the append-only file would make it shorter in the middle of a count.
+const LOGGED = [...APPEND_ONLY, '--auto-aof-rewrite-percentage', '0'];
+
+/** A redis-server of its own, and a service within this process that fills it. */
 export class FilledRedis {
   readonly url: string;
   readonly port: number;
   /** Epoch ms. */
   nowMs = Date.now();
+  readonly store: Store;
   readonly #service: ScoringService;
-  readonly #store: Store;
   readonly #close: () => Promise<void>;
 
   private constructor(redis: RedisServers, store: Store, service: (clock: () => number) => ScoringService) {
     this.url = redis.url;
     this.port = redis.nodes[0]?.port ?? 0;
-    this.#store = store;
+    this.store = store;
     this.#service = service(() => this.nowMs);
     this.#close = async () => {
       await store.close();
@@ -75,9 +78,8 @@ export class FilledRedis {
     };
   }
 
-  static async start(): Promise<FilledRedis> {
-    // A rewrite of the append-only file would make it shorter in the middle of a count.
-    const redis = await startStandalone([...APPEND_ONLY, '--auto-aof-rewrite-percentage', '0']);
+  static async start(options: readonly string[] = LOGGED): Promise<FilledRedis> {
+    const redis = await startStandalone(options);
     const store = await openRedisStore(redis.url, () => {}, { commandTimeoutMs: PATIENCE_MS });
     const service = (clock: () => number) =>
       new ScoringService({
@@ -102,7 +104,11 @@ export class FilledRedis {
     });
   }
 
-  verdict({ name }: Payer, orderRef: string, idempotencyKey: string | null = randomUUID()): Promise<unknown> {
+  verdict(
+    { name }: Pick<Payer, 'name'>,
+    orderRef: string,
+    idempotencyKey: string | null = randomUUID(),
+  ): Promise<unknown> {
     const body = {
       sellPointKey: 'shop-1',
       clientIdKey: name,
@@ -133,7 +139,7 @@ export class FilledRedis {
     const onTrouble = (error: unknown) => {
       throw error;
     };
-    await new ClientSweep({ store: this.#store, clock: () => this.nowMs, onTrouble }).run();
+    await new ClientSweep({ store: this.store, clock: () => this.nowMs, onTrouble }).run();
   }
 
   async usage(): Promise<RedisUsage> {
@@ -154,6 +160,7 @@ export class FilledRedis {
   }
 }
 
+/** Each with a random UUID for its name. */
 export function payersNamed(count: number): readonly Payer[] {
   return Array.from({ length: count }, (_, number) => ({ name: randomUUID(), number }));
 }

@@ -1,16 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Metrics } from '../../../src/metrics/metrics.ts';
-import { hmacPseudonym } from '../../../src/pseudonym.ts';
-import { fixedRules } from '../../../src/rollout/rule-source.ts';
-import { ScoringService } from '../../../src/service/scoring.ts';
-import { openRedisStore } from '../../../src/state/redis/store.ts';
-import type { Store } from '../../../src/state/store.ts';
-import { StoreUnavailable } from '../../../src/state/store-errors.ts';
 import { clientKey } from '../../../test/client/client-keys.ts';
-import { type RedisServers, startStandalone } from '../../../test/servers/redis.ts';
 import { command } from '../../../test/servers/redis-command.ts';
-import { currentRules } from '../../../test/service/current-rules.ts';
+import { MEMORY_ONLY } from '../../../test/servers/redis-process.ts';
 import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
+import { FilledRedis, type Payer } from '../filled-redis.ts';
 import { PLATFORM, sampleVerdict } from '../sample.ts';
 
 const figure = figuresOf('growth');
@@ -28,100 +20,39 @@ interface GrowthPlan {
 
 const SMALL_STORE = 1000;
 const WEIGHED_CLIENTS = 300;
-const AT_ONCE = 32;
-/** On a machine that is too busy a call is given up after 200 ms, and made again. */
-const TRIES = 50;
 const VERDICTS_A_ROUND = 200;
 const MINUTE_MS = 60_000;
-
-/** A service within this process on a Redis of its own, with a clock that the bench moves. */
-class Bench {
-  readonly store: Store;
-  readonly service: ScoringService;
-  nowMs = Date.UTC(2026, 0, 1);
-
-  constructor(store: Store, metrics: Metrics) {
-    this.store = store;
-    this.service = new ScoringService({
-      store,
-      ruleSource: fixedRules(currentRules()),
-      clock: () => this.nowMs,
-      pseudonym: hmacPseudonym('a secret of the bench'),
-      metrics,
-    });
-  }
-
-  async verdict(clientIdKey: string, orderRef = clientIdKey): Promise<void> {
-    const body = { sellPointKey: 'shop-1', clientIdKey, method: 'card', amountRequested: '25.00', orderRef };
-    await this.service.verdict(PLATFORM, body, { requestId: clientIdKey, idempotencyKey: null });
-  }
-
-  async score(clientIdKey: string, fingerprint: string, ip: string): Promise<void> {
-    const payment = {
-      sellPointKey: 'shop-1',
-      clientIdKey,
-      amountRequested: '25.00',
-      selectedMethodKey: 'card',
-    };
-    await this.service.score(PLATFORM, { ...payment, fingerprint, ip, userAgent: 'Mozilla/5.0' });
-  }
-
-  /** Median us of a verdict for each of these clients in turn, one at a time. */
-  async latency(clientIdKeys: readonly string[]): Promise<number> {
-    const micros: number[] = [];
-    for (const clientIdKey of clientIdKeys) {
-      this.nowMs += MINUTE_MS;
-      const start = performance.now();
-      await insist(() => this.verdict(clientIdKey));
-      micros.push((performance.now() - start) * 1000);
-    }
-    return median(micros);
-  }
-}
+/** A number that no payer with a device of its own has. */
+const SHARED = 10_000_000;
 
 /** What more clients, busier clients and crowded devices cost. */
 export async function measureGrowth(plan: GrowthPlan): Promise<readonly Figure[]> {
-  const metrics = new Metrics();
-  const servers: RedisServers[] = [];
-  const stores: Store[] = [];
-  const start = async () => {
-    const server = await startStandalone();
-    servers.push(server);
-    const store = await openRedisStore(server.url, () => {});
-    stores.push(store);
-    return { bench: new Bench(store, metrics), port: server.nodes[0]?.port ?? 0 };
-  };
+  const [small, large] = [await FilledRedis.start(MEMORY_ONLY), await FilledRedis.start(MEMORY_ONLY)];
+  small.nowMs = large.nowMs = Date.UTC(2026, 0, 1);
   try {
-    const small = await start();
-    const large = await start();
     plan.onProgress('growth: weighing clients');
-    const weights = await weigh(small.bench, small.port);
-    const sizes = await compareSizes(plan, small.bench, large.bench);
-    const heat = await compareHeat(plan, small.bench);
-    const crowd = await compareCrowd(plan, small.bench);
-    return [...sizes, ...heat, ...crowd, ...weights];
+    const weight = await weigh(small);
+    const sizes = await compareSizes(plan, small, large);
+    const heat = await compareHeat(plan, small);
+    const crowd = await compareCrowd(plan, small);
+    return [...sizes, ...heat, ...crowd, weight];
   } finally {
-    await Promise.all(stores.map((store) => store.close()));
-    await Promise.all(servers.map((server) => server.stop()));
+    await Promise.all([small.stop(), large.stop()]);
   }
 }
 
 /** Bytes of clients with a score, three attempts and one outcome. */
-async function weigh(bench: Bench, port: number): Promise<readonly Figure[]> {
-  // One after the other: a call that is made again on a busy machine would weigh twice.
-  for (let index = 0; index < WEIGHED_CLIENTS; index++) {
-    const name = `weighed-${index}`;
-    await insist(() => bench.score(name, `fingerprint-${index}`, `10.0.${index >> 8}.${index & 255}`));
-    await insist(() => bench.verdict(name, `${name}-order-1`));
-    const paid = { clientIdKey: name, orderRef: `${name}-order-1`, outcome: 'PAID', cause: null } as const;
-    await insist(() => bench.service.outcome(PLATFORM, { ...paid, occurredAt: null }));
-    await insist(() => bench.verdict(name, `${name}-order-2`));
-    await insist(() => bench.verdict(name, `${name}-order-3`));
-  }
-  const bytes = Number(await command(port, ['EVAL', KEPT_BYTES, '0']));
-  await command(port, ['FLUSHALL']);
+async function weigh(redis: FilledRedis): Promise<Figure> {
+  await redis.each(payers('weighed', WEIGHED_CLIENTS), async (payer) => {
+    await redis.score(payer);
+    await redis.verdict(payer, `${payer.name}-1`, null);
+    await redis.outcome(payer, `${payer.name}-1`);
+    for (const order of [2, 3]) await redis.verdict(payer, `${payer.name}-${order}`, null);
+  });
+  const bytes = Number(await command(redis.port, ['EVAL', KEPT_BYTES, '0']));
+  await command(redis.port, ['FLUSHALL']);
   const name = 'bytes a client: state and sharing counters';
-  return [figure(name, bytes / WEIGHED_CLIENTS, 'B', { atMost: 700 })];
+  return figure(name, bytes / WEIGHED_CLIENTS, 'B', { atMost: 700 });
 }
 
 /** MEMORY USAGE of states, fingerprints and addresses, by the word before the first colon of their keys. */
@@ -132,85 +63,78 @@ const KEPT_BYTES = `
   end
   return bytes`;
 
-async function compareSizes(plan: GrowthPlan, small: Bench, large: Bench): Promise<readonly Figure[]> {
-  plan.onProgress(`growth: filling a store with ${plan.clients} clients`);
+async function compareSizes(plan: GrowthPlan, small: FilledRedis, large: FilledRedis) {
+  const { clients, rounds, onProgress } = plan;
+  onProgress(`growth: filling a store with ${clients} clients`);
   await fill(small, SMALL_STORE);
-  await fill(large, plan.clients);
-  const times = { small: [] as number[], large: [] as number[] };
-  for (let round = 0; round <= plan.rounds; round++) {
-    plan.onProgress(`growth: sizes, round ${round} of ${plan.rounds}`);
-    const ofSmall = await small.latency(spread(round, SMALL_STORE));
-    const ofLarge = await large.latency(spread(round, plan.clients));
-    if (round === 0) continue;
-    times.small.push(ofSmall);
-    times.large.push(ofLarge);
-  }
-  const many = `${plan.clients.toLocaleString('en')} clients`;
-  return pair(`p50 with ${many}`, times.large, 'with 1,000', times.small, { atMost: 1.2 });
+  await fill(large, clients);
+  const name = `p50 with ${clients.toLocaleString('en')} clients`;
+  const ofLarge = (round: number) => latency(large, spread(round, clients));
+  const ofSmall = (round: number) => latency(small, spread(round, SMALL_STORE));
+  return inTurns(rounds, [name, ofLarge], ['with 1,000', ofSmall], { atMost: 1.2 });
 }
 
-async function compareHeat(plan: GrowthPlan, bench: Bench): Promise<readonly Figure[]> {
-  plan.onProgress(`growth: ${plan.hotVerdicts} verdicts of one client`);
-  for (let index = 0; index < plan.hotVerdicts; index++) {
-    bench.nowMs += MINUTE_MS;
-    await insist(() => bench.verdict('hot', `hot-${index}`));
+async function compareHeat({ hotVerdicts, rounds, onProgress }: GrowthPlan, redis: FilledRedis) {
+  onProgress(`growth: ${hotVerdicts} verdicts of one client`);
+  for (let index = 0; index < hotVerdicts; index++) {
+    redis.nowMs += MINUTE_MS;
+    await redis.verdict({ name: 'hot' }, `hot-${index}`, null);
   }
-  const hot: number[] = [];
-  const cold: number[] = [];
-  for (let round = 0; round <= plan.rounds; round++) {
-    const ofHot = await bench.latency(Array.from({ length: VERDICTS_A_ROUND }, () => 'hot'));
-    const ofCold = await bench.latency(spread(round, SMALL_STORE));
-    if (round === 0) continue;
-    hot.push(ofHot);
-    cold.push(ofCold);
-  }
-  const many = plan.hotVerdicts.toLocaleString('en');
-  return pair(`p50 of a client with ${many} verdicts`, hot, 'of a cold one', cold, null);
+  const name = `p50 of a client with ${hotVerdicts.toLocaleString('en')} verdicts`;
+  const ofHot = () => latency(redis, Array<string>(VERDICTS_A_ROUND).fill('hot'));
+  const ofCold = (round: number) => latency(redis, spread(round, SMALL_STORE));
+  return inTurns(rounds, [name, ofHot], ['of a cold one', ofCold]);
 }
 
-async function compareCrowd(plan: GrowthPlan, bench: Bench): Promise<readonly Figure[]> {
-  plan.onProgress(`growth: ${plan.sharing} clients on one fingerprint`);
-  const crowded = names('crowded');
-  const alone = names('alone');
-  for (const name of crowded) await insist(() => bench.score(name, 'shared', '10.1.0.1'));
-  for (const [index, name] of alone.entries()) {
-    await insist(() => bench.score(name, `own-${index}`, `10.2.0.${index}`));
-  }
-  const { nowMs } = bench;
-  const fingerprint = hmacPseudonym('a secret of the bench')('fingerprint', 'shared');
-  await inParallel(plan.sharing, (index) =>
-    bench.store.sightings({
-      client: clientKey(PLATFORM, `crowd-${index}`),
-      at: nowMs,
-      fingerprint,
-      ip: null,
-      windowsMs: { fingerprint: [], ip: [] },
-      record: true,
-    }),
+async function compareCrowd({ sharing, rounds, onProgress }: GrowthPlan, redis: FilledRedis) {
+  onProgress(`growth: ${sharing} clients on one fingerprint`);
+  const shared = (payer: Payer) => ({ ...payer, number: SHARED });
+  const crowded = payers('crowded', VERDICTS_A_ROUND).map(shared);
+  const alone = payers('alone', VERDICTS_A_ROUND);
+  await redis.each([...payers('crowd', sharing).map(shared), ...crowded, ...alone], (payer) =>
+    redis.score(payer),
   );
-  const ofCrowd: number[] = [];
-  const ofAlone: number[] = [];
-  for (let round = 0; round <= plan.rounds; round++) {
+  const { nowMs } = redis;
+  const soonAfter = (of: readonly Payer[]) => (round: number) => {
     // A device is forgotten by a client whose score is long ago.
-    bench.nowMs = nowMs + round * MINUTE_MS;
-    const crowdMicros = await bench.latency(crowded);
-    bench.nowMs = nowMs + round * MINUTE_MS;
-    const aloneMicros = await bench.latency(alone);
-    if (round === 0) continue;
-    ofCrowd.push(crowdMicros);
-    ofAlone.push(aloneMicros);
-  }
-  const many = plan.sharing.toLocaleString('en');
-  return pair(`p50 on a fingerprint of ${many} clients`, ofCrowd, 'on an own one', ofAlone, null);
+    redis.nowMs = nowMs + round * MINUTE_MS;
+    return latency(
+      redis,
+      of.map((payer) => payer.name),
+    );
+  };
+  const name = `p50 on a fingerprint of ${sharing.toLocaleString('en')} clients`;
+  return inTurns(rounds, [name, soonAfter(crowded)], ['on an own one', soonAfter(alone)]);
 }
 
-function pair(
-  name: string,
-  values: readonly number[],
-  otherName: string,
-  others: readonly number[],
-  target: Figure['target'],
-): readonly Figure[] {
+/** Median us of a verdict for each of these clients in turn, one at a time. */
+async function latency(redis: FilledRedis, names: readonly string[]): Promise<number> {
+  const micros: number[] = [];
+  for (const name of names) {
+    redis.nowMs += MINUTE_MS;
+    const start = performance.now();
+    await redis.verdict({ name }, name, null);
+    micros.push((performance.now() - start) * 1000);
+  }
+  return median(micros);
+}
+
+type Measured = readonly [name: string, micros: (round: number) => Promise<number>];
+
+/** One measure beside another; the first round warms both up. */
+async function inTurns(
+  rounds: number,
+  [name, measure]: Measured,
+  [otherName, measureOther]: Measured,
+  target: Figure['target'] = null,
+): Promise<readonly Figure[]> {
+  const [values, others]: [number[], number[]] = [[], []];
+  for (let round = 0; round <= rounds; round++) {
+    values.push(await measure(round));
+    others.push(await measureOther(round));
+  }
+  values.shift();
+  others.shift();
   return [
     figure(`${name} / ${otherName}`, medianRatio(values, others), 'x', target),
     figure(name, median(values), 'us'),
@@ -219,20 +143,13 @@ function pair(
 }
 
 /** Clients with one verdict behind them, without its record. */
-async function fill(bench: Bench, clients: number): Promise<void> {
-  const { nextState } = sampleVerdict();
-  await inParallel(clients, async (index) => {
-    const client = clientKey(PLATFORM, `filled-${index}`);
-    const { stamp } = await bench.store.load(client);
-    const { clientIdKey } = client;
-    const entry = {
-      kind: 'binding',
-      at: nextState.lastAt,
-      platform: PLATFORM,
-      clientIdKey,
-      binding: null,
-    } as const;
-    await bench.store.commit({ client, stamp, state: nextState, entry });
+async function fill(redis: FilledRedis, clients: number): Promise<void> {
+  const { nextState: state } = sampleVerdict();
+  const lifted = { kind: 'binding', at: state.lastAt, platform: PLATFORM, binding: null } as const;
+  await redis.each(payers('filled', clients), async ({ name }) => {
+    const client = clientKey(PLATFORM, name);
+    const { stamp } = await redis.store.load(client);
+    await redis.store.commit({ client, stamp, state, entry: { ...lifted, clientIdKey: name } });
   });
 }
 
@@ -244,27 +161,6 @@ function spread(round: number, clients: number): readonly string[] {
   });
 }
 
-function names(prefix: string): readonly string[] {
-  return Array.from({ length: VERDICTS_A_ROUND }, (_, index) => `${prefix}-${index}`);
-}
-
-async function inParallel(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    for (let index = next++; index < count; index = next++) await insist(() => work(index));
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, count) }, worker));
-}
-
-/** Does it again while the store says that it took too long. */
-async function insist<T>(work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; tries < TRIES; tries++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
-      await sleep(100);
-    }
-  }
-  return work();
+function payers(prefix: string, count: number): readonly Payer[] {
+  return Array.from({ length: count }, (_, number) => ({ name: `${prefix}-${number}`, number }));
 }
