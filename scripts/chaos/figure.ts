@@ -49,6 +49,11 @@ export function countsOf<T>(values: readonly T[]): ReadonlyMap<T, number> {
   return new Map([...Map.groupBy(values, (value) => value)].map(([value, all]) => [value, all.length]));
 }
 
+/** Figures of one of several things, said before each. */
+export function of(what: string, figures: readonly Figure[]): readonly Figure[] {
+  return figures.map((one) => ({ ...one, figure: `${what}: ${one.figure}` }));
+}
+
 /** A figure without a target. */
 export function reported(figure: string, seen: string): Figure {
   return { figure, seen, target: '', judgement: 'report' };

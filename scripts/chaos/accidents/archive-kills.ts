@@ -125,16 +125,16 @@ async function killOn(place: Place, { quick, report }: ScenarioRun): Promise<rea
   await place.store.close();
   const { checked, reproduced, unreadable } = await verify(place);
   return [
-    reported(`${place.name}: kills of shipper, service and Redis`, Object.values(kills).join(', ')),
-    reported(`${place.name}: kills that broke off the writing of a segment`, String(place.interrupted)),
-    atLeast(`${place.name}: verdicts acknowledged`, acknowledged.length, 1),
-    never(`${place.name}: of these not in the archive once all is shipped`, found.missing),
-    never(`${place.name}: decisions that are in the archive twice`, found.doubled),
-    never(`${place.name}: of ${found.lookedUp} looked up by order, not found exactly once`, found.notOnce),
-    never(`${place.name}: entries lost in gaps`, found.gapEntries),
-    reported(`${place.name}: commits of the archive`, String(shippedEntries)),
-    atLeast(`${place.name}: archived decisions decided again`, checked, acknowledged.length),
-    never(`${place.name}: of these not reproduced`, checked - reproduced + unreadable.length),
+    reported(`kills of shipper, service and Redis`, Object.values(kills).join(', ')),
+    reported(`kills that broke off the writing of a segment`, String(place.interrupted)),
+    atLeast(`verdicts acknowledged`, acknowledged.length, 1),
+    never(`of these not in the archive once all is shipped`, found.missing),
+    never(`decisions that are in the archive twice`, found.doubled),
+    never(`of ${found.lookedUp} looked up by order, not found exactly once`, found.notOnce),
+    never(`entries lost in gaps`, found.gapEntries),
+    reported(`commits of the archive`, String(shippedEntries)),
+    atLeast(`archived decisions decided again`, checked, acknowledged.length),
+    never(`of these not reproduced`, checked - reproduced + unreadable.length),
   ];
 }
 

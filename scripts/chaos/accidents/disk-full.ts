@@ -76,7 +76,7 @@ async function underSqlite(run: ScenarioRun): Promise<readonly Figure[]> {
   // Whatever only memory held is gone after this.
   await service.kill();
   await service.restart();
-  return figures('SQLite', service, seen);
+  return figures(service, seen);
 }
 
 async function underRedis(run: ScenarioRun): Promise<readonly Figure[]> {
@@ -87,7 +87,7 @@ async function underRedis(run: ScenarioRun): Promise<readonly Figure[]> {
   await delay(FLUSHED_AFTER_MS);
   await redis.kill();
   await redis.restart();
-  return figures('Redis', service, seen);
+  return figures(service, seen);
 }
 
 /** Load throughout: until the disk is full, while it is, and after there is space again. */
@@ -120,26 +120,23 @@ async function fillUnderLoad(
   return { samples: await load.stop(), fullAtMs, freedAtMs, crashed: !service.isRunning() };
 }
 
-async function figures(store: string, service: ServiceNode, seen: FullDisk): Promise<readonly Figure[]> {
+async function figures(service: ServiceNode, seen: FullDisk): Promise<readonly Figure[]> {
   const { samples, fullAtMs, freedAtMs } = seen;
   const orderRefs = samples.map(({ orderRef }) => orderRef);
   const kept = account(samples, await recordedDecisions(service, orderRefs));
   const whileFull = samples.filter((each) => each.sentAtMs > fullAtMs && each.answeredAtMs < freedAtMs);
   const recoveryMs = (firstVerdictMs(samples, freedAtMs) ?? Number.NaN) - freedAtMs;
   return [
-    never(`${store}: 200s not saved, of ${kept.acknowledged}`, kept.lost),
-    never(`${store}: 503s whose step was taken all the same, of ${kept.refused}`, kept.refusedButTaken),
-    never(`${store}: answers that are neither 200 nor 503`, kept.otherAnswers),
-    never(`${store}: service crashed`, seen.crashed ? 1 : 0),
-    atMost(`${store}: first verdict after there is space`, recoveryMs / 1000, 5, 's'),
+    never(`200s not saved, of ${kept.acknowledged}`, kept.lost),
+    never(`503s whose step was taken all the same, of ${kept.refused}`, kept.refusedButTaken),
+    never(`answers that are neither 200 nor 503`, kept.otherAnswers),
+    never(`service crashed`, seen.crashed ? 1 : 0),
+    atMost(`first verdict after there is space`, recoveryMs / 1000, 5, 's'),
     reported(
-      `${store}: 200s while the disk is full`,
+      `200s while the disk is full`,
       `${whileFull.filter(({ status }) => status === 200).length} of ${whileFull.length}`,
     ),
-    reported(
-      `${store}: slowest answer while the disk is full`,
-      `${latencyPercentile(whileFull, 100).toFixed(0)} ms`,
-    ),
+    reported(`slowest answer while the disk is full`, `${latencyPercentile(whileFull, 100).toFixed(0)} ms`),
   ];
 }
 

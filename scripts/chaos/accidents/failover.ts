@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseDecisionId } from '../../../src/client/client-key.ts';
 import { type RedisServers, startCluster, startSentinel } from '../../../test/servers/redis.ts';
 import { watchStandstills } from '../../../test/servers/standstill.ts';
-import { atLeast, atMost, countsText, type Figure, reported } from '../figure.ts';
+import { atLeast, atMost, countsText, type Figure, of, reported } from '../figure.ts';
 import { startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, payersInTurn, type Sample, slowestUsableMs } from '../traffic/load.ts';
@@ -26,14 +26,13 @@ async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
   const watchMs = quick ? 10_000 : 20_000;
   const figures: Figure[] = [];
   report('a cluster of three masters, each with a replica');
-  figures.push(...(await failOver('cluster', await startCluster(), watchMs, report)));
+  figures.push(...of('cluster', await failOver(await startCluster(), watchMs, report)));
   report('a master and a replica, watched by three sentinels');
-  figures.push(...(await failOver('sentinel', await startSentinel(), watchMs, report)));
+  figures.push(...of('sentinel', await failOver(await startSentinel(), watchMs, report)));
   return figures;
 }
 
 async function failOver(
-  kind: string,
   redis: RedisServers,
   watchMs: number,
   report: (line: string) => void,
@@ -50,29 +49,24 @@ async function failOver(
   const recorded = await recordedDecisions(service, orders);
   await service.kill();
   await redis.stop();
-  return figuresOf(kind, samples, recorded, killedAtMs);
+  return figuresOf(samples, recorded, killedAtMs);
 }
 
-function figuresOf(
-  kind: string,
-  samples: readonly Sample[],
-  recorded: Recorded,
-  killedAtMs: number,
-): readonly Figure[] {
+function figuresOf(samples: readonly Sample[], recorded: Recorded, killedAtMs: number): readonly Figure[] {
   const { affected, firstSuccessMs, allBackMs } = outage(samples, killedAtMs);
   const acknowledged = samples.filter(({ status }) => status === 200);
   const after = samples.filter(({ sentAtMs }) => sentAtMs >= killedAtMs);
   const steps = lostSteps(acknowledged, recorded);
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
   return [
-    atLeast(`${kind}: verdicts acknowledged`, acknowledged.length, 1),
-    atLeast(`${kind}: payers that the failover touched`, affected, 1),
-    reported(`${kind}: first verdict for one of them`, seconds(firstSuccessMs)),
-    atMost(`${kind}: verdict for every one of them`, allBackMs / 1000, 15, 's'),
-    reported(`${kind}: steps lost, found by a number given twice`, String(steps.lost)),
-    reported(`${kind}: acknowledged verdicts no longer recorded`, String(steps.neverFound)),
-    atMost(`${kind}: slowest answer`, slowestUsableMs(after, ANSWER_LIMIT_MS), ANSWER_LIMIT_MS, 'ms'),
-    atMost(`${kind}: requests without an answer`, after.filter(({ status }) => status === null).length, 0),
+    atLeast(`verdicts acknowledged`, acknowledged.length, 1),
+    atLeast(`payers that the failover touched`, affected, 1),
+    reported(`first verdict for one of them`, seconds(firstSuccessMs)),
+    atMost(`verdict for every one of them`, allBackMs / 1000, 15, 's'),
+    reported(`steps lost, found by a number given twice`, String(steps.lost)),
+    reported(`acknowledged verdicts no longer recorded`, String(steps.neverFound)),
+    atMost(`slowest answer`, slowestUsableMs(after, ANSWER_LIMIT_MS), ANSWER_LIMIT_MS, 'ms'),
+    atMost(`requests without an answer`, after.filter(({ status }) => status === null).length, 0),
   ];
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
-import { atLeast, atMost, countsOf, countsText, type Figure, never, reported } from '../figure.ts';
+import { atLeast, atMost, countsOf, countsText, type Figure, never, of, reported } from '../figure.ts';
 import { type Fault, type Fleet, shippedBackup, startFleet } from '../processes/fleet.ts';
 import type { ServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
@@ -29,6 +29,9 @@ const REPLICA_BEHIND_MS = 1_000;
 const COMPARED = 20;
 const ASKED_AGAIN_MAX = 5;
 
+const COME_BACK = 'masters that come back';
+const REPLACED = 'masters that are replaced';
+
 /** All that can happen to a fleet, one after the other, and whether it comes through by itself. */
 export const fleet: Scenario = {
   name: 'fleet',
@@ -36,8 +39,8 @@ export const fleet: Scenario = {
   needs: ['redis-server', 'haproxy'],
   limitSeconds: 1_800,
   run: async (run) => [
-    ...(await drill('masters that come back', await startFleet(false), run)),
-    ...(await drill('masters that are replaced', await startFleet(true), run)),
+    ...of(COME_BACK, await drill(COME_BACK, await startFleet(false), run)),
+    ...of(REPLACED, await drill(REPLACED, await startFleet(true), run)),
   ],
 };
 
@@ -74,26 +77,21 @@ async function drill(name: string, tried: Fleet, run: ScenarioRun): Promise<read
   const { differing, late } = await compareAnswers(tried.nodes, acknowledged);
   await tried.stop();
   return [
-    reported(`${name}: faults`, String(happened.length)),
-    atLeast(`${name}: verdicts acknowledged`, acknowledged.length, 1),
+    reported(`faults`, String(happened.length)),
+    atLeast(`verdicts acknowledged`, acknowledged.length, 1),
     reported(
-      `${name}: not answered 200 at first, and asked again`,
+      `not answered 200 at first, and asked again`,
       countsText(unanswered.map(({ status }) => status ?? 'no answer')) || 'none',
     ),
     ...accountFor(name, { acknowledged, archived, happened, hasReplicas: tried.hasReplicas }, run),
     never(
-      `${name}: entries lost in gaps`,
+      `entries lost in gaps`,
       gaps.reduce((sum, { entries }) => sum + entries, 0),
     ),
-    never(`${name}: questions that nodes answer differently`, differing.length),
-    ...(differing.length === 0 ? [] : [reported(`${name}: these`, differing.slice(0, 3).join('; '))]),
-    ...(late.length === 0 ? [] : [reported(`${name}: first answered 503`, `${late.length}, as ${late[0]}`)]),
-    atMost(
-      `${name}: every node healthy after the last fault`,
-      healthyMs / 1000,
-      HEALTHY_WITHIN_MS / 1000,
-      's',
-    ),
+    never(`questions that nodes answer differently`, differing.length),
+    ...(differing.length === 0 ? [] : [reported(`these`, differing.slice(0, 3).join('; '))]),
+    ...(late.length === 0 ? [] : [reported(`first answered 503`, `${late.length}, as ${late[0]}`)]),
+    atMost(`every node healthy after the last fault`, healthyMs / 1000, HEALTHY_WITHIN_MS / 1000, 's'),
   ];
 }
 
@@ -146,11 +144,11 @@ function accountFor(name: string, account: Account, { report }: ScenarioRun): re
   );
   const shownTwo = requisitesAtOnce(archived, SHORTEST_WAIT_MS);
   const unlessReplaced = (figure: string, seen: number) =>
-    hasReplicas ? reported(`${name}: ${figure}`, String(seen)) : never(`${name}: ${figure}`, seen);
+    hasReplicas ? reported(figure, String(seen)) : never(figure, seen);
   return [
-    never(`${name}: acknowledged verdicts that are not in the archive`, missing.length - lacked.length),
+    never(`acknowledged verdicts that are not in the archive`, missing.length - lacked.length),
     ...(hasReplicas ? [unlessReplaced('of these gone with a master that was replaced', lacked.length)] : []),
-    never(`${name}: decisions that are in the archive twice`, twice.length),
+    never(`decisions that are in the archive twice`, twice.length),
     unlessReplaced('orders that were decided twice', ordersTwice.length),
     unlessReplaced('payers who were shown two requisites within a wait', shownTwo.length),
   ];

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { LocalRateBuckets } from '../../../src/state/rate-buckets.ts';
-import { atMost, type Figure, never, reported } from '../figure.ts';
+import { atMost, type Figure, never, of, reported } from '../figure.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { KeepAliveConnection } from '../traffic/keep-alive.ts';
@@ -35,8 +35,8 @@ export const forgedAddresses: Scenario = {
   does: '10,000 invented X-Forwarded-For values from one address: they share one bucket, and the table of buckets stays bounded',
   limitSeconds: 240,
   run: async (run) => [
-    ...(await forge('0', 'no proxy', forgedAddress, run)),
-    ...(await forge('1', 'behind a proxy', (n) => `${forgedAddress(n)}, ${REAL_ADDRESS}`, run)),
+    ...of('no proxy', await forge('0', forgedAddress, run)),
+    ...of('behind a proxy', await forge('1', (n) => `${forgedAddress(n)}, ${REAL_ADDRESS}`, run)),
     ...(await aroundTheProxy(run)),
     ...(await tableOfBuckets()),
   ],
@@ -45,26 +45,21 @@ export const forgedAddresses: Scenario = {
 /** An attacker whom the setting fits: all values are one caller's. */
 async function forge(
   trustedProxies: string,
-  where: string,
   header: HeaderOf,
   { quick, report }: ScenarioRun,
 ): Promise<readonly Figure[]> {
   const service = await startLimited(trustedProxies);
   const patient = await oneByOne(service, header, quick ? QUICK_ONE_BY_ONE : ONE_BY_ONE);
   const flood = await floodWith(service, header);
-  report(`${where}: ${flood.answered} of ${flood.sent} answered in ${Math.round(flood.tookMs)} ms`);
+  report(`${flood.answered} of ${flood.sent} answered in ${Math.round(flood.tookMs)} ms`);
   return [
     atMost(
-      `${where}: answers to ${patient.sent} values one by one on one socket`,
+      `answers to ${patient.sent} values one by one on one socket`,
       patient.answered,
       mostAnswers(patient),
     ),
-    atMost(
-      `${where}: answers to ${flood.sent} values at once, reconnecting`,
-      flood.answered,
-      mostAnswers(flood),
-    ),
-    never(`${where}: service crashed`, service.isRunning() ? 0 : 1),
+    atMost(`answers to ${flood.sent} values at once, reconnecting`, flood.answered, mostAnswers(flood)),
+    never(`service crashed`, service.isRunning() ? 0 : 1),
   ];
 }
 

@@ -63,10 +63,10 @@ async function stormsBeside(
     const worked = statuses.filter((status) => WORKED.has(status)).length;
     const refused = (await Promise.all(neighbours)).filter((status) => status !== 200);
     figures.push(
-      never(`${store}: refused of ${neighbours.length} ${storm} of the neighbour beside it`, refused.length),
-      atLeast(`${store}: ${what}, answered or refused as too much`, worked, 1),
-      reported(`${store}: ${what}, statuses`, countsText(statuses)),
-      ...turnFigures(store, what, rounds, 1.5, service.log()),
+      never(`refused of ${neighbours.length} ${storm} of the neighbour beside it`, refused.length),
+      atLeast(`${what}, answered or refused as too much`, worked, 1),
+      reported(`${what}, statuses`, countsText(statuses)),
+      ...turnFigures(what, rounds, 1.5, service.log()),
     );
   }
   await service.kill();

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { atLeast, atMost, type Figure, reported } from '../figure.ts';
+import { atLeast, atMost, type Figure, of, reported } from '../figure.ts';
 import { sameOnEachStore } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
@@ -77,12 +77,14 @@ async function overloadOn(
   const mixAfter = await load('mix-after', 1, loadMs, scoresAndVerdicts);
   return [
     reported('peak: memory', `${usualMib.toFixed(0)} MiB`),
-    ...overloads.flatMap((one) => [
-      ...overFigures(one),
-      atMost(`${one.times} x callers: memory above that at peak`, one.over.memoryMib - usualMib, 50, 'MiB'),
-    ]),
-    ...mixFigures(`${MIX_TIMES} x mix`, mix, [mixBefore, mixAfter]),
-  ].map((figure) => ({ ...figure, figure: `${store}: ${figure.figure}` }));
+    ...overloads.flatMap((one) =>
+      of(`${one.times} x callers`, [
+        ...overFigures(one),
+        atMost('memory above that at peak', one.over.memoryMib - usualMib, 50, 'MiB'),
+      ]),
+    ),
+    ...of(`${MIX_TIMES} x mix`, mixFigures(mix, [mixBefore, mixAfter])),
+  ];
 }
 
 /** Each payer is scored first, as in a checkout. */
@@ -124,42 +126,37 @@ async function measure(
  * What an overload came to, of what the loads at peak right before and right after it did on average: others use the
  * machine, too, and not always as much.
  */
-export function overFigures({ times, over, normal, peaks }: Overload): readonly Figure[] {
-  const name = `${times} x callers`;
+export function overFigures({ over, normal, peaks }: Omit<Overload, 'times'>): readonly Figure[] {
   const peakGiven = mean(peaks.map((peak) => given(peak)));
   const peakP99Ms = mean(peaks.map(acceptedP99Ms));
   const refusedASecond = over.answered.length / over.seconds - given(over);
   return [
     reported(
-      `${name}: verdicts a second at peak before, over, and at peak after`,
+      `verdicts a second at peak before, over, and at peak after`,
       [peaks[0], over, peaks[1]].map(perSecond).join(', '),
     ),
-    reported(`${name}: refused a second`, refusedASecond.toFixed(0)),
+    reported(`refused a second`, refusedASecond.toFixed(0)),
     reported(
-      `${name}: CPU of service and load generator, of a core, at peak and over`,
+      `CPU of service and load generator, of a core, at peak and over`,
       [peaks[0], over].map(cpuText).join(', then '),
     ),
-    atLeast(`${name}: goodput of peak`, percentOf(given(over), peakGiven), 90, '%'),
+    atLeast(`goodput of peak`, percentOf(given(over), peakGiven), 90, '%'),
     reported(
-      `${name}: p99 at peak before, over, and at peak after`,
+      `p99 at peak before, over, and at peak after`,
       `${[peaks[0], over, peaks[1]].map((load) => acceptedP99Ms(load).toFixed(1)).join(', ')} ms`,
     ),
-    atMost(`${name}: accepted p99 of peak`, percentOf(acceptedP99Ms(over), peakP99Ms), 300, '%'),
+    atMost(`accepted p99 of peak`, percentOf(acceptedP99Ms(over), peakP99Ms), 300, '%'),
     reported(
-      `${name}: longest time without an answer to anybody, over and within 5 s after`,
+      `longest time without an answer to anybody, over and within 5 s after`,
       `${[over, normal].map((load) => longestSilenceMs(load).toFixed(0)).join(' and ')} ms`,
     ),
-    atLeast(`${name}: goodput of peak within 5 s after`, percentOf(given(normal), peakGiven), 90, '%'),
-    atMost(`${name}: p99 of peak within 5 s after`, percentOf(acceptedP99Ms(normal), peakP99Ms), 150, '%'),
+    atLeast(`goodput of peak within 5 s after`, percentOf(given(normal), peakGiven), 90, '%'),
+    atMost(`p99 of peak within 5 s after`, percentOf(acceptedP99Ms(normal), peakP99Ms), 150, '%'),
   ];
 }
 
 /** Under a mix of both, it is scores that are refused first: what was left of each, of what there was at peak on average. */
-export function mixFigures(
-  name: string,
-  mix: Measured,
-  peaks: readonly [Measured, Measured],
-): readonly Figure[] {
+export function mixFigures(mix: Measured, peaks: readonly [Measured, Measured]): readonly Figure[] {
   const ofPeak = (operation: Operation) =>
     percentOf(given(mix, operation), mean(peaks.map((peak) => given(peak, operation))));
   const scores = ofPeak('score');
@@ -168,13 +165,13 @@ export function mixFigures(
   const verdictsRefused = refusedPercent(mix, 'verdict');
   return [
     reported(
-      `${name}: verdicts a second at peak before, in the mix, and at peak after`,
+      `verdicts a second at peak before, in the mix, and at peak after`,
       [peaks[0], mix, peaks[1]].map(perSecond).join(', '),
     ),
-    reported(`${name}: scores a second, of the mix at peak`, `${scores} %`),
-    atLeast(`${name}: verdicts a second, of the mix at peak`, verdicts, 90, '%'),
-    reported(`${name}: refused of scores and of verdicts`, `${scoresRefused} % and ${verdictsRefused} %`),
-    atLeast(`${name}: scores refused beyond verdicts`, scoresRefused - verdictsRefused, 1, '%'),
+    reported(`scores a second, of the mix at peak`, `${scores} %`),
+    atLeast(`verdicts a second, of the mix at peak`, verdicts, 90, '%'),
+    reported(`refused of scores and of verdicts`, `${scoresRefused} % and ${verdictsRefused} %`),
+    atLeast(`scores refused beyond verdicts`, scoresRefused - verdictsRefused, 1, '%'),
   ];
 }
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { end, isRunning, own } from '../../../test/processes/own-process.ts';
 import { startMeasured } from '../../bench/measured-process.ts';
-import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
+import { atLeast, atMost, type Figure, never, of, reported } from '../figure.ts';
 import { notRun } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
@@ -92,33 +92,33 @@ async function attackInTurn(service: ServiceNode, run: ScenarioRun): Promise<rea
   );
   return [
     reported('healthy p99 while nobody is attacked, median', `${nobodyMs.toFixed(1)} ms`),
-    ...compared.flatMap((each) => figures(each, nobodyMs)),
+    ...compared.flatMap((each) => of(each.attack.name, figures(each, nobodyMs))),
     never('service crashed', service.isRunning() ? 0 : 1),
   ];
 }
 
 function figures({ attack, control, service }: Compared, nobodyMs: number): readonly Figure[] {
-  const { name, overAtOnce } = attack;
+  const { overAtOnce } = attack;
   const { most, longestLifeMs } = service.beside;
   const ratio = (ms: number) => `${ms.toFixed(1)} ms, ${(ms / nobodyMs).toFixed(2)} x`;
   return [
     overAtOnce
-      ? reported(`${name}: slow sockets open at once`, String(most))
-      : atLeast(`${name}: slow sockets open at once`, most, SOCKETS * 0.9),
-    atMost(`${name}: the slow socket that stayed longest`, longestLifeMs / 1000, GONE_WITHIN_SECONDS, 's'),
+      ? reported(`slow sockets open at once`, String(most))
+      : atLeast(`slow sockets open at once`, most, SOCKETS * 0.9),
+    atMost(`the slow socket that stayed longest`, longestLifeMs / 1000, GONE_WITHIN_SECONDS, 's'),
     reported(
-      `${name}: healthy p99 while the control is attacked (${control.beside.most} sockets)`,
+      `healthy p99 while the control is attacked (${control.beside.most} sockets)`,
       ratio(control.p99Ms),
     ),
-    reported(`${name}: healthy p99 while the service is attacked`, ratio(service.p99Ms)),
+    reported(`healthy p99 while the service is attacked`, ratio(service.p99Ms)),
     // What the attack costs everybody on this machine, whoever it goes to, is not the service's doing.
     atMost(
-      `${name}: healthy p99 against that without or with the control attacked, whichever is longer`,
+      `healthy p99 against that without or with the control attacked, whichever is longer`,
       service.p99Ms / Math.max(nobodyMs, control.p99Ms),
       2,
       'x',
     ),
-    never(`${name}: healthy requests not answered 200`, service.failures),
+    never(`healthy requests not answered 200`, service.failures),
   ];
 }
 

@@ -111,14 +111,14 @@ async function spoil(
     };
   });
   return [
-    atLeast(`${store}: verdicts asked for by others`, samples.length, 1),
-    never(`${store}: of these, not answered 200`, failed(samples).length),
-    reported(`${store}: verdict of the damaged client`, String(result.whileDamaged)),
-    never(`${store}: erasures of the damaged client that failed`, result.erased < 300 ? 0 : 1),
-    never(`${store}: verdicts refused after the erasure`, result.afterErasure === 200 ? 0 : 1),
-    never(`${store}: verdicts refused after the repair`, result.afterRepair === 200 ? 0 : 1),
-    never(`${store}: status that hides the damaged rollout`, result.told ? 0 : 1),
-    never(`${store}: rollouts still damaged after a rollback`, result.still ? 1 : 0),
+    atLeast(`verdicts asked for by others`, samples.length, 1),
+    never(`of these, not answered 200`, failed(samples).length),
+    reported(`verdict of the damaged client`, String(result.whileDamaged)),
+    never(`erasures of the damaged client that failed`, result.erased < 300 ? 0 : 1),
+    never(`verdicts refused after the erasure`, result.afterErasure === 200 ? 0 : 1),
+    never(`verdicts refused after the repair`, result.afterRepair === 200 ? 0 : 1),
+    never(`status that hides the damaged rollout`, result.told ? 0 : 1),
+    never(`rollouts still damaged after a rollback`, result.still ? 1 : 0),
   ];
 }
 

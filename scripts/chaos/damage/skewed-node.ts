@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts
 import { call } from '../../../test/service/http-call.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
 import { Tenant } from '../../../test/service/tenant.ts';
-import { type Figure, never, reported } from '../figure.ts';
+import { type Figure, never, of, reported } from '../figure.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 
@@ -32,7 +32,7 @@ export const skewedNode: Scenario = {
   limitSeconds: 180,
   run: async (run) => {
     const figures: Figure[] = [];
-    for (const { name, seconds } of OFFSETS) figures.push(...(await besideNode(name, seconds, run)));
+    for (const { name, seconds } of OFFSETS) figures.push(...of(name, await besideNode(name, seconds, run)));
     return figures;
   },
 };
@@ -58,22 +58,19 @@ async function besideNode(
   const rightNodes = await nodesSeen(right, ownerKey);
   const keyWorks = await Promise.all([right, skewed].map(async ({ shop }) => (await shop.score()).status));
   const figures = [
-    never(`${name}: clocks that are not off`, Math.abs(await offsetSeconds(skewed)) >= seconds / 2 ? 0 : 1),
+    never(`clocks that are not off`, Math.abs(await offsetSeconds(skewed)) >= seconds / 2 ? 0 : 1),
     never(
-      `${name}: waits skipped, of ${waits.length} asked for on the other node`,
+      `waits skipped, of ${waits.length} asked for on the other node`,
       waits.filter((told) => told === null).length,
     ),
     never(
-      `${name}: waits that are not about the first of the ladder`,
+      `waits that are not about the first of the ladder`,
       waits.filter((told) => told !== null && told.early > FIRST_WAIT_SECONDS + SLACK_SECONDS).length,
     ),
-    never(
-      `${name}: nodes that do not see both`,
-      [skewedNodes, rightNodes].filter((seen) => seen !== 2).length,
-    ),
-    never(`${name}: nodes that do not know the key`, keyWorks.filter((status) => status !== 200).length),
-    never(`${name}: logs of the skewed node without a warning`, /clock/i.test(skewed.log()) ? 0 : 1),
-    reported(`${name}: what the skewed node says first`, firstMessage(skewed.log())),
+    never(`nodes that do not see both`, [skewedNodes, rightNodes].filter((seen) => seen !== 2).length),
+    never(`nodes that do not know the key`, keyWorks.filter((status) => status !== 200).length),
+    never(`logs of the skewed node without a warning`, /clock/i.test(skewed.log()) ? 0 : 1),
+    reported(`what the skewed node says first`, firstMessage(skewed.log())),
   ];
   await Promise.all([right.kill(), skewed.kill()]);
   await redis.stop();

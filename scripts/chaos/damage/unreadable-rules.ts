@@ -5,7 +5,7 @@ import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from '../../../test/rol
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
 import { Tenant } from '../../../test/service/tenant.ts';
-import { atLeast, type Figure, never } from '../figure.ts';
+import { atLeast, type Figure, never, of } from '../figure.ts';
 import { notRun } from '../processes/each-store.ts';
 import { startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
@@ -28,7 +28,7 @@ export const unreadableRules: Scenario = {
   limitSeconds: 120,
   run: async (run) => {
     const figures: Figure[] = [];
-    for (const { what, damage } of DAMAGES) figures.push(...(await besideFolder(what, damage, run)));
+    for (const { what, damage } of DAMAGES) figures.push(...of(what, await besideFolder(what, damage, run)));
     return figures;
   },
 };
@@ -68,10 +68,10 @@ async function besideFolder(
   // Otherwise nobody but root could remove the folder afterwards.
   chmodSync(join(rulesDir, BROKEN), 0o700);
   return [
-    atLeast(`${what}: verdicts asked for`, samples.length, 1),
-    never(`${what}: verdicts not answered 200`, failed(samples).length),
-    never(`${what}: status that does not name the folder`, result.named ? 0 : 1),
-    never(`${what}: rollouts and rollbacks refused`, result.changes.filter((code) => code !== 200).length),
-    never(`${what}: restarts that failed`, restarted ? 0 : 1),
+    atLeast(`verdicts asked for`, samples.length, 1),
+    never(`verdicts not answered 200`, failed(samples).length),
+    never(`status that does not name the folder`, result.named ? 0 : 1),
+    never(`rollouts and rollbacks refused`, result.changes.filter((code) => code !== 200).length),
+    never(`restarts that failed`, restarted ? 0 : 1),
   ];
 }

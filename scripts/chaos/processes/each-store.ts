@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { startStandalone } from '../../../test/servers/redis.ts';
-import { type Figure, reported } from '../figure.ts';
+import { type Figure, of, reported } from '../figure.ts';
 import type { ScenarioRun } from '../scenario.ts';
 import type { NodeSettings } from './service-node.ts';
 
@@ -10,7 +10,7 @@ type Part = () => Promise<readonly Figure[]>;
 /** A scenario on SQLite, then on Redis; without a redis-server a figure says that the second part was not run. */
 export async function onEachStore(run: ScenarioRun, sqlite: Part, redis: Part): Promise<readonly Figure[]> {
   const missing = missingPrograms(['redis-server'], run);
-  return [...(await sqlite()), ...(missing === null ? await redis() : [missing])];
+  return [...of('SQLite', await sqlite()), ...(missing === null ? of('Redis', await redis()) : [missing])];
 }
 
 /** The same on SQLite and on a Redis of its own; `part` is given the name of the store and where a service finds it. */

@@ -57,7 +57,6 @@ export async function takeTurns<T>(
  * that a window in which the machine stood still decides nothing. `log` is the service's, which says why it refused.
  */
 export function turnFigures(
-  store: string,
   what: string,
   rounds: readonly Round<unknown>[],
   p99TimesMax: number,
@@ -69,14 +68,14 @@ export function turnFigures(
   const [without, withIt] = [p99('alone'), p99('beside')];
   const loads = rounds.map(({ machineLoad }) => machineLoad);
   return [
-    never(`${store}: refused of ${beside.length} verdicts beside ${what}`, failed(beside).length),
-    ...causesOf(beside, log).map(([why, count]) => reported(`${store}: of these: ${why}`, String(count))),
-    reported(`${store}: refused of ${alone.length} without it`, String(failed(alone).length)),
-    ...causesOf(alone, log).map(([why, count]) => reported(`${store}: of these: ${why}`, String(count))),
-    atMost(`${store}: p99 beside ${what} against that without`, withIt / without, p99TimesMax, 'x'),
-    reported(`${store}: median, p99 without it`, `${inMs(latencyPercentile(alone, 50))}, ${inMs(without)}`),
-    reported(`${store}: median, p99 beside it`, `${inMs(latencyPercentile(beside, 50))}, ${inMs(withIt)}`),
-    reported(`${store}: load of the machine`, `${Math.min(...loads)} to ${Math.max(...loads)}`),
+    never(`refused of ${beside.length} verdicts beside ${what}`, failed(beside).length),
+    ...causesOf(beside, log).map(([why, count]) => reported(`of these: ${why}`, String(count))),
+    reported(`refused of ${alone.length} without it`, String(failed(alone).length)),
+    ...causesOf(alone, log).map(([why, count]) => reported(`of these: ${why}`, String(count))),
+    atMost(`p99 beside ${what} against that without`, withIt / without, p99TimesMax, 'x'),
+    reported(`median, p99 without it`, `${inMs(latencyPercentile(alone, 50))}, ${inMs(without)}`),
+    reported(`median, p99 beside it`, `${inMs(latencyPercentile(beside, 50))}, ${inMs(withIt)}`),
+    reported(`load of the machine`, `${Math.min(...loads)} to ${Math.max(...loads)}`),
   ];
 }
 

@@ -35,9 +35,7 @@ function samples(operation: 'score' | 'verdict', status: number, count: number):
 function judged(mix: Counts): readonly string[] {
   const before = measured({ scores: [120, 0], verdicts: [90, 0] });
   const after = measured({ scores: [80, 0], verdicts: [110, 0] });
-  return mixFigures('mix', measured(mix), [before, after]).map(
-    ({ seen, judgement }) => `${seen} ${judgement}`,
-  );
+  return mixFigures(measured(mix), [before, after]).map(({ seen, judgement }) => `${seen} ${judgement}`);
 }
 
 /** So many verdicts a second. */
@@ -46,7 +44,6 @@ const verdicts = (given: number, refused = 0) => measured({ scores: [0, 0], verd
 describe('too many callers', () => {
   it('are held against the mean of the loads at peak around them', () => {
     const overload = {
-      times: 10,
       over: verdicts(95, 40),
       normal: verdicts(89),
       peaks: [verdicts(80), verdicts(120)],
@@ -54,15 +51,15 @@ describe('too many callers', () => {
     expect(
       overFigures(overload).map(({ figure, seen, judgement }) => `${figure}: ${seen} ${judgement}`),
     ).to.deep.equal([
-      '10 x callers: verdicts a second at peak before, over, and at peak after: 80, 95, 120 report',
-      '10 x callers: refused a second: 40 report',
-      '10 x callers: CPU of service and load generator, of a core, at peak and over: 70 % and 20 %, then 70 % and 20 % report',
-      '10 x callers: goodput of peak: 95 % pass',
-      '10 x callers: p99 at peak before, over, and at peak after: 1.0, 1.0, 1.0 ms report',
-      '10 x callers: accepted p99 of peak: 100 % pass',
-      '10 x callers: longest time without an answer to anybody, over and within 5 s after: 0 and 0 ms report',
-      '10 x callers: goodput of peak within 5 s after: 89 % miss',
-      '10 x callers: p99 of peak within 5 s after: 100 % pass',
+      'verdicts a second at peak before, over, and at peak after: 80, 95, 120 report',
+      'refused a second: 40 report',
+      'CPU of service and load generator, of a core, at peak and over: 70 % and 20 %, then 70 % and 20 % report',
+      'goodput of peak: 95 % pass',
+      'p99 at peak before, over, and at peak after: 1.0, 1.0, 1.0 ms report',
+      'accepted p99 of peak: 100 % pass',
+      'longest time without an answer to anybody, over and within 5 s after: 0 and 0 ms report',
+      'goodput of peak within 5 s after: 89 % miss',
+      'p99 of peak within 5 s after: 100 % pass',
     ]);
   });
 });

@@ -22,9 +22,9 @@ describe('windows that take turns', () => {
       result: null,
       machineLoad: 4,
     }));
-    const figures = turnFigures('SQLite', 'a storm', rounds, 1.5, '');
+    const figures = turnFigures('a storm', rounds, 1.5, '');
     expect(figures.find(({ figure }) => figure.includes('against'))).to.deep.equal({
-      figure: 'SQLite: p99 beside a storm against that without',
+      figure: 'p99 beside a storm against that without',
       seen: '1.2 x',
       target: '<= 1.5 x',
       judgement: 'pass',
