@@ -60,6 +60,34 @@ export interface Shown {
   readonly tables: readonly EvidenceTable[];
 }
 
+/**
+ * With every table that has a column of this name sorted by it: largest numbers first, words from A to Z, and last those
+ * without a value. Null where no table has one.
+ */
+export function sortedBy<Result extends Shown>(shown: Result, column: string): Result | null {
+  const placeIn = (table: EvidenceTable) => sortNames(table).indexOf(column.toLowerCase());
+  if (shown.tables.every((table) => placeIn(table) < 0)) return null;
+  const tables = shown.tables.map((table) => {
+    const place = placeIn(table);
+    const by = (a: EvidenceTable['rows'][number], b: EvidenceTable['rows'][number]) =>
+      cellOrder(a[place] ?? null, b[place] ?? null);
+    return place < 0 ? table : { ...table, rows: table.rows.toSorted(by) };
+  });
+  return { ...shown, tables };
+}
+
+/** What the columns of a table are called where it is to be sorted: without units and the like. */
+export function sortNames({ columns }: EvidenceTable): readonly string[] {
+  return columns.map(({ name }) => name.toLowerCase().replace(/,.*/, ''));
+}
+
+function cellOrder(one: Cell, other: Cell): number {
+  const [a, b] = [one, other].map((cell) => (typeof cell === 'object' ? (cell?.value ?? null) : cell));
+  if (typeof a === 'number' && typeof b === 'number') return b - a;
+  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : Number(a > b);
+  return Number(typeof a !== 'number') - Number(typeof b !== 'number');
+}
+
 /** Columns of one kind. */
 export function columns(kind: Column['kind'], ...names: readonly string[]): readonly Column[] {
   return names.map((name) => ({ name, kind }));

@@ -4,7 +4,7 @@ import { whileHere } from '../../archive/frozen-archive.ts';
 import { JournalFileError } from '../../archive/ship/journal-file.ts';
 import { readConfig, signalSecretOf } from '../../config.ts';
 import { type EvidenceResult, readable } from '../../evidence/result.ts';
-import { cellText, type EvidenceTable, type Shown } from '../../evidence/shown.ts';
+import { cellText, type EvidenceTable, type Shown, sortedBy, sortNames } from '../../evidence/shown.ts';
 import {
   type ArchiveAsk,
   type Evidence,
@@ -29,6 +29,8 @@ export interface EvidenceOptions {
   readonly asOf?: string;
   readonly platform?: string;
   readonly json?: true;
+  /** The name of a column that tables are sorted by. */
+  readonly sort?: string;
   /** Only decisions that this version made. */
   readonly decidedBy?: string;
 }
@@ -39,6 +41,7 @@ export function evidenceOptions(command: Command): Command {
   return spanOptions(command)
     .option('--as-of <time>', 'what was known then: only decisions and reports that had come by this time')
     .option('--platform <name>', 'only of this platform')
+    .option('--sort <column>', 'sort every table that has this column by it, largest numbers first')
     .option('--json', 'print one JSON object');
 }
 
@@ -147,12 +150,20 @@ function journalAt(path: string): EvidenceAsk['place'] {
 /** Prints what evidence comes to, as a person reads it or as one JSON object; `draft` is the folder of what was written. */
 export function printResult(
   result: EvidenceResult,
-  { json }: Pick<EvidenceOptions, 'json'>,
+  { json, sort }: Pick<EvidenceOptions, 'json' | 'sort'>,
   written: { readonly draft: string | null; readonly text: string } | null = null,
 ): void {
-  const shown = readable(result);
+  const shown = sorted(readable(result), sort);
   if (json === true) print(JSON.stringify(written === null ? shown : { ...shown, draft: written.draft }));
   else print([shownText(shown), ...(written === null ? [] : [written.text])].join('\n\n'));
+}
+
+function sorted<Result extends Shown>(shown: Result, column: string | undefined): Result {
+  if (column === undefined) return shown;
+  const found = sortedBy(shown, column);
+  if (found !== null) return found;
+  const names = new Set(shown.tables.flatMap(sortNames).filter((name) => name !== ''));
+  throw new UsageError(`--sort is "${column}"; it must be one of ${[...names].join(', ')}`);
 }
 
 function shownText({ notes, tables }: Shown): string {

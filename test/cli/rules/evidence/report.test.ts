@@ -17,7 +17,7 @@ describe('rules report', () => {
       'Turned away: 3 orders were asked for, never granted and not paid. They prove nothing, whatever was reported of them.',
       'Matched nothing: trusted-by-decision, stable-history, has-paid, honeypot, crowded-ip, very-crowded-ip, relentless-requests, frequent-requests, ignores-waits, no-javascript, automated-user-agent, missing-user-agent, verdict-without-score, method-churn, amount-churn, device-churn.',
       'Intervals are of 95 %, by client. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
-      'The price of a wait counts 24 hours from when the client was allowed to come back. Who asked before that stands again on the rung that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
+      'The price of a wait counts the 24 hours after it was told. Who asked before that stands again on the rung that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
       'After a wait counts the next requisite of the same client within 24 hours, for this order or another, and its payment within these, each order once. No comparison: what these clients would have done without the wait nobody knows.',
       '',
       'Money',
@@ -59,6 +59,30 @@ describe('rules report', () => {
       'holdout',
       'by',
     ]);
+  });
+
+  it('sorts each table that has a column by it, also in JSON, and refuses a column that none has', async () => {
+    const run = (...args: readonly string[]) =>
+      place.scoring('rules', 'report', '--journal', place.path('j'), '--sort', ...args);
+    const text = await run('paid');
+    const rules = text.stdout
+      .split('\n')
+      .filter((line) => /^ {2}(groups|verdicts|bot-signals)\.yaml .* EUR /.test(line));
+    expect(rules[0]).to.match(/ groups.yaml +otherwise +EUR +35.50 +25.00 +10.50 /);
+    const { tables } = JSON.parse((await run('Sole', '--json')).stdout);
+    const byRule = tables.find((table: { name: string }) => table.name === 'rules');
+    const column = byRule.columns.findIndex((one: { name: string }) => one.name === 'sole');
+    const sole: readonly (number | null)[] = byRule.rows.map(
+      (row: readonly (number | null)[]) => row[column],
+    );
+    const known = sole.filter((one) => one !== null);
+    expect(sole).to.deep.equal([...known.toSorted((a, b) => b - a), ...sole.filter((one) => one === null)]);
+    expect(new Set(known).size).to.be.above(1);
+    const { code, stderr } = await run('price');
+    expect(code).to.equal(2);
+    expect(stderr).to.match(
+      /^error: --sort is "price"; it must be one of .*currency, asked, granted, paid, .*lift/,
+    );
   });
 
   it('names what is wrong: a missing file or archive, a bad time, a line that is no entry', async () => {
