@@ -47,7 +47,7 @@ export function isInstallation(platform: string): platform is PlatformName {
   return platform === '*';
 }
 
-/** Stands where a key's platform does when the key belongs to the owner of the whole installation. */
+/** The platform of keys that belong to the owner of the whole installation. */
 export const INSTALLATION: PlatformName = installation('*');
 
 function installation(name: string): PlatformName {
@@ -94,7 +94,7 @@ interface Remembered {
   /** Of all keys, when this one was read; null when it could not be told. */
   readonly version: string | null;
   readonly readMs: number;
-  /** Until when it is known to have been so. */
+  /** Until when this is known to be true. */
   readonly asOfMs: number;
   /** When somebody last tried to learn more. */
   readonly triedMs: number;
@@ -102,13 +102,13 @@ interface Remembered {
 
 const COLLECTION = 'access-keys';
 
-/** While nobody can tell whether keys have changed, each key in use is read again after this. */
+/** While nobody knows whether keys have changed, each key in use is read again after this time. */
 const CACHE_MS = 500;
-/** A key in use is read again after this, should a server have lost the news of a change but not the change. */
+/** A key in use is read again after this time, in case a server lost the new version but not the change. */
 const REREAD_MS = 60_000;
 /**
- * A key that was read within this is still taken while the server that keeps keys does not answer: payers whose state
- * lies elsewhere are served. A key that another node revokes in that time is taken as long.
+ * A key that was read within this time is still accepted while the server with the keys does not answer, so that
+ * payers whose state is elsewhere are served. A key that another node revokes meanwhile is accepted as long.
  */
 const KNOWN_MS_MAX = 60_000;
 const CACHED_KEYS = 10_000;
@@ -142,7 +142,7 @@ export class AccessKeys {
     return issued;
   }
 
-  /** A key that nobody knows yet: it is let in once its record is kept. */
+  /** A new key, which is accepted once its record is stored. */
   make(
     platform: PlatformName,
     operations: readonly Operation[],
@@ -165,7 +165,7 @@ export class AccessKeys {
     return { key, record };
   }
 
-  /** Lets a key that was made in. */
+  /** Stores the record of a new key, which is accepted from then on. */
   async keep(record: AccessKey): Promise<void> {
     const { id, expiresAt } = record;
     const leftMs = expiresAt === null ? null : Math.max(0, Date.parse(expiresAt) - this.#now());
@@ -185,7 +185,7 @@ export class AccessKeys {
   async revoke(id: string): Promise<AccessKey | null> {
     const record = await this.find(id);
     if (record === null) return null;
-    // Written again, too: who tries twice may have been stopped before the nodes were told.
+    // Written again, too: the first try may have ended before the nodes learned of it.
     const revokedAt = record.revokedAt ?? new Date(this.#now()).toISOString();
     const revoked = { ...record, revokedAt };
     await this.#documents.set(COLLECTION, id, revoked, REMEMBER_ENDED_MS);
@@ -207,7 +207,10 @@ export class AccessKeys {
     return keyStatus(known.record, this.#now()) === 'live' ? known.record : null;
   }
 
-  /** Whose key this was when it was last looked up here; null when it was not, or it is another key. Asks nobody. */
+  /**
+   * The platform of this key when it was last looked up here; null when it was not, or it is another key. Asks
+   * nobody.
+   */
   platformOf(key: string): PlatformName | null {
     const known = this.#cache.get(idOf(key) ?? '')?.known ?? 'unknown';
     const isIt = known !== 'unknown' && sameHash(hash('sha256', key, 'buffer'), known.sha256);
@@ -258,7 +261,7 @@ export class AccessKeys {
   }
 }
 
-/** The id in what is given as a key, known or not; it is no secret. Null for a text that has not the form of one. */
+/** The id in the text of a key, known or not; it is no secret. Null for a text without that form. */
 export function triedKeyId(text: string): string | null {
   return /^ka_([0-9a-f]{12})_/.exec(text)?.[1] ?? null;
 }
@@ -311,12 +314,12 @@ export function keyStatus({ expiresAt, revokedAt }: AccessKey, now: number): Key
   return expiresAt !== null && Date.parse(expiresAt) <= now ? 'expired' : 'live';
 }
 
-/** What programs do, and no role of people. */
+/** Operations of programs, which no role of people includes. */
 const OF_PROGRAMS: readonly Operation[] = ['score', 'verdict', 'outcomes', 'events'];
 
 /**
- * Whoever makes keys at a platform may give what it may do itself and, where it decides about payers and sees their
- * decisions, what programs do. Who may operate or approve is settled by roles or on the machine of the store.
+ * An issuer at a platform may grant its own operations and, if it may change payers and see their decisions, those of
+ * programs. Roles, or the machine of the store, decide who may operate or approve.
  */
 export function mayGive(maker: Pick<AccessKey, 'platform' | 'operations'>): readonly Operation[] {
   const actsForPrograms = grants(maker, 'clients') && grants(maker, 'decisions');
@@ -326,7 +329,7 @@ export function mayGive(maker: Pick<AccessKey, 'platform' | 'operations'>): read
   });
 }
 
-/** Whether the key may do this. A record that says more than such a key may have grants no more. */
+/** Whether the key may do this. A record with more than such a key may have grants no more. */
 export function grants(
   { platform, operations }: Pick<AccessKey, 'platform' | 'operations'>,
   operation: Operation,
@@ -334,7 +337,7 @@ export function grants(
   return grantable(platform).includes(operation) && including(operations).includes(operation);
 }
 
-/** With what each of them includes: whoever may change something may read it. */
+/** With what each of them includes: the right to change something includes reading it. */
 export function including(operations: readonly Operation[]): readonly Operation[] {
   return OPERATIONS.filter(
     (one) =>

@@ -32,9 +32,10 @@ export const AUDIT_ACTIONS = [
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /**
- * What keys do by themselves, as often as they like. Of each of these a key has so many noted one by one; of more, one
- * entry every ten minutes says how many. So on each process a key that writes without end takes about a third of a gigabyte
- * in RETENTION.auditMs, seven times as much when all its reasons are as long as they may be, and pushes nothing out.
+ * What keys do by themselves, as often as they like. This many of each are noted one by one for a key; beyond that,
+ * one entry every ten minutes says how many. So on each process a key that writes without end takes about a third of
+ * a gigabyte in RETENTION.auditMs, seven times as much when all its reasons are as long as they may be, and pushes
+ * nothing out.
  */
 const BY_KEYS: ReadonlySet<AuditAction> = new Set([
   'sign-in',
@@ -49,7 +50,7 @@ const BY_KEYS: ReadonlySet<AuditAction> = new Set([
 const ONE_BY_ONE = { ratePerSecond: 60 / 3600, burst: 2_000, delayMsMax: 0 };
 const SUMMED_MS = 600_000;
 
-/** Who looks at a payer again within this is noted once. */
+/** A key that reads a payer again within this time is noted once. */
 const READ_AGAIN_MS = 3600_000;
 const READINGS_MAX = 50_000;
 
@@ -104,11 +105,11 @@ export interface FoundEntries {
   readonly next: number | null;
 }
 
-/** So many entries are looked through for one page, so many at once. */
+/** How many entries are searched for one page, and how many at once. */
 const SEARCHED_MAX = 5_000;
 const READ_AT_ONCE = 500;
 
-/** An entry with its place in the chain, for whoever holds on to a hash elsewhere. */
+/** An entry with its place in the chain, for those who keep a hash elsewhere. */
 export interface NotedEntry extends AuditEntry {
   readonly number: number;
   readonly hash: string;
@@ -120,7 +121,7 @@ export interface AuditPage {
   readonly cursor: string | null;
 }
 
-/** What several of a key's doings have in common. */
+/** What several actions of a key have in common. */
 type Doing = Pick<AuditEntry, 'who' | 'action' | 'platform'>;
 
 /** What of an entry leads to a payer, where it is about one. */
@@ -139,7 +140,7 @@ export class Audit {
   readonly #oneByOne: typeof ONE_BY_ONE;
   readonly #buckets = new LocalRateBuckets(() => performance.now());
   readonly #readings = new LRUCache<string, true>({ max: READINGS_MAX, ttl: READ_AGAIN_MS });
-  /** What was not noted one by one, since the last sum. */
+  /** Actions that were not noted one by one since the last sum. */
   #unnoted = new Map<string, { readonly doing: Doing; count: number }>();
   #summing: NodeJS.Timeout | null = null;
 
@@ -163,7 +164,7 @@ export class Audit {
     });
   }
 
-  /** That a key was shown what is known of a payer. */
+  /** Notes that a key read what is known of a payer. */
   async noteReading(who: string, { platform, clientIdKey, hash }: ClientKey): Promise<void> {
     const reading = `${who} ${hash}`;
     if (this.#readings.has(reading)) return;
@@ -172,7 +173,7 @@ export class Audit {
     this.#readings.set(reading, true);
   }
 
-  /** Takes an erased client from all entries, and notes that somebody erased one and from how many entries it went. */
+  /** Removes an erased client from all entries, and notes that somebody erased one, and in how many entries. */
   forget(
     who: string,
     { platform, hash }: Pick<ClientKey, 'platform' | 'hash'>,
@@ -216,7 +217,7 @@ export class Audit {
     }
   }
 
-  /** Follows the whole chain. `known` is an entry that somebody has written down elsewhere. */
+  /** Checks the whole chain. `known` is an entry that somebody has written down elsewhere. */
   verify(known: ChainEnd | null = null) {
     return checkedAudit(this.#log, this.#now(), known);
   }
@@ -226,7 +227,7 @@ export class Audit {
     for await (const link of this.#log.about(hash)) yield entryOf(link);
   }
 
-  /** Notes how much was not noted one by one. */
+  /** Notes how many actions were not noted one by one. */
   async sumUp(): Promise<void> {
     if (this.#summing !== null) clearTimeout(this.#summing);
     this.#summing = null;

@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import type { PlatformName } from '../client/client-key.ts';
 import type { AccessKey, Operation } from './access-keys.ts';
 
-/** Whoever changes or reads something through the HTTP API. */
+/** A key or person that uses the HTTP API. */
 export interface Actor {
   /** Tells it from all others: `key 3f9a0c51d2e7`, `person:248289761001`. */
   readonly id: string;
@@ -31,7 +31,7 @@ export function actorOfPerson({
   return { id, owner: id, text: email === null ? id : `${id} (${email})` };
 }
 
-/** Who a change by a command is put down to: the user of the operating system, like `user ann on ops-1`. */
+/** The author of a change by a command: the user of the operating system, like `user ann on ops-1`. */
 export function actorOfUser(): string {
   return userActor().text;
 }
@@ -48,7 +48,7 @@ export interface Credential {
   readonly id: string;
 }
 
-/** Whoever asks something of the service, and what it may do. */
+/** A caller of the service, and what it may do. */
 export interface Caller {
   readonly actor: Actor;
   /** Whose clients, orders and decisions it sees; `*` is the whole installation. */

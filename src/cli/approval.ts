@@ -15,19 +15,19 @@ export interface ApprovalOption {
   readonly withoutApproval?: true;
 }
 
-/** The proposal that a command makes instead of a change; null when the command is to make the change itself. */
+/** The proposal that a command makes instead of a change; null when the command may make the change itself. */
 export async function proposedBy(
   platform: PlatformName,
   change: ProposedChange,
   { withoutApproval }: ApprovalOption,
 ): Promise<StoredProposal | null> {
   if (!readConfig().requiresApproval || withoutApproval === true) return null;
-  // Most commands have no use for all that an approval may take.
+  // Loaded only when used: most commands need nothing of approvals.
   const { withApprovals } = await import('./with-approvals.ts');
   return orFindings(() => withApprovals((approvals) => approvals.propose(platform, change, userActor())));
 }
 
-/** Who a change by a command is put down to, when it may have gone past the approval. */
+/** Who made a change by a command, and whether it skipped the approval. */
 export function whoChanges({ withoutApproval }: ApprovalOption): string {
   const isPast = withoutApproval === true && readConfig().requiresApproval;
   return isPast ? `${actorOfUser()}, without approval` : actorOfUser();

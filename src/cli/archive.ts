@@ -62,7 +62,7 @@ async function adopt(reason: string, json: boolean): Promise<void> {
     const id = await home.id();
     if (id === null) throw new FindingsError(`${home.name} holds no archive`);
     const adopted = await home.adopt();
-    // What is newer than all that is archived is shipped.
+    // Entries newer than the whole archive are shipped.
     const commit = { by: 'archive adopt', at: clock(), cursor: ADOPTED_CURSOR, add: [], remove: [] };
     const { version, segments } = await home.commit(adopted, commit);
     const claimed = await store.registers.read(ARCHIVE_REGISTER);

@@ -46,7 +46,7 @@ async function explainDecision(id: string, json: boolean): Promise<void> {
   if (explanation?.reproduced !== true) process.exitCode = EXIT.findings;
 }
 
-/** By the rule set that decided, which the archive keeps when its folder is gone or another by now. */
+/** Uses the rule set that decided, which the archive keeps when its folder is gone or changed. */
 function explainKept(decision: Decision): Promise<Explanation> | Explanation {
   const { archiveDir, rulesDir } = readConfig();
   const decided =

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnavailable } from '../state/store-errors.ts';
 import { printable, printError } from './print.ts';
 
-/** How often a log that is followed is asked for what is new. */
+/** How often a followed log is asked for new entries. */
 const POLL_MS = 250;
 
 /** One page of a log: `cursor` is the place after its last entry, null when there is none yet. */
@@ -22,8 +22,8 @@ export interface ReadLog<Page extends LogPage> {
 }
 
 /**
- * The pages of a log, one after the other. Who follows it outlives a store that is away: it says so once, and goes
- * on where it was as soon as the store answers.
+ * The pages of a log, one after the other. Following survives a store that is away: it says so once, and continues as
+ * soon as the store answers.
  */
 export async function* pagesOf<Page extends LogPage>(log: ReadLog<Page>): AsyncGenerator<Page> {
   const read = log.follow ? patiently(log.read) : log.read;
@@ -59,7 +59,7 @@ function patiently<Page>(read: (after: string | null) => Promise<Page>) {
   };
 }
 
-/** What a command that writes one page after the other is given. */
+/** What a command that writes page by page gets. */
 export interface LongOutput {
   /** Comes with SIGINT and SIGTERM, and when nobody reads standard output any more. */
   readonly stop: AbortSignal;
@@ -88,7 +88,7 @@ export async function withLongOutput<T>(run: (output: LongOutput) => Promise<T>)
     return await run({ stop: ending.signal, write });
   } finally {
     process.off('SIGINT', end).off('SIGTERM', end);
-    // What was written last may still fail.
+    // The last write may still fail.
     stdout.off('error', fail).off('error', ignore).on('error', ignore);
   }
 }

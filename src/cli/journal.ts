@@ -17,16 +17,16 @@ interface ExportOptions {
   readonly json?: true;
 }
 
-/** Entries that are in memory at once. */
+/** How many entries are in memory at once. */
 const PAGE_ENTRIES = 500;
 
-/** A page of entries is far smaller; a file whose last cursor lies further back was not written by us. */
+/** A page of entries is far smaller; a file whose last cursor is further from its end is not an export. */
 const TAIL_BYTES_MAX = 64 << 20;
 
 /**
- * journal export: every accepted input and decision as NDJSON, an entry a line. The last line of each page
- * carries `"cursor"`, the place to continue from: what stands behind the last cursor of a file may be torn, so
- * it is cut off and read again, and nothing is lost or doubled however the exporter ended.
+ * journal export: every accepted input and decision as NDJSON, an entry a line. The last line of each page carries
+ * `"cursor"`, the place to continue from: entries after the last cursor of a file may be torn, so they are cut off
+ * and read again, and nothing is lost or doubled however the exporter ended.
  */
 export function journalCommands(program: Command): void {
   const journal = program.command('journal').description('accepted inputs and decisions, in order');
@@ -88,7 +88,7 @@ async function pump(store: Store, sink: Sink, follow: boolean, stop: AbortSignal
   return { written, cursor, gaps };
 }
 
-/** What is missing in between is reported at once, and by the exit code. */
+/** Missing entries are reported at once, and by the exit code. */
 function reportGap({ from, to, entries }: JournalGap): void {
   const iso = (at: number) => new Date(at).toISOString();
   printError(

@@ -29,7 +29,7 @@ interface IssueOptions extends ApprovalOption {
   readonly json?: true;
 }
 
-/** A key that somebody lost sight of ends by itself. */
+/** A forgotten key ends by itself. */
 const DEFAULT_LIFETIME = '365d';
 
 /** Printable, so that a name can be shown on any terminal. */

@@ -79,7 +79,7 @@ function read(platform: PlatformName, clientIdKey: string, bounds: LinksBounds, 
   );
 }
 
-/** With these proposed to be blocked, and not those that the links propose. */
+/** The clients proposed for a block, instead of those that the links propose. */
 function proposing(found: ClientLinks | null, block: readonly string[] | null): ClientLinks | null {
   if (found === null || block === null) return found;
   const chosen = found.clients.filter(({ clientIdKey }) => block.includes(clientIdKey));
@@ -152,7 +152,7 @@ function day(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 10);
 }
 
-/** Which payers are hit, first of all. */
+/** The payers whom a block would hit, first of all. */
 function refusedText({ clients, payers, orders, money }: RefusedPayers): string {
   const whom = `${clients} ${clients === 1 ? 'client' : 'clients'}`;
   if (payers === 0) return `${whom}, of whom none paid`;

@@ -39,7 +39,7 @@ interface RemoveOptions {
 
 const PLATFORM = `the platform, ${PLATFORM_NAME_FORM}; "*" for the lists of the whole installation`;
 
-/** lists show, add, remove, import: what rules ask about and people change without a release. */
+/** lists show, add, remove, import: the shared lists, which people change without a release. */
 export function listsCommands(program: Command): void {
   const lists = program
     .command('lists')

@@ -10,7 +10,7 @@ import { sqlitePath } from '../state/sqlite/open-file.ts';
 import type { Store } from '../state/store.ts';
 import { withOpenStore } from './open-store.ts';
 
-/** Runs a command on decisions wherever they are, in the hot store and in the archive. */
+/** Runs a command on decisions in the hot store and in the archive. */
 export function withDecisions<T>(run: (decisions: DecisionLookup, store: Store) => Promise<T>): Promise<T> {
   return withOpenStore((store) =>
     withArchiveOf(store, (archive) => run(new DecisionLookup(store, archive), store)),
@@ -26,7 +26,7 @@ export async function withArchiveOf<T>(
   const opened = archiveDir === null ? null : openArchive({ archiveDir, archiveS3 }, store.registers);
   const archive = opened === null ? null : new ArchiveReader(opened, store);
   await opened?.refresh().catch(() => {
-    // Whatever is looked for there is told to be missing; what the store has is shown.
+    // It shows what the store has, and says that the archive is missing.
   });
   try {
     return await run(archive);
@@ -35,7 +35,7 @@ export async function withArchiveOf<T>(
   }
 }
 
-/** Says what cannot be told, and what to do about it. */
+/** Says what is not known, and what to do about it. */
 export function unreadHere(what: string, unread: UnreadDecisions): string {
   return `${what} cannot be told: ${unreadText(unread)}; archive status or archive verify names it.`;
 }
@@ -48,14 +48,14 @@ export function readArchiveConfig(): Config & { readonly archiveDir: string } {
   throw new ConfigError('ARCHIVE_DIR is "off": this node has no archive; set it to the folder of one');
 }
 
-/** Runs a command on the archive; the store is asked only where it tells what the archive consists of. */
+/** Runs a command on the archive; asks the store only where it knows what the archive consists of. */
 export async function withArchive<T>(run: (archive: Archive) => Promise<T>): Promise<T> {
   const config = readArchiveConfig();
   if (config.archiveS3 === null) return run(new Archive(config.archiveDir));
   return withOpenStore((store) => run(openArchive(config, store.registers)));
 }
 
-/** Says which segments are missing from what is shown, and what to do about it. */
+/** Says which segments are missing from the result, and what to do about it. */
 export function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
   const [noRoom, away] = (['noRoom', 'away'] as const).map((reason) =>
     leftOut.filter(({ why }) => why === reason),
@@ -75,7 +75,7 @@ export function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
   ];
 }
 
-/** Files with which nothing is wrong. */
+/** Sound files. */
 function togetherText(segments: readonly Segment[] = [], why: string): readonly string[] {
   if (segments.length === 0) return [];
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
@@ -87,7 +87,7 @@ function erasedText({ without = [] }: Segment): string {
   return ` It is read without the clients who were erased meanwhile (${without.length}), and rewritten without them.`;
 }
 
-/** Where a segment lies below the archive, and below a backup of it. */
+/** The path of a segment below the archive, and below a backup of it. */
 export function segmentPath({ table, platform, day, name }: Segment): string {
   return `${table}/platform=${platform}/day=${day}/${name}.parquet`;
 }

@@ -7,7 +7,7 @@ import { sqlitePath } from '../state/sqlite/open-file.ts';
 import type { Store } from '../state/store.ts';
 import { printError } from './print.ts';
 
-/** A person may wait this long for a store that has much to do, or for another process that writes. */
+/** How long a person waits for a busy store, or for another process that writes. */
 const PATIENCE_MS = 5000;
 
 const WAITING = `Another process keeps the SQLite file locked; waiting for it, up to ${PATIENCE_MS / 1000} s in all.`;
@@ -29,7 +29,7 @@ export async function withOpenStore<T>(run: (store: Store, clock: () => number) 
   }
 }
 
-/** Every attempt to reach a store that is away fails in the same words. */
+/** Every attempt to reach a store that is away ends with the same message. */
 function errorsSaidOnce(): (error: Error) => void {
   const said = new Set<string>();
   return ({ message }) => {

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { TONES, type Tone } from '../authoring/explain/explanation-text.ts';
 
-/** What steers a terminal or hides in a line: control, format and separator characters, lone surrogates. */
+/** Characters that steer a terminal or hide in a line: control, format and separator characters, lone surrogates. */
 const UNPRINTABLE = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 const STYLES = { pass: 'green', fail: 'red', faint: 'dim', strong: 'bold' } as const satisfies Record<
@@ -31,7 +31,7 @@ export function printError(text: string): void {
   console.error(forTerminal(text, process.stderr));
 }
 
-/** What cannot be printed becomes its escape, like \u001b: in JSON the same text, and to people a sign. */
+/** A character that cannot be printed becomes its escape, like \u001b: the same text in JSON, and visible to people. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) =>
     Array.from(
@@ -41,7 +41,7 @@ export function printable(text: string): string {
   );
 }
 
-/** The same for what must not break a line in two. */
+/** The same for a text that must stay on one line. */
 export function printableLine(text: string): string {
   return printable(text).replaceAll('\n', '\\n');
 }

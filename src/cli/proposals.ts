@@ -25,7 +25,7 @@ const PLATFORM = [
   INSTALLATION,
 ] as const;
 
-/** proposals list, approve, reject: what somebody else approves before it is done. */
+/** proposals list, approve, reject: changes that somebody else has to approve. */
 export function proposalsCommands(program: Command): void {
   const proposals = program
     .command('proposals')

@@ -28,10 +28,10 @@ type Kind = 'SQLite' | 'Redis' | 'Redis Cluster';
 /** What `restore --check --json` prints. */
 interface BackupReport {
   readonly kind: Kind;
-  /** When the last thing that it knows happened, ISO 8601; null of a store without any. */
+  /** When its newest entry happened, ISO 8601; null for a store without any. */
   readonly asOf: string | null;
   readonly journalEntries: number;
-  /** What cannot be read of it, each with its place. */
+  /** The texts that cannot be read, each with its place. */
   readonly unreadable: readonly string[];
   readonly archive: ArchiveReport | null;
 }
@@ -43,13 +43,13 @@ interface ArchiveReport {
   /** Files that were cut off or are gone. */
   readonly torn: number;
   /**
-   * Segments with something that happened after the backup: what payers did then is known here and not in the store, which
-   * goes on from `asOf`.
+   * Segments with entries after the backup: the archive knows them and the store, which goes on from `asOf`, does
+   * not.
    */
   readonly later: { readonly decisionsMax: number; readonly to: string } | null;
 }
 
-/** restore --check: what a backup would bring back, found out on a copy, without a way to what runs. */
+/** restore --check: what a backup would bring back, tried on a copy that cannot reach what runs. */
 export function restoreCommand(program: Command): void {
   program
     .command('restore')
@@ -102,7 +102,7 @@ function kindOf(folder: string): Kind {
   );
 }
 
-/** A copy that runs, and how it is ended. */
+/** A running copy, and how to end it. */
 interface RunningCopy {
   readonly store: Store;
   readonly stop: () => Promise<void>;
@@ -160,7 +160,7 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
   },
 };
 
-/** What a program that was started said, or that there is none. */
+/** The output of a program that was started, or that it is not installed. */
 function saidByProgram(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   if ('stderr' in error && typeof error.stderr === 'string' && error.stderr !== '')
@@ -171,7 +171,7 @@ function saidByProgram(error: unknown): unknown {
     : error;
 }
 
-/** A server that reads its file refuses everything meanwhile; after the signal it never will be read. */
+/** A server refuses everything while it reads its file; after the signal it never finishes. */
 async function openedAt(redisUrl: string, dataDir: string, signal?: AbortSignal): Promise<Store> {
   const beganMs = performance.now();
   for (;;) {
@@ -184,7 +184,7 @@ async function openedAt(redisUrl: string, dataDir: string, signal?: AbortSignal)
   }
 }
 
-/** The archive that was named, or lies beside the backup. What is brought of one in S3 goes with the copy. */
+/** The archive that was named, or lies beside the backup. Files that were fetched from S3 are removed with the copy. */
 function archiveOf({ check, archive }: { check: string; archive?: string }, copy: string): Archive | null {
   if (archive?.startsWith('s3:') === true)
     return openArchive({ archiveDir: join(copy, 'archive'), archiveS3: readS3Place(archive) }, AS_IF_LOST);
@@ -192,7 +192,7 @@ function archiveOf({ check, archive }: { check: string; archive?: string }, copy
   return existsSync(folder) ? new Archive(folder) : null;
 }
 
-/** The store does not tell what the archive consists of: its backup knows of an earlier state alone. */
+/** The store's backup only knows an earlier state of the archive, so it is not asked. */
 const AS_IF_LOST: Registers = {
   read: async () => null,
   compareAndSet: async () => false,

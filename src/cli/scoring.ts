@@ -49,7 +49,7 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** The one command of that name, or all of them for the help and for a name that nobody knows. */
+/** The command of that name, or all of them for the help and for an unknown name. */
 function asked(name = ''): readonly (() => Promise<Describe>)[] {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   return command === undefined ? Object.values(COMMANDS) : [command];

@@ -2,13 +2,14 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { print, table } from './print.ts';
 
 /**
- * What one of each costs: a verdict, its Idempotency-Key, a score, an outcome. CPU in us of one core, the rest in bytes;
- * measured by `node scripts/memory.ts` and `npm run bench -- --parts cost,archive` on the machine that scripts/bench/README.md names.
+ * The cost of a verdict, its Idempotency-Key, a score, an outcome. CPU in us of one core, the rest in bytes; measured
+ * by `node scripts/memory.ts` and `npm run bench -- --parts cost,archive` on the machine that scripts/bench/README.md
+ * names.
  */
 const EACH = {
   /** Of the processes that answer, on a machine that nothing else used; scores and outcomes were not measured apart. */
   serviceMicros: { verdict: 130, key: 0, score: 115, outcome: 115 },
-  /** Of redis-server that has enough to do: asked for one thing at a time it takes up to four times as long for each. */
+  /** Of a busy redis-server: with one command at a time each takes up to four times as long. */
   redisMicros: { verdict: 32, key: 20, score: 48, outcome: 36 },
   shippingMicros: { verdict: 48, key: 0, score: 17, outcome: 17 },
   /** Between the service and Redis, both ways. */
@@ -24,10 +25,10 @@ const STATE = { bare: 163, order: 13.2, ordersMax: 64 };
 /** Bytes of Redis while it is kept, with its share of the tables that hold the keys. `notes`: of a payer, with its two devices. */
 const KEPT = { notes: 195, order: 40, answer: 26, device: 288, decision: 348, idempotencyKey: 111 };
 
-/** What finds decisions by their orders: orders share so many keys in all, and Redis packs no more than some into one. */
+/** The index of decisions by order: orders share this many keys, and Redis packs only so many into one. */
 const BY_ORDER = { keys: 64 * 64 ** 3, key: 134, order: 48, packedMax: 128, orderUnpacked: 124 };
 
-/** Orders that a state does not remember any more are kept so long; without an archive as long as decisions. */
+/** How long orders are kept that a state does not remember any more; without an archive as long as decisions. */
 const DISPLACED_DAYS = 3;
 const DAYS_WITHOUT_ARCHIVE = 90;
 const DEVICE_DAYS = 7;
@@ -36,13 +37,13 @@ const DAY_SECONDS = 86_400;
 const JOURNAL_ENTRIES_KEPT = 100_000;
 const JOURNAL_ENTRIES_MAX = 1_000_000;
 
-/** Over so many masters the 64 partitions spread evenly. */
+/** The numbers of masters over which the 64 partitions spread evenly. */
 const EVEN_MASTERS = [1, 3, 6, 8, 12, 32, 64];
 
 /** Cores at the peak: half idle, so that answers stay fast and one of two may fail. While behind, shipping rests as long as it works. */
 const BUSY_SHARE = 0.5;
 
-/** A rewrite of the append-only file copies what changes meanwhile. */
+/** A rewrite of the append-only file copies changes that come meanwhile. */
 const FILLED_SHARE = 0.6;
 
 /** The options, by their names. */
@@ -140,12 +141,12 @@ function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
  * the mean, which is less unequal than payers are: equal ones would all fill their states.
  */
 
-/** The share of payers who come at all, of a mean of so many times. */
+/** The share of payers who come at all, given the mean number of times. */
 function seenIn(mean: number): number {
   return mean / (1 + mean);
 }
 
-/** Bytes of what finds so many decisions by their orders. */
+/** Bytes of the index of this many decisions by order. */
 function byOrderOf(decisions: number): number {
   const { keys, key, order, packedMax, orderUnpacked } = BY_ORDER;
   const ofEach = decisions / keys > packedMax ? orderUnpacked : order;

@@ -14,7 +14,7 @@ import { withOpenStore } from './open-store.ts';
 import { parsePlatform, parseReason } from './options.ts';
 import { print, table } from './print.ts';
 
-/** state check, rebuild, forget-secret, forget-archive: what is stored, and what of it cannot be read. */
+/** state check, rebuild, forget-secret, forget-archive: what is stored, and what cannot be read. */
 export function stateCommands(program: Command): void {
   const state = program
     .command('state')
@@ -121,7 +121,7 @@ async function rebuild(options: RebuildOptions): Promise<void> {
   }
 }
 
-/** What a store notes once and holds on to, so that nothing else is taken for it. */
+/** What a store notes once and keeps, so that it accepts nothing else in its place. */
 interface Noted {
   readonly register: string;
   /** What goes with it. */

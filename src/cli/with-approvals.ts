@@ -12,7 +12,7 @@ import { Approvals } from '../service/approvals.ts';
 import { ScoringService } from '../service/scoring.ts';
 import { withLists } from './with-lists.ts';
 
-/** Runs a command on what carries approved changes out, in the store and RULES_DIR that the environment names. */
+/** Runs a command with Approvals for the store and RULES_DIR that the environment names. */
 export async function withApprovals<T>(run: (approvals: Approvals) => Promise<T>): Promise<T> {
   const { rulesDir, requiresApproval } = readConfig();
   const loadedRules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir));

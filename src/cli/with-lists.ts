@@ -14,7 +14,7 @@ import type { Store } from '../state/store.ts';
 import { FindingsError } from './exit.ts';
 import { withOpenStore } from './open-store.ts';
 
-/** The shared lists of a store, and a hand that changes them. */
+/** The shared lists of a store, and the editor that changes them. */
 export interface OpenLists {
   readonly node: ListNode;
   readonly editor: ListEditor;

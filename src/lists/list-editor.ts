@@ -38,7 +38,7 @@ export interface EntryAsk {
   readonly expiresAt: number | null;
 }
 
-/** What a list cannot hold; the message is for the caller. */
+/** The list cannot hold this; the message is for the caller. */
 export class ListRefusal extends Error {
   override readonly name = 'ListRefusal';
 }
@@ -48,18 +48,18 @@ export type EntryEdit =
   | { readonly kind: 'put'; readonly ask: EntryAsk }
   | { readonly kind: 'remove'; readonly value: string };
 
-/** What a request leaves of each entry that it is about, by id; null: taken from the list. */
+/** The entries after a request, by id; null: removed from the list. */
 type Planned = Map<string, ListEntry | null>;
 
-/** What is to be written on a list that holds, or is to hold, this kind. */
+/** The planned writes on a list that holds, or will hold, this kind. */
 interface Plan {
   readonly kind: ListKind | null;
   readonly changes: readonly ListChange[];
 }
 
 /**
- * Many entries are written in one step, in which no other request is served: one step at a time, and the platforms have
- * theirs in turns. How many of one wait is bounded where requests come in.
+ * Many entries are written in one step, in which no other request is served: one step at a time, and the platforms
+ * have theirs in turns. The listener bounds how many of one platform wait.
  */
 const STEPS = {
   atOnceMax: 1,
@@ -68,10 +68,10 @@ const STEPS = {
   first: { owner: INSTALLATION, kept: 0 },
 } as const;
 
-/** Each try after the first means that somebody put another kind on the list and took it away again. */
+/** Each try after the first means that somebody put another kind on the list and removed it again. */
 const TRIES_MAX = 4;
 
-/** What became of a line. */
+/** The result of a line. */
 export const ENTRY_EFFECTS = ['added', 'changed', 'unchanged', 'removed', 'absent'] as const;
 
 export type EntryEffect = (typeof ENTRY_EFFECTS)[number];
@@ -91,7 +91,7 @@ interface ListEditorParts {
 export class ListEditor {
   readonly #parts: ListEditorParts;
   readonly #steps = new Turns(STEPS);
-  /** However many change lists, verdicts have half of the time. */
+  /** Verdicts have half of the time, however many people change lists. */
   readonly #pace = new PacedSteps(1);
 
   constructor(parts: ListEditorParts) {
@@ -132,7 +132,7 @@ export class ListEditor {
     return id === null ? null : this.#parts.node.copy.entry(id);
   }
 
-  /** An entry as its owner sees it: a device by the name that the owner knows it by. */
+  /** An entry as its owner sees it: a device by the owner's name for it. */
   shown<Entry extends ListEntry>(entry: Entry): Entry {
     return { ...entry, value: shownValue(entry, (hmac) => this.#parts.names.nameOf(entry.owner, hmac)) };
   }
@@ -149,8 +149,8 @@ export class ListEditor {
   }
 
   /**
-   * Makes many changes at once, each alone when it is sound; gives for each what it did, or why it was refused.
-   * The audit log notes them together. At most LIST_CHANGES_MAX.
+   * Makes many changes at once, each by itself; returns for each what it did, or why it was refused. The audit log
+   * notes them together. At most LIST_CHANGES_MAX.
    */
   async change(desk: ListDesk, edits: readonly EntryEdit[]): Promise<readonly (EntryEffect | ListRefusal)[]> {
     const { effects } = await this.#write(desk, () => {
@@ -211,8 +211,8 @@ export class ListEditor {
   }
 
   /**
-   * Writes what is planned on the newest copy, and gives the plan. What the list holds is decided by the write: when
-   * somebody else has meanwhile put another kind on it, the plan is made again, and refused by what it finds.
+   * Writes what is planned on the newest copy, and gives the plan. The write decides what the list holds: when
+   * somebody else has put another kind on it meanwhile, the plan is made again, and refused.
    */
   #write<P extends Plan>(desk: ListDesk, plan: () => P): Promise<P> {
     return this.#steps.run(desk.owner, () => this.#pace.run(() => this.#writeStep(desk, plan)));
@@ -232,7 +232,7 @@ export class ListEditor {
     throw new ListRefusal(`Others keep changing what the list ${list} holds; try again.`);
   }
 
-  /** Lines are read in their order: what an earlier one of the request does is there already for a later one. */
+  /** Lines are read in their order: a later one sees what an earlier one of the request did. */
   #plan(
     desk: ListDesk,
     edit: EntryEdit,
@@ -266,7 +266,7 @@ export class ListEditor {
     return 'added';
   }
 
-  /** Where the entry for a value of a list stands, if there is one; null when the list cannot have it. */
+  /** The id of the entry for a value, if there is one; null when the list cannot have it. */
   #idOf(
     { owner, list }: Pick<ListDesk, 'owner' | 'list'>,
     kind: ListKind | null,
@@ -277,7 +277,7 @@ export class ListEditor {
     return read.ok ? entryId({ owner, list, kind, value: read.value }) : null;
   }
 
-  /** Throws ListRefusal. `room` is what the same request takes besides. */
+  /** Throws ListRefusal. `room` is what the same request adds besides. */
   #entryOf(
     { owner, list, who }: ListDesk,
     { value, kind, reason, expiresAt }: EntryAsk,
@@ -322,7 +322,7 @@ export class ListEditor {
     const shown = (entry: ListEntry | null) => (entry === null ? null : auditView(this.shown(entry)));
     const entry = { who, action: 'list', platform, subject: list, reason } as const;
     const known = after ?? before;
-    // What is noted about a client is forgotten with it.
+    // Notes about a client are forgotten with it.
     const client =
       known?.kind === 'client' && platform !== null ? this.#parts.clientKeys.of(platform, known.value) : null;
     await this.#parts.audit.note({ ...entry, before: shown(before), after: shown(after) }, client);
@@ -378,7 +378,7 @@ export const LIST_LIMITS: ListLimits = {
   keysPerList: 1_000_000,
 };
 
-/** What the same request takes besides, on the same list. */
+/** What the same request adds to the same list. */
 interface RoomTaken {
   readonly entries: number;
   readonly keys: number;

@@ -46,7 +46,7 @@ export function decodeEntry(id: string, version: number, text: string): StoredEn
   return { ...entry, keys: entry.keys ?? [plainKey(entry.value)], id, version };
 }
 
-/** Some entry of the list that was given a kind other than this since the copy with this number. */
+/** An entry of the list that got another kind than this since the copy with this number. */
 export function ofOtherKind(
   { owner, list, kind }: Pick<ListEntry, 'owner' | 'list' | 'kind'>,
   since: number,

@@ -10,7 +10,7 @@ import {
 import { LIST_CHANGES_MAX, type ListLog, type ListRecord } from '../state/store.ts';
 import { decodeEntry, entryId, type StoredEntry } from './list-entry.ts';
 
-/** The newest state of all shared lists that a node has heard of, for decisions and for people. */
+/** The newest state of all shared lists that a node knows, for decisions and for people. */
 export class ListCopy {
   readonly #membership = new ListMembership();
   readonly #byId = new Map<string, StoredEntry>();
@@ -108,7 +108,7 @@ const LISTS_STALE_MS = 10_000;
 const ENDED_KEPT_MS = 3600_000;
 const SWEEP_INTERVAL_MS = 60_000;
 
-/** How a node's copy of the shared lists is. */
+/** The state of a node's copy of the shared lists. */
 export interface ListsReport {
   readonly lists: number;
   readonly entries: number;

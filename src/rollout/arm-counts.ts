@@ -2,8 +2,8 @@ import { markStage, type StageMark } from '../client/client-state.ts';
 import { count, type Shape, shape } from '../shapes.ts';
 
 /**
- * The clients of one arm, each counted once for whatever it was answered since the trial decides for this share of the
- * clients. The verdicts of a client hang together, so only clients can be compared by chance.
+ * The clients of one arm, each counted once for whatever it was answered since the trial decides for this share of
+ * the clients. The verdicts of a client depend on each other, so only clients can be compared statistically.
  */
 const ClientCountsSchema = shape(
   'By client, each counted once by all of its verdicts since the canary has this percent',
@@ -54,7 +54,7 @@ export function countsOf({ verdict, isBot }: Answered): ArmCounts {
   return { ...NO_COUNTS, verdicts: 1, blocks: is('BLOCK'), waits: is('WAIT'), bots: isBot ? 1 : 0 };
 }
 
-/** What a verdict tells of its client for the first time in the stage that began at `since`. */
+/** What a verdict shows of its client for the first time in the stage that began at `since`. */
 export function countsOfClient(mark: StageMark | null, since: number, answered: Answered): ArmCounts {
   const before = mark?.since === since ? mark : null;
   const after = markStage(before, since, answered);

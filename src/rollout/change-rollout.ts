@@ -27,7 +27,7 @@ import { stageOf } from './stage.ts';
 import { sharedCounts } from './trial-tally.ts';
 import { TrialSchema, viewOfTrial } from './trial-view.ts';
 
-/** A rollout was asked for that must not happen; nothing was changed. The message says why. */
+/** The rollout was refused; nothing was changed. The message says why. */
 export class RolloutRefused extends Error {
   override readonly name = 'RolloutRefused';
 }
@@ -64,7 +64,7 @@ export type FollowReport = Shape<typeof FollowingSchema>;
 const FOLLOW_TIMEOUT_MS = 6_000;
 const FOLLOW_POLL_MS = 100;
 
-/** Who looks at the rollout: a platform sees its own figures and orders, the owner of the installation all. */
+/** The viewer of the rollout: a platform sees its own figures and orders, the owner of the installation all. */
 export interface Viewer {
   /** Null for the owner of the installation. */
   readonly platform: PlatformName | null;
@@ -87,7 +87,7 @@ export async function rolloutStatus(fleet: Fleet, { platform, decisionOf }: View
   };
 }
 
-/** Without what names other platforms and their figures, which one platform is not shown. */
+/** Without the names and figures of other platforms, which a platform must not see. */
 function withoutOthers(rollout: Rollout): Rollout {
   const history = rollout.history.map(({ acceptedDifference: _, ...entry }) =>
     entry.action === 'guard' ? { ...entry, reason: 'By the clients of all platforms.' } : entry,
@@ -97,7 +97,7 @@ function withoutOthers(rollout: Rollout): Rollout {
 
 /** A change as somebody asks for it. */
 export interface AskedChange extends RolloutChange {
-  /** The revision that they looked at: what another one by now would make of it, nobody has seen. Null: whatever it is. */
+  /** The revision that the person saw: a newer one is refused. Null: any. */
   readonly revision: number | null;
   /** It may decide for more than LITTLE_PERCENT although it answers much otherwise than the active one. */
   readonly acceptDifference?: boolean;
@@ -105,10 +105,10 @@ export interface AskedChange extends RolloutChange {
   readonly emergency?: boolean;
 }
 
-/** What versions on trial may decide for together without a look at how they would have answered. */
+/** The share of clients that versions on trial may decide for together before their answers are compared. */
 const LITTLE_PERCENT = 20;
 
-/** Whether a version is to decide for so many that a mistake in it would be felt by most. */
+/** Whether a version would decide for so many clients that most would feel a mistake in it. */
 export function isFar(goal: Goal): boolean {
   if (goal.mode !== 'canary') return goal.mode === 'active';
   return totalOf([goal, ...(goal.also ?? [])]) > LITTLE_PERCENT;
@@ -125,7 +125,7 @@ export interface ForeseenRollout {
   readonly differences: readonly VersionDifference[];
 }
 
-/** Looks whether a version may be brought to the goal now. Throws RolloutRefused. */
+/** Checks whether a version may be brought to the goal now. Throws RolloutRefused. */
 export async function foresee(
   fleet: Fleet,
   rules: LoadedRules,
@@ -181,7 +181,7 @@ export async function rollOut(
   return report;
 }
 
-/** In an emergency one person may return to what was active before, and to nothing else. */
+/** In an emergency one person may return only to what was active before. */
 function requireReturn({ history }: Rollout, { version, digest }: VersionRef, goal: Goal): void {
   const wasActive = history.some(
     ({ action, to, digest: then }) =>
@@ -216,7 +216,7 @@ async function differencesOf(
   return found;
 }
 
-/** Throws RolloutRefused when versions are much another policy, unless that is accepted. */
+/** Throws RolloutRefused when versions answer much otherwise, unless that is accepted. */
 function requireAccepted(differences: readonly VersionDifference[], acceptDifference: boolean): void {
   const others = differences.filter(({ much }) => much.length > 0);
   if (others.length === 0 || acceptDifference) return;
@@ -228,7 +228,7 @@ function requireAccepted(differences: readonly VersionDifference[], acceptDiffer
   );
 }
 
-/** A version as it lies on this node's disk, if it may be brought to the goal. */
+/** The version on this node's disk, if it may be brought to the goal. */
 async function eligible(rules: LoadedRules, version: RuleVersion, { mode }: Goal): Promise<VersionRef> {
   // Somebody may have made or released it a moment ago, past this node.
   await isTakenUp(() => rules.isAsOnDisk(version));
@@ -310,7 +310,7 @@ async function running(fleet: Fleet): Promise<StoredRollout> {
 
 async function requireOnEveryNode(fleet: Fleet, to: VersionRef): Promise<void> {
   let problems: readonly string[] = [];
-  // A node tells of a folder that was deployed a moment ago with its next heartbeat.
+  // A node reports a newly deployed folder with its next heartbeat.
   const isEverywhere = await isTakenUp(async () => {
     problems = lackedBy(await fleet.nodes(), to);
     return problems.length === 0;
@@ -320,7 +320,7 @@ async function requireOnEveryNode(fleet: Fleet, to: VersionRef): Promise<void> {
   }
 }
 
-/** What keeps nodes from following a version, a sentence each. */
+/** Why nodes cannot follow a version, a sentence each. */
 function lackedBy(nodes: readonly NodeView[], { version, digest }: VersionRef): readonly string[] {
   const problems = nodes.map((node) => {
     const loaded = node.versions.find((candidate) => candidate.version === version);
@@ -362,7 +362,7 @@ async function awaitNodes(fleet: Fleet, rollout: Rollout): Promise<Omit<FollowRe
   }
 }
 
-/** How people tell nodes apart. */
+/** The name by which people know a node. */
 export function nodeName({ host, pid, nodeId }: Pick<NodeView, 'host' | 'pid' | 'nodeId'>): string {
   return `node ${host}/${pid} (${nodeId.slice(0, 8)})`;
 }

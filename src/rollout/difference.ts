@@ -12,9 +12,9 @@ import { stageOf } from './stage.ts';
 import { sumTrialCounts } from './trial-counts.ts';
 import { sharedCounts } from './trial-tally.ts';
 
-/** How a version would answer beside the active one, for whoever is to say that it may. */
+/** How a version would answer compared with the active one, for the person who decides about it. */
 export interface Difference {
-  /** What makes it another policy than the active one, a sentence each; empty when nothing does. */
+  /** Why it answers much otherwise than the active one, a sentence each; empty when it does not. */
   readonly much: readonly string[];
   /** What was compared, in a sentence. */
   readonly compared: string;
@@ -22,7 +22,7 @@ export interface Difference {
 
 /** Of the payers that were compared: a change of thresholds moves a few, a mistake moves most. */
 const SHARE_MAX = 0.1;
-/** Of fewer a share says nothing. */
+/** With fewer payers a share says nothing. */
 const PAYERS_MIN = 20;
 const DECISIONS_MAX = 5_000;
 const DECISIONS_OF_PLATFORM_MAX = 1_000;
@@ -34,7 +34,7 @@ interface PlatformDifference {
   readonly letPay: number;
   readonly heldBack: number;
   readonly turned: Readonly<Record<'BLOCK' | 'WAIT' | 'let', number>>;
-  /** Payers of whom nothing can be told, because their records lack facts that the version asks for. */
+  /** Payers who cannot be compared, because their records lack facts that the version asks for. */
   readonly untold: number;
   /** Those facts by label. */
   readonly missing: readonly string[];
@@ -153,7 +153,10 @@ function sentenceOf({ platform, letPay, heldBack, turned }: PlatformDifference):
   return `it would ${[...away, ...back].join(', and ')}`;
 }
 
-/** What a shadow showed: how often it would have let pay whom the active version held back, or the other way round. */
+/**
+ * The result of a shadow: how often it would have let payers through whom the active version held back, or the other
+ * way round.
+ */
 interface ShadowFigures {
   readonly compared: number;
   readonly otherwise: number;
@@ -179,7 +182,7 @@ async function shadowFigures(
   return { compared, otherwise, most: others[0]?.change ?? null };
 }
 
-/** Of `GET_NEW/rule`, as the trial words an answer. */
+/** The verdict in `GET_NEW/rule`, the form of answers in a trial. */
 function letsPay(answer: string): boolean {
   return VERDICTS.some((verdict) => answer.startsWith(`${verdict}/`) && isGrant(verdict));
 }

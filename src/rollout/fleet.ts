@@ -8,7 +8,7 @@ import type { Registers, Store, Tallies } from '../state/store.ts';
 import { parseRollout, type Rollout, versionRef } from './rollout.ts';
 import type { TrialCounts } from './trial-counts.ts';
 
-/** What a node tells the fleet and people about itself, every second. */
+/** What a node reports about itself, every second. */
 export const NodeSchema = named(
   'Node',
   shape('One node, as it reports itself', {
@@ -46,11 +46,11 @@ export type NodeView = Shape<typeof NodeSchema>;
 /** A version as a node has it loaded. */
 export type NodeVersion = NodeView['versions'][number];
 
-/** What a process knows of itself; what it counted, it tells the store. */
+/** What a process knows of itself; its counts go to the store. */
 export interface NodeReport extends NodeView {
   /** Of the trial of each candidate, since the process follows it. */
   readonly counts: readonly TrialCounts[];
-  /** When one person last returned to a version alone, epoch ms; null: never, as far as the history tells. */
+  /** When one person last returned to a version alone, epoch ms; null: never, as far as the history goes. */
   readonly emergencyAt: number | null;
 }
 
@@ -111,7 +111,7 @@ export class Fleet {
     return raw === null ? null : { rollout: parseRollout(raw), raw };
   }
 
-  /** What `read` gives, from memory while nobody has told of a change. */
+  /** What `read` returns, from memory while nobody reported a change. */
   async follow(): Promise<StoredRollout | null> {
     const version = await this.#registers.version(REGISTER);
     const readMs = performance.now();
@@ -167,8 +167,8 @@ export class Fleet {
 }
 
 /**
- * What one node tells of the processes that it runs: it has what all of them have, and follows what the last of them
- * follows. `own` is of the process that speaks for the node.
+ * One node's report over its processes: it has what all of them have, and follows what the last of them follows.
+ * `own` is of the process that speaks for the node.
  */
 export function joinReports(own: NodeView, all: readonly NodeView[]): NodeView {
   const reports = all.length === 0 ? [own] : all;

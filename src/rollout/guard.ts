@@ -16,8 +16,8 @@ export function whyUnguarded(percent: number): string | null {
 const FALSE_ALARMS_MAX = 0.01;
 
 /**
- * What is compared, whether more of it (1) or less (-1) is harm, and its part of the false alarms; the most harmful mistake
- * has the most. What is not final is known only of clients with an outcome.
+ * What is compared, whether more of it (1) or less (-1) is harm, and its part of the false alarms; the most harmful
+ * mistake has the largest. Payment is known only of clients with an outcome.
  */
 export const COMPARED_SHARES = [
   { name: 'BLOCK', of: (counts: ClientCounts) => counts.blocked, harm: 1, weight: 0.5, final: true },
@@ -28,7 +28,7 @@ export const COMPARED_SHARES = [
 
 /**
  * Why a canary must be taken back: a share of its clients is more than `points` percentage points worse than the active
- * version's, and chance does not explain it. Null while there is no such reason. What is better takes nothing back.
+ * version's, and chance does not explain it. Null while there is no such reason. A better share takes nothing back.
  *
  * Which arm a client belongs to is a draw by hash with a known chance, `percent`, whatever the client does. Were the rules
  * the same, the arm of each client that is blocked for the first time would be such a draw. Who was not blocked may still
@@ -42,7 +42,7 @@ export function guardBreach(arms: ArmClients, percent: number, points: number): 
   return strayed(arms, percent, points, 1)[0] ?? null;
 }
 
-/** In what the canary is better by as much, said in the same words. */
+/** What the canary does better by as much, in the same words. */
 export function guardGains(arms: ArmClients, percent: number, points: number): readonly string[] {
   return strayed(arms, percent, points, -1);
 }
@@ -66,7 +66,7 @@ function strayed(arms: ArmClients, percent: number, points: number, towards: 1 |
   });
 }
 
-/** A chance of one in a million is as good as none to people. */
+/** To people a chance of one in a million is none. */
 const LOG_SHOWN_MAX = Math.log(5_000_000);
 
 /** Shares of the active version that alternatives are spread over, and their distance in units of the points. */

@@ -39,14 +39,14 @@ export class LoadedRules {
     this.#reader = reader;
   }
 
-  /** With all that lies there now. */
+  /** With everything in the folder now. */
   static async read(rulesDir: string, reader: RuleReader = directReader(rulesDir)): Promise<LoadedRules> {
     const rules = new LoadedRules(rulesDir, reader);
     await rules.refresh();
     return rules;
   }
 
-  /** Gives the versions whose loading changed something. A folder that cannot be read concerns that one alone. */
+  /** Returns the versions that changed. A folder that cannot be read concerns only that version. */
   async refresh(): Promise<readonly RuleVersion[]> {
     const scanned = await this.#reader.scan();
     const versions = scanned.map(({ version }) => version);
@@ -60,7 +60,7 @@ export class LoadedRules {
     return this.#reader.close();
   }
 
-  /** The rule set that lies in the folder of this version now, when it is sound. */
+  /** The rule set in the folder of this version now, when it is sound. */
   get(version: string): RuleSet | null {
     return [...this.#current.values()].find((rules) => rules.version === version) ?? null;
   }
@@ -70,7 +70,7 @@ export class LoadedRules {
     return [...this.#folders.keys()].toSorted(compareRuleVersions);
   }
 
-  /** Whether the folder of a version was taken up as it lies there now. */
+  /** Whether this node loaded the folder of a version in its present form. */
   async isAsOnDisk(version: RuleVersion): Promise<boolean> {
     const folder = (await this.#reader.scan()).find((scanned) => scanned.version === version);
     return folder?.stamp === this.#folders.get(version)?.stamp;
@@ -154,7 +154,7 @@ export class LoadedRules {
 const TAKEN_UP_WITHIN_MS = 3000;
 const LOOK_MS = 50;
 
-/** Waits for nodes to take up what was changed in RULES_DIR, so that what follows knows of it; false when they did not yet. */
+/** Waits until nodes have loaded a change in RULES_DIR; false when they did not yet. */
 export async function isTakenUp(holds: () => boolean | Promise<boolean>): Promise<boolean> {
   const deadline = performance.now() + TAKEN_UP_WITHIN_MS;
   for (;;) {
@@ -164,7 +164,7 @@ export async function isTakenUp(holds: () => boolean | Promise<boolean>): Promis
   }
 }
 
-/** Every node tells these to the fleet every second. */
+/** Every node reports these every second. */
 const PROBLEMS_MAX = 50;
 
 function firstProblems(version: RuleVersion, problems: readonly Problem[]): readonly string[] {

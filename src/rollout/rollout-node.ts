@@ -35,7 +35,7 @@ interface NodeParts {
   readonly firstVersion: RuleVersion | null;
   readonly clock: () => number;
   readonly onTrouble: (message: string, error?: unknown) => void;
-  /** Told of every revision that this node turns to once it has started. */
+  /** Called for every revision that this node adopts after its start. */
   readonly onFollow?: (rollout: Rollout) => void;
   /** The other processes of this node; none by default. */
   readonly peers?: Peers;
@@ -51,11 +51,11 @@ interface UnsureVerdict {
   readonly sinceMs: number;
 }
 
-/** Longer than a store takes what was sent to it. */
+/** Longer than a store could still apply a commit. */
 const UNSURE_MS = 10_000;
 const UNSURE_MAX = 10_000;
 
-/** What this node decides with: the rule sets behind one revision of the rollout. */
+/** The rule sets of one revision of the rollout, with which this node decides. */
 interface LoadedRollout {
   readonly rollout: Rollout;
   readonly active: RuleSet;
@@ -75,7 +75,7 @@ export class RolloutNode implements RuleSource {
   #trouble: string | null = null;
   /** Of each candidate, in the order of the rollout. */
   #tallies: readonly TrialTally[] = [];
-  /** Until the store tells whether it recorded them. */
+  /** Waiting for the store to show whether it recorded them. */
   readonly #unsure: UnsureVerdict[] = [];
   #hasStaleLists: () => boolean = () => false;
   #timer: NodeJS.Timeout | null = null;
@@ -162,7 +162,7 @@ export class RolloutNode implements RuleSource {
   #countFor(draw: Draw | null, counted: (counts: TrialCounts, arm: Arm, since: number) => TrialCounts): void {
     const { active, candidates } = this.#following.rollout;
     for (const [place, candidate] of candidates.entries()) {
-      // What was drawn before this stage is none of its draws.
+      // A draw before this stage does not count in it.
       if (candidate.mode === 'canary' && draw?.since !== candidate.stageSince) continue;
       const isActive = draw === null || draw.version === active.version;
       if (!isActive && draw.version !== candidate.version) continue;
@@ -208,7 +208,7 @@ export class RolloutNode implements RuleSource {
     this.#hasStaleLists = isStale;
   }
 
-  /** Takes up new and changed folders, however long that takes; the pointer and the report do not wait for it. */
+  /** Loads new and changed folders, however long that takes; the pointer and the report do not wait for it. */
   refresh(): Promise<void> {
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = null;
@@ -264,7 +264,7 @@ export class RolloutNode implements RuleSource {
     const { decisionId, requestId, at } = seen.decision;
     const isOver = performance.now() - sinceMs > UNSURE_MS;
     const recorded = await this.#parts.fleet.decision(decisionId);
-    // Another request may have become what this one was to be.
+    // Another request may have taken the place of this one.
     const isThis = recorded?.requestId === requestId && recorded.at === at;
     if (isThis) this.#countVerdict(seen);
     return isThis || isOver;
@@ -377,7 +377,10 @@ async function startingRollout(parts: StartParts, rules: LoadedRules): Promise<R
   return theirs?.rollout ?? rollout;
 }
 
-/** What a node begins with when the stored rollout cannot be read: what other nodes or its disk remember. */
+/**
+ * The rollout that a node begins with when the stored one cannot be read: the one that other nodes or its disk
+ * remember.
+ */
 async function withoutPointer(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
   const recalled = recall(parts.dataDir);
   if (recalled !== null) return recalled;
@@ -386,7 +389,7 @@ async function withoutPointer(parts: StartParts, rules: LoadedRules): Promise<Ro
   return { ...firstRollout(active, parts.clock()), revision: newest?.revision ?? 0 };
 }
 
-/** Says aloud which version was chosen where nobody chose one. */
+/** Logs which version was chosen when nobody chose one. */
 function first({ firstVersion, onTrouble }: StartParts, rules: LoadedRules): RuleSet {
   const chosen = rules.deciding(firstVersion);
   const released = rules.all().filter((one) => one.released);
@@ -401,7 +404,7 @@ function first({ firstVersion, onTrouble }: StartParts, rules: LoadedRules): Rul
 
 const MEMORY = 'rollout.json';
 
-/** Kept beside the data, for a start with a store that lost the rollout. Gives why it could not be, or null. */
+/** Keeps a copy beside the data, for a start with a store that lost the rollout. Returns why it could not, or null. */
 function remember(dataDir: string, rollout: Rollout): string | null {
   try {
     makeOwnFolder(dataDir);

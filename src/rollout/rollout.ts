@@ -17,7 +17,7 @@ import {
   yesNo,
 } from '../shapes.ts';
 
-/** A version as it lay on disk when somebody chose it. */
+/** A version, with its digest when somebody chose it. */
 const VERSION = { version: Type.Unsafe<RuleVersion>(ruleVersion), digest: word('Over its files') };
 
 export const versionRef = (description: string) => shape(description, VERSION);
@@ -40,7 +40,7 @@ const DRAWN = {
 const CandidateSchema = shape('A version on trial', {
   ...DRAWN,
   mode: choice(['shadow', 'canary'], 'shadow: compared only; canary: decides for `percent`'),
-  /** Makes one trial's clients others than the next one's; kept while the percent of a trial changes. */
+  /** Gives each trial other clients than the last; kept while the percent of a trial changes. */
   trial: word('Names the trial; the candidates of one draw share it'),
   since: epochMs('Since when it is on trial'),
   stageSince: epochMs('Since when the shares of all candidates are these, beside this active version'),
@@ -157,19 +157,19 @@ export interface RolloutChange {
   readonly who: string;
   readonly at: number;
   readonly reason: string;
-  /** What makes the version much another policy, when that was accepted. */
+  /** Why the version answers much otherwise, when that was accepted. */
   readonly acceptedDifference?: string;
   /** One person returned to a version alone. */
   readonly emergency?: boolean;
 }
 
-/** A version and the percent of the clients that it is to decide for. */
+/** A version and the percent of the clients that it will decide for. */
 export interface Share {
   readonly version: RuleVersion;
   readonly percent: number;
 }
 
-/** What a rollout may be told to do with a version; `also` are the other candidates of the draw. */
+/** The goals to which a rollout may bring a version; `also` are the other candidates of the draw. */
 export type Goal<Also extends Share = Share> =
   | { readonly mode: 'shadow' }
   | {
@@ -259,8 +259,8 @@ export function takeBack(
 }
 
 /**
- * A rollout that takes the place of one that cannot be read: what the nodes decide with stays, and a
- * candidate ends with it. The history starts again.
+ * A rollout that replaces an unreadable one: the version that the nodes decide with stays, and a candidate ends. The
+ * history starts again.
  */
 export function repaired(revision: number, active: VersionRef, { who, at, reason }: RolloutChange): Rollout {
   const { version, digest } = active;
@@ -268,7 +268,10 @@ export function repaired(revision: number, active: VersionRef, { who, at, reason
   return { revision: revision + 1, active: { version, digest }, candidates: [], ended: [], history: [entry] };
 }
 
-/** The version that was active before, but for those that were taken back since: a second rollback brings none of them in again. */
+/**
+ * The version that was active before, skipping those that were taken back since: a second rollback brings none of
+ * them in again.
+ */
 export function previousActive({ active, history }: Rollout): VersionRef | null {
   let standing: readonly VersionRef[] = [];
   for (const { action, to, digest } of history) {
@@ -286,13 +289,16 @@ function without<T extends VersionRef>(versions: readonly T[], version: string):
   return versions.filter((one) => one.version !== version);
 }
 
-/** Behind all of them when it is not there: a long history has lost its beginning. */
+/** After all of them when it is missing: a long history has lost its beginning. */
 function placeOf(versions: readonly VersionRef[], version: string): number {
   const place = versions.findIndex((one) => one.version === version);
   return place === -1 ? versions.length : place;
 }
 
-/** The candidates of one draw from now on: who is in stays in, and one stage begins for all when a share changes. */
+/**
+ * The candidates of one draw from now on: clients that are in stay in, and one stage begins for all when a share
+ * changes.
+ */
 function onTrial(
   { candidates }: Rollout,
   wanted: readonly (Share & VersionRef)[],
@@ -362,8 +368,8 @@ interface Slice {
 const SAME_PLACE_PERCENT = 1e-9;
 
 /**
- * The slices of each candidate from the next stage on: who is in at 10 % is in at 20 %, and nobody comes from another
- * candidate that stays as large.
+ * The slices of each candidate from the next stage on: a client in at 10 % is in at 20 %, and nobody moves away from
+ * another candidate that keeps its size.
  */
 function dealt(
   wanted: readonly { readonly percent: number; readonly before: readonly Slice[] }[],
@@ -426,8 +432,9 @@ function holds(slices: readonly Slice[], place: number): boolean {
 }
 
 /**
- * What a client was drawn into, whatever decides for it now: the clients of a candidate that was taken back stay
- * drawn into it until the shares of the others change, or they would flow into what those are compared with.
+ * The version that a client was drawn into, whatever decides for it now: the clients of a candidate that was taken
+ * back stay drawn into it until the shares of the others change, or they would join the clients with whom those are
+ * compared.
  */
 interface Drawn {
   readonly draw: Draw;

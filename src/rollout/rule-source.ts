@@ -7,7 +7,7 @@ import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 export interface RuleChoice {
   readonly rules: RuleSet;
   readonly arm: Arm;
-  /** While several versions decide; recorded with the decision, whichever version comes to give it. */
+  /** While several versions decide; recorded with the decision, whichever version gives it. */
   readonly draw?: Draw;
   /** Of the candidate arm: the active rules, which step in when the candidate throws. */
   readonly fallback?: RuleSet;
@@ -28,7 +28,7 @@ export function sharingWindowsMs({ rules, fallback, shadow }: RuleChoice): RuleS
 /** A verdict that was given. */
 export interface VerdictSeen {
   readonly decision: Decision;
-  /** What it would have been in the shadow; null: the shadow threw. */
+  /** The shadow's verdict; null: the shadow threw. */
   readonly shadowed: Decision | null | undefined;
   /** What the client was answered in a stage before. */
   readonly stageBefore: StageMark | null;
@@ -49,10 +49,10 @@ export interface OutcomeSeen {
   readonly lastVerdictAt: number | null;
 }
 
-/** Which rule sets decide, and who wants to know what they decided. */
+/** Chooses the rule sets of a request, and learns what they decided. */
 export interface RuleSource {
   choose(client: ClientKey): RuleChoice;
-  /** Not `isRecorded`: its caller was refused, and nobody knows yet whether the store took it. */
+  /** Without `isRecorded` its caller was refused, and nobody knows yet whether the store recorded it. */
   observe(verdict: VerdictSeen, isRecorded: boolean): void;
   /** What became of an order of a client was reported. */
   observeOutcome(outcome: OutcomeSeen): void;
@@ -62,7 +62,7 @@ export interface RuleSource {
   ruleSetOf(version: string, digest: string): RuleSet | null;
 }
 
-/** One rule set for everybody, with nobody watching: for replays and tests. */
+/** One rule set for everybody, without counts: for replays and tests. */
 export function fixedRules(rules: RuleSet): RuleSource {
   return {
     choose: () => ({ rules, arm: 'active' }),

@@ -16,7 +16,7 @@ export interface TrialDifference {
   /** `WAIT/attempt-unpaid -> BLOCK/bot-blocked` */
   readonly change: string;
   readonly count: number;
-  /** Names only: an order is read from its decision, so that it is gone as soon as its client is erased. */
+  /** Only ids: the order is read from its decision, so that it is gone as soon as its client is erased. */
   readonly sampleDecisions: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export interface TrialCounts {
 const DIFFERENCES_MAX = 50;
 const SAMPLES_MAX = 5;
 
-/** What is seen of platforms beyond these is counted under the name of those left over. */
+/** Further platforms are counted together under one name. */
 const PLATFORMS_MAX = 100;
 const LEFT_OVER = '';
 
@@ -96,7 +96,7 @@ export function countShadow(counts: TrialCounts, decision: Decision, shadowed: D
   });
 }
 
-/** Null when it is not known on which platform. */
+/** Null when the platform is not known. */
 export function countCandidateError(counts: TrialCounts, platform: PlatformName | null): TrialCounts {
   return change(counts, platform ?? LEFT_OVER, (figures) => ({
     ...figures,

@@ -6,8 +6,8 @@ import { noTrialCounts, type TrialCounts, type TrialFigures } from './trial-coun
 type Tally = Readonly<Record<string, number>>;
 
 /**
- * What this process counted of a stage, and how it comes into the tally that all nodes share: in batches that are sent
- * again until the store has them, each counted once. A process that is killed loses what it counted since its last batch.
+ * What this process counted of a stage. It goes to the shared tally in batches that are sent again until the store
+ * has them, each counted once. A process that is killed loses what it counted since its last batch.
  */
 export class TrialTally {
   readonly #writer = randomUUID();
@@ -46,7 +46,7 @@ export async function sharedCounts(tallies: Tallies, trial: string): Promise<Tri
   return countsOfTally(trial, await tallies.read(trial));
 }
 
-/** A field is the way to a figure, as JSON: `["shop","arms","active","verdicts"]`. */
+/** A field is the path to a figure, as JSON: `["shop","arms","active","verdicts"]`. */
 export function tallyOf({ platforms }: TrialCounts): Tally {
   const fields = Object.entries(platforms).flatMap(([platform, { arms, shadow, candidateErrors }]) => [
     ...leaves({ arms, candidateErrors }, [platform]),
@@ -74,7 +74,7 @@ function figuresOf(tally: Tally, platform: string, fields: readonly (readonly st
     const of = (figure: string) => count('arms', name, figure);
     const ofClients = (figure: string) => count('arms', name, 'clients', figure);
     const [paid, unpaid] = [ofClients('paid'), ofClients('unpaid')];
-    // Whoever has an outcome was seen, also where the count of that was lost with its process.
+    // A client with an outcome counts as seen, also when that count was lost with its process.
     const seen = Math.max(ofClients('seen'), paid + unpaid);
     const shares = { blocked: ofClients('blocked'), waited: ofClients('waited'), bots: ofClients('bots') };
     return {
@@ -103,7 +103,7 @@ function pathOf(field: string): readonly string[] {
   return Array.isArray(path) ? path.map(String) : [];
 }
 
-/** Every number below an object, by the way to it. */
+/** Every number below an object, by its path. */
 function leaves(value: object, path: readonly string[]): readonly (readonly [string, number])[] {
   return Object.entries(value).flatMap(([name, below]: [string, unknown]) => {
     if (typeof below === 'number') return [[fieldOf(...path, name), below] as const];

@@ -112,7 +112,7 @@ function guarded<T>(
   none: T,
 ): T {
   if (guardPoints === null) return none;
-  // Only clients of these two are compared, so this is their chance to be the candidate's.
+  // Only clients of these two are compared, so this is their chance of being in the candidate's arm.
   const chance = percent / (percent + activePercent(rollout));
   const clients = { active: arms.active.clients, candidate: arms.candidate.clients };
   return says(clients, chance * 100, guardPoints);

@@ -25,7 +25,7 @@ import type { RuleVersion } from '../rules/rule-set.ts';
 import type { Store } from '../state/store.ts';
 import type { BeforeAndAfter, ScoringService } from './scoring.ts';
 
-/** What carries approved changes out. What concerns rules is null where there are none to change. */
+/** The parts that carry approved changes out; those about rules are null where there are none to change. */
 export interface ApprovalParts {
   readonly isRequired: boolean;
   readonly proposals: Proposals;
@@ -43,7 +43,7 @@ export interface ApprovalParts {
 
 type Asked<What extends ProposedChange['what']> = Extract<ProposedChange, { readonly what: What }>;
 
-/** Who has a change made, and whose clients, lists and keys it may concern. */
+/** Who asks for a change, and whose clients, lists and keys it may concern. */
 export interface Maker {
   readonly platform: PlatformName;
   readonly who: string;
@@ -68,7 +68,7 @@ export class Approvals {
     return this.#parts.proposals.list(platform);
   }
 
-  /** Makes a proposal of a change; null when it needs nobody else. Throws ProposalRefused. */
+  /** Makes a proposal of a change; null when it needs no approval. Throws ProposalRefused. */
   async propose(
     platform: PlatformName,
     change: ProposedChange,
@@ -79,7 +79,7 @@ export class Approvals {
     return prospect === null ? null : this.#parts.proposals.add(platform, change, prospect, actor);
   }
 
-  /** Carries a proposal out, once, if it would still do what it was proposed for. Throws ProposalRefused. */
+  /** Carries a proposal out once, if it would still do what was proposed. Throws ProposalRefused. */
   async approve(
     platform: PlatformName,
     proposalId: string,
@@ -179,7 +179,7 @@ export class Approvals {
     }
   }
 
-  /** Null when nobody else has to approve it. */
+  /** Null when nobody has to approve it. */
   async #prospect(platform: PlatformName, change: ProposedChange): Promise<Prospect | null> {
     switch (change.what) {
       case 'rollout':
@@ -277,7 +277,7 @@ export class Approvals {
   }
 }
 
-/** Whether the version decides for as many already. */
+/** Whether the version already decides for as many clients. */
 function hasAsMuch({ candidates }: Rollout, { digest, percent }: VersionRef & Share): boolean {
   return candidates.some((one) => one.mode === 'canary' && one.digest === digest && one.percent >= percent);
 }

@@ -2,7 +2,7 @@ import type { Arm, Decision } from '../decision/decision.ts';
 import type { RuleChoice, RuleSource } from '../rollout/rule-source.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 
-/** Lets one rule set of a choice decide. */
+/** Decides by one rule set of a choice. */
 export type DecideBy<T> = (rules: RuleSet, arm: Arm) => T;
 
 export interface DecidedBy<T> {
@@ -10,7 +10,7 @@ export interface DecidedBy<T> {
   readonly result: T;
 }
 
-/** Lets the chosen rules decide; the active ones step in for a candidate that throws. */
+/** Decides by the chosen rules; the active ones step in for a candidate that throws. */
 export function decideByChoice<T>(
   source: RuleSource,
   { rules, arm, fallback }: RuleChoice,
@@ -25,7 +25,7 @@ export function decideByChoice<T>(
   }
 }
 
-/** What the shadow would have said; undefined without one, null when it threw: it never disturbs the answer. */
+/** The shadow's verdict; undefined without a shadow, null when it threw: it never disturbs the answer. */
 export function decideByShadow(
   { shadow }: RuleChoice,
   decideBy: DecideBy<{ readonly decision: Decision }>,

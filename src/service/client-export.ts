@@ -96,7 +96,7 @@ type Pages<Item, End> = AsyncGenerator<readonly Item[], End>;
 
 type Replacer = (member: string, value: unknown) => unknown;
 
-/** For JSON in which devices are to have the platform's names for them. */
+/** For JSON in which devices have the platform's own names. */
 function namingDevices(nameOf: (pseudonym: string) => string): Replacer {
   return (member, value) => {
     if (typeof value === 'string')
@@ -105,7 +105,7 @@ function namingDevices(nameOf: (pseudonym: string) => string): Replacer {
   };
 }
 
-/** A member that is a list, written as its pages come; gives what the pages end with. */
+/** A member that is a list, written as its pages come; returns how the pages ended. */
 async function* member<End>(
   name: string,
   pages: Pages<unknown, End>,
@@ -129,7 +129,7 @@ async function* onePages(entries: AsyncIterable<NotedEntry>): Pages<NotedEntry, 
   for await (const entry of entries) yield [entry];
 }
 
-/** The pages, of which the time of the oldest item is noted. */
+/** The pages; notes the time of the oldest item. */
 async function* noting<Item extends { readonly at: number }, End>(
   pages: Pages<Item, End>,
   seen: { oldestAt: number },

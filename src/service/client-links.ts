@@ -134,7 +134,7 @@ export type ClientLinks = Shape<typeof ClientLinksSchema>;
 export type LinkedClient = Shape<typeof LinkedClientSchema>;
 export type RefusedPayers = Shape<typeof RefusedSchema>;
 
-/** How far is looked: `depth` 1 is whom the client shares something with, 2 also whom these share something with. */
+/** How far to look: `depth` 1 is whom the client shares something with, 2 also whom those share something with. */
 export interface LinksBounds {
   readonly days: number;
   readonly depth: number;
@@ -150,7 +150,7 @@ export function linksAsk({ days, depth, clients }: LinksBounds, asOf: number | n
   return { depth, from: Math.max(0, (asOf ?? now) - days * DAY_MS), asOf, clientsMax: clients };
 }
 
-/** What may be known of clients and devices besides what they did. */
+/** What else is known of clients and devices besides what they did. */
 export interface LinksParts {
   readonly store: Store;
   readonly archive: ArchiveReader | null;
@@ -240,7 +240,7 @@ function spanOf(seen: readonly SeenClient[]) {
 
 type Fate = 'paid' | 'reversed' | 'unpaid' | 'turnedAway' | 'unknown' | 'technical';
 
-/** An order that was turned away proves nothing by what was reported of it, unless it was paid. */
+/** A report about an order that was turned away proves nothing, unless it was paid. */
 function fateOf({ report, granted, turnedAway, verdicts }: LinkedOrder): Fate {
   const result = report === null ? null : reportedResult(report);
   if (result === 'PAID') return 'paid';
@@ -274,7 +274,7 @@ function isAboutMoney(fate: Fate): fate is 'paid' | 'reversed' | 'unpaid' {
 
 const DIGITS = 12;
 
-/** Without the last digits of doubles. */
+/** Without the rounding digits of doubles. */
 function sumOf(a: number, b: number): number {
   return Number((a + b).toPrecision(DIGITS));
 }
@@ -291,7 +291,7 @@ function harmOf({ orders }: Pick<LinkedClient, 'orders'>): number {
   return orders.unpaid + orders.reversed;
 }
 
-/** Whom a list with these clients would refuse who paid so far. */
+/** The paying clients whom a list with these clients would refuse. */
 export function refusedBy(clients: readonly Pick<LinkedClient, 'orders' | 'money'>[]): RefusedPayers {
   const payers = clients.filter(({ orders }) => orders.paid > 0);
   const sums: Record<string, number> = {};

@@ -4,13 +4,13 @@ import { isJsonObject } from '../files/json-object.ts';
 import { PacedSteps } from '../state/paced-steps.ts';
 import type { Store } from '../state/store.ts';
 
-/** A step rests so many times as long as it took, and a pass over fifty million payers takes some hours. */
+/** A step rests this many times as long as it took; a pass over fifty million payers takes some hours. */
 const REST_SHARE = 20;
 
-/** Pages after which the others are told how far the pass is. */
+/** After how many pages a node reports the progress of its pass. */
 const PAGES_AT_ONCE = 50;
 
-/** A node that tells nothing for this long sweeps no more, and another goes on where it was. */
+/** When a node reports nothing for this long, another continues its pass. */
 const SILENCE_MS = 60_000;
 
 /** From the beginning of one pass to that of the next. */
@@ -18,17 +18,17 @@ const PASS_MS = 24 * 3600_000;
 
 const LOOK_INTERVAL_MS = 30_000;
 
-/** Clocks differ, and what a node has under way may be a little older than now. */
+/** Clocks differ, and a request under way may be a little older than now. */
 const MARGIN_MS = 60_000;
 
-/** The register in which the fleet keeps how far the pass is: whoever moves it on has the next pages. */
+/** The register in which the fleet keeps how far the pass is: the node that advances it has the next pages. */
 const REGISTER = 'client-sweep';
 
 interface Progress {
-  /** When this pass began and when it was last moved on, epoch ms. */
+  /** When this pass began and when it last advanced, epoch ms. */
   readonly beganAt: number;
   readonly movedAt: number;
-  /** Where it goes on; '' is the beginning, null that it is through. */
+  /** Where it continues; '' is the beginning, null that it is finished. */
   readonly cursor: string | null;
 }
 
@@ -46,8 +46,8 @@ export interface ClientSweepParts {
 }
 
 /**
- * Makes the states of payers who do not come back as small as a visit would, once a day, beside everything else. One
- * node of the fleet does it at a time.
+ * Makes the states of payers who stay away as small as a visit would, once a day, in the background. One node of the
+ * fleet does it at a time.
  */
 export class ClientSweep {
   readonly #parts: ClientSweepParts;
@@ -82,7 +82,7 @@ export class ClientSweep {
     await this.#underWay;
   }
 
-  /** Does the rest of the pass that is due, unless another node is at it; gives how many states became smaller. */
+  /** Does the rest of the due pass, unless another node does it; returns how many states became smaller. */
   async run(): Promise<number> {
     let smaller = 0;
     let progress = await this.#claim();
@@ -122,7 +122,7 @@ export class ClientSweep {
     return { smaller: replaced.filter(Boolean).length, next };
   }
 
-  /** Null where there is nothing to leave out, or that cannot be read: "state check" finds it. */
+  /** Null where nothing can be left out, or the state cannot be read: "state check" finds it. */
   #compacted(text: string): string | null {
     try {
       const state = decodeClientState(text);
@@ -133,7 +133,7 @@ export class ClientSweep {
     }
   }
 
-  /** The pass as this node may go on with it; null when none is due, or another node is at it. */
+  /** The pass that this node may continue; null when none is due, or another node does it. */
   async #claim(): Promise<Progress | null> {
     const now = this.#parts.clock();
     const text = await this.#parts.store.registers.read(REGISTER);
@@ -155,7 +155,7 @@ export class ClientSweep {
   }
 }
 
-/** What nobody can read keeps nobody from beginning again. */
+/** An unreadable register does not prevent a new beginning. */
 function progressOf(text: string | null): Progress {
   try {
     const progress: unknown = text === null ? null : JSON.parse(text);

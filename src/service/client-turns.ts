@@ -4,7 +4,7 @@ import { compact } from '../client/client-state.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Change, LoadAlso, Snapshot, Store } from '../state/store.ts';
 
-/** How a process feels time pass, apart from what the clock says. */
+/** The time that passes for a process, whatever the clock says. */
 export interface Pace {
   /** Never runs backwards, ms. */
   readonly monotonicMs: () => number;
@@ -27,7 +27,7 @@ interface Turn {
   readonly also?: LoadAlso;
 }
 
-/** What came out of a request, and what it changes; nothing to commit when `change` is null. */
+/** The result of a request, and what it changes; nothing to commit when `change` is null. */
 export interface TurnResult<T> {
   readonly result: T;
   readonly change: Omit<Change, 'client' | 'stamp'> | null;
@@ -38,7 +38,7 @@ export class TooManyWaiting extends Error {
   override readonly name = 'TooManyWaiting';
 }
 
-/** A request that has not begun to decide after this long is not begun any more. */
+/** A request that has not begun to decide after this long never begins. */
 const REQUEST_DEADLINE_MS = 2000;
 const WAITING_REQUESTS_MAX = 200;
 
@@ -52,8 +52,8 @@ const PROCESS_PACE: Pace = {
 };
 
 /**
- * Lets the requests of one client change it one after the other. Within this process they queue; when a
- * request of another node was faster, the state is loaded and the request decided once more.
+ * Makes the requests of one client change it one after the other. Within this process they queue; when a request of
+ * another node was faster, the state is loaded and the request decided once more.
  */
 export class ClientTurns {
   readonly #store: Store;
@@ -67,7 +67,7 @@ export class ClientTurns {
     this.#pace = pace;
   }
 
-  /** Loads, lets `decide` work out a step, commits it. Throws TooManyWaiting when there is no turn in time. */
+  /** Loads the client, calls `decide`, commits its step. Throws TooManyWaiting when there is no turn in time. */
   take<T>(turn: Turn, decide: (snapshot: Snapshot) => Promise<TurnResult<T>>): Promise<T> {
     const { operation, client, also = {} } = turn;
     const deadlineMs = this.#pace.monotonicMs() + REQUEST_DEADLINE_MS;
@@ -86,7 +86,7 @@ export class ClientTurns {
     });
   }
 
-  /** Runs `work` when the earlier requests of the client are through. */
+  /** Runs `work` after the earlier requests of the client. */
   alone<T>(client: ClientKey, work: () => Promise<T>): Promise<T> {
     const turn = this.#queue.run(client.hash, work);
     return turn ?? Promise.reject(new TooManyWaiting('too many requests of one client are waiting'));
@@ -94,8 +94,8 @@ export class ClientTurns {
 }
 
 /**
- * Lets the requests of one client run one after the other within this process, so that they do not
- * race each other to the store. Requests of different clients do not wait for each other.
+ * Runs the requests of one client one after the other within this process, so that they do not race each other to the
+ * store. Requests of different clients do not wait for each other.
  */
 export class ClientQueue {
   readonly #tails = new Map<string, Tail>();

@@ -4,7 +4,7 @@ import { mostShared, NO_SIGHTINGS, type Sightings } from '../facts/fact.ts';
 import { type RuleChoice, sharingWindowsMs } from '../rollout/rule-source.ts';
 import type { Store } from '../state/store.ts';
 
-/** A client at a moment, on the devices that it is known by. */
+/** A client at a moment, with its known devices. */
 export interface SeenDevices {
   readonly client: ClientKey;
   readonly choice: RuleChoice;
@@ -14,15 +14,15 @@ export interface SeenDevices {
 }
 
 /**
- * Who else was seen on the client's devices, for all windows that the chosen rules ask; of several devices the
- * most shared one counts. `record` notes the client on all of them first.
+ * Who else was seen on the client's devices, for all windows of the chosen rules; of several devices the most shared
+ * one counts. `record` notes the client on all of them first.
  */
 export async function seeDevices(
   store: Store,
   { client, choice, hints, now }: SeenDevices,
   record = false,
 ): Promise<Sightings> {
-  // While their names change, devices are counted under both: under the new ones nobody was seen yet.
+  // While the secret changes, devices count under both names: under the new ones nobody was seen yet.
   const fingerprints = [...hints.fingerprints, ...(hints.former?.fingerprints ?? [])];
   const ips = [...hints.ips, ...(hints.former?.ips ?? [])];
   const devices = Math.max(fingerprints.length, ips.length);

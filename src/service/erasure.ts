@@ -21,12 +21,12 @@ import type { Store } from '../state/store.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 import type { ScoringService } from './scoring.ts';
 
-/** A client who was erased: all that the ledger tells. */
+/** An erased client, as the ledger has it. */
 interface ErasedClient {
   /** When the erasure began, epoch ms. */
   readonly at: number;
   readonly platform: PlatformName;
-  /** Salted by the store, so that it leads to nobody without it. */
+  /** Salted by the store, so that it leads to nobody without the store. */
   readonly clientHash: string;
 }
 
@@ -36,8 +36,8 @@ export class LedgerRefused extends Error {
 }
 
 /**
- * A file of erasures, a line each, that lies outside every backup: a store that is put back has forgotten whom it had
- * erased since, and this tells it. The first line names the ledger, so that a store knows how much of it it has seen.
+ * A file of erasures, a line each, that lies outside every backup: a restored store has forgotten whom it had erased
+ * since, and learns it from here. The first line names the ledger, so that a store knows how much of it it has seen.
  */
 export class ErasureLedger {
   readonly id: string;
@@ -62,7 +62,10 @@ export class ErasureLedger {
     }
   }
 
-  /** On the disk when this resolves. Throws StoreUnavailable: what cannot be noted is not erased, and is tried again. */
+  /**
+   * On the disk when this resolves. Throws StoreUnavailable: an erasure that cannot be noted does not happen, and is
+   * tried again.
+   */
   async append(erased: ErasedClient): Promise<void> {
     try {
       const file = await open(this.#path, 'a');
@@ -133,26 +136,26 @@ interface ErasureParts {
   readonly listEditor: ListEditor;
   readonly evidence?: EvidenceDesk;
   readonly audit: Audit;
-  /** Null where none is kept: then a backup brings back who was erased since. */
+  /** Null without a ledger: then a backup brings back clients who were erased since. */
   readonly ledger?: ErasureLedger | null;
   readonly archive?: ArchiveReader | null;
   /** How long the archive keeps rows, ms; as long as states are kept when absent. */
   readonly archiveKeepMs?: number;
 }
 
-/** What repeating the ledger's erasures came to. */
+/** The result of repeating the ledger's erasures. */
 interface RepeatedErasures {
   readonly clients: number;
   /** Lines of the ledger that cannot be read. */
   readonly unreadable: number;
-  /** The archive is away, so nobody knows yet whether an earlier moment of it was put back: to be repeated. */
+  /** The archive is away, so nobody knows yet whether it was restored to an earlier moment: to be repeated. */
   readonly waitsForArchive: boolean;
 }
 
 /** Erasures that were under way at once with a newer one may not be in a store that knows of the newer one. */
 const AT_ONCE_MS = 60_000;
 
-/** Forgets clients wherever the service keeps anything of them. */
+/** Forgets clients everywhere in the service. */
 export class Erasure {
   readonly #parts: ErasureParts;
 
@@ -160,7 +163,7 @@ export class Erasure {
     this.#parts = parts;
   }
 
-  /** Throws StoreUnavailable; then it is to be repeated. */
+  /** Throws StoreUnavailable; then it must be repeated. */
   async erase(who: string, client: ClientKey): Promise<void> {
     const { ledger = null, service, listEditor } = this.#parts;
     const { platform, clientIdKey, hash: clientHash } = client;
@@ -174,8 +177,8 @@ export class Erasure {
   }
 
   /**
-   * Erases again whom the ledger tells of and whom the store or the archive does not know to be erased, because an
-   * earlier moment of it was put back. To be called before anybody is served. Throws StoreUnavailable.
+   * Erases again the clients of the ledger whose erasure the store or the archive does not know, because it was
+   * restored to an earlier moment. Must run before anybody is served. Throws StoreUnavailable.
    */
   async repeat(): Promise<RepeatedErasures> {
     const { ledger = null, store, listEditor, archiveKeepMs = 0 } = this.#parts;
@@ -237,7 +240,7 @@ export class Erasure {
     return `erasures-of-${this.#parts.ledger?.id ?? ''}`;
   }
 
-  /** The store has done what the ledger told until then; put back, it forgets that, too. */
+  /** The store has followed the ledger up to here; when it is restored, it forgets that, too. */
   async #noteSeen(at: number): Promise<void> {
     const { ledger = null, store } = this.#parts;
     if (ledger === null) return;

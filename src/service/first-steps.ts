@@ -46,7 +46,7 @@ const REGISTER = 'first-steps';
 /** More decisions than somebody makes who tries the printed calls. */
 const TRIED_DECISIONS_MAX = 20;
 
-/** What the first start of a store leads a newcomer through. */
+/** The newcomer's first steps on a new store. */
 export class FirstSteps {
   readonly #parts: FirstStepsParts;
 
@@ -102,7 +102,7 @@ export class FirstSteps {
     return decisions.at(0);
   }
 
-  /** One after the other in the order of time, as callers and the platform would have asked. */
+  /** In the order of time, as callers and the platform would have asked. */
   async #live(payments: readonly ExamplePayment[]): Promise<void> {
     const until = this.#parts.clock();
     let now = until;
@@ -126,7 +126,7 @@ export async function beginFirstSteps(registers: Registers): Promise<void> {
   await registers.compareAndSet(REGISTER, null, 'begun');
 }
 
-/** Of the made-up payments, and the end of a day with abusers, in the evening, when most people pay. */
+/** The end of the made-up day: the evening, when most people pay. */
 const SEED = 1;
 const EVENING_MS = START_MS + 2 * DAY_MS - 4 * HOUR_MS;
 
@@ -153,7 +153,7 @@ async function ask(service: ScoringService, payment: ExamplePayment, granted: Se
   if (isGrant(answer.verdict)) granted.add(orderRef);
 }
 
-/** Of an order without a requisite nothing can come. */
+/** An order without a requisite cannot be paid. */
 async function report(
   service: ScoringService,
   { clientIdKey, orderRef, outcome, outcomeAt }: ExamplePayment,

@@ -6,7 +6,7 @@ import type {
   SeenClient,
 } from '../archive/read/linked-clients.ts';
 
-/** How a client hangs together with the one that was asked about, the closest first. */
+/** How a client is linked to the one in question, the closest first. */
 export const TIES = {
   self: 'the client itself',
   device: 'by a device at each step',
@@ -29,9 +29,9 @@ export interface LinksAsk extends LinkTime {
 /** Clients and devices around a client. */
 export interface Web {
   readonly devices: readonly DeviceClients[];
-  /** Who is shown, the closest first. */
+  /** The shown clients, the closest first. */
   readonly ties: ReadonlyMap<string, Tie>;
-  /** On which of the devices the clients that were looked for were seen. */
+  /** The devices on which the wanted clients were seen. */
   readonly seen: readonly SeenClient[];
   readonly cut: { readonly devices: number; readonly clients: number };
 }
@@ -76,7 +76,7 @@ export function textOf({ hmac }: Device): string {
   return `hmac:${hmac}`;
 }
 
-/** The last word of every order here: the same is shown wherever rows were read from. */
+/** The last tie-breaker of every order here: the result is the same wherever rows were read from. */
 export function byText(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
@@ -89,7 +89,7 @@ function newestDevices(seen: readonly SeenClient[]): readonly Device[] {
 
 const CLOSEST_FIRST = ['self', 'device', 'addresses', 'address'] as const satisfies readonly Tie[];
 
-/** A way is as close as its weakest step, and of several ways the closest counts. Gives the closest first. */
+/** A path is as close as its weakest step, and of several paths the closest counts. Returns the closest first. */
 function tiesFrom(
   clientIdKey: string,
   devices: ReadonlyMap<string, DeviceClients>,
@@ -108,7 +108,7 @@ function tiesFrom(
   return new Map([...ties].toSorted((a, b) => rank(a) - rank(b)));
 }
 
-/** For each client by what kinds of device each other hangs together with it. */
+/** For each client the kinds of device that link it to each other client. */
 function sharedDevices(devices: ReadonlyMap<string, DeviceClients>) {
   const shared = new Map<string, Map<string, readonly Device['kind'][]>>();
   for (const { device, seen } of devices.values())

@@ -30,7 +30,7 @@ import { parseKnownSecret, SECRET_REGISTER } from './signal-secret.ts';
 /** A stored text that cannot be read. */
 export interface Unreadable extends TextPlace {
   readonly why: string;
-  /** Whose state it is; null when it is not a state, or when no record names the client any more. */
+  /** The client of the state; null when it is not a state, or when no record names the client any more. */
   readonly client: ClientKey | null;
 }
 
@@ -45,7 +45,7 @@ export async function* unreadableTexts(store: Store, onLook: () => void): AsyncG
   }
 }
 
-/** The client behind a hash, as the newest entry about it tells. */
+/** The client behind a hash, from the newest entry about it. */
 async function namedClient(store: Store, clientHash: string): Promise<ClientKey | null> {
   const { entries } = await store.historyOfClient({ hash: clientHash }, 1);
   const [entry] = entries;
@@ -107,8 +107,8 @@ interface RebuildParts {
 const ENTRIES_MAX = 10_000;
 
 /**
- * Puts what was recorded of a client in the place of a state that cannot be read; one entry of the audit. Null when there
- * is no state, or it can be read, or it changed meanwhile.
+ * Replaces a state that cannot be read by one rebuilt from the client's records; one entry of the audit. Null when
+ * there is no state, or it can be read, or it changed meanwhile.
  */
 export async function rebuildClient(
   { store, decisions, audit }: RebuildParts,
@@ -122,7 +122,7 @@ export async function rebuildClient(
   if (found === null || why === null) return null;
   const { entries, complete } = await decisions.history(client, ENTRIES_MAX);
   const told = rebuiltState(entries.toReversed());
-  // A number that was given once names a decision for good.
+  // A number, once given, names a decision for good.
   const seq = Math.max(told.seq, await store.texts.newestDecision(client.hash));
   const state = { ...told, seq };
   const next = encodeClientState(state);
@@ -142,14 +142,14 @@ export async function rebuildClient(
   return { why, state, entries: entries.length, since: entries.at(-1)?.at ?? null, complete };
 }
 
-/** What the audit tells of a text: which one it was, and nothing that is in it. */
+/** What the audit says of a text: which one it was, nothing of its content. */
 function digestOf(text: string) {
   return { sha256: hash('sha256', text), bytes: Buffer.byteLength(text) };
 }
 
 /**
- * A client's state as what was recorded of it tells, oldest entry first. Amounts are as exact as facts keep them;
- * the networks around an address are known again from the next score on.
+ * A client's state from its records, oldest entry first. Amounts are as exact as facts keep them; the networks around
+ * an address are known again from the next score on.
  */
 export function rebuiltState(entries: readonly JournalEntry[]): ClientState {
   const orders = new Map<string, KnownOrder>();

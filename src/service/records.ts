@@ -41,7 +41,7 @@ import type { LinksAsk } from './link-web.ts';
 export interface RecordsParts {
   readonly store: Store;
   readonly ruleSource: RuleSource;
-  /** Older decisions than the store keeps; null where the node has no archive. */
+  /** The archive with older decisions; null where the node has none. */
   readonly archive?: ArchiveReader | null;
   /** This node's copy of the shared lists; absent: nobody is on any list. */
   readonly lists?: SharedLists;
@@ -54,7 +54,7 @@ export interface RecordsParts {
 /** What the platform may see of a client. */
 export interface ClientView {
   readonly state: ClientState;
-  /** As it stands now: forgotten after a long absence, as the facts have it. */
+  /** The ladder as it stands now: forgotten after a long absence, as for the facts. */
   readonly ladder: Ladder;
   readonly facts: Assessment;
   readonly rules: RuleSet;
@@ -82,10 +82,10 @@ interface OrderOfClient {
 
 const RECENT_DECISIONS_MAX = 20;
 
-/** What is asked about of old is about few of them. */
+/** Questions about the past concern few of them. */
 const RULE_SETS_MAX = 8;
 
-/** What the platform may read: nothing here writes, counts, or moves a client. */
+/** The platform's questions: nothing here writes, counts, or moves a client. */
 export class Records {
   readonly #parts: RecordsParts;
   readonly #decisions: DecisionLookup;
@@ -160,7 +160,7 @@ export class Records {
     return this.#history?.view(platform, span, before) ?? null;
   }
 
-  /** What was decided over a time, and why it changed; null where this node keeps no archive. */
+  /** The decisions of a time, and why the mix changed; null where this node keeps no archive. */
   async explore(ask: ExplorationAsk): Promise<Exploration | null> {
     const { archive = null } = this.#parts;
     return archive === null ? null : explore(archive, ask);
@@ -194,7 +194,7 @@ export class Records {
     return { decision: decision?.platform === platform ? decision : null, unread };
   }
 
-  /** The rule set that decided, from the archive where this node has it no more; null when neither keeps it. */
+  /** The rule set that decided, from the archive when this node no longer has it; null when neither keeps it. */
   rulesBehind({ ruleVersion, digest }: Decision): RuleSet | null {
     const known = this.#parts.ruleSource.ruleSetOf(ruleVersion, digest) ?? this.#ruleSets.get(digest);
     if (known !== undefined) return known;
@@ -217,12 +217,12 @@ export class Records {
     return this.#decisions.ofClient(this.#parts.store.clientKeys.of(platform, clientIdKey), limit, beforeSeq);
   }
 
-  /** The platform's newest decisions that fit, and how far was looked for them. */
+  /** The platform's newest decisions that fit, and how far back the search went. */
   findDecisions(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
     return this.#decisions.find(platform, filter, limit);
   }
 
-  /** What was reported about the orders of some decisions; those of which nothing was are left out. */
+  /** The reports about the orders of some decisions; orders without one are left out. */
   async outcomesOf(decisions: readonly Decision[]): Promise<readonly ReportedOrder[]> {
     const orders = new Map(
       decisions.map(({ platform, clientIdKey, orderRef }) => {
@@ -236,7 +236,7 @@ export class Records {
     return known.flat();
   }
 
-  /** As `findDecisions`, of orders that came to this; null where this node has no archive to tell it from. */
+  /** As `findDecisions`, of orders with this fate; null where this node has no archive. */
   findDecisionsByFate(
     platform: PlatformName,
     filter: DecisionFilter,

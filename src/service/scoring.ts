@@ -53,7 +53,7 @@ import { seeDevices } from './device-sightings.ts';
 
 export interface ServiceParts {
   readonly store: Store;
-  /** Asked once a request; the request keeps to the answer. */
+  /** Asked once a request, which keeps the answer. */
   readonly ruleSource: RuleSource;
   /** This node's copy of the shared lists; absent: nobody is on any list. */
   readonly lists?: SharedLists;
@@ -92,7 +92,7 @@ interface VerdictAsk extends VerdictContext {
   readonly choice: RuleChoice;
 }
 
-/** A verdict, and what the trial counts of it. */
+/** A verdict, and what a trial counts of it. */
 interface Verdicts extends VerdictResult, VerdictSeen {
   readonly rules: RuleSet;
 }
@@ -110,7 +110,7 @@ export type OrderReport = ReportedOutcome & {
 
 /** Records the outcomes of a request that tells of many. */
 export interface OutcomeRecorder {
-  /** Tells of a report that comes soon, once before it is recorded. */
+  /** Announces a report, once before it is recorded. */
   expect(report: OrderReport): void;
   record(report: OrderReport): Promise<OutcomeEffect>;
 }
@@ -120,12 +120,12 @@ export class IdempotencyKeyReused extends Error {
   override readonly name = 'IdempotencyKeyReused';
 }
 
-/** The rate limit turned the request away while it was read. */
+/** The rate limit refused the request while it was being read. */
 export class NotAdmitted extends Error {
   override readonly name = 'NotAdmitted';
 }
 
-/** The operations that change what is known of a client: each loads, lets the pure core decide, and commits. */
+/** The operations that change what is known of a client: each loads, asks the pure core, and commits. */
 export class ScoringService {
   readonly #parts: ServiceParts;
   readonly #lists: SharedLists;
@@ -170,7 +170,7 @@ export class ScoringService {
       return stepOf(ask, tried);
     });
     const { verdicts, ...answered } = await taken.catch((error: unknown) => {
-      // What was sent to a store that then went away may have been recorded.
+      // A commit to a store that then went away may have been recorded.
       if (tried !== null && error instanceof StoreUnavailable) this.#parts.ruleSource.observe(tried, false);
       throw error;
     });
@@ -204,7 +204,7 @@ export class ScoringService {
     return answer;
   }
 
-  /** Outcomes of which many come: what the archive must be asked for, it is asked for together. */
+  /** Many outcomes at once: the archive is asked for all of them together. */
   outcomes(platform: PlatformName): OutcomeRecorder {
     const { store, archivedOrders = null } = this.#parts;
     const orders = archivedOrders === null ? null : new ExpectedOrders(archivedOrders);
@@ -270,7 +270,10 @@ export class ScoringService {
     });
   }
 
-  /** Puts a person's decision about the client before what the rules count, or with null lifts it. `who` is the key, as the audit names it. */
+  /**
+   * Sets a person's decision about the client, which outweighs the rules, or with null lifts it. `who` is the key, as
+   * the audit names it.
+   */
   async setOverride(
     platform: PlatformName,
     clientIdKey: string,
@@ -296,9 +299,9 @@ export class ScoringService {
   }
 
   /**
-   * What is known of an order that is reported, and how far it came: from the state, then the hot store, then the archive.
-   * None of them is asked for what cannot be there or makes no difference. Throws StoreUnavailable where only an archive
-   * could tell that this node does not have.
+   * What is known of an order that is reported, and how far it came: from the state, then the hot store, then the
+   * archive. It asks none of them for what cannot be there or makes no difference. Throws StoreUnavailable where only
+   * an archive could answer that this node does not have.
    */
   async #found(
     asked: AskedOrder,
@@ -384,13 +387,13 @@ function exposureIn(decisions: readonly Decision[], client: ClientKey): Exposure
   return own.length === 0 ? 'notAsked' : exposureOf(own.some(({ verdict }) => isGrant(verdict)));
 }
 
-/** Of what two places tell of one order. */
+/** Combines what two sources know of one order. */
 function farther(a: Exposure, b: Exposure): Exposure {
   if (a === 'granted' || b === 'granted') return 'granted';
   return a === 'notAsked' ? b : a;
 }
 
-/** The outcome that holds, and beside it the report when it told another one. */
+/** The outcome that holds, and the report when it says something else. */
 function journaled({ outcome, cause, occurredAt, amount, turnedAway }: KnownOrder, report: OrderOutcome) {
   const order = { outcome, cause, occurredAt };
   const told = isDeepStrictEqual(order, report) ? {} : { report };
@@ -413,7 +416,7 @@ function stepOf({ client, idempotencyKey }: VerdictAsk, verdicts: Verdicts): Tur
   return { result, change: { state, entry, decision, shape: recordShape(rules), ...replayable } };
 }
 
-/** What a change took the place of, and what it left; null is nothing. */
+/** The value before and after a change; null is nothing. */
 export interface BeforeAndAfter<T> {
   readonly before: T | null;
   readonly after: T | null;

@@ -2,14 +2,14 @@ import { createHmac } from 'node:crypto';
 import { RETENTION } from '../state/retention.ts';
 import type { Registers } from '../state/store.ts';
 
-/** What a node keys the HMACs of fingerprints and IPs with. */
+/** The secret that keys the HMACs of fingerprints and IPs. */
 export interface SignalSecrets {
   readonly signalSecret: string;
-  /** What it was before; null when it is not being changed. */
+  /** The secret before; null when it is not being changed. */
   readonly signalSecretPrevious: string | null;
 }
 
-/** Which secret the HMACs in a store were made with, told by fingerprints that lead to no secret. */
+/** Which secret made the HMACs in a store, by fingerprints of secrets that do not reveal them. */
 interface KnownSecret {
   readonly fingerprint: string;
   /** Of the secret before; null when there was none. */
@@ -29,8 +29,8 @@ export const SECRET_REGISTER = 'signal-secret';
 const CHANGE_MS = RETENTION.sightingMs;
 
 /**
- * Sees that all nodes of a store use one secret: the first one ever used is noted, a different one is refused
- * with SecretRefused. A node that brings the noted one as its previous secret changes it for all. Gives the previous
+ * Makes all nodes of a store use one secret: it notes the first one ever used and refuses a different one with
+ * SecretRefused. A node that brings the noted one as its previous secret changes it for all. Gives the previous
  * secret as long as devices are still counted under it, otherwise null.
  */
 export async function agreeOnSecret(
@@ -47,7 +47,7 @@ export async function agreeOnSecret(
   if (begins) {
     const next: KnownSecret = { fingerprint: own, former, since: now };
     const written = await registers.compareAndSet(SECRET_REGISTER, raw, JSON.stringify(next));
-    // Another node was faster: what it noted holds.
+    // Another node was faster: its note holds.
     if (!written) return agreeOnSecret(registers, { signalSecret, signalSecretPrevious: previous }, now);
     return previous;
   }
@@ -60,7 +60,7 @@ export async function agreeOnSecret(
   );
 }
 
-/** Leads to no secret of 32 characters or more. */
+/** Nobody can find a secret of 32 characters or more from it. */
 function fingerprintOf(secret: string): string {
   return createHmac('sha256', secret)
     .update('fingerprint of the signal secret')

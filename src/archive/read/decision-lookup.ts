@@ -72,7 +72,7 @@ export class DecisionLookup {
     return { decisions: together(hot, decisions), unread: await this.#unread(unreadable) };
   }
 
-  /** The platform's newest decisions that fit, and how far was looked for them. */
+  /** The platform's newest decisions that fit, and how far back the search went. */
   async find(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
     const hot = await this.#store.findDecisions(platform, filter, limit);
     if (hot.decisions.length >= limit) return hot;

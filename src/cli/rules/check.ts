@@ -21,7 +21,7 @@ interface CheckOptions {
   readonly lists?: true;
 }
 
-/** Something to tell about a rule set; its file is a path from the working folder. */
+/** A remark about a rule set; its file is a path from the working folder. */
 interface PlacedRemark extends Location {
   readonly message: string;
   /** Facts that show it. */
@@ -30,7 +30,7 @@ interface PlacedRemark extends Location {
 
 interface Checked {
   readonly folder: string;
-  /** Null when the files are not sound by themselves. */
+  /** Null when some file is not sound. */
   readonly ruleCount: number | null;
   readonly problems: readonly PlacedRemark[];
   /** Worth knowing, and no reason to fail. */

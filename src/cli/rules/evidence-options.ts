@@ -21,7 +21,7 @@ import { parsePlatform, parseTime, spanOptions } from '../options.ts';
 import { print, printError, progressBar, table } from '../print.ts';
 import { soundRuleSet } from './rule-folders.ts';
 
-/** Which decisions a figure is taken from, as a person says it. */
+/** The decisions that a figure is about, by the options of a person. */
 export interface EvidenceOptions {
   readonly journal?: string;
   readonly from?: string;
@@ -35,7 +35,7 @@ export interface EvidenceOptions {
   readonly decidedBy?: string;
 }
 
-/** Adds the options that say where decisions are read from: from the archive unless a journal is named. */
+/** Adds the options for the source of decisions: the archive unless a journal is named. */
 export function evidenceOptions(command: Command): Command {
   command.option('--journal <file>', 'what "journal export" wrote; without it the archive is read');
   return spanOptions(command)
@@ -45,7 +45,7 @@ export function evidenceOptions(command: Command): Command {
     .option('--json', 'print one JSON object');
 }
 
-/** Adds the option that says where the time is parted in two. */
+/** Adds the option for the moment that splits the time in two. */
 export function splitOption(command: Command): Command {
   return command.option(
     '--split <time>',
@@ -53,7 +53,7 @@ export function splitOption(command: Command): Command {
   );
 }
 
-/** Lets `work` look at the evidence that the options name, and a person see how far it is. */
+/** Runs `work` on the evidence that the options name, and shows a person its progress. */
 export async function onEvidence<T>(
   options: EvidenceOptions,
   work: (evidence: Evidence, show: (done: number, of: number) => void) => Promise<T>,
@@ -147,7 +147,7 @@ function journalAt(path: string): EvidenceAsk['place'] {
   return { kind: 'journal', path };
 }
 
-/** Prints what evidence comes to, as a person reads it or as one JSON object; `draft` is the folder of what was written. */
+/** Prints the result of evidence, for a person or as one JSON object; `draft` is the folder of a written draft. */
 export function printResult(
   result: EvidenceResult,
   { json, sort }: Pick<EvidenceOptions, 'json' | 'sort'>,
@@ -170,7 +170,7 @@ function shownText({ notes, tables }: Shown): string {
   return [notes.join('\n'), ...tables.map(tableText)].join('\n\n');
 }
 
-/** The table under its title, moved in. */
+/** The table under its title, indented. */
 function tableText({ title, columns, rows }: EvidenceTable): string {
   const text = table(
     columns.map(({ name }) => name.toUpperCase()),

@@ -102,7 +102,7 @@ function smoothingDraftText(folder: string): string {
   ].join('\n');
 }
 
-/** rules drift: what has changed from one part of the time to the other. */
+/** rules drift: what changed between two parts of the time. */
 export function driftCommand(rules: Command): void {
   splitOption(evidenceOptions(rules.command('drift [version]')))
     .description(

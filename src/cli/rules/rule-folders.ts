@@ -10,7 +10,7 @@ import { isRuleVersion, RULE_VERSION_FORM, type RuleSet } from '../../rules/rule
 import { FindingsError, UsageError } from '../exit.ts';
 import { print } from '../print.ts';
 
-/** Versions by name, or folders by path; without any, all that lie in RULES_DIR. */
+/** Versions by name, or folders by path; without any, all in RULES_DIR. */
 export function chosenFolders(chosen: readonly string[]): readonly string[] {
   const { rulesDir } = readConfig();
   if (!existsSync(rulesDir))

@@ -19,7 +19,7 @@ interface TestOptions {
   readonly json?: true;
 }
 
-/** rules test: the cases that lie beside the rules. */
+/** rules test: the cases beside the rules. */
 export function testCommand(rules: Command): void {
   rules
     .command('test [versions...]')
@@ -59,7 +59,7 @@ function parsePercent(text: string): number {
   throw new UsageError(`--min-coverage must be a percentage from 0 to 100, like 90, not "${text}"`);
 }
 
-/** Writes the cases in which only the lengths of waits differ; what else fails is told when they run. */
+/** Writes the cases in which only the lengths of waits differ; other failures show when the cases run. */
 function update(folder: string): readonly ChangedLine[] {
   const loaded = loadRuleSet(folder);
   if (!loaded.ok) return [];
