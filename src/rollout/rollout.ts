@@ -295,10 +295,7 @@ function placeOf(versions: readonly VersionRef[], version: string): number {
   return place === -1 ? versions.length : place;
 }
 
-/**
- * The candidates of one draw from now on: clients that are in stay in, and one stage begins for all when a share
- * changes.
- */
+/** The candidates of one draw from now on: clients that are in stay in, and one stage begins for all when a share changes. */
 function onTrial(
   { candidates }: Rollout,
   wanted: readonly (Share & VersionRef)[],
@@ -432,9 +429,8 @@ function holds(slices: readonly Slice[], place: number): boolean {
 }
 
 /**
- * The version that a client was drawn into, whatever decides for it now: the clients of a candidate that was taken
- * back stay drawn into it until the shares of the others change, or they would join the clients with whom those are
- * compared.
+ * The version that a client was drawn into, whatever decides for it now: the clients of a candidate that was taken back stay
+ * drawn into it until the shares of the others change, or they would join the clients with whom those are compared.
  */
 interface Drawn {
   readonly draw: Draw;
