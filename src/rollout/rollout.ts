@@ -258,20 +258,14 @@ export function takeBack(
   return before === null ? null : next(rollout, { active: before }, [{ action, to: before }], change);
 }
 
-/**
- * A rollout that replaces an unreadable one: the version that the nodes decide with stays, and a candidate ends. The
- * history starts again.
- */
+/** Replaces an unreadable rollout: the deciding version stays, a candidate ends, the history starts again. */
 export function repaired(revision: number, active: VersionRef, { who, at, reason }: RolloutChange): Rollout {
   const { version, digest } = active;
   const entry = { at, who, action: 'repair', from: null, to: version, digest, reason } as const;
   return { revision: revision + 1, active: { version, digest }, candidates: [], ended: [], history: [entry] };
 }
 
-/**
- * The version that was active before, skipping those that were taken back since: a second rollback brings none of
- * them in again.
- */
+/** The version that was active before; a second rollback skips those that were taken back since. */
 export function previousActive({ active, history }: Rollout): VersionRef | null {
   let standing: readonly VersionRef[] = [];
   for (const { action, to, digest } of history) {
