@@ -22,6 +22,7 @@ import { fateCondition, type OrderFate, REPORT_NUMBER_SQL } from '../order-fate.
 import { isAboutClients, JOURNAL_ORDER_SQL, TABLE_NAMES, TABLES, type TableName } from '../tables.ts';
 import { eachUnshipped, unshippedPage } from '../unshipped.ts';
 import type { ArchivedOrder, AskedOrder } from './archived-orders.ts';
+import { type AsOf, asOfBy, erasedSql } from './as-of.ts';
 import { filterCondition } from './filter-condition.ts';
 import { OrderFilters } from './order-filters.ts';
 import { GRANTED_SQL } from './order-views.ts';
@@ -282,6 +283,22 @@ export class ArchiveReader {
       unshipped.forEach(add);
       return { rows, gaps: [...state.gaps, ...lostWith(unreadable)], upTo };
     });
+  }
+
+  /** What is told of a moment of the past: who was erased since. */
+  async asOf(at: number, platform: PlatformName | null): Promise<AsOf> {
+    const ofPlatform = platform === null ? {} : { platform };
+    const since = `${TABLES.erasures.time} > make_timestamp_ms(${at})`;
+    const { rows } = await this.ask({ table: 'erasures', from: at + 1, ...ofPlatform }, (source) =>
+      erasedSql(`(${select(source, since)})`),
+    );
+    const erasures = await this.#store.unshippedErasures();
+    const unshipped = erasures.filter((one) => one.at > at && one.platform === (platform ?? one.platform));
+    return asOfBy(
+      at,
+      rows,
+      unshipped.flatMap(({ clientNumber }) => clientNumber),
+    );
   }
 
   /** When the newest erasure was that the archive was told of, epoch ms; Infinity while it is empty. */

@@ -11,6 +11,7 @@ import {
 import type { ArchiveGap } from '../archive-log.ts';
 import { type DuckRow, numberOf, quote, textOf } from '../duck.ts';
 import type { ArchiveReader } from './archive-reader.ts';
+import type { AsOf } from './as-of.ts';
 import { filterCondition } from './filter-condition.ts';
 
 /** What decisions may be split by: as SQL over the archive's table, and of a decision that is not archived yet. */
@@ -61,6 +62,8 @@ export interface ExplorationAsk extends TimeSpan {
   readonly filter: Omit<DecisionFilter, 'from' | 'to' | 'after' | 'verdict'>;
   /** The time that it is compared with; null for none. */
   readonly against: TimeSpan | null;
+  /** What came later was not known then, epoch ms; null: all that is known. */
+  readonly asOf: number | null;
 }
 
 export interface ExploredValue {
@@ -85,6 +88,8 @@ export interface Exploration {
   readonly gaps: readonly ArchiveGap[];
   /** Before this all is counted, epoch ms; null: all is. */
   readonly upTo: number | null;
+  /** Absent unless figures of the past were asked for. */
+  readonly asOf?: AsOf;
 }
 
 const MINUTE_MS = 60_000;
@@ -104,13 +109,26 @@ const COUNTED_FACTS =
 const NO_CURRENCY = '–';
 
 /** Counts the decisions of a time by what they have in common, those of the archive and of the journal as one. */
-export async function explore(archive: ArchiveReader, ask: ExplorationAsk): Promise<Exploration> {
+export async function explore(archive: ArchiveReader, asked: ExplorationAsk): Promise<Exploration> {
+  const ask = asKnown(asked);
   const slotted = await slotCounts(archive, ask);
   const change = ask.against === null ? null : await changeSince(archive, ask, ask.against);
-  return { ...slotted, change };
+  const { asOf, platform } = ask;
+  return { ...slotted, change, ...(asOf === null ? {} : { asOf: await archive.asOf(asOf, platform) }) };
 }
 
-async function slotCounts(archive: ArchiveReader, ask: ExplorationAsk): Promise<Omit<Exploration, 'change'>> {
+/** Of a moment of the past what had been decided by then. */
+function asKnown(ask: ExplorationAsk): ExplorationAsk {
+  const { asOf, against } = ask;
+  if (asOf === null) return ask;
+  const known = (span: TimeSpan) => ({ from: span.from, to: Math.min(span.to, asOf + 1) });
+  return { ...ask, ...known(ask), against: against && known(against) };
+}
+
+async function slotCounts(
+  archive: ArchiveReader,
+  ask: ExplorationAsk,
+): Promise<Omit<Exploration, 'change' | 'asOf'>> {
   const { from, to, by, verdict, filter } = ask;
   const stepMs = STEPS_MS.find((step) => (to - from) / step <= SLOTS_MAX) ?? 7 * 24 * HOUR_MS;
   const first = Math.floor(from / stepMs) * stepMs;

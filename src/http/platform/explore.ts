@@ -1,5 +1,6 @@
 import { isInstallation } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
+import { asOfShape } from '../../archive/read/as-of.ts';
 import {
   EXPLORED_MS_MAX,
   type ExplorationAsk,
@@ -75,6 +76,7 @@ export const ExplorationSchema = named(
           'Within the time',
         ),
         upTo: nullable(epochMs('What was decided since then is not counted; null: all is')),
+        asOf: Type.Optional(asOfShape),
       }),
     ),
   }),
@@ -82,7 +84,8 @@ export const ExplorationSchema = named(
 
 const BY = queryChoice('by', SPLIT_NAMES, 'What decisions are split by; absent: verdict');
 const FROM = queryInstant('from', 'The beginning; absent: a day before the end');
-const TO = queryInstant('to', 'The end; absent: now');
+const TO = queryInstant('to', 'The end; absent: now, or `asOf`');
+const AS_OF = queryInstant('asOf', 'What was known at this moment; absent: now');
 const AGAINST_FROM = queryInstant('againstFrom', 'The beginning of the time that it is compared with');
 const AGAINST_TO = queryInstant('againstTo', 'Its end; absent: where the other begins');
 const PLATFORM = queryText('platform', 'With a key of the whole installation: one platform; absent: all', {
@@ -99,7 +102,7 @@ export const readExploration = operation({
   tag: 'Console',
   grant: FIGURES_OR_RULES,
   isSearch: true,
-  parameters: [FROM, TO, BY, VERDICT, ...COMMON_FILTERS, AGAINST_FROM, AGAINST_TO, PLATFORM],
+  parameters: [FROM, TO, BY, VERDICT, ...COMMON_FILTERS, AGAINST_FROM, AGAINST_TO, AS_OF, PLATFORM],
   answers: jsonAnswer('Counts by slots of time; the example shows one', ExplorationSchema, {
     exploration: {
       stepMs: 1_800_000,
@@ -123,8 +126,11 @@ interface ExploreParts {
 }
 
 function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
-  const to = TO.read(ctx) ?? now;
+  const asOf = AS_OF.read(ctx);
+  const to = TO.read(ctx) ?? (asOf === null ? now : asOf + 1);
   const span = sound({ from: FROM.read(ctx) ?? to - DAY_MS, to }, 'to must be after from');
+  if (asOf !== null && asOf < span.from)
+    throw BAD_PARAMETER.problem('The parameter asOf must not be before from.');
   const againstFrom = AGAINST_FROM.read(ctx);
   const against = againstFrom === null ? null : { from: againstFrom, to: AGAINST_TO.read(ctx) ?? span.from };
   return {
@@ -134,6 +140,7 @@ function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
     verdict: VERDICT.read(ctx),
     filter: commonFilterOf(ctx),
     against: against === null ? null : sound(against, 'againstTo must be after againstFrom'),
+    asOf,
   };
 }
 

@@ -26,7 +26,16 @@ const NAMED_FIRST_MIN = 18;
 describe('the exploration of decisions', () => {
   const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
   const of = (ask: Partial<ExplorationAsk>): ExplorationAsk => ({
-    ...{ from: T0, to: T0 + DAY_MS, platform: null, by: 'rule', verdict: null, filter: {}, against: null },
+    ...{
+      from: T0,
+      to: T0 + DAY_MS,
+      platform: null,
+      by: 'rule',
+      verdict: null,
+      filter: {},
+      against: null,
+      asOf: null,
+    },
     ...ask,
   });
 
@@ -133,6 +142,45 @@ describe('the exploration of decisions', () => {
       expect(half.all).to.deep.equal([1, 1, 1, 1, 1, 1, 0, 0, 0, 0]);
       await place.shipAll();
       expect(await asked()).to.deep.equal(half);
+    } finally {
+      await place.close();
+    }
+  });
+
+  it('tells of a moment what it would have told then, and who was erased since', async () => {
+    const place = await ArchivedStore.open();
+    const platform = newPlatform('shop');
+    const clients = [newClient(platform), newClient(platform), newClient(platform)];
+    const [second, half] = [T0 + 10 * MINUTE_MS, T0 + 5 * MINUTE_MS];
+    const asked = async (asOf: number | null) => {
+      const reader = new ArchiveReader(place.archive.folder, place.store);
+      const against = { from: T0 - 10 * MINUTE_MS, to: T0 + 3 * MINUTE_MS };
+      const found = await explore(reader, of({ platform, to: second, asOf, against }));
+      await reader.close();
+      return found;
+    };
+    const decide = async (minutes: readonly number[]) => {
+      for (const minute of minutes) {
+        const client = clients[minute % clients.length] ?? expect.fail('there is no client');
+        await verdict(place.store, client, `order-${minute}`, T0 + minute * MINUTE_MS);
+      }
+    };
+    try {
+      await decide([0, 1, 2, 3, 4, 5]);
+      await place.shipAll();
+      const then = await asked(null);
+      await decide([6, 7]);
+      const { asOf, ...now } = await asked(half);
+      expect(now).to.deep.equal({ ...then, slots: now.slots, all: now.all, values: now.values });
+      expect([sum(now.all), sum(then.all)]).to.deep.equal([6, 6]);
+      expect(asOf).to.deep.equal({ at: half, erasedPayers: 0, erasedRows: 0 });
+      await place.store.erase(clients[1] ?? expect.fail('there is no client'));
+      for (const isShipped of [false, true]) {
+        if (isShipped) await place.shipAll();
+        const later = await asked(half);
+        expect([sum(later.all), later.asOf?.erasedPayers]).to.deep.equal([4, 1]);
+        expect((await asked(second)).asOf?.erasedPayers).to.equal(1);
+      }
     } finally {
       await place.close();
     }

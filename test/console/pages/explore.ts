@@ -21,6 +21,34 @@ describeConsole("the console's page Explore", (tab) => {
     expect(Number(decisions)).to.be.above(0);
   });
 
+  it('tells what was known at a moment that its address names, and all again without it', async () => {
+    const asOf = new Date(Date.now() - 1_800_000).toISOString();
+    await tab.open(`#/explore?by=verdict&asOf=${asOf}`);
+    const { page } = tab;
+    const known = page.getByText(/^As known at 2\d{3}-/);
+    await known.waitFor();
+    const decisions = async () => {
+      const cells = page
+        .getByRole('region', { name: 'By verdict' })
+        .getByRole('row')
+        .nth(1)
+        .getByRole('cell');
+      return Number((await cells.nth(1).textContent())?.replaceAll(',', ''));
+    };
+    const then = await decisions();
+    expect(then).to.be.above(0);
+    await page.getByRole('link', { name: 'last day' }).click();
+    await page.waitForURL(({ hash }) => hash.includes(`to=${encodeURIComponent(asOf)}`));
+    await page.getByLabel('As known at').fill('');
+    await page.getByLabel('As known at').blur();
+    await known.waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'last day' }).click();
+    await page.waitForURL(({ hash }) => !hash.includes('asOf') && !hash.includes(encodeURIComponent(asOf)));
+    await page.getByRole('region', { name: 'By verdict' }).waitFor();
+    expect(await decisions()).to.be.above(then);
+    await tab.expectNoFindings();
+  });
+
   it('prints the last week on a page, without what only a screen is for', async () => {
     await tab.openOwn(tab.seeded.key, '#/nowhere');
     await tab.visit('#/explore?by=rule');

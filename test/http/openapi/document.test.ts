@@ -362,6 +362,7 @@ const PLATFORM_CASES: readonly Case[] = [
     get('/v1/platform/explore?by=rule&verdict=WAIT&from=3000&to=4000&againstFrom=1000'),
   ),
   says('readExploration', 400, get('/v1/platform/explore?by=moon')),
+  says('readExploration', 400, get('/v1/platform/explore?from=3000&asOf=2999')),
   ...sharedByKey('readExploration', get('/v1/platform/explore')),
   says('listRuleFolders', 200, get(VERSIONS)),
   ...sharedByKey('listRuleFolders', get(VERSIONS)),

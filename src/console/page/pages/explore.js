@@ -3,7 +3,7 @@ import { html, useMemo, useState } from '../html.js';
 import { Confirm } from '../parts/change/confirm.js';
 import { Chart } from '../parts/chart.js';
 import { Choice, Field } from '../parts/form.js';
-import { count, dateTime, share } from '../parts/format.js';
+import { count, counted, dateTime, share } from '../parts/format.js';
 import { Happened } from '../parts/happened.js';
 import { marksOf } from '../parts/marks.js';
 import { Answered, Empty } from '../parts/notice.js';
@@ -88,8 +88,18 @@ export function ExplorePage({ place, session }) {
 
 /** @param {URLSearchParams} query */
 function spanOf(query) {
-  const to = Date.parse(query.get('to') ?? '') || Math.ceil(Date.now() / 1000) * 1000;
+  const asOf = knownAt(query) ?? Number.POSITIVE_INFINITY;
+  const asked = Date.parse(query.get('to') ?? '') || Math.ceil(Date.now() / 1000) * 1000;
+  const to = Math.min(asked, asOf + 1);
   return { from: Date.parse(query.get('from') ?? '') || to - 24 * HOUR_MS, to };
+}
+
+/**
+ * The moment as of whose knowledge decisions are counted; null for all that is known.
+ * @param {URLSearchParams} query
+ */
+function knownAt(query) {
+  return Date.parse(query.get('asOf') ?? '') || null;
 }
 
 /** @param {number} epochMs */
@@ -129,7 +139,7 @@ function Controls({ view }) {
   const go = (/** @type {string} */ name) => (/** @type {ChoiceEvent} */ event) => {
     location.hash = address(view, { [name]: event.currentTarget.value || null });
   };
-  const until = Date.now();
+  const until = knownAt(query) ?? Date.now();
   const before = { againstFrom: utc(2 * span.from - span.to), againstTo: utc(span.from) };
   const weekAgo = { againstFrom: utc(span.from - 168 * HOUR_MS), againstTo: utc(span.to - 168 * HOUR_MS) };
   const narrowed = FILTERS.filter((name) => query.has(name));
@@ -146,6 +156,7 @@ function Controls({ view }) {
       <${Choice} label="As" chosen=${measureOf(view)} values=${MEASURES} go=${go('measure')} />
       <${Moment} label="From (UTC)" name="from" at=${span.from} view=${view} />
       <${Moment} label="To (UTC)" name="to" at=${span.to} view=${view} />
+      <${Moment} label="As known at (UTC; empty: now)" name="asOf" at=${knownAt(query)} view=${view} />
     </form>
     <p class="buttons">
       <a href=${address(view, before)}>Compare with the time before</a>
@@ -161,14 +172,15 @@ function Controls({ view }) {
     </p>`;
 }
 
-/** @param {{ label: string, name: string, at: number, view: View }} props */
+/** @param {{ label: string, name: string, at: number | null, view: View }} props */
 function Moment({ label, name, at, view }) {
   const go = (/** @type {Event & { readonly currentTarget: HTMLInputElement }} */ event) => {
     const chosen = Date.parse(`${event.currentTarget.value}Z`);
     if (!Number.isNaN(chosen)) location.hash = address(view, { [name]: utc(chosen) });
+    else if (name === 'asOf') location.hash = address(view, { asOf: null });
   };
   return html`<${Field} label=${label}>
-    <input type="datetime-local" value=${utc(at).slice(0, 16)} onChange=${go} />
+    <input type="datetime-local" value=${at === null ? '' : utc(at).slice(0, 16)} onChange=${go} />
   <//>`;
 }
 
@@ -201,10 +213,18 @@ function Explanation({ found, view, session }) {
     <${Chart} ...${chart} format=${measure === 'share' ? percent : count} />
     <${Happened} title="What happened in this time" marks=${marks} />
     <${Values} found=${found} view=${view} />
+    ${found.asOf && html`<${AsKnown} ...${found.asOf} />`}
     ${
       found.upTo &&
       html`<p class="bad">What was decided since ${dateTime(found.upTo)} is not counted yet.</p>`
     }`;
+}
+
+/** @param {NonNullable<Exploration['asOf']>} props */
+function AsKnown({ at, erasedPayers }) {
+  const erased =
+    erasedPayers > 0 && ` ${counted(erasedPayers, 'payer')} erased since were counted then and are no more.`;
+  return html`<p class="faint">As known at ${dateTime(at)}.${erased}</p>`;
 }
 
 /** @param {number} value */
