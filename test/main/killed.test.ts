@@ -6,7 +6,7 @@ import { Tenant } from '../service/tenant.ts';
 import { describeOnSharedStates } from '../stores/shared-state.ts';
 
 /** Each costs a start. Fifty are done by `npm run chaos -- service-kills worker-kills`. */
-const ROUNDS = 4;
+const ROUNDS = 2;
 const CALLERS = 8;
 
 /** A round is killed after so many answers or more, another number each time. */

@@ -13,7 +13,8 @@ import { s3Environment, s3Place, startS3 } from '../../servers/s3.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { newClient, newPlatform, verdict } from '../../state/clients.ts';
 
-const KILLS = 8;
+/** `npm run chaos -- archive-kills` kills fifty times. */
+const KILLS = 4;
 
 describe('a shipper that is killed again and again', function () {
   this.timeout(180_000);
@@ -49,7 +50,7 @@ async function killAndCount(
     for (let count = 0; count < 40; count += 1)
       ids.push((await verdict(store, newClient(platform), 'order', Date.now())).decisionId);
     // Anywhere from before its first step to after it; the lease of a dead shipper would outlast the round.
-    await sleep(400 + 250 * round);
+    await sleep(400 + 500 * round);
     shipper.child.kill('SIGKILL');
     await shipper.exited;
     await store.registers
