@@ -10,6 +10,7 @@ import { type RedisServers, startStandalone } from '../../test/servers/redis.ts'
 import { command } from '../../test/servers/redis-command.ts';
 import { APPEND_ONLY } from '../../test/servers/redis-process.ts';
 import { currentRules } from '../../test/service/current-rules.ts';
+import { scoreBody, verdictBody } from '../../test/service/request-bodies.ts';
 import { PLATFORM } from './sample.ts';
 
 const AT_ONCE = 16;
@@ -93,15 +94,10 @@ export class FilledRedis {
   }
 
   score({ name, number }: Payer): Promise<unknown> {
-    return this.#service.score(PLATFORM, {
-      sellPointKey: 'shop-1',
-      clientIdKey: name,
-      amountRequested: '25.00',
-      selectedMethodKey: 'card',
-      fingerprint: `fingerprint-${number}`,
-      ip: `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`,
-      userAgent: 'Mozilla/5.0',
-    });
+    const fingerprint = `fingerprint-${number}`;
+    const ip = `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
+    const body = scoreBody({ clientIdKey: name, fingerprint, ip, userAgent: 'Mozilla/5.0' });
+    return this.#service.score(PLATFORM, body);
   }
 
   verdict(
@@ -109,13 +105,7 @@ export class FilledRedis {
     orderRef: string,
     idempotencyKey: string | null = randomUUID(),
   ): Promise<unknown> {
-    const body = {
-      sellPointKey: 'shop-1',
-      clientIdKey: name,
-      method: 'card',
-      amountRequested: '25.00',
-      orderRef,
-    };
+    const body = verdictBody({ clientIdKey: name, orderRef });
     return this.#service.verdict(PLATFORM, body, { requestId: randomUUID(), idempotencyKey });
   }
 

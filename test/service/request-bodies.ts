@@ -1,5 +1,5 @@
 /** A valid score request (interface, section 2.1) with the members a test cares about. */
-export function scoreBody(members: object = {}): object {
+export function scoreBody(members: object = {}) {
   return {
     sellPointKey: 'shop-1',
     clientIdKey: 'payer-1',
@@ -10,7 +10,7 @@ export function scoreBody(members: object = {}): object {
 }
 
 /** A valid verdict request (interface, section 2.3) with the members a test cares about. */
-export function verdictBody(members: object = {}): object {
+export function verdictBody(members: object = {}) {
   return {
     sellPointKey: 'shop-1',
     clientIdKey: 'payer-1',

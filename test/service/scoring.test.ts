@@ -12,6 +12,7 @@ import { describeOnStores } from '../stores/describe-on-stores.ts';
 import { currentRules } from './current-rules.ts';
 import { type Answer, untilTaken } from './http-call.ts';
 import { MovableClock, START_MS } from './movable-clock.ts';
+import { verdictBody } from './request-bodies.ts';
 import { type RunningService, startService } from './running-service.ts';
 import { Tenant } from './tenant.ts';
 
@@ -123,13 +124,7 @@ describeOnStores('the service', (store) => {
 
   it('turns requests of one client away when 200 are waiting, and records just those it answered', async () => {
     const service = composed();
-    const body = {
-      sellPointKey: 'shop-1',
-      clientIdKey: 'flooded',
-      method: 'card',
-      amountRequested: '25.00',
-      orderRef: 'order-1',
-    };
+    const body = verdictBody({ clientIdKey: 'flooded' });
     const context = { requestId: 'flood', idempotencyKey: null };
     const answers = await Promise.allSettled(
       Array.from({ length: 300 }, () => service.verdict(platformName('shop'), body, context)),

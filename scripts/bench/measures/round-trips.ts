@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { verdictBody } from '../../../test/service/request-bodies.ts';
 import { type Figure, figuresOf } from '../figure.ts';
 import { redisInfo } from '../filled-redis.ts';
 import { startMeasured } from '../measured-process.ts';
@@ -58,13 +59,7 @@ async function askVerdicts(url: string, accessKey: string, prefix: string, count
     const answer = await fetch(`${url}/v1/client/verdict`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-KA-Access-Key': accessKey },
-      body: JSON.stringify({
-        sellPointKey: 'shop-1',
-        clientIdKey: name,
-        method: 'card',
-        amountRequested: '25.00',
-        orderRef: name,
-      }),
+      body: JSON.stringify(verdictBody({ clientIdKey: name, orderRef: name })),
     });
     if (!answer.ok) throw new Error(`a verdict was answered with ${answer.status}: ${await answer.text()}`);
     await answer.arrayBuffer();

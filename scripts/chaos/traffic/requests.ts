@@ -1,3 +1,4 @@
+import { scoreBody, verdictBody } from '../../../test/service/request-bodies.ts';
 import type { ServiceNode } from '../processes/service-node.ts';
 import type { Ask } from './load.ts';
 
@@ -10,13 +11,7 @@ export function verdictRequest(
   { clientIdKey, orderRef, address }: Pick<Ask, 'clientIdKey' | 'orderRef' | 'address'>,
   idempotent: boolean,
 ): string {
-  const body = {
-    sellPointKey: 'shop-1',
-    clientIdKey,
-    method: 'card',
-    amountRequested: '25.00',
-    orderRef,
-  };
+  const body = verdictBody({ clientIdKey, orderRef });
   return post(`${callerUrl}/v1/client/verdict`, key, JSON.stringify(body), [
     `X-Request-Id: ${orderRef}`,
     ...(address === undefined ? [] : [`X-Forwarded-For: ${address}`]),
@@ -30,8 +25,7 @@ export function scoreRequest(
   clientIdKey: string,
   more: readonly string[] = [],
 ): string {
-  const body = { sellPointKey: 'shop-1', clientIdKey, amountRequested: '25.00', selectedMethodKey: 'card' };
-  return post(`${callerUrl}/v1/client/score`, key, JSON.stringify(body), more);
+  return post(`${callerUrl}/v1/client/score`, key, JSON.stringify(scoreBody({ clientIdKey })), more);
 }
 
 /** The bytes of any POST of JSON. */

@@ -13,18 +13,13 @@ import { RULES_DIR, SOUND_VERSION } from '../../rule-fixtures/sound-rules.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { currentRules } from '../../service/current-rules.ts';
 import { MovableClock } from '../../service/movable-clock.ts';
+import { verdictBody } from '../../service/request-bodies.ts';
 import { scoring } from '../scoring.ts';
 
 const dataDir = temporaryDirectory();
 const { digest } = currentRules();
 
-const REQUEST = {
-  sellPointKey: 'shop-1',
-  clientIdKey: 'payer-1',
-  method: 'card',
-  amountRequested: '25.00',
-  orderRef: 'order-1',
-};
+const REQUEST = verdictBody();
 
 /** A folder of rule sets for one test. */
 function rulesFolder(version: string | null): string {

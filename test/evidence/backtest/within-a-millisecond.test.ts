@@ -17,6 +17,7 @@ import { ArchivedStore } from '../../archive/archived-store.ts';
 import { clientKey } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { currentRules } from '../../service/current-rules.ts';
+import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
 import { newPlatform, T0 } from '../../state/clients.ts';
 import { endOfJournal, readAll } from '../../state/read-journal.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
@@ -167,24 +168,18 @@ async function happen(
 ): Promise<void> {
   switch (input.kind) {
     case 'score':
-      await service.score(platform, {
-        sellPointKey: 'shop-1',
-        clientIdKey,
-        amountRequested: '10.50',
-        selectedMethodKey: 'card',
-        fingerprint: `device of ${clientIdKey}`,
-        userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0',
-      });
+      await service.score(
+        platform,
+        scoreBody({
+          clientIdKey,
+          fingerprint: `device of ${clientIdKey}`,
+          userAgent: 'Mozilla/5.0 Firefox/128.0',
+        }),
+      );
       return;
     case 'verdict': {
       const { orderRef } = input;
-      const body = {
-        sellPointKey: 'shop-1',
-        clientIdKey,
-        method: 'card',
-        amountRequested: '10.50',
-        orderRef,
-      };
+      const body = verdictBody({ clientIdKey, orderRef });
       await service.verdict(platform, body, { requestId: 'request', idempotencyKey: null });
       return;
     }

@@ -10,6 +10,7 @@ import { NO_SIGHTINGS } from '../../../../src/facts/fact.ts';
 import { clientKey } from '../../../client/client-keys.ts';
 import { currentRules } from '../../../service/current-rules.ts';
 import { START_MS } from '../../../service/movable-clock.ts';
+import { verdictBody } from '../../../service/request-bodies.ts';
 
 function sample(n: number, more: Partial<Sample> = {}): Sample {
   return {
@@ -25,17 +26,10 @@ function sample(n: number, more: Partial<Sample> = {}): Sample {
 }
 
 const client = clientKey(platformName('shop'), 'payer-1');
-const body = {
-  sellPointKey: 'shop-1',
-  clientIdKey: 'payer-1',
-  method: 'card',
-  amountRequested: '25.00',
-  orderRef: 'order-1',
-};
 const { decision } = decideVerdict(
   currentRules(),
   { client, state: UNKNOWN_CLIENT, sightings: NO_SIGHTINGS, now: START_MS },
-  verdictRequest(body, 'request-1', 'active'),
+  verdictRequest(verdictBody(), 'request-1', 'active'),
 );
 
 describe('what a load is held against', () => {
