@@ -159,23 +159,27 @@ export class ScoringService {
     let seen: Promise<Sightings> | null = null;
     let tried: Verdicts | null = null;
     const turn = { operation: 'verdict', client, also };
-    const taken = this.#turns.take(turn, async (snapshot) => {
-      requireAdmitted(await context.admitted);
-      if (snapshot.answer !== null) return replayOf(snapshot.answer);
-      const now = this.#moment(snapshot);
-      // Noted once a request: deciding again after a lost race is still the same request.
-      seen ??= this.#see(ask, snapshot, now);
-      const standing = this.#standing({ client, state: snapshot.state, sightings: await seen, now });
-      tried = this.#decide(ask, standing);
-      return stepOf(ask, tried);
-    });
-    const { verdicts, ...answered } = await taken.catch((error: unknown) => {
+    const noteUnsure = (error: unknown) => {
       // A commit to a store that then went away may have been recorded.
       if (tried !== null && error instanceof StoreUnavailable) this.#parts.ruleSource.observe(tried, false);
+    };
+    try {
+      const { verdicts, ...answered } = await this.#turns.take(turn, async (snapshot) => {
+        requireAdmitted(await context.admitted);
+        if (snapshot.answer !== null) return replayOf(snapshot.answer);
+        const now = this.#moment(snapshot);
+        // Noted once a request: deciding again after a lost race is still the same request.
+        seen ??= this.#see(ask, snapshot, now);
+        const standing = this.#standing({ client, state: snapshot.state, sightings: await seen, now });
+        tried = this.#decide(ask, standing);
+        return stepOf(ask, tried);
+      });
+      this.#note(verdicts);
+      return answered;
+    } catch (error) {
+      noteUnsure(error);
       throw error;
-    });
-    this.#note(verdicts);
-    return answered;
+    }
   }
 
   /** Interface, section 4.1. Changes no counter of the client. `admitted` is as in VerdictContext. */
