@@ -34,6 +34,20 @@ type PlatformEvent = platform['schemas']['PlatformEvent'];`,
     taken: `import type { VerdictAnswer } from './callers';
 import type { HistoryEntry, PlatformEvent } from './platform';`,
   },
+  {
+    name: 'orval',
+    program: ['orval', 'dist', 'bin', 'orval.mjs'],
+    options: (document, folder) => [
+      '--input',
+      document,
+      '--output',
+      join(folder, 'types.ts'),
+      '--client',
+      'fetch',
+    ],
+    taken: `import type { VerdictAnswer } from './callers/types';
+import type { HistoryEntry, PlatformEvent } from './platform/types';`,
+  },
 ];
 
 const NARROWS = `
