@@ -1,9 +1,17 @@
 import { LRUCache } from 'lru-cache';
-import type { ClientKey, PlatformName } from '../client/client-key.ts';
+import { type ClientKey, isPlatformName, type PlatformName } from '../client/client-key.ts';
 import { Type } from '../json-schema.ts';
 import { choice, count, epochMs, named, nullable, shape, word } from '../shapes.ts';
-import { type AuditLink, type AuditLog, type ChainEnd, checkedAudit } from '../state/audit-log.ts';
+import {
+  type AuditFault,
+  type AuditLink,
+  type AuditLog,
+  type ChainEnd,
+  checkedAudit,
+  toldBy,
+} from '../state/audit-log.ts';
 import { LocalRateBuckets } from '../state/rate-buckets.ts';
+import { isInstallation } from './access-keys.ts';
 
 /** What was done. */
 export const AUDIT_ACTIONS = [
@@ -100,8 +108,14 @@ export interface AuditFilter {
   readonly to: number | null;
 }
 
-export interface FoundEntries {
+/** What was read of the audit. An entry that somebody has changed past recognition hides none beside it. */
+interface ReadEntries {
   readonly entries: readonly NotedEntry[];
+  /** Entries that cannot be read, whosever they are. */
+  readonly unreadable: readonly AuditFault[];
+}
+
+export interface FoundEntries extends ReadEntries {
   readonly next: number | null;
 }
 
@@ -115,8 +129,7 @@ export interface NotedEntry extends AuditEntry {
   readonly hash: string;
 }
 
-export interface AuditPage {
-  readonly entries: readonly NotedEntry[];
+export interface AuditPage extends ReadEntries {
   /** The place after the last entry; null when there is none yet. */
   readonly cursor: string | null;
 }
@@ -187,7 +200,9 @@ export class Audit {
   /** Entries after a cursor (null: from the oldest kept), oldest first. Throws UnknownCursor. */
   async read(after: string | null, limit: number): Promise<AuditPage> {
     const { links, cursor } = await this.#log.read(after, limit);
-    return { entries: links.map(entryOf), cursor };
+    const read = links.map(entryOf);
+    const entries = read.flatMap((one) => (isFault(one) ? [] : [one]));
+    return { entries, unreadable: read.filter(isFault), cursor };
   }
 
   /** Entries below a number (0: from the newest) that fit, newest first; `next` leads on where older ones were not looked at. */
@@ -198,12 +213,15 @@ export class Audit {
     const last = Math.max(end, begin - SEARCHED_MAX);
     const nextBelow = (number: number) => (number > end ? number : null);
     const entries: NotedEntry[] = [];
+    const unreadable: AuditFault[] = [];
     for await (const link of this.#backwards(begin, last)) {
-      const entry = entryOf(link);
-      if (fits(entry, filter)) entries.push(entry);
-      if (entries.length === limit) return { entries, next: nextBelow(link.number) };
+      const read = entryOf(link);
+      if (isFault(read)) unreadable.push(read);
+      else if (fits(read, filter)) entries.push(read);
+      if (entries.length + unreadable.length === limit)
+        return { entries, unreadable, next: nextBelow(link.number) };
     }
-    return { entries, next: nextBelow(last) };
+    return { entries, unreadable, next: nextBelow(last) };
   }
 
   /** From below a number down to another. */
@@ -222,9 +240,15 @@ export class Audit {
     return checkedAudit(this.#log, this.#now(), known);
   }
 
-  /** The entries that lead to a client, oldest first. */
-  async *about({ hash }: Pick<ClientKey, 'hash'>): AsyncGenerator<NotedEntry> {
-    for await (const link of this.#log.about(hash)) yield entryOf(link);
+  /** The entries that lead to a client, oldest first and one at a time; gives in the end whether all could be read. */
+  async *about({ hash }: Pick<ClientKey, 'hash'>): AsyncGenerator<readonly NotedEntry[], boolean> {
+    let isWhole = true;
+    for await (const link of this.#log.about(hash)) {
+      const read = entryOf(link);
+      if (isFault(read)) isWhole = false;
+      else yield [read];
+    }
+    return isWhole;
   }
 
   /** Notes how many actions were not noted one by one. */
@@ -267,16 +291,42 @@ function fits({ at, who, action, platform }: AuditEntry, filter: AuditFilter): b
   );
 }
 
-/** Throws when somebody has changed the entry past recognition. */
-function entryOf(link: AuditLink): NotedEntry {
-  const { number, hash, body, payer } = link;
-  try {
-    const { at, entry }: { at: number; entry: Doing & Partial<Detail> } = JSON.parse(body);
-    const { who, action, platform, ...told } = entry;
-    const [detail = {}]: [Partial<Detail>?] = payer === null ? [] : JSON.parse(payer.text);
-    return { at, who, action, platform, ...NO_DETAIL, ...told, ...detail, number, hash };
-  } catch (cause) {
-    const text = `entry ${number} of the audit cannot be read; "audit verify" tells what was changed`;
-    throw new Error(text, { cause });
-  }
+/** What is wrong with it, when somebody has changed it past recognition. */
+function entryOf(link: AuditLink): NotedEntry | AuditFault {
+  const { number, hash } = link;
+  const what = `Entry ${number} was changed and cannot be read; run "audit verify".`;
+  const told = toldBy(link);
+  if (told === null) return { number, what };
+  const { who, action, platform, subject, before, after, reason } = { ...NOTHING, ...told.entry };
+  if (!isText(who) || !isAction(action) || !(platform === null || isPlace(platform))) return { number, what };
+  if (!isTextOrNull(subject) || !isTextOrNull(reason)) return { number, what };
+  return { at: told.at, who, action, platform, subject, before, after, reason, number, hash };
+}
+
+const NOTHING: Readonly<Record<keyof AuditEntry, unknown>> = {
+  ...NO_DETAIL,
+  at: null,
+  who: null,
+  action: null,
+  platform: null,
+};
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || isText(value);
+}
+
+function isAction(value: unknown): value is AuditAction {
+  return AUDIT_ACTIONS.some((one) => one === value);
+}
+
+function isPlace(value: unknown): value is PlatformName {
+  return isText(value) && (isInstallation(value) || isPlatformName(value));
+}
+
+function isFault(read: NotedEntry | AuditFault): read is AuditFault {
+  return 'what' in read;
 }

@@ -5,7 +5,7 @@ import type { ChainEnd } from '../state/audit-log.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { pagesOf, withLongOutput } from './follow.ts';
 import { withOpenStore } from './open-store.ts';
-import { print, printableLine } from './print.ts';
+import { print, printableLine, printError } from './print.ts';
 
 interface AuditOptions {
   readonly follow?: true;
@@ -70,8 +70,16 @@ function printAudit({ follow, json }: AuditOptions): Promise<void> {
     withOpenStore(async (store, clock) => {
       const audit = new Audit(store.auditLog, clock);
       const read = (after: string | null) => audit.read(after, PAGE_ENTRIES);
-      for await (const { entries } of pagesOf({ read, after: null, follow: follow === true, stop }))
+      for await (const { entries, unreadable } of pagesOf({
+        read,
+        after: null,
+        follow: follow === true,
+        stop,
+      })) {
         if (entries.length > 0) await write(entries.map((entry) => `${inForm(entry)}\n`).join(''));
+        if (unreadable.length > 0) process.exitCode = EXIT.findings;
+        for (const { what } of unreadable) printError(what);
+      }
     }),
   );
 }

@@ -31,7 +31,7 @@ export async function* pagesOf<Page extends LogPage>(log: ReadLog<Page>): AsyncG
   while (!log.stop.aborted) {
     const page = await read(after);
     if (page !== null) yield page;
-    if (page !== null && page.entries.length > 0) {
+    if (page !== null && page.cursor !== after) {
       after = page.cursor;
       continue;
     }

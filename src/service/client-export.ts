@@ -1,4 +1,4 @@
-import { type Audit, AuditEntrySchema, type NotedEntry } from '../access/audit.ts';
+import { type Audit, AuditEntrySchema } from '../access/audit.ts';
 import { ProposalSchema, Proposals, shownProposal } from '../access/proposals.ts';
 import type { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import type { ClientKey } from '../client/client-key.ts';
@@ -84,12 +84,12 @@ export async function* clientExport(
   };
   const naming = namingDevices((id) => names.nameOf(platform, id));
   yield JSON.stringify(head, naming).slice(0, -1);
-  yield* member('audit', onePages(audit.about(client)));
+  const isAuditWhole = yield* member('audit', audit.about(client));
   const seen = { oldestAt: Number.POSITIVE_INFINITY };
   const areDecisionsWhole = yield* member('decisions', noting(decisions.allOfClient(client), seen));
   const isHistoryWhole = yield* member('history', noting(decisions.allHistory(client), seen), naming);
   const isFromTheFirst = seen.oldestAt <= (state.firstSeenAt ?? Number.POSITIVE_INFINITY);
-  yield `,"complete":${areDecisionsWhole && isHistoryWhole && isFromTheFirst}}`;
+  yield `,"complete":${isAuditWhole && areDecisionsWhole && isHistoryWhole && isFromTheFirst}}`;
 }
 
 type Pages<Item, End> = AsyncGenerator<readonly Item[], End>;
@@ -123,10 +123,6 @@ async function* member<End>(
     yield `${isFirst ? '' : ','}${value.map((item) => JSON.stringify(item, replacer)).join()}`;
     isFirst = false;
   }
-}
-
-async function* onePages(entries: AsyncIterable<NotedEntry>): Pages<NotedEntry, void> {
-  for await (const entry of entries) yield [entry];
 }
 
 /** The pages; notes the time of the oldest item. */

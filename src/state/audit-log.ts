@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
+import { isJsonObject } from '../files/json-object.ts';
 import { RETENTION } from './retention.ts';
 import { StoreUnavailable, UnknownCursor } from './store-errors.ts';
 
@@ -65,8 +66,16 @@ function bodyOf({ body }: Pick<AuditLink, 'body'>): AuditBody | null {
   return { at, payer, forgets: forgets.map(Number), entry };
 }
 
+/** What an entry tells, with what leads to a payer where that is kept; null when it is not what was written. */
+export function toldBy({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
+  const { at, entry } = bodyOf({ body }) ?? { at: 0, entry: null };
+  const part = payer === null ? [{}] : parsed(payer.text);
+  const detail: unknown = Array.isArray(part) ? part[0] : null;
+  return isJsonObject(entry) && isJsonObject(detail) ? { at, entry: { ...entry, ...detail } } : null;
+}
+
 /** What was changed, in one sentence for a person. */
-interface AuditFault {
+export interface AuditFault {
   readonly number: number;
   readonly what: string;
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { Audit } from '../../src/access/audit.ts';
 import type { ClientKey } from '../../src/client/client-key.ts';
 import { type AuditLink, type AuditLog, type AuditNote, checkedAudit } from '../../src/state/audit-log.ts';
 import { AUDIT, AUDIT_PAYERS } from '../../src/state/keys.ts';
@@ -102,6 +103,32 @@ function describeAudit(open: () => Promise<Opened>): void {
     );
     await opened.put(whole, whole.length);
     expect(await faults()).to.deep.equal([]);
+  }).timeout(60_000);
+
+  it('is read around an entry of which somebody changed any character, which is shown or named', async () => {
+    const audit = new Audit(log, () => T0);
+    const client = newClient();
+    for (const who of ['key 1', 'key 2', 'key 3']) await audit.noteReading(who, client);
+    const whole = await kept();
+    const everything = { platform: null, who: null, action: null, from: null, to: null };
+    const place = fc.nat(whole.length - 1);
+    const member = fc.constantFrom('body', 'text');
+    await fc.assert(
+      fc.asyncProperty(place, member, fc.nat(), async (at, changed, character) => {
+        const links = whole.map((link, index) => (index === at ? flipped(link, changed, character) : link));
+        await opened.put(links, whole.length);
+        const found = await audit.search(everything, 0, 10);
+        const numbers = [...found.entries, ...found.unreadable].map(({ number }) => number);
+        expect(numbers).to.have.members(whole.map(({ number }) => number));
+        expect(found.unreadable.every(({ number }) => number === whole[at]?.number)).to.equal(true);
+        const page = await audit.read(null, 10);
+        expect({ ...page, entries: page.entries.toReversed() }).to.deep.include({
+          entries: found.entries,
+          unreadable: found.unreadable,
+        });
+      }),
+      { numRuns: 150 },
+    );
   }).timeout(60_000);
 
   it('says what it was that somebody did', async () => {

@@ -29,10 +29,16 @@ const BEFORE = queryCount(
 );
 const LIMIT = queryLimit({ default: 100, max: 500 });
 
+const FaultSchema = shape('An entry that was changed, dropped or swapped', {
+  number: count('Its place in the audit'),
+  what: word('In a sentence'),
+});
+
 export const AuditPageSchema = named(
   'AuditPage',
   shape('Entries of the audit', {
     entries: list(AuditEntrySchema, 'Newest first'),
+    unreadable: list(FaultSchema, 'Entries of any platform that were changed past recognition'),
     next: nullable(
       Type.Integer({ minimum: 1, description: 'Where older entries begin; null: there are none' }),
     ),
@@ -65,6 +71,7 @@ export const readAudit = operation({
         hash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
       },
     ],
+    unreadable: [],
     next: 41,
   }),
   refusals: [BAD_PARAMETER],
@@ -91,13 +98,7 @@ export const AuditCheckSchema = named(
     checkedAt: epochMs('When the newest entry was looked at'),
     entries: count('Of the whole installation'),
     forgotten: count('Of these, so many told of payers who were erased'),
-    faults: list(
-      shape('An entry that was changed, dropped or swapped', {
-        number: count('Its place in the audit'),
-        what: word('In a sentence'),
-      }),
-      'None: the chain is whole',
-    ),
+    faults: list(FaultSchema, 'None: the chain is whole'),
   }),
 );
 

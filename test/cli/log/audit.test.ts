@@ -69,6 +69,18 @@ describeOnSharedStates('audit --follow', (share) => {
     });
   }
 
+  it('names an entry that cannot be read, and goes on with the next', async () => {
+    const redisUrl = place.env['REDIS_URL'] ?? null;
+    const store = await openStore({ redisUrl, dataDir: place.dataDir, patience: PATIENT }, () => {});
+    await store.auditLog.append({ at: AT, entry: 'changed', payer: null });
+    await store.close();
+    await note(place, { reason: 'the third' });
+    follower = audit(place);
+    expect(await follower.exited).to.equal(1);
+    expect(follower.stdout()).to.match(/the first.*\n.*the third"\n$/);
+    expect(follower.stderr()).to.equal('Entry 2 was changed and cannot be read; run "audit verify".\n');
+  });
+
   it('ends without an error when its reader goes away', async () => {
     follower = audit(place, '--follow');
     await shows(follower, '"the first"');

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import { until } from '../../servers/until.ts';
 import { Tenant } from '../../service/tenant.ts';
@@ -73,6 +75,25 @@ describeConsole("the console's audit", (tab) => {
     await page.getByText('Nothing fits').waitFor();
     await tab.button('Clear').click();
     await page.waitForURL(/audit$/);
+  });
+
+  it('names an entry that was changed past recognition, beside those that were not', async () => {
+    const db = new DatabaseSync(join(tab.seeded.environment.DATA_DIR, 'scoring.sqlite'));
+    const body = db.prepare('SELECT body FROM audit WHERE number = 1').get()?.['body'] ?? null;
+    const change = db.prepare('UPDATE audit SET body = ? WHERE number = 1');
+    change.run('gone');
+    await tab.openOwn(await tab.seeded.keyFor('audit'), '#/settings/audit');
+    const { page } = tab;
+    const said = page.getByText('Entry 1 was changed and cannot be read; run "audit verify".');
+    await said.waitFor();
+    await page.getByRole('region', { name: 'Audit' }).getByText('sign-in').first().waitFor();
+    const saved = page.waitForEvent('download');
+    await tab.button('Save all as NDJSON').click();
+    await saved;
+    await page.getByText('The file lacks:').waitFor();
+    await tab.expectNoFindings();
+    change.run(body);
+    db.close();
   });
 
   it('of another platform is not shown', async () => {

@@ -26,7 +26,8 @@ describeOnStores('the audit over HTTP', (store) => {
 
   const tenant = () => service.tenant(`audited-${++number}`);
   const found = async (of: Tenant, query = '') => (await of.ask<FoundEntries>('GET', `audit?${query}`)).body;
-  const told = ({ entries }: FoundEntries) => entries.map(({ action, subject }) => `${action} ${subject}`);
+  const told = ({ entries }: Pick<FoundEntries, 'entries'>) =>
+    entries.map(({ action, subject }) => `${action} ${subject}`);
   const note = async (platform: string, at: number, who = 'user ann on ops') => {
     const audit = new Audit(store().auditLog, () => at);
     const entry = { who, action: 'rollout', subject: 'p2.v11', before: null, after: null } as const;
@@ -37,8 +38,8 @@ describeOnStores('the audit over HTTP', (store) => {
     const shop = await tenant();
     await shop.ask('PUT', 'clients/ivan/override', OVERRIDE);
     await shop.ask('PUT', 'lists/closed/entries/card', LISTED);
-    const { entries, next } = await found(shop);
-    expect(told({ entries, next })).to.deep.equal(['list closed', 'override ivan']);
+    const { entries } = await found(shop);
+    expect(told({ entries })).to.deep.equal(['list closed', 'override ivan']);
     expect(entries[1]).to.deep.include({
       who: `key ${shop.key.slice(3, 15)}`,
       platform: `audited-${number}`,
@@ -50,7 +51,7 @@ describeOnStores('the audit over HTTP', (store) => {
   it('is of one platform; the whole installation is shown all', async () => {
     const [shop, bank] = [await tenant(), await tenant()];
     await bank.ask('PUT', 'clients/secret-payer/override', OVERRIDE);
-    expect(await found(shop)).to.deep.equal({ entries: [], next: null });
+    expect(await found(shop)).to.deep.equal({ entries: [], unreadable: [], next: null });
     const { key } = await service.application.keys.issue(INSTALLATION, ['audit'], null);
     expect(told(await found(new Tenant(shop, key)))).to.include('override secret-payer');
   });
@@ -115,6 +116,34 @@ describeOnStores('the audit over HTTP', (store) => {
     const page = await found(shop);
     expect(told(page)).to.deep.equal(['client erased null', 'override null']);
     expect(JSON.stringify(page)).not.to.include('to-forget');
+  });
+
+  it('names an entry that was changed past recognition, and shows those around it', async () => {
+    const shop = await tenant();
+    await shop.ask('PUT', 'lists/closed/entries/card', LISTED);
+    const strange = [
+      'gone',
+      null,
+      {},
+      { who: 7, action: 'list', platform: null },
+      { who: 'ann', action: 'dance' },
+    ];
+    for (const entry of strange) await store().auditLog.append({ at: 0, entry, payer: null });
+    const payer = { clientHash: 'of nobody', detail: 'ivan' };
+    const entry = { who: 'ann', action: 'override', platform: null };
+    await store().auditLog.append({ at: 0, entry, payer });
+    await shop.ask('PUT', 'lists/closed/entries/cash', LISTED);
+    const page = await found(shop);
+    const newest = await store().auditLog.newest();
+    expect(told(page)).to.deep.equal(['list closed', 'list closed']);
+    expect(page.unreadable).to.deep.equal(
+      Array.from({ length: 6 }, (_, index) => newest - 1 - index).map((number) => ({
+        number,
+        what: `Entry ${number} was changed and cannot be read; run "audit verify".`,
+      })),
+    );
+    const two = await found(shop, `before=${newest}&limit=2`);
+    expect([two.entries, two.unreadable.length, two.next]).to.deep.equal([[], 2, newest - 2]);
   });
 
   it('is whole as long as nobody changes it', async () => {

@@ -16,6 +16,7 @@ import { AUDIT_CHECK, auditEntries } from '../questions.js';
  */
 
 /** @typedef {Entries['entries'][number]} Entry */
+/** @typedef {Entries['unreadable'][number]} Fault */
 
 /**
  * Who did what, newest first, and whether what is written there was changed since.
@@ -23,8 +24,9 @@ import { AUDIT_CHECK, auditEntries } from '../questions.js';
  */
 export function AuditPage({ place: { query } }) {
   const answer = useAnswer(auditEntries(asked(query)));
-  const shown = (/** @type {Entries} */ { entries, next }) => html`<section class="card">
+  const shown = (/** @type {Entries} */ { entries, unreadable, next }) => html`<section class="card">
     <h2>${counted(entries.length, 'entry', 'entries')}</h2>
+    <${Faults} faults=${unreadable} />
     ${entries.length === 0 ? html`<${Nothing} next=${next} />` : html`<${Found} entries=${entries} />`}
     ${next !== null && html`<p><a href=${addressOf(query, next)}>Older entries</a></p>`}
     <${Export} query=${query} />
@@ -85,6 +87,12 @@ function Checked({ check: { checkedAt, entries, forgotten, faults } }) {
       The chain is whole until ${dateTime(checkedAt)}: all ${counted(entries, 'entry', 'entries')} are as they
       were written${erased}.
     </p>`;
+  return html`<${Faults} faults=${faults} />`;
+}
+
+/** @param {{ faults: readonly Fault[] }} props */
+function Faults({ faults }) {
+  if (faults.length === 0) return null;
   return html`<ul class="notes bad">${faults.map(({ what }) => html`<li>${what}</li>`)}</ul>`;
 }
 
@@ -173,9 +181,11 @@ const CSV_COLUMNS = [
  */
 function Export({ query }) {
   const [error, setError] = useState(/** @type {Refusal | null} */ (null));
+  const [lacking, setLacking] = useState(/** @type {readonly Fault[]} */ ([]));
   const save = (/** @type {'csv' | 'ndjson'} */ kind) => {
     setError(null);
-    allThatFit(query).then((entries) => {
+    allThatFit(query).then(({ entries, unreadable }) => {
+      setLacking(unreadable);
       const type = kind === 'csv' ? 'text/csv' : 'application/x-ndjson';
       saveFile(`audit.${kind}`, type, kind === 'csv' ? csvOf(entries) : linesOf(entries));
     }, setError);
@@ -183,6 +193,10 @@ function Export({ query }) {
   return html`<div class="buttons">
       <button type="button" onClick=${() => save('csv')}>Save all as CSV</button>
       <button type="button" onClick=${() => save('ndjson')}>Save all as NDJSON</button>
+    </div>
+    <div role="status">
+      ${lacking.length > 0 && html`<p>The file lacks:</p>`}
+      <${Faults} faults=${lacking} />
     </div>
     ${error && html`<${Trouble} error=${error} />`}`;
 }
@@ -192,11 +206,11 @@ async function allThatFit(query) {
   const page = asked(query);
   page.delete('before');
   page.set('limit', '500');
-  /** @type {Entry[]} */
-  const all = [];
+  const all = { entries: /** @type {Entry[]} */ ([]), unreadable: /** @type {Fault[]} */ ([]) };
   for (;;) {
-    const { entries, next } = await ask('GET', auditEntries(page));
-    all.push(...entries);
+    const { entries, unreadable, next } = await ask('GET', auditEntries(page));
+    all.entries.push(...entries);
+    all.unreadable.push(...unreadable);
     if (next === null) return all;
     page.set('before', String(next));
   }

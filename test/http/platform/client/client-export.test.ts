@@ -124,6 +124,15 @@ describeOnStores('all that is held on a client', (store) => {
     expect(nothing).to.deep.equal({ platform: 'shop', clientIdKey: 'nobody', ...empty });
   });
 
+  it('says that it is not complete when an entry of the audit about the client cannot be read', async () => {
+    await shop.override('fay', 'BLOCKED');
+    const { hash: clientHash } = store().clientKeys.of(platformName('shop'), 'fay');
+    await store().auditLog.append({ at: 0, entry: 'changed', payer: { clientHash, detail: {} } });
+    const { audit, complete } = await exported('fay');
+    expect(audit.map(({ action }) => action)).to.deep.equal(['override', 'client read']);
+    expect(complete).to.equal(false);
+  });
+
   it('has for a device the name that this platform alone knows, whole and shortened', async () => {
     const bank = await service.tenant('bank');
     const device = { clientIdKey: 'eve', fingerprint: 'device-of-eve', ip: '192.0.2.66' };
