@@ -57,7 +57,7 @@ async function run({ quick, report }: ScenarioRun): Promise<readonly Figure[]> {
       );
       const endedMs = performance.now();
       for (const [index, node] of nodes.entries())
-        await firstSuccess(node, `after-${name}-${round}-${index}`, HEALTHY_WITHIN_MS);
+        await firstSuccess(node, `after-${name}-${round}-${index}`, 4 * HEALTHY_WITHIN_MS);
       slowestMs = Math.max(slowestMs, performance.now() - endedMs);
     }
   return figuresOf(redis.url, nodes, samples, slowestMs);
