@@ -202,12 +202,14 @@ export class Lives {
     { orderRef, order: reported, exposure, at }: Extract<Input, { kind: 'outcome' }>,
   ): void {
     const order = this.#order(payer, orderRef);
+    // Nobody could pay an order that was turned away when it was reported: for no life does it prove anything.
+    const provesNothing = exposure === 'turnedAway' && reported.outcome === 'UNPAID';
     const changes: Told[] = [];
     for (const [life, { outcomes }] of this.#lives.entries()) {
       if (outcomes === 'granted' && order.asked && order.granted[life] !== true) continue;
       const from = payer.states[life] ?? UNKNOWN_CLIENT;
       const known = order.known[life] ?? null;
-      const here = order.asked ? exposureOf(order.granted[life] === true) : exposure;
+      const here = provesNothing || !order.asked ? exposure : exposureOf(order.granted[life] === true);
       const isSame = (other: Told) => other.from === from && other.known === known && other.exposure === here;
       const same = changes.find(isSame);
       const made = same ?? repeatOutcome(from, known, { ...reported, orderRef }, at, here);

@@ -4,18 +4,9 @@ import { expect } from 'chai';
 import { exported } from '../../../src/archive/ship/journal-file.ts';
 import { clientNumber } from '../../../src/client/client-key.ts';
 import { timeText } from '../../../src/client/instant.ts';
-import { backtest } from '../../../src/evidence/backtest/backtest.ts';
-import { calibrate } from '../../../src/evidence/calibrate/calibrate.ts';
-import { drift } from '../../../src/evidence/drift.ts';
-import { experiment } from '../../../src/evidence/experiment/experiment.ts';
-import { report } from '../../../src/evidence/report/report.ts';
 import { shownReport } from '../../../src/evidence/report/rule-report.ts';
 import type { EvidenceResult } from '../../../src/evidence/result.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
-import { suggest } from '../../../src/evidence/suggest/suggest.ts';
-import { sweep } from '../../../src/evidence/sweep/sweep.ts';
-import { combinationsOf, parseVariation } from '../../../src/evidence/sweep/vary.ts';
-import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -23,6 +14,7 @@ import { SeededRandom } from '../../simulation/seeded-random.ts';
 import { temporarySqlite } from '../../stores/temporary-store.ts';
 import { draftCandidates, History, JULY, PLATFORM, Workplace } from '../backtest/backtest-history.ts';
 import { all } from './lived-evidence.ts';
+import { figuresOf, replayedFiguresOf } from './printed-figures.ts';
 
 const DAY = 86_400_000;
 const CHAPTERS = 3;
@@ -150,41 +142,6 @@ async function journalOf(store: Store): Promise<EvidencePlace> {
   const lines = entries.map((entry) => `${JSON.stringify(exported(entry, store.clientKeys))}\n`);
   writeFileSync(path, lines.join(''));
   return { kind: 'journal', path };
-}
-
-/** What most commands would print; null: of all that is known. */
-function figuresOf(
-  place: Workplace,
-  looked: EvidencePlace,
-  asOf: number | null,
-): Promise<readonly EvidenceResult[]> {
-  const rules = place.rules('p2.v10');
-  return withEvidence({ ...all(looked), asOf }, async (evidence) => [
-    await report(evidence, { rules, by: 'week' }),
-    await backtest(evidence, {
-      ...{ candidate: place.rules('p2.v13'), against: rules, mode: 'closed-loop', outcomes: 'granted' },
-      rulesOf: () => rules,
-    }),
-    await calibrate(evidence, { rules, platform: null, splitAt: null }),
-    await drift(evidence, null),
-    await experiment(evidence, []),
-  ]);
-}
-
-/** The same of those that try versions by replaying, which takes longer. */
-function replayedFiguresOf(
-  place: Workplace,
-  looked: EvidencePlace,
-  asOf: number | null,
-): Promise<readonly EvidenceResult[]> {
-  const files = readRuleFiles(`${place.rulesDir}/p2.v10`, []) ?? new Map();
-  const version = 'p2.v10';
-  const vary = parseVariation(files, 'groups.blocked-by-unpaid-chain.unpaidChain=2,3');
-  const combinations = combinationsOf(version, files, [vary]);
-  return withEvidence({ ...all(looked), asOf }, async (evidence) => [
-    await sweep(evidence, { version, combinations, outcomes: 'granted', threads: 1 }),
-    await suggest(evidence, { version, files, budget: 0.05 }),
-  ]);
 }
 
 /** Without the words for which moment was asked for. */

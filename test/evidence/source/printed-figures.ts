@@ -1,0 +1,48 @@
+import { backtest } from '../../../src/evidence/backtest/backtest.ts';
+import { calibrate } from '../../../src/evidence/calibrate/calibrate.ts';
+import { drift } from '../../../src/evidence/drift.ts';
+import { experiment } from '../../../src/evidence/experiment/experiment.ts';
+import { report } from '../../../src/evidence/report/report.ts';
+import type { EvidenceResult } from '../../../src/evidence/result.ts';
+import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { suggest } from '../../../src/evidence/suggest/suggest.ts';
+import { sweep } from '../../../src/evidence/sweep/sweep.ts';
+import { combinationsOf, parseVariation } from '../../../src/evidence/sweep/vary.ts';
+import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
+import type { Workplace } from '../backtest/backtest-history.ts';
+import { all } from './lived-evidence.ts';
+
+/** What most commands would print; null: of all that is known. */
+export function figuresOf(
+  place: Workplace,
+  looked: EvidencePlace,
+  asOf: number | null,
+): Promise<readonly EvidenceResult[]> {
+  const rules = place.rules('p2.v10');
+  return withEvidence({ ...all(looked), asOf }, async (evidence) => [
+    await report(evidence, { rules, by: 'week' }),
+    await backtest(evidence, {
+      ...{ candidate: place.rules('p2.v13'), against: rules, mode: 'closed-loop', outcomes: 'granted' },
+      rulesOf: () => rules,
+    }),
+    await calibrate(evidence, { rules, platform: null, splitAt: null }),
+    await drift(evidence, null),
+    await experiment(evidence, []),
+  ]);
+}
+
+/** The same of those that try versions by replaying, which takes longer. */
+export function replayedFiguresOf(
+  place: Workplace,
+  looked: EvidencePlace,
+  asOf: number | null,
+): Promise<readonly EvidenceResult[]> {
+  const files = readRuleFiles(`${place.rulesDir}/p2.v10`, []) ?? new Map();
+  const version = 'p2.v10';
+  const vary = parseVariation(files, 'groups.blocked-by-unpaid-chain.unpaidChain=2,3');
+  const combinations = combinationsOf(version, files, [vary]);
+  return withEvidence({ ...all(looked), asOf }, async (evidence) => [
+    await sweep(evidence, { version, combinations, outcomes: 'granted', threads: 1 }),
+    await suggest(evidence, { version, files, budget: 0.05 }),
+  ]);
+}
