@@ -26,13 +26,16 @@ import { Nodes } from './now-nodes.js';
 
 const EVERY_MS = 10_000;
 
-/** How far back, with what a slot is called. */
+/** This node's minutes, where those of all nodes come from the archive. */
+const NODE_EVERY_MS = 30_000;
+
+/** How far back, with what a slot is called, and how often the service counts anew. */
 const SPANS = /** @type {const} */ ([
-  { span: 'hour', note: 'a minute' },
-  { span: 'day', note: 'each half hour' },
-  { span: 'week', note: 'each three hours' },
-  { span: 'month', note: 'each half day' },
-  { span: 'quarter', note: 'a day' },
+  { span: 'hour', note: 'a minute', everyMs: EVERY_MS },
+  { span: 'day', note: 'each half hour', everyMs: 30_000 },
+  { span: 'week', note: 'each three hours', everyMs: 60_000 },
+  { span: 'month', note: 'each half day', everyMs: 60_000 },
+  { span: 'quarter', note: 'a day', everyMs: 60_000 },
 ]);
 
 /**
@@ -41,9 +44,9 @@ const SPANS = /** @type {const} */ ([
  */
 export function NowPage({ session, place }) {
   const chosen = SPANS.find(({ span }) => span === place.query.get('span')) ?? SPANS[0];
-  const hour = useAnswer(LAST_HOUR, EVERY_MS);
   const { to } = spanOf({ to: place.query.get('to') });
-  const history = useAnswer(verdictHistory(chosen.span, to), to === undefined ? EVERY_MS : 0);
+  const history = useAnswer(verdictHistory(chosen.span, to), to === undefined ? chosen.everyMs : 0);
+  const hour = useAnswer(LAST_HOUR, history.data?.history ? NODE_EVERY_MS : EVERY_MS);
   const rollout = useAnswer(may(session, 'rules:read') ? ROLLOUT_STATUS : null, EVERY_MS);
   const deciding = (/** @type {RolloutStatus} */ status) => html`<${Deciding} status=${status} />`;
   const upTo = place.query.get('to');
