@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { factsTable } from '../src/authoring/facts-table.ts';
 import { columnsText } from './columns-text.ts';
+import { factsTable } from './facts-table.ts';
 
 /** Writes the generated tables of the guides, each between its two marks. A test fails when one is stale. */
 writeBetween('rules/README.md', 'facts', factsTable());

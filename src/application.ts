@@ -43,7 +43,7 @@ import {
   watchStore,
 } from './metrics/node-gauges.ts';
 import { hmacPseudonym, platformNames } from './pseudonym.ts';
-import type { RuleSource } from './rollout/rule-source.ts';
+import type { RuleSource } from './rollout/loaded-rules.ts';
 import type { Pace } from './service/client-turns.ts';
 import { Erasure, type ErasureLedger } from './service/erasure.ts';
 import { FirstSteps } from './service/first-steps.ts';

@@ -8,6 +8,7 @@ import type { S3Place } from './archive/s3/bucket.ts';
 import { makeOwnFolder } from './files/folders.ts';
 import type { CertificateFiles } from './http/server/certificate.ts';
 import type { Address } from './http/server/listener.ts';
+import { NamedError } from './named-error.ts';
 import { DURATION_FORM, parseDuration } from './rules/duration.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from './rules/rule-set.ts';
 import type { RedisSecurity } from './state/redis/connection/url.ts';
@@ -67,9 +68,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** A setting is wrong; the message says which, what is allowed, and what to do. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
+export class ConfigError extends NamedError {}
 
 const SIGNAL_SECRET_CHARS_MIN = 32;
 

@@ -92,7 +92,7 @@ const STOREYS: readonly (readonly string[])[] = [
     'workers/peers.ts',
     'statistics',
   ],
-  ['json-schema.ts', 'key-length.ts'],
+  ['json-schema.ts', 'key-length.ts', 'named-error.ts'],
 ];
 
 /** Decide the same from the same inputs: no clock, no chance, no I/O. */

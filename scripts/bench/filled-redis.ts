@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Metrics } from '../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../src/pseudonym.ts';
-import { fixedRules } from '../../src/rollout/rule-source.ts';
+import { fixedRules } from '../../src/rollout/loaded-rules.ts';
 import { ClientSweep } from '../../src/service/client-sweep.ts';
 import { ScoringService } from '../../src/service/scoring.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';

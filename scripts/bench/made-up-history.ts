@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { DeviceBook } from '../../src/authoring/device-book.ts';
+import { DeviceBook } from '../../src/authoring/simulation.ts';
 import { recordOutcome } from '../../src/client/changes.ts';
 import type { ClientKey } from '../../src/client/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';

@@ -1,7 +1,6 @@
 import type { BacktestReport, OrderSums, ScoreQuality } from '../../src/evidence/backtest/backtest-report.ts';
 import { readable } from '../../src/evidence/result.ts';
-import { NO_ORDERS, type OrderCounts } from '../../src/evidence/result-shapes.ts';
-import type { Shown } from '../../src/evidence/shown.ts';
+import { NO_ORDERS, type OrderCounts, type Shown } from '../../src/evidence/shown.ts';
 import type { ShareInterval } from '../../src/statistics/intervals.ts';
 
 /** What `rules backtest --json` prints, with figures of every kind in it. */

@@ -6,7 +6,7 @@ import { Audit, type AuditEntry } from '../../src/access/audit.ts';
 import { startApplication } from '../../src/application.ts';
 import { Archive } from '../../src/archive/archive.ts';
 import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
-import { openShipper } from '../../src/archive/ship/open-shipper.ts';
+import { openShipper } from '../../src/archive/ship/shipping.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { EvidenceDesk } from '../../src/evidence/desk/evidence-desk.ts';
 import { createLog } from '../../src/log.ts';

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ClientKey, ClientKeys, PlatformName } from '../client/client-key.ts';
 import type { ListKind } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
+import { NamedError } from '../named-error.ts';
 import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
 import { epochMs, list, meaning, named, nullable, type Shape, shape, word } from '../shapes.ts';
 import type { Registers } from '../state/store.ts';
@@ -115,9 +116,7 @@ export interface StoredProposal extends Proposal {
 }
 
 /** Something about a proposal must not happen; nothing was changed. The message says why and what to do. */
-export class ProposalRefused extends Error {
-  override readonly name = 'ProposalRefused';
-}
+export class ProposalRefused extends NamedError {}
 
 const LIFETIME_MS = 7 * 24 * 3600_000;
 /** Open ones of a platform, and of one owner in it, so that nobody leaves no room for others. */

@@ -3,9 +3,9 @@ import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { makeOwnFolder } from '../files/folders.ts';
 import type { WhyUnread } from '../state/decision-search.ts';
+import type { Registers } from '../state/store.ts';
 import { ArchiveLog, type ArchiveState, type Commit } from './archive-log.ts';
 
-/** A file of the archive. */
 export interface ArchiveFile {
   /** Below the archive's folder, with `/` between names. */
   readonly path: string;
@@ -28,7 +28,6 @@ export interface ArchiveHome {
   readonly name: string;
   /** Whether files have to be fetched before they can be read. */
   readonly isElsewhere: boolean;
-  /** The contents as they are known here. */
   read(): ArchiveState;
   /** Learns what was committed meanwhile. Throws StoreUnavailable. */
   refresh(): Promise<void>;
@@ -68,7 +67,6 @@ export class FolderHome implements ArchiveHome {
     return this.#log.commit(state, commit);
   }
 
-  /** Made with the folder. */
   async id(): Promise<string> {
     const path = join(this.name, ID_FILE);
     if (!existsSync(path)) await this.giveId(randomUUID());
@@ -106,5 +104,20 @@ export class FolderHome implements ArchiveHome {
 
 const NONE: ReadonlyMap<string, WhyUnread> = new Map();
 
-/** Tells archives apart. */
 export const ID_FILE = 'archive-id';
+
+export const ARCHIVE_REGISTER = 'archive';
+
+/**
+ * Whether the store's decisions are archived in a folder that is not this one; null: the decisions are not archived
+ * at all.
+ */
+export async function isArchivedElsewhere(
+  registers: Pick<Registers, 'read'>,
+  folder: string | null,
+): Promise<boolean> {
+  const claimed = await registers.read(ARCHIVE_REGISTER);
+  if (claimed === null) return false;
+  const path = folder === null ? null : join(folder, ID_FILE);
+  return path === null || !existsSync(path) || readFileSync(path, 'utf8').trim() !== claimed;
+}

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { makeOwnFolder } from '../files/folders.ts';
+import { NamedError } from '../named-error.ts';
 import type { WhyUnread } from '../state/decision-search.ts';
 import type { TableName } from './tables.ts';
 
@@ -62,7 +63,6 @@ export interface Commit {
   /** Where the journal is read on from; absent when the commit shipped nothing. */
   readonly cursor?: string | null;
   readonly add: readonly Segment[];
-  /** Names of segments that are gone. */
   readonly remove: readonly string[];
   readonly gap?: ArchiveGap;
 }
@@ -82,14 +82,10 @@ export interface ArchiveState {
 }
 
 /** Another writer committed first: the loser reads the log again before it writes anything else. */
-export class CommitConflict extends Error {
-  override readonly name = 'CommitConflict';
-}
+export class CommitConflict extends NamedError {}
 
 /** A file of the log is not what a commit wrote. */
-export class ArchiveDamaged extends Error {
-  override readonly name = 'ArchiveDamaged';
-}
+export class ArchiveDamaged extends NamedError {}
 
 export const EMPTY: ArchiveState = {
   version: 0,
@@ -252,7 +248,6 @@ export function snapshotFile(version: number): string {
   return `${String(version).padStart(12, '0')}${SNAPSHOT_ENDING}`;
 }
 
-/** The archive's contents after one more commit. */
 export function apply(state: ArchiveState, { at, cursor, add, remove, gap }: Commit): ArchiveState {
   const segments = new Map(state.segments);
   for (const name of remove) segments.delete(name);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, readdirSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '../files/folders.ts';
+import { NamedError } from '../named-error.ts';
 import type { UnreadableEntry } from '../state/journal.ts';
 import type { Store } from '../state/store.ts';
 import { type ArchiveHome, FolderHome } from './archive-home.ts';
@@ -18,17 +19,14 @@ import { type Duck, quote } from './duck.ts';
 import { forgetSetAside, namesOfSetAside, setAside } from './set-aside.ts';
 import { isAboutClients, TABLE_NAMES, type TableName } from './tables.ts';
 
-/** How much there is. */
 export interface ArchiveContents {
   readonly segments: number;
   readonly bytes: number;
   /** Entries that the journal's bound pushed out. */
   readonly gapEntries: number;
-  /** Could not be read. */
   readonly setAsideEntries: number;
 }
 
-/** Which segments may hold what is looked for. */
 export interface SegmentFilter {
   readonly table: TableName;
   readonly platform?: string;
@@ -55,7 +53,6 @@ export class Archive {
     this.home = home;
   }
 
-  /** What is in the archive, as it is known here. */
   read(): ArchiveState {
     return this.home.read();
   }
@@ -77,7 +74,6 @@ export class Archive {
     if (erasures.some(({ name }) => !before.segments.has(name))) this.endReading();
   }
 
-  /** How much there is. */
   contents(): ArchiveContents {
     const { segments, gaps } = this.read();
     return {
@@ -118,7 +114,6 @@ export class Archive {
     return next;
   }
 
-  /** The files of a segment that was just written. */
   #staged(segment: Segment): readonly { readonly path: string; readonly from: string }[] {
     return SEGMENT_FILES.map((kind) => ({
       path: this.#fileOf(segment, kind),
@@ -192,7 +187,6 @@ export class Archive {
     });
   }
 
-  /** Keeps entries of the journal that cannot be read. */
   async setAside(entries: readonly UnreadableEntry[]): Promise<void> {
     await this.keepFiles(setAside(this.folder, entries));
   }
@@ -202,7 +196,6 @@ export class Archive {
     await this.home.remove(forgetSetAside(this.folder, clientNumbers));
   }
 
-  /** Keeps files that lie in their places in the folder. */
   async keepFiles(paths: readonly string[]): Promise<void> {
     await this.home.keep(paths.map((path) => ({ path, from: join(this.folder, path) })));
   }
@@ -232,7 +225,6 @@ export class Archive {
     }
   }
 
-  /** Where files lie that are not committed yet. */
   staging(): string {
     return join(this.folder, 'staging');
   }
@@ -250,12 +242,10 @@ export class Archive {
     await this.home.tryWriting();
   }
 
-  /** Makes the folder for files that are being written. */
   prepareStaging(): void {
     makeOwnFolder(this.staging());
   }
 
-  /** The path where a segment can be read. */
   pathOf(segment: Segment, kind: SegmentFile = 'parquet'): string {
     const place = this.#placeOf(segment, kind);
     // Between its commit and the link, and after a crash in between, it only lies where it was written.
@@ -294,7 +284,6 @@ export class Archive {
     return statSync(this.pathOf(segment), { throwIfNoEntry: false })?.size === segment.bytes;
   }
 
-  /** Whether every value of a segment can be read. */
   async canRead(duck: Duck, segment: Segment): Promise<boolean> {
     if ((await this.bring([segment])).length > 0) return false;
     try {
@@ -360,7 +349,6 @@ function rowsOf(paths: readonly string[], leftOut: string): string {
   return leftOut === '' ? rows : `(SELECT * FROM ${rows} WHERE client_hash NOT IN (${leftOut}))`;
 }
 
-/** Segments but for some. */
 export function withoutThese(segments: readonly Segment[], others: readonly Segment[]): readonly Segment[] {
   const names = new Set(others.map(({ name }) => name));
   return segments.filter(({ name }) => !names.has(name));
@@ -379,9 +367,7 @@ export async function erasedClients(store: Pick<Store, 'unshippedErasures'>): Pr
 const READING_TRIES_MAX = 10;
 
 /** Everything that the work read of the archive was rewritten before it finished. */
-class ArchiveRewritten extends Error {
-  override readonly name = 'ArchiveRewritten';
-
+class ArchiveRewritten extends NamedError {
   constructor(cause: unknown) {
     super(
       `the archive was rewritten ${READING_TRIES_MAX} times while it was read, as it is when clients are erased; ask for a shorter span, or when fewer are erased`,

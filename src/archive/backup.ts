@@ -1,6 +1,7 @@
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { makeOwnFolder } from '../files/folders.ts';
+import { NamedError } from '../named-error.ts';
 import { whyUnread } from '../state/decision-search.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 import { Archive, SEGMENT_FILES } from './archive.ts';
@@ -10,9 +11,7 @@ import { SALT_FILE } from './client-salt.ts';
 import { SET_ASIDE_FOLDER } from './set-aside.ts';
 
 /** The folder for the backup is not one for this archive; the message says why. */
-export class NotABackup extends Error {
-  override readonly name = 'NotABackup';
-}
+export class NotABackup extends NamedError {}
 
 export interface BackupReport {
   readonly segments: number;

@@ -22,7 +22,6 @@ export async function bringSalt(home: ArchiveHome): Promise<void> {
   await home.bring([{ path: SALT_FILE, bytes: null }]);
 }
 
-/** Notes the salt in an archive that has none. */
 export async function keepSalt(home: ArchiveHome, folder: string, salt: string): Promise<void> {
   if (saltOf(folder) !== null) return;
   makeOwnFolder(folder);

@@ -1,4 +1,6 @@
 import type { OrderOutcome } from '../client/order.ts';
+import { DAY_MS } from '../rules/duration.ts';
+import type { Duck } from './duck.ts';
 
 /** What became of an order. TECHNICAL says nothing about the payer, so figures about payers leave it out. */
 export type OrderFate = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';
@@ -16,7 +18,6 @@ export function reportNumber(reportedAt: number, { outcome, cause }: OrderOutcom
   return reportedAt * 4 + rank;
 }
 
-/** The report that a number stands for. */
 export function reportedResult(number: number): 'UNPAID' | 'TECHNICAL' | 'PAID' | 'REVERSED' {
   return (['UNPAID', 'TECHNICAL', 'PAID', 'REVERSED'] as const)[number % 4] ?? 'UNPAID';
 }
@@ -52,4 +53,45 @@ export function fateCondition(reports: string | null, fate: OrderFate): string {
   const order = 'row(client_hash, order_ref)';
   if (fate === 'UNKNOWN') return `${order} NOT IN (SELECT ${order} FROM (${reported}))`;
   return `${order} IN (SELECT ${order} FROM (${reported}) WHERE ${fateSql('report')} = '${fate}')`;
+}
+
+/** Of an order of a client, 64 bits: two different orders among ten million share one with a chance of 3 in a million. */
+export const ORDER_KEY_SQL = 'hash(client_hash, order_ref)';
+
+export const GRANTED_SQL = "verdict IN ('GET_NEW', 'GET_SAME_STICKY')";
+
+/** How long after a wait the client's actions count as its result. */
+export const WAIT_WORTH_MS = DAY_MS;
+
+/** SQL: until when that is, of a wait that was told at a time. */
+export function waitWorthUntil(waitedAt: string): string {
+  return `${waitedAt} + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS`;
+}
+
+/** SQL: that an order which was granted after a wait was paid after that, within the time that counts for the wait. */
+export function paidAfterWait(waitedAt: string, grantedAt: string): string {
+  return `${fateSql('report')} = 'PAID' AND paid_at BETWEEN ${grantedAt} AND ${waitWorthUntil(waitedAt)}`;
+}
+
+/**
+ * Makes the view `orders`, one row for each order of a client that `decisions` are about: order_key, platform,
+ * client_hash, order_ref, decisions, first_at, last_at (of its decisions), amount, currency, method and
+ * sell_point_key (of the last of them), has_history (final outcomes, at the first), granted, waited, blocked (at least once), its `fate`: PAID, UNPAID,
+ * TURNED_AWAY, TECHNICAL or UNKNOWN, the reported `cause` (see order-fate.ts), and whether it was paid and taken back (`reversed`). Of several outcomes the last one holds.
+ */
+export async function makeOrderViews(duck: Duck): Promise<void> {
+  await duck.run(`CREATE VIEW fates AS
+    SELECT ${ORDER_KEY_SQL} AS order_key, max(${REPORT_NUMBER_SQL}) AS report, ${CAUSE_SQL} AS cause
+    FROM outcomes GROUP BY order_key`);
+  await duck.run(`CREATE VIEW orders AS
+    SELECT asked.*, fate, cause, coalesce(fate = 'UNPAID' AND cause = 'REVERSED', false) AS reversed
+    FROM (
+      SELECT ${ORDER_KEY_SQL} AS order_key, any_value(platform) AS platform, any_value(client_hash) AS client_hash,
+        any_value(order_ref) AS order_ref, count(*) AS decisions, min(decided_at) AS first_at, max(decided_at) AS last_at,
+        arg_max(fact_amount, seq) AS amount, arg_max(fact_currency, seq) AS currency,
+        coalesce(arg_min(fact_finalCount, seq), 0) > 0 AS has_history, arg_max(fact_method, seq) AS method, arg_max(sell_point_key, seq) AS sell_point_key,
+        bool_or(${GRANTED_SQL}) AS granted, bool_or(verdict = 'WAIT') AS waited, bool_or(verdict = 'BLOCK') AS blocked
+      FROM decisions GROUP BY order_key
+    ) asked
+    LEFT JOIN fates USING (order_key), LATERAL (SELECT ${askedFateSql('report', 'granted')} AS fate)`);
 }

@@ -1,4 +1,8 @@
 import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { LRUCache } from 'lru-cache';
+import type { Archive } from './archive.ts';
+import type { Segment } from './archive-log.ts';
 
 const BITS_PER_ORDER = 10;
 
@@ -19,7 +23,6 @@ export class OrderFilter {
     this.#bits = bits;
   }
 
-  /** For the numbers that `orderNumber` gives. */
   static of(orders: readonly bigint[]): OrderFilter {
     const filter = new OrderFilter(
       Buffer.alloc(Math.max(8, Math.ceil((orders.length * BITS_PER_ORDER) / 8))),
@@ -60,4 +63,41 @@ export const ORDER_NUMBER_SQL = 'md5_number_lower(order_ref)';
 /** 64 bits that stand for an orderRef. */
 export function orderNumber(orderRef: string): bigint {
   return hash('md5', orderRef, 'buffer').readBigUInt64LE(8);
+}
+
+/** Filters of fifty million decisions. */
+const KEPT_BYTES_MAX = 64 << 20;
+
+/** The order filters of segments, kept in memory once they were read: a segment never changes. */
+export class OrderFilters {
+  readonly #archive: Archive;
+  readonly #filters = new LRUCache<string, OrderFilter>({
+    maxSize: KEPT_BYTES_MAX,
+    sizeCalculation: (filter) => filter.bytes.length,
+  });
+
+  constructor(archive: Archive) {
+    this.#archive = archive;
+  }
+
+  async holding(segments: readonly Segment[], orderRefs: readonly string[]): Promise<readonly Segment[]> {
+    const unknown = segments.filter(({ name }) => !this.#filters.has(name));
+    await this.#archive.bring(unknown, ['orders']);
+    const numbers = orderRefs.map(orderNumber);
+    return segments.filter((segment) => {
+      const filter = this.#filters.get(segment.name) ?? this.#read(segment);
+      return filter === null || numbers.some((number) => filter.mayHold(number));
+    });
+  }
+
+  /** Null when the file is missing: then the segment itself is looked through. */
+  #read(segment: Segment): OrderFilter | null {
+    try {
+      const filter = OrderFilter.from(readFileSync(this.#archive.pathOf(segment, 'orders')));
+      this.#filters.set(segment.name, filter);
+      return filter;
+    } catch {
+      return null;
+    }
+  }
 }

@@ -1,8 +1,8 @@
 import type { TObject, TSchema } from '../json-schema.ts';
+import { NamedError } from '../named-error.ts';
 import { momentOf, type Shape } from '../shapes.ts';
 import { type DuckRow, flagOf, numberOf, quoteName, textOf } from './duck.ts';
 
-/** A column as Parquet keeps it and as people read it. */
 export interface Column {
   readonly name: string;
   /** DuckDB's name of the type. */
@@ -24,7 +24,6 @@ export type ColumnType = ScalarType | `${ScalarType}[]`;
 /** A row on its way into the archive: its records as they are, under names of their own, and single cells. */
 export type Cells = Record<string, unknown>;
 
-/** The types of the columns of facts, by their labels. */
 export type FactTypes = ReadonlyMap<string, ColumnType>;
 
 /** How the engine takes a record out of a line of JSON. */
@@ -35,16 +34,13 @@ export interface JsonSource {
   readonly columns: readonly JsonColumn[];
 }
 
-/** A column and the SQL that gives it. */
 export interface JsonColumn {
   readonly name: string;
   readonly sql: string;
 }
 
 /** A row of the archive is not what was put into it; the message names the column. */
-export class RowDamaged extends Error {
-  override readonly name = 'RowDamaged';
-}
+export class RowDamaged extends NamedError {}
 
 /**
  * The names of columns that differ from their members', by path: `at` or `override.group`. Null is for a member
@@ -69,12 +65,10 @@ export class RecordColumns<S extends TObject> {
     this.columns = this.#members.columns;
   }
 
-  /** Adds the record to a row. */
   write(record: Shape<S>, cells: Cells): void {
     cells[this.#cell] = record;
   }
 
-  /** How its columns are made from what `write` added. */
   source(facts: FactTypes): JsonSource {
     const { type = 'JSON', columns } = this.#members.source(this.#cell, facts);
     return { cell: this.#cell, type, columns };
@@ -93,7 +87,6 @@ export class RecordColumns<S extends TObject> {
   }
 }
 
-/** JSON Schema as far as records use it. */
 interface Described {
   readonly type?: unknown;
   readonly description?: unknown;
@@ -178,17 +171,16 @@ function memberField(given: Described, member: string, { names, path, prefix }: 
   if (named === null) return null;
   const schema = given.anyOf?.find(({ type }) => type !== 'null') ?? given;
   const column = named ?? `${prefix}${snakeCase(member)}`;
-  if (schema.enum?.length === 1) return constantField(schema.enum[0]);
+  if (schema.enum?.length === 1) {
+    const [value] = schema.enum;
+    // What tells shapes apart is the same in every row.
+    return { columns: [], source: () => ({ columns: [] }), read: () => value };
+  }
   if (schema.patternProperties !== undefined) return FACTS;
   if (schema.properties !== undefined)
     return objectField(schema, { names, path: own, prefix: column === '' ? '' : `${column}_` });
   if (schema.items?.properties !== undefined) return listField(schema.items.properties, column);
   return scalarField(schema, column);
-}
-
-/** What tells shapes apart is the same in every row. */
-function constantField(value: unknown): Field {
-  return { columns: [], source: () => ({ columns: [] }), read: () => value };
 }
 
 const FACTS: Field = {
@@ -313,11 +305,7 @@ const columnsOfFacts = new Map<string, string>();
 
 /** `verdicts(10m)` is kept in the column `fact_verdicts_10m`: many engines take no brackets in a name. */
 export function factColumn(label: string): string {
-  const known = columnsOfFacts.get(label);
-  if (known !== undefined) return known;
-  const column = FACT + label.replace('(', '_').replace(')', '');
-  columnsOfFacts.set(label, column);
-  return column;
+  return columnsOfFacts.getOrInsertComputed(label, () => FACT + label.replace('(', '_').replace(')', ''));
 }
 
 /** The label of a fact's column; null for any other column. */

@@ -5,7 +5,6 @@ import { makeOwnFolder } from '../files/folders.ts';
 import type { UnreadableEntry } from '../state/journal.ts';
 import { namesIn } from './archive-log.ts';
 
-/** An entry of the journal that could not be read, as it was kept. */
 export interface SetAside {
   /** Partition, milliseconds and number, as in the columns of the archive. */
   readonly place: string;

@@ -1,17 +1,23 @@
-import { RecordedDecisionSchema } from '../decision/decision.ts';
+import { type ClientKeys, clientNumber, decisionId } from '../client/client-key.ts';
+import { type Decision, RecordedDecisionSchema } from '../decision/decision.ts';
 import { count, shape } from '../shapes.ts';
 import {
   BindingEntrySchema,
   EntryPlaceSchema,
+  type ErasureEntry,
   ErasureEntrySchema,
+  type JournalEntry,
+  type JournalRecord,
   OutcomeEntrySchema,
   OverrideEntrySchema,
+  type Placed,
   ScoreEntrySchema,
+  verdictEntry,
 } from '../state/journal.ts';
-import { quoteName } from './duck.ts';
-import { type Column, RecordColumns } from './record-columns.ts';
+import { type DuckRow, quoteName } from './duck.ts';
+import { type Cells, type Column, RecordColumns } from './record-columns.ts';
 
-export interface Table {
+interface Table {
   readonly description: string;
   /** The column that tells when; rows lie in the folder of its UTC day. */
   readonly time: string;
@@ -121,15 +127,115 @@ export const TABLE_NAMES = Object.freeze(
   Object.keys(TABLES).filter((name): name is TableName => name in TABLES),
 );
 
-/** Tables whose rows are about one client. */
 export function isAboutClients(table: TableName): boolean {
   const columns: readonly Column[] = TABLES[table].columns;
   return columns.some(({ name }) => name === 'client_hash');
 }
 
-/** SQL: a table of the archive without rows. */
 export function emptyTable(table: TableName): string {
   const columns: readonly Column[] = TABLES[table].columns;
   const nulls = columns.map(({ name, type }) => `NULL::${type} AS ${quoteName(name)}`).join(', ');
   return `(SELECT ${nulls} WHERE false)`;
+}
+
+export interface ArchiveRow {
+  readonly table: TableName;
+  readonly platform: string;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly cells: Readonly<Cells>;
+  readonly facts?: Decision['facts'];
+}
+
+/**
+ * The rows of numbered entries, without what a client did before it was erased: `erasedAt` has the number of the
+ * erasure, by that of the client. `hashOf` gives the hash of an entry's client.
+ */
+export function rowsOf<Entry extends Placed<JournalEntry>>(
+  numbered: readonly (readonly [number, Entry | Placed<ErasureEntry>])[],
+  erasedAt: ReadonlyMap<string, number>,
+  hashOf: (entry: Entry) => string,
+): readonly ArchiveRow[] {
+  return numbered.flatMap(([number, entry]) => {
+    if (entry.kind === 'erasure') return [];
+    const row = rowOf(entry, hashOf(entry));
+    return number > (erasedAt.get(String(row.cells['client_hash'])) ?? -1) ? [row] : [];
+  });
+}
+
+export function rowOf(entry: Placed<JournalEntry>, clientHash: string): ArchiveRow {
+  const { platform, at, place } = entry;
+  const cells: Cells = { client_hash: clientNumber(clientHash) };
+  PLACE.write(place, cells);
+  const facts = entry.kind === 'verdict' ? { facts: entry.decision.facts } : {};
+  return { table: writeCells(entry, cells), platform, at, cells, ...facts };
+}
+
+/** The row that keeps that a client was erased, of whom so many rows were removed, by the client's number. */
+export function tombstoneOf(
+  erasure: Placed<ErasureEntry>,
+  rowsRemoved: ReadonlyMap<string, number>,
+): ArchiveRow {
+  const { platform, at, place, clientNumber } = erasure;
+  const cells: Cells = {};
+  PLACE.write(place, cells);
+  RECORDS.erasures.write({ ...erasure, rowsRemoved: rowsRemoved.get(clientNumber) ?? 0 }, cells);
+  return { table: 'erasures', platform, at, cells };
+}
+
+function writeCells(entry: JournalEntry, cells: Cells): TableName {
+  switch (entry.kind) {
+    case 'verdict':
+      RECORDS.decisions.write(entry.decision, cells);
+      return 'decisions';
+    case 'score':
+      RECORDS.scores.write(entry, cells);
+      return 'scores';
+    case 'outcome':
+      RECORDS.outcomes.write(entry, cells);
+      return 'outcomes';
+    case 'binding':
+      RECORDS.bindings.write(entry, cells);
+      return 'bindings';
+    case 'override':
+      RECORDS.overrides.write(entry, cells);
+      return 'overrides';
+    default:
+      return entry satisfies never;
+  }
+}
+
+/** The journal entry about a client that a row keeps; null for a row of an erasure. Throws RowDamaged. */
+export function entryOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): Placed<JournalEntry> | null {
+  const entry = recordOf(table, row, clientKeys);
+  return entry.kind === 'erasure' ? null : entry;
+}
+
+/** The journal entry that a row keeps. Throws RowDamaged. */
+export function recordOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): Placed<JournalRecord> {
+  return { ...unplacedOf(table, row, clientKeys), place: PLACE.read(row) };
+}
+
+function unplacedOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): JournalRecord {
+  switch (table) {
+    case 'decisions':
+      return verdictEntry(decisionOf(row, clientKeys));
+    case 'scores':
+    case 'outcomes':
+    case 'bindings':
+    case 'overrides':
+      return RECORDS[table].read(row);
+    case 'erasures': {
+      const { kind, at, platform, clientNumber } = RECORDS.erasures.read(row);
+      return { kind, at, platform, clientNumber };
+    }
+    default:
+      return table satisfies never;
+  }
+}
+
+export function decisionOf(row: DuckRow, clientKeys: ClientKeys): Decision {
+  const recorded = RECORDS.decisions.read(row);
+  const { hash } = clientKeys.of(recorded.platform, recorded.clientIdKey);
+  return { decisionId: decisionId(hash, recorded.seq, recorded.at), ...recorded };
 }

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { PlatformName } from '../client/client-key.ts';
 import { Type } from '../json-schema.ts';
+import { NamedError } from '../named-error.ts';
 import { digestOf } from '../rules/folder/release.ts';
 import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
 import { epochMs, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 import type { Store } from '../state/store.ts';
 
-/** The most that a platform has at once. */
 export const DRAFTS_MAX = 30;
 
 /** A draft that nobody changes for this long is forgotten. */
@@ -48,7 +48,6 @@ export type DraftSummary = Shape<typeof DraftSummarySchema>;
 export type Present = Shape<typeof PresentSchema>;
 export type DraftFiles = Readonly<Record<string, string>>;
 
-/** What somebody writes into a draft. */
 export interface WrittenDraft {
   readonly version: RuleVersion;
   readonly from: string;
@@ -77,8 +76,7 @@ interface StoredPresent extends Present {
 }
 
 /** The change is refused, because the draft is no longer at the revision that it was made on. */
-export class DraftChanged extends Error {
-  override readonly name = 'DraftChanged';
+export class DraftChanged extends NamedError {
   /** Null when there is none now. */
   readonly now: DraftSummary | null;
 
@@ -89,9 +87,7 @@ export class DraftChanged extends Error {
 }
 
 /** The platform has the most drafts that it may have. */
-export class TooManyDrafts extends Error {
-  override readonly name = 'TooManyDrafts';
-}
+export class TooManyDrafts extends NamedError {}
 
 /**
  * The drafts that people work on outside RULES_DIR, by platform. A change names the revision that it was made on, so
@@ -150,7 +146,7 @@ export class Drafts {
           const { lastRevision, drafts } = shelf;
           const before = drafts.find(({ version }) => version === made.version);
           if (before !== undefined && isSame(before, made)) return [shelf, [before, filesId]];
-          requireBasis(before, basis);
+          if ((before?.revision ?? null) !== basis) throw changed(before);
           if (before === undefined && drafts.length >= DRAFTS_MAX) throw new TooManyDrafts();
           const revision = lastRevision + 1;
           const draft = { ...made, revision, changedAt: this.#now() };
@@ -240,10 +236,6 @@ function isSame(
     before.from === now.from &&
     before.replaces === now.replaces
   );
-}
-
-function requireBasis(before: StoredDraft | undefined, basis: number | null): void {
-  if ((before?.revision ?? null) !== basis) throw changed(before);
 }
 
 function changed(now: StoredDraft | undefined): DraftChanged {

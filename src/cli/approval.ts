@@ -33,7 +33,6 @@ export function whoChanges({ withoutApproval }: ApprovalOption): string {
   return isPast ? `${actorOfUser()}, without approval` : actorOfUser();
 }
 
-/** Says that a proposal was made instead of a change. */
 export function printProposed(
   platform: PlatformName,
   { proposalId, lines, expiresAt }: StoredProposal,

@@ -4,23 +4,21 @@ import { type Command, Option } from 'commander';
 import { Audit } from '../access/audit.ts';
 import { actorOfUser } from '../access/caller.ts';
 import type { Archive } from '../archive/archive.ts';
+import { ARCHIVE_REGISTER } from '../archive/archive-home.ts';
 import type { ArchiveGap, Segment } from '../archive/archive-log.ts';
-import { ARCHIVE_REGISTER } from '../archive/archived-elsewhere.ts';
 import { backUp, NotABackup } from '../archive/backup.ts';
 import type { QueryAnswer } from '../archive/duck.ts';
 import { whileHere } from '../archive/frozen-archive.ts';
 import { exportQuery, type Queried, queryArchive } from '../archive/read/query.ts';
 import { bucketHome, openArchive } from '../archive/s3/open-archive.ts';
 import { readSetAside, type SetAside } from '../archive/set-aside.ts';
-import { leaseHolder } from '../archive/ship/lease.ts';
-import { openShipper } from '../archive/ship/open-shipper.ts';
-import { keepShipping, type ShippingReport } from '../archive/ship/shipping.ts';
-import { type ShippingTrouble, shippingTroubles } from '../archive/ship/shipping-troubles.ts';
+import { leaseHolder, type ShippingTrouble, shippingTroubles } from '../archive/ship/shipper.ts';
+import { keepShipping, openShipper, type ShippingReport } from '../archive/ship/shipping.ts';
 import { TABLE_NAMES, type TableName } from '../archive/tables.ts';
 import { ADOPTED_CURSOR, unshippedPage } from '../archive/unshipped.ts';
 import { isEvidence } from '../evidence/source/evidence.ts';
-import type { Verification } from '../evidence/verify/verification.ts';
 import { verifyArchive } from '../evidence/verify/verify-archive.ts';
+import type { Verification } from '../evidence/verify/verify-segment.ts';
 import type { Store } from '../state/store.ts';
 import { EXIT, FindingsError, UsageError } from './exit.ts';
 import { erasedNow, leftOutTexts, readArchiveConfig, segmentPath, withArchive } from './open-archive.ts';
@@ -28,7 +26,6 @@ import { withOpenStore } from './open-store.ts';
 import { parseReason, parseTime, spanOptions } from './options.ts';
 import { print, printError, progressBar, table } from './print.ts';
 
-/** archive ...: what was decided over the years. */
 export function archiveCommands(program: Command): void {
   const archive = program.command('archive').description('what was decided over the years, in Parquet');
   statusCommand(archive);
@@ -79,7 +76,6 @@ async function adopt(reason: string, json: boolean): Promise<void> {
   });
 }
 
-/** archive backup: a copy of the archive as it is at one moment. */
 function backupCommand(archive: Command): void {
   archive
     .command('backup <folder>')
@@ -158,7 +154,6 @@ interface QueryOptions {
 
 const LIMITS = { rowsMax: 100_000, timeoutMs: 60_000, memoryMiB: 1024 } as const;
 
-/** archive query: SQL over what was decided. */
 function queryCommand(archive: Command): void {
   archive
     .command('query <sql>')
@@ -274,7 +269,6 @@ interface TableStatus {
   readonly to: number | null;
 }
 
-/** What `archive status --json` prints. */
 interface ArchiveStatus {
   readonly folder: string;
   readonly tables: readonly TableStatus[];
@@ -288,11 +282,9 @@ interface ArchiveStatus {
   readonly gaps: readonly ArchiveGap[];
   /** Entries of the journal that could not be read, kept beside the archive. */
   readonly setAside: readonly Pick<SetAside, 'place' | 'why'>[];
-  /** Segments whose files were cut off or are gone. */
   readonly torn: readonly Segment[];
 }
 
-/** How many unshipped entries are counted one by one. */
 const COUNTED_ENTRIES_MAX = 10_000;
 
 /** archive status: what is there, how far shipping is behind, and what was lost. */

@@ -10,7 +10,6 @@ import { withArchiveOf } from './open-archive.ts';
 import { parsePlatform } from './options.ts';
 import { withLists } from './with-lists.ts';
 
-/** clients export: what is held on a payer, for the person who has to answer the payer. */
 export function clientsCommands(program: Command): void {
   program
     .command('clients')

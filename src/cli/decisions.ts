@@ -20,15 +20,6 @@ import { parsePlatform } from './options.ts';
 import { print, printError, table, terminalPaint } from './print.ts';
 import { fromHere } from './rules/rule-folders.ts';
 
-/** decisions explain: why a verdict fell, for people who answer a dispute. */
-export function explainCommand(decisions: Command): void {
-  decisions
-    .command('explain <id>')
-    .description('why a verdict fell: every rule with the values it saw, and whether it can be reproduced')
-    .option('--json', 'print the explanation as one JSON object; null when there is no such decision')
-    .action((id: string, options: { json?: true }) => explainDecision(id, options.json === true));
-}
-
 const NOWHERE: LookedUpDecision = { decision: null, unread: [] };
 
 async function explainDecision(id: string, json: boolean): Promise<void> {
@@ -91,7 +82,11 @@ export function decisionsCommands(program: Command): void {
     .option('--platform <name>', 'only of this platform; without it all that have a key')
     .option('--json', 'print a JSON array of decision records')
     .action((options: FindOptions) => find(options));
-  explainCommand(decisions);
+  decisions
+    .command('explain <id>')
+    .description('why a verdict fell: every rule with the values it saw, and whether it can be reproduced')
+    .option('--json', 'print the explanation as one JSON object; null when there is no such decision')
+    .action((id: string, options: { json?: true }) => explainDecision(id, options.json === true));
 }
 
 async function find({ order, platform, json }: FindOptions): Promise<void> {

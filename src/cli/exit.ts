@@ -1,4 +1,5 @@
 import type { CommanderError } from 'commander';
+import { NamedError } from '../named-error.ts';
 
 /** Exit codes of every command: 0 fine, 1 findings, 2 bad usage, 3 environment. */
 export const EXIT = { fine: 0, findings: 1, usage: 2, environment: 3 } as const;
@@ -9,9 +10,7 @@ export function commanderExit({ exitCode }: CommanderError): number {
 }
 
 /** The named thing has faults; the message lists them all. */
-export class FindingsError extends Error {
-  override readonly name = 'FindingsError';
-}
+export class FindingsError extends NamedError {}
 
 /** The operating system refused, mostly about a file or a folder. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
@@ -19,6 +18,4 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 }
 
 /** The command was called wrongly; the message says what is allowed. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
+export class UsageError extends NamedError {}

@@ -6,7 +6,7 @@ import type { JournalGap } from '../state/journal.ts';
 import type { JournalPage, Store } from '../state/store.ts';
 import { UnknownCursor } from '../state/store-errors.ts';
 import { EXIT, isSystemError, UsageError } from './exit.ts';
-import { type LongOutput, pagesOf, withLongOutput } from './follow.ts';
+import { pagesOf, withLongOutput } from './follow.ts';
 import { withOpenStore } from './open-store.ts';
 import { print, printError } from './print.ts';
 
@@ -17,7 +17,6 @@ interface ExportOptions {
   readonly json?: true;
 }
 
-/** How many entries are in memory at once. */
 const PAGE_ENTRIES = 500;
 
 /** A page of entries is far smaller; a file whose last cursor is further from its end is not an export. */
@@ -52,7 +51,10 @@ interface Sink {
 async function exportJournal({ follow, output, after, json }: ExportOptions): Promise<void> {
   try {
     const done = await withLongOutput(async ({ stop, write }) => {
-      const sink = output === undefined ? standardOutput(after ?? null, write) : await toFile(output, after);
+      const sink =
+        output === undefined
+          ? { cursor: after ?? null, write, close: async () => {} }
+          : await toFile(output, after);
       return withOpenStore((store) => pump(store, sink, follow === true, stop)).finally(sink.close);
     });
     if (output === undefined) return;
@@ -106,10 +108,6 @@ function linesOf({ entries, cursor }: JournalPage, clientKeys: ClientKeys): stri
       return `${JSON.stringify(last ? { kind, ...line, cursor } : { kind, ...line })}\n`;
     })
     .join('');
-}
-
-function standardOutput(cursor: string | null, write: LongOutput['write']): Sink {
-  return { cursor, write, close: async () => {} };
 }
 
 async function toFile(path: string, after: string | undefined): Promise<Sink> {

@@ -51,7 +51,9 @@ export function listsCommands(program: Command): void {
     .requiredOption('--platform <name>', PLATFORM)
     .option('--value <value>', 'only the entry for this value')
     .option('--json', 'print JSON')
-    .action((list: string | undefined, options: ShowOptions) => showLists(list, options));
+    .action((list: string | undefined, options: ShowOptions) =>
+      list === undefined ? showAll(options) : showOne(list, options),
+    );
 
   lists
     .command('add <list> <value>')
@@ -199,12 +201,6 @@ export interface ShowOptions {
   readonly platform: string;
   readonly value?: string;
   readonly json?: true;
-}
-
-/** Prints all lists of a platform, or with a name the entries of one. */
-export async function showLists(list: string | undefined, options: ShowOptions): Promise<void> {
-  if (list === undefined) await showAll(options);
-  else await showOne(list, options);
 }
 
 async function showAll({ platform, json }: ShowOptions): Promise<void> {

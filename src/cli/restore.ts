@@ -25,7 +25,6 @@ const STARTED_WITHIN_MS = 600_000;
 
 type Kind = 'SQLite' | 'Redis' | 'Redis Cluster';
 
-/** What `restore --check --json` prints. */
 interface BackupReport {
   readonly kind: Kind;
   /** When its newest entry happened, ISO 8601; null for a store without any. */
@@ -102,7 +101,6 @@ function kindOf(folder: string): Kind {
   );
 }
 
-/** A running copy, and how to end it. */
 interface RunningCopy {
   readonly store: Store;
   readonly stop: () => Promise<void>;

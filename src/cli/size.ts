@@ -46,7 +46,6 @@ const BUSY_SHARE = 0.5;
 /** A rewrite of the append-only file copies changes that come meanwhile. */
 const FILLED_SHARE = 0.6;
 
-/** The options, by their names. */
 interface Load
   extends Readonly<Record<'verdictsPerSecond' | 'peak' | 'days' | 'scores' | 'outcomes', number>> {
   readonly payers?: number;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { Audit, type AuditAction } from '../access/audit.ts';
 import { actorOfUser } from '../access/caller.ts';
-import { ARCHIVE_REGISTER } from '../archive/archived-elsewhere.ts';
+import { ARCHIVE_REGISTER } from '../archive/archive-home.ts';
 import { HEAD_REGISTER } from '../archive/s3/bucket-home.ts';
 import { exactSystemClock } from '../clock.ts';
 import { rebuildClient, type Unreadable, unreadableTexts } from '../service/rebuild.ts';
@@ -124,7 +124,6 @@ async function rebuild(options: RebuildOptions): Promise<void> {
 /** What a store notes once and keeps, so that it accepts nothing else in its place. */
 interface Noted {
   readonly register: string;
-  /** What goes with it. */
   readonly also?: string;
   readonly action: AuditAction;
   readonly absent: string;

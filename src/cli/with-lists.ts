@@ -14,7 +14,6 @@ import type { Store } from '../state/store.ts';
 import { FindingsError } from './exit.ts';
 import { withOpenStore } from './open-store.ts';
 
-/** The shared lists of a store, and the editor that changes them. */
 export interface OpenLists {
   readonly node: ListNode;
   readonly editor: ListEditor;
@@ -53,7 +52,6 @@ export function withLists<T>(run: (lists: OpenLists) => Promise<T>): Promise<T> 
   });
 }
 
-/** The user of the command at a list. */
 export function deskOfUser(owner: PlatformName, list: string, who: string = actorOfUser()): ListDesk {
   return { owner, list, who };
 }

@@ -1,7 +1,12 @@
 import type { ClientGroup } from '../client/client-state.ts';
 import type { Conclusions, FactContext, FactValue } from '../facts/fact.ts';
-import { type Matchable, type RuleSet, settingsOf, type VerdictParams } from '../rules/rule-set.ts';
-import { totalWeight } from '../rules/signal-weight.ts';
+import {
+  type Matchable,
+  type RuleSet,
+  settingsOf,
+  totalWeight,
+  type VerdictParams,
+} from '../rules/rule-set.ts';
 import { type Decision, OTHERWISE } from './decision.ts';
 import { type HeldOut, type HoldoutFile, Holdouts, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
 

@@ -4,6 +4,7 @@ import { CLIENT_GROUPS } from '../client/client-state.ts';
 import { type Ladder, waitRemainingMs } from '../client/ladder.ts';
 import { formatPaymentScore } from '../client/payment-score.ts';
 import { type FactValue, NEVER_SECONDS } from '../facts/fact.ts';
+import { NamedError } from '../named-error.ts';
 import type { RuleSet, RuleVersion, Verdict } from '../rules/rule-set.ts';
 import { DECISION_MEMBERS, type Decision, OTHERWISE, type RenderedPart, renderReason } from './decision.ts';
 
@@ -116,9 +117,7 @@ type DecisionRow = [
 ];
 
 /** A decision that is stored in a form no version wrote. */
-export class RecordDamaged extends Error {
-  override readonly name = 'RecordDamaged';
-}
+export class RecordDamaged extends NamedError {}
 
 /** The text to store; `parseRecord` and `decisionOf` give the same decision back. */
 export function encodeDecision(decision: Decision, shape?: RecordShape): string {

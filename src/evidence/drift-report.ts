@@ -2,8 +2,17 @@ import { timeText } from '../client/instant.ts';
 import { VERDICTS, type Verdict } from '../rules/rule-set.ts';
 import { always, count, epochMs, list, nullable, type Shape, shape, word } from '../shapes.ts';
 import { ScoreFiguresSchema } from './calibrate/calibration.ts';
-import { interval, number, SPAN, verdictMixShape } from './result-shapes.ts';
-import { type Cell, columns, type EvidenceTable, type Shown, spanNotes } from './shown.ts';
+import {
+  type Cell,
+  columns,
+  type EvidenceTable,
+  interval,
+  number,
+  type Shown,
+  SPAN,
+  spanNotes,
+  verdictMixShape,
+} from './shown.ts';
 
 const DriftPartSchema = shape('One of the two parts of the time', {
   decisions: count('In this part'),
@@ -105,7 +114,6 @@ export function shownDrift(found: Drift): Shown {
   };
 }
 
-/** Both parts side by side, a figure a row. */
 function partsTable(
   name: string,
   title: string,

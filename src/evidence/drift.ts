@@ -1,9 +1,9 @@
 import { type Duck, type DuckRow, numberOf, quote, quoteName, textOf } from '../archive/duck.ts';
 import { factLabel } from '../archive/record-columns.ts';
-import { VERDICTS } from '../rules/rule-set.ts';
+import { byVerdict, VERDICTS } from '../rules/rule-set.ts';
 import { populationStability } from '../statistics/distributions.ts';
 import { clusteredInterval } from '../statistics/intervals.ts';
-import { verdictMix } from './backtest/comparison.ts';
+
 import { scoredOrders } from './calibrate/calibrate.ts';
 import { paidShareOf, scoreFigures } from './calibrate/score-figures.ts';
 import type { Drift, DriftPart, FactDrift } from './drift-report.ts';
@@ -73,7 +73,7 @@ async function mixOf({ duck }: Evidence, splitAt: number, isLater: boolean) {
   );
   const count = (row: DuckRow, column: string) => numberOf(row[column]) ?? 0;
   const total = (column: string) => rows.reduce((sum, row) => sum + count(row, column), 0);
-  const verdicts = verdictMix((verdict) =>
+  const verdicts = byVerdict((verdict) =>
     clusteredInterval(rows.map((row) => ({ part: count(row, verdict), whole: count(row, 'decisions') }))),
   );
   return { decisions: total('decisions'), clients: total('clients'), verdicts };
@@ -129,7 +129,6 @@ async function factDrift(
 
 type Part = 'earlier' | 'later';
 
-/** Decisions of both parts. */
 type PartCounts = Readonly<Record<Part, number>>;
 
 function movedMost(

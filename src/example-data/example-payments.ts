@@ -24,7 +24,6 @@ interface Crowd {
   readonly attempts: (chance: Chance, name: string) => readonly Attempt[];
 }
 
-/** Who came to the checkout in these four weeks. */
 const CROWDS: readonly Crowd[] = [
   { name: 'regular', count: 160, attempts: regular },
   { name: 'passer-by', count: 480, attempts: passerBy },
@@ -82,11 +81,7 @@ function outcome(chance: Chance, at: number, isPaid: boolean) {
 /** Numbers by first appearance, so that no name gives away which crowd somebody is of. */
 function numbered(kind: string): (name: string) => string {
   const numbers = new Map<string, number>();
-  return (name) => {
-    const number = numbers.get(name) ?? numbers.size + 1;
-    numbers.set(name, number);
-    return `${kind}-${number}`;
-  };
+  return (name) => `${kind}-${numbers.getOrInsertComputed(name, () => numbers.size + 1)}`;
 }
 
 /** Steps between 0 and 1: as many as one draw of the generator tells apart without bias. */
@@ -125,7 +120,6 @@ class Chance {
   }
 }
 
-/** Somebody at a checkout, with what the checkout sees of them every time. */
 interface Payer {
   readonly clientIdKey: string;
   readonly fingerprint: string;
@@ -182,13 +176,11 @@ function wakingHour(chance: Chance, day: number): number {
   return Math.floor(START_MS + day * DAY_MS + chance.between(8, 23) * HOUR_MS);
 }
 
-/** How somebody who means to pay fares. */
 interface Luck {
   /** Share of the attempts that are paid. */
   readonly pays: number;
   /** Share of the failures after which the payer tries again. */
   readonly triesAgain: number;
-  /** Attempts of one purchase. */
   readonly triesMax: number;
 }
 

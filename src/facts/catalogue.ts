@@ -48,7 +48,6 @@ export const FACT_THEMES = {
   conclusions: CONCLUDED_FACTS,
 } as const satisfies Record<string, Readonly<Record<string, Fact>>>;
 
-/** Every fact by its name. */
 export const FACTS: ReadonlyMap<string, Fact> = new Map(
   Object.values(FACT_THEMES).flatMap((theme) => Object.entries<Fact>(theme)),
 );

@@ -5,7 +5,6 @@ import type { Ladder } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
 import { Type } from '../json-schema.ts';
 
-/** What is asked for, as the rules see it. */
 export interface FactRequest {
   readonly amount: number;
   readonly currency: string;
@@ -94,7 +93,6 @@ interface FactDescription {
   readonly description: string;
 }
 
-/** A fact that needs no parameter. */
 export interface PlainFact extends FactDescription {
   readonly kind: 'plain';
   readonly read: (context: FactContext) => FactValue;
@@ -123,7 +121,6 @@ export interface ListedFact extends FactDescription {
   readonly read: (context: FactContext, list: string) => boolean;
 }
 
-/** A fact that earlier rules of the same decision conclude. */
 export interface ConcludedFact extends FactDescription {
   readonly kind: 'concluded';
   /** The first rule file that may ask for it. */

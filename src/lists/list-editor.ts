@@ -10,7 +10,8 @@ import {
   readListValue,
   shownValue,
 } from '../decision/shared-lists.ts';
-import { isName, LIST_NAME_RULE } from '../rules/name.ts';
+import { NamedError } from '../named-error.ts';
+import { isName, LIST_NAME_RULE } from '../rules/rule-set.ts';
 import { PacedSteps } from '../state/paced-steps.ts';
 import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '../state/store.ts';
 import { Turns } from '../work/turns.ts';
@@ -39,9 +40,7 @@ export interface EntryAsk {
 }
 
 /** The list cannot hold this; the message is for the caller. */
-export class ListRefusal extends Error {
-  override readonly name = 'ListRefusal';
-}
+export class ListRefusal extends NamedError {}
 
 /** One line of a bulk change. */
 export type EntryEdit =

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PlatformName } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
+import { NamedError } from '../named-error.ts';
 import { forgetRolledBack, noteRolledBack } from '../rules/folder/rule-folder.ts';
 import type { RuleVersion } from '../rules/rule-set.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
@@ -23,14 +24,11 @@ import {
   type VersionRef,
   versionRef,
 } from './rollout.ts';
-import { stageOf } from './stage.ts';
-import { sharedCounts } from './trial-tally.ts';
-import { TrialSchema, viewOfTrial } from './trial-view.ts';
+import { sharedCounts } from './trial-counts.ts';
+import { stageOf, TrialSchema, viewOfTrial } from './trial-view.ts';
 
 /** The rollout was refused; nothing was changed. The message says why. */
-export class RolloutRefused extends Error {
-  override readonly name = 'RolloutRefused';
-}
+export class RolloutRefused extends NamedError {}
 
 export const RolloutStatusSchema = named(
   'RolloutStatus',
@@ -57,7 +55,6 @@ export const FollowingSchema = named(
   }),
 );
 
-/** Who follows a change, and who does not yet. */
 export type FollowReport = Shape<typeof FollowingSchema>;
 
 /** Nodes follow within 2 s; this leaves room for a slow one. */
@@ -95,7 +92,6 @@ function withoutOthers(rollout: Rollout): Rollout {
   return { ...rollout, history };
 }
 
-/** A change as somebody asks for it. */
 export interface AskedChange extends RolloutChange {
   /** The revision that the person saw: a newer one is refused. Null: any. */
   readonly revision: number | null;
@@ -119,7 +115,6 @@ export interface ForeseenRollout {
   readonly stored: StoredRollout;
   readonly rollout: Rollout;
   readonly to: VersionRef;
-  /** The other candidates of the draw. */
   readonly also: readonly (VersionRef & Share)[];
   /** Of each version; none when it is for few, or a return. */
   readonly differences: readonly VersionDifference[];
@@ -193,7 +188,6 @@ function requireReturn({ history }: Rollout, { version, digest }: VersionRef, go
   );
 }
 
-/** How a version of a change would answer. */
 type VersionDifference = Difference & Pick<VersionRef, 'version'>;
 
 async function differencesOf(
@@ -362,7 +356,6 @@ async function awaitNodes(fleet: Fleet, rollout: Rollout): Promise<Omit<FollowRe
   }
 }
 
-/** The name by which people know a node. */
 export function nodeName({ host, pid, nodeId }: Pick<NodeView, 'host' | 'pid' | 'nodeId'>): string {
   return `node ${host}/${pid} (${nodeId.slice(0, 8)})`;
 }

@@ -8,15 +8,13 @@ import { type RuleSet, VERDICTS, type Verdict } from '../rules/rule-set.ts';
 import { searchSteps } from '../state/paced-steps.ts';
 import type { Fleet } from './fleet.ts';
 import type { Candidate } from './rollout.ts';
-import { stageOf } from './stage.ts';
-import { sumTrialCounts } from './trial-counts.ts';
-import { sharedCounts } from './trial-tally.ts';
+import { sharedCounts, sumTrialCounts } from './trial-counts.ts';
+import { stageOf } from './trial-view.ts';
 
 /** How a version would answer compared with the active one, for the person who decides about it. */
 export interface Difference {
   /** Why it answers much otherwise than the active one, a sentence each; empty when it does not. */
   readonly much: readonly string[];
-  /** What was compared, in a sentence. */
   readonly compared: string;
 }
 
@@ -36,7 +34,6 @@ interface PlatformDifference {
   readonly turned: Readonly<Record<'BLOCK' | 'WAIT' | 'let', number>>;
   /** Payers who cannot be compared, because their records lack facts that the version asks for. */
   readonly untold: number;
-  /** Those facts by label. */
   readonly missing: readonly string[];
 }
 

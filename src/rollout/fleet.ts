@@ -43,7 +43,6 @@ export const NodeSchema = named(
 
 export type NodeView = Shape<typeof NodeSchema>;
 
-/** A version as a node has it loaded. */
 export type NodeVersion = NodeView['versions'][number];
 
 /** What a process knows of itself; its counts go to the store. */
@@ -70,7 +69,6 @@ export interface StoredRollout {
 /** A rollout that is followed is read again after this, should its writer have ended before it told of the change. */
 const REREAD_MS = 10_000;
 
-/** The parts of a store that a fleet shares. */
 export interface FleetState {
   readonly registers: Registers;
   readonly documents: Documents;
@@ -80,14 +78,12 @@ export interface FleetState {
   readonly decision: Store['decision'];
 }
 
-/** The state that all nodes share: the rollout and their reports. */
 export class Fleet {
   readonly #registers: Registers;
   readonly documents: Documents;
   readonly findDecisions: Store['findDecisions'];
   readonly decision: Store['decision'];
   readonly #auditLog: AuditLog;
-  /** What all nodes counted of each stage of a trial. */
   readonly tallies: Tallies;
   #followed: {
     readonly stored: StoredRollout | null;

@@ -1,5 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClientKey } from '../client/client-key.ts';
+import type { StageMark } from '../client/client-state.ts';
+import type { Arm, Decision, Draw } from '../decision/decision.ts';
+import { NamedError } from '../named-error.ts';
 import { compareRuleVersions, formatProblems } from '../rules/folder/rule-folder.ts';
 import { directReader, type RuleReader } from '../rules/folder/rule-reader.ts';
 import type { ScannedFolder } from '../rules/folder/scan.ts';
@@ -7,16 +11,14 @@ import type { Problem } from '../rules/problem.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 
 /** A version folder that is refused: it decides nothing, and what was loaded before stays. */
-export interface RefusedVersion {
+interface RefusedVersion {
   readonly version: RuleVersion;
   /** One line a problem, with file, line and column. */
   readonly problems: readonly string[];
 }
 
 /** No rule set can decide; the message says why and what to do. */
-export class RulesError extends Error {
-  override readonly name = 'RulesError';
-}
+export class RulesError extends NamedError {}
 
 interface Folder extends ScannedFolder {
   readonly problems: readonly string[];
@@ -171,4 +173,70 @@ function firstProblems(version: RuleVersion, problems: readonly Problem[]): read
   const lines = formatProblems(version, problems.slice(0, PROBLEMS_MAX)).split('\n');
   const more = problems.length - PROBLEMS_MAX;
   return more <= 0 ? lines : [...lines, `and ${more} more problems; "rules check ${version}" lists all`];
+}
+
+/** The rule sets of one request: chosen once, kept to its end. */
+export interface RuleChoice {
+  readonly rules: RuleSet;
+  readonly arm: Arm;
+  /** While several versions decide; recorded with the decision, whichever version gives it. */
+  readonly draw?: Draw;
+  /** Of the candidate arm: the active rules, which step in when the candidate throws. */
+  readonly fallback?: RuleSet;
+  /** Decides the same verdict on a copy, to be compared. */
+  readonly shadow?: RuleSet;
+}
+
+/** The windows that any rule set of the request may ask the sharing counters for. */
+export function sharingWindowsMs({ rules, fallback, shadow }: RuleChoice): RuleSet['sharingWindowsMs'] {
+  if (fallback === undefined && shadow === undefined) return rules.sharingWindowsMs;
+  const all = [rules, fallback, shadow].filter((one) => one !== undefined).map((one) => one.sharingWindowsMs);
+  const union = (kind: keyof RuleSet['sharingWindowsMs']) => [
+    ...new Set(all.flatMap((windows) => windows[kind])),
+  ];
+  return { fingerprint: union('fingerprint'), ip: union('ip') };
+}
+
+export interface VerdictSeen {
+  readonly decision: Decision;
+  /** The shadow's verdict; null: the shadow threw. */
+  readonly shadowed: Decision | null | undefined;
+  /** What the client was answered in a stage before. */
+  readonly stageBefore: StageMark | null;
+}
+
+/** When a client's newest outcomes of either kind were, epoch ms. */
+export interface NewestOutcomes {
+  readonly lastPaidAt: number | null;
+  readonly lastUnpaidAt: number | null;
+}
+
+export interface OutcomeSeen {
+  readonly client: ClientKey;
+  readonly before: NewestOutcomes;
+  readonly after: NewestOutcomes;
+  /** Epoch ms. */
+  readonly lastVerdictAt: number | null;
+}
+
+export interface RuleSource {
+  choose(client: ClientKey): RuleChoice;
+  /** Without `isRecorded` its caller was refused, and nobody knows yet whether the store recorded it. */
+  observe(verdict: VerdictSeen, isRecorded: boolean): void;
+  observeOutcome(outcome: OutcomeSeen): void;
+  /** The candidate threw, and the active rules decided. */
+  candidateFailed(version: RuleVersion, error: unknown): void;
+  /** The loaded rule set behind a decision; null when it is not on this node. */
+  ruleSetOf(version: string, digest: string): RuleSet | null;
+}
+
+/** One rule set for everybody, without counts: for replays and tests. */
+export function fixedRules(rules: RuleSet): RuleSource {
+  return {
+    choose: () => ({ rules, arm: 'active' }),
+    observe: () => {},
+    observeOutcome: () => {},
+    candidateFailed: () => {},
+    ruleSetOf: (version, digest) => (rules.version === version && rules.digest === digest ? rules : null),
+  };
 }

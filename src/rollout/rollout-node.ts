@@ -8,22 +8,29 @@ import { noteRolledBack } from '../rules/folder/rule-folder.ts';
 import { type RuleReader, ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 import { alone, type Peers } from '../workers/peers.ts';
-import type { ClientFate } from './arm-counts.ts';
 import { type Fleet, joinReports, type NodeReport, type NodeView } from './fleet.ts';
-import { LoadedRules, RulesError } from './loaded-rules.ts';
-import { type Candidate, drawOf, firstRollout, parseRollout, type Rollout, takeBack } from './rollout.ts';
-import type { NewestOutcomes, OutcomeSeen, RuleChoice, RuleSource, VerdictSeen } from './rule-source.ts';
-import { stageOf } from './stage.ts';
 import {
+  LoadedRules,
+  type NewestOutcomes,
+  type OutcomeSeen,
+  type RuleChoice,
+  type RuleSource,
+  RulesError,
+  type VerdictSeen,
+} from './loaded-rules.ts';
+import { type Candidate, drawOf, firstRollout, parseRollout, type Rollout, takeBack } from './rollout.ts';
+import {
+  type ClientFate,
   countCandidateError,
   countDecision,
   countFate,
   countShadow,
+  sharedCounts,
   sumTrialCounts,
   type TrialCounts,
+  TrialTally,
 } from './trial-counts.ts';
-import { sharedCounts, TrialTally } from './trial-tally.ts';
-import { breachOf } from './trial-view.ts';
+import { breachOf, stageOf } from './trial-view.ts';
 
 interface NodeParts {
   readonly fleet: Fleet;

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Draw } from '../decision/decision.ts';
-import { isJsonObject, parseJsonObject } from '../files/json-object.ts';
+import { parseJsonObject } from '../files/json-object.ts';
 import { Type } from '../json-schema.ts';
-import { isRuleVersion, type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
+import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
 import {
   choice,
   epochMs,
@@ -104,55 +105,16 @@ export const RolloutSchema = named(
 
 export type Rollout = Shape<typeof RolloutSchema>;
 
+let isRollout: ValidateFunction<Rollout> | null = null;
+
 /** The rollout in a stored text; null when the text holds none. */
 export function parseRollout(text: string): Rollout | null {
+  // Compiled when the first one is read; what its members mean is told in the schema, too.
+  isRollout ??= new Ajv2020({ strict: false, validateSchema: false, meta: false }).compile(RolloutSchema);
   const value: unknown = parseJsonObject(text);
   return isRollout(value) ? value : null;
 }
 
-function isRollout(value: unknown): value is Rollout {
-  if (!isJsonObject(value)) return false;
-  const { revision, active, candidates, ended, history } = value;
-  return (
-    Number.isSafeInteger(revision) &&
-    isVersionRef(active) &&
-    Array.isArray(candidates) &&
-    candidates.every((one) => isDrawn(one) && isTrial(one)) &&
-    Array.isArray(ended) &&
-    ended.every(isDrawn) &&
-    Array.isArray(history) &&
-    history.every(
-      (entry) =>
-        isJsonObject(entry) && typeof entry['to'] === 'string' && typeof entry['digest'] === 'string',
-    )
-  );
-}
-
-function isVersionRef(value: unknown): value is VersionRef {
-  return (
-    isJsonObject(value) &&
-    typeof value['version'] === 'string' &&
-    isRuleVersion(value['version']) &&
-    typeof value['digest'] === 'string'
-  );
-}
-
-function isDrawn(value: unknown): value is VersionRef & object {
-  if (!isVersionRef(value)) return false;
-  const { percent, slices }: Partial<Record<keyof Candidate, unknown>> = value;
-  const isSlice = (one: unknown) =>
-    isJsonObject(one) && typeof one['from'] === 'number' && typeof one['to'] === 'number';
-  return typeof percent === 'number' && Array.isArray(slices) && slices.every(isSlice);
-}
-
-function isTrial(value: object): boolean {
-  const { mode, trial, since, stageSince, guardPoints }: Partial<Record<keyof Candidate, unknown>> = value;
-  const guarded = guardPoints === null || typeof guardPoints === 'number';
-  const numbers = [since, stageSince].every((value) => typeof value === 'number');
-  return (mode === 'shadow' || mode === 'canary') && typeof trial === 'string' && numbers && guarded;
-}
-
-/** Who changes a rollout, when and why. */
 export interface RolloutChange {
   readonly who: string;
   readonly at: number;
@@ -314,7 +276,6 @@ function onTrial(
     : begun;
 }
 
-/** One of the changes that make a new revision. */
 type Step = Pick<RolloutEntry, 'action' | 'percent' | 'also'> & {
   readonly to: VersionRef;
   readonly from?: RuleVersion;

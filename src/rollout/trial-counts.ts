@@ -1,18 +1,90 @@
+import { randomUUID } from 'node:crypto';
 import type { PlatformName } from '../client/client-key.ts';
-import type { StageMark } from '../client/client-state.ts';
+import { markStage, type StageMark } from '../client/client-state.ts';
 import type { Arm, Decision } from '../decision/decision.ts';
-import {
-  type ArmCounts,
-  addCounts,
-  type ClientFate,
-  countsOf,
-  countsOfClient,
-  countsOfFate,
-  NO_COUNTS,
-} from './arm-counts.ts';
+import { count, type Shape, shape } from '../shapes.ts';
+import type { Tallies } from '../state/store.ts';
+
+/**
+ * The clients of one arm, each counted once for whatever it was answered since the trial decides for this share of
+ * the clients. The verdicts of a client depend on each other, so only clients can be compared statistically.
+ */
+const ClientCountsSchema = shape(
+  'By client, each counted once by all of its verdicts since the canary has this percent',
+  {
+    seen: count('All'),
+    blocked: count('Answered BLOCK at least once'),
+    waited: count('Answered WAIT at least once'),
+    bots: count('isBot true at least once'),
+    paid: count('Of those who asked since then: paid an order, and that was not taken back'),
+    unpaid: count('Of the same: paid none, and an order ended unpaid; of the others nothing is known'),
+  },
+);
+
+export type ClientCounts = Shape<typeof ClientCountsSchema>;
+
+export const ArmCountsSchema = shape('What one version answered', {
+  verdicts: count('All'),
+  blocks: count('BLOCK'),
+  waits: count('WAIT'),
+  bots: count('isBot true'),
+  clients: ClientCountsSchema,
+});
+
+export type ArmCounts = Shape<typeof ArmCountsSchema>;
+
+export type ClientFate = 'paid' | 'unpaid' | 'unknown';
+
+const NO_CLIENTS: ClientCounts = { seen: 0, blocked: 0, waited: 0, bots: 0, paid: 0, unpaid: 0 };
+
+export const NO_COUNTS: ArmCounts = { verdicts: 0, blocks: 0, waits: 0, bots: 0, clients: NO_CLIENTS };
+
+export function countsOfFate(before: ClientFate, after: ClientFate): ArmCounts {
+  if (before === after) return NO_COUNTS;
+  const change = (fate: ClientFate) => (after === fate ? 1 : 0) - (before === fate ? 1 : 0);
+  return { ...NO_COUNTS, clients: { ...NO_CLIENTS, paid: change('paid'), unpaid: change('unpaid') } };
+}
+
+interface Answered {
+  readonly verdict: string;
+  readonly isBot: boolean;
+}
+
+function countsOf({ verdict, isBot }: Answered): ArmCounts {
+  const is = (what: string) => (verdict === what ? 1 : 0);
+  return { ...NO_COUNTS, verdicts: 1, blocks: is('BLOCK'), waits: is('WAIT'), bots: isBot ? 1 : 0 };
+}
+
+/** What a verdict shows of its client for the first time in the stage that began at `since`. */
+export function countsOfClient(mark: StageMark | null, since: number, answered: Answered): ArmCounts {
+  const before = mark?.since === since ? mark : null;
+  const after = markStage(before, since, answered);
+  const isNew = (what: 'blocked' | 'waited' | 'bot') => (after[what] && before?.[what] !== true ? 1 : 0);
+  const clients = { blocked: isNew('blocked'), waited: isNew('waited'), bots: isNew('bot') };
+  return { ...NO_COUNTS, clients: { ...NO_CLIENTS, seen: before === null ? 1 : 0, ...clients } };
+}
+
+export function addCounts(a: ArmCounts, b: ArmCounts): ArmCounts {
+  return {
+    verdicts: a.verdicts + b.verdicts,
+    blocks: a.blocks + b.blocks,
+    waits: a.waits + b.waits,
+    bots: a.bots + b.bots,
+    clients: {
+      seen: a.clients.seen + b.clients.seen,
+      blocked: a.clients.blocked + b.clients.blocked,
+      waited: a.clients.waited + b.clients.waited,
+      bots: a.clients.bots + b.clients.bots,
+      paid: a.clients.paid + b.clients.paid,
+      unpaid: a.clients.unpaid + b.clients.unpaid,
+    },
+  };
+}
+
+type Tally = Readonly<Record<string, number>>;
 
 /** A kind of difference between the active version and its shadow, with decisions to look at. */
-export interface TrialDifference {
+interface TrialDifference {
   /** `WAIT/attempt-unpaid -> BLOCK/bot-blocked` */
   readonly change: string;
   readonly count: number;
@@ -20,7 +92,6 @@ export interface TrialDifference {
   readonly sampleDecisions: readonly string[];
 }
 
-/** What was seen of a trial on one platform, or on all together. */
 export interface TrialFigures {
   readonly arms: Readonly<Record<Arm, ArmCounts>>;
   readonly shadow: {
@@ -32,7 +103,6 @@ export interface TrialFigures {
   readonly candidateErrors: number;
 }
 
-/** What was seen of a stage of a trial, platform by platform. */
 export interface TrialCounts {
   /** Names the trial, its mode and its share of the clients: each is counted from zero. */
   readonly trial: string;
@@ -69,7 +139,6 @@ export function countDecision(
   return countArm(counted, platform, drawnInto, countsOfClient(before, draw.since, decision));
 }
 
-/** The counts with another fate of one client. */
 export function countFate(
   counts: TrialCounts,
   platform: PlatformName,
@@ -79,7 +148,6 @@ export function countFate(
   return countArm(counts, platform, arm, countsOfFate(...fates));
 }
 
-/** The counts with one more verdict that the shadow decided, too. */
 export function countShadow(counts: TrialCounts, decision: Decision, shadowed: Decision): TrialCounts {
   return change(counts, decision.platform, (figures) => {
     const { compared, different, differences } = figures.shadow;
@@ -184,5 +252,118 @@ function noteDifference(
   const samples = sampleDecisions.length < SAMPLES_MAX ? [...sampleDecisions, decisionId] : sampleDecisions;
   return differences.map((difference) =>
     difference === known ? { change, count: known.count + 1, sampleDecisions: samples } : difference,
+  );
+}
+
+/**
+ * What this process counted of a stage. It goes to the shared tally in batches that are sent again until the store
+ * has them, each counted once. A process that is killed loses what it counted since its last batch.
+ */
+export class TrialTally {
+  readonly #writer = randomUUID();
+  #counts: TrialCounts;
+  #sent: Tally = {};
+  #sending: { readonly number: number; readonly upTo: Tally } | null = null;
+  #number = 0;
+
+  constructor(trial: string) {
+    this.#counts = noTrialCounts(trial);
+  }
+
+  /** Since this process follows the stage. */
+  get counts(): TrialCounts {
+    return this.#counts;
+  }
+
+  count(counted: (counts: TrialCounts) => TrialCounts): void {
+    this.#counts = counted(this.#counts);
+  }
+
+  /** Throws StoreUnavailable when the batch may not have arrived; it is sent again with the next call. */
+  async send(tallies: Tallies): Promise<void> {
+    this.#sending ??= { number: ++this.#number, upTo: tallyOf(this.#counts) };
+    const { number, upTo } = this.#sending;
+    const counts = difference(upTo, this.#sent);
+    if (Object.keys(counts).length > 0)
+      await tallies.add(this.#counts.trial, { writer: this.#writer, number, counts });
+    this.#sent = upTo;
+    this.#sending = null;
+  }
+}
+
+export async function sharedCounts(tallies: Tallies, trial: string): Promise<TrialCounts> {
+  return countsOfTally(trial, await tallies.read(trial));
+}
+
+/** A field is the path to a figure, as JSON: `["shop","arms","active","verdicts"]`. */
+export function tallyOf({ platforms }: TrialCounts): Tally {
+  const fields = Object.entries(platforms).flatMap(([platform, { arms, shadow, candidateErrors }]) => [
+    ...leaves({ arms, candidateErrors }, [platform]),
+    ...leaves({ compared: shadow.compared, different: shadow.different }, [platform, 'shadow']),
+    ...shadow.differences.flatMap(({ change, count, sampleDecisions }) => [
+      [fieldOf(platform, 'change', change), count] as const,
+      ...sampleDecisions.map((id) => [fieldOf(platform, 'sample', change, id), 1] as const),
+    ]),
+  ]);
+  return Object.fromEntries(fields);
+}
+
+export function countsOfTally(trial: string, tally: Tally): TrialCounts {
+  const fields = Object.keys(tally).map(pathOf);
+  const names = new Set(fields.map(([platform = '']) => platform));
+  const platforms = [...names].map((name) => [name, figuresOf(tally, name, fields)] as const);
+  return { trial, platforms: Object.fromEntries(platforms) };
+}
+
+function figuresOf(tally: Tally, platform: string, fields: readonly (readonly string[])[]): TrialFigures {
+  const count = (...path: readonly string[]) => tally[fieldOf(platform, ...path)] ?? 0;
+  const mine = fields.filter(([name]) => name === platform);
+  const named = (kind: string) => mine.filter(([, one]) => one === kind);
+  const arm = (name: string): ArmCounts => {
+    const of = (figure: string) => count('arms', name, figure);
+    const ofClients = (figure: string) => count('arms', name, 'clients', figure);
+    const [paid, unpaid] = [ofClients('paid'), ofClients('unpaid')];
+    // A client with an outcome counts as seen, also when that count was lost with its process.
+    const seen = Math.max(ofClients('seen'), paid + unpaid);
+    const shares = { blocked: ofClients('blocked'), waited: ofClients('waited'), bots: ofClients('bots') };
+    return {
+      ...{ verdicts: of('verdicts'), blocks: of('blocks'), waits: of('waits'), bots: of('bots') },
+      clients: { seen, ...shares, paid, unpaid },
+    };
+  };
+  const differences = named('change').map(([, , change = '']) => ({
+    change,
+    count: count('change', change),
+    sampleDecisions: named('sample').flatMap(([, , of, id = '']) => (of === change ? [id] : [])),
+  }));
+  return {
+    arms: { active: arm('active'), candidate: arm('candidate') },
+    shadow: { compared: count('shadow', 'compared'), different: count('shadow', 'different'), differences },
+    candidateErrors: count('candidateErrors'),
+  };
+}
+
+function fieldOf(...path: readonly string[]): string {
+  return JSON.stringify(path);
+}
+
+function pathOf(field: string): readonly string[] {
+  const path: unknown = JSON.parse(field);
+  return Array.isArray(path) ? path.map(String) : [];
+}
+
+/** Every number below an object, by its path. */
+function leaves(value: object, path: readonly string[]): readonly (readonly [string, number])[] {
+  return Object.entries(value).flatMap(([name, below]: [string, unknown]) => {
+    if (typeof below === 'number') return [[fieldOf(...path, name), below] as const];
+    return typeof below === 'object' && below !== null ? leaves(below, [...path, name]) : [];
+  });
+}
+
+function difference(after: Tally, before: Tally): Tally {
+  return Object.fromEntries(
+    Object.entries(after)
+      .map(([field, count]) => [field, count - (before[field] ?? 0)] as const)
+      .filter(([, count]) => count !== 0),
   );
 }

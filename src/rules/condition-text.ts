@@ -1,6 +1,5 @@
 import { type FactValue, NEVER_SECONDS } from '../facts/fact.ts';
-import type { Expected } from './condition.ts';
-import type { OperatorName } from './operators.ts';
+import type { Expected, OperatorName } from './condition.ts';
 
 const SIGNS: Readonly<Record<OperatorName, string>> = {
   equal: '=',
@@ -55,9 +54,7 @@ export function sharedListsText(names: readonly string[]): string {
   )}`;
 }
 
-/** A fact with the value that was seen. */
 export interface SeenFact {
-  /** Its label. */
   readonly fact: string;
   readonly operator: OperatorName;
   readonly expected: Expected;
@@ -75,24 +72,15 @@ export function seenText({ fact, operator, expected, list, seen, passed }: SeenF
   if (list !== undefined) {
     return `${is}, ${(operator === 'in') === passed ? 'an entry of' : 'none of those on'} the list ${list}`;
   }
-  switch (operator) {
-    case 'equal':
-      return passed ? is : `${is}, not ${limit}`;
-    case 'notEqual':
-      return passed ? `${is}, not ${limit}` : `${is}, which the condition excludes`;
-    case 'lessThan':
-      return `${is}, ${unless}below ${limit}`;
-    case 'lessThanInclusive':
-      return `${is}, ${unless}at most ${limit}`;
-    case 'greaterThan':
-      return `${is}, ${unless}above ${limit}`;
-    case 'greaterThanInclusive':
-      return `${is}, ${unless}at least ${limit}`;
-    case 'in':
-      return `${is}, ${passed ? 'one' : 'none'} of ${limit}`;
-    case 'notIn':
-      return `${is}, ${passed ? 'none' : 'one'} of ${limit}`;
-    default:
-      return operator satisfies never;
-  }
+  const texts: Readonly<Record<OperatorName, string>> = {
+    equal: passed ? is : `${is}, not ${limit}`,
+    notEqual: passed ? `${is}, not ${limit}` : `${is}, which the condition excludes`,
+    lessThan: `${is}, ${unless}below ${limit}`,
+    lessThanInclusive: `${is}, ${unless}at most ${limit}`,
+    greaterThan: `${is}, ${unless}above ${limit}`,
+    greaterThanInclusive: `${is}, ${unless}at least ${limit}`,
+    in: `${is}, ${passed ? 'one' : 'none'} of ${limit}`,
+    notIn: `${is}, ${passed ? 'none' : 'one'} of ${limit}`,
+  };
+  return texts[operator];
 }

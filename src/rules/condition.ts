@@ -1,5 +1,4 @@
-import type { Fact, FactValue } from '../facts/fact.ts';
-import type { OperatorName } from './operators.ts';
+import type { Fact, FactDomain, FactValue } from '../facts/fact.ts';
 import type { Location } from './problem.ts';
 
 /** A fact as a rule names it: with its window or its list when it has one. */
@@ -30,7 +29,6 @@ export type ConditionTree<Own, Compared> =
     })
   | (Own & Compared & { readonly kind: 'comparison' });
 
-/** The place where a condition is written. */
 export interface Written {
   readonly at: Location;
 }
@@ -72,11 +70,9 @@ export function foldCondition<Own, Compared, Result>(
   fold: ConditionFold<Own, Compared, Result>,
   made: Map<ConditionTree<Own, Compared>, Result> = new Map(),
 ): Result {
-  const known = made.get(condition);
-  if (known !== undefined) return known;
-  const result = foldNode(condition, fold, (part) => foldCondition(part, fold, made));
-  made.set(condition, result);
-  return result;
+  return made.getOrInsertComputed(condition, () =>
+    foldNode(condition, fold, (part) => foldCondition(part, fold, made)),
+  );
 }
 
 function foldNode<Own, Compared, Result>(
@@ -130,4 +126,28 @@ export function factsNamed(conditions: readonly Condition[]): readonly FactRef[]
 export function namedConditions(conditions: readonly Condition[]): ReadonlyMap<string, Condition> {
   const references = conditionsIn(conditions).filter((condition) => condition.kind === 'reference');
   return new Map(references.map(({ name, condition }) => [name, condition]));
+}
+
+const EQUALITY = ['equal', 'notEqual'] as const;
+const ORDER = ['lessThan', 'lessThanInclusive', 'greaterThan', 'greaterThanInclusive'] as const;
+const MEMBERSHIP = ['in', 'notIn'] as const;
+
+/** The operators of json-rules-engine that rules may use; the meaning is the engine's. */
+export const OPERATORS = [...EQUALITY, ...ORDER, ...MEMBERSHIP] as const;
+
+export type OperatorName = (typeof OPERATORS)[number];
+
+/** Which operators make sense for a fact of this domain. */
+export function operatorsFor(domain: FactDomain): readonly OperatorName[] {
+  switch (domain.type) {
+    case 'number':
+      return [...EQUALITY, ...ORDER, ...MEMBERSHIP];
+    case 'enum':
+    case 'text':
+      return [...EQUALITY, ...MEMBERSHIP];
+    case 'boolean':
+      return EQUALITY;
+    default:
+      return domain satisfies never;
+  }
 }

@@ -1,11 +1,8 @@
 import type { FactValue } from '../facts/fact.ts';
-import { type Condition, type Expected, foldCondition } from './condition.ts';
-import type { OperatorName } from './operators.ts';
+import { type Condition, type Expected, foldCondition, type OperatorName } from './condition.ts';
 
-/** Whether a rule matches the values of a decision. */
 export type Matcher = (values: readonly FactValue[]) => boolean;
 
-/** The function that says whether a condition holds. */
 export function matcher(condition: Condition): Matcher {
   return foldCondition(condition, {
     group: (kind, parts) => (kind === 'all' ? every(parts) : some(parts)),

@@ -32,7 +32,6 @@ export function isRuleVersion(text: string): text is RuleVersion {
   return RULE_VERSION.test(text);
 }
 
-/** Why a text names no version. */
 export function versionNameRefusal(text: string): string {
   return `a version is named ${RULE_VERSION_FORM}, unlike "${text}"`;
 }
@@ -47,6 +46,15 @@ export const VERDICTS = ['GET_NEW', 'GET_SAME_STICKY', 'WAIT', 'BLOCK'] as const
 
 export type Verdict = (typeof VERDICTS)[number];
 
+export function byVerdict<T>(of: (verdict: Verdict) => T) {
+  return {
+    GET_NEW: of('GET_NEW'),
+    GET_SAME_STICKY: of('GET_SAME_STICKY'),
+    WAIT: of('WAIT'),
+    BLOCK: of('BLOCK'),
+  } satisfies Record<Verdict, T>;
+}
+
 const VERDICT_MEANINGS = {
   GET_NEW: 'issue a new requisite',
   GET_SAME_STICKY: 'show the bound requisite',
@@ -55,7 +63,6 @@ const VERDICT_MEANINGS = {
 } as const satisfies Record<Verdict, string>;
 
 export const verdict = meaning<Verdict>(VERDICT_MEANINGS, 'What the caller is to do');
-/** The word of one verdict. */
 export const verdictWord = <const V extends Verdict>(name: V) => choice([name], VERDICT_MEANINGS[name]);
 
 export interface ConcludedFactRef {
@@ -150,7 +157,6 @@ export interface ParsedRules {
   readonly lists: ReadonlyMap<string, RuleList>;
 }
 
-/** The shared lists that a rule set asks about, by name. */
 export function sharedListsOf({ facts }: Pick<ParsedRules, 'facts'>): readonly string[] {
   return facts.flatMap(({ list }) => list ?? []);
 }
@@ -188,7 +194,32 @@ export interface RuleList {
   readonly values: readonly FactValue[];
 }
 
-/** The settings that hold for one platform. */
 export function settingsOf(rules: ParsedRules, platform: string): PlatformSettings {
   return rules.platforms.get(platform) ?? rules.settings;
+}
+
+/** Rules, ladders and lists are named alike: in lower-case words joined by "-". */
+export const NAME_PATTERN = '^[a-z][a-z0-9]*(-[a-z0-9]+)*$';
+
+export const NAME_CHARACTERS_MAX = 64;
+
+const NAME = new RegExp(NAME_PATTERN);
+
+export function isName(text: string): boolean {
+  return text.length <= NAME_CHARACTERS_MAX && NAME.test(text);
+}
+
+const LIST_NAME_FORM =
+  'lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods';
+
+/** The message for a list that cannot have this name. */
+export const LIST_NAME_RULE = `The name of a list has ${LIST_NAME_FORM}.`;
+
+export function listNameRefusal(name: string): string {
+  return `the name of a list has ${LIST_NAME_FORM}, unlike "${name}"`;
+}
+
+/** Sum of signal weights, rounded, so that weights of 0.7 and 0.1 reach a threshold of 0.8. */
+export function totalWeight(weights: readonly number[]): number {
+  return Math.round(weights.reduce((total, weight) => total + weight, 0) * 1e6) / 1e6;
 }

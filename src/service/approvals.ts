@@ -10,7 +10,7 @@ import {
   type StoredProposal,
 } from '../access/proposals.ts';
 import type { DeskRelease } from '../authoring/desk/desk-thread.ts';
-import { type LostCases, lostCasesText } from '../authoring/desk/release-version.ts';
+import { type LostCases, lostCasesText } from '../authoring/desk/examine.ts';
 import { obstacleText, type RuleDesk } from '../authoring/desk/rule-desk.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
 import type { Override } from '../client/client-state.ts';

@@ -1,5 +1,5 @@
 import type { Arm, Decision } from '../decision/decision.ts';
-import type { RuleChoice, RuleSource } from '../rollout/rule-source.ts';
+import type { RuleChoice, RuleSource } from '../rollout/loaded-rules.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 
 /** Decides by one rule set of a choice. */

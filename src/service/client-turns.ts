@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientKey } from '../client/client-key.ts';
 import { compact } from '../client/client-state.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import { NamedError } from '../named-error.ts';
 import type { Change, LoadAlso, Snapshot, Store } from '../state/store.ts';
 
 /** The time that passes for a process, whatever the clock says. */
@@ -34,9 +35,7 @@ export interface TurnResult<T> {
 }
 
 /** Too many of one client's requests are waiting, or they waited too long. */
-export class TooManyWaiting extends Error {
-  override readonly name = 'TooManyWaiting';
-}
+export class TooManyWaiting extends NamedError {}
 
 /** A request that has not begun to decide after this long never begins. */
 const REQUEST_DEADLINE_MS = 2000;

@@ -1,7 +1,7 @@
 import type { ClientKey } from '../client/client-key.ts';
 import type { KnownHints } from '../client/hints.ts';
 import { mostShared, NO_SIGHTINGS, type Sightings } from '../facts/fact.ts';
-import { type RuleChoice, sharingWindowsMs } from '../rollout/rule-source.ts';
+import { type RuleChoice, sharingWindowsMs } from '../rollout/loaded-rules.ts';
 import type { Store } from '../state/store.ts';
 
 /** A client at a moment, with its known devices. */

@@ -16,6 +16,7 @@ import type { EvidenceDesk } from '../evidence/desk/evidence-desk.ts';
 import { makeOwnFolder } from '../files/folders.ts';
 import { isJsonObject } from '../files/json-object.ts';
 import type { ListEditor } from '../lists/list-editor.ts';
+import { NamedError } from '../named-error.ts';
 import { RETENTION } from '../state/retention.ts';
 import type { Store } from '../state/store.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
@@ -31,9 +32,7 @@ interface ErasedClient {
 }
 
 /** The ledger cannot be used; the message says what to do. */
-export class LedgerRefused extends Error {
-  override readonly name = 'LedgerRefused';
-}
+export class LedgerRefused extends NamedError {}
 
 /**
  * A file of erasures, a line each, that lies outside every backup: a restored store has forgotten whom it had erased

@@ -27,7 +27,7 @@ import { type HoldoutDraw, NO_HOLDOUTS } from '../decision/holdout.ts';
 import { type VerdictBody, verdictRequest } from '../decision/requests.ts';
 import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
-import type { RuleSource } from '../rollout/rule-source.ts';
+import type { RuleSource } from '../rollout/loaded-rules.ts';
 import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Shape, shape, word } from '../shapes.ts';
 import type { FoundDecisions } from '../state/decision-search.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { isArchivedElsewhere } from '../archive/archived-elsewhere.ts';
+import { isArchivedElsewhere } from '../archive/archive-home.ts';
 import {
   type ArchivedOrder,
   type ArchivedOrders,
@@ -42,7 +42,8 @@ import { contactByScore } from '../decision/score-hints.ts';
 import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
 import type { Sightings } from '../facts/fact.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { OutcomeSeen, RuleChoice, RuleSource, VerdictSeen } from '../rollout/rule-source.ts';
+import { NamedError } from '../named-error.ts';
+import type { OutcomeSeen, RuleChoice, RuleSource, VerdictSeen } from '../rollout/loaded-rules.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { RETENTION } from '../state/retention.ts';
 import type { Snapshot, Store, StoredAnswer } from '../state/store.ts';
@@ -116,14 +117,10 @@ export interface OutcomeRecorder {
 }
 
 /** An Idempotency-Key came with another request than the one it was first used for. */
-export class IdempotencyKeyReused extends Error {
-  override readonly name = 'IdempotencyKeyReused';
-}
+export class IdempotencyKeyReused extends NamedError {}
 
 /** The rate limit refused the request while it was being read. */
-export class NotAdmitted extends Error {
-  override readonly name = 'NotAdmitted';
-}
+export class NotAdmitted extends NamedError {}
 
 /** The operations that change what is known of a client: each loads, asks the pure core, and commits. */
 export class ScoringService {

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { NamedError } from '../named-error.ts';
 import { RETENTION } from '../state/retention.ts';
 import type { Registers } from '../state/store.ts';
 
@@ -19,9 +20,7 @@ interface KnownSecret {
 }
 
 /** This node would not recognise any device that the others know; the message says what to set. */
-export class SecretRefused extends Error {
-  override readonly name = 'SecretRefused';
-}
+export class SecretRefused extends NamedError {}
 
 export const SECRET_REGISTER = 'signal-secret';
 

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { ClientKeys } from '../client/client-key.ts';
+import { NamedError } from '../named-error.ts';
 
 /** Holds the salt of the store's clients. */
 export const SALT_REGISTER = 'client-salt';
 
 /** The salt of the store is damaged, or differs from the archive's; the message says what to do. */
-export class SaltRefused extends Error {
-  override readonly name = 'SaltRefused';
-}
+export class SaltRefused extends NamedError {}
 
 /** Throws SaltRefused when the text is no salt. */
 export function clientKeysUnder(salt: string): ClientKeys {

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as rest } from 'node:timers/promises';
+import { NamedError } from '../named-error.ts';
 
 /** All steps together take a sixth of this thread. */
 const REST_SHARE = 5;
@@ -14,9 +15,7 @@ const REST_MS_MAX = 100;
 export const STEP_ITEMS_MAX = 32;
 
 /** The work was given up, because nobody waits for it any more. */
-export class NobodyWaits extends Error {
-  override readonly name = 'NobodyWaits';
-}
+export class NobodyWaits extends NamedError {}
 
 /**
  * Runs work that may wait beside requests that may not: in short steps, one at a time, each followed by a rest. All

@@ -1,14 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { NamedError } from '../named-error.ts';
 
 /** The store cannot be reached, does not answer in time, or cannot write. Callers get 503. */
-export class StoreUnavailable extends Error {
-  override readonly name = 'StoreUnavailable';
-}
+export class StoreUnavailable extends NamedError {}
 
 /** A text was given as a cursor that this journal never wrote. */
-export class UnknownCursor extends Error {
-  override readonly name = 'UnknownCursor';
-
+export class UnknownCursor extends NamedError {
   constructor() {
     super('not a cursor of this journal');
   }

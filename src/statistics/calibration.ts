@@ -45,7 +45,6 @@ export function brierScore(scored: readonly ScoredOrders[]): number | null {
   return orders === 0 ? null : errors / orders;
 }
 
-/** The number of the bin that a score falls into. */
 export function binOf(score: number): number {
   return Math.min(BINS - 1, Math.floor(score * BINS));
 }

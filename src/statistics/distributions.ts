@@ -1,10 +1,8 @@
-/** How often something was, and of how many. */
 interface PartOfWhole {
   readonly part: number;
   readonly whole: number;
 }
 
-/** Of an earlier and a later time. */
 export interface TwoTimes {
   readonly before: PartOfWhole;
   readonly after: PartOfWhole;
@@ -24,7 +22,6 @@ export interface Contribution extends CountedValue {
 }
 
 interface RankingParts {
-  /** What was counted whatever the value. */
   readonly all: TwoTimes;
   /** Dimensions by which the same traffic is divided, as by a rollout: a value that has more of it causes nothing by that. */
   readonly divided: ReadonlySet<string>;
@@ -79,7 +76,6 @@ function expected({ dimension, before, after }: CountedValue, { all, divided }: 
   return usual.whole === 0 ? 0 : (after.whole * usual.part) / usual.whole;
 }
 
-/** How far the shares of bins lie apart in two populations. */
 interface PopulationStability {
   /** 0 where the shares are the same. */
   readonly index: number;

@@ -44,7 +44,6 @@ function wilson(part: number, whole: number, z: number) {
   };
 }
 
-/** What one client's orders came to. */
 export interface ClusterCount {
   readonly part: number;
   readonly whole: number;

@@ -1,3 +1,4 @@
+import { NamedError } from '../named-error.ts';
 /** How much is under way, by name; a name with nothing under way is forgotten. */
 export class Shares {
   readonly #counts = new Map<string, number>();
@@ -41,9 +42,7 @@ export function atOnce(count: number): TurnLimits {
 }
 
 /** As many have their turn, or wait for it, as may. */
-export class TooManyTurns extends Error {
-  override readonly name = 'TooManyTurns';
-}
+export class TooManyTurns extends NamedError {}
 
 /** Lets work begin, few of an owner at a time: an owner who asks for much waits for his own, and for no other's. */
 export class Turns {

@@ -1,3 +1,4 @@
+import { NamedError } from '../named-error.ts';
 import { type FarEnd, hasIdleCores, type Order, type Place, STOP, startFarEnd } from './far-end.ts';
 import type { Watch, Word, Works } from './serve-work.ts';
 import { atOnce, type TurnLimits, Turns } from './turns.ts';
@@ -32,9 +33,7 @@ export interface Waiting<Progress> {
 }
 
 /** The work took more time or memory than it may; the thread or process that did it is gone. */
-export class LimitExceeded extends Error {
-  override readonly name = 'LimitExceeded';
-}
+export class LimitExceeded extends NamedError {}
 
 const WAIT_FACTOR = 12;
 

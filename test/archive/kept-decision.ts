@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DuckRow } from '../../src/archive/duck.ts';
-import { importJournal } from '../../src/archive/ship/journal-import.ts';
+import { importJournal } from '../../src/archive/ship/journal-file.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { ArchivedStore } from './archived-store.ts';

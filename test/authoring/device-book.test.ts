@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { DeviceBook } from '../../src/authoring/device-book.ts';
+import { DeviceBook } from '../../src/authoring/simulation.ts';
 import { CLIENTS_ON_DEVICE_MAX, SHARING_WINDOW_MS_MAX } from '../../src/facts/fact.ts';
 
 const HOUR_MS = 3_600_000;

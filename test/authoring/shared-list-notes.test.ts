@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type KnownLists, sharedListNotes } from '../../src/authoring/shared-list-notes.ts';
+import { type KnownLists, sharedListNotes } from '../../src/authoring/desk/examine.ts';
 import { formatProblem } from '../../src/rules/problem.ts';
 import { edited, swap } from '../rule-fixtures/sound-rules.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Duck } from '../../src/archive/duck.ts';
 import type { S3Place } from '../../src/archive/s3/bucket.ts';
-import { openShipper } from '../../src/archive/ship/open-shipper.ts';
+import { openShipper } from '../../src/archive/ship/shipping.ts';
 import { clientNumber, platformName } from '../../src/client/client-key.ts';
 import { scoring } from '../cli/scoring.ts';
 import { clientKey } from '../client/client-keys.ts';

@@ -7,7 +7,7 @@ import {
   countsOfClient,
   countsOfFate,
   NO_COUNTS,
-} from '../../src/rollout/arm-counts.ts';
+} from '../../src/rollout/trial-counts.ts';
 
 describe('the outcomes of the clients of an arm', () => {
   const fate = fc.constantFrom<ClientFate>('paid', 'unpaid', 'unknown');

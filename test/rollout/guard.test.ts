@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type ArmClients, guardBreach, guardGains, logEvidence } from '../../src/rollout/guard.ts';
+import { type ArmClients, guardBreach, guardGains, logEvidence } from '../../src/rollout/trial-view.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';
 
 const clients = (seen: number, blocked: number, more: Partial<ArmClients['active']> = {}) => ({

@@ -10,7 +10,7 @@ import {
   type Rollout,
   takeBack,
 } from '../../src/rollout/rollout.ts';
-import { stageOf } from '../../src/rollout/stage.ts';
+import { stageOf } from '../../src/rollout/trial-view.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 
 describe('the name of a version', () => {

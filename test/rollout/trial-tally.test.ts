@@ -3,17 +3,21 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { platformName } from '../../src/client/client-key.ts';
 import type { Arm } from '../../src/decision/decision.ts';
-import { type ClientFate, NO_COUNTS } from '../../src/rollout/arm-counts.ts';
 import {
+  type ClientFate,
   countCandidateError,
   countDecision,
   countFate,
   countShadow,
+  countsOfTally,
+  NO_COUNTS,
   noTrialCounts,
+  sharedCounts,
   sumTrialCounts,
   type TrialCounts,
+  TrialTally,
+  tallyOf,
 } from '../../src/rollout/trial-counts.ts';
-import { countsOfTally, sharedCounts, TrialTally, tallyOf } from '../../src/rollout/trial-tally.ts';
 import type { Tallies } from '../../src/state/store.ts';
 import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { decisionFor, newClient } from '../state/clients.ts';

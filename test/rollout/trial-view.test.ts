@@ -1,11 +1,9 @@
 import { expect } from 'chai';
 import { platformName } from '../../src/client/client-key.ts';
 import type { Decision } from '../../src/decision/decision.ts';
-import { NO_COUNTS } from '../../src/rollout/arm-counts.ts';
 import { type Candidate, firstRollout, type Rollout } from '../../src/rollout/rollout.ts';
-import { stageOf } from '../../src/rollout/stage.ts';
-import type { TrialCounts, TrialFigures } from '../../src/rollout/trial-counts.ts';
-import { viewOfTrial } from '../../src/rollout/trial-view.ts';
+import { NO_COUNTS, type TrialCounts, type TrialFigures } from '../../src/rollout/trial-counts.ts';
+import { stageOf, viewOfTrial } from '../../src/rollout/trial-view.ts';
 import { currentRules } from '../service/current-rules.ts';
 import { decisionFor, newClient } from '../state/clients.ts';
 

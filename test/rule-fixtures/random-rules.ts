@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { FACTS } from '../../src/facts/catalogue.ts';
 import type { Fact, FactDomain, FactValue } from '../../src/facts/fact.ts';
-import { operatorsFor } from '../../src/rules/operators.ts';
+import { operatorsFor } from '../../src/rules/condition.ts';
 
 /** A condition as a rule file writes it; JSON is YAML. */
 type Written = Readonly<Record<string, unknown>>;

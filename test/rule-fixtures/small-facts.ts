@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import type { FactDomain, FactValue } from '../../src/facts/fact.ts';
-import type { Condition, FactRef } from '../../src/rules/condition.ts';
-import { operatorsFor } from '../../src/rules/operators.ts';
+import { type Condition, type FactRef, operatorsFor } from '../../src/rules/condition.ts';
 import { allOf, anyOf, compare, not } from '../../src/rules/proof/relations.ts';
 
 /** A fact with so few values that all can be tried. */

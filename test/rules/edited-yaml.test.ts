@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { editedYaml } from '../../src/rules/edited-yaml.ts';
+import { editedYaml } from '../../src/rules/folder/draft.ts';
 
 const TEXT = `# A comment.
 settings:

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { factsTable } from '../../scripts/facts-table.ts';
 import { runCases } from '../../src/authoring/cases/cases.ts';
 import { examine } from '../../src/authoring/desk/examine.ts';
-import { factsTable } from '../../src/authoring/facts-table.ts';
 import { draftOf, renamed } from '../../src/rules/folder/draft.ts';
 import { readRuleFiles } from '../../src/rules/folder/rule-folder.ts';
 import { isRuleVersion } from '../../src/rules/rule-set.ts';

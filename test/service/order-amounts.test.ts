@@ -6,7 +6,7 @@ import { factsByLabel } from '../../src/decision/assess.ts';
 import { NO_HOLDOUTS } from '../../src/decision/holdout.ts';
 import { Lives } from '../../src/evidence/backtest/lives.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
-import { fixedRules } from '../../src/rollout/rule-source.ts';
+import { fixedRules } from '../../src/rollout/loaded-rules.ts';
 import { rebuiltState } from '../../src/service/rebuild.ts';
 import { Records } from '../../src/service/records.ts';
 import { ScoringService } from '../../src/service/scoring.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { platformName } from '../../src/client/client-key.ts';
 import { factsByLabel } from '../../src/decision/assess.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
-import { fixedRules } from '../../src/rollout/rule-source.ts';
+import { fixedRules } from '../../src/rollout/loaded-rules.ts';
 import { Records } from '../../src/service/records.ts';
 import { ScoringService } from '../../src/service/scoring.ts';
 import { clientKey } from '../client/client-keys.ts';

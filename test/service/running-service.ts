@@ -6,7 +6,7 @@ import type { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import type { RateLimit } from '../../src/http/request/rate-limit.ts';
 import { createLog } from '../../src/log.ts';
-import { fixedRules, type RuleSource } from '../../src/rollout/rule-source.ts';
+import { fixedRules, type RuleSource } from '../../src/rollout/loaded-rules.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import type { Pace } from '../../src/service/client-turns.ts';
 import type { Store } from '../../src/state/store.ts';

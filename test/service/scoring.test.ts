@@ -3,7 +3,7 @@ import { platformName } from '../../src/client/client-key.ts';
 import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
-import { fixedRules } from '../../src/rollout/rule-source.ts';
+import { fixedRules } from '../../src/rollout/loaded-rules.ts';
 import { TooManyWaiting } from '../../src/service/client-turns.ts';
 import { Records } from '../../src/service/records.ts';
 import { NotAdmitted, ScoringService } from '../../src/service/scoring.ts';

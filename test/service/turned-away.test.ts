@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { ARCHIVE_REGISTER } from '../../src/archive/archived-elsewhere.ts';
+import { ARCHIVE_REGISTER } from '../../src/archive/archive-home.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { NO_HOLDOUTS } from '../../src/decision/holdout.ts';
 import { Lives } from '../../src/evidence/backtest/lives.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
-import { fixedRules } from '../../src/rollout/rule-source.ts';
+import { fixedRules } from '../../src/rollout/loaded-rules.ts';
 import { rebuiltState } from '../../src/service/rebuild.ts';
 import { ScoringService } from '../../src/service/scoring.ts';
 import { StoreUnavailable } from '../../src/state/store-errors.ts';

@@ -1,5 +1,5 @@
 import type { Metrics } from '../../src/metrics/metrics.ts';
-import { fixedRules } from '../../src/rollout/rule-source.ts';
+import { fixedRules } from '../../src/rollout/loaded-rules.ts';
 import { ScoringService } from '../../src/service/scoring.ts';
 import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { currentRules } from '../service/current-rules.ts';

@@ -3,7 +3,7 @@ import { decideVerdict } from '../../../src/decision/decide.ts';
 import { encodeDecision, recordShape } from '../../../src/decision/decision-record.ts';
 import type { FactValue } from '../../../src/facts/fact.ts';
 import { compile } from '../../../src/rules/evaluate/compile.ts';
-import { buildEngine } from '../../../src/rules/evaluate/engine.ts';
+import { buildEngine } from '../../../src/rules/evaluate/trace.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import { parse } from '../../../src/rules/parse/parse.ts';
 import { formatProblem } from '../../../src/rules/problem.ts';

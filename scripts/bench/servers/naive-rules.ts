@@ -1,7 +1,7 @@
 import type { RuleResult } from 'json-rules-engine';
 import { type Decision, OTHERWISE } from '../../../src/decision/decision.ts';
 import type { FactValue } from '../../../src/facts/fact.ts';
-import { runEngine } from '../../../src/rules/evaluate/engine.ts';
+import { runEngine } from '../../../src/rules/evaluate/trace.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 
 /** The values that a decision saw, in the order of the rule set's facts; throws when it lacks one. */

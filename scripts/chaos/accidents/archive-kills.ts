@@ -2,7 +2,7 @@ import { join, parse } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Archive } from '../../../src/archive/archive.ts';
 import { namesIn } from '../../../src/archive/archive-log.ts';
-import type { Verification } from '../../../src/evidence/verify/verification.ts';
+import type { Verification } from '../../../src/evidence/verify/verify-segment.ts';
 import { openStore } from '../../../src/state/open-store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { scoring } from '../../../test/cli/scoring.ts';

@@ -1,7 +1,7 @@
 import type { ArchiveState } from '../../../src/archive/archive-log.ts';
 import { backUp } from '../../../src/archive/backup.ts';
 import { openArchive } from '../../../src/archive/s3/open-archive.ts';
-import { leaseHolder } from '../../../src/archive/ship/lease.ts';
+import { leaseHolder } from '../../../src/archive/ship/shipper.ts';
 import { unshippedPage } from '../../../src/archive/unshipped.ts';
 import { openStore } from '../../../src/state/open-store.ts';
 import type { Store } from '../../../src/state/store.ts';

@@ -15,28 +15,37 @@ import type { JournalPage, Store } from '../../state/store.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
 import { Archive, type ErasedClients, erasedClients, type SegmentFilter, withoutThese } from '../archive.ts';
 import type { ArchiveState, LeftOut, Segment } from '../archive-log.ts';
-import { Duck, type DuckRow, flagOf, quote, textOf } from '../duck.ts';
-import type { DuckBatch } from '../duck-batch.ts';
-import { decisionOf, entryOf } from '../entries.ts';
-import { fateCondition, type OrderFate, REPORT_NUMBER_SQL } from '../order-fate.ts';
-import { isAboutClients, JOURNAL_ORDER_SQL, TABLE_NAMES, TABLES, type TableName } from '../tables.ts';
+import { Duck, type DuckBatch, type DuckRow, flagOf, quote, textOf } from '../duck.ts';
+import { fateCondition, GRANTED_SQL, type OrderFate, REPORT_NUMBER_SQL } from '../order-fate.ts';
+import { OrderFilters } from '../order-filter.ts';
+import {
+  decisionOf,
+  entryOf,
+  isAboutClients,
+  JOURNAL_ORDER_SQL,
+  TABLE_NAMES,
+  TABLES,
+  type TableName,
+} from '../tables.ts';
 import { eachUnshipped, unshippedPage } from '../unshipped.ts';
 import type { ArchivedOrder, AskedOrder } from './archived-orders.ts';
 import { type AsOf, asOfBy, erasedSql } from './as-of.ts';
-import { filterCondition } from './filter-condition.ts';
-import { OrderFilters } from './order-filters.ts';
-import { GRANTED_SQL } from './order-views.ts';
-import { askBatches, askRows, type ReadRows, type RowsOf, rowsOfSegments } from './segment-rows.ts';
+import {
+  askBatches,
+  askRows,
+  filterCondition,
+  type ReadRows,
+  type RowsOf,
+  rowsOfSegments,
+} from './segment-rows.ts';
 
 /** How far back the archive reaches, and what is missing within that. */
 export interface ArchiveReach {
   /** Time of the oldest row, epoch ms; null when the archive is empty. */
   readonly from: number | null;
-  /** Segments that could not be read. */
   readonly unreadable: readonly LeftOut[];
 }
 
-/** A verdict as the journal has it. */
 type VerdictEntry = Extract<JournalPage['entries'][number], { readonly kind: 'verdict' }>;
 
 export interface ArchivedDecisions extends ArchiveReach {
@@ -204,12 +213,10 @@ export class ArchiveReader {
     return fateCondition(segments.length === 0 ? null : this.#archive.source(segments), fate);
   }
 
-  /** The segments of outcomes but for some. */
   #reports(state: ArchiveState, platform: PlatformName, unread: readonly Segment[]): readonly Segment[] {
     return withoutThese(this.#archive.segments(state, { table: 'outcomes', platform }), unread);
   }
 
-  /** Segments of outcomes that cannot be read. */
   async #unreadReports(platform: PlatformName): Promise<readonly Segment[]> {
     const values = `client_hash, order_ref, ${REPORT_NUMBER_SQL}`;
     const sql = (source: string) => `SELECT bit_xor(hash(${values})) FROM ${source}`;

@@ -21,7 +21,6 @@ export class ArchiveWatch {
     this.#completeTo = clock();
   }
 
-  /** The state that was seen last. */
   contents(): ArchiveContents {
     try {
       this.#contents = this.#archive.contents();

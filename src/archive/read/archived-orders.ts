@@ -9,14 +9,12 @@ export interface AskedOrder {
   readonly orderRef: string;
 }
 
-/** What the archive tells of an order. */
 export interface ArchivedOrder {
   /** Null when nothing was ever reported of it. */
   readonly known: KnownOrder | null;
   readonly exposure: Exposure;
 }
 
-/** What is known of some orders, in their places. */
 type FindOrders = (platform: PlatformName, asked: readonly AskedOrder[]) => Promise<readonly ArchivedOrder[]>;
 
 /** How long a reading waits after its first question: reports mostly come many at once, and no payer waits for them. */

@@ -5,8 +5,8 @@ import { type FoundDecisions, type UnreadDecisions, withUnread } from '../../sta
 import type { JournalEntry, Placed } from '../../state/journal.ts';
 import { RETENTION } from '../../state/retention.ts';
 import type { ClientJournal, Store } from '../../state/store.ts';
+import { isArchivedElsewhere } from '../archive-home.ts';
 import type { LeftOut } from '../archive-log.ts';
-import { isArchivedElsewhere } from '../archived-elsewhere.ts';
 import type { OrderFate } from '../order-fate.ts';
 import { isAboutClients, TABLE_NAMES } from '../tables.ts';
 import type { ArchiveReach, ArchiveReader } from './archive-reader.ts';
@@ -175,7 +175,6 @@ export class DecisionLookup {
   }
 }
 
-/** Decisions have an answer of their own. */
 type OtherEntry = Exclude<JournalEntry, { readonly kind: 'verdict' }>;
 
 /** How much of a client's data is in memory at once. */

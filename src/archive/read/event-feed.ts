@@ -1,11 +1,26 @@
+import { LRUCache } from 'lru-cache';
 import { clientNumber, type PlatformName } from '../../client/client-key.ts';
-import type { JournalGap, JournalRecord, Placed, ScoreEntry } from '../../state/journal.ts';
+import {
+  comparePlaces,
+  type ErasureEntry,
+  isBehind,
+  type JournalCursors,
+  type JournalGap,
+  type JournalPlace,
+  type JournalPlaces,
+  type JournalRecord,
+  type Placed,
+  type ScoreEntry,
+} from '../../state/journal.ts';
 import { JournalTail, STEP_ENTRIES_MAX, type TailWatch } from '../../state/journal-tail.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import type { JournalPage, Store } from '../../state/store.ts';
 import { UnknownCursor } from '../../state/store-errors.ts';
+import type { ArchiveState, Segment } from '../archive-log.ts';
+import type { DuckBatch, DuckRow } from '../duck.ts';
+import { JOURNAL_TICK_SQL, PLACE, recordOf, type TableName } from '../tables.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import { ArchivedEvents } from './archived-events.ts';
+import type { RowsOf } from './segment-rows.ts';
 
 /** An event of the feed. */
 export type FeedRecord = Exclude<Placed<JournalRecord>, ScoreEntry>;
@@ -120,4 +135,243 @@ function gapsOf({ gap, unreadable = [], entries }: JournalPage): readonly Journa
   const near = entries[0]?.at ?? 0;
   const missing = unreadable.map(({ place: { ms } }) => ({ from: ms || near, to: ms || near, entries: 1 }));
   return [...(gap === null ? [] : [gap]), ...missing];
+}
+
+/** The entries that platforms get; a score is only a question. */
+const TOLD_TABLES = [
+  'decisions',
+  'outcomes',
+  'bindings',
+  'overrides',
+  'erasures',
+] as const satisfies TableName[];
+
+/** The archive's entries after a cursor, in the order of the journal. */
+interface ArchivedPage {
+  readonly records: readonly Placed<JournalRecord>[];
+  readonly gaps: readonly JournalGap[];
+  readonly cursor: string | null;
+}
+
+/** A row that is made when it is needed. */
+interface PlacedRow {
+  readonly table: TableName;
+  readonly row: () => DuckRow;
+  readonly place: { readonly partition: number } & JournalPlace;
+}
+
+interface FoundRows {
+  readonly rows: readonly PlacedRow[];
+  readonly unreadable: readonly Segment[];
+  /** The archive may have others behind them. */
+  readonly more: boolean;
+}
+
+/** A merged segment is sorted by clients and searched for each question: this many rows are kept for the next pages. */
+const ROWS_AHEAD = 4096;
+const READERS_AHEAD_MAX = 4;
+const AHEAD_KEPT_MS = 60_000;
+
+const PLACE_COLUMNS = PLACE.columns.map(({ name }) => name);
+
+class ArchivedEvents {
+  readonly #reader: ArchiveReader;
+  readonly #store: Pick<Store, 'cursors' | 'unshippedErasures' | 'clientKeys'>;
+  /** By platform, cursor and version of the archive. */
+  readonly #ahead = new LRUCache<string, FoundRows>({
+    max: READERS_AHEAD_MAX,
+    ttl: AHEAD_KEPT_MS,
+    ttlAutopurge: true,
+  });
+
+  constructor(reader: ArchiveReader, store: Pick<Store, 'cursors' | 'unshippedErasures' | 'clientKeys'>) {
+    this.#reader = reader;
+    this.#store = store;
+  }
+
+  /**
+   * The oldest of what a platform's clients did behind a cursor, as far as the archive has it; null where it has nothing
+   * behind the cursor, so that the journal tells what follows. Throws UnknownCursor.
+   */
+  async page(platform: PlatformName, after: string | null, limit: number): Promise<ArchivedPage | null> {
+    const { cursors, clientKeys } = this.#store;
+    const begin = cursors.read(after);
+    // Asked before the archive is read: a commit takes an erasure off this list and the client out of the segments.
+    const erasures = await this.#store.unshippedErasures();
+    return this.#reader.readingBatches(async (state, batchesOf) => {
+      const through = cursors.read(state.cursor);
+      const from = firstTickBehind(begin, through);
+      if (from === null) return null;
+      const key = (cursor: string | null) => `${platform} ${cursor} ${state.version}`;
+      const found =
+        this.#ahead.get(key(after)) ??
+        (await oldestRows(segmentsBehind(state, platform, from), batchesOf, { begin, from }));
+      const rows = found.rows.slice(0, limit);
+      const left = found.rows.slice(limit);
+      const ended = left.length === 0 && !found.more;
+      const end = ended
+        ? through.map((place, one) => later(begin[one] ?? null, place))
+        : placesAfter(rows, begin, through);
+      const cursor = cursors.write(end);
+      // Files that could not be read may be readable the next time.
+      if (left.length > 0 && found.unreadable.length === 0)
+        this.#ahead.set(key(cursor), { ...found, rows: left });
+      const isTold = ({ lastTick }: Segment) => ended || lastTick < tickOf(rows.at(-1)?.place ?? null);
+      const records = await searchSteps.map(rows, async (some) =>
+        some.map((one) => {
+          const row = one.row();
+          return { client: String(row['client_hash']), record: recordOf(one.table, row, clientKeys) };
+        }),
+      );
+      return {
+        records: records.filter((one) => !isErased(one, erasures)).map(({ record }) => record),
+        gaps: [
+          ...gapsBetween(state, cursors, begin, ended ? null : end),
+          ...found.unreadable
+            .filter(isTold)
+            .map((segment) => ({ from: segment.from, to: segment.to, entries: segment.rows })),
+        ],
+        cursor,
+      };
+    });
+  }
+}
+
+/** When the oldest entry may have come that was not read and lies in the archive; null where there is none. */
+function firstTickBehind(begin: JournalPlaces, through: JournalPlaces): number | null {
+  const behind = through.flatMap((place, partition) => {
+    const read = begin[partition] ?? null;
+    return place === null || isBehind(begin, { partition, ...place }) ? [] : [tickOf(read)];
+  });
+  return behind.length === 0 ? null : Math.min(...behind);
+}
+
+/** As `JOURNAL_TICK_SQL`; 0 where nothing was read. */
+function tickOf(place: JournalPlace | null): number {
+  if (place === null) return 0;
+  return place.ms === 0 ? place.seq : place.ms;
+}
+
+/** Segments that may hold what is told from a moment on, those that begin first in front. */
+function segmentsBehind({ segments }: ArchiveState, platform: string, from: number): readonly Segment[] {
+  return [...segments.values()]
+    .filter((segment) => segment.platform === platform && segment.lastTick >= from)
+    .filter(({ table }) => TOLD_TABLES.some((told) => told === table))
+    .toSorted((a, b) => a.firstTick - b.firstTick);
+}
+
+interface Asked {
+  readonly begin: JournalPlaces;
+  readonly from: number;
+}
+
+/** In the order of the journal; no segment is read that begins later. */
+async function oldestRows(
+  segments: readonly Segment[],
+  batchesOf: RowsOf<DuckBatch>,
+  asked: Asked,
+): Promise<FoundRows> {
+  for (let count = segmentsHolding(segments, ROWS_AHEAD); ; count *= 2) {
+    const before = segments[count]?.firstTick ?? null;
+    const byTable = Map.groupBy(segments.slice(0, count), ({ table }) => table);
+    const rows: PlacedRow[] = [];
+    const unreadable: Segment[] = [];
+    for (const [table, some] of byTable) {
+      const read = await batchesOf(some, (source) => oldestSql(source, asked, before));
+      rows.push(...read.rows.flatMap((batch) => placedRows(table, batch)));
+      unreadable.push(...read.unreadable);
+    }
+    const more = rows.length > ROWS_AHEAD;
+    if (!more && before !== null) continue;
+    const sorted = rows.toSorted(
+      ({ place: a }, { place: b }) => comparePlaces(a, b) || a.partition - b.partition,
+    );
+    return { rows: sorted.slice(0, ROWS_AHEAD), unreadable, more };
+  }
+}
+
+function placedRows(table: TableName, batch: DuckBatch): readonly PlacedRow[] {
+  return Array.from({ length: batch.rowCount }, (_, index) => ({
+    table,
+    row: () => batch.row(index),
+    place: PLACE.read(batch.row(index, PLACE_COLUMNS)),
+  }));
+}
+
+function segmentsHolding(segments: readonly Segment[], limit: number): number {
+  let held = 0;
+  const last = segments.findIndex(({ rows }) => {
+    held += rows;
+    return held > limit;
+  });
+  return last === -1 ? segments.length : last + 1;
+}
+
+function oldestSql(source: string, { begin, from }: Asked, before: number | null): string {
+  const listed = (member: 'ms' | 'seq') =>
+    `list_extract([${begin.map((place) => place?.[member] ?? -1).join(', ')}], journal_partition + 1)`;
+  return `SELECT * FROM ${source}
+    WHERE ${JOURNAL_TICK_SQL} >= ${from} ${before === null ? '' : `AND ${JOURNAL_TICK_SQL} < ${before}`}
+      AND (journal_ms, journal_seq) > (coalesce(${listed('ms')}, -1), coalesce(${listed('seq')}, -1))
+    ORDER BY journal_ms, journal_seq, journal_partition LIMIT ${ROWS_AHEAD + 1}`;
+}
+
+/** Up to where each partition was read with some rows, of which none is left out before the last. */
+function placesAfter(
+  rows: readonly PlacedRow[],
+  begin: JournalPlaces,
+  through: JournalPlaces,
+): JournalPlaces {
+  const last = rows.at(-1)?.place;
+  const own = new Map(rows.map(({ place: { partition, ms, seq } }) => [partition, { ms, seq }]));
+  // Where nothing was found there is nothing before the last row, and looking begins there the next time.
+  const justBefore = last === undefined || last.ms === 0 ? null : { ms: last.ms - 1, seq: 0 };
+  return through.map((end, partition) => {
+    const read = begin[partition] ?? null;
+    return own.get(partition) ?? later(read, earlier(justBefore, end));
+  });
+}
+
+function later(a: JournalPlace | null, b: JournalPlace | null): JournalPlace | null {
+  if (a === null || b === null) return a ?? b;
+  return comparePlaces(a, b) < 0 ? b : a;
+}
+
+function earlier(a: JournalPlace | null, b: JournalPlace | null): JournalPlace | null {
+  if (a === null || b === null) return null;
+  return comparePlaces(a, b) < 0 ? a : b;
+}
+
+/** The gaps that lie behind the first places and, unless the archive ends there, before the last. */
+function gapsBetween(
+  { gaps, gapCursors }: ArchiveState,
+  cursors: JournalCursors,
+  begin: JournalPlaces,
+  end: JournalPlaces | null,
+): readonly JournalGap[] {
+  return gaps.filter((_, index) => {
+    const places = cursors.read(gapCursors[index] ?? null);
+    return !isPast(begin, places) && (end === null || isPast(end, places));
+  });
+}
+
+/** Whether nothing is left to read up to a gap that lies behind these places, and something was read behind it. */
+function isPast(read: JournalPlaces, gap: JournalPlaces): boolean {
+  const order = read.map((place, partition) => compareRead(place, gap[partition] ?? null));
+  return order.every((sign) => sign >= 0) && order.some((sign) => sign > 0);
+}
+
+function compareRead(a: JournalPlace | null, b: JournalPlace | null): number {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+  return comparePlaces(a, b);
+}
+
+/** What a client did before it was erased; since then it may have come again. */
+function isErased(
+  { client, record }: { readonly client: string; readonly record: Placed<JournalRecord> },
+  erasures: readonly Placed<ErasureEntry>[],
+): boolean {
+  return erasures.some(
+    ({ clientNumber, place }) => clientNumber === client && comparePlaces(record.place, place) < 0,
+  );
 }

@@ -12,7 +12,7 @@ import type { ArchiveGap } from '../archive-log.ts';
 import { type DuckRow, numberOf, quote, textOf } from '../duck.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import type { AsOf } from './as-of.ts';
-import { filterCondition } from './filter-condition.ts';
+import { filterCondition } from './segment-rows.ts';
 
 /** What decisions may be split by: as SQL over the archive's table, and of a decision that is not archived yet. */
 const SPLITS = {
@@ -66,7 +66,7 @@ export interface ExplorationAsk extends TimeSpan {
   readonly asOf: number | null;
 }
 
-export interface ExploredValue {
+interface ExploredValue {
   /** Null for all values beside the most frequent ones together. */
   readonly value: string | null;
   /** Slot by slot. */

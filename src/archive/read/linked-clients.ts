@@ -7,15 +7,14 @@ import { STEP_ENTRIES_MAX } from '../../state/journal-tail.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import type { JournalPage, Store } from '../../state/store.ts';
 import { type ErasedClients, erasedClients } from '../archive.ts';
+import { isArchivedElsewhere } from '../archive-home.ts';
 import type { ArchiveState } from '../archive-log.ts';
-import { isArchivedElsewhere } from '../archived-elsewhere.ts';
 import { type DuckRow, flagOf, numberOf, quote, textOf } from '../duck.ts';
-import { REPORT_NUMBER_SQL, reportNumber } from '../order-fate.ts';
+import { GRANTED_SQL, REPORT_NUMBER_SQL, reportNumber } from '../order-fate.ts';
 import { RECORDS, TABLES, type TableName } from '../tables.ts';
 import { unshippedPage } from '../unshipped.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, asOfBy, erasedSql } from './as-of.ts';
-import { GRANTED_SQL } from './order-views.ts';
 import type { RowsOf } from './segment-rows.ts';
 
 /** What payers may share: a device by its fingerprint, or an address. */

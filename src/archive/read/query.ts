@@ -4,10 +4,9 @@ import { Archive, type ErasedClients } from '../archive.ts';
 import type { Segment } from '../archive-log.ts';
 import { Duck, type QueryAnswer, quote } from '../duck.ts';
 import { whileFrozen } from '../frozen-archive.ts';
+import { makeOrderViews } from '../order-fate.ts';
 import { emptyTable, isAboutClients, TABLE_NAMES } from '../tables.ts';
-import { makeOrderViews } from './order-views.ts';
 
-/** The result of a query, and which segments it could not read. */
 export interface Queried<T> {
   readonly answer: T;
   readonly leftOut: readonly Segment[];
@@ -20,7 +19,7 @@ export interface QueryLimits {
 }
 
 /**
- * Answers one SELECT over the archive's tables and the view `orders` (order-views.ts), without the clients who were
+ * Answers one SELECT over the archive's tables and the view `orders` (order-fate.ts), without the clients who were
  * erased. It can read the archive and nothing else of this machine, and write nothing.
  */
 export async function queryArchive(

@@ -1,8 +1,9 @@
+import { clientNumber } from '../../client/client-key.ts';
+import type { DecisionFilter, DecisionPosition } from '../../decision/decision-filter.ts';
 import { archiveReadings, NobodyWaits } from '../../state/paced-steps.ts';
 import { type Archive, type ErasedClients, withoutThese } from '../archive.ts';
 import type { ArchiveState, LeftOut, Segment } from '../archive-log.ts';
-import type { Duck, DuckRow } from '../duck.ts';
-import type { DuckBatch } from '../duck-batch.ts';
+import { type Duck, type DuckBatch, type DuckRow, quote } from '../duck.ts';
 
 /** Rows that were asked for, and the segments among those asked that could not be read. */
 export interface ReadRows<Row = DuckRow> {
@@ -10,7 +11,6 @@ export interface ReadRows<Row = DuckRow> {
   readonly unreadable: readonly LeftOut[];
 }
 
-/** Asks for rows of some segments of a table. */
 export type RowsOf<Row = DuckRow> = (
   segments: readonly Segment[],
   sql: (source: string) => string,
@@ -74,4 +74,34 @@ async function oneByOne<Row>(
   // Every segment can be read alone, so it was the question that was wrong.
   if (unreadable.length === 0) throw cause;
   return { rows, unreadable };
+}
+
+/** SQL: that a decision fits, as `fitsFilter` says. */
+export function filterCondition(filter: DecisionFilter): string {
+  const { signal, amountMin, amountMax, from, to, after } = filter;
+  const equals = (column: string, value: string | undefined) =>
+    value === undefined ? [] : [`${column} = ${quote(value)}`];
+  return [
+    'true',
+    ...equals('verdict', filter.verdict),
+    ...equals('rule', filter.rule),
+    ...equals('rule_version', filter.ruleVersion),
+    ...equals('client_group', filter.clientGroup),
+    ...(signal === undefined ? [] : [`list_contains(signals, ${quote(signal)})`]),
+    ...equals('sell_point_key', filter.sellPointKey),
+    ...equals('fact_method', filter.method),
+    ...equals('arm', filter.arm),
+    ...(amountMin === undefined ? [] : [`fact_amount >= ${amountMin}`]),
+    ...(amountMax === undefined ? [] : [`fact_amount <= ${amountMax}`]),
+    ...(from === undefined ? [] : [`decided_at >= make_timestamp_ms(${from})`]),
+    ...(to === undefined ? [] : [`decided_at < make_timestamp_ms(${to})`]),
+    ...(after === undefined ? [] : [afterSql(after)]),
+  ].join(' AND ');
+}
+
+/** What `isAfter` says, in SQL. */
+function afterSql({ at, clientHash, seq }: DecisionPosition): string {
+  const [time, client] = [`make_timestamp_ms(${at})`, clientNumber(clientHash)];
+  const sameTime = `client_hash < ${client} OR (client_hash = ${client} AND seq < ${seq})`;
+  return `(decided_at < ${time} OR (decided_at = ${time} AND (${sameTime})))`;
 }

@@ -23,7 +23,7 @@ const SLOTS: Readonly<Record<HistorySpan, { readonly stepMs: number; readonly co
 };
 
 /** What a platform was answered by all nodes within a slot of time. */
-export interface VerdictSlot {
+interface VerdictSlot {
   /** Its beginning, epoch ms. */
   readonly at: number;
   readonly verdicts: Record<Verdict, number>;

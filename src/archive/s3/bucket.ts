@@ -16,7 +16,6 @@ export interface S3Place {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** An object that is on its way. */
 export interface ComingObject {
   readonly body: Readable;
   /** In hex; null where whoever wrote it did not note it, as when it was copied back from a backup. */

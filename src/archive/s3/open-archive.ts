@@ -3,10 +3,8 @@ import type { Registers, Store } from '../../state/store.ts';
 import { Archive } from '../archive.ts';
 import { type OnTrouble, openStoreBesideArchive, SALT_FILE, saltOf } from '../client-salt.ts';
 import { Bucket, type S3Place } from './bucket.ts';
-import { BucketHome } from './bucket-home.ts';
-import { FileCache } from './file-cache.ts';
+import { BucketHome, FileCache } from './bucket-home.ts';
 
-/** Where an archive is, as the settings say. */
 export interface ArchivePlace {
   /** The archive itself, or what this machine holds of it. */
   readonly archiveDir: string;

@@ -46,7 +46,6 @@ export class RuleSetShelf {
   }
 }
 
-/** Where rule sets lie in an archive. */
 export const RULE_SETS_FOLDER = 'rule-sets';
 
 function filesOf(folder: string): readonly string[] {

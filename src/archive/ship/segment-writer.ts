@@ -1,14 +1,32 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fchmodSync, fsyncSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DAY_MS } from '../../rules/duration.ts';
 import { whyUnread } from '../../state/decision-search.ts';
-import type { Archive } from '../archive.ts';
-import type { Segment } from '../archive-log.ts';
+import type { Archive, ErasedClients } from '../archive.ts';
+import type { ArchiveState, Commit, Segment } from '../archive-log.ts';
 import { type Duck, numberOf, quote, quoteName } from '../duck.ts';
 import { ORDER_NUMBER_SQL, OrderFilter } from '../order-filter.ts';
-import { factColumn } from '../record-columns.ts';
-import { CLIENT_HASH, JOURNAL_TICK_SQL, PLACE, RECORDS, TABLES } from '../tables.ts';
-import { commonDay } from './compaction.ts';
-import type { RowDraft, RowDrafts } from './row-drafts.ts';
+import { type ColumnType, type FactTypes, factColumn } from '../record-columns.ts';
+import {
+  type ArchiveRow,
+  CLIENT_HASH,
+  isAboutClients,
+  JOURNAL_TICK_SQL,
+  PLACE,
+  RECORDS,
+  TABLE_NAMES,
+  TABLES,
+} from '../tables.ts';
 
 /** Parquet's filters cost nine bytes a row in a small segment, and what is looked for is found by the order of rows. */
 const PARQUET = '(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, WRITE_BLOOM_FILTER false)';
@@ -26,7 +44,6 @@ export class SegmentWriter {
     this.#isTemporary = isTemporary;
   }
 
-  /** A segment of each draft. */
   async write(drafts: RowDrafts): Promise<readonly Segment[]> {
     const segments: Segment[] = [];
     for (const draft of drafts.all()) segments.push(await this.#writeDraft(draft));
@@ -124,4 +141,297 @@ function selectFrom({ table, path, facts }: RowDraft): string {
   const read = cells.map(({ cell, type }) => `${cell}: ${quote(type)}`);
   return `SELECT ${select.join(', ')}
     FROM read_json(${quote(path)}, format = 'newline_delimited', columns = {${read.join(', ')}})`;
+}
+
+/** Rows of one table, platform and day, as lines of JSON in a file. */
+interface RowDraft extends Pick<Segment, 'table' | 'platform' | 'day'> {
+  readonly path: string;
+  readonly rows: number;
+  readonly facts: FactTypes;
+}
+
+interface OpenDraft extends RowDraft {
+  rows: number;
+  readonly facts: Map<string, ColumnType>;
+}
+
+/**
+ * Rows on their way into segments. They wait in files: in memory those of a commit would take a hundred megabytes
+ * that the process would never return.
+ */
+export class RowDrafts {
+  readonly #archive: Archive;
+  readonly #periodOf: (at: number) => string;
+  readonly #drafts = new Map<string, OpenDraft>();
+
+  /** Segments are of a day, unless they are to be of a month. */
+  constructor(archive: Archive, periodOf: (at: number) => string = dayOf) {
+    this.#archive = archive;
+    this.#periodOf = periodOf;
+  }
+
+  add(rows: readonly ArchiveRow[]): void {
+    // A day is told from its number faster than from its name.
+    const groups = Map.groupBy(
+      rows,
+      ({ table, platform, at }) => `${table}/${platform}/${Math.floor(at / DAY_MS)}`,
+    );
+    for (const group of groups.values()) {
+      const [first] = group;
+      if (first === undefined) continue;
+      const name = `${first.table}/${first.platform}/${this.#periodOf(first.at)}`;
+      const draft = this.#drafts.get(name) ?? this.#begin(name, first);
+      appendFileSync(draft.path, group.map(({ cells }) => `${JSON.stringify(cells)}\n`).join(''), {
+        mode: 0o600,
+      });
+      draft.rows += group.length;
+      noteFacts(draft, group);
+    }
+  }
+
+  all(): readonly RowDraft[] {
+    return [...this.#drafts.values()];
+  }
+
+  remove(): void {
+    for (const { path } of this.#drafts.values()) rmSync(path, { force: true });
+    this.#drafts.clear();
+  }
+
+  #begin(name: string, { table, platform, at }: ArchiveRow): OpenDraft {
+    this.#archive.prepareStaging();
+    const path = join(this.#archive.staging(), `${randomUUID()}.ndjson`);
+    const draft = { table, platform, day: this.#periodOf(at), path, rows: 0, facts: new Map() };
+    this.#drafts.set(name, draft);
+    return draft;
+  }
+}
+
+/** `2026-11-21`, UTC. */
+export function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+function noteFacts({ facts: types }: OpenDraft, rows: readonly ArchiveRow[]): void {
+  for (const { facts = {} } of rows)
+    for (const label in facts) {
+      const before = types.get(label);
+      const type = widest(before, facts[label]);
+      if (type !== before) types.set(label, type);
+    }
+}
+
+/** Whole numbers are kept as such until the first that is not whole. */
+function widest(before: ColumnType | undefined, value: unknown): ColumnType {
+  switch (typeof value) {
+    case 'boolean':
+      return 'BOOLEAN';
+    case 'number':
+      return before === 'DOUBLE' || !Number.isSafeInteger(value) ? 'DOUBLE' : 'BIGINT';
+    default:
+      return 'VARCHAR';
+  }
+}
+
+/** How many segments of about the same size become one: each row is rewritten once a tier, about five times. */
+const TIER_SEGMENTS = 10;
+
+/** A merged segment stays below this, so that a merge holds up shipping for seconds and no longer. */
+const SEGMENT_ROWS_MAX = 2_000_000;
+
+/** Above this the fixed cost of a file (about 12 KB) is small beside its rows. */
+const QUIET_DAY_ROWS_MAX = 50_000;
+
+/**
+ * Small segments that should become one; null when there are none. They have table and platform in common, and day or
+ * month. A day that is over becomes one segment, and so do the quiet days of a month that is over; today's become fewer
+ * whenever many of a size have come together.
+ */
+export function nextMerge(segments: readonly Segment[], today: string): readonly Segment[] | null {
+  for (const day of groupsBy(segments, (segment) => segment.day)) {
+    const parts = day[0]?.day === today ? fullTier(day) : withinRowsMax(day);
+    if (parts !== null) return parts;
+  }
+  const quiet = segments.filter(
+    ({ table, nameless, day, rows }) =>
+      rows <= QUIET_DAY_ROWS_MAX &&
+      monthOf(day) < monthOf(today) &&
+      // A whole month of numbers would stay for as long as its last.
+      (table !== 'erasures' || nameless === true),
+  );
+  for (const month of groupsBy(quiet, ({ day }) => monthOf(day))) {
+    const parts = withinRowsMax(month);
+    if (parts !== null) return parts;
+  }
+  return null;
+}
+
+function groupsBy(
+  segments: readonly Segment[],
+  period: (segment: Segment) => string,
+): Iterable<readonly Segment[]> {
+  return Map.groupBy(
+    segments,
+    (segment) => `${segment.table}/${segment.platform}/${segment.nameless ?? false}/${period(segment)}`,
+  ).values();
+}
+
+/** The day that segments have in common, or else their month: `2026-11-21` or `2026-11`. */
+export function commonDay(days: readonly string[]): string {
+  const [first = ''] = days;
+  return days.every((day) => day === first) ? first : monthOf(first);
+}
+
+/** Of a day. */
+export function monthOf(day: string): string {
+  return day.slice(0, '2026-11'.length);
+}
+
+function fullTier(segments: readonly Segment[]): readonly Segment[] | null {
+  const tiers = Map.groupBy(segments, ({ rows }) => Math.floor(Math.log10(rows)));
+  for (const tier of tiers.values()) {
+    // Ten of the largest stay as they are, and must not keep smaller ones from being merged.
+    const parts = tier.length < TIER_SEGMENTS ? null : withinRowsMax(tier);
+    if (parts !== null) return parts;
+  }
+  return null;
+}
+
+/** The smallest segments that together stay below the limit; null when there are not two of them. */
+function withinRowsMax(segments: readonly Segment[]): readonly Segment[] | null {
+  let rows = 0;
+  const parts = segments
+    .toSorted((a, b) => a.rows - b.rows)
+    .filter((segment) => {
+      rows += segment.rows;
+      return rows <= SEGMENT_ROWS_MAX;
+    });
+  return parts.length > 1 ? parts : null;
+}
+
+type Rewriting = Pick<Commit, 'add' | 'remove'>;
+
+/** When a file of full length that cannot be read is tried again, ms; a shorter one is noticed at once. */
+const TRY_AGAIN_MS = 600_000;
+
+/** How long the archive names an erased client's number, ms; then only that somebody was erased. */
+const ERASURES_NAMED_MS = 30 * 24 * 3_600_000;
+
+const NAMELESS_SQL = ["'' AS client_number"];
+
+function isOldErasure({ table, to, nameless }: Segment, now: number): boolean {
+  return table === 'erasures' && nameless !== true && to < now - ERASURES_NAMED_MS;
+}
+
+/** A client's number and a count of rows. */
+type ClientRows = readonly [string, number];
+
+function sumsOf(counts: readonly ClientRows[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const [client, rows] of counts) sums.set(client, rows + (sums.get(client) ?? 0));
+  return sums;
+}
+
+/**
+ * Writes segments anew: without clients who were erased, and many small ones as one. A file that cannot be read harms
+ * only itself. Whom it is to be without is noted on its segment, and it is rewritten once it can be read again.
+ */
+export class SegmentRewriter {
+  readonly #archive: Archive;
+  readonly #duck: Duck;
+  readonly #writer: SegmentWriter;
+  /** When to try segments again that could not be read, by name, epoch ms. */
+  readonly #tryAgainAt = new Map<string, number>();
+
+  constructor(archive: Archive, duck: Duck, writer: SegmentWriter) {
+    this.#archive = archive;
+    this.#duck = duck;
+    this.#writer = writer;
+  }
+
+  /** The segments of a platform without some clients, and how many rows of each are gone as far as they could be read. */
+  async withoutClients(
+    state: ArchiveState,
+    platform: string,
+    clients: ErasedClients,
+  ): Promise<Rewriting & { readonly rowsRemoved: ReadonlyMap<string, number> }> {
+    const add: Segment[] = [];
+    const remove: string[] = [];
+    const removed: ClientRows[] = [];
+    const isErased = `client_hash IN (${clients.join(', ')})`;
+    for (const table of TABLE_NAMES.filter(isAboutClients)) {
+      for (const segment of this.#archive.segments(state, { table, platform })) {
+        const left = await this.#leftOf(segment, isErased);
+        if (left === 'nothing to remove') continue;
+        if (left === 'unreadable') {
+          add.push({ ...segment, without: [...new Set([...(segment.without ?? []), ...clients])] });
+          continue;
+        }
+        if (left.segment !== null) add.push(left.segment);
+        remove.push(segment.name);
+        removed.push(...left.removed);
+      }
+    }
+    return { add, remove, rowsRemoved: sumsOf(removed) };
+  }
+
+  /** What a segment is without some clients, null when it has no others, and how many rows of each it had. */
+  async #leftOf(segment: Segment, isErased: string) {
+    try {
+      if ((await this.#archive.bring([segment])).length > 0) return 'unreadable';
+      const rows = await this.#duck.rows(
+        `SELECT client_hash AS client, count(*) AS n FROM ${this.#archive.source([segment])} WHERE ${isErased} GROUP BY client_hash`,
+      );
+      if (rows.length === 0) return 'nothing to remove';
+      const removed = rows.map(({ client, n }): ClientRows => [String(client), numberOf(n) ?? 0]);
+      return { segment: await this.#writer.merge([segment], isErased), removed };
+    } catch (error) {
+      // Readable rows could not be written, for example to a full disk: the step must be repeated.
+      if (await this.#archive.canRead(this.#duck, segment)) throw error;
+      return 'unreadable';
+    }
+  }
+
+  /** One segment in the place of others; null when there is nothing to rewrite. */
+  async next(state: ArchiveState, now: number): Promise<Rewriting | null> {
+    for (;;) {
+      const parts = this.#nextParts(state, now);
+      if (parts === null) return null;
+      try {
+        const whole = await this.#asOne(parts, now);
+        return { add: whole === null ? [] : [whole], remove: parts.map(({ name }) => name) };
+      } catch (error) {
+        if (!(await this.#setAside(parts, now))) throw error;
+      }
+    }
+  }
+
+  async #asOne(parts: readonly Segment[], now: number): Promise<Segment | null> {
+    const isOld = parts.every((segment) => isOldErasure(segment, now));
+    const whole = await this.#writer.merge(parts, null, isOld ? NAMELESS_SQL : []);
+    const isNameless = isOld || parts.every(({ nameless }) => nameless);
+    return whole === null || !isNameless ? whole : { ...whole, nameless: true };
+  }
+
+  /** Who was erased goes first, as soon as the file is back; then the numbers of those erased long ago, and what is small. */
+  #nextParts(state: ArchiveState, now: number): readonly Segment[] | null {
+    const readable = [...state.segments.values()]
+      .filter(({ name }) => (this.#tryAgainAt.get(name) ?? 0) <= now)
+      .filter((segment) => this.#archive.isWhole(segment));
+    const noted =
+      readable.find(({ without }) => without !== undefined) ??
+      readable.find((segment) => isOldErasure(segment, now));
+    return noted === undefined ? nextMerge(readable, dayOf(now)) : [noted];
+  }
+
+  /** Leaves those for later that cannot be read; false when all can, so that something else went wrong. */
+  async #setAside(segments: readonly Segment[], now: number): Promise<boolean> {
+    let isAny = false;
+    for (const segment of segments) {
+      if (await this.#archive.canRead(this.#duck, segment)) continue;
+      this.#tryAgainAt.set(segment.name, now + TRY_AGAIN_MS);
+      isAny = true;
+    }
+    return isAny;
+  }
 }

@@ -1,14 +1,18 @@
 import { serveWork, type Watch } from '../../work/serve-work.ts';
-import { type OpenShipper, openShipper, type ShippingConfig } from './open-shipper.ts';
 import type { ShippingTurn } from './shipper.ts';
-import { keepShipping, NOTHING_SHIPPED, type ShippingReport } from './shipping.ts';
+import {
+  keepShipping,
+  NOTHING_SHIPPED,
+  type OpenShipper,
+  openShipper,
+  type ShippingConfig,
+  type ShippingReport,
+} from './shipping.ts';
 
-/** What the process of `startShipping` does. */
 const works = { ship };
 
 export type ShipperWorks = typeof works;
 
-/** Ships until it is told to stop. */
 async function ship(config: ShippingConfig, { progress, signal }: Watch<ShippingReport>): Promise<void> {
   let open: OpenShipper | null = null;
   const step = async (turn: ShippingTurn) => {
@@ -18,11 +22,11 @@ async function ship(config: ShippingConfig, { progress, signal }: Watch<Shipping
   };
   const contents = () => open?.archive.contents() ?? NOTHING_SHIPPED;
   await keepShipping({ step, contents, clock: Date.now, signal, onReport: progress });
-  await closeShipper(open);
+  await closed(open);
 }
 
-function closeShipper(open: OpenShipper | null): Promise<void> {
-  return open === null ? Promise.resolve() : open.close();
+function closed(open: OpenShipper | null): Promise<void> | undefined {
+  return open?.close();
 }
 
 // Sent to all processes of the service at once; the one that answers callers tells this one when it is time.

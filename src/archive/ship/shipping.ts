@@ -1,5 +1,16 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ShippingStep, ShippingTurn } from './shipper.ts';
+import { storeClock } from '../../state/clock-offset.ts';
+import type { StorePlace } from '../../state/open-store.ts';
+import { RETENTION } from '../../state/retention.ts';
+import type { Store } from '../../state/store.ts';
+import type { Archive } from '../archive.ts';
+import { Duck } from '../duck.ts';
+import { type ArchivePlace, openArchive, openStoreOf } from '../s3/open-archive.ts';
+import { RuleSetShelf } from './rule-set-shelf.ts';
+import { Lease, Shipper, type ShippingStep, type ShippingTurn } from './shipper.ts';
 
 const SHIP_EVERY_MS = 10_000;
 
@@ -22,9 +33,7 @@ export const NOTHING_SHIPPED = {
   trouble: null,
 };
 
-/** What a shipping process reports. */
 export interface ShippingReport {
-  /** This process holds the lease. */
   readonly leads: boolean;
   /** Entries that were shipped since the process began. */
   readonly shippedEntries: number;
@@ -36,9 +45,8 @@ export interface ShippingReport {
   readonly trouble: string | null;
 }
 
-export interface ShippingParts {
+interface ShippingParts {
   readonly step: (turn: ShippingTurn) => Promise<ShippingStep>;
-  /** What the archive holds; asked after each step. */
   readonly contents: () => Pick<ShippingReport, 'segments' | 'bytes' | 'gapEntries'>;
   /** Epoch ms. */
   readonly clock: () => number;
@@ -80,7 +88,9 @@ export async function keepShipping({
     });
     const endedMs = performance.now();
     const restMs = (endedMs - startedMs) * (clock() - caughtUpAt > BEHIND_MS ? 1 : REST_FACTOR);
-    await pause(pauseAfter(outcome, restMs, turns.next(outcome, endedMs)), signal);
+    const pauseMs = pauseAfter(outcome, restMs, turns.next(outcome, endedMs));
+    // The signal ends the pause, and so the loop.
+    await sleep(pauseMs, undefined, { signal }).catch(() => {});
   }
 }
 
@@ -138,12 +148,58 @@ function pauseAfter(outcome: StepOutcome, restMs: number, idleMs: number): numbe
   }
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => {
-    // The signal ended the pause: so does the loop.
-  });
-}
-
 function troubleOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** What a process needs to ship; plain data, so that it can be handed to a thread. */
+export interface ShippingConfig extends StorePlace, ArchivePlace {
+  readonly archiveDir: string;
+  readonly archiveKeepMs: number;
+  /** How long decisions stay in the store after they were made, ms. */
+  readonly decisionsHotMs: number;
+  readonly rulesDir: string;
+}
+
+export interface OpenShipper {
+  readonly store: Store;
+  readonly shipper: Shipper;
+  readonly archive: Archive;
+  /** Gives up the lease and closes what was opened. */
+  close(): Promise<void>;
+}
+
+/** Merging sorts at most two million rows; more than this goes to the disk. */
+const SHIPPER_LIMITS = { threads: 1, memoryMiB: 512 } as const;
+
+/** A shipper with a connection of its own to the store. Throws StoreUnavailable. */
+export async function openShipper(
+  { archiveDir, archiveS3, archiveKeepMs, decisionsHotMs, rulesDir, ...place }: ShippingConfig,
+  onError: (error: Error) => void,
+): Promise<OpenShipper> {
+  const store = await openStoreOf({ ...place, archiveDir, archiveS3 }, onError);
+  const duck = await Duck.open({ ...SHIPPER_LIMITS, temporaryFolder: join(archiveDir, 'staging', 'spill') });
+  // Containers may share host name and process number.
+  const name = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
+  const lease = new Lease(store.registers, name, () => performance.now());
+  const archive = openArchive({ archiveDir, archiveS3 }, store.registers);
+  const shipper = new Shipper({
+    store,
+    archive,
+    duck,
+    lease,
+    ruleSets: new RuleSetShelf(archiveDir, rulesDir),
+    name,
+    clock: storeClock(Date.now, store),
+    keepMs: archiveKeepMs,
+    kept: { journalEntries: RETENTION.journalLookBackEntries, decisionsHotMs },
+  });
+  const close = async () => {
+    await lease.release().catch(() => {
+      // The store is away: the lease runs out by itself.
+    });
+    duck.close();
+    await store.close();
+  };
+  return { store, shipper, archive, close };
 }

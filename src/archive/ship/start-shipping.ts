@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
-import type { ShippingConfig } from './open-shipper.ts';
 import type { ShipperWorks } from './shipper-process.ts';
-import { NOTHING_SHIPPED, type ShippingReport } from './shipping.ts';
+import { NOTHING_SHIPPED, type ShippingConfig, type ShippingReport } from './shipping.ts';
 
-/** Shipping that goes on beside the service. */
 export interface Shipping {
   report(): ShippingReport;
   /** Resolves when the step under way is through and the lease is given up. */
@@ -13,33 +11,34 @@ export interface Shipping {
 
 const PROCESS = new URL('./shipper-process.ts', import.meta.url);
 
+/** Longer than the longest step, a merge of large segments on a slow disk; each step is reported. */
+const SILENCE_MS = 300_000;
+
 /** It needs what it reads only briefly. */
-const PLACE = { where: 'process', memoryMiB: 512, youngMemoryMiB: 4, isServant: true } as const;
+const PLACE = {
+  where: 'process',
+  memoryMiB: 512,
+  youngMemoryMiB: 4,
+  isServant: true,
+  silenceMs: SILENCE_MS,
+} as const;
 
 /** The service has its start behind it by then. */
 const START_DELAY_MS = 3_000;
 
-/** Longer than the longest step, a merge of large segments on a slow disk; each step is reported. */
-const SILENCE_MS = 300_000;
-
-/** A process that dies is started again after this time. */
 const RESTART_MS = 5_000;
 
 /**
  * Ships in a process of its own, which gives way: neither the thread that answers callers nor the threads that help it
- * wait for any of it. One that dies, or hangs for `silenceMs`, is replaced.
+ * wait for any of it. One that dies, or hangs, is replaced.
  */
-export function startShipping(
-  config: ShippingConfig,
-  onTrouble: (message: string) => void,
-  silenceMs = SILENCE_MS,
-): Shipping {
+export function startShipping(config: ShippingConfig, onTrouble: (message: string) => void): Shipping {
   let report: ShippingReport = NOTHING_SHIPPED;
   const isNews = newsOfTroubles();
   const stopping = new AbortController();
   const { signal } = stopping;
   const environment = config.archiveS3?.environment ?? {};
-  const elsewhere = new WorkElsewhere<ShipperWorks>(PROCESS, { ...PLACE, silenceMs, environment });
+  const elsewhere = new WorkElsewhere<ShipperWorks>(PROCESS, { ...PLACE, environment });
   const onProgress = (next: ShippingReport) => {
     if (isNews(next) && next.trouble !== null)
       onTrouble(`decisions are not shipped to the archive: ${next.trouble}`);

@@ -1,13 +1,17 @@
 import { join } from 'node:path';
-import { CLIENT_GROUPS } from '../../client/client-state.ts';
+import type { PlatformName } from '../../client/client-key.ts';
+import { CLIENT_GROUPS, type OverrideGroup } from '../../client/client-state.ts';
+import type { Outcome, OutcomeCause } from '../../client/order.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
+import type { ScoreBody, VerdictBody } from '../../decision/requests.ts';
+import type { SharedLists } from '../../decision/shared-lists.ts';
+import type { FactValue } from '../../facts/fact.ts';
 import { nameText } from '../../rules/condition-text.ts';
 import type { RuleSetTrace, RuleTrace } from '../../rules/evaluate/trace.ts';
 import type { Member, YamlFile, YamlNode } from '../../rules/parse/yaml-file.ts';
-import { type ParsedRules, type RuleSet, VERDICTS } from '../../rules/rule-set.ts';
-import { totalWeight } from '../../rules/signal-weight.ts';
+import type { Location } from '../../rules/problem.ts';
+import { type ParsedRules, type RuleSet, totalWeight, VERDICTS } from '../../rules/rule-set.ts';
 import { type Paint, placeInWords, ruleLines } from '../explain/explanation-text.ts';
-import type { CaseFailure, Expectation, StepKind, UnmetExpectation } from './rule-case.ts';
 
 /** Reads the value that a member is expected to have; null when it cannot have it, which is then reported. */
 type ReadExpected = (file: YamlFile, node: YamlNode, rules: ParsedRules) => unknown;
@@ -271,4 +275,93 @@ function shown(value: unknown): string {
   if (value === null) return 'absent';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(shown).join(', ');
   return typeof value === 'string' ? nameText(value) : JSON.stringify(value);
+}
+
+/** A test of a rule set: what one or more payers do, and what the rules must answer. */
+export interface RuleCase {
+  readonly name: string;
+  readonly platform: PlatformName;
+  /** The shared lists, as they are from the first step to the last. */
+  readonly lists: SharedLists;
+  /** The rules that its clients are held out of, like `groups/blocked-by-unpaid-chain`. */
+  readonly heldOut: readonly string[];
+  /** Epoch ms; its steps tell what time passes. */
+  readonly startsAt: number;
+  readonly steps: readonly CaseStep[];
+  readonly at: Location;
+}
+
+export interface CaseStep {
+  readonly afterMs: number;
+  /** `{n}` in it stands for the number of the time, so that one step can be taken by many clients. */
+  readonly clientIdKey: string;
+  readonly action: Action;
+  /** How often the action happens, `everyMs` apart; expectations are about the last time. */
+  readonly times: number;
+  readonly everyMs: number;
+  readonly expect: readonly Expectation[];
+  readonly at: Location;
+}
+
+export type Action =
+  | { readonly kind: 'score'; readonly body: ScoreBody }
+  | { readonly kind: 'verdict'; readonly body: VerdictBody }
+  | {
+      readonly kind: 'outcome';
+      readonly orderRef: string;
+      readonly outcome: Outcome;
+      readonly cause: OutcomeCause | null;
+      /** How long before its report the order became final. */
+      readonly agoMs: number;
+    }
+  | { readonly kind: 'binding'; readonly binding: CaseBinding | null }
+  | { readonly kind: 'override'; readonly override: CaseOverride | null };
+
+interface CaseBinding {
+  readonly requisiteRef: string;
+  readonly acceptorKeys: readonly string[];
+  readonly method: string | null;
+  /** Null lasts for the whole case. */
+  readonly expiresAfterMs: number | null;
+}
+
+interface CaseOverride {
+  readonly group: OverrideGroup;
+  /** Null lasts for the whole case. */
+  readonly expiresAfterMs: number | null;
+}
+
+export const STEP_KINDS = ['score', 'verdict', 'outcome', 'binding', 'override'] as const;
+
+export type StepKind = (typeof STEP_KINDS)[number];
+
+/** One member that the answer must have with this value; null means that it must not be there. */
+export interface Expectation {
+  readonly member: string;
+  readonly value: unknown;
+  readonly at: Location;
+}
+
+export interface CaseFailure {
+  readonly caseName: string;
+  readonly platform: PlatformName;
+  readonly at: Location;
+  /** From 1. */
+  readonly step: number;
+  readonly kind: StepKind;
+  readonly clientIdKey: string;
+  /** How often the step acted; the expectations are about the last time. */
+  readonly times: number;
+  readonly elapsedMs: number;
+  readonly differences: readonly UnmetExpectation[];
+  /** What the rules saw, for `traceFailure`; null when the step asks no rules. */
+  readonly values: readonly FactValue[] | null;
+}
+
+export interface UnmetExpectation {
+  readonly member: string;
+  /** Null means absent, here and in `seen`. */
+  readonly expected: unknown;
+  readonly seen: unknown;
+  readonly at: Location;
 }

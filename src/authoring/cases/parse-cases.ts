@@ -17,14 +17,19 @@ import {
   readListValue,
   type SharedLists,
 } from '../../decision/shared-lists.ts';
-import { isName, listNameRefusal } from '../../rules/name.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { type Member, type Members, YamlFile, type YamlNode } from '../../rules/parse/yaml-file.ts';
 import type { Problem } from '../../rules/problem.ts';
-import type { ParsedRules } from '../../rules/rule-set.ts';
-import { readExpectations, readHeldOut } from './expectations.ts';
-import type { Action, CaseStep, RuleCase } from './rule-case.ts';
-import { STEP_KINDS, type StepKind } from './rule-case.ts';
+import { isName, listNameRefusal, type ParsedRules } from '../../rules/rule-set.ts';
+import {
+  type Action,
+  type CaseStep,
+  type RuleCase,
+  readExpectations,
+  readHeldOut,
+  STEP_KINDS,
+  type StepKind,
+} from './expectations.ts';
 
 const DEFAULT_CLIENT = 'payer-1';
 const DEFAULT_PLATFORM = platformName('demo');
@@ -164,7 +169,6 @@ const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefo
 const DECIMAL = new RegExp(DECIMAL_PATTERN);
 const REQUESTED_CURRENCY = new RegExp(REQUESTED_CURRENCY_PATTERN);
 
-/** Reads what happens in a step of a case. */
 class ActionReader {
   readonly #file: YamlFile;
   readonly #members: CaseMembers;
@@ -179,20 +183,14 @@ class ActionReader {
     if (this.#file.isNull(node) && (kind === 'score' || kind === 'verdict')) {
       return this.#file.report(node, `${kind} has no request; {} is the one of an ordinary payer`);
     }
-    switch (kind) {
-      case 'score':
-        return this.#score(node, clientIdKey);
-      case 'verdict':
-        return this.#verdict(node, clientIdKey);
-      case 'outcome':
-        return this.#outcome(node);
-      case 'binding':
-        return this.#binding(node);
-      case 'override':
-        return this.#override(node);
-      default:
-        return kind satisfies never;
-    }
+    const read: Readonly<Record<StepKind, () => Action | null>> = {
+      score: () => this.#score(node, clientIdKey),
+      verdict: () => this.#verdict(node, clientIdKey),
+      outcome: () => this.#outcome(node),
+      binding: () => this.#binding(node),
+      override: () => this.#override(node),
+    };
+    return read[kind]();
   }
 
   #score(node: YamlNode, clientIdKey: string): Action | null {

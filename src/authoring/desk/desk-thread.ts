@@ -2,27 +2,34 @@ import { basename, join } from 'node:path';
 import { isInstallation } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { type Constant, constantsOf } from '../../rules/folder/constant.ts';
-import { DraftRefused, type DraftText, draftOf } from '../../rules/folder/draft.ts';
+import {
+  DraftRefused,
+  type DraftText,
+  type DraftToSave,
+  draftOf,
+  isRefusedByDisk,
+  NOT_WRITABLE,
+  type SavedDraft,
+  saveDraft,
+} from '../../rules/folder/draft.ts';
 import { ownPart } from '../../rules/folder/own-part.ts';
-import { isRefusedByDisk, NOT_WRITABLE } from '../../rules/folder/place-draft.ts';
 import { digestOf } from '../../rules/folder/release.ts';
 import { type LoadResult, loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
-import { type DraftToSave, type SavedDraft, saveDraft } from '../../rules/folder/save-draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
 import { serveWork } from '../../work/serve-work.ts';
-import { type RuleCoverage, RuleCoverages } from '../cases/cases.ts';
-import { type UpdatedCases, updateCases } from '../cases/update-cases.ts';
+import { type RuleCoverage, RuleCoverages, type UpdatedCases, updateCases } from '../cases/cases.ts';
 import { type RuleDiff, RuleDiffs } from '../diff/rule-diff.ts';
-import type { KnownLists } from '../shared-list-notes.ts';
-import { examine, type Remark } from './examine.ts';
 import {
+  examine,
+  type KnownLists,
   type LostCases,
   lostCases,
   type ReleaseObstacle,
+  type Remark,
   releaseObstacle,
   writeRelease,
-} from './release-version.ts';
+} from './examine.ts';
 
 /** What goes to the other thread, and on to a page, stays small whatever the disk holds. */
 const TEXT_CHARACTERS_MAX = 512 * 1024;
@@ -31,7 +38,6 @@ const PROBLEMS_MAX = 200;
 const coverages = new RuleCoverages();
 const diffs = new RuleDiffs();
 
-/** What the threads of `RuleDesk` do. */
 const works = { open, compare, check, rewriteCases, save, release };
 
 export type DeskWorks = typeof works;
@@ -194,7 +200,6 @@ function firstOf<One extends Problem>(problems: readonly One[]): readonly (One |
 
 serveWork(works);
 
-/** A version's folder as somebody opens it. */
 export interface OpenedFolder {
   /** Long texts are cut, and say so. */
   readonly files: readonly { readonly path: string; readonly text: string }[];
@@ -210,7 +215,6 @@ export interface OpenedFolder {
   readonly constants: readonly Constant[];
 }
 
-/** The remarks about a draft. */
 export interface CheckedDraft {
   /** Null when some file is not sound; a node would refuse it. */
   readonly digest: string | null;

@@ -1,15 +1,38 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { INSTALLATION } from '../../access/access-keys.ts';
+import type { ListOwner } from '../../decision/shared-lists.ts';
+import type { StoredEntry } from '../../lists/list-entry.ts';
+import type { ListCopy } from '../../lists/list-node.ts';
+import { type Comparison, comparisonsIn } from '../../rules/condition.ts';
+import { sharedListsText } from '../../rules/condition-text.ts';
+import { makeRelease, type Release } from '../../rules/folder/release.ts';
+import {
+  compareRuleVersions,
+  listRuleVersions,
+  loadRuleSet,
+  RELEASE_FILE,
+  readRuleFiles,
+} from '../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
-import { type Problem, sortProblems } from '../../rules/problem.ts';
+import { nearestName, type Problem, sortProblems } from '../../rules/problem.ts';
 import type { Example } from '../../rules/proof/relations.ts';
-import type { RuleSet } from '../../rules/rule-set.ts';
+import {
+  hasDraftName,
+  type ParsedRules,
+  type RuleSet,
+  type RuleVersion,
+  ruleVersion,
+} from '../../rules/rule-set.ts';
+import { count, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { runCases } from '../cases/cases.ts';
 import { parseCases } from '../cases/parse-cases.ts';
 import { prove } from '../prove.ts';
-import { type KnownLists, sharedListNotes } from '../shared-list-notes.ts';
 
 /** A remark about a rule set, with facts that show it when there are any. */
 export type Remark = Problem & { readonly example?: Example | null };
 
-export interface Examined {
+interface Examined {
   readonly problems: readonly Remark[];
   /** Worth knowing, and no reason to fail. */
   readonly notes: readonly Remark[];
@@ -27,4 +50,155 @@ export function examine(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | 
     problems: sortProblems([...findings, ...caseProblems]),
     notes: sortProblems([...notes, ...sharedListNotes(ruleSet, lists)]),
   };
+}
+
+/** A shared list in a store; a list without entries does not exist. */
+interface KnownList {
+  readonly name: string;
+  /** Some entry is not past its end. */
+  readonly isInForce: boolean;
+}
+
+/** The shared lists that somebody may know of: a platform its own and those of the installation, the installation all. */
+export interface KnownLists {
+  readonly seenBy: ListOwner;
+  readonly lists: readonly KnownList[];
+}
+
+/** The lists with entries in a copy, as far as `seenBy` may know of them. */
+export function knownLists(copy: ListCopy, now: number, seenBy: ListOwner = INSTALLATION): KnownLists {
+  const isSeen = ({ owner }: StoredEntry) =>
+    seenBy === INSTALLATION || [seenBy, INSTALLATION].includes(owner);
+  const isInForce = ({ expiresAt }: StoredEntry) => expiresAt === null || expiresAt > now;
+  const lists = copy.lists().flatMap((entries) => {
+    const [first] = entries.values();
+    if (first === undefined || !isSeen(first)) return [];
+    return [{ name: first.list, isInForce: entries.values().some(isInForce) }];
+  });
+  return { seenBy, lists };
+}
+
+/**
+ * Remarks about the shared lists that rules ask about: without entries their rules cannot take effect yet. Null when
+ * the lists were not read.
+ */
+export function sharedListNotes(rules: ParsedRules, known: KnownLists | null): readonly Problem[] {
+  const asked = askedLists(rules);
+  const [first] = asked.values();
+  if (first === undefined) return [];
+  if (known !== null) return [...asked].flatMap(([list, { at }]) => noteOn(list, known, at));
+  const which = sharedListsText([...asked.keys()]);
+  return [
+    {
+      at: first.at,
+      message: `whether anything is on ${which} cannot be told without the store; --lists looks there`,
+    },
+  ];
+}
+
+/** Each list with the first comparison that asks about it. */
+function askedLists({ groups, signals, verdicts }: ParsedRules): ReadonlyMap<string, Comparison> {
+  const rules = [...groups.rules, ...signals.rules, ...verdicts.rules];
+  const asked = new Map<string, Comparison>();
+  for (const comparison of comparisonsIn(rules.map(({ condition }) => condition))) {
+    const { list } = comparison.fact;
+    if (list !== undefined && !asked.has(list)) asked.set(list, comparison);
+  }
+  return asked;
+}
+
+function noteOn(list: string, { seenBy, lists }: KnownLists, at: Problem['at']): readonly Problem[] {
+  const known = lists.filter(({ name }) => name === list);
+  if (known.some(({ isInForce }) => isInForce)) return [];
+  if (known.length > 0)
+    return [{ at, message: `every entry of the shared list "${list}" is past its end, so nobody is on it` }];
+  const nearest = nearestName(
+    list,
+    lists.map(({ name }) => name),
+  );
+  const meant = nearest === null ? '' : `; did you mean "${nearest}"?`;
+  const nobody = seenBy === INSTALLATION ? 'no platform has' : `neither ${seenBy} nor the installation has`;
+  return [{ at, message: `${nobody} anything on the shared list "${list}"${meant}` }];
+}
+
+/** What prevents a release: afterwards nothing can be mended. */
+export type ReleaseObstacle =
+  | { readonly is: 'draft name' }
+  | { readonly is: 'released' }
+  | { readonly is: 'findings'; readonly problems: readonly Remark[] }
+  | { readonly is: 'no cases' }
+  | { readonly is: 'failed cases'; readonly failed: number };
+
+/** Null when the version in a folder may be released. */
+export function releaseObstacle(folder: string, rules: RuleSet, files: RuleFiles): ReleaseObstacle | null {
+  if (hasDraftName(rules.version)) return { is: 'draft name' };
+  if (existsSync(join(folder, RELEASE_FILE))) return { is: 'released' };
+  const { problems } = examine(rules, files, null);
+  if (problems.length > 0) return { is: 'findings', problems };
+  const { passed, failures } = runCases(rules, files);
+  if (passed + failures.length === 0) return { is: 'no cases' };
+  return failures.length > 0 ? { is: 'failed cases', failed: failures.length } : null;
+}
+
+const LostCasesSchema = named(
+  'LostCases',
+  shape('Cases of the version that was released before one, and that this has no more', {
+    before: ruleVersion,
+    of: count('How many cases that one has'),
+    names: list(word('The name of a case'), 'Those that are missing, by their names'),
+  }),
+);
+
+export type LostCases = Shape<typeof LostCasesSchema>;
+
+export const lostCasesMember = nullable(LostCasesSchema);
+
+/**
+ * What the version in a folder lost of the cases of the version released before it, of which `seen` gives what may be
+ * told; null where there is nothing to say.
+ */
+export function lostCases(
+  folder: string,
+  rules: RuleSet,
+  files: RuleFiles,
+  seen = (all: RuleFiles) => all,
+): LostCases | null {
+  const former = releasedBefore(folder, rules.version);
+  if (former === null) return null;
+  const formerNames = caseNames(
+    former,
+    seen(readRuleFiles(join(dirname(folder), former.version), []) ?? new Map()),
+  );
+  const kept = new Set(caseNames(rules, files));
+  const names = formerNames.filter((name) => !kept.has(name));
+  return names.length === 0 ? null : { before: former.version, of: formerNames.length, names };
+}
+
+function releasedBefore(folder: string, version: RuleVersion): RuleSet | null {
+  for (const one of listRuleVersions(dirname(folder)).toReversed()) {
+    if (compareRuleVersions(one, version) >= 0) continue;
+    const loaded = loadRuleSet(join(dirname(folder), one));
+    if (loaded.ok && loaded.ruleSet.released) return loaded.ruleSet;
+  }
+  return null;
+}
+
+function caseNames(rules: RuleSet, files: RuleFiles): readonly string[] {
+  return parseCases(rules, files, []).map(({ name }) => name);
+}
+
+const NAMES_SHOWN = 5;
+
+export function lostCasesText({ before, of, names }: LostCases): string {
+  const shown = names.slice(0, NAMES_SHOWN).map((name) => `"${name}"`);
+  const others = names.length - shown.length;
+  const listed = [...shown, ...(others > 0 ? [`and ${others} more`] : [])].join(', ');
+  return `${names.length} of the ${of} cases of ${before}, which was released before it, are not in it: ${listed}`;
+}
+
+/** Fixes a version for good: from then on a changed file is refused. */
+export function writeRelease(folder: string, { version }: RuleSet, files: RuleFiles): Release {
+  const release = makeRelease(version, files, new Date());
+  writeFileSync(join(folder, RELEASE_FILE), `${JSON.stringify(release, null, 2)}\n`, { flag: 'wx' });
+  return release;
 }

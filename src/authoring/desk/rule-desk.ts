@@ -1,17 +1,16 @@
 import { join } from 'node:path';
 import { INSTALLATION } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
-import { DraftRefused, type DraftText } from '../../rules/folder/draft.ts';
+import { DraftRefused, type DraftText, type DraftToSave, type SavedDraft } from '../../rules/folder/draft.ts';
 import { draftNameRefusal } from '../../rules/folder/release.ts';
-import type { DraftToSave, SavedDraft } from '../../rules/folder/save-draft.ts';
 import { formatProblem } from '../../rules/problem.ts';
 import type { RuleVersion } from '../../rules/rule-set.ts';
 import { Turns } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
-import type { UpdatedCases } from '../cases/update-cases.ts';
+import type { UpdatedCases } from '../cases/cases.ts';
 import type { RuleDiff } from '../diff/rule-diff.ts';
-import type { KnownLists } from '../shared-list-notes.ts';
 import type { CheckedDraft, DeskObstacle, DeskRelease, DeskWorks, OpenedFolder } from './desk-thread.ts';
+import type { KnownLists } from './examine.ts';
 
 /** Every work takes less than a second, except for what is made to be hard. */
 const LIMITS = {
@@ -129,7 +128,6 @@ async function orRefused<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** For people. */
 export function obstacleText(version: RuleVersion, obstacle: DeskObstacle): string {
   switch (obstacle.is) {
     case 'draft name':

@@ -109,11 +109,7 @@ function pairChanges(from: PlainCondition, to: PlainCondition): readonly string[
   return conditionChanges(from, to);
 }
 
-export function reasonText(parts: readonly ReasonPart[]): string {
-  return parts.map(partText).join('');
-}
-
-function partText(part: ReasonPart): string {
+export function partText(part: ReasonPart): string {
   switch (part.kind) {
     case 'words':
       return part.words;

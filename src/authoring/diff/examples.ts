@@ -6,6 +6,7 @@ import { Reasoner, type WorkLimits } from '../../rules/proof/reasoner.ts';
 import { compare, OF_EVERY_REQUEST } from '../../rules/proof/relations.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { choice, list, type Shape, shape, yesNo } from '../../shapes.ts';
+import { type BothVersions, layOver, type Place, placesOf } from './both-versions.ts';
 import {
   ANSWER_MEMBERS,
   AnswerSchema,
@@ -13,9 +14,10 @@ import {
   type AskedFor,
   type TwoAnswers,
   twoAnswers,
-} from './answer.ts';
-import { type BothVersions, layOver, type Place, placesOf } from './both-versions.ts';
-import { type WayToDiffer, waysBetween, waysToDiffer } from './ways-to-differ.ts';
+  type WayToDiffer,
+  waysBetween,
+  waysToDiffer,
+} from './ways-to-differ.ts';
 
 const DiffExampleSchema = shape('A payer whom the two answer differently', {
   request: choice(ASKED_FOR, 'What is asked for'),
@@ -29,7 +31,6 @@ const DiffExampleSchema = shape('A payer whom the two answer differently', {
 
 type DiffExample = Shape<typeof DiffExampleSchema>;
 
-/** The result of the search for examples. */
 export const FOUND = {
   examples: list(DiffExampleSchema, 'One for each way of differing, ten at most, the simplest first'),
   searched: yesNo(
@@ -131,7 +132,18 @@ class ExampleSearch {
       const answers = this.#answers(request, facts, both);
       // A found payer whom both answer alike shows nothing.
       if (answers.differsIn.length === 0) this.#undecided = true;
-      else this.#keep({ request, facts: told(payer.unlike(facts), both.place), ...answers }, both.place);
+      else
+        this.#keep(
+          {
+            request,
+            facts: {
+              ...(both.place.platform === null ? {} : { platform: both.place.platform }),
+              ...payer.unlike(facts),
+            },
+            ...answers,
+          },
+          both.place,
+        );
     }
   }
 
@@ -150,11 +162,6 @@ class ExampleSearch {
   }
 }
 
-function told(facts: DiffExample['facts'], { platform }: Place): DiffExample['facts'] {
-  return platform === null ? facts : { platform, ...facts };
-}
-
-/** Values by the labels of their facts. */
 type PayerFacts = ReadonlyMap<string, FactValue>;
 
 /** A first request of a payer who was scored before, on a device that nobody else uses; by names of facts. */

@@ -17,10 +17,9 @@ import {
   type VerdictParams,
 } from '../../rules/rule-set.ts';
 import { choice, list, named, type Shape, shape, word } from '../../shapes.ts';
-import { conditionChanges, conditionText, plainCondition, reasonText } from './condition-changes.ts';
+import { conditionChanges, conditionText, partText, plainCondition } from './condition-changes.ts';
 import { type DiffExamples, diffExamples, diffExamplesWithin, FOUND } from './examples.ts';
 
-/** The part of a rule set in which something differs. */
 const DIFF_PARTS = [
   'settings',
   'ladder',
@@ -140,10 +139,13 @@ export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly 
     ...platformDifferences(before, after),
     ...textDifferences('limits', limitTexts(before), limitTexts(after)),
     ...listDifferences(before, after),
-    ...new RulesDiff<GroupParams>('groups', groupParams).differences(before.groups.rules, after.groups.rules),
+    ...new RulesDiff<GroupParams>('groups', ({ group }) => ({ group })).differences(
+      before.groups.rules,
+      after.groups.rules,
+    ),
     ...valueChange('groups', 'otherwise', before.groups.otherwise, after.groups.otherwise),
     ...valueChange('bot-signals', 'threshold', `${before.signals.threshold}`, `${after.signals.threshold}`),
-    ...new RulesDiff<SignalParams>('bot-signals', signalParams).differences(
+    ...new RulesDiff<SignalParams>('bot-signals', ({ weight }) => ({ weight: String(weight) })).differences(
       before.signals.rules,
       after.signals.rules,
     ),
@@ -159,18 +161,10 @@ export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly 
 
 type Params = Readonly<Record<string, string>>;
 
-function groupParams({ group }: GroupParams): Params {
-  return { group };
-}
-
-function signalParams({ weight }: SignalParams): Params {
-  return { weight: String(weight) };
-}
-
 function verdictParams({ verdict, ladder, reason, payerText }: VerdictParams): Params {
   const named: Params = ladder === null ? {} : { ladder };
   const said: Params = payerText === null ? {} : { payerText: JSON.stringify(payerText) };
-  return { verdict, ...named, reason: JSON.stringify(reasonText(reason)), ...said };
+  return { verdict, ...named, reason: JSON.stringify(reason.map(partText).join('')), ...said };
 }
 
 function holdoutParams(holdout: Holdout | undefined): Params {
@@ -317,12 +311,14 @@ function textDifferences(part: DiffPart, before: Texts, after: Texts): readonly 
 /** `prefix` names the platform that they are of, if of one. */
 function settingTexts(settings: PlatformSettings, prefix = ''): Texts {
   const { currency, timeZone, smoothing, scoringLimits } = settings;
-  const texts = { currency, timeZone, ...smoothingTexts(smoothing), scoringLimits: String(scoringLimits) };
+  const texts = {
+    currency,
+    timeZone,
+    'smoothing prior': String(smoothing.prior),
+    'smoothing weight': String(smoothing.weight),
+    scoringLimits: String(scoringLimits),
+  };
   return new Map(Object.entries(texts).map(([name, text]) => [`${prefix}${name}`, text]));
-}
-
-function smoothingTexts({ prior, weight }: PlatformSettings['smoothing']) {
-  return { 'smoothing prior': String(prior), 'smoothing weight': String(weight) };
 }
 
 /** The ladder without a name, the named ones, and when they are forgotten. */

@@ -17,10 +17,20 @@ import { Type } from '../../json-schema.ts';
 import { factsNamed, foldCondition } from '../../rules/condition.ts';
 import { listText, seenText } from '../../rules/condition-text.ts';
 import { formatDuration } from '../../rules/duration.ts';
-import type { ComparisonTrace, ConditionTrace } from '../../rules/evaluate/trace.ts';
-import { type RuleTrace, RuleTraceSchema, traceRuleSet } from '../../rules/evaluate/trace.ts';
-import { type PlatformSettings, type RuleSet, settingsOf, verdict } from '../../rules/rule-set.ts';
-import { totalWeight } from '../../rules/signal-weight.ts';
+import {
+  type ComparisonTrace,
+  type ConditionTrace,
+  type RuleTrace,
+  RuleTraceSchema,
+  traceRuleSet,
+} from '../../rules/evaluate/trace.ts';
+import {
+  type PlatformSettings,
+  type RuleSet,
+  settingsOf,
+  totalWeight,
+  verdict,
+} from '../../rules/rule-set.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
 import { supportWords } from './support-words.ts';
 
@@ -60,7 +70,7 @@ const RerunDifferenceSchema = shape('A member that comes out differently; null s
   rerun: Type.Unknown({ description: 'What the rules say' }),
 });
 
-export type RerunDifference = Shape<typeof RerunDifferenceSchema>;
+type RerunDifference = Shape<typeof RerunDifferenceSchema>;
 
 export const ExplanationSchema = named(
   'Explanation',
@@ -175,16 +185,18 @@ function unusableFacts(rules: RuleSet, { facts }: Decision): readonly RerunDiffe
   const asked = new Set(factsNamed(all.map(({ condition }) => condition)).map(({ label }) => label));
   return rules.facts
     .filter(({ label }) => asked.has(label) || facts[label] !== undefined)
-    .filter(({ label, fact }) => !fits(facts[label], fact.domain))
+    .filter(
+      ({ label, fact: { domain } }) => typeof facts[label] !== (isText(domain) ? 'string' : domain.type),
+    )
     .map(({ label, fact }) => ({
       member: `facts.${label}`,
       recorded: facts[label] ?? null,
-      rerun: fact.domain.type === 'enum' || fact.domain.type === 'text' ? 'a text' : `a ${fact.domain.type}`,
+      rerun: isText(fact.domain) ? 'a text' : `a ${fact.domain.type}`,
     }));
 }
 
-function fits(value: FactValue | undefined, { type }: FactDomain): boolean {
-  return typeof value === (type === 'enum' || type === 'text' ? 'string' : type);
+function isText({ type }: FactDomain): boolean {
+  return type === 'enum' || type === 'text';
 }
 
 /** The part of a decision that follows from its facts, its ladder and its time. */
@@ -275,8 +287,10 @@ function firstMatchInWords(rules: readonly RuleTrace[], gives: string): string {
   if (first === undefined)
     return `None of the ${otherRules} matched, so "otherwise" gave ${gives}.${holdout}`;
   const others = place - skipped.length;
-  const before = others === 0 ? 'it is asked first' : `the ${countOf(others, 'rule')} before it did not`;
-  return `${first.name} matched, because ${reasonInWords(first.condition)}; ${before}.${holdout}`;
+  const before =
+    others === 0 ? 'it is asked first' : `the ${others === 1 ? 'rule' : `${others} rules`} before it did not`;
+  const reason = decisive(first.condition).map(seenText).join('; ');
+  return `${first.name} matched, because ${reason}; ${before}.${holdout}`;
 }
 
 /** "level 2 of the ladder, 5m (ladder.yaml:6)" */
@@ -296,7 +310,6 @@ function heldOutInWords(names: readonly string[]): string {
   return `The client is held out of ${listText(names, 'and')}, which matched too.`;
 }
 
-/** Whether a rule matched and was not skipped. */
 function counts({ matched, heldOut }: RuleTrace): boolean {
   return matched && heldOut !== true;
 }
@@ -326,11 +339,6 @@ function weightInWords(rules: readonly RuleTrace[], weight: number, threshold: n
   return `Matched: ${matching.join(', ')}. The weight of ${weight} ${reached} the threshold of ${threshold}.${holdout}`;
 }
 
-/** `2 rules`, and for one of them `rule`, after "the". */
-function countOf(count: number, noun: string): string {
-  return count === 1 ? noun : `${count} ${noun}s`;
-}
-
 function ladderInWords({ level, attemptOpen, waitUntil }: Ladder, at: number, ladder?: string): string {
   const named = ladder === undefined ? '' : ` of the ladder "${ladder}"`;
   const step = level === 0 ? 'no wait so far' : `level ${level}${named}`;
@@ -351,12 +359,6 @@ function factCalled(rules: RuleSet, values: readonly FactValue[], label: string)
   return values[rules.facts.find((ref) => ref.label === label)?.index ?? -1];
 }
 
-/** Why a condition holds or does not: the comparisons that decided it, "paidCount is 2, not at least 3". */
-function reasonInWords(condition: ConditionTrace): string {
-  return decisive(condition).map(seenText).join('; ');
-}
-
-/** The comparisons that made a condition come out as it did. */
 interface Decided {
   readonly passed: boolean;
   readonly by: readonly ComparisonTrace[];

@@ -115,7 +115,6 @@ export type Tone = (typeof TONES)[number];
 
 export type Paint = (tone: Tone, text: string) => string;
 
-/** For pipes and files. */
 export const PLAIN: Paint = (_tone, text) => text;
 
 /** Places stand in a column of their own, unless the text before them is longer than this. */

@@ -29,21 +29,16 @@ export function supportWords(decision: Decision, rules: ParsedRules | null) {
 function defaultPayerText(decision: Decision): string {
   const { verdict, waitSeconds = 0, at, facts } = decision;
   const payment = facts['amount'] === undefined ? 'Your payment' : `Your payment of ${amountOf(decision)}`;
-  switch (verdict) {
-    case 'GET_NEW':
-      return `${payment} can go ahead: please continue on the payment page.`;
-    case 'GET_SAME_STICKY':
-      return `${payment} can go ahead, with the payment details that you were shown before.`;
-    case 'WAIT':
-      return `${payment} cannot be started yet. Please try again after ${utc(at + waitSeconds * 1000)}.`;
-    case 'BLOCK':
-      return `${payment} cannot be started. Please choose another way to pay, or contact the shop.`;
-    default:
-      return verdict satisfies never;
-  }
+  const texts: Readonly<Record<Verdict, string>> = {
+    GET_NEW: `${payment} can go ahead: please continue on the payment page.`,
+    GET_SAME_STICKY: `${payment} can go ahead, with the payment details that you were shown before.`,
+    WAIT: `${payment} cannot be started yet. Please try again after ${utc(at + waitSeconds * 1000)}.`,
+    BLOCK: `${payment} cannot be started. Please choose another way to pay, or contact the shop.`,
+  };
+  return texts[verdict];
 }
 
-function integratorText(decision: Decision, described = ''): string {
+export function integratorText(decision: Decision, described = ''): string {
   const { orderRef, verdict, waitSeconds, reason, rule, ruleVersion, decisionId, at, facts } = decision;
   const wait = waitSeconds === undefined ? '' : ` of ${waitSeconds} s`;
   return [

@@ -3,18 +3,17 @@ import { PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import type { Fact, FactDomain } from '../../facts/fact.ts';
+import { OPERATORS, operatorsFor } from '../../rules/condition.ts';
 import { formatDuration } from '../../rules/duration.ts';
-import { NAME_PATTERN } from '../../rules/name.ts';
-import { OPERATORS, operatorsFor } from '../../rules/operators.ts';
 import type { RuleStage } from '../../rules/parse/comparison.ts';
 import { PAYER_TEXT_CHARACTERS_MAX } from '../../rules/parse/payer-text.ts';
 import { HOLDOUT_PATTERN, LADDER_LEVELS_MAX } from '../../rules/parse/rule-ladders.ts';
 import { LIST_ENTRIES_MAX } from '../../rules/parse/rule-lists.ts';
 import { PRIORITY_MAX, RULES_MAX, WEIGHT_MAX } from '../../rules/parse/rules.ts';
-import { RULE_VERSION_PATTERN, VERDICTS } from '../../rules/rule-set.ts';
-import { caseFileSchema } from './cases.ts';
+import { NAME_PATTERN, RULE_VERSION_PATTERN, VERDICTS } from '../../rules/rule-set.ts';
 import {
   CURRENCY_TEXT,
+  caseFileSchema,
   choice,
   DURATION_TEXT,
   type JsonSchema,
@@ -23,7 +22,7 @@ import {
   mappingOf,
   RULE_NAME,
   text,
-} from './json-schema.ts';
+} from './case-schema.ts';
 
 /** The kinds of rule files; each has a schema of this name. */
 export type RuleFileKind =
@@ -55,7 +54,6 @@ export function ruleSchemas(): ReadonlyMap<RuleFileKind, JsonSchema> {
   return new Map(kinds.map((kind) => [kind, { ...HEADER, title: `${kind}.yaml`, ...schemas[kind] }]));
 }
 
-/** The text of a schema file. */
 export function schemaText(schema: JsonSchema): string {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
@@ -277,7 +275,6 @@ function event(
   };
 }
 
-/** What a rule's conditions may be. */
 const TOP_LEVEL: JsonSchema = { $ref: '#/definitions/conditions' };
 
 const CONDITION: JsonSchema = { $ref: '#/definitions/condition' };
@@ -286,7 +283,9 @@ const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts'];
 
 /** The definitions that the schema of a rule file needs for its conditions, with the facts known by then. */
 function conditionDefinitions(stage: RuleStage): Readonly<Record<string, JsonSchema>> {
-  const facts = [...FACTS].filter(([, fact]) => isKnownIn(stage, fact));
+  const facts = [...FACTS].filter(
+    ([, fact]) => fact.kind !== 'concluded' || STAGES.indexOf(stage) >= STAGES.indexOf(fact.from),
+  );
   return {
     conditions: {
       allOf: [CONDITION, { type: 'object', properties: { fact: false } }],
@@ -295,10 +294,6 @@ function conditionDefinitions(stage: RuleStage): Readonly<Record<string, JsonSch
     condition: condition(facts),
     comparison: { allOf: byKind(facts).map(comparison) },
   };
-}
-
-function isKnownIn(stage: RuleStage, fact: Fact): boolean {
-  return fact.kind !== 'concluded' || STAGES.indexOf(stage) >= STAGES.indexOf(fact.from);
 }
 
 type NamedFact = readonly [name: string, fact: Fact];

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { examine, type Remark } from '../../authoring/desk/examine.ts';
-import { type KnownLists, knownLists } from '../../authoring/shared-list-notes.ts';
+import { examine, type KnownLists, knownLists, type Remark } from '../../authoring/desk/examine.ts';
 import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { type Location, sortProblems } from '../../rules/problem.ts';
 import { type Example, formatExample } from '../../rules/proof/relations.ts';
@@ -53,15 +52,13 @@ export function checkCommand(rules: Command): void {
 async function check(chosen: readonly string[], format: Format, looksAtLists: boolean): Promise<void> {
   const folders = chosenFolders(chosen);
   if (folders.length === 0) throw new UsageError('there is no rule set in RULES_DIR; name a folder to check');
-  const lists = looksAtLists ? await listsInStore() : null;
+  const lists = looksAtLists
+    ? await withLists(async ({ node, clock }) => knownLists(node.copy, clock()))
+    : null;
   const checked = folders.map((folder) => checkFolder(folder, lists));
   const text = inFormat(checked, format);
   if (text !== '') print(text);
   if (checked.some(({ problems }) => problems.length > 0)) process.exitCode = EXIT.findings;
-}
-
-function listsInStore(): Promise<KnownLists> {
-  return withLists(async ({ node, clock }) => knownLists(node.copy, clock()));
 }
 
 /**
@@ -107,7 +104,6 @@ function inFormat(checked: readonly Checked[], format: Format): string {
   }
 }
 
-/** Problems as lines, each with its place. */
 export function problemLines(problems: Checked['problems']): string {
   return problems.map((problem) => line(problem, '')).join('\n');
 }
@@ -135,16 +131,12 @@ function summary(problems: number, ruleCount: number | null): string {
 function workflowCommand(level: 'error' | 'notice', remark: PlacedRemark): string {
   const { file, line, column, message, example } = remark;
   const shown = example === undefined ? '' : `\nexample: ${formatExample(example)}`;
-  const properties = `file=${escapeProperty(file)},line=${line},col=${column}`;
+  const properties = `file=${escapeData(file).replaceAll(':', '%3A').replaceAll(',', '%2C')},line=${line},col=${column}`;
   return `::${level} ${properties}::${escapeData(`${message}${shown}`)}`;
 }
 
 function escapeData(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-}
-
-function escapeProperty(text: string): string {
-  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }
 
 function countRules({ groups, signals, verdicts }: RuleSet): number {

@@ -31,7 +31,6 @@ export interface EvidenceOptions {
   readonly json?: true;
   /** The name of a column that tables are sorted by. */
   readonly sort?: string;
-  /** Only decisions that this version made. */
   readonly decidedBy?: string;
 }
 
@@ -45,7 +44,6 @@ export function evidenceOptions(command: Command): Command {
     .option('--json', 'print one JSON object');
 }
 
-/** Adds the option for the moment that splits the time in two. */
 export function splitOption(command: Command): Command {
   return command.option(
     '--split <time>',
@@ -92,7 +90,6 @@ export async function chosenRules(version: string | undefined, evidence: Evidenc
   throw new UsageError(`${missingText(last, 'decided last')}; name the version to look at`);
 }
 
-/** A version as decisions name it. */
 interface Deciding {
   readonly ruleVersion: string;
   readonly digest: string;
@@ -109,14 +106,8 @@ export function missingText({ ruleVersion, digest }: Deciding, did: string): str
   return `${ruleVersion} with digest ${digest.slice(0, 12)} ${did}, and this rule set is neither in RULES_DIR nor in the archive`;
 }
 
-async function askOf({
-  journal,
-  from,
-  to,
-  asOf,
-  platform,
-  decidedBy,
-}: EvidenceOptions): Promise<EvidenceAsk> {
+async function askOf(options: EvidenceOptions): Promise<EvidenceAsk> {
+  const { journal, from, to, asOf, platform, decidedBy } = options;
   return {
     place:
       journal === undefined
@@ -155,7 +146,11 @@ export function printResult(
 ): void {
   const shown = sorted(readable(result), sort);
   if (json === true) print(JSON.stringify(written === null ? shown : { ...shown, draft: written.draft }));
-  else print([shownText(shown), ...(written === null ? [] : [written.text])].join('\n\n'));
+  else {
+    const { notes, tables } = shown;
+    const texts = [notes.join('\n'), ...tables.map(tableText), ...(written === null ? [] : [written.text])];
+    print(texts.join('\n\n'));
+  }
 }
 
 function sorted<Result extends Shown>(shown: Result, column: string | undefined): Result {
@@ -164,10 +159,6 @@ function sorted<Result extends Shown>(shown: Result, column: string | undefined)
   if (found !== null) return found;
   const names = new Set(shown.tables.flatMap(sortNames).filter((name) => name !== ''));
   throw new UsageError(`--sort is "${column}"; it must be one of ${[...names].join(', ')}`);
-}
-
-function shownText({ notes, tables }: Shown): string {
-  return [notes.join('\n'), ...tables.map(tableText)].join('\n\n');
 }
 
 /** The table under its title, indented. */

@@ -15,8 +15,13 @@ import { experiment } from '../../evidence/experiment/experiment.ts';
 import { report } from '../../evidence/report/report.ts';
 import { SLICE_NAMES, type SliceName } from '../../evidence/report/rule-report.ts';
 import { suggest } from '../../evidence/suggest/suggest.ts';
-import { sweep } from '../../evidence/sweep/sweep.ts';
-import { BadVariation, combinationsOf, parseVariation, type Variation } from '../../evidence/sweep/vary.ts';
+import {
+  BadVariation,
+  combinationsOf,
+  parseVariation,
+  sweep,
+  type Variation,
+} from '../../evidence/sweep/sweep.ts';
 import { UnknownConstant } from '../../rules/folder/constant.ts';
 import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
@@ -39,7 +44,6 @@ interface ReportOptions extends EvidenceOptions {
   readonly by?: SliceName;
 }
 
-/** rules report: what each rule was worth on the outcomes that were seen. */
 export function reportCommand(rules: Command): void {
   evidenceOptions(rules.command('report [version]'))
     .description('what each rule matched, decided and was needed for, and what became of those orders')
@@ -61,7 +65,6 @@ interface CalibrateOptions extends SplitOptions {
   readonly write?: string;
 }
 
-/** rules calibrate: the smoothing of paymentScore that fits what happened. */
 export function calibrateCommand(rules: Command): void {
   splitOption(evidenceOptions(rules.command('calibrate <version>')))
     .description(
@@ -102,7 +105,6 @@ function smoothingDraftText(folder: string): string {
   ].join('\n');
 }
 
-/** rules drift: what changed between two parts of the time. */
 export function driftCommand(rules: Command): void {
   splitOption(evidenceOptions(rules.command('drift [version]')))
     .description(
@@ -166,7 +168,6 @@ export function backtestCommand(rules: Command): void {
     });
 }
 
-/** Which recorded outcomes happen when inputs are replayed. */
 function outcomesOption(): Option {
   return new Option(
     '--outcomes <which>',

@@ -14,7 +14,6 @@ import {
   rolloutStatus,
 } from '../../rollout/change-rollout.ts';
 import { Fleet, type NodeView } from '../../rollout/fleet.ts';
-import { fatesOf, whyUnguarded } from '../../rollout/guard.ts';
 import { LoadedRules } from '../../rollout/loaded-rules.ts';
 import {
   type Candidate,
@@ -24,7 +23,7 @@ import {
   totalOf,
   whyNoDraw,
 } from '../../rollout/rollout.ts';
-import type { TrialView } from '../../rollout/trial-view.ts';
+import { fatesOf, type TrialView, whyUnguarded } from '../../rollout/trial-view.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../rules/rule-set.ts';
 import { shareInterval } from '../../statistics/intervals.ts';

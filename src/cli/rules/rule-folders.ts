@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { ConfigError, readConfig } from '../../config.ts';
-import type { YamlEdit } from '../../rules/edited-yaml.ts';
-import { DraftRefused, writeDraft } from '../../rules/folder/draft.ts';
+import { DraftRefused, writeDraft, type YamlEdit } from '../../rules/folder/draft.ts';
 import { formatProblems, listRuleVersions, loadRuleSet } from '../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleSet } from '../../rules/rule-set.ts';
@@ -48,7 +47,6 @@ interface NewOptions {
   readonly json?: true;
 }
 
-/** rules new: a draft to edit, because a released version never changes. */
 export function newCommand(rules: Command): void {
   rules
     .command('new <version>')

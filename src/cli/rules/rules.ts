@@ -8,7 +8,7 @@ import {
   type ReleaseObstacle,
   releaseObstacle,
   writeRelease,
-} from '../../authoring/desk/release-version.ts';
+} from '../../authoring/desk/examine.ts';
 import { type RuleDiff, ruleDiff } from '../../authoring/diff/rule-diff.ts';
 import { ruleSchemas, schemaFileName, schemaText } from '../../authoring/schema/rule-schema.ts';
 import { readConfig } from '../../config.ts';
@@ -54,7 +54,6 @@ export function rulesCommands(program: Command): void {
   rolloutCommands(rules);
 }
 
-/** rules diff: what two versions decide differently, and for which payers. */
 export function diffCommand(rules: Command): void {
   rules
     .command('diff <before> <after>')
@@ -90,7 +89,6 @@ interface ReleaseOptions extends ApprovalOption {
   readonly json?: true;
 }
 
-/** rules release: from then on a version may decide, and never changes. */
 export function releaseCommand(rules: Command): void {
   rules
     .command('release <version>')
@@ -148,7 +146,6 @@ function refusalOf(obstacle: ReleaseObstacle, folder: string, version: string, r
   }
 }
 
-/** rules schema: what editors need to help with rule files. */
 export function schemaCommand(rules: Command): void {
   rules
     .command('schema')

@@ -1,10 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type CaseReport, runCases, traceFailure } from '../../authoring/cases/cases.ts';
+import {
+  type CaseReport,
+  type ChangedLine,
+  runCases,
+  traceFailure,
+  updateCases,
+} from '../../authoring/cases/cases.ts';
 import type { Coverage, Share } from '../../authoring/cases/coverage.ts';
 import { failureLines } from '../../authoring/cases/expectations.ts';
-import { type ChangedLine, updateCases } from '../../authoring/cases/update-cases.ts';
 import { type Paint, placeInWords } from '../../authoring/explain/explanation-text.ts';
 import { formatProblems, loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { Location } from '../../rules/problem.ts';
@@ -19,7 +24,6 @@ interface TestOptions {
   readonly json?: true;
 }
 
-/** rules test: the cases beside the rules. */
 export function testCommand(rules: Command): void {
   rules
     .command('test [versions...]')

@@ -1,9 +1,16 @@
-import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
-import { BATCH_ROWS_MAX, type BatchCell, type DuckAppender } from '../../archive/duck-batch.ts';
-import { ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
+import {
+  BATCH_ROWS_MAX,
+  type BatchCell,
+  type Duck,
+  type DuckAppender,
+  type DuckRow,
+  numberOf,
+  textOf,
+} from '../../archive/duck.ts';
+import { ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/order-fate.ts';
 import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-state.ts';
-import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
-import { fateMember, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
+import { byVerdict, VERDICTS, type Verdict } from '../../rules/rule-set.ts';
+import { fateMember, NO_ORDERS, type OrderCounts } from '../shown.ts';
 import { clusterOf, MoneySums } from '../source/order-clusters.ts';
 import type { LadderLevelReport, OrderEffects, OrderSums } from './backtest-report.ts';
 import {
@@ -36,7 +43,6 @@ export class Aftermath {
     return new Aftermath(duck, answers);
   }
 
-  /** All orders that were asked for. */
   async orders(): Promise<OrderSums> {
     return this.#tally('true');
   }
@@ -156,7 +162,7 @@ function ladderLevels(side: number): string {
   const code = `answer_${side}`;
   return `
     WITH waits AS (
-      SELECT client_hash, ${levelOf(code)} AS level, count(*) AS waits, min("at") AS first_at
+      SELECT client_hash, (${code} >> 2) & ${LEVELS - 1} AS level, count(*) AS waits, min("at") AS first_at
       FROM answers WHERE ${verdictIs(code, 'WAIT')} GROUP BY ALL
     ), followed AS (
       SELECT waits.*, bool_or(next."at" IS NOT NULL) AS came_back,
@@ -194,7 +200,7 @@ function cell(row: DuckRow, column: string): number {
 /** The request that is answered, as the table keeps it. */
 interface AnsweredRequest {
   readonly clientHash: bigint;
-  /** The key of the order, as in order-views.ts. */
+  /** The key of the order, as in order-fate.ts. */
   readonly orderKey: bigint;
   /** Epoch ms. */
   readonly at: number;
@@ -211,11 +217,6 @@ function verdictIs(column: string, ...verdicts: readonly Verdict[]): string {
 /** SQL: the number of the verdict of a column of codes, as `verdictAt` reads it. */
 function verdictPlaceOf(column: string): string {
   return `(${column} & 3)`;
-}
-
-/** SQL: the level of the wait. */
-function levelOf(column: string): string {
-  return `(${column} >> 2) & ${LEVELS - 1}`;
 }
 
 /**
@@ -300,12 +301,7 @@ export class AnswerTable {
   }
 }
 
-const VERDICT_PLACES: Readonly<Record<Verdict, number>> = {
-  GET_NEW: VERDICTS.indexOf('GET_NEW'),
-  GET_SAME_STICKY: VERDICTS.indexOf('GET_SAME_STICKY'),
-  WAIT: VERDICTS.indexOf('WAIT'),
-  BLOCK: VERDICTS.indexOf('BLOCK'),
-};
+const VERDICT_PLACES = byVerdict((verdict) => VERDICTS.indexOf(verdict));
 
 const GROUP_PLACES: Readonly<Record<ClientGroup, number>> = {
   NEW: CLIENT_GROUPS.indexOf('NEW'),
@@ -315,17 +311,12 @@ const GROUP_PLACES: Readonly<Record<ClientGroup, number>> = {
   BLOCKED: CLIENT_GROUPS.indexOf('BLOCKED'),
 };
 
-/** Names by numbers, in the order in which they came. */
 class Names {
   readonly #names: string[] = [];
   readonly #places = new Map<string, number>();
 
   placeOf(name: string): number {
-    const known = this.#places.get(name);
-    if (known !== undefined) return known;
-    const place = this.#names.push(name) - 1;
-    this.#places.set(name, place);
-    return place;
+    return this.#places.getOrInsertComputed(name, () => this.#names.push(name) - 1);
   }
 
   nameOf(place: number): string {

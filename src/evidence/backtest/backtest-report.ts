@@ -1,36 +1,34 @@
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { FACTS } from '../../facts/catalogue.ts';
-import { VERDICTS } from '../../rules/rule-set.ts';
+import { byVerdict, VERDICTS } from '../../rules/rule-set.ts';
 import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { shareInterval } from '../../statistics/intervals.ts';
 import {
   amounts,
   aucOfGranted,
-  emptyLists,
-  heldOutCounts,
-  interval,
-  number,
-  type OrderCounts,
-  orderCounts,
-  SPAN,
-  verdictMixShape,
-} from '../result-shapes.ts';
-import {
   type Cell,
   columns,
   countText,
   type EvidenceTable,
+  emptyLists,
   emptyListsNotes,
   FATE_COLUMNS,
   FATES,
   fateCells,
+  heldOutCounts,
   heldOutNotes,
+  interval,
   moneyText,
+  number,
+  type OrderCounts,
+  orderCounts,
   ordersText,
   ruleSetText,
   type Shown,
+  SPAN,
   shareText,
   spanNotes,
+  verdictMixShape,
 } from '../shown.ts';
 import { adviceNotes, reversalNotes, reversals, stoppedPayments } from '../source/reversals.ts';
 import { OUTCOME_ASSUMPTIONS, type OutcomeAssumption } from './lives.ts';
@@ -86,22 +84,18 @@ const decisionCount = shape('Decisions, and how many of them are about orders of
   decisions: count('All of them'),
   ...orderCounts.properties,
 });
-const transitionsTo = shape('By verdict of the candidate', {
-  GET_NEW: decisionCount,
-  GET_SAME_STICKY: decisionCount,
-  WAIT: decisionCount,
-  BLOCK: decisionCount,
-});
+const transitionsTo = shape(
+  'By verdict of the candidate',
+  byVerdict(() => decisionCount),
+);
 
 const COMPARISON = {
   compared: count('Decisions that both sides made'),
   changed: count('Of these, whose verdict is another'),
-  transitions: shape('Decisions by verdict of the base', {
-    GET_NEW: transitionsTo,
-    GET_SAME_STICKY: transitionsTo,
-    WAIT: transitionsTo,
-    BLOCK: transitionsTo,
-  }),
+  transitions: shape(
+    'Decisions by verdict of the base',
+    byVerdict(() => transitionsTo),
+  ),
   changes: list(
     shape('Decisions that went from one verdict to another, for one pair of rules', {
       from: verdict,
@@ -205,7 +199,6 @@ const EFFECTS = [
   ['stopped', 'granted no requisite'],
 ] as const satisfies readonly (readonly [keyof OrderEffects, string])[];
 
-/** A backtest for its reader. */
 export function shownBacktest(report: BacktestReport): Shown {
   const notes = [...headNotes(report), ...trustNotes(report)];
   if (report.compared === 0) return { notes: [...notes, 'There is no decision to compare.'], tables: [] };
@@ -321,7 +314,6 @@ function headline({ all: { orders, amount }, base, candidate }: OrderComparison)
 
 const MONEY = [...FATES, ['reversed', 'reversed, of the unpaid']] as const;
 
-/** The headings of the columns and rows of the two sides. */
 function sidesOf({ against, ruleVersion }: BacktestReport): readonly [base: string, candidate: string] {
   return [against ?? 'recorded', ruleVersion];
 }

@@ -1,8 +1,8 @@
 import { textOf } from '../../archive/duck.ts';
 import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
 import type { Evidence } from '../source/evidence.ts';
-import { makeInputView } from '../source/input-view.ts';
 import { reversalsOf, stoppedPaymentsOf } from '../source/reversals.ts';
+import { makeInputView } from '../source/shared-devices.ts';
 import { Aftermath, AnswerTable } from './aftermath.ts';
 import type { BacktestMode, BacktestReport, OrderComparison } from './backtest-report.ts';
 import {
@@ -17,7 +17,6 @@ import { inputsOf } from './input.ts';
 import { type LifeAnswer, Lives, type OutcomeAssumption, type RulesOfRequest } from './lives.ts';
 import { Redecider, recordedAnswers, recordedDecisions } from './recorded.ts';
 
-/** Decisions that are done, of all. */
 export type OnProgress = (done: number, all: number) => void;
 
 export interface Backtest {

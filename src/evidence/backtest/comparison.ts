@@ -1,11 +1,10 @@
 import { type Duck, numberOf, textOf } from '../../archive/duck.ts';
 import { type HeldOut, holdoutShares } from '../../decision/holdout.ts';
-import { type RuleSet, VERDICTS, type Verdict } from '../../rules/rule-set.ts';
+import { byVerdict, type RuleSet, VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import type { ScoredOrders } from '../../statistics/calibration.ts';
 import { clusteredInterval, type ShareInterval } from '../../statistics/intervals.ts';
 import { type JudgedOrders, scoreFigures } from '../calibrate/score-figures.ts';
-import { NO_ORDERS, type OrderCounts, type VerdictMix } from '../result-shapes.ts';
-import type { HeldOutCount } from '../shown.ts';
+import { type HeldOutCount, NO_ORDERS, type OrderCounts, type VerdictMix } from '../shown.ts';
 import type { AnswerComparison, ScoreQuality, WaitChanges } from './backtest-report.ts';
 import type { LifeAnswer } from './lives.ts';
 
@@ -37,18 +36,7 @@ export function compare(pairs: readonly AnsweredPair[], examples: Examples): Ans
 function transitionsOf(pairs: readonly AnsweredPair[]): Transitions {
   const cell = (from: Verdict, to: Verdict) =>
     total(pairs.filter(({ base, candidate }) => base.verdict === from && candidate.verdict === to));
-  const row = (from: Verdict) => ({
-    GET_NEW: cell(from, 'GET_NEW'),
-    GET_SAME_STICKY: cell(from, 'GET_SAME_STICKY'),
-    WAIT: cell(from, 'WAIT'),
-    BLOCK: cell(from, 'BLOCK'),
-  });
-  return {
-    GET_NEW: row('GET_NEW'),
-    GET_SAME_STICKY: row('GET_SAME_STICKY'),
-    WAIT: row('WAIT'),
-    BLOCK: row('BLOCK'),
-  };
+  return byVerdict((from) => byVerdict((to) => cell(from, to)));
 }
 
 function changesOf(pairs: readonly AnsweredPair[], examples: Examples): readonly VerdictChange[] {
@@ -172,19 +160,9 @@ export function decisionShares(rows: readonly ClusterVerdicts[]): DecisionShares
   return {
     changedShare: share(({ base, candidate }) => base !== candidate),
     mix: {
-      base: verdictMix((verdict) => share(({ base }) => base === verdict)),
-      candidate: verdictMix((verdict) => share(({ candidate }) => candidate === verdict)),
+      base: byVerdict((verdict) => share(({ base }) => base === verdict)),
+      candidate: byVerdict((verdict) => share(({ candidate }) => candidate === verdict)),
     },
-  };
-}
-
-/** A share for every verdict. */
-export function verdictMix(share: (verdict: Verdict) => ShareInterval | null): VerdictMix {
-  return {
-    GET_NEW: share('GET_NEW'),
-    GET_SAME_STICKY: share('GET_SAME_STICKY'),
-    WAIT: share('WAIT'),
-    BLOCK: share('BLOCK'),
   };
 }
 
@@ -238,11 +216,7 @@ export class HeldOutTally {
   }
 
   #of({ rule, share }: HeldOut) {
-    const known = this.#rules.get(rule);
-    if (known !== undefined) return known;
-    const none = { share, decisions: 0, clients: new Set<bigint>() };
-    this.#rules.set(rule, none);
-    return none;
+    return this.#rules.getOrInsertComputed(rule, () => ({ share, decisions: 0, clients: new Set<bigint>() }));
   }
 }
 
@@ -290,5 +264,4 @@ export interface AnsweredPair {
   readonly orders: OrderCounts;
 }
 
-/** What an answer's code stands for. */
 export type CodedAnswer = Pick<LifeAnswer, 'verdict' | 'rule' | 'clientGroup' | 'isBot' | 'level'>;

@@ -1,5 +1,4 @@
-import { type Duck, numberOf } from '../../archive/duck.ts';
-import type { DuckBatch } from '../../archive/duck-batch.ts';
+import { type Duck, type DuckBatch, numberOf } from '../../archive/duck.ts';
 import { decimalText } from '../../client/amount.ts';
 import { isPlatformName, type PlatformName } from '../../client/client-key.ts';
 import { type Binding, OVERRIDE_GROUPS, type Override } from '../../client/client-state.ts';
@@ -7,8 +6,7 @@ import { type Exposure, type OrderOutcome, OUTCOME_CAUSES, OUTCOMES } from '../.
 import type { AskedVerdict, ScoreRequest } from '../../decision/requests.ts';
 import { NO_SIGHTINGS, type Sightings } from '../../facts/fact.ts';
 import { recordedExposure } from '../../state/journal.ts';
-import { type SharingColumn, sharingColumnsAmong } from '../source/shared-devices.ts';
-import { clientPasses } from '../source/time-spans.ts';
+import { clientPasses, type SharingColumn, sharingColumnsAmong } from '../source/shared-devices.ts';
 
 interface Happening {
   /** Epoch ms. */
@@ -194,7 +192,7 @@ class Rows {
   }
 
   maybeText(column: string, row: number): string | null {
-    return read(this.#texts, column, () => this.#batch.texts(column))[row] ?? null;
+    return this.#texts.getOrInsertComputed(column, () => this.#batch.texts(column))[row] ?? null;
   }
 
   text(column: string, row: number): string {
@@ -202,7 +200,7 @@ class Rows {
   }
 
   maybeNumber(column: string, row: number): number | null {
-    return read(this.#numbers, column, () => this.#batch.numbers(column))[row] ?? null;
+    return this.#numbers.getOrInsertComputed(column, () => this.#batch.numbers(column))[row] ?? null;
   }
 
   number(column: string, row: number): number {
@@ -210,18 +208,10 @@ class Rows {
   }
 
   integer(column: string, row: number): bigint {
-    return read(this.#integers, column, () => this.#batch.integers(column))[row] ?? 0n;
+    return this.#integers.getOrInsertComputed(column, () => this.#batch.integers(column))[row] ?? 0n;
   }
 
   flag(column: string, row: number): boolean | null {
-    return read(this.#flags, column, () => this.#batch.flags(column))[row] ?? null;
+    return this.#flags.getOrInsertComputed(column, () => this.#batch.flags(column))[row] ?? null;
   }
-}
-
-function read<T>(columns: Map<string, T>, column: string, make: () => T): T {
-  const known = columns.get(column);
-  if (known !== undefined) return known;
-  const made = make();
-  columns.set(column, made);
-  return made;
 }

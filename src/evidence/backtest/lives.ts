@@ -1,4 +1,4 @@
-import { forgetOldest } from '../../authoring/device-book.ts';
+import { forgetOldest } from '../../authoring/simulation.ts';
 import { type OutcomeChange, repeatOutcome, setBinding, setOverride } from '../../client/changes.ts';
 import { type ClientKey, hashOfNumber } from '../../client/client-key.ts';
 import { type ClientGroup, type ClientState, momentFor, UNKNOWN_CLIENT } from '../../client/client-state.ts';
@@ -13,7 +13,6 @@ import type { FactValue, Sightings } from '../../facts/fact.ts';
 import { type RuleSet, settingsOf, type Verdict } from '../../rules/rule-set.ts';
 import type { AskedInput, Input } from './input.ts';
 
-/** Which rule set decides a request. */
 export type RulesOfRequest = (asked: Pick<AskedInput, 'ruleVersion' | 'digest'>) => RuleSet;
 
 /**
@@ -30,7 +29,6 @@ export interface Life {
   readonly outcomes: OutcomeAssumption;
 }
 
-/** One rule set's answer to one request. */
 export interface LifeAnswer {
   readonly verdict: Verdict;
   /** Or `otherwise`. */
@@ -53,7 +51,6 @@ export interface LivedAnswer extends LifeAnswer {
   readonly values: readonly FactValue[];
 }
 
-/** One order of a client in all lives. */
 interface LivedOrder {
   /** Some recorded request asked for it. */
   asked: boolean;
@@ -239,7 +236,6 @@ export class Lives {
   }
 }
 
-/** What a report did to a life, and to which order. */
 interface Told extends OutcomeChange {
   readonly from: ClientState;
   readonly known: KnownOrder | null;
@@ -252,7 +248,6 @@ export function bothOf(one: readonly HeldOut[], other: readonly HeldOut[]): read
   return one.length === 0 ? other : [...one, ...other];
 }
 
-/** A request as one rule set judged it from one state. */
 interface Judged {
   readonly rules: RuleSet;
   readonly state: ClientState;
@@ -264,10 +259,6 @@ interface Judged {
 function once(next: (state: ClientState) => ClientState): (state: ClientState) => ClientState {
   const made = new Map<ClientState, ClientState>();
   return (state) => {
-    const known = made.get(state);
-    if (known !== undefined) return known;
-    const result = next(state);
-    made.set(state, result);
-    return result;
+    return made.getOrInsertComputed(state, () => next(state));
   };
 }

@@ -1,6 +1,5 @@
-import { type Duck, quoteName } from '../../archive/duck.ts';
-import type { DuckBatch } from '../../archive/duck-batch.ts';
-import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
+import { type Duck, type DuckBatch, quoteName } from '../../archive/duck.ts';
+import { ORDER_KEY_SQL } from '../../archive/order-fate.ts';
 import { factColumn, factLabel } from '../../archive/record-columns.ts';
 import { hashOfNumber, isPlatformName } from '../../client/client-key.ts';
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
@@ -50,7 +49,6 @@ export async function recordedDecisions(
   return `SELECT ${select.join(', ')} FROM decisions`;
 }
 
-/** SQL: the column of a fact as numbers, texts or flags. */
 function readableFact(column: string): string {
   const name = quoteName(column);
   const domain = FACTS.get((factLabel(column) ?? '').split('(')[0] ?? '')?.domain;
@@ -150,7 +148,6 @@ export class Redecider {
     };
   }
 
-  /** Who is held out of what, row by row. */
   #heldOutIn(batch: DuckBatch): (row: number) => IsHeldOut {
     const draw = this.#holdoutDraw;
     if (draw === null) return () => NOBODY_HELD_OUT;

@@ -1,12 +1,12 @@
 import { type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
-import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
+import { ORDER_KEY_SQL } from '../../archive/order-fate.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { paymentScore, type Smoothing } from '../../client/payment-score.ts';
 import { type RuleSet, settingsOf } from '../../rules/rule-set.ts';
 import { brierScore, calibrationError, type ScoredOrders } from '../../statistics/calibration.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { clusterOf } from '../source/order-clusters.ts';
-import { clientPasses } from '../source/time-spans.ts';
+import { clientPasses } from '../source/shared-devices.ts';
 import type { Calibration, SmoothingQuality } from './calibration.ts';
 import { differenceOf, type JudgedOrders, paidShareOf, scoreFigures } from './score-figures.ts';
 
@@ -150,10 +150,8 @@ function sameHistory(groups: readonly ScoredGroup[]): readonly ScoredGroup[] {
 export interface ScoredGroup extends JudgedOrders {
   /** First asked for at the split or after it. */
   readonly later: boolean;
-  /** The version that decided, and the paymentScore that it gave. */
   readonly ruleVersion: string;
   readonly recordedScore: number;
-  /** The client's outcomes at that time. */
   readonly paidBefore: number;
   readonly finalBefore: number;
 }

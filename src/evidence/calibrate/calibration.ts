@@ -1,13 +1,17 @@
 import { timeText } from '../../client/instant.ts';
 import { always, count, epochMs, list, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
-import { aucOfGranted, certainInterval, interval, number, SPAN } from '../result-shapes.ts';
 import {
+  aucOfGranted,
+  cellText,
+  certainInterval,
   columns,
   countText,
   type EvidenceTable,
-  estimateText,
+  interval,
+  number,
   ruleSetText,
   type Shown,
+  SPAN,
   shareText,
   spanNotes,
 } from '../shown.ts';
@@ -83,7 +87,6 @@ export type ReliabilityRow = Shape<typeof ReliabilityRowSchema>;
 export type SmoothingQuality = Shape<typeof SmoothingQualitySchema>;
 export type Calibration = Shape<typeof CalibrationSchema>;
 
-/** A calibration for its reader. */
 export function shownCalibration(found: Calibration): Shown {
   const { version, digest, decisions, orders, splitAt, before, after, byVersion } = found;
   const head = [ruleSetText(version, digest), ...spanNotes(found)];
@@ -112,7 +115,7 @@ function changeNotes({ change: changed, holds, newClients, orders }: Calibration
   return [
     same
       ? 'The smoothing is already the one that fits best.'
-      : `The Brier score changes by ${estimateText(changed?.brier ?? null)}: ${holds ? 'it gets better beyond chance' : 'chance explains that, so keep what there is'}.`,
+      : `The Brier score changes by ${cellText(changed?.brier ?? null, 'figure')}: ${holds ? 'it gets better beyond chance' : 'chance explains that, so keep what there is'}.`,
     `${countText(paid + unpaid)} of the orders are of clients without a final outcome, whose score is 0.5000 by the interface; ${shareText(paidShare)} of them were paid. That alone is ${theirs.toFixed(4)} of calibration error, and no smoothing moves it.`,
   ];
 }

@@ -16,7 +16,6 @@ import {
 import { OrderClusters } from '../source/order-clusters.ts';
 import type { ReliabilityRow, ScoreFigures } from './calibration.ts';
 
-/** Orders of one kind, by their fate. */
 export interface ClusteredOrders {
   /** The cluster of the client: the orders of one client depend on each other, clusters do not. */
   readonly cluster: number;
@@ -24,15 +23,12 @@ export interface ClusteredOrders {
   readonly unpaid: number;
 }
 
-/** The orders whose score is judged. */
 export interface JudgedOrders extends ClusteredOrders {
   /** Their clients had a final outcome when they were first asked for. */
   readonly hasHistory: boolean;
-  /** A requisite was granted for them. */
   readonly granted: boolean;
 }
 
-/** A score for orders of one kind. */
 type Scoring<Group> = (group: Group) => number;
 
 /** How well `scoring` predicted what became of the orders. */
@@ -163,7 +159,6 @@ class ClusteredScores<Group extends ClusteredOrders> {
     return this.clusters < 2 ? [] : bootstrapIntervals(this.clusters, (drawn) => figures(this.drawn(drawn)));
   }
 
-  /** The orders by score. */
   all(): readonly ScoredOrders[] {
     return this.drawn(new Uint32Array(this.clusters).fill(1));
   }

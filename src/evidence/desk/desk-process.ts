@@ -13,8 +13,7 @@ import { report } from '../report/report.ts';
 import type { EvidenceResult } from '../result.ts';
 import { type Evidence, withEvidence } from '../source/evidence.ts';
 import { suggest } from '../suggest/suggest.ts';
-import { sweep } from '../sweep/sweep.ts';
-import { combinationsOf, parseVariation } from '../sweep/vary.ts';
+import { combinationsOf, parseVariation, sweep } from '../sweep/sweep.ts';
 import { keptRules, type RulesOf } from '../verify/verify-segment.ts';
 import type { EvidenceProgress, EvidenceTask, EvidenceWork, NamedRuleSet } from './evidence-task.ts';
 
@@ -88,7 +87,6 @@ async function answer(
   }
 }
 
-/** The rule sets that a task names, wherever they are. */
 interface TaskRules {
   readonly rulesOf: RulesOf;
   readonly filesOf: (named: NamedRuleSet) => RuleFiles;

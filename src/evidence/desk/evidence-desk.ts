@@ -7,6 +7,7 @@ import { Sessions } from '../../access/sessions.ts';
 import { type Archive, erasedClients } from '../../archive/archive.ts';
 import { whileHere } from '../../archive/frozen-archive.ts';
 import type { PlatformName } from '../../client/client-key.ts';
+import { NamedError } from '../../named-error.ts';
 import type { DraftText } from '../../rules/folder/draft.ts';
 import type { Documents } from '../../state/documents.ts';
 import type { Store } from '../../state/store.ts';
@@ -42,18 +43,13 @@ interface EvidenceDeskParts {
   readonly onTrouble: (message: string, error: unknown) => void;
 }
 
-/** Who asks; its platform keeps the job. */
 export type EvidenceAsker = Pick<Caller, 'actor' | 'credential' | 'platform'>;
 
 /** This node has as much work as it accepts. */
-export class EvidenceDeskBusy extends Error {
-  override readonly name = 'EvidenceDeskBusy';
-}
+export class EvidenceDeskBusy extends NamedError {}
 
 /** There is no archive to work out evidence from. */
-export class NoArchive extends Error {
-  override readonly name = 'NoArchive';
-}
+export class NoArchive extends NamedError {}
 
 interface Entry {
   job: EvidenceJob;
@@ -99,7 +95,6 @@ export class EvidenceDesk {
   readonly #parts: EvidenceDeskParts;
   readonly #sessions: Sessions;
   readonly #turns = new Turns(TURNS);
-  /** The job under way, and its end. */
   readonly #entries = new Map<Entry, Promise<void>>();
   readonly #process = new WorkElsewhere<EvidenceWorks>(PROCESS, LIMITS);
   #closed = false;
@@ -202,7 +197,6 @@ export class EvidenceDesk {
     throw new NoArchive('there is no archive on this node');
   }
 
-  /** From its waiting to its end. */
   async #live(entry: Entry, kept: Promise<void>): Promise<void> {
     const { stopping, job } = entry;
     const { signal } = stopping;

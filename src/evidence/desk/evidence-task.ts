@@ -8,7 +8,6 @@ import type { BacktestMode } from '../backtest/backtest-report.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
 import type { SliceName } from '../report/rule-report.ts';
 
-/** A rule set by its files. */
 export interface NamedRuleSet {
   readonly ruleVersion: RuleVersion;
   readonly digest: string;
@@ -92,25 +91,21 @@ export const TASK_KINDS = [
   'suggestion',
 ] as const satisfies readonly EvidenceTask['kind'][];
 
-/** Where a node finds the archive and the rules. */
 export interface EvidenceFolders {
   readonly archiveDir: string;
   /** The evidence of the task: the archive, or those of its segments that were fetched for it. */
   readonly segmentsDir: string;
-  /** Segments that could not be fetched. */
   readonly leftOut: readonly Segment[];
   /** Erased clients whom the archive may still hold. */
   readonly erased: ErasedClients;
   readonly rulesDir: string;
 }
 
-/** A task with everything that it needs. */
 export interface EvidenceWork {
   readonly task: EvidenceTask;
   readonly folders: EvidenceFolders;
   /** The rule set of the task, where it lies in no folder. */
   readonly draft: DraftText | null;
-  /** The SIGNAL_SECRET of the fleet. */
   readonly holdoutSecret: string;
 }
 
@@ -121,7 +116,6 @@ type JobState = (typeof JOB_STATES)[number];
 /** A job as every node reads it. Times are epoch ms. */
 export interface EvidenceJob {
   readonly jobId: string;
-  /** Whose it is. */
   readonly platform: PlatformName;
   readonly task: EvidenceTask;
   /** Who asked, as the audit names it. */

@@ -1,8 +1,16 @@
 import { timeText } from '../../client/instant.ts';
 import { Type } from '../../json-schema.ts';
 import { always, count, epochMs, list, nullable, type Shape, shape, word } from '../../shapes.ts';
-import { number, SPAN } from '../result-shapes.ts';
-import { columns, countText, type EvidenceTable, percentText, type Shown, spanNotes } from '../shown.ts';
+import {
+  columns,
+  countText,
+  type EvidenceTable,
+  number,
+  percentText,
+  type Shown,
+  SPAN,
+  spanNotes,
+} from '../shown.ts';
 import type { EvidenceSpan } from '../source/evidence.ts';
 import { amountSum } from '../source/order-clusters.ts';
 import {

@@ -1,10 +1,15 @@
 import { type Duck, type DuckRow, numberOf, quote, textOf } from '../../archive/duck.ts';
-import { askedFateSql, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
-import { GRANTED_SQL, ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
+import {
+  askedFateSql,
+  GRANTED_SQL,
+  ORDER_KEY_SQL,
+  REPORT_NUMBER_SQL,
+  WAIT_WORTH_MS,
+} from '../../archive/order-fate.ts';
 import { addMoments, type Moments, NO_MOMENTS } from '../../statistics/confidence-sequence.ts';
 import { NO_CURRENCY } from '../report/report.ts';
 import { type Evidence, knownRows, withDayAfter } from '../source/evidence.ts';
-import { clientPasses } from '../source/time-spans.ts';
+import { clientPasses } from '../source/shared-devices.ts';
 import { type Experiment, type ExperimentLevel, experimentOf } from './experiment-report.ts';
 import { type ArmTotals, COUNTED, type Metric } from './recommendation.ts';
 

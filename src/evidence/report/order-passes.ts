@@ -1,13 +1,20 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
-import { type AskedFate, askedFateSql, CAUSE_SQL, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
-import { GRANTED_SQL, ORDER_KEY_SQL, paidAfterWait, waitWorthUntil } from '../../archive/read/order-views.ts';
+import {
+  type AskedFate,
+  askedFateSql,
+  CAUSE_SQL,
+  GRANTED_SQL,
+  ORDER_KEY_SQL,
+  paidAfterWait,
+  REPORT_NUMBER_SQL,
+  waitWorthUntil,
+} from '../../archive/order-fate.ts';
 import { clusteredInterval, type ShareInterval } from '../../statistics/intervals.ts';
-import { fateMember, type Money, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
+import { fateMember, type Money, NO_ORDERS, type OrderCounts } from '../shown.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { clusterOf, type FateMoney, MoneySums, OrderClusters } from '../source/order-clusters.ts';
-import { clientPasses } from '../source/time-spans.ts';
-import type { VectorCode } from './fact-cells.ts';
-import type { Judgement } from './judgement.ts';
+import { clientPasses } from '../source/shared-devices.ts';
+import type { Judgement, VectorCode } from './fact-cells.ts';
 import type { RuleFigures } from './rule-report.ts';
 import { makeWaits, noteWaits, RUNG_SQL } from './rungs.ts';
 
@@ -48,7 +55,6 @@ export interface WaitGroup {
   readonly paid: number;
 }
 
-/** The result of a pass over some of the clients. */
 export interface PassResult {
   readonly decisions: readonly DecisionGroup[];
   readonly orders: readonly OrderGroup[];
@@ -60,7 +66,6 @@ interface PassParts {
   readonly codes: readonly VectorCode[];
   /** Null when a fact was not recorded. */
   readonly judge: (numbers: readonly bigint[]) => Judgement | null;
-  /** Of all rules. */
   readonly rules: number;
   /** SQL of the number of the place (currency and slice) of a row of `decisions`, and what it is joined with. */
   readonly place: { readonly sql: string; readonly join: string };
@@ -106,9 +111,7 @@ async function onePass(duck: Duck, clients: string, parts: PassParts): Promise<P
   const judged = new Map<string, Judgement | null>();
   const decisions = combinations.map((row): DecisionGroup => {
     const numbers = codeColumns.map((column) => bigOf(row, column));
-    const known = judged.get(numbers.join());
-    const judgement = known === undefined ? parts.judge(numbers) : known;
-    judged.set(numbers.join(), judgement);
+    const judgement = judged.getOrInsertComputed(numbers.join(), () => parts.judge(numbers));
     return { judgement, place: numberOf(row['place']) ?? 0, decisions: numberOf(row['decisions']) ?? 0 };
   });
   await makeMasks(duck, codeColumns, judged, parts.rules);
@@ -178,8 +181,7 @@ async function knownOrders(duck: Duck, rules: number): Promise<readonly KnownOrd
     const [paid, unpaid] = [batch.numbers('paid'), batch.numbers('unpaid')];
     for (const [row, place] of places.entries()) {
       const numbers = bits.map((mask) => mask[row] ?? 0n);
-      const matched = matchedBy.get(numbers.join()) ?? placesOf(numbers);
-      matchedBy.set(numbers.join(), matched);
+      const matched = matchedBy.getOrInsertComputed(numbers.join(), () => placesOf(numbers));
       const counts = { paid: paid[row] ?? 0, unpaid: unpaid[row] ?? 0 };
       known.push({ matched, place: place ?? 0, cluster: clusters[row] ?? 0, ...counts });
     }
@@ -248,7 +250,6 @@ function fateOf(row: DuckRow): AskedFate {
     : 'UNKNOWN';
 }
 
-/** Sums up decisions and orders of one rule. */
 export class OrderTally {
   /** Of those with a known outcome. */
   readonly clusters = new OrderClusters();

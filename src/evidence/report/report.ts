@@ -1,15 +1,14 @@
 import { type Duck, type DuckRow, numberOf, quote, textOf } from '../../archive/duck.ts';
-import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
+import { ORDER_KEY_SQL } from '../../archive/order-fate.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
 import { holdoutShares } from '../../decision/holdout.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { clusteredShare } from '../../statistics/intervals.ts';
-import { fateMember, NO_ORDERS, type OrderCounts } from '../result-shapes.ts';
+import { fateMember, NO_ORDERS, type OrderCounts } from '../shown.ts';
 import { columnsOf, type Evidence } from '../source/evidence.ts';
 import { clusterOf, MoneySums, OrderClusters } from '../source/order-clusters.ts';
 import { reversalsOf } from '../source/reversals.ts';
-import { factCells, valuesOf, vectorCodes } from './fact-cells.ts';
-import { Judge, type NamedRule, namedRules } from './judgement.ts';
+import { factCells, Judge, type NamedRule, namedRules, valuesOf, vectorCodes } from './fact-cells.ts';
 import { OrderTally, orderPasses, type PassResult, type WaitGroup } from './order-passes.ts';
 import type { HoldoutReport, Report, RuleReport, SliceName, SliceReport } from './rule-report.ts';
 import { rungsOf } from './rungs.ts';
@@ -70,7 +69,6 @@ export async function report(evidence: Evidence, { rules, by, onProgress }: Repo
   };
 }
 
-/** Adds up the results of the passes. */
 class ReportSums {
   readonly all = new OrderTally();
   undecidable = 0;

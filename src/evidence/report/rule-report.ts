@@ -4,24 +4,22 @@ import { always, choice, count, list, nullable, type Shape, shape, word } from '
 import { type ShareInterval, shareInterval } from '../../statistics/intervals.ts';
 import {
   amounts,
-  interval,
-  type Money,
-  number,
-  type OrderCounts,
-  orderCounts,
-  SPAN,
-} from '../result-shapes.ts';
-import {
   type Cell,
   columns,
   countText,
   type EvidenceTable,
   FATE_COLUMNS,
   fateCells,
+  interval,
+  type Money,
+  number,
+  type OrderCounts,
+  orderCounts,
   ordersText,
   percentText,
   ruleSetText,
   type Shown,
+  SPAN,
   shareText,
   spanNotes,
 } from '../shown.ts';

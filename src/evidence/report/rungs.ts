@@ -1,10 +1,9 @@
 import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
-import { paidAfterWait, waitWorthUntil } from '../../archive/read/order-views.ts';
+import { paidAfterWait, waitWorthUntil } from '../../archive/order-fate.ts';
 import { Type } from '../../json-schema.ts';
 import { count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { clusteredInterval } from '../../statistics/intervals.ts';
-import { interval, number } from '../result-shapes.ts';
-import { columns, type EvidenceTable } from '../shown.ts';
+import { columns, type EvidenceTable, interval, number } from '../shown.ts';
 import { amountSum } from '../source/order-clusters.ts';
 
 const KNOWN = 'of those of which it is known';

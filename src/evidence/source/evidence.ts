@@ -3,23 +3,21 @@ import { Archive, type ErasedClients } from '../../archive/archive.ts';
 import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
 import { Duck, numberOf, quote, quoteName, textOf } from '../../archive/duck.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
+import { makeOrderViews, WAIT_WORTH_MS } from '../../archive/order-fate.ts';
 import { type AsOf, asOfBy, erasedSql } from '../../archive/read/as-of.ts';
-import { makeOrderViews, WAIT_WORTH_MS } from '../../archive/read/order-views.ts';
 import { factColumn, factLabel } from '../../archive/record-columns.ts';
-import { importJournal } from '../../archive/ship/journal-import.ts';
+import { importJournal } from '../../archive/ship/journal-file.ts';
 import { emptyTable, TABLES, type TableName } from '../../archive/tables.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../decision/holdout.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import { withTemporaryFolder } from '../../files/folders.ts';
 
-/** The folder of an archive. */
 interface ArchivePlace {
   readonly kind: 'archive';
   readonly folder: string;
   /** Erased clients whom the archive may still hold; absent when the folder alone is known. */
   readonly erased?: ErasedClients;
-  /** Segments that cannot be read, left out of the folder. */
   readonly leftOut?: readonly Segment[];
 }
 
@@ -49,7 +47,6 @@ export interface EvidenceAsk {
 /** The same of an archive, which a journal has become by then. */
 export type ArchiveAsk = EvidenceAsk & { readonly place: ArchivePlace };
 
-/** The source of a figure, for its reader. */
 export interface EvidenceSpan {
   /** Of the first and the last decision, epoch ms; null when there is none. */
   readonly from: number | null;
@@ -63,7 +60,6 @@ export interface EvidenceSpan {
   readonly asOf?: AsOf;
 }
 
-/** A rule set that decided within the span. */
 interface DecidingRules {
   readonly ruleVersion: string;
   readonly digest: string;
@@ -81,7 +77,7 @@ const ENGINE_MIB_MAX = 512;
  * - `decisions`: the columns of the archive's table (archive/README.md) and one for each recorded fact, by
  *   `factColumn`, in the type of its domain; at least amount, currency and method;
  * - `outcomes`: the archive's table, from `from` on until `asOf`: what became of an order is reported later;
- * - `orders`: the orders that these decisions are about, see order-views.ts.
+ * - `orders`: the orders that these decisions are about, see order-fate.ts.
  */
 export class Evidence {
   readonly ask: ArchiveAsk;
@@ -303,7 +299,6 @@ export function enumOf(values: readonly string[]): string {
   return `ENUM(${values.map(quote).join(', ')})`;
 }
 
-/** The names of the columns that a source of rows has. */
 export async function columnsOf(duck: Duck, source: string): Promise<readonly string[]> {
   const rows = await duck.rows(`DESCRIBE SELECT * FROM ${source}`);
   return rows.map((row) => textOf(row['column_name']) ?? '');

@@ -1,5 +1,5 @@
 import type { ClusterCount } from '../../statistics/intervals.ts';
-import { fateMember, type Money, NO_ORDERS, type OrderAmounts } from '../result-shapes.ts';
+import { fateMember, type Money, NO_ORDERS, type OrderAmounts } from '../shown.ts';
 
 /** Orders with a known outcome by the cluster of their clients: the orders of one client depend on each other. */
 export class OrderClusters {
@@ -49,7 +49,6 @@ export function amountSum(sum: number): number {
   return Number(sum.toPrecision(DIGITS));
 }
 
-/** Money of orders of one fate, as the view `orders` has it. */
 export interface FateMoney {
   readonly fate: unknown;
   /** It was paid and taken back. */

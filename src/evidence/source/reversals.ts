@@ -1,13 +1,11 @@
 import { numberOf, textOf } from '../../archive/duck.ts';
-import { CAUSE_SQL, fateSql, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
-import { ORDER_KEY_SQL } from '../../archive/read/order-views.ts';
+import { CAUSE_SQL, fateSql, ORDER_KEY_SQL, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
 import { OUTCOME_CAUSES } from '../../client/order.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import { choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { bootstrapInterval, type ClusterCount, clusteredInterval } from '../../statistics/intervals.ts';
 import { type AgedPayments, expectedEvents, maturityOf } from '../../statistics/reversal-ages.ts';
-import { interval, number } from '../result-shapes.ts';
-import { columns, countText, type EvidenceTable, shareText } from '../shown.ts';
+import { columns, countText, type EvidenceTable, interval, number, shareText } from '../shown.ts';
 import { type Evidence, knownRows } from './evidence.ts';
 import { amountSum, clusterOf } from './order-clusters.ts';
 

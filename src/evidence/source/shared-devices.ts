@@ -1,17 +1,15 @@
-import type { Duck } from '../../archive/duck.ts';
-import type { BatchCell, DuckBatch } from '../../archive/duck-batch.ts';
-import { JOURNAL_ORDER_SQL } from '../../archive/tables.ts';
-import { DeviceBook } from '../../authoring/device-book.ts';
+import { type BatchCell, type Duck, type DuckBatch, numberOf } from '../../archive/duck.ts';
+import type { Column } from '../../archive/record-columns.ts';
+import { JOURNAL_ORDER_SQL, TABLES } from '../../archive/tables.ts';
+import { DeviceBook } from '../../authoring/simulation.ts';
 import { type Hints, knownHints, withUnansweredScore } from '../../client/hints.ts';
 import { NO_SIGHTINGS, type Sightings } from '../../facts/fact.ts';
-import type { RuleSet } from '../../rules/rule-set.ts';
-import { columnsOf } from './evidence.ts';
-import { timeSpans } from './time-spans.ts';
+import { type RuleSet, VERDICTS } from '../../rules/rule-set.ts';
+import { type ArchiveAsk, between, columnsOf, type Evidence, enumOf, knownRows } from './evidence.ts';
 
 /** The windows of sharing facts, ms. */
-export type SharingWindows = RuleSet['sharingWindowsMs'];
+type SharingWindows = RuleSet['sharingWindowsMs'];
 
-/** All windows that some rule sets ask about. */
 export function sharingWindowsOf(ruleSets: readonly RuleSet[]): SharingWindows {
   const windows = (kind: keyof Sightings) => [
     ...new Set(ruleSets.flatMap(({ sharingWindowsMs }) => sharingWindowsMs[kind])),
@@ -29,11 +27,6 @@ export interface SharingColumn {
 const KINDS = ['fingerprint', 'ip'] as const satisfies readonly (keyof Sightings)[];
 const COLUMN = /^on_(fingerprint|ip)_(\d+)$/;
 
-function columnName(kind: keyof Sightings, windowMs: number): string {
-  return `on_${kind}_${windowMs}`;
-}
-
-/** Those among some columns that are counts. */
 export function sharingColumnsAmong(names: readonly string[]): readonly SharingColumn[] {
   return names.flatMap((name) => {
     const [, kindThere, windowMs] = COLUMN.exec(name) ?? [];
@@ -62,8 +55,7 @@ export class ShownDevices {
     const scored = this.#hints.get(client);
     if (scored === undefined) return NO_SIGHTINGS;
     const hints = knownHints(scored, at);
-    const book = this.#books.get(platform) ?? new DeviceBook<bigint>();
-    this.#books.set(platform, book);
+    const book = this.#books.getOrInsertComputed(platform, () => new DeviceBook());
     book.record(client, hints, at);
     return book.sightings(client, hints, this.#windows, at);
   }
@@ -85,7 +77,7 @@ const SHOWS_NOTHING = {
  */
 export async function countSharedDevices(duck: Duck, windows: SharingWindows): Promise<readonly string[]> {
   const columns = KINDS.flatMap((kind) => windows[kind].map((windowMs) => ({ kind, windowMs })));
-  const names = columns.map(({ kind, windowMs }) => columnName(kind, windowMs));
+  const names = columns.map(({ kind, windowMs }) => `on_${kind}_${windowMs}`);
   const [there] = await duck.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'shared_devices'");
   const known = there === undefined ? null : await columnsOf(duck, 'shared_devices');
   if (known !== null && names.every((name) => known.includes(name)))
@@ -162,4 +154,117 @@ class SharedColumns {
       for (const [place, cell] of cells.entries()) this.columns[place]?.push(cell);
     this.#before = cells;
   }
+}
+
+/** Tables of the archive that only a replay asks for. */
+const TABLES_OF_INPUTS = ['scores', 'bindings', 'overrides'] as const;
+
+type InputTable = (typeof TABLES_OF_INPUTS)[number];
+
+/**
+ * Makes the view `inputs`: all that came in from outside, client by client in the order in which it happened, one row
+ * each. Its `kind` is binding, override, score, verdict or outcome. Within a millisecond they come in the order of the
+ * journal. Columns that a kind does not have are null. A verdict has, for each window
+ * that a sharing fact of the rule sets looks back over, how many clients were on the device, where others were.
+ */
+export async function makeInputView({ ask, duck }: Evidence, ruleSets: readonly RuleSet[]): Promise<void> {
+  for (const table of TABLES_OF_INPUTS) await makeTableView(duck, table, ask);
+  for (const [column, tables] of Object.entries(NAMES))
+    await duck.run(`CREATE TYPE IF NOT EXISTS input_${column} AS ENUM (${distinctIn(column, tables)})`);
+  const counts = await countSharedDevices(duck, sharingWindowsOf(ruleSets));
+  const inputs = `(
+    SELECT 'binding' AS kind, ${at('changed_at')}, ${CLIENT}, requisite_ref, method,
+      epoch_ms(expires_at)::DOUBLE AS expires_at FROM bindings
+    UNION ALL BY NAME SELECT 'override' AS kind, ${at('changed_at')}, ${CLIENT}, override_group,
+      reason, decided_by, epoch_ms(expires_at)::DOUBLE AS expires_at FROM overrides
+    UNION ALL BY NAME SELECT 'score' AS kind, ${at('scored_at')}, ${CLIENT}, sell_point_key, method,
+      amount, currency, fingerprint, ip, js_ok, honeypot_triggered, user_agent_present, user_agent_is_automated
+      FROM scores
+    UNION ALL BY NAME SELECT 'verdict' AS kind, ${at('decided_at')}, decisions.platform,
+      decisions.client_hash, client_id_key, ${JOURNAL_ORDER_SQL}, order_ref,
+      hash(decisions.client_hash, order_ref) AS order_key, sell_point_key, fact_method AS method, fact_amount AS asked_amount,
+      fact_currency AS currency, rule_version, digest, verdict${counts.map((name) => `, ${name}`).join('')}
+      FROM decisions LEFT JOIN (SELECT "at" AS shared_at, * EXCLUDE ("at") FROM shared_devices) shared
+        ON shared.client_hash = decisions.client_hash AND shared.seq = decisions.seq
+        AND shared_at = epoch_ms(decided_at)
+    UNION ALL BY NAME SELECT 'outcome' AS kind, ${at('reported_at')}, ${CLIENT}, order_ref,
+      coalesce(report_outcome, outcome) AS outcome, CASE WHEN report_outcome IS NULL THEN cause ELSE report_cause END AS cause,
+      epoch_ms(coalesce(report_occurred_at, occurred_at))::DOUBLE AS occurred_at, turned_away
+      FROM outcomes
+      WHERE ${between('reported_at', null, ask.to).join(' AND ')}
+    )`;
+  const named = Object.keys(NAMES).map((column) => `${column}::input_${column} AS ${column}`);
+  await duck.run(`CREATE OR REPLACE VIEW inputs AS
+    SELECT * REPLACE (${named.join(', ')}, kind::${enumOf(INPUT_KINDS)} AS kind, verdict::${enumOf(VERDICTS)} AS verdict)
+    FROM ${inputs} ORDER BY client_hash, "at", ${JOURNAL_ORDER_SQL}`);
+}
+
+/** Columns of few texts: as numbers of an ENUM they are sorted and read faster. */
+const NAMES = {
+  platform: ['decisions', 'outcomes', ...TABLES_OF_INPUTS],
+  method: ['decisions', 'scores', 'bindings'],
+  sell_point_key: ['decisions', 'scores'],
+  rule_version: ['decisions'],
+  digest: ['decisions'],
+} as const;
+
+const INPUT_KINDS = ['binding', 'override', 'score', 'verdict', 'outcome'] as const;
+
+function distinctIn(column: string, tables: readonly string[]): string {
+  return tables
+    .map(
+      (table) =>
+        `SELECT ${column === 'method' && table === 'decisions' ? 'fact_method' : column} AS name FROM ${table}`,
+    )
+    .map((select) => `SELECT name FROM (${select}) WHERE name IS NOT NULL`)
+    .join(' UNION ');
+}
+
+const CLIENT = `platform, client_hash, client_id_key, ${JOURNAL_ORDER_SQL}`;
+
+function at(column: string): string {
+  return `epoch_ms(${column})::DOUBLE AS "at"`;
+}
+
+async function makeTableView(duck: Duck, table: InputTable, ask: ArchiveAsk): Promise<void> {
+  const columns: readonly Column[] = TABLES[table].columns;
+  const names = columns.map(({ name }) => name).join(', ');
+  const rows = knownRows(ask.place, table, ask);
+  await duck.run(`CREATE OR REPLACE VIEW ${table} AS SELECT ${names} FROM ${rows}`);
+}
+
+/** Conditions that split the rows of a view by their "at" into spans of about the wanted size, in order. */
+async function timeSpans(duck: Duck, view: string, rowsMax: number): Promise<readonly string[]> {
+  const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM ${view}`);
+  const spans = Math.ceil((numberOf(n) ?? 0) / rowsMax);
+  if (spans <= 1) return ['true'];
+  const shares = Array.from({ length: spans - 1 }, (_, span) => (span + 1) / spans);
+  const rows = await duck.rows(
+    `SELECT DISTINCT unnest(quantile_disc("at", [${shares.join(', ')}])) AS border FROM ${view} ORDER BY border`,
+  );
+  const borders = rows.map(({ border }) => numberOf(border) ?? 0);
+  return [Number.NEGATIVE_INFINITY, ...borders].map((from, span) => {
+    const to = borders[span];
+    const since = Number.isFinite(from) ? `"at" >= ${from}` : 'true';
+    return `${since}${to === undefined ? '' : ` AND "at" < ${to}`}`;
+  });
+}
+
+/** How many bits of a client's number, which is evenly spread over 64 bits, choose its pass. */
+const PASS_BITS = 16;
+
+/**
+ * Conditions that split the clients evenly, so that no pass has many more decisions than `decisionsMax` and its
+ * orders fit into memory. Everything of a client is in the same pass.
+ */
+export function clientPasses(decisions: number, decisionsMax: number): readonly string[] {
+  const passes = Math.max(1, Math.ceil(decisions / decisionsMax));
+  if (passes === 1) return ['true'];
+  const border = (pass: number) =>
+    BigInt(Math.floor((pass * 2 ** PASS_BITS) / passes)) << BigInt(64 - PASS_BITS);
+  // As a range, because row groups that are out of it are then not read.
+  return Array.from(
+    { length: passes },
+    (_, pass) => `client_hash BETWEEN ${border(pass)} AND ${border(pass + 1) - 1n}`,
+  );
 }

@@ -6,7 +6,6 @@ import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { shareUpperBound } from '../../statistics/intervals.ts';
 import type { Evidence } from '../source/evidence.ts';
-import type { LearningOrders } from './known-orders.ts';
 import {
   bestEdit,
   bestRule,
@@ -17,6 +16,7 @@ import {
   type FoundEdit,
   type FoundRule,
   type KnownOrders,
+  type LearningOrders,
   ruleText,
   saysAllOf,
 } from './rule-search.ts';
@@ -98,7 +98,10 @@ async function fitOne(
   const { version, files } = ask;
   const changed = withChanges(files, [...before.map((one) => one.change), change]);
   const draft = draftOf(version, changed);
-  const reject = (reason: string) => ({ change: changeText(change), reason });
+  const reject = (reason: string) => ({
+    change: change.kind === 'rule' ? ruleText(change.rule) : editText(change),
+    reason,
+  });
   if (!draft.ok) return reject(draft.problems.map(({ message }) => message).join('; '));
   const known = new Set(before.flatMap((one) => one.contradicts));
   const contradicts = failingCases(version, changed).filter((name) => !known.has(name));
@@ -122,11 +125,6 @@ function namedChanges(present: RuleSet, found: readonly FoundChange[]): readonly
     place++;
     return { kind: 'rule', name, priority, description: ruleText(change), rule: change };
   });
-}
-
-/** The change as a person reads it. */
-function changeText(change: NamedChange): string {
-  return change.kind === 'rule' ? ruleText(change.rule) : editText(change);
 }
 
 /** Problems that can be proved of the changed files and not of the original ones. */

@@ -4,15 +4,14 @@ import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
 import { shareUpperBound } from '../../statistics/intervals.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
 import { OUTCOME_ASSUMPTIONS, type OutcomeAssumption } from '../backtest/lives.ts';
-import { NO_ORDERS } from '../result-shapes.ts';
+import { NO_ORDERS } from '../shown.ts';
 import type { Evidence } from '../source/evidence.ts';
-import { makeInputView } from '../source/input-view.ts';
 import { reversalsOf } from '../source/reversals.ts';
+import { makeInputView } from '../source/shared-devices.ts';
 import type { PartName, TimePart } from '../sweep/sweep-report.ts';
 import { halfOfOrders, type TrialResult, tryRuleSets } from '../sweep/trial.ts';
 import { type FittingAsk, fittingChanges, type ProposedChange, withCases, withChanges } from './fitting.ts';
-import { learningOrders } from './known-orders.ts';
-import { editsOf, ruleText } from './rule-search.ts';
+import { editsOf, learningOrders, ruleText } from './rule-search.ts';
 import type { RejectedChange, SuggestedChange, SuggestedEffect, Suggestion } from './suggestion.ts';
 
 interface SuggestAsk {

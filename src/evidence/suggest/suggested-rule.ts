@@ -7,8 +7,7 @@ import { PRIORITY_MAX } from '../../rules/parse/rules.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { type Input, inputsOf } from '../backtest/input.ts';
 import { Lives } from '../backtest/lives.ts';
-import type { OrderPlace } from './known-orders.ts';
-import type { FoundCondition, FoundRule } from './rule-search.ts';
+import type { FoundCondition, FoundRule, OrderPlace } from './rule-search.ts';
 
 /** The name of a suggested rule, which no rule of the version has. */
 export function freeNames(rules: RuleSet, count: number): readonly string[] {
@@ -90,11 +89,9 @@ export interface ExampleCase {
 }
 
 interface CaseOfRule {
-  /** What the case is called. */
   readonly name: string;
   /** The rule that must block. */
   readonly rule: string;
-  /** The version with it. */
   readonly rules: RuleSet;
 }
 
@@ -195,9 +192,7 @@ class MadeUpNames {
 
   of(kind: string, name: string): string {
     const key = `${kind} ${name}`;
-    const made = this.#known.get(key) ?? `${kind}-${this.#next(kind)}`;
-    this.#known.set(key, made);
-    return made;
+    return this.#known.getOrInsertComputed(key, () => `${kind}-${this.#next(kind)}`);
   }
 
   /** Of the block that is kept for examples (RFC 5737). */

@@ -2,12 +2,14 @@ import { timeText } from '../../client/instant.ts';
 import { Type } from '../../json-schema.ts';
 import { always, choice, list, named, nullable, oneOf, type Shape, shape, word } from '../../shapes.ts';
 import { OUTCOME_ASSUMPTIONS } from '../backtest/lives.ts';
-import { heldOutCounts, interval, number } from '../result-shapes.ts';
 import {
   columns,
   type EvidenceTable,
   emptyListsNotes,
+  heldOutCounts,
   heldOutNotes,
+  interval,
+  number,
   ordersText,
   percentText,
   type Shown,

@@ -14,16 +14,21 @@ import {
 } from '../../shapes.ts';
 import { noLadderNote, PAYERS_REPLAYED } from '../backtest/backtest-report.ts';
 import { OUTCOME_ASSUMPTIONS } from '../backtest/lives.ts';
-import { certainInterval, emptyLists, heldOutCounts, interval, orderCounts, SPAN } from '../result-shapes.ts';
 import {
   type Cell,
   type Column,
+  certainInterval,
   columns,
   type EvidenceTable,
+  emptyLists,
   emptyListsNotes,
+  heldOutCounts,
   heldOutNotes,
+  interval,
+  orderCounts,
   ordersText,
   type Shown,
+  SPAN,
   spanNotes,
 } from '../shown.ts';
 import { adviceNotes, reversalNotes, reversals, stoppedPayments } from '../source/reversals.ts';
@@ -174,7 +179,6 @@ function amountsTable(combinations: readonly SweptCombination[], paths: readonly
   };
 }
 
-/** Columns for orders with their share. */
 export function effectColumns(...names: readonly string[]): readonly Column[] {
   return names.flatMap((name) => [...columns('count', name), ...columns('share', '95 %')]);
 }

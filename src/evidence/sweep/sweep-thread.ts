@@ -4,7 +4,6 @@ import type { OutcomeAssumption } from '../backtest/lives.ts';
 import { type EvidenceAsk, withEvidence } from '../source/evidence.ts';
 import { tryRuleSets } from './trial.ts';
 
-/** What a thread of a sweep is given. */
 interface ThreadTask {
   readonly ask: EvidenceAsk;
   readonly version: string;

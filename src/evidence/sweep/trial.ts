@@ -1,17 +1,24 @@
+import { type Duck, numberOf, quoteName, textOf } from '../../archive/duck.ts';
 import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
-import { Aftermath, AnswerTable } from '../backtest/aftermath.ts';
+import {
+  bootstrapInterval,
+  bootstrapIntervals,
+  type ClusterCount,
+  clusteredInterval,
+  type Estimate,
+} from '../../statistics/intervals.ts';
+import { Aftermath, AnswerTable, byOutcome, outcomeCells } from '../backtest/aftermath.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
 import { HeldOutTally } from '../backtest/comparison.ts';
 import { inputsOf } from '../backtest/input.ts';
 import { Lives, type OutcomeAssumption } from '../backtest/lives.ts';
 import type { HeldOutCount } from '../shown.ts';
 import type { Evidence } from '../source/evidence.ts';
-import { makeInputView } from '../source/input-view.ts';
 import { immatureOrders, reversalsOf, type StoppedPayments, stoppedPaymentsOf } from '../source/reversals.ts';
-import type { PartName, TimePart, TradeOff } from './sweep-report.ts';
-import { type AddedEffect, addedEffects, clientSums, timePart, tradeOffs } from './trade-off.ts';
+import { makeInputView } from '../source/shared-devices.ts';
+import type { Effect, PartName, TimePart, TradeOff } from './sweep-report.ts';
 
-export interface Trial {
+interface Trial {
   /** They are tried side by side, on the same inputs. */
   readonly ruleSets: readonly RuleSet[];
   /** The version in whose currency requests without one were recorded. */
@@ -106,4 +113,178 @@ export async function halfOfOrders({ duck }: Evidence): Promise<number> {
     'SELECT epoch_ms(quantile_disc(first_at, 0.5))::DOUBLE AS split_at FROM orders',
   );
   return Number(row['split_at'] ?? 0);
+}
+
+const EFFECTS = {
+  unpaidStopped: ['UNPAID', (side: number) => `NOT granted_${side}`],
+  unpaidBlocked: ['UNPAID', (side: number) => `blocked_${side}`],
+  paidRefused: ['PAID', (side: number) => `blocked_${side}`],
+  paidHeldBack: ['PAID', (side: number) => `waited_${side} AND NOT blocked_${side}`],
+} as const satisfies Record<keyof TradeOff, readonly [string, (side: number) => string]>;
+
+/** SQL: the orders of one part; an order belongs to the part in which it was first asked for. */
+function inPart(part: PartName, splitAt: number): string {
+  return part === 'earlier' ? `first_at < ${splitAt}` : `first_at >= ${splitAt}`;
+}
+
+/** The orders of a part, out of the table `answered_orders` that Aftermath makes. */
+async function timePart(duck: Duck, part: PartName, splitAt: number): Promise<TimePart> {
+  const [row = {}] = await duck.rows(
+    `SELECT min(first_at) AS first, max(first_at) AS last, ${byOutcome('count(*)')}
+     FROM answered_orders WHERE ${inPart(part, splitAt)}`,
+  );
+  return {
+    from: numberOf(row['first']),
+    to: numberOf(row['last']),
+    orders: outcomeCells(row),
+  };
+}
+
+/** What each side did to the orders of a part, with intervals by client. */
+function tradeOffs(sums: ClientSums): readonly TradeOff[] {
+  return Array.from({ length: sums.sides }, (_, side) => ({
+    unpaidStopped: effectOf(sums, 'unpaidStopped', side),
+    unpaidBlocked: effectOf(sums, 'unpaidBlocked', side),
+    paidRefused: effectOf(sums, 'paidRefused', side),
+    paidHeldBack: effectOf(sums, 'paidHeldBack', side),
+  }));
+}
+
+/** What a rule set does to orders that the one before it did not do to them. */
+interface AddedEffect {
+  readonly unpaidBlocked: AddedOrders;
+  readonly paidRefused: AddedOrders;
+}
+
+interface AddedOrders {
+  /** Below 0 where the one before it did it to more of them. */
+  readonly orders: number;
+  /** Of all unpaid, or paid, orders of the part, with its interval by client; null without such orders. */
+  readonly share: Estimate | null;
+}
+
+/** What each side adds to the side before it in a part; the first one adds all that it does. */
+function addedEffects(sums: ClientSums): readonly AddedEffect[] {
+  return Array.from({ length: sums.sides }, (_, side) => ({
+    unpaidBlocked: addedOrders(sums, 'unpaidBlocked', side),
+    paidRefused: addedOrders(sums, 'paidRefused', side),
+  }));
+}
+
+function addedOrders({ clients, columns }: ClientSums, name: keyof TradeOff, side: number): AddedOrders {
+  const column = (of: string) => columns.get(of) ?? new Float64Array(clients);
+  const [before, after, all] = [
+    column(`${name}_${side - 1}`),
+    column(`${name}_${side}`),
+    column(EFFECTS[name][0]),
+  ];
+  const added = after.map((orders, client) => orders - (before[client] ?? 0));
+  // Where each of two rule sets blocks what the other does not, there is no share of successes.
+  const share = added.some((count) => count < 0)
+    ? bootstrapInterval(clients, (drawn) => totalShare(added, all, drawn))
+    : clusteredInterval(countsOf(added, all));
+  return { orders: sumOf(added), share };
+}
+
+/** Sums by client: the column `NAME_SIDE` of orders, and `NAME_SIDE_CUR` of money, one value a client. */
+interface ClientSums {
+  readonly sides: number;
+  readonly clients: number;
+  readonly currencies: readonly string[];
+  readonly columns: ReadonlyMap<string, Float64Array>;
+}
+
+/** What each side did to the orders of each client in a part, out of the same table. */
+async function clientSums(duck: Duck, part: PartName, splitAt: number, sides: number): Promise<ClientSums> {
+  const where = inPart(part, splitAt);
+  const known = await duck.rows('SELECT DISTINCT currency FROM answered_orders WHERE currency IS NOT NULL');
+  const currencies = known.map((row) => textOf(row['currency']) ?? '').toSorted();
+  const sums = sumsOf(sides, currencies);
+  const [counted = {}] = await duck.rows(
+    `SELECT count(DISTINCT client_hash) AS clients FROM answered_orders WHERE ${where}`,
+  );
+  const clients = numberOf(counted['clients']) ?? 0;
+  const columns = new Map(sums.map(([name]) => [name, new Float64Array(clients)]));
+  const select = sums.map(([name, sql]) => `coalesce(${sql}, 0)::DOUBLE AS ${quoteName(name)}`);
+  const sql = `SELECT ${select.join(', ')} FROM answered_orders WHERE ${where} GROUP BY client_hash ORDER BY client_hash`;
+  let client = 0;
+  for await (const batch of duck.batches(sql)) {
+    for (const [name, column] of columns)
+      for (const [row, value] of batch.numbers(name).entries()) column[client + row] = value ?? 0;
+    client += batch.rowCount;
+  }
+  return { sides, clients, currencies, columns };
+}
+
+function sumsOf(sides: number, currencies: readonly string[]): readonly (readonly [string, string])[] {
+  const sums: (readonly [string, string])[] = [
+    ['PAID', `count(*) FILTER (fate = 'PAID')`],
+    ['UNPAID', `count(*) FILTER (fate = 'UNPAID')`],
+  ];
+  for (let side = 0; side < sides; side++)
+    for (const [name, [fate, holds]] of Object.entries(EFFECTS)) {
+      const which = `fate = '${fate}' AND ${holds(side)}`;
+      sums.push([`${name}_${side}`, `count(*) FILTER (${which})`]);
+      for (const [place, currency] of currencies.entries())
+        sums.push([
+          `${name}_${side}_${place}`,
+          `sum(amount) FILTER (${which} AND currency = '${currency.replaceAll("'", "''")}')`,
+        ]);
+    }
+  return sums;
+}
+
+function effectOf({ clients, currencies, columns }: ClientSums, name: keyof TradeOff, side: number): Effect {
+  const column = (of: string) => columns.get(of) ?? new Float64Array(clients);
+  const [orders, all] = [column(`${name}_${side}`), column(EFFECTS[name][0])];
+  const money = currencies.map((_, place) => column(`${name}_${side}_${place}`));
+  const amounts = bootstrapIntervals(clients, (drawn) => money.map((sums) => total(sums, drawn)));
+  const amount = currencies.flatMap((currency, place): [string, Estimate][] => {
+    const estimate = amounts[place];
+    return estimate === null || estimate === undefined ? [] : [[currency, estimate]];
+  });
+  return {
+    orders: sumOf(orders),
+    share: clusteredInterval(countsOf(orders, all)),
+    amount: Object.fromEntries(amount),
+  };
+}
+
+function* countsOf(orders: Float64Array, all: Float64Array): Generator<ClusterCount> {
+  for (const [client, part] of orders.entries()) yield { part, whole: all[client] ?? 0 };
+}
+
+function sumOf(column: Float64Array): number {
+  return column.reduce((sum, value) => sum + value, 0);
+}
+
+function totalShare(orders: Float64Array, all: Float64Array, drawn: Uint32Array): number | null {
+  const whole = total(all, drawn);
+  return whole === 0 ? null : total(orders, drawn) / whole;
+}
+
+function total(column: Float64Array, drawn: Uint32Array): number {
+  let sum = 0;
+  for (let client = 0; client < column.length; client++) sum += (column[client] ?? 0) * (drawn[client] ?? 0);
+  return sum;
+}
+
+/**
+ * The trade-offs that no other one beats: none stops more unpaid orders, refuses fewer paid ones and holds fewer paid
+ * ones back, in at least one of these more.
+ */
+export function paretoFront(all: readonly TradeOff[]): readonly boolean[] {
+  const costs = all.map(({ unpaidStopped, paidRefused, paidHeldBack }) => [
+    -unpaidStopped.orders,
+    paidRefused.orders,
+    paidHeldBack.orders,
+  ]);
+  return costs.map((one) => !costs.some((other) => isBetter(other, one)));
+}
+
+function isBetter(one: readonly number[], other: readonly number[]): boolean {
+  const differences = one.map((cost, place) => cost - (other[place] ?? 0));
+  return (
+    differences.every((difference) => difference <= 0) && differences.some((difference) => difference < 0)
+  );
 }

@@ -5,7 +5,7 @@ import { keptSaltOf } from '../../archive/client-salt.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
 import { atOnce } from '../../work/turns.ts';
 import { WorkElsewhere } from '../../work/work-elsewhere.ts';
-import { addVerifications, NOTHING_VERIFIED, type Verification } from './verification.ts';
+import { addVerifications, NOTHING_VERIFIED, type Verification } from './verify-segment.ts';
 import type { VerifyWorks } from './verify-thread.ts';
 
 export interface VerifyAsk {

@@ -2,14 +2,13 @@ import { join } from 'node:path';
 import type { Archive } from '../../archive/archive.ts';
 import type { Segment } from '../../archive/archive-log.ts';
 import type { Duck, DuckRow } from '../../archive/duck.ts';
-import { decisionOf } from '../../archive/entries.ts';
 import { RuleSetShelf } from '../../archive/ship/rule-set-shelf.ts';
+import { decisionOf } from '../../archive/tables.ts';
 import { rederive } from '../../authoring/explain/explain.ts';
 import type { ClientKeys } from '../../client/client-key.ts';
 import type { Decision } from '../../decision/decision.ts';
 import { loadRuleSet } from '../../rules/folder/rule-folder.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
-import { MISMATCHES_MAX, NOTHING_VERIFIED, type Verification } from './verification.ts';
 
 /** Decides every decision of a segment again from its recorded facts. */
 export async function verifySegment(
@@ -36,15 +35,12 @@ export type RulesOf = (decision: Pick<Decision, 'ruleVersion' | 'digest'>) => Ru
 export function keptRules(archiveDir: string, rulesDir: string): RulesOf {
   const shelf = new RuleSetShelf(archiveDir, null);
   const known = new Map<string, RuleSet | null>();
-  return ({ ruleVersion, digest }) => {
-    const before = known.get(digest);
-    if (before !== undefined) return before;
+  const find: RulesOf = ({ ruleVersion, digest }) => {
     const here = loadRuleSet(join(rulesDir, ruleVersion));
     const fromFolder = here.ok && here.ruleSet.digest === digest ? here.ruleSet : null;
-    const found = shelf.get(ruleVersion, digest) ?? fromFolder;
-    known.set(digest, found);
-    return found;
+    return shelf.get(ruleVersion, digest) ?? fromFolder;
   };
+  return (asked) => known.getOrInsertComputed(asked.digest, () => find(asked));
 }
 
 function verifyRows(
@@ -87,4 +83,50 @@ function readDecision(row: DuckRow, clientKeys: ClientKeys): Decision | null {
   } catch {
     return null;
   }
+}
+
+interface Mismatch {
+  readonly decisionId: string;
+  readonly orderRef: string;
+  /** Members that differ. */
+  readonly members: readonly string[];
+}
+
+export interface Verification {
+  readonly checked: number;
+  readonly reproduced: number;
+  readonly notReproduced: number;
+  readonly mismatches: readonly Mismatch[];
+  /** Decisions whose rule set is nowhere any more, by `version digest`. */
+  readonly withoutRules: Readonly<Record<string, number>>;
+  /** Rows that were changed. */
+  readonly damagedRows: number;
+  readonly unreadable: readonly string[];
+}
+
+const MISMATCHES_MAX = 20;
+
+export const NOTHING_VERIFIED: Verification = {
+  checked: 0,
+  reproduced: 0,
+  notReproduced: 0,
+  mismatches: [],
+  withoutRules: {},
+  damagedRows: 0,
+  unreadable: [],
+};
+
+export function addVerifications(a: Verification, b: Verification): Verification {
+  const withoutRules = { ...a.withoutRules };
+  for (const [name, count] of Object.entries(b.withoutRules))
+    withoutRules[name] = (withoutRules[name] ?? 0) + count;
+  return {
+    checked: a.checked + b.checked,
+    reproduced: a.reproduced + b.reproduced,
+    notReproduced: a.notReproduced + b.notReproduced,
+    mismatches: [...a.mismatches, ...b.mismatches].slice(0, MISMATCHES_MAX),
+    withoutRules,
+    damagedRows: a.damagedRows + b.damagedRows,
+    unreadable: [...a.unreadable, ...b.unreadable],
+  };
 }

@@ -10,7 +10,7 @@ import {
   REASON_CHARACTERS_MAX,
 } from '../../lists/list-editor.ts';
 import type { ListNode } from '../../lists/list-node.ts';
-import { isName, LIST_NAME_RULE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '../../rules/name.ts';
+import { isName, LIST_NAME_RULE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '../../rules/rule-set.ts';
 import type { Approvals } from '../../service/approvals.ts';
 import { choice, instant, type Shape, text, word } from '../../shapes.ts';
 import {

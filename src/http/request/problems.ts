@@ -1,4 +1,5 @@
 import { Type } from '../../json-schema.ts';
+import { NamedError } from '../../named-error.ts';
 import { named, shape, word, yesNo } from '../../shapes.ts';
 
 /** Where in the body something is wrong (RFC 6901), and what. */
@@ -8,8 +9,7 @@ export interface PointedDetail {
 }
 
 /** An answer that refuses a request: RFC 9457 problem details with the interface's message as title. */
-export class HttpProblem extends Error {
-  override readonly name = 'HttpProblem';
+export class HttpProblem extends NamedError {
   readonly status: number;
   readonly title: string;
   readonly errors: readonly PointedDetail[];

@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync, statSync, unwatchFile, watchFile } from 'node:fs';
 import type { Server } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
+import { NamedError } from '../../named-error.ts';
 
 /** Where a listener's certificate with its chain lies, and the key to it; both are PEM. */
 export interface CertificateFiles {
@@ -10,9 +11,7 @@ export interface CertificateFiles {
 }
 
 /** The files cannot be used; the message says which and why. */
-export class CertificateError extends Error {
-  override readonly name = 'CertificateError';
-}
+export class CertificateError extends NamedError {}
 
 /** Only with forward secrecy: a key that leaks later does not open recorded traffic. */
 const CIPHERS = [

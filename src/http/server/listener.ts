@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { Logger } from 'pino';
 import { networkOf } from '../../decision/requests.ts';
+import { NamedError } from '../../named-error.ts';
 import { Shares } from '../../work/turns.ts';
 import {
   CertificateError,
@@ -48,9 +49,7 @@ interface ListenerTimes {
 }
 
 /** A listener could not be opened; the message says which and what to do. */
-export class ListenError extends Error {
-  override readonly name = 'ListenError';
-}
+export class ListenError extends NamedError {}
 
 const CONNECTIONS_MAX = 10_000;
 

@@ -1,13 +1,6 @@
 import type { Sightings } from '../../facts/fact.ts';
 import { matcher } from '../matcher.ts';
-import {
-  type ConcludedFactRef,
-  compiled,
-  type Matchable,
-  type ParsedRules,
-  type Rule,
-  type RuleSet,
-} from '../rule-set.ts';
+import { compiled, type Matchable, type ParsedRules, type Rule, type RuleSet } from '../rule-set.ts';
 
 /**
  * Turns the conditions of a rule set into plain functions over the values of a decision.
@@ -21,16 +14,14 @@ export function compile(rules: ParsedRules, digest: string, released: boolean): 
     digest,
     released,
     blankRecord: Object.fromEntries(rules.facts.map(({ label }) => [label, false])),
-    concludedFacts: concludedFacts(rules),
+    concludedFacts: rules.facts.flatMap(({ fact, index }) =>
+      fact.kind === 'concluded' ? [{ fact, index }] : [],
+    ),
     sharingWindowsMs: { fingerprint: sharingWindows(rules, 'fingerprint'), ip: sharingWindows(rules, 'ip') },
     groups: { ...rules.groups, rules: rules.groups.rules.map(matchable) },
     signals: { ...rules.signals, rules: rules.signals.rules.map(matchable) },
     verdicts: { ...rules.verdicts, rules: rules.verdicts.rules.map(matchable) },
   };
-}
-
-function concludedFacts({ facts }: ParsedRules): readonly ConcludedFactRef[] {
-  return facts.flatMap(({ fact, index }) => (fact.kind === 'concluded' ? [{ fact, index }] : []));
 }
 
 function sharingWindows({ facts }: ParsedRules, kind: keyof Sightings): readonly number[] {

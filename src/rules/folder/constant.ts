@@ -8,14 +8,13 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
+import { NamedError } from '../../named-error.ts';
 import { count, type Shape, shape, word } from '../../shapes.ts';
 import type { RuleFiles } from '../parse/parse.ts';
 import { suggest } from '../problem.ts';
 
 /** No constant, or not exactly one, has this path; the message says which there are. */
-export class UnknownConstant extends Error {
-  override readonly name = 'UnknownConstant';
-}
+export class UnknownConstant extends NamedError {}
 
 /** A number, duration or word in a rule file: where it is written, so that it can be replaced as text. */
 export const ConstantSchema = shape('A constant that a sweep may vary', {

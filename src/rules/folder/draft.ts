@@ -1,10 +1,21 @@
-import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { editedYaml, type YamlEdit } from '../edited-yaml.ts';
+import { isScalar, parseDocument, stringify } from 'yaml';
+import { NamedError } from '../../named-error.ts';
 import { compile } from '../evaluate/compile.ts';
 import { parse, type RuleFiles } from '../parse/parse.ts';
 import type { Problem } from '../problem.ts';
 import { isRuleVersion, type RuleSet, type RuleVersion, versionNameRefusal } from '../rule-set.ts';
+import { constantAtPath, UnknownConstant, withConstants } from './constant.ts';
 import { digestOf } from './release.ts';
 import { formatProblems, RELEASE_FILE, ROLLED_BACK_FILE, readRuleFiles } from './rule-folder.ts';
 
@@ -32,7 +43,6 @@ export function soundDraft(version: string, files: RuleFiles): RuleSet {
 }
 
 interface DraftAsk {
-  /** The folder that is copied. */
   readonly source: string;
   readonly rulesDir: string;
   readonly version: string;
@@ -115,6 +125,234 @@ function copyFolder(source: string, target: string, changed: ReadonlyMap<string,
 }
 
 /** The draft cannot be made; the message says why and what to do. */
-export class DraftRefused extends Error {
-  override readonly name = 'DraftRefused';
+export class DraftRefused extends NamedError {}
+
+export interface YamlEdit {
+  readonly path: readonly (string | number)[];
+  readonly value: number | string;
+}
+
+/**
+ * The text with some values replaced. A value that is there is replaced in its place, and all other characters stay
+ * as they are; one that is missing is added, for which the file is rewritten, comments included.
+ */
+export function editedYaml(text: string, edits: readonly YamlEdit[]): string {
+  return edits.reduce(edited, text);
+}
+
+function edited(text: string, { path, value }: YamlEdit): string {
+  const document = parseDocument(text);
+  const node = document.getIn(path, true);
+  if (!isScalar(node) || node.range === undefined || node.range === null) {
+    document.setIn(path, value);
+    return document.toString({ lineWidth: 0 });
+  }
+  const [from, to] = node.range;
+  return text.slice(0, from) + stringify(value).trimEnd() + text.slice(to);
+}
+
+/** The index of the item of this name in a list of the text; -1 where there is none. */
+export function placeOfNamed(text: string, list: string, name: string): number {
+  const items: unknown = parseDocument(text).toJS()[list];
+  return Array.isArray(items) ? items.findIndex((item) => item.name === name) : -1;
+}
+
+interface DraftPlace {
+  readonly rulesDir: string;
+  readonly version: RuleVersion;
+}
+
+type Lying =
+  | { readonly is: 'nothing' }
+  | { readonly is: 'draft'; readonly digest: string }
+  | { readonly is: 'released' }
+  | { readonly is: 'unreadable' };
+
+/**
+ * Reads what RULES_DIR has under a version's name, sound or not. A link counts as unreadable: nothing is written
+ * through one.
+ */
+export function lyingAt({ rulesDir, version }: DraftPlace): Lying {
+  return lying(join(rulesDir, version));
+}
+
+function lying(folder: string): Lying {
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  if (found === undefined) return { is: 'nothing' };
+  if (!found.isDirectory()) return { is: 'unreadable' };
+  if (lstatSync(join(folder, RELEASE_FILE), { throwIfNoEntry: false }) !== undefined)
+    return { is: 'released' };
+  const digest = digestLying(folder);
+  return digest === null ? { is: 'unreadable' } : { is: 'draft', digest };
+}
+
+/** `digestOf` the rule files in a folder, sound or not; null when they cannot be read. */
+function digestLying(folder: string): string | null {
+  const problems: [] = [];
+  const files = readRuleFiles(folder, problems);
+  return files === null || problems.length > 0 ? null : digestOf(files);
+}
+
+/**
+ * Puts a draft's files where its version lies, in place of those that are there; what else lies in the folder stays.
+ * The folder is made beside its place and moved there whole, so that nobody sees half a version. `replaces` is the
+ * digest of what may be replaced, null for nothing. Throws DraftRefused, and then everything is as before.
+ */
+function placeDraft(place: DraftPlace, files: RuleFiles, replaces: string | null): void {
+  const target = join(place.rulesDir, place.version);
+  refuseUnless(replaces, place.version, lying(target));
+  const beside = besideOf(target);
+  try {
+    const made = join(beside, basename(target));
+    if (replaces === null) mkdirSync(made);
+    else cpSync(target, made, { recursive: true, filter: isKept });
+    for (const [path, text] of files) {
+      mkdirSync(dirname(join(made, path)), { recursive: true });
+      writeFileSync(join(made, path), text);
+    }
+    if (replaces === null) moveToFree(made, target);
+    else exchange(made, target, () => refuseUnless(replaces, place.version, lying(join(beside, 'before'))));
+  } finally {
+    rmSync(beside, { recursive: true, force: true });
+  }
+}
+
+/** Not the rule files, which are rewritten, and no links, through which something else would be written. */
+function isKept(path: string): boolean {
+  const found = lstatSync(path);
+  if (found.isDirectory()) return true;
+  return found.isFile() && !/\.ya?ml$/.test(path) && basename(path) !== ROLLED_BACK_FILE;
+}
+
+function refuseUnless(replaces: string | null, version: RuleVersion, found: Lying): void {
+  switch (found.is) {
+    case 'nothing':
+      if (replaces === null) return;
+      throw new DraftRefused(`${version} is not there any more; save it as a new version`);
+    case 'released':
+      throw new DraftRefused(`${version} is released and never changes; choose another version`);
+    case 'unreadable':
+      throw new DraftRefused(`${version} cannot be read, or links elsewhere; choose another version`);
+    case 'draft':
+      if (replaces === found.digest) return;
+      throw new DraftRefused(
+        replaces === null
+          ? `${version} exists already; choose another version, or open it and edit it`
+          : `${version} was changed by somebody else meanwhile; open it again, or save under another version`,
+      );
+    default:
+      found satisfies never;
+  }
+}
+
+/** The message for somebody who wanted to keep something in a folder without write permission. */
+export const NOT_WRITABLE =
+  'RULES_DIR of this node may not be written to; download the draft and put it there yourself';
+
+/** A folder beside the target, on the same disk, whose name no version has. */
+function besideOf(target: string): string {
+  try {
+    return mkdtempSync(join(dirname(target), '.new-'));
+  } catch (error) {
+    throw isRefusedByDisk(error) ? new DraftRefused(NOT_WRITABLE) : error;
+  }
+}
+
+function moveToFree(made: string, target: string): void {
+  try {
+    renameSync(made, target);
+  } catch (error) {
+    if (!isCoded(error, ['ENOTEMPTY', 'EEXIST'])) throw error;
+    throw new DraftRefused(`${basename(target)} exists already; choose another version`);
+  }
+}
+
+/** The replaced files are checked once more when nobody can reach them under their name any more. */
+function exchange(made: string, target: string, check: () => void): void {
+  const before = join(dirname(made), 'before');
+  renameSync(target, before);
+  try {
+    check();
+    renameSync(made, target);
+  } catch (error) {
+    renameSync(before, target);
+    throw error;
+  }
+}
+
+export function isRefusedByDisk(error: unknown): boolean {
+  return isCoded(error, ['EACCES', 'EPERM', 'EROFS']);
+}
+
+function isCoded(error: unknown, codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}
+
+export interface DraftToSave {
+  readonly version: string;
+  /** The version whose files the draft begins with, renamed; null: `files` are all of them. */
+  readonly from: string | null;
+  /** Texts by path, which replace those of `from`. */
+  readonly files: readonly (readonly [path: string, text: string])[];
+  /** Other values of constants, by the paths that sweeps use; applied last. */
+  readonly values: readonly (readonly [path: string, value: string])[];
+  /** The digest of the draft that it replaces; null: nothing may lie there. */
+  readonly replaces: string | null;
+}
+
+export type SavedDraft =
+  | { readonly ok: true; readonly version: RuleVersion; readonly digest: string }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** Keeps a draft in RULES_DIR when it is sound, or gives its problems. Throws DraftRefused. */
+export function saveDraft(rulesDir: string, draft: DraftToSave): SavedDraft {
+  const version = draftVersion(draft.version);
+  const files = filesOf(rulesDir, draft, version);
+  for (const path of files.keys()) requireFileName(path);
+  const made = draftOf(version, files);
+  if (!made.ok) return made;
+  const { digest } = made.ruleSet;
+  const lying = lyingAt({ rulesDir, version });
+  // Saving twice does no harm: a caller that got no answer the first time may try again.
+  const isSaved = lying.is === 'draft' && lying.digest === digest;
+  if (!isSaved) placeDraft({ rulesDir, version }, files, draft.replaces);
+  return { ok: true, version, digest };
+}
+
+function filesOf(rulesDir: string, { from, files, values }: DraftToSave, version: RuleVersion): RuleFiles {
+  const all = from === null ? new Map(files) : new Map([...begunWith(rulesDir, from, version), ...files]);
+  try {
+    const constants = values.map(([path, value]) => [constantAtPath(all, path), value] as const);
+    return withConstants(all, constants);
+  } catch (error) {
+    throw error instanceof UnknownConstant ? new DraftRefused(error.message) : error;
+  }
+}
+
+function begunWith(rulesDir: string, from: string, version: RuleVersion): RuleFiles {
+  const problems: Problem[] = [];
+  const files = isRuleVersion(from) ? readRuleFiles(join(rulesDir, from), problems) : null;
+  if (files === null || problems.length > 0)
+    throw new DraftRefused(`${from} cannot be copied: this node cannot read such a rule set`);
+  const ruleSet = renamed(files, version);
+  if (ruleSet === null)
+    throw new DraftRefused(
+      `the ruleVersion in ruleset.yaml of ${from} cannot be replaced; write it as a line of its own`,
+    );
+  return new Map([...files, ['ruleset.yaml', ruleSet]]);
+}
+
+function draftVersion(text: string): RuleVersion {
+  if (isRuleVersion(text)) return text;
+  throw new DraftRefused(versionNameRefusal(text));
+}
+
+const FILE_NAME = /^(?:(?:cases|lists)\/)?[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml$/;
+
+/** Only names that every system accepts; the parser decides which files a rule set may have. */
+function requireFileName(path: string): void {
+  if (FILE_NAME.test(path)) return;
+  throw new DraftRefused(
+    `a rule file is named like verdicts.yaml, cases/ladder.yaml or lists/cards.yaml, in letters, digits, points and hyphens, unlike "${path}"`,
+  );
 }

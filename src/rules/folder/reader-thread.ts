@@ -1,13 +1,11 @@
 import { serveWork } from '../../work/serve-work.ts';
-import { type PlainRules, plainRules } from './plain-rules.ts';
 import { type LoadResult, readRuleSet } from './rule-folder.ts';
-import { scanRuleFolders } from './scan.ts';
+import { type PlainRules, plainRules, scanRuleFolders } from './scan.ts';
 
 type PlainReadResult =
   | { readonly ok: true; readonly rules: PlainRules; readonly digest: string; readonly released: boolean }
   | Extract<LoadResult, { ok: false }>;
 
-/** What the thread of `ThreadedReader` does. */
 const works = { scan: scanRuleFolders, load };
 
 export type ReaderWorks = typeof works;

@@ -10,7 +10,6 @@ export interface Release {
   readonly releasedAt: string;
   /** sha256 of each file, hex, by its path inside the folder. */
   readonly files: Readonly<Record<string, string>>;
-  /** `digestOf` all files. */
   readonly digest: string;
 }
 

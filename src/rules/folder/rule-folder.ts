@@ -10,7 +10,7 @@ import {
 import { basename, dirname, join, sep } from 'node:path';
 import { comparisonsIn } from '../condition.ts';
 import { compile } from '../evaluate/compile.ts';
-import { buildEngine } from '../evaluate/engine.ts';
+import { buildEngine } from '../evaluate/trace.ts';
 import { parse, RULE_SET_FILES_MAX, type RuleFiles } from '../parse/parse.ts';
 import { formatProblem, type Problem } from '../problem.ts';
 import { isRuleVersion, type ParsedRules, type RuleSet, type RuleVersion } from '../rule-set.ts';

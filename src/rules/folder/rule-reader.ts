@@ -2,12 +2,10 @@ import { join } from 'node:path';
 import { LimitExceeded, WorkElsewhere } from '../../work/work-elsewhere.ts';
 import { compile } from '../evaluate/compile.ts';
 import type { RuleVersion } from '../rule-set.ts';
-import { revived } from './plain-rules.ts';
 import type { ReaderWorks } from './reader-thread.ts';
 import { type LoadResult, loadRuleSet } from './rule-folder.ts';
-import { type ScannedFolder, scanRuleFolders } from './scan.ts';
+import { revived, type ScannedFolder, scanRuleFolders } from './scan.ts';
 
-/** Reads the rule sets of one RULES_DIR. */
 export interface RuleReader {
   /** All versions there, oldest first. */
   scan(): Promise<readonly ScannedFolder[]>;

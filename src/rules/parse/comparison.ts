@@ -1,12 +1,11 @@
 import type { Node } from 'yaml';
 import { FACTS } from '../../facts/catalogue.ts';
 import type { Fact, FactDomain, FactValue, ListedFact, WindowedFact } from '../../facts/fact.ts';
-import type { Comparison, FactRef } from '../condition.ts';
+import { type Comparison, type FactRef, OPERATORS, type OperatorName, operatorsFor } from '../condition.ts';
 import { DURATION_FORM, formatDuration, parseDuration } from '../duration.ts';
-import { isName, listNameRefusal } from '../name.ts';
-import { OPERATORS, type OperatorName, operatorsFor } from '../operators.ts';
 import { suggest } from '../problem.ts';
 import { textForm } from '../proof/domain.ts';
+import { isName, listNameRefusal } from '../rule-set.ts';
 import type { RuleLadders } from './rule-ladders.ts';
 import type { RuleLists } from './rule-lists.ts';
 import type { Member, YamlFile } from './yaml-file.ts';
@@ -227,11 +226,7 @@ export class FactRefs {
   }
 
   #named(label: string, named: Omit<FactRef, 'label' | 'index'>): FactRef {
-    const known = this.#refs.get(label);
-    if (known !== undefined) return known;
-    const ref = { label, ...named, index: this.#refs.size };
-    this.#refs.set(label, ref);
-    return ref;
+    return this.#refs.getOrInsertComputed(label, () => ({ label, ...named, index: this.#refs.size }));
   }
 }
 

@@ -2,11 +2,10 @@ import type { Node } from 'yaml';
 import type { LadderSettings } from '../../client/ladder.ts';
 import { comparisonsIn } from '../condition.ts';
 import { formatDuration } from '../duration.ts';
-import { isName } from '../name.ts';
 import { type Problem, suggest } from '../problem.ts';
 import { Reasoner, type WorkLimits } from '../proof/reasoner.ts';
 import { compare, FactsByName, type KnownRules, knowledgeOf } from '../proof/relations.ts';
-import type { Holdout, ParsedRules, Rule, WrittenLadder } from '../rule-set.ts';
+import { type Holdout, isName, type ParsedRules, type Rule, type WrittenLadder } from '../rule-set.ts';
 import {
   checkCurrency,
   checkDecimal,
@@ -33,7 +32,6 @@ export class RuleLadders {
   #levelsAt: WrittenLadder['levelsAt'] = {};
   readonly #used = new Set<string>();
 
-  /** Reads `ladder.yaml`. */
   read(file: YamlFile): WrittenLadder | null {
     const members = file.members(file.root, 'the ladder', MEMBERS, REQUIRED);
     const named = namedIn(file, members);

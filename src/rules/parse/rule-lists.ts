@@ -1,8 +1,7 @@
 import type { Node } from 'yaml';
 import type { FactValue } from '../../facts/fact.ts';
-import { isName, listNameRefusal } from '../name.ts';
 import { suggest } from '../problem.ts';
-import type { RuleList } from '../rule-set.ts';
+import { isName, listNameRefusal, type RuleList } from '../rule-set.ts';
 import { optional, YamlFile } from './yaml-file.ts';
 
 /** As much as people write by hand. Longer lists are shared lists, which change without a release. */

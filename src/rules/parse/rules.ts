@@ -1,19 +1,19 @@
 import type { Node } from 'yaml';
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { type Condition, foldCondition } from '../condition.ts';
-import { isName } from '../name.ts';
 import { suggest } from '../problem.ts';
 import {
   ANSWER_PLACEHOLDERS,
   type GroupParams,
+  isName,
   type ParsedRules,
   type ReasonPart,
   type Rule,
   type SignalParams,
+  totalWeight,
   VERDICTS,
   type VerdictParams,
 } from '../rule-set.ts';
-import { totalWeight } from '../signal-weight.ts';
 import {
   ComparisonReader,
   type FactRefs,
@@ -47,7 +47,6 @@ interface RuleList<Params> {
   readonly complete: boolean;
 }
 
-/** Reads `groups.yaml`. */
 export function readGroups(file: YamlFile, names: RuleNames): ParsedRules['groups'] | null {
   const allowed = ['conditions', 'rules', 'otherwise'];
   const members = file.members(file.root, 'groups.yaml', allowed, ['rules', 'otherwise']);
@@ -306,7 +305,6 @@ const ONE_COMPARISON: Extent = { depth: 1, comparisons: 1 };
 
 const BOOLEAN_MEMBERS = ['all', 'any', 'not', 'condition'] as const;
 
-/** Reads the conditions of one rule file, with its named conditions. */
 class ConditionReader {
   readonly #file: YamlFile;
   readonly #comparisons: ComparisonReader;

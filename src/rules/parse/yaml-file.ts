@@ -16,10 +16,8 @@ import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '../../client/amount.ts';
 import { DURATION_FORM, parseDuration } from '../duration.ts';
 import { type Location, type Problem, suggest } from '../problem.ts';
 
-/** A value in a file, with its place. */
 export type YamlNode = Node;
 
-/** A member of a mapping: where its name stands, and its value. */
 export interface Member {
   readonly key: Node;
   readonly value: Node;
@@ -79,7 +77,6 @@ export class YamlFile {
     return this.#place(node?.range?.[0] ?? 0);
   }
 
-  /** Where problems are noted. */
   get problems(): Problem[] {
     return this.#problems;
   }
@@ -165,7 +162,6 @@ export class YamlFile {
     return chosen ?? this.report(node, `unknown ${what} "${value}"${suggest(value, allowed)}`);
   }
 
-  /** The value as written, of any type. */
   plain(node: Node): unknown {
     return isScalar(node)
       ? node.value
@@ -182,7 +178,6 @@ export class YamlFile {
     return isScalar(node) && node.value === null;
   }
 
-  /** Milliseconds of a duration like `10m`. */
   duration(node: Node | null, what: string): number | null {
     const value = this.#scalar(node);
     const ms = typeof value === 'string' ? parseDuration(value) : null;

@@ -1,9 +1,8 @@
 import { CURRENCY_PATTERN } from '../../client/amount.ts';
 import { PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import type { FactValue } from '../../facts/fact.ts';
-import type { Expected, FactRef } from '../condition.ts';
+import type { Expected, FactRef, OperatorName } from '../condition.ts';
 import { comparisonMatcher } from '../matcher.ts';
-import type { OperatorName } from '../operators.ts';
 
 /**
  * The values of a fact, numbered in order, so that everything a condition can say about it is a set of whole numbers.
@@ -13,9 +12,7 @@ export interface Domain {
   readonly all: Spans;
   /** The numbers whose values stand in this relation to what is expected. */
   readonly where: (operator: OperatorName, expected: Expected) => Spans;
-  /** A value that has this number. */
   readonly value: (number: number) => FactValue;
-  /** The number of a value. */
   readonly number: (value: FactValue) => number;
 }
 
@@ -27,7 +24,6 @@ const STEPS_PER_UNIT: ReadonlyMap<string, number> = new Map([
 
 interface TextForm {
   readonly pattern: RegExp;
-  /** For messages. */
   readonly words: string;
   /** Texts of that form, one for each number from 0, to find one that no condition names. */
   readonly some: (number: number) => string;
@@ -155,7 +151,7 @@ function ordered(all: Spans, { below, upTo, value }: Order): Domain {
   return {
     all,
     where: (operator, expected) => {
-      const limits = listOf(expected).filter((limit) => typeof limit === 'number');
+      const limits = [expected].flat().filter((limit) => typeof limit === 'number');
       const starts = new Set(limits.flatMap((limit) => [below(limit) + 1, upTo(limit) + 1]));
       const cuts = [Number.NEGATIVE_INFINITY, ...[...starts].toSorted((a, b) => a - b)];
       const pieces = cuts.map((start, index) => {
@@ -170,10 +166,6 @@ function ordered(all: Spans, { below, upTo, value }: Order): Domain {
 
 function clip(all: Spans, low: number, high: number): Spans {
   return spansOf(all.map(([from, to]): Span => [Math.max(from, low), Math.min(to, high)]));
-}
-
-function listOf(value: Expected): readonly FactValue[] {
-  return typeof value === 'object' ? value : [value];
 }
 
 /** A number between two others, with few digits; null when no double lies there. */
@@ -247,16 +239,7 @@ export function without(whole: Spans, spans: Spans): Spans {
 }
 
 export function overlaps(a: Spans, b: Spans): boolean {
-  let i = 0;
-  let j = 0;
-  while (i < a.length && j < b.length) {
-    const [lowA, highA] = a[i] ?? [0, -1];
-    const [lowB, highB] = b[j] ?? [0, -1];
-    if (Math.max(lowA, lowB) <= Math.min(highA, highB)) return true;
-    if (highA < highB) i++;
-    else j++;
-  }
-  return false;
+  return intersect(a, b).length > 0;
 }
 
 /** Whether every number of `part` is in `whole`. */

@@ -1,6 +1,6 @@
 import type { Condition } from '../condition.ts';
 import type { Problem } from '../problem.ts';
-import { type ParsedRules, type Rule, type VerdictParams, withoutHoldout } from '../rule-set.ts';
+import { type ParsedRules, type Rule, withoutHoldout } from '../rule-set.ts';
 import { Reasoner, type WorkLimits } from './reasoner.ts';
 import { type Example, exampleOf, formatExample, type KnownRules, knowledgeOf } from './relations.ts';
 
@@ -17,17 +17,13 @@ const ORDER_LIMITS: WorkLimits = { questionStepsMax: 1_000_000, totalStepsMax: 1
 export function refuseUnclearOrder(rules: KnownRules & Pick<ParsedRules, 'verdicts'>): readonly Problem[] {
   const anyRequest = new Reasoner(knowledgeOf(rules, 'any request'), ORDER_LIMITS);
   const aVerdict = new Reasoner(knowledgeOf(rules, 'a verdict'), ORDER_LIMITS);
-  const groups = unclear(rules.groups.rules, anyRequest, sameGroup);
-  const verdicts = unclear(rules.verdicts.rules, aVerdict, sameVerdict);
+  const groups = unclear(rules.groups.rules, anyRequest, (a, b) => a.group === b.group);
+  const verdicts = unclear(
+    rules.verdicts.rules,
+    aVerdict,
+    (a, b) => a.verdict === b.verdict && a.ladder === b.ladder,
+  );
   return [...groups, ...verdicts];
-}
-
-function sameGroup(a: { readonly group: string }, b: { readonly group: string }): boolean {
-  return a.group === b.group;
-}
-
-function sameVerdict(a: VerdictParams, b: VerdictParams): boolean {
-  return a.verdict === b.verdict && a.ladder === b.ladder;
 }
 
 function unclear<Params>(

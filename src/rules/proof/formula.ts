@@ -1,6 +1,6 @@
 import { paymentScore } from '../../client/payment-score.ts';
 import { type Comparison, type Condition, type FactRef, type FoldOf, foldCondition } from '../condition.ts';
-import { totalWeight } from '../signal-weight.ts';
+import { totalWeight } from '../rule-set.ts';
 import { type Domain, includes, intersect, type Spans, spansOf, without } from './domain.ts';
 import type { Relation } from './relations.ts';
 
@@ -43,11 +43,7 @@ export class Formulas {
 
   /** The negation of the formula. */
   negation(formula: Formula): Formula {
-    const known = this.#negations.get(formula);
-    if (known !== undefined) return known;
-    const negation = this.#negate(formula);
-    this.#negations.set(formula, negation);
-    return negation;
+    return this.#negations.getOrInsertComputed(formula, () => this.#negate(formula));
   }
 
   #comparison({ fact, operator, value }: Comparison): Formula {
@@ -91,7 +87,9 @@ export class Formulas {
         continue;
       }
       const before = allowed.get(part.index);
-      allowed.set(part.index, before === undefined ? part.allowed : join(kind, before, part.allowed));
+      const both = (a: Spans) =>
+        kind === 'all' ? intersect(a, part.allowed) : spansOf([...a, ...part.allowed]);
+      allowed.set(part.index, before === undefined ? part.allowed : both(before));
     }
     const merged = [...[...allowed].map(([index, spans]) => this.#within(index, spans)), ...others].filter(
       (part) => !isEmpty(part, kind),
@@ -101,10 +99,6 @@ export class Formulas {
     if (deciding !== undefined) return deciding;
     return merged.length === 1 && only !== undefined ? only : { kind, parts: merged };
   }
-}
-
-function join(kind: 'all' | 'any', a: Spans, b: Spans): Spans {
-  return kind === 'all' ? intersect(a, b) : spansOf([...a, ...b]);
 }
 
 function isEmpty(formula: Formula, kind: 'all' | 'any'): boolean {

@@ -136,11 +136,7 @@ function collectFacts(condition: Condition): Map<string, NamedFact> {
 }
 
 function noteFact(facts: Map<string, NamedFact>, ref: FactRef): NamedFact {
-  const known = facts.get(ref.label);
-  if (known !== undefined) return known;
-  const named = { ref, constants: new Set<FactValue>() };
-  facts.set(ref.label, named);
-  return named;
+  return facts.getOrInsertComputed(ref.label, () => ({ ref, constants: new Set<FactValue>() }));
 }
 
 /**
@@ -171,7 +167,6 @@ function numberFacts(facts: ReadonlyMap<string, NamedFact>): Numbered {
 interface Piece {
   readonly conditions: readonly Condition[];
   readonly relations: readonly Relation[];
-  /** The facts that it is about. */
   readonly labels: readonly string[];
 }
 
@@ -214,9 +209,7 @@ class Pieces {
     const labels = refs.map(({ label }) => label);
     const piece = { conditions, relations, labels };
     for (const label of defines === null ? new Set(labels) : [defines.label]) {
-      const known = this.#when.get(label);
-      if (known === undefined) this.#when.set(label, [piece]);
-      else known.push(piece);
+      this.#when.getOrInsertComputed(label, () => []).push(piece);
     }
     return piece;
   }

@@ -1,9 +1,15 @@
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
 import { type FactDomain, type FactValue, NEVER_SECONDS, YES_NO } from '../../facts/fact.ts';
-import { type Comparison, type Condition, type Expected, type FactRef, factsNamed } from '../condition.ts';
+import {
+  type Comparison,
+  type Condition,
+  type Expected,
+  type FactRef,
+  factsNamed,
+  type OperatorName,
+} from '../condition.ts';
 import { formatValue } from '../condition-text.ts';
-import type { OperatorName } from '../operators.ts';
 import {
   type GroupParams,
   type ParsedRules,
@@ -338,7 +344,6 @@ export function signalFact(name: string): string {
   return `signal ${name}`;
 }
 
-/** The facts of a rule set, to say things about them. */
 export class FactsByName {
   readonly #refs = new Map<string, FactRef[]>();
 

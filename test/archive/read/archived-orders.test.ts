@@ -7,7 +7,7 @@ import { ArchivedOrders, type AskedOrder } from '../../../src/archive/read/archi
 import type { ReportedOutcome } from '../../../src/client/order.ts';
 import { RECENT_OUTCOMES_MAX } from '../../../src/client/outcomes.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
-import { fixedRules } from '../../../src/rollout/rule-source.ts';
+import { fixedRules } from '../../../src/rollout/loaded-rules.ts';
 import { ScoringService } from '../../../src/service/scoring.ts';
 import { RETENTION } from '../../../src/state/retention.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';

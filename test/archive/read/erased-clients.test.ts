@@ -7,7 +7,7 @@ import { queryArchive } from '../../../src/archive/read/query.ts';
 import { type ClientKey, clientNumber } from '../../../src/client/client-key.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { type Evidence, withEvidence } from '../../../src/evidence/source/evidence.ts';
-import { makeInputView } from '../../../src/evidence/source/input-view.ts';
+import { makeInputView } from '../../../src/evidence/source/shared-devices.ts';
 import { all } from '../../evidence/source/lived-evidence.ts';
 import { newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
 import type { ArchivedStore } from '../archived-store.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Draw, seeded } from '../../../scripts/bench/payer-world.ts';
 import type { SplitName } from '../../../src/archive/read/exploration.ts';
-import { importJournal } from '../../../src/archive/ship/journal-import.ts';
+import { importJournal } from '../../../src/archive/ship/journal-file.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { isRuleVersion, type RuleVersion, type Verdict } from '../../../src/rules/rule-set.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';

@@ -2,7 +2,7 @@ import { readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Archive } from '../../../src/archive/archive.ts';
-import { ARCHIVE_REGISTER } from '../../../src/archive/archived-elsewhere.ts';
+import { ARCHIVE_REGISTER } from '../../../src/archive/archive-home.ts';
 import { backUp } from '../../../src/archive/backup.ts';
 import { whileHere } from '../../../src/archive/frozen-archive.ts';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';

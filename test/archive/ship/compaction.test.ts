@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Segment } from '../../../src/archive/archive-log.ts';
-import { commonDay, nextMerge } from '../../../src/archive/ship/compaction.ts';
+import { commonDay, nextMerge } from '../../../src/archive/ship/segment-writer.ts';
 
 const TODAY = '2026-11-21';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type CaseReport, runCases, traceFailure } from '../../../src/authoring/cases/cases.ts';
-import type { CaseFailure } from '../../../src/authoring/cases/rule-case.ts';
+import type { CaseFailure } from '../../../src/authoring/cases/expectations.ts';
 import type { RuleFiles } from '../../../src/rules/parse/parse.ts';
 import { formatProblem } from '../../../src/rules/problem.ts';
 import { edited, SOUND_FILES } from '../../rule-fixtures/sound-rules.ts';

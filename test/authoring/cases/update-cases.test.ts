@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { runCases } from '../../../src/authoring/cases/cases.ts';
-import { updateCases } from '../../../src/authoring/cases/update-cases.ts';
+import { runCases, updateCases } from '../../../src/authoring/cases/cases.ts';
 import { edited, editedFiles, swap, whole } from '../../rule-fixtures/sound-rules.ts';
 
 const CASES = `

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { AnswerMember } from '../../../src/authoring/diff/answer.ts';
 import { diffExamples } from '../../../src/authoring/diff/examples.ts';
 import { ruleDiff } from '../../../src/authoring/diff/rule-diff.ts';
+import type { AnswerMember } from '../../../src/authoring/diff/ways-to-differ.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { anyLife, type Life, live } from '../../rule-fixtures/random-life.ts';
 import { type Edit, edited, edits, swap } from '../../rule-fixtures/sound-rules.ts';

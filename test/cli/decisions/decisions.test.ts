@@ -5,7 +5,7 @@ import { AccessKeys } from '../../../src/access/access-keys.ts';
 import { RuleSetShelf } from '../../../src/archive/ship/rule-set-shelf.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
-import { fixedRules } from '../../../src/rollout/rule-source.ts';
+import { fixedRules } from '../../../src/rollout/loaded-rules.ts';
 import { ScoringService } from '../../../src/service/scoring.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';

@@ -5,7 +5,7 @@ import { platformName } from '../../../src/client/client-key.ts';
 import type { OutcomeCause } from '../../../src/client/order.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
-import { fixedRules } from '../../../src/rollout/rule-source.ts';
+import { fixedRules } from '../../../src/rollout/loaded-rules.ts';
 import { loadRuleSet } from '../../../src/rules/folder/rule-folder.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { ScoringService } from '../../../src/service/scoring.ts';

@@ -8,7 +8,7 @@ import {
   type OrderEffects,
 } from '../../../src/evidence/backtest/backtest-report.ts';
 import type { OutcomeAssumption } from '../../../src/evidence/backtest/lives.ts';
-import type { OrderCounts } from '../../../src/evidence/result-shapes.ts';
+import type { OrderCounts } from '../../../src/evidence/shown.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { draftCandidates, liveThroughJuly, Workplace } from './backtest-history.ts';
 

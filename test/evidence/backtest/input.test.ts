@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type Input, inputsOf } from '../../../src/evidence/backtest/input.ts';
 import { type Evidence, withEvidence } from '../../../src/evidence/source/evidence.ts';
-import { makeInputView } from '../../../src/evidence/source/input-view.ts';
+import { makeInputView } from '../../../src/evidence/source/shared-devices.ts';
 import { JULY, liveThroughJuly, Workplace } from './backtest-history.ts';
 
 const LATER = `"at" > ${JULY + 38_000}`;

@@ -10,7 +10,7 @@ import type { PlatformName } from '../../../src/client/client-key.ts';
 import { backtest } from '../../../src/evidence/backtest/backtest.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
-import { fixedRules } from '../../../src/rollout/rule-source.ts';
+import { fixedRules } from '../../../src/rollout/loaded-rules.ts';
 import { rebuiltState } from '../../../src/service/rebuild.ts';
 import { ScoringService } from '../../../src/service/scoring.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';

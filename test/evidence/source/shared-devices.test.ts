@@ -1,8 +1,11 @@
 import { expect } from 'chai';
 import { type AskedInput, inputsOf } from '../../../src/evidence/backtest/input.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
-import { makeInputView } from '../../../src/evidence/source/input-view.ts';
-import { countSharedDevices, sharingWindowsOf } from '../../../src/evidence/source/shared-devices.ts';
+import {
+  countSharedDevices,
+  makeInputView,
+  sharingWindowsOf,
+} from '../../../src/evidence/source/shared-devices.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { History, Workplace } from '../backtest/backtest-history.ts';
 import { all, type LivedEvidence, livedEvidence } from './lived-evidence.ts';

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
-import { makeInputView } from '../../../src/evidence/source/input-view.ts';
 import { reversalsOf } from '../../../src/evidence/source/reversals.ts';
-import { learningOrders } from '../../../src/evidence/suggest/known-orders.ts';
+import { makeInputView } from '../../../src/evidence/source/shared-devices.ts';
+import { learningOrders } from '../../../src/evidence/suggest/rule-search.ts';
 import { progressOfTry } from '../../../src/evidence/suggest/suggest.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';

@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
-import { sweep } from '../../../src/evidence/sweep/sweep.ts';
+import { combinationsOf, parseVariation, sweep } from '../../../src/evidence/sweep/sweep.ts';
 import { type SweepReport, shownSweep, type TradeOff } from '../../../src/evidence/sweep/sweep-report.ts';
-import { paretoFront } from '../../../src/evidence/sweep/trade-off.ts';
-import { combinationsOf, parseVariation } from '../../../src/evidence/sweep/vary.ts';
+import { paretoFront } from '../../../src/evidence/sweep/trial.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import { liveThroughJuly, Workplace } from '../backtest/backtest-history.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { combinationsOf, parseVariation } from '../../../src/evidence/sweep/vary.ts';
+import { combinationsOf, parseVariation } from '../../../src/evidence/sweep/sweep.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 

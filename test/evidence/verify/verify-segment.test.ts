@@ -5,8 +5,8 @@ import {
   addVerifications,
   NOTHING_VERIFIED,
   type Verification,
-} from '../../../src/evidence/verify/verification.ts';
-import { verifySegment } from '../../../src/evidence/verify/verify-segment.ts';
+  verifySegment,
+} from '../../../src/evidence/verify/verify-segment.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { TEST_KEYS } from '../../client/client-keys.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { verdictRule } from '../../../src/decision/assess.ts';
 import type { FactValue } from '../../../src/facts/fact.ts';
 import type { FactRef } from '../../../src/rules/condition.ts';
-import { runEngine } from '../../../src/rules/evaluate/engine.ts';
+import { runEngine } from '../../../src/rules/evaluate/trace.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { randomVerdicts, valuesOf } from '../../rule-fixtures/random-rules.ts';
 import { edited, whole } from '../../rule-fixtures/sound-rules.ts';

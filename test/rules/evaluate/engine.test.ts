@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { buildEngine, runEngine, toEngineConditions } from '../../../src/rules/evaluate/engine.ts';
+import { buildEngine, runEngine, toEngineConditions } from '../../../src/rules/evaluate/trace.ts';
 import { edited, edits, swap } from '../../rule-fixtures/sound-rules.ts';
 
 const WITH_NAMES = {

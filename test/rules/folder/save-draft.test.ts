@@ -9,9 +9,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { lyingAt } from '../../../src/rules/folder/place-draft.ts';
+import { type DraftToSave, lyingAt, saveDraft } from '../../../src/rules/folder/draft.ts';
 import { loadRuleSet, readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
-import { type DraftToSave, saveDraft } from '../../../src/rules/folder/save-draft.ts';
 import { isRuleVersion } from '../../../src/rules/rule-set.ts';
 import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from '../../rollout/rule-folders.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';

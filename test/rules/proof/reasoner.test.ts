@@ -13,7 +13,7 @@ import {
   not,
   type Relation,
 } from '../../../src/rules/proof/relations.ts';
-import { totalWeight } from '../../../src/rules/signal-weight.ts';
+import { totalWeight } from '../../../src/rules/rule-set.ts';
 import {
   allAssignments,
   anyCondition,

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { platformName } from '../../../src/client/client-key.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
-import { fixedRules } from '../../../src/rollout/rule-source.ts';
+import { fixedRules } from '../../../src/rollout/loaded-rules.ts';
 import { ScoringService } from '../../../src/service/scoring.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';

@@ -8,9 +8,9 @@ import {
   rolloutStatus,
 } from '../../../rollout/change-rollout.ts';
 import type { Fleet, NodeReport } from '../../../rollout/fleet.ts';
-import { whyUnguarded } from '../../../rollout/guard.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { type Goal, totalOf, whyNoDraw } from '../../../rollout/rollout.ts';
+import { whyUnguarded } from '../../../rollout/trial-view.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../rules/rule-set.ts';
 import type { Approvals } from '../../../service/approvals.ts';
 import type { Records } from '../../../service/records.ts';

@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises';
 import { isInstallation } from '../../../access/access-keys.ts';
 import { ProposalRefused } from '../../../access/proposals.ts';
 import { RuleCoverageSchema } from '../../../authoring/cases/cases.ts';
-import { lostCasesMember } from '../../../authoring/desk/release-version.ts';
+import { lostCasesMember } from '../../../authoring/desk/examine.ts';
 import type { RuleDesk } from '../../../authoring/desk/rule-desk.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import type { LadderSettings } from '../../../client/ladder.ts';

@@ -1,12 +1,11 @@
 import { isJsonObject } from '../../../files/json-object.ts';
+import { NamedError } from '../../../named-error.ts';
 
 /**
  * No server of ours answers so: bytes were lost, changed or moved on the way. What else comes on that connection may belong
  * to another question, so it is ended, and every call that waits there fails.
  */
-export class BadReply extends Error {
-  override readonly name = 'BadReply';
-
+export class BadReply extends NamedError {
   constructor(what: string, reply: unknown) {
     super(`${what} was answered with ${typeof reply}, which is no answer to it`);
   }

@@ -1,17 +1,13 @@
 import type { Audit } from '../../../../access/audit.ts';
-import { RuleCoverageSchema } from '../../../../authoring/cases/cases.ts';
-import { ChangedLineSchema } from '../../../../authoring/cases/update-cases.ts';
-import type { Remark } from '../../../../authoring/desk/examine.ts';
-import { lostCasesMember } from '../../../../authoring/desk/release-version.ts';
+import { ChangedLineSchema, RuleCoverageSchema } from '../../../../authoring/cases/cases.ts';
+import { knownLists, lostCasesMember, type Remark } from '../../../../authoring/desk/examine.ts';
 import type { RuleDesk } from '../../../../authoring/desk/rule-desk.ts';
-import { knownLists } from '../../../../authoring/shared-list-notes.ts';
 import { Type } from '../../../../json-schema.ts';
 import type { ListNode } from '../../../../lists/list-node.ts';
 import type { Fleet } from '../../../../rollout/fleet.ts';
 import { isTakenUp, type LoadedRules } from '../../../../rollout/loaded-rules.ts';
 import { ConstantSchema } from '../../../../rules/folder/constant.ts';
-import { DraftRefused } from '../../../../rules/folder/draft.ts';
-import type { DraftToSave } from '../../../../rules/folder/save-draft.ts';
+import { DraftRefused, type DraftToSave } from '../../../../rules/folder/draft.ts';
 import { ProblemSchema } from '../../../../rules/problem.ts';
 import { formatExample } from '../../../../rules/proof/relations.ts';
 import {

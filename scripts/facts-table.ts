@@ -1,6 +1,6 @@
-import { FACT_THEMES } from '../facts/catalogue.ts';
-import type { Fact, FactDomain } from '../facts/fact.ts';
-import { formatDuration } from '../rules/duration.ts';
+import { FACT_THEMES } from '../src/facts/catalogue.ts';
+import type { Fact, FactDomain } from '../src/facts/fact.ts';
+import { formatDuration } from '../src/rules/duration.ts';
 
 /** The fact catalogue as a Markdown table, a theme at a time: what rules/README.md shows. */
 export function factsTable(): string {
