@@ -27,7 +27,7 @@ describeConsole('signing in to the console', (tab) => {
   it('shows only what the key may see, and says where there is nothing', async () => {
     await tab.openOwn(await tab.seeded.keyFor('decisions'), '#/nowhere');
     const links = tab.page.getByRole('navigation', { name: 'Places' }).getByRole('link');
-    expect(await links.allTextContents()).to.deep.equal(['Explore', 'Decisions']);
+    expect(await links.allTextContents()).to.deep.equal(['Explore', 'Decisions', 'Settings']);
     await tab.visit('#/rollouts');
     await tab.page.getByText('This session may not see this page').waitFor();
     await tab.visit('#/nonsense');
@@ -63,7 +63,7 @@ describeConsole('signing in to the console', (tab) => {
     const list = page.locator('input[name=list]');
     await list.fill('typed-before');
     await tab.seeded.revoke(key);
-    await page.evaluate("dispatchEvent(new Event('signed-in'))");
+    await page.evaluate("dispatchEvent(new Event('ask-again'))");
     const dialog = page.getByRole('dialog', { name: 'Sign in again' });
     await dialog.getByText('The session has ended; sign in again.').waitFor();
     expect(await tab.axeFindings()).to.deep.equal([]);
