@@ -118,6 +118,13 @@ async function send(method, path, body, revision) {
 const PROPOSED = 202;
 const WAITS = 'It was proposed. Somebody else approves it in Settings, Approvals, as';
 
+const ASK_AGAIN = 'ask-again';
+
+/** Asks again for all that the page shows. */
+export function reloadAll() {
+  dispatchEvent(new Event(ASK_AGAIN));
+}
+
 /** A question that has been under way this long counts as lost. */
 const LOST_MS = 30_000;
 
@@ -139,8 +146,8 @@ export function useAnswer(question, everyMs = 0) {
   const heals = useRef(false);
   const reload = () => setRound((number) => number + 1);
   useEffect(() => {
-    addEventListener('signed-in', reload);
-    return () => removeEventListener('signed-in', reload);
+    addEventListener(ASK_AGAIN, reload);
+    return () => removeEventListener(ASK_AGAIN, reload);
   }, []);
   useEffect(() => {
     if (question === null) return undefined;

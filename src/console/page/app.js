@@ -1,4 +1,4 @@
-import { ask, follow, may, Refusal } from './api.js';
+import { ask, follow, may, Refusal, reloadAll } from './api.js';
 import { keepFocus } from './focus.js';
 import { html, render, useEffect, useRef, useState } from './html.js';
 import { SignInAgain, SignInPage } from './pages/sign-in.js';
@@ -30,6 +30,7 @@ function App() {
     setEnded(null);
     setSession(found);
     dispatchEvent(new Event('signed-in'));
+    reloadAll();
   };
   const leave = () => {
     follow(null);

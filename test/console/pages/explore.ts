@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { describeConsole } from '../console-tab.ts';
 
@@ -55,6 +56,11 @@ describeConsole("the console's page Explore", (tab) => {
     const { page } = tab;
     await page.getByRole('link', { name: 'last week' }).click();
     await page.getByRole('button', { name: 'Save as CSV' }).waitFor();
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save as CSV' }).click();
+    const lines = readFileSync(await (await saved).path(), 'utf8').split('\r\n');
+    expect(lines[0]).to.match(/^from,rule,decisions,of,[A-Z]{3}$/);
+    expect(lines[1]).to.match(/^20.+Z,[\w-]+,\d+,\d+,[\d.]+$/);
     const pdf = await page.pdf({ format: 'A4' });
     expect(pdf.toString('latin1').match(/\/Type\s*\/Page\b/g)).to.have.length(1);
     await page.emulateMedia({ media: 'print' });

@@ -106,18 +106,37 @@ function Filter({ query }) {
   };
   return html`<form class="filters" key=${String(query)} onSubmit=${find} onReset=${clear}>
     <${Field} label="Who"><input name="who" defaultValue=${query.get('who') ?? ''} maxlength="256" /><//>
-    <${Choice} label="What" name="action" chosen=${query.get('action')} values=${ACTIONS} any="anything" />
+    <${Choice} label="What" name="action" chosen=${query.get('action')} values=${Object.keys(ACTIONS)}
+      any="anything" />
     <${MinuteField} name="from" label="From" minute=${query.get('from')} />
     <${MinuteField} name="to" label="To" minute=${query.get('to')} />
     <div class="buttons"><button type="submit">Find</button><button type="reset">Clear</button></div>
   </form>`;
 }
 
-const ACTIONS = [
-  ...['key issued', 'key revoked', 'proposal', 'proposal approved', 'proposal rejected', 'rollout', 'draft'],
-  ...['release', 'sign-in', 'sign-out', 'binding', 'override', 'list', 'client read', 'client erased'],
-  ...['client rebuilt', 'secret forgotten', 'archive forgotten', 'archive adopted', 'made-up traffic'],
-];
+/** @type {Readonly<Record<Entry['action'], true>>} */
+const ACTIONS = {
+  'key issued': true,
+  'key revoked': true,
+  proposal: true,
+  'proposal approved': true,
+  'proposal rejected': true,
+  rollout: true,
+  draft: true,
+  release: true,
+  'sign-in': true,
+  'sign-out': true,
+  binding: true,
+  override: true,
+  list: true,
+  'client read': true,
+  'client erased': true,
+  'client rebuilt': true,
+  'secret forgotten': true,
+  'archive forgotten': true,
+  'archive adopted': true,
+  'made-up traffic': true,
+};
 
 /** @param {{ next: number | null }} props */
 function Nothing({ next }) {

@@ -7,7 +7,7 @@ import { count, counted, dateTime, share } from '../parts/format.js';
 import { Happened } from '../parts/happened.js';
 import { marksOf } from '../parts/marks.js';
 import { Answered, Empty } from '../parts/notice.js';
-import { saveFile } from '../parts/save-file.js';
+import { csvText, saveFile } from '../parts/save-file.js';
 import { numbers, Table } from '../parts/table.js';
 import { VERDICTS } from '../parts/verdict.js';
 import { exploration, LISTS, ROLLOUT_STATUS } from '../questions.js';
@@ -321,24 +321,28 @@ function toDecisions({ query, span, verdict }, dimension, value) {
  * @param {View} view
  */
 function csvOf({ slots, all, values, change }, { by }) {
-  const cell = (/** @type {string | number} */ text) =>
-    `"${String(text)
-      .replace(/^[=+@-]/, "'$&")
-      .replaceAll('"', '""')}"`;
-  const line = (/** @type {readonly (string | number)[]} */ cells) => `${cells.map(cell).join(',')}\n`;
   const currency = mainCurrency(values);
   const counts = values.flatMap(({ value, decisions, money }) =>
-    slots.map((at, slot) =>
-      line([utc(at), value ?? 'others', decisions[slot] ?? 0, all[slot] ?? 0, money[currency]?.[slot] ?? 0]),
-    ),
+    slots.map((at, slot) => [
+      utc(at),
+      value ?? 'others',
+      decisions[slot],
+      all[slot],
+      money[currency]?.[slot] ?? 0,
+    ]),
   );
-  const causes = (change?.contributions ?? []).map(
-    ({ dimension, value, before, after, difference, share: part }) =>
-      line([dimension, value, before.part, after.part, difference, part]),
-  );
-  const head =
-    change === null ? '' : `\n${line(['dimension', 'value', 'before', 'after', 'difference', 'share'])}`;
-  return `${line(['from', by, 'decisions', 'of', currency])}${counts.join('')}${head}${causes.join('')}`;
+  const table = csvText([['from', by, 'decisions', 'of', currency], ...counts]);
+  if (change === null) return table;
+  const causes = change.contributions.map(({ dimension, value, before, after, difference, share: part }) => [
+    dimension,
+    value,
+    before.part,
+    after.part,
+    difference,
+    part,
+  ]);
+  const head = ['dimension', 'value', 'before', 'after', 'difference', 'share'];
+  return `${table}\r\n${csvText([head, ...causes])}`;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { ask, may, useAnswer } from '../api.js';
+import { ask, may, reloadAll, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
 import { toDecision, toVersion } from '../parts/links.js';
 import { Trouble } from '../parts/notice.js';
@@ -29,8 +29,7 @@ function NoTraffic() {
     setIsUnderWay(true);
     setError(null);
     ask('POST', FIRST_STEPS)
-      // All that the page shows is asked for again.
-      .then(() => dispatchEvent(new Event('signed-in')), setError)
+      .then(reloadAll, setError)
       .finally(() => setIsUnderWay(false));
   };
   return html`<p>
