@@ -22,7 +22,7 @@ describe("a platform's name for a device", () => {
     );
   });
 
-  it('is as short as what is kept of it, and the same for the same', () => {
+  it('is as short as its stored form, and the same for the same', () => {
     const [token, network] = ['abc123', 'abcdefghij'];
     for (const kept of [token, network, '']) {
       const name = names.nameOf(SHOP, kept);

@@ -365,7 +365,7 @@ describe("the console's page", () => {
     expect(long).to.deep.equal([]);
   });
 
-  it('casts only nothing to what will be there, and constants', () => {
+  it('casts only null and empty lists to their later type, and constants', () => {
     const casts = linesWith(PAGE, /\/\*\* @type \{(?!const\}).*\} \*\/ \((?!null\)|\[\]\))/);
     expect(casts).to.deep.equal([]);
     expect(linesWith(PAGE, /@type.*\bany\b|@param \{[^}]*\bany\b|@ts-/)).to.deep.equal([]);

@@ -30,7 +30,7 @@ describeOnStores('the audit', (store) => {
     ]);
   });
 
-  it('tells who looked at whom, once an hour', async () => {
+  it('says who looked at which payer, once an hour', async () => {
     const audit = new Audit(store().auditLog, () => 7);
     const platform = newPlatform();
     const [ann, bob] = [clientKey(platform, 'ann'), clientKey(platform, 'bob')];

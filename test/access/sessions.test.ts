@@ -22,7 +22,7 @@ describeOnStores('sessions', (store) => {
     sessions = new Sessions(store().documents, keys, [], clock.now);
   });
 
-  it('are whoever holds the key, on every node', async () => {
+  it('belong to the holder of the key, on every node', async () => {
     const keyId = await issue();
     const secret = await start(keyId);
     const elsewhere = new AccessKeys(store().documents, clock.now);

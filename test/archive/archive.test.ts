@@ -34,7 +34,7 @@ describe('the folder of an archive', () => {
     expect(existsSync(archive.staging())).to.equal(false);
   });
 
-  it('removes what no commit names once another writer takes over', async () => {
+  it('removes files that no commit names once another writer takes over', async () => {
     written(archive, 'never-committed');
     const segment = written(archive, 's-1');
     await archive.commit(archive.read(), { ...NOTHING, add: [segment] });

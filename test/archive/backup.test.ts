@@ -55,7 +55,7 @@ describe('a backup of the archive', () => {
     expect(new Archive(target).read().version).to.equal(place.archive.read().version);
   });
 
-  it('has what could not be read of the journal, but for erased clients', async () => {
+  it('has the unreadable entries of the journal, but for erased clients', async () => {
     const { client } = await archived('order-1');
     const at = { partition: 0, ms: 1, seq: 1 };
     const entry = {

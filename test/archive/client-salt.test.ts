@@ -61,7 +61,7 @@ describe('the salt of payers in the archive', () => {
     );
   });
 
-  it('refuses what a store of another installation would ship', async () => {
+  it('refuses the entries of a store of another installation', async () => {
     const place = await ArchivedStore.open(openSqliteStore(temporaryDirectory()), archiveDir);
     const refused = await place
       .shipper()

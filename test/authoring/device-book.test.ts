@@ -26,7 +26,7 @@ function counted(seen: readonly (Sight & { readonly at: number })[], windowMs: n
 }
 
 describe('the device book', () => {
-  it('counts the clients of a device in each window as one does who goes through all that was seen', () => {
+  it('counts the clients of a device in each window like a count over all sightings', () => {
     fc.assert(
       fc.property(fc.array(sight, { maxLength: 40 }), (sights) => {
         const book = new DeviceBook();

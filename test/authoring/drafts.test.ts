@@ -85,7 +85,7 @@ describeOnStores('drafts', (store) => {
     expect(await refusedBy(write(null, 'levels: [50s]', 'bob'))).to.equal('ann');
   });
 
-  it('take the same change again from whoever did not hear that it was made', async () => {
+  it('accept the same change again from a page that got no answer the first time', async () => {
     await write(null);
     const first = await write(1, 'levels: [40s]');
     expect(await write(1, 'levels: [40s]')).to.deep.equal(first);

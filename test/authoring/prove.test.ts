@@ -115,7 +115,7 @@ describe('what is proved of a list of rules', () => {
     fc.assert(property, { numRuns: 200 });
   });
 
-  it('names as covering rules only such as cover, and an example that shows it', () => {
+  it('names only rules that do cover as covering, and an example that shows it', () => {
     const property = fc.property(ruleList, (rules) => {
       for (const { kind, rule: name, message, example } of proveOrdered(rules, new Reasoner(), null)
         .findings) {

@@ -74,7 +74,7 @@ describe('the links command', () => {
     });
   });
 
-  it('refuses to block whom it does not show, and bounds that it cannot keep', async () => {
+  it('refuses to block clients whom it does not show, and bounds that it cannot keep', async () => {
     expect(await run('ann', '--block', 'eve')).to.include({
       exitCode: 2,
       stderr: 'error: --block names "eve", who is not among the clients shown\n',

@@ -27,7 +27,7 @@ describe('scoring size', () => {
     expect(needs).to.include({ masters: null, mastersForCpu: 1, serviceCores: 1 });
   });
 
-  it('refuses what is no size, and says what is', async () => {
+  it('refuses an option that is no size, and says what is', async () => {
     const { exitCode, stderr } = await size('--verdicts-per-second', '10', '--idempotent', '1.5');
     expect(exitCode).to.equal(2);
     expect(stderr).to.include(

@@ -7,7 +7,7 @@ import { eventAt } from './event-at.ts';
 
 const DAY_MS = 24 * 3600_000;
 
-describe('a payer without what can change no answer', () => {
+describe('a payer without the parts that can change no answer', () => {
   it('is answered as the whole one, always', () => {
     const moment = fc.constantFrom(1, 0.5, 0.1);
     fc.assert(

@@ -35,7 +35,7 @@ describe('what is known of an order', () => {
     expect(withReport(known, unpaid(2, 'REVERSED'), 'granted')).to.equal(known);
   });
 
-  it('is the very same after a repeat of what holds that does not say when, or names a moment to come', () => {
+  it('stays the same after a repeat of its result that does not say when, or names a moment to come', () => {
     const known = orderOf(unpaid(1), paid(2));
     for (const occurredAt of [null, 99]) {
       const repeat = dated(known, { outcome: 'PAID', cause: null, occurredAt }, 50);
@@ -43,7 +43,7 @@ describe('what is known of an order', () => {
     }
   });
 
-  it('has what is told without a moment, or with one to come, after all that was told before', () => {
+  it('dates a report without a moment, or with one to come, after all that was told before', () => {
     const known = orderOf(unpaid(1), paid(50));
     for (const occurredAt of [null, 99]) {
       const reported = { outcome: 'UNPAID', cause: 'REVERSED', occurredAt } as const;
@@ -86,7 +86,7 @@ describe('what is known of an order', () => {
     }
   });
 
-  it('tells of one payment by all reports of PAID that nothing else lies between', () => {
+  it('counts reports of PAID with nothing else between as one payment', () => {
     expect(isNewPayment(null, paid(1))).to.equal(true);
     expect(isNewPayment(orderOf(unpaid(3, 'REVERSED')), paid(1))).to.equal(true);
     const known = orderOf(paid(5), unpaid(9, 'REVERSED'));

@@ -207,7 +207,7 @@ describe("the outcomes of a client's orders", () => {
     expect(again).to.deep.include({ effect: 'unchanged', state: older.state, displaced: [] });
   });
 
-  it('come out as if told rightly at first when the newest of many turn out technical', () => {
+  it('come out as if they had been reported right at first when the newest of many turn out technical', () => {
     const reports = [...many(24, (at) => unpaid(at)), ...many(20, (at) => unpaid(at, 'TECHNICAL'), 5)];
     expect(factsOf(report(reports).state)).to.deep.equal({
       paidCount: 0,
@@ -219,7 +219,7 @@ describe("the outcomes of a client's orders", () => {
     });
   });
 
-  it('come out as if told rightly at first when old payments are taken back', () => {
+  it('come out as if they had been reported right at first when old payments are taken back', () => {
     const takenBack = many(20, (at) => unpaid(at + 100, 'REVERSED'), 5);
     expect(factsOf(report([...many(24, paid), ...takenBack]).state)).to.deep.equal({
       paidCount: 4,
@@ -316,7 +316,7 @@ describe("the outcomes of a client's orders", () => {
     expect(state.lastAt).to.equal(NOW);
   });
 
-  it('take the client off the ladder by news of a payment that was taken back before it was told', () => {
+  it('take the client off the ladder when a payment is reported after it was taken back', () => {
     const { state, effects } = report(
       [
         ['a', unpaid(3, 'REVERSED')],
@@ -329,7 +329,7 @@ describe("the outcomes of a client's orders", () => {
     expect(factsOf(state)).to.deep.include({ paidCount: 0, unpaidCount: 1, lastUnpaidAt: 3 });
   });
 
-  it('leave the client on the ladder when a known payment is told once more', () => {
+  it('leave the client on the ladder when a known payment is reported again', () => {
     const { state, orders } = report([['a', paid(1)]]);
     const climbed = { ...state, ladder: ON_LADDER.ladder };
     for (const repeated of [paid(1), paid(9)]) {

@@ -51,7 +51,7 @@ function decide(simulation: Simulation, request = asked('e')): Decision {
 }
 
 describe('a holdout', () => {
-  it('skips a rule for who is drawn, in score and verdict alike, and the record names rule and share', () => {
+  it('skips a rule for a client who is drawn, in score and verdict alike, and the record names rule and share', () => {
     const free = chained(RULES, () => true);
     expect(free.score('payer-1', SCORE, NOW).answer.clientGroup).to.equal('NEW');
     expect(decide(free)).to.deep.include({
@@ -75,7 +75,7 @@ describe('a holdout', () => {
     expect(decide(simulation)).to.not.have.property('holdout');
   });
 
-  it('never concerns whom a person decided about', () => {
+  it('never concerns a client about whom a person decided', () => {
     const rules = edited({
       'verdicts.yaml': swap('    priority: 100\n', '    priority: 100\n    holdout: 10%\n'),
     });
@@ -87,7 +87,7 @@ describe('a holdout', () => {
     expect(decide(chained(rules, () => true))).to.deep.include({ verdict: 'GET_NEW' });
   });
 
-  it('never concerns who is on a shared list', () => {
+  it('never concerns a client on a shared list', () => {
     const rules = edited({
       'groups.yaml': edits(
         swap(
@@ -104,7 +104,7 @@ describe('a holdout', () => {
     expect(decide(chained(rules, () => true))).to.deep.include({ verdict: 'GET_NEW' });
   });
 
-  it('spares who is on a list of any kind that any rule asks for, and nobody for a list that no rule asks for', () => {
+  it('spares a client on a list of any kind that any rule asks for, and nobody for a list that no rule asks for', () => {
     const rules = edited({
       ...TEN_PERCENT,
       'bot-signals.yaml': swap(
@@ -275,7 +275,7 @@ describe('the draw for a holdout', () => {
     }
   });
 
-  it('keeps who is drawn when the share grows', () => {
+  it('keeps the drawn clients when the share grows', () => {
     const few = drawn(CHAIN, 0.02);
     const more = drawn(CHAIN, 0.1);
     expect(few.every((held, n) => !held || more[n])).to.equal(true);

@@ -106,7 +106,7 @@ describe('a ladder that a rule names', () => {
     }
   });
 
-  it('never shortens a wait for who changes to a shorter ladder, and the record says why', () => {
+  it('never shortens a wait for a client who changes to a shorter ladder, and the record says why', () => {
     const decisions = ask(RULES, [
       [0, 'transfer'],
       [1, 'transfer'],

@@ -53,7 +53,7 @@ describe('the room on shared lists', () => {
     expect(why(entryOf(INSTALLATION, 'b', '2'))).to.equal(null);
   });
 
-  it('comes back with what is taken from a list', () => {
+  it('comes back when entries are removed', () => {
     const one = entryOf(SHOP, 'b', '1');
     const copy = copyOf(entryOf(SHOP, 'a', '1'), entryOf(SHOP, 'a', '2'), one);
     copy.take({ id: entryId(one), version: 4, text: null });

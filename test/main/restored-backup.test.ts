@@ -75,7 +75,7 @@ async function tracesIn(clientIdKey: string, folders: readonly string[]): Promis
 }
 
 function drill(make: (dataDir: string) => Promise<BackedUp>): void {
-  it('brings nobody back who was erased since, from the store, its archive, its lists or its audit', async function () {
+  it('brings no erased client back, in the store, its archive, its lists or its audit', async function () {
     this.timeout(300_000);
     const dataDir = temporaryDirectory();
     const archiveBackup = join(temporaryDirectory(), 'archive');

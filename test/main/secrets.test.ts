@@ -6,7 +6,7 @@ import { issueKey } from '../service/issued-key.ts';
 import { spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
 
-describe('what the service tells about itself', () => {
+describe('what the service shows of itself', () => {
   it('holds no raw key, fingerprint, IP or User-Agent', async () => {
     const dataDir = temporaryDirectory();
     const key = await issueKey({ dataDir });

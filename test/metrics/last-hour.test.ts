@@ -113,7 +113,7 @@ describe('the last hour', () => {
     expect(hour.view(shop).requests.at(-1)?.latencyMs?.p99).to.be.within(300, 375);
   });
 
-  it('leaves out what is no decision: scrapes, health checks, the console', () => {
+  it('leaves out requests that decide nothing: scrapes, health checks, the console', () => {
     for (const operation of ['metrics', 'livez', 'console', 'none']) hour.request(operation, 200, 1);
     expect(hour.view(shop).requests.at(-1)?.requests).to.equal(0);
   });

@@ -128,7 +128,7 @@ describeWithServer('haproxy', 'a caller behind the packaged proxy', () => {
     expect(unnamed.headers.get('X-Request-Id')).to.match(/^[0-9a-f-]{36}$/);
   });
 
-  it('gets a problem for what is not there', async () => {
+  it('gets a problem for an unknown path', async () => {
     const { status, headers, body } = await call<Problem>('GET', `${url}/livez`, { 'X-Request-Id': 'r-1' });
     expect(status).to.equal(404);
     expect(headers.get('Content-Type')).to.equal('application/problem+json');

@@ -58,7 +58,7 @@ describe('Installing and starting', () => {
     });
   });
 
-  it('tells whoever calls scoring where the Node of the packages cannot run', async () => {
+  it('explains it to a caller of scoring where the Node of the packages cannot run', async () => {
     const folder = temporaryDirectory();
     const bundled = join(folder, 'node_modules', `node-${process.platform}-${process.arch}`);
     const own = join(bundled, 'bin', 'node');

@@ -152,7 +152,7 @@ describe('the Kubernetes manifests', () => {
   const [container] = template.spec.containers;
 
   for (const file of kustomization.resources) {
-    it(`are what Kubernetes takes: ${file}`, () => {
+    it(`are valid for Kubernetes: ${file}`, () => {
       const manifests = manifestsOf(packaged(`${FOLDER}/${file}`));
       expect(manifests).not.to.deep.equal([]);
       expect(manifests.flatMap(complaintsAbout)).to.deep.equal([]);
@@ -256,7 +256,7 @@ describe('the Kubernetes manifests', () => {
     expect(policy.spec.egress.every(({ to }) => to.length > 0)).to.equal(true);
   });
 
-  it('let nobody reach a listener but the pods that are labelled for it', () => {
+  it('let only the pods with its label reach a listener', () => {
     const policy: Policy = parse(packaged(`${FOLDER}/network-policy.yaml`));
     const allowed = policy.spec.ingress.map(({ from, ports }) => [
       ports.map(({ port }) => port),

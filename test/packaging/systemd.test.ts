@@ -13,7 +13,7 @@ describe('the systemd unit', () => {
     lines.filter((line) => line.startsWith(`${name}=`)).map((line) => line.slice(name.length + 1));
   const setting = (name: string) => settings(name)[0];
 
-  it('starts what the repository has, as a user of its own that may write only its state', () => {
+  it('starts files that the repository has, as a user of its own that may write only its state', () => {
     expect(setting('ExecStart')).to.equal('/opt/client-scoring/node_modules/.bin/node src/main.ts');
     expect(existsSync(packagedPath('src/main.ts'))).to.equal(true);
     expect(setting('DynamicUser')).to.equal('yes');

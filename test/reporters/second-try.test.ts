@@ -59,7 +59,7 @@ describe('a test that fails in CI', () => {
 });
 
 describe('a test that compares bigints', () => {
-  it('tells what it compared, and takes nothing else of its file with it', async () => {
+  it('says what it compared, and takes nothing else of its file with it', async () => {
     const { lines } = await run(
       ['--require', join(import.meta.dirname, 'plain-errors.ts')],
       `describe('a balance', () => {

@@ -93,7 +93,7 @@ describeOnStores('what a version would have answered', (store) => {
     await rollBack(fleet, node.rules.rulesDir, change());
   });
 
-  it('is refused when it blocks whom no rule names, although nobody has asked yet', async () => {
+  it('is refused when it blocks clients whom no rule names, although nobody has asked yet', async () => {
     expect(await refusalOf('p2.v12', ACTIVE)).to.equal(
       'p2.v12 answers much otherwise than the active version: its verdicts end with otherwise: BLOCK, where those of the active one do not. Look at "rules diff", and begin with a canary of up to 20 %; when it is meant so, pass --accept-difference (acceptDifference: true), which the audit keeps',
     );

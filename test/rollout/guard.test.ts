@@ -32,7 +32,7 @@ describe('the guard of a canary', () => {
     );
   });
 
-  it('takes nothing back for what is better, and says it', () => {
+  it('takes no candidate back for being better, and says it', () => {
     const active = clients(1000, 400, { waited: 400, bots: 300, paid: 300 });
     const candidate = clients(1000, 10, { waited: 10, bots: 10, paid: 600 });
     expect(guardBreach({ active, candidate }, 50, 5)).to.equal(null);

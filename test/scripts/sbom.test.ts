@@ -51,7 +51,7 @@ describe('the bill of materials', () => {
     expect(unknownLicenses(sbom)).to.deep.equal([]);
   });
 
-  it('tells of a package with a licence that nobody has looked at, or with none', () => {
+  it('names a package with a licence that nobody has checked, or with none', () => {
     const [first] = sbom.components;
     if (first === undefined) throw new Error('no components');
     const { licenses: _, ...bare } = { ...first, name: 'bare', version: '1.0.0' };

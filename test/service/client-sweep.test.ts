@@ -54,7 +54,7 @@ describeOnStores('the sweep over the states of payers', (store) => {
     expect(await hintsOf(client)).to.equal(null);
   });
 
-  it('goes on where a node was that tells nothing any more', async () => {
+  it('continues the pass of a node that reports nothing any more', async () => {
     const client = await keep(scoredAt(T0));
     const movedAt = T0 + 3 * DAY_MS + HOUR_MS;
     const { registers } = store();

@@ -154,7 +154,7 @@ describeOnStores('the service', (store) => {
     expect(await first.store.claimIdempotencyKey(platform, 'away', 'unclaimed')).to.equal('unclaimed');
   });
 
-  it('never lets time run backwards for a client', async () => {
+  it('never runs time backwards for a client', async () => {
     const clientIdKey = 'clock-set-back';
     await shop.verdict({ clientIdKey });
     await shop.verdict({ clientIdKey });

@@ -191,7 +191,7 @@ describeOnStores('an order that was turned away', (store) => {
       await registers.compareAndSet(ARCHIVE_REGISTER, 'of-others', 'none');
     });
 
-    it('is not taken for one that nobody asked for', async () => {
+    it('differs from one that nobody asked for', async () => {
       const refused = await tell(long, 'shipped-long-ago', 'EXPIRED').catch((error: unknown) => error);
       expect(refused).to.be.instanceOf(StoreUnavailable);
       expect(refused).to.have.property(

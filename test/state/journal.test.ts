@@ -96,7 +96,7 @@ describe('a journal entry as it is stored', () => {
     );
   });
 
-  it('keeps what a score seldom tells behind the rest', () => {
+  it('keeps the rare members of a score after the others', () => {
     const former = { fingerprint: 'before', ip: null };
     const entry: JournalEntry = {
       kind: 'score',

@@ -32,7 +32,7 @@ export function describeListLog(store: () => Store): void {
     expect(await since(before, 2)).to.have.length(2);
   });
 
-  it('tell that one was removed, once, and nothing of it', async () => {
+  it('report that one was removed, once, and nothing of it', async () => {
     await log().write([put('gone', 'a secret')]);
     const before = await latest();
     expect(await log().write([{ id: 'gone', text: null }])).to.deep.equal([true]);

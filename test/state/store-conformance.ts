@@ -593,7 +593,7 @@ function describeJournal(store: () => Store): void {
     expect(await store().journalLength()).to.equal(before + 3);
   });
 
-  it('names who was erased until it is told that this was shipped', async () => {
+  it('names erased clients until the erasure is shipped', async () => {
     const [early, late] = [newClient(), newClient()];
     await store().erase(early);
     const shipped = (await endOfJournal(store())) ?? expect.fail('the journal is empty');
@@ -614,7 +614,7 @@ function describeJournal(store: () => Store): void {
     for (const { hash } of [early, late]) expect(left).not.to.include(clientNumber(hash));
   });
 
-  it('tells that a client was erased, by a number and nothing else', async () => {
+  it('reports that a client was erased, by a number and nothing else', async () => {
     const start = await endOfJournal(store());
     const client = newClient();
     await verdict(store(), client, 'order-1');
@@ -706,7 +706,7 @@ function describeHistory(store: () => Store): void {
     expect(complete).to.equal(true);
   });
 
-  it('tells the places that the journal tells, of which a client has later ones for later entries', async () => {
+  it('has the same places as the journal, of which a client has later ones for later entries', async () => {
     const start = await endOfJournal(store());
     const client = newClient();
     for (const order of ['order-1', 'order-2', 'order-3']) await verdict(store(), client, order);

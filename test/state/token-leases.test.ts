@@ -69,7 +69,7 @@ describe('leases of tokens', () => {
     );
   });
 
-  it('let a caller at 40 a second over ten nodes have at most 20 a second and a tenth', () => {
+  it('let a caller who asks ten nodes 40 times a second have at most 20 a second and a tenth', () => {
     fc.assert(
       fc.property(jitters, nodes, (jitters, nodes) => {
         const asked = minute(new Fleet(10), 40, jitters, (index) => nodes[index % nodes.length] ?? 0);

@@ -56,7 +56,7 @@ function worldOf(seed: number): World {
   return { truth: usual, held: clusteredShare(held), naive: clusteredShare(naive) };
 }
 
-describe('the paid share of what a rule holds back', () => {
+describe('the paid share of orders that a rule holds back', () => {
   const worlds = Array.from({ length: WORLDS }, (_, seed) => worldOf(seed + 1));
   const covered = (kind: 'held' | 'naive') =>
     worlds.filter(({ truth, [kind]: share }) => share !== null && share.low <= truth && truth <= share.high)

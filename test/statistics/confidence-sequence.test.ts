@@ -21,7 +21,7 @@ function drawn(clients: number, seed: number, more = 0): Moments {
 }
 
 describe('a difference of means that may be looked at at any time', () => {
-  it('tells nothing of fewer than 200 clients in an arm, or where all are alike', () => {
+  it('says nothing about fewer than 200 clients in an arm, or where all are alike', () => {
     expect(differenceOf(drawn(199, 1), drawn(5000, 2), 0.05)).to.equal(null);
     expect(differenceOf(drawn(200, 1), drawn(200, 2), 0.05)).not.to.equal(null);
     const alike = { clients: 1000, sum: 1000, squares: 1000 };

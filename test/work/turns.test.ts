@@ -32,7 +32,7 @@ function works(limits: TurnLimits) {
 }
 
 describe('turns', () => {
-  it('let an owner have so many at once, and the next when one of his own has ended', async () => {
+  it('let an owner have a bounded number at once, and the next when one of his own has ended', async () => {
     const { begun, ask, end } = works({ atOnceMax: 4, ownerMax: 2, waitingMax: 8 });
     for (const name of ['a1', 'a2', 'a3']) ask(name);
     expect(begun).to.deep.equal(['a1', 'a2']);
@@ -81,7 +81,7 @@ describe('turns', () => {
     expect(begun).to.deep.equal(['a1', 'o1', 'o2', 'b1', 'c1']);
   });
 
-  it('leave out whoever does not wait any more', async () => {
+  it('skip an owner who does not wait any more', async () => {
     const { begun, ask, end } = works({ atOnceMax: 1, ownerMax: 1, waitingMax: 1 });
     const leaving = new AbortController();
     ask('a1');
@@ -102,7 +102,7 @@ describe('turns', () => {
     expect(await turns.run('a', async () => 'found')).to.equal('found');
   });
 
-  it('never let more begin than may, and leave nothing waiting that could begin', async () => {
+  it('never let more begin than the limit, and leave nothing waiting that could begin', async () => {
     const name = fc.constantFrom('a', 'b', 'c', 'o');
     const step = fc.oneof(
       fc.record({ ask: name }),

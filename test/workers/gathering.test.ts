@@ -19,7 +19,7 @@ describe('the answers of several workers', () => {
     expect(values).to.deep.equal(['"3"', '"1"', '"2"']);
   });
 
-  it('leave out who has nothing to say, who is gone, and what nobody asked', async () => {
+  it('leave out workers without an answer, who is gone, and what nobody asked', async () => {
     const values = await gather((gathering) => {
       gathering.answer('another', 1, '"?"');
       gathering.answer('q', 1, null);

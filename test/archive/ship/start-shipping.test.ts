@@ -62,13 +62,13 @@ describe('a trouble of shipping', () => {
     'scores/platform=kiosk/day=2026-11-22/8ba882b9-33fa-4a34-a222-688827a43def',
   ];
 
-  it('is told once whatever its file is called, in a folder and in S3', () => {
+  it('is logged once whatever the name of its file, in a folder and in S3', () => {
     const isNews = newsOfTroubles();
     const reports = [full('a'), full('b'), away(one), away(other), full('a')];
     expect(reports.map(isNews)).to.deep.equal([true, false, true, false, true]);
   });
 
-  it('is told once although another node tries in between, and again when shipping had gone on', () => {
+  it('is logged once although another node tries in between, and again when shipping had gone on', () => {
     const isNews = newsOfTroubles();
     const reports = [away(one), failed(null), away(other), { leads: true, trouble: null }, away(one)];
     expect(reports.map(isNews)).to.deep.equal([true, false, false, false, true]);

@@ -10,7 +10,7 @@ import { ArchivedStore } from '../archived-store.ts';
 const DAY_MS = 86_400_000;
 
 describeWithServer('redis-server', 'a node whose clock jumps two years ahead', () => {
-  it('keeps what the archive shall keep by the clock of the store', async () => {
+  it('keeps rows for ARCHIVE_KEEP by the clock of the store', async () => {
     const url = await emptyRedisUrl();
     let aheadMs = 0;
     const clock = () => exactSystemClock() + aheadMs;

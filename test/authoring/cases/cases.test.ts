@@ -276,7 +276,7 @@ describe('a bad file of cases', () => {
     });
   }
 
-  it('tells all problems at once and runs nothing', () => {
+  it('reports all problems at once and runs nothing', () => {
     const files = new Map([
       ['cases/a.yaml', steps('{ after: 10, verdict: {}, times: 0 }')],
       ['cases/b.yaml', steps('{ verdict: {}, expect: { verdict: BLOCK } }')],

@@ -38,7 +38,7 @@ describe('the rule desk', () => {
     for (const place of places) expect(place).to.be.below(7);
   });
 
-  it('refuses of a platform what is too much, and of no other', async () => {
+  it('refuses work of a platform beyond its limit, and of no other', async () => {
     const ask = (owner: PlatformName = INSTALLATION) =>
       desk.open(owner, version).then(
         () => 'opened',
@@ -50,7 +50,7 @@ describe('the rule desk', () => {
     expect([await all.at(0), await other]).to.deep.equal(['opened', 'opened']);
   });
 
-  it('tells a platform nothing of the sections and the cases of others, and its own and those of all', async () => {
+  it('shows a platform no sections and no cases of others, and its own and those of all', async () => {
     const rulesDir = rulesDirectory();
     const acmes = (wait: string) =>
       `platforms:\n  acme: { ladder: { levels: [${wait}, 10m], resetAfter: 77h } }\n`;

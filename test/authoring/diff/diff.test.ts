@@ -145,7 +145,7 @@ describe('the difference between two rule sets', () => {
     });
   }
 
-  it('tells a change of a named condition once, not rule by rule', () => {
+  it('reports a change of a named condition once, not rule by rule', () => {
     const shared = (limit: number): readonly Change[] => [
       [
         'verdicts.yaml',

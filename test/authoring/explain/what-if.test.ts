@@ -78,7 +78,7 @@ describe('supposing facts of the ladder', () => {
     expect(suppose(decision, { waitRemainingSeconds: 30 }).ladderBefore.waitUntil).to.equal(at + 30_000);
   });
 
-  it('has a wait that was served end now', () => {
+  it('ends a served wait now', () => {
     const served = suppose(decision, { waitRemainingSeconds: 0, waitServed: true });
     expect(served.ladderBefore.waitUntil).to.equal(at);
   });
@@ -90,7 +90,7 @@ describe('supposing facts of the ladder', () => {
 });
 
 describe('a supposed value', () => {
-  it('is told from one that its fact can have', () => {
+  it('differs from one that its fact can have', () => {
     expect(unfitFact(currentRules(), { attemptOpen: true })).to.equal(null);
     expect(unfitFact(currentRules(), { attemptOpen: 1 })).to.deep.equal({
       label: 'attemptOpen',

@@ -48,7 +48,7 @@ describe('archive query', () => {
 });
 
 describe('an archive command on something that is no archive', () => {
-  it('says what the system said, without a stack, and calls it the environment', async () => {
+  it('repeats the message of the system, without a stack, and calls it the environment', async () => {
     const file = join(temporaryDirectory(), 'archive');
     writeFileSync(file, 'no folder');
     const env = { DATA_DIR: temporaryDirectory(), ARCHIVE_DIR: file };

@@ -90,7 +90,7 @@ describe('the decisions commands', () => {
     expect(explanation.rules.signals.rules).to.have.length(14);
   });
 
-  it('explain: does not find what is no decision', async () => {
+  it('explain: does not find an unknown decision', async () => {
     const unknown = `${id().split('.')[0]}.99`;
     for (const wrong of [unknown, 'nonsense']) {
       const { exitCode, stdout, stderr } = await run(['explain', wrong]);

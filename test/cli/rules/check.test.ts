@@ -36,7 +36,7 @@ describe('rules check', () => {
     expect(await check()).to.deep.equal({ exitCode: 0, stdout: 'p1.v1: sound, 26 rules\n', stderr: '' });
   });
 
-  it('tells every problem of every file at once, with its place', async () => {
+  it('reports every problem of every file at once, with its place', async () => {
     editedCopy(rules, 'p1.v1', twoTypos);
     const { exitCode, stdout } = await check('p1.v1');
     expect(exitCode).to.equal(1);
@@ -60,7 +60,7 @@ describe('rules check', () => {
     ]);
   });
 
-  it('tells problems of the cases too', async () => {
+  it('reports problems of the cases, too', async () => {
     editedCopy(rules, 'p1.v1', badCase);
     const { exitCode, stdout } = await check();
     expect(exitCode).to.equal(1);

@@ -23,7 +23,7 @@ describe('rules diff', () => {
     });
   });
 
-  it('exits with 1 and shows the change and whom it meets', async () => {
+  it('exits with 1 and shows the change and the payers whom it affects', async () => {
     const { code, stdout } = await place.scoring('rules', 'diff', 'p2.v10', 'p2.v12');
     expect(code).to.equal(1);
     expect(stdout.split('\n').slice(0, 7)).to.deep.equal([

@@ -894,7 +894,7 @@ describe('the API documents as served', () => {
     expect(forPlatform.body).to.deep.equal(JSON.parse(JSON.stringify(platformDocument())));
   });
 
-  it('are compressed for whoever takes that, and whole for others', async () => {
+  it('are compressed for clients that accept it, and whole for others', async () => {
     const sizes = new Map<string, number>();
     for (const encoding of ['identity', 'gzip', 'br']) {
       const headers = { 'Accept-Encoding': encoding };

@@ -168,7 +168,7 @@ const REFUSALS = [400, 405, 413, 415];
 const UNSAID =
   /must be after from|goes with neither orderRef nor clientIdKey|is no place of this installation|is for keys of the whole installation/;
 
-describe('what the API documents allow', () => {
+describe('requests that the API documents allow', () => {
   let live: Live;
   before(async () => {
     live = await Live.start();

@@ -34,7 +34,7 @@ describeOnStores('the audit over HTTP', (store) => {
     await audit.note({ ...entry, platform: platformName(platform), reason: null });
   };
 
-  it('tells the newest first, who did what to whom and why', async () => {
+  it('lists the newest first, who did what to whom and why', async () => {
     const shop = await tenant();
     await shop.ask('PUT', 'clients/ivan/override', OVERRIDE);
     await shop.ask('PUT', 'lists/closed/entries/card', LISTED);
@@ -109,7 +109,7 @@ describeOnStores('the audit over HTTP', (store) => {
     expect((await found(shop, `before=${next}`)).entries).to.have.length(1);
   });
 
-  it('tells of an erased payer that somebody erased one, and no name', async () => {
+  it('says of an erased payer only that somebody erased one, and no name', async () => {
     const shop = await tenant();
     await shop.ask('PUT', 'clients/to-forget/override', OVERRIDE);
     await shop.ask('DELETE', 'clients/to-forget');

@@ -181,7 +181,7 @@ describeOnStores('keys that a person issues', (store) => {
     });
   });
 
-  it('are only for who keeps keys', async () => {
+  it('are only for callers with the operation keys', async () => {
     const ask = await as('ops', 'shop');
     expect((await ask('POST', 'keys', SOME)).status).to.equal(403);
     expect((await ask('GET', 'keys')).status).to.equal(403);

@@ -137,7 +137,7 @@ describeOnStores('shared lists over HTTP', (store) => {
     ]);
   });
 
-  it('take no more lines than is said, blank ones counted, too', async () => {
+  it('take no more lines than the documented limit, blank ones counted, too', async () => {
     const shop = await tenant();
     const answer = await shop.ask<string>('POST', 'lists/blocked/entries', '\n'.repeat(100_010), {
       'Content-Type': 'application/x-ndjson',

@@ -172,7 +172,7 @@ describe('a stream of outcomes', () => {
     expect((await shop.client('crowd')).body.outcomes.paidCount).to.equal(64);
   });
 
-  it('tells of lines before their turn, at most a thousand', async () => {
+  it('announces lines before their turn, at most a thousand', async () => {
     const bytes = Array.from({ length: 5000 }, (_, index) => Buffer.from(report('ann', `order-${index}`)));
     let expected = 0;
     const { promise: first, resolve: goOn } = Promise.withResolvers<void>();

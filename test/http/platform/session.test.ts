@@ -63,7 +63,7 @@ describeOnStores('signing in with a key', (store) => {
     expect((await signIn(checkout.key)).status).to.equal(403);
   });
 
-  it('refuses whoever tried too often, and takes no more keys from there', async () => {
+  it('refuses an address that tried too often, and takes no more keys from there', async () => {
     const own = await startService({ store: store() });
     const { key } = await own.tenant();
     const url = `${own.application.platformUrl}/v1/platform/session`;
@@ -117,7 +117,7 @@ describeOnStores('signing in with a key', (store) => {
     expect((await ask('GET', 'session', { Cookie: before })).status).to.equal(401);
   });
 
-  it('tells whoever asks whether this browser is signed in', async () => {
+  it('says without a key whether this browser is signed in', async () => {
     expect((await ask('GET', 'sign-in', {})).body).to.include({ signedIn: false });
     expect((await ask('GET', 'sign-in', { Cookie: await cookieOf() })).body).to.include({ signedIn: true });
     expect((await ask('GET', 'sign-in', { Cookie: 'session=old' })).body).to.include({ signedIn: false });
@@ -141,7 +141,7 @@ describeOnStores('signing in with a key', (store) => {
       expect((await put({ Origin: 'http://127.0.0.1:9' })).status).to.equal(403);
     });
 
-    it('is refused when nothing tells where it comes from', async () => {
+    it('is refused when nothing says where it comes from', async () => {
       expect((await put({})).status).to.equal(403);
     });
 

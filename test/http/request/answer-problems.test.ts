@@ -44,7 +44,7 @@ describe('a refusal while the body is still being sent', () => {
     return { answer, blocks, ended };
   };
 
-  it('reads no more of it when the key is not known', async () => {
+  it('reads no further when the key is unknown', async () => {
     const { platformUrl } = service.application;
     const { answer, blocks, ended } = await upload(platformUrl, '/v1/platform/outcomes', [
       'Content-Type: application/x-ndjson',

@@ -53,7 +53,7 @@ describe('a rate bucket', () => {
     expect(delayAt(99_000)).to.equal(0);
   });
 
-  it('takes no token from whoever is turned away', () => {
+  it('takes no token from a request that is refused', () => {
     const full = takeToken(1_003_050, 1_000_000, AS_PROMISED);
     expect(full).to.deep.equal({ admission: { admitted: false }, fullAtMs: 1_003_050 });
   });
@@ -96,7 +96,7 @@ describe('a rate bucket', () => {
     );
   });
 
-  it('tells beforehand whether the next request goes on at once', async () => {
+  it('says beforehand whether the next request goes on at once', async () => {
     let nowMs = 1000;
     const buckets = new LocalRateBuckets(() => nowMs);
     const two: BucketSettings = { ratePerSecond: 1, burst: 2, delayMsMax: 2000 };

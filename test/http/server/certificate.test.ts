@@ -67,7 +67,7 @@ describeWithServer('openssl', 'a listener with TLS', () => {
   });
   after(() => closeListener(server));
 
-  it('answers who trusts its authority', async () => {
+  it('answers a client that trusts its authority', async () => {
     const agent = new Agent();
     expect((await get(agent)).body).to.equal('ok');
   });
@@ -92,7 +92,7 @@ describeWithServer('openssl', 'a listener with TLS', () => {
     expect(keyFileWarning(files)).to.equal(null);
   });
 
-  it('answers nothing to who speaks HTTP without TLS', async () => {
+  it('gives no answer to a client that speaks HTTP without TLS', async () => {
     expect(await rawExchange(`http://127.0.0.1:${port}`, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).to.equal('');
   });
 
@@ -117,7 +117,7 @@ describeWithServer('openssl', 'a listener with TLS', () => {
     await until('the new certificate is shown', async () => (await shownName()) === 'third');
   });
 
-  it('cuts off who does not read its answer', async () => {
+  it('cuts off a client that does not read its answer', async () => {
     const tls = authority.issue('unread');
     const answer = Buffer.alloc(64 * 1024 * 1024);
     const address = { host: '127.0.0.1', port: 0, tls };

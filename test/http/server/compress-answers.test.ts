@@ -28,7 +28,7 @@ describe('long answers', () => {
   });
   after(() => service?.stop());
 
-  it('of the platform are compressed for whoever takes gzip, and say the same', async () => {
+  it('of the platform are compressed for clients that accept gzip, and say the same', async () => {
     const decisions = (encoding: string) =>
       asked(`${shop.platformUrl}/v1/platform/decisions?limit=20`, encoding, shop.key);
     const plain = await decisions('identity');

@@ -17,7 +17,7 @@ function problemIn(answer: string): Problem {
   return problem;
 }
 
-describe('what Node refuses before any route is asked', () => {
+describe('requests that Node refuses before any route', () => {
   let service: RunningService;
   before(async () => {
     service = await startService();

@@ -87,7 +87,7 @@ describe('an overloaded service', () => {
     close();
   });
 
-  it('lets who asked for too much wait for the refusal, and no other refusal', async () => {
+  it('makes a caller who asked for too much wait for the refusal, and no other refusal', async () => {
     const refusals: Readonly<Record<string, Error>> = {
       key: TOO_MANY_AT_ONCE.problem('access key'),
       listener: OVERLOADED.problem(),

@@ -61,7 +61,7 @@ describe('the shares of a listener', () => {
     return socket;
   };
 
-  it('let a key have so many requests under way, and refuse the next with 429', async () => {
+  it('let a key have a bounded number of requests under way, and refuse the next with 429', async () => {
     const first = [ask('a'), ask('a')];
     await letIn(2);
     const refused = await ask('a');
@@ -88,7 +88,7 @@ describe('the shares of a listener', () => {
     await Promise.all(first);
   });
 
-  it('refuse with 503 what is too much for the listener, whoever asks', async () => {
+  it('refuse with 503 a request too many for the listener, whoever asks', async () => {
     pipeline(2, '127.0.0.2', 'a');
     pipeline(2, '127.0.0.3', 'b');
     await letIn(4);
@@ -116,7 +116,7 @@ describe('the shares of a listener', () => {
     });
   });
 
-  it('are free again for one who was answered', async () => {
+  it('make room again after an answer', async () => {
     for (let n = 0; n < 5; n++) {
       const asked = ask('a');
       await letIn(1);

@@ -38,7 +38,7 @@ describe('a process that stood still', () => {
     return socket;
   }
 
-  it('answers what had come in time but could not be read', async () => {
+  it('answers requests that came in time but could not be read', async () => {
     const socket = await connected();
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     standStill(2 * LIMIT_MS);
@@ -58,7 +58,7 @@ describe('a process that stood still', () => {
     socket.destroy();
   });
 
-  it('still cuts off who sends too slowly afterwards', async () => {
+  it('still cuts off a client that sends too slowly afterwards', async () => {
     const socket = await connected();
     standStill(2 * LIMIT_MS);
     socket.write('GET / HT');

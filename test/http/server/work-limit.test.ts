@@ -150,7 +150,7 @@ describe('the limit of work under way', () => {
     expect(begun()).to.equal(34);
   });
 
-  it('lets nobody wait for a turn who is alone', () => {
+  it('lets a platform that is alone begin without a turn', () => {
     const limit = new WorkLimit();
     limit.own('hostile');
     limit.observe(BUSY);

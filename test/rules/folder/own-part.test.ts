@@ -36,7 +36,7 @@ describe("a platform's own part of a rule set", () => {
     expect(ruleSet(BLOCK, 'shop')).to.equal(`${note('sections', 2)}${before}platforms: {}\n`);
   });
 
-  it('leaves what stands behind the sections as it is, and takes a file that is one mapping in braces', () => {
+  it('leaves everything after the sections as it is, and takes a file that is one mapping in braces', () => {
     const after = 'platforms: { acme: { timeZone: UTC }, bee: {} }\n\n# Ours.\nsettings: {}\n';
     expect(ruleSet(after, 'bee')).to.equal(`${note('sections', 1)}platforms: { bee: {} }\nsettings: {}\n`);
     const braces = '{ platforms: { acme: { timeZone: UTC }, bee: {} }, settings: {} }\n';

@@ -88,7 +88,7 @@ describe('keeping a draft', () => {
     expect(text('p2.v11/ladder.yaml')).to.equal('levels: [1m]\nresetAfter: 24h\n');
   });
 
-  it('may be asked for twice: what lies there already is kept', () => {
+  it('may be repeated: the saved draft stays', () => {
     expect(save({})).to.deep.equal(save({}));
   });
 

@@ -180,7 +180,7 @@ describe('a reasoner', () => {
     expect(new Reasoner().find([not(allOf(...parts))]).kind).to.equal('witness');
   });
 
-  it('says that it could not decide instead of searching for ever', () => {
+  it('says that it could not decide instead of searching endlessly', () => {
     // Nine pigeons of whom each has one of eight holes to itself: hard for every search.
     const holes = Array.from({ length: 9 }, (_, index): FactRef => {
       const domain = { type: 'enum', values: ['1', '2', '3', '4', '5', '6', '7', '8'] } as const;

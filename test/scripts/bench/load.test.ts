@@ -78,7 +78,7 @@ describe('a load of the bench', () => {
     ]);
   });
 
-  it('by autocannon counts what is not answered 2xx as failed', async () => {
+  it('by autocannon counts every answer but 2xx as failed', async () => {
     status = 503;
     const { requests, failures } = await load(50);
     expect(requests).to.be.greaterThan(0);

@@ -49,7 +49,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     expect(servesClients(await store.check())).to.equal(true);
   });
 
-  it('tells that too few replicas take part', async () => {
+  it('says that too few replicas take part', async () => {
     await set('min-replicas-to-write', '1');
     expect(servesClients(await store.check())).to.equal(false);
     expect(await texts()).to.deep.equal([
@@ -59,13 +59,13 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     expect(await texts()).to.deep.equal([]);
   });
 
-  it('tells that there is no memory left', async () => {
+  it('says that there is no memory left', async () => {
     await set('maxmemory', '1');
     expect(servesClients(await store.check())).to.equal(false);
     expect((await texts())[0]).to.match(/get 503: OOM command not allowed when used memory > 'maxmemory'\.$/);
   });
 
-  it('tells that a replica takes no writes', async () => {
+  it('says that a replica takes no writes', async () => {
     const other = await startStandalone();
     try {
       await command(port(), ['REPLICAOF', '127.0.0.1', String(other.nodes[0]?.port)]);
@@ -80,7 +80,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     }
   });
 
-  it('tells that Redis hangs', async () => {
+  it('says that Redis hangs', async () => {
     servers.nodes[0]?.suspend();
     expect(await texts()).to.deep.equal([
       `The clients on ${store.name} get 503: ${store.name} did not answer within 200 ms.`,

@@ -116,7 +116,7 @@ describeWithServer('redis-server', 'a process whose clock is 10 minutes ahead', 
     expect(Date.parse(JSON.parse(issued.stdout).expiresAt)).to.be.below(systemClock() + 61 * MINUTE_MS);
   });
 
-  it('lets no wait be skipped, dates nothing ahead of the store, and says so in log, readyz and metrics', async () => {
+  it('skips no wait, dates nothing ahead of the store, and says so in log, readyz and metrics', async () => {
     const redisUrl = await emptyRedisUrl();
     const dataDir = join(directory, 'data');
     const key = await issueKey({ dataDir, redisUrl });

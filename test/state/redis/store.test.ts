@@ -265,7 +265,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
     expect(complete).to.equal(false);
   });
 
-  it('looks no further back once it has what is wanted', async () => {
+  it('searches no further back once it has enough', async () => {
     const client = newClient();
     for (let count = 0; count < 5; count += 1) await verdict(store, client, `order-${count}`);
     await store.historyOfClient(client, 5);

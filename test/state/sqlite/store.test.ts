@@ -84,7 +84,7 @@ describe('the SQLite store', () => {
     await store.close();
   });
 
-  it('tells that nothing can be written', async () => {
+  it('says that nothing can be written', async () => {
     const store = openSqliteStore(directory, { salt: TEST_SALT });
     const other = new DatabaseSync(join(directory, 'scoring.sqlite'));
     other.exec('DROP TABLE registers');

@@ -189,7 +189,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     }
   });
 
-  it('who may propose and not approve sees what he proposed, and nothing else', async () => {
+  it('a person who may propose and not approve sees the own proposals, and nothing else', async () => {
     const dora = await eyes.person('dora', 'shop', ['clients']);
     const proposalId = await proposed(dora.override('payer-7', 'TRUSTED'));
     await proposed(annOfShop.override('payer-8', 'TRUSTED'));
@@ -212,7 +212,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     expect((await decide(otherSpelling, 'approve', proposalId)).status).to.equal(409);
   });
 
-  it('the client library tells that nothing was changed yet, and which proposal waits', async () => {
+  it('the client library says that nothing was changed yet, and which proposal waits', async () => {
     const client = new PlatformClient({ baseUrl: eyes.application.platformUrl, accessKey: annOfShop.key });
     const override = { group: 'TRUSTED', reason: 'knows us', by: 'ann' } as const;
     const error = await client.setOverride('payer-6', override).catch((reason: unknown) => reason);

@@ -45,7 +45,7 @@ describeOnStores('the history of a client', (store) => {
   });
   after(() => service?.stop());
 
-  it('tells all that happened, newest first, each with its moment', async () => {
+  it('lists everything that happened, newest first, each with its moment', async () => {
     const clientIdKey = 'lively';
     const startedAt = service.clock.now();
     const next = () => service.clock.moveSeconds(10);
@@ -114,7 +114,7 @@ describeOnStores('the history of a client', (store) => {
     ]);
   });
 
-  it('says of a score whether a device was told, and never which, not even as HMACs', async () => {
+  it('says of a score whether it named a device, and never which, not even as HMACs', async () => {
     const device = { fingerprint: 'finger-17', ip: '203.0.113.17', userAgent: 'curl/8.17' };
     await shop.score({ clientIdKey: 'veiled', ...device, toPayCurrency: 'usd' });
     await shop.score({ clientIdKey: 'veiled' });
@@ -153,7 +153,7 @@ describeOnStores('the history of a client', (store) => {
     expect(three.complete).to.equal(true);
   });
 
-  it('lists 100 entries unless it is told otherwise', async () => {
+  it('lists 100 entries unless asked for another number', async () => {
     for (let order = 0; order < 101; order++) await shop.outcome('busy', `busy-${order}`, 'PAID');
     expect((await historyOf(shop, 'busy')).body.entries).to.have.length(100);
     expect((await historyOf(shop, 'busy', '?limit=500')).body.entries).to.have.length(101);

@@ -80,7 +80,7 @@ describe('the client that a request is about', () => {
     }
   });
 
-  it('is never another one that fetch made of the path', async () => {
+  it('is never changed to another one by the way fetch writes a path', async () => {
     for (const id of TRICKY) {
       for (const method of ['DELETE', 'PUT']) {
         for (const below of ['', '/binding', '/override']) {
@@ -125,7 +125,7 @@ describe('the client that a request is about', () => {
     await expectNobodyTouched('');
   });
 
-  it('is told how to be named when a path cannot carry its id', async () => {
+  it('gets a hint at the query when a path cannot carry its id', async () => {
     const { body } = await shop.ask('DELETE', 'clients/a%2Fbinding');
     expect(body).to.deep.include({
       title: 'bad request',

@@ -111,7 +111,7 @@ describeOnStores('the links of a client', (store) => {
     });
   });
 
-  it('says whom a block of each device and address would refuse who paid', async () => {
+  it('says which paying clients a block of each device and address would refuse', async () => {
     const [ring = []] = world.rings;
     const { devices } = await linksOf(ring[0] ?? '');
     const refused = devices.find(
@@ -133,7 +133,7 @@ describeOnStores('the links of a client', (store) => {
     });
   });
 
-  it('never tells of clients of another platform', async () => {
+  it('never names clients of another platform', async () => {
     expect(keysOf(await linksOf('stranger', '', rival))).to.deep.equal(['stranger', 'ring-0-0']);
     for (const ring of world.rings) expect(keysOf(await linksOf(ring[0] ?? ''))).not.to.include('stranger');
   });
@@ -185,7 +185,7 @@ describeOnStores('the links of a client', (store) => {
     expect(shown).to.deep.equal([[many.length, false, null]]);
   });
 
-  it('knows an erased client no more, before the archive has taken it out and after', async () => {
+  it('does not know an erased client any more, before the archive has taken it out and after', async () => {
     const ring = world.rings[2] ?? [];
     await shop.ask('DELETE', 'clients/ring-2-4');
     expect(keysOf(await linksOf('ring-2-0'))).to.have.members(ring.slice(0, 4));

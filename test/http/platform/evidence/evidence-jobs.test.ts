@@ -80,7 +80,7 @@ describe('POST /v1/platform/evidence', () => {
       expect(result.tables.length > 0).to.equal(kind !== 'suggestion' && kind !== 'experiment');
     });
 
-  it('tells what was known at a moment of the past', async () => {
+  it('uses what was known at a moment of the past', async () => {
     const question = { version: 'p2.v10', asOf: '2020-01-01T00:00:00Z' };
     const { body } = await shop.ask<ShownJob>('POST', 'evidence/report', question);
     expect(body.asOf).to.equal(Date.UTC(2020, 0));
@@ -135,7 +135,7 @@ describe('POST /v1/platform/evidence', () => {
       ]);
     });
 
-    it('goes before what lies in RULES_DIR under its name', async () => {
+    it('takes precedence over the version of its name in RULES_DIR', async () => {
       const { body } = await shop.ask<ShownJob>('POST', 'evidence/backtest', {
         version: 'p2.v11',
         files: filesOf('p2.v11'),
@@ -191,7 +191,7 @@ describe('POST /v1/platform/evidence', () => {
     expect((await owner.ask('GET', address)).status).to.equal(404);
   });
 
-  it('forgets what is over when it is asked to', async () => {
+  it('forgets a finished job on request', async () => {
     const { body } = await shop.ask<ShownJob>('POST', 'evidence/report', {
       version: 'p2.v10',
       to: '1980-01-01T00:00:00Z',

@@ -203,7 +203,7 @@ describe('the drafts of the platform API', () => {
     expect(existsSync(join(seeded.environment.RULES_DIR, 'p2.v23'))).to.equal(false);
   });
 
-  it('never take the place of what is released, of what is on trial, or of what somebody else saved', async () => {
+  it('never replace a released version, of what is on trial, or of what somebody else saved', async () => {
     const released = readFileSync(join(seeded.environment.RULES_DIR, 'p2.v10', 'ladder.yaml'), 'utf8');
     const { status, body } = await save('p2.v10', { from: 'p2.v10', values: { 'ladder.levels[0]': '1m' } });
     expect([status, body.detail]).to.deep.equal([

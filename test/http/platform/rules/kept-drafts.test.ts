@@ -49,7 +49,7 @@ describe('drafts that the platform API keeps', () => {
     expect(none.status, 'nothing of it lies in RULES_DIR').to.equal(404);
   });
 
-  it('are not overwritten by who did not see the last change, who is told whose it was', async () => {
+  it('are not overwritten by a person who did not see the last change, who is told whose it was', async () => {
     const { body: first } = await write(ann, 'p2.v51', 'levels: [30s]');
     const { body: second } = await write(bob, 'p2.v51', 'levels: [40s]', first.revision);
     const { status, body } = await write(ann, 'p2.v51', 'levels: [50s]', first.revision);
@@ -73,7 +73,7 @@ describe('drafts that the platform API keeps', () => {
     ]);
   });
 
-  it('are discarded by whoever saw them last, which the audit notes', async () => {
+  it('are discarded by a person who saw their last revision, which the audit notes', async () => {
     const { body } = await write(ann, 'p2.v53', 'levels: [30s]');
     const discard = (revision: number) =>
       bob.ask('DELETE', 'rules/drafts/p2.v53', undefined, { 'If-Match': `"${revision}"` });

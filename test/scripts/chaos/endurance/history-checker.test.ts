@@ -88,7 +88,7 @@ describe('the history checker', () => {
     expect(isLinearizable(history, WAITS)).to.equal(false);
   });
 
-  it('lets an unheard request have taken its step, or not', () => {
+  it('accepts that a request without an answer has taken its step, or not', () => {
     const first = operation(0, 10, verdict(1, null));
     expect(
       isLinearizable([first, unknown(20, 'verdict'), operation(40, 50, verdict(2, 30))], WAITS),
@@ -114,7 +114,7 @@ describe('the history checker', () => {
 
   const refused = operation(20, 30, { kind: 'unknown', operation: 'verdict' });
 
-  it('lets a refused request have taken its step before the refusal, or not', () => {
+  it('accepts that a refused request has taken its step before the refusal, or not', () => {
     const first = operation(0, 10, verdict(1, null));
     for (const later of [verdict(2, 30), verdict(3, 300)])
       expect(isLinearizable([first, refused, operation(40, 50, later)], WAITS)).to.equal(true);

@@ -33,7 +33,7 @@ describe('a soak', () => {
     ).to.deep.equal(['pass', 'miss']);
   });
 
-  it('misses when the service did not tell', () => {
+  it('misses its target when the service reported nothing', () => {
     expect(judged([])).to.deep.equal(['miss', 'miss']);
     expect(lookOf('').heapMib).to.be.NaN;
   });

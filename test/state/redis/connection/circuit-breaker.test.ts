@@ -9,7 +9,7 @@ const LIMIT_MS = 60;
 describe('the circuit breaker', () => {
   const never = () => new Promise<never>(() => {});
 
-  it('gives back what the call gives', async () => {
+  it('returns the result of the call', async () => {
     const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     expect(await breaker.run(async () => 7)).to.equal(7);
   });
