@@ -174,7 +174,7 @@ function archive(env: Environment, dataDir: string): Pick<Config, 'archiveDir' |
   };
 }
 
-/** Where it would be put back with everything else, it could not tell what has happened since. */
+/** Where it would be put back with everything else, it would not know what has happened since. */
 function erasureLedger(env: Environment, dataDir: string): string | null {
   const given = setting(env, 'ERASURE_LEDGER');
   if (given === null) return null;

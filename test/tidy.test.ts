@@ -120,6 +120,11 @@ const CONFINED: readonly { readonly packages: readonly string[]; readonly home: 
 const REPLACED_WORDS: readonly (readonly [RegExp, string])[] = [
   [/\bliv(?:e|es|ed|ing) (?:\w+ )?through\b/i, 'replay'],
   [/This cannot be done/, 'what was refused, and why'],
+  [/\bhangs? together\b/i, 'linked'],
+  [/\b(?:cannot|can|could(?: not)?) be told\b/i, 'known'],
+  [/\bnobody can tell\b/i, 'nobody knows'],
+  [/\btaken for\b/i, 'counts as'],
+  [/\bat work on\b/i, 'works on'],
 ];
 
 const FILE_LINES_MAX = 450;
@@ -157,6 +162,8 @@ const SRC = sources('src', '.ts');
 
 /** What browsers run; its shapes are types in comments. */
 const PAGE = sources('src/console/page', '.js');
+
+const GLOSSARY = readSource(join(ROOT, 'src/README.md'));
 
 const STYLE = readSource(join(ROOT, 'src/console/page/style.css'));
 
@@ -337,8 +344,9 @@ describe('the source', () => {
   });
 
   for (const [replaced, word] of REPLACED_WORDS) {
-    it(`says ${word}`, () => {
+    it(`says ${word}, as the glossary has it`, () => {
       expect(linesWith([...SRC, ...PAGE], replaced)).to.deep.equal([]);
+      expect(GLOSSARY.text).to.include(`**${word}**`);
     });
   }
 

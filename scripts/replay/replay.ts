@@ -161,7 +161,7 @@ class Lived {
   }
 }
 
-/** By the last report of each order; of one that failed for a technical reason nobody can tell. */
+/** By the last report of each order; of one that failed for a technical reason nobody knows. */
 function endsOf(events: readonly RecordedEvent[]): ReadonlyMap<string, Outcome | null> {
   const ends = new Map<string, Outcome | null>();
   for (const event of events)

@@ -91,7 +91,7 @@ interface KnownKey {
 /** What this process knows about an id. Times are those of its monotonic clock, ms. */
 interface Remembered {
   readonly known: KnownKey | 'unknown';
-  /** Of all keys, when this one was read; null when it could not be told. */
+  /** Of all keys, when this one was read; null when it was not known. */
   readonly version: string | null;
   readonly readMs: number;
   /** Until when this is known to be true. */

@@ -294,7 +294,7 @@ export function shownProposal({ change: _, basis: __, owner: ___, ...shown }: St
 }
 
 const NO_OWNER =
-  'has no owner, so that nobody can tell whether somebody else approves; use a key that was issued with --owner';
+  'has no owner, so that nobody knows whether somebody else approves; use a key that was issued with --owner';
 
 /** The approver has another owner than the proposer. Throws ProposalRefused. */
 export function requireSomebodyElse(

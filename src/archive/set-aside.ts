@@ -8,7 +8,7 @@ import { namesIn } from './archive-log.ts';
 export interface SetAside {
   /** Partition, milliseconds and number, as in the columns of the archive. */
   readonly place: string;
-  /** `clientNumber` of the client's hash, so that an erasure finds it; absent where nobody can tell. */
+  /** `clientNumber` of the client's hash, so that an erasure finds it; absent where nobody knows. */
   readonly clientNumber?: string;
   readonly why: string;
   readonly text: string;

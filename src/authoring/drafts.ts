@@ -28,7 +28,7 @@ const TRIES_MAX = 20;
 
 const PRESENCE = 'draft-presence';
 
-export const DraftSummarySchema = shape('A rule set that people of a platform are at work on', {
+export const DraftSummarySchema = shape('A rule set that people of a platform work on', {
   version: ruleVersion,
   from: word('The version that it was begun with'),
   replaces: nullable(word('The filesDigest of the draft in RULES_DIR whose place it takes; null: none')),

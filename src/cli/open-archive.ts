@@ -37,7 +37,7 @@ export async function withArchiveOf<T>(
 
 /** Says what is not known, and what to do about it. */
 export function unreadHere(what: string, unread: UnreadDecisions): string {
-  return `${what} cannot be told: ${unreadText(unread)}; archive status or archive verify names it.`;
+  return `${what} is not known: ${unreadText(unread)}; archive status or archive verify names it.`;
 }
 
 /** The settings of a node that has an archive; throws ConfigError where it is off. */

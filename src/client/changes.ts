@@ -35,7 +35,7 @@ export interface OutcomeChange {
   readonly order: KnownOrder;
   /** What the state does not remember any more, or never did: this order, if it is an old one, and who had to make room. */
   readonly displaced: readonly RecentOrder[];
-  /** The report with the time that was taken for it. */
+  /** The report with the time that it counts from. */
   readonly report: OrderOutcome;
 }
 

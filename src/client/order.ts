@@ -20,7 +20,7 @@ export const outcomeCause = meaning<OutcomeCause>(
     DECLINED: 'the payment was refused',
     EXPIRED: 'the payer let the time run out',
     CANCELLED: 'the payer gave up',
-    TECHNICAL: 'nobody can tell, and it counts neither way',
+    TECHNICAL: 'nobody knows, and it counts neither way',
     REVERSED: 'it was paid and taken back',
   },
   'Why it is unpaid',

@@ -150,7 +150,7 @@ const EvidenceTableSchema = named(
     rows: list(
       list(
         Type.Union([Type.String(), Type.Number(), certainInterval, Type.Null()]),
-        'A cell for each column: words, a number, one with its interval; null where nothing can be told',
+        'A cell for each column: words, a number, one with its interval; null where nothing is known',
       ),
       'From top to bottom',
     ),

@@ -135,7 +135,7 @@ function isUntold({ letPay, heldBack, untold }: PlatformDifference): boolean {
 }
 
 function untoldSentence({ platform, missing }: PlatformDifference): string {
-  return `nobody can tell what it would answer on ${platform}, where the last decisions did not record ${missing.join(', ')}; bring it to shadow first`;
+  return `nobody knows what it would answer on ${platform}, where the last decisions did not record ${missing.join(', ')}; bring it to shadow first`;
 }
 
 function sentenceOf({ platform, letPay, heldBack, turned }: PlatformDifference): string {

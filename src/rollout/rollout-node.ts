@@ -281,7 +281,7 @@ export class RolloutNode implements RuleSource {
     try {
       await this.rules.refresh();
     } catch (error) {
-      if (!this.#stopped) this.#parts.onTrouble('RULES_DIR could not be looked through', error);
+      if (!this.#stopped) this.#parts.onTrouble('RULES_DIR could not be read', error);
     }
   }
 

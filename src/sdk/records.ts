@@ -359,7 +359,7 @@ export interface FoundDecisions {
     | null;
 }
 
-/** Events were lost before they could be told, of this or another platform */
+/** Events were lost before the feed had them, of this or another platform */
 export interface GapEvent {
   readonly specversion: '1.0';
   readonly id: string;
@@ -513,7 +513,7 @@ export interface Ladder {
   readonly waitUntil: number | null;
 }
 
-/** A client that hangs together with the one asked about */
+/** A client that is linked to the one asked about */
 export interface LinkedClient {
   readonly clientIdKey: string;
   readonly tie: 'self' | 'device' | 'addresses' | 'address';
@@ -716,7 +716,7 @@ export interface OutcomeReport {
   readonly orderRef: string;
   /** The final result of the order. PAID: the money arrived; UNPAID: it did not, or was taken back */
   readonly outcome: 'PAID' | 'UNPAID';
-  /** Why it is unpaid. DECLINED: the payment was refused; EXPIRED: the payer let the time run out; CANCELLED: the payer gave up; TECHNICAL: nobody can tell, and it counts neither way; REVERSED: it was paid and taken back */
+  /** Why it is unpaid. DECLINED: the payment was refused; EXPIRED: the payer let the time run out; CANCELLED: the payer gave up; TECHNICAL: nobody knows, and it counts neither way; REVERSED: it was paid and taken back */
   readonly cause?: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | undefined;
   /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds) */
   readonly occurredAt?: string | number | undefined;

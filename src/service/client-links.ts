@@ -89,9 +89,9 @@ const LinkedDeviceSchema = named(
 
 const LinkedClientSchema = named(
   'LinkedClient',
-  shape('A client that hangs together with the one asked about', {
+  shape('A client that is linked to the one asked about', {
     clientIdKey: word('As the caller chose it'),
-    tie: meaning(TIES, 'How it hangs together with the client'),
+    tie: meaning(TIES, 'How it is linked to the client'),
     devices: list(Type.String(), 'Values of the devices shown that it was seen on and that link'),
     firstAt: epochMs('When it was first seen on one of the devices shown'),
     lastAt: epochMs('When it was last seen on one of them'),

@@ -209,7 +209,7 @@ export interface LostVerdict {
 export interface UnreadableEntry {
   readonly kind: 'unreadable';
   readonly place: EntryPlace;
-  /** '' where nobody can tell. */
+  /** '' where nobody knows. */
   readonly clientHash: string;
   readonly why: string;
   /** As it is stored. */

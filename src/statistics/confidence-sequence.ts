@@ -49,7 +49,7 @@ export function differenceOf(base: Moments, other: Moments, alpha: number): Diff
 
 /**
  * How many more clients it takes, in both arms and drawn as so far, until a true difference of this size is seen in four
- * of five trials. Null while nothing can be told.
+ * of five trials. Null while nothing is known.
  */
 export function clientsToGo(base: Moments, other: Moments, alpha: number, difference: number): number | null {
   if (differenceOf(base, other, alpha) === null || difference <= 0) return null;

@@ -53,7 +53,7 @@ export interface ClusterCount {
 const CLUSTERED_ORDERS_MIN = 30;
 
 /**
- * A share of orders with its 95 % interval when the orders of one client hang together: Wilson's interval for as many
+ * A share of orders with its 95 % interval when the orders of one client depend on each other: Wilson's interval for as many
  * independent orders as tell as much (Korn and Graubard, Confidence intervals for proportions with small expected
  * number of positive counts, 1998), by the variance of the ratio between clients. That variance is itself uncertain where
  * there are few clients, for which they count fewer orders still. Null for too few orders.
@@ -115,7 +115,7 @@ const RESAMPLES = 400;
 /**
  * Draws as many clusters as there are, with replacement, again and again, and gives the percentile interval of
  * a statistic over the draws (Efron and Tibshirani, An introduction to the bootstrap, 1993; with clients as
- * clusters, because the orders of one client hang together: Field and Welsh, Bootstrapping clustered data,
+ * clusters, because the orders of one client depend on each other: Field and Welsh, Bootstrapping clustered data,
  * 2007). `statistic` is given how often each cluster was drawn; draws for which it is null are left out. The
  * same seed gives the same interval. Null when the statistic of all clusters, each once, is null.
  */

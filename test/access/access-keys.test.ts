@@ -184,7 +184,7 @@ describeOnStores('access keys', (store) => {
     expect(reads).to.equal(10);
   });
 
-  it('revoked while nobody can tell the nodes are refused within a second, too', async () => {
+  it('revoked while the nodes cannot be notified are refused within a second, too', async () => {
     const { documents } = store();
     const node = new AccessKeys({ ...documents, recentVersion: () => null }, clock.now);
     const { key, record } = await keys.issue(shop, ['score'], null);

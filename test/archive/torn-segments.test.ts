@@ -86,7 +86,7 @@ describe('a segment whose file was cut off', () => {
     ] as const) {
       const { exitCode, stdout, stderr } = await decisions(...args);
       expect([exitCode, stdout]).to.deep.equal([1, '']);
-      expect(stderr.split('\n')).to.include(`Whether ${what} cannot be told: ${unread}`);
+      expect(stderr.split('\n')).to.include(`Whether ${what} is not known: ${unread}`);
       expect(stderr).not.to.include('is kept').and.not.to.include('retention');
     }
     expect((await decisions('find', '--order', 'order-2', '--platform', platform)).exitCode).to.equal(0);

@@ -176,7 +176,7 @@ describe('proving a rule set', () => {
       'verdicts(10m) = 0 (line 70) never holds; the request that is decided is counted, so without one before it the count is 1',
     ],
     [
-      'contradicts how facts hang together',
+      'contradicts how facts are related',
       '{ all: [{ fact: unpaidChain, operator: greaterThanInclusive, value: 3 }, { fact: finalCount, operator: lessThan, value: 3 }] }',
       'unpaidChain >= 3 (line 70) and finalCount < 3 (line 70) cannot hold together',
     ],

@@ -29,10 +29,10 @@ describe('notes on shared lists', () => {
 
   it('say in one line that nobody has looked into the store', () => {
     expect(notes(null, 'blocked-devices')).to.deep.equal([
-      'whether anything is on the shared list "blocked-devices" cannot be told without the store; --lists looks there',
+      'whether anything is on the shared list "blocked-devices" is not known without the store; --lists looks there',
     ]);
     expect(notes(null, 'blocked-devices', 'good-payers')).to.deep.equal([
-      'whether anything is on the shared lists "blocked-devices" or "good-payers" cannot be told without the store; --lists looks there',
+      'whether anything is on the shared lists "blocked-devices" or "good-payers" is not known without the store; --lists looks there',
     ]);
   });
 

@@ -79,7 +79,7 @@ describe('the paid share of orders that a rule holds back', () => {
   });
 });
 
-describe('a share of orders that hang together by client', () => {
+describe('a share of orders that depend on each other by client', () => {
   it('is nothing below 30 orders', () => {
     expect(clusteredShare(Array.from({ length: 29 }, () => ({ part: 1, whole: 1 })))).to.equal(null);
     expect(clusteredShare(Array.from({ length: 30 }, () => ({ part: 1, whole: 1 })))).to.not.equal(null);

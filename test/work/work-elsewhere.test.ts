@@ -128,7 +128,7 @@ describe('work elsewhere', () => {
 
   describe('that gives way', () => {
     before(function () {
-      // Nothing can be told apart where all of us give way already.
+      // No difference shows where all of us give way already.
       if (process.platform !== 'linux' || getPriority() !== 0) this.skip();
     });
     const wayOf = async (place: Omit<Elsewhere, 'memoryMiB'>, hasIdleCores: boolean) => {

@@ -40,7 +40,7 @@ export class ArchiveWatch {
     return this.#journalEntries;
   }
 
-  /** How long the oldest entry has waited that is not archived; it grows while that cannot be told. */
+  /** How long the oldest entry has waited that is not archived; it grows while that is not known. */
   async lagMs(): Promise<number> {
     try {
       this.#completeTo = (await this.#unshippedSince()) ?? this.#clock();

@@ -45,7 +45,7 @@ export class ArchivedOrders {
     return new ArchivedOrders((platform, asked) => archive.orders(platform, asked));
   }
 
-  /** Throws StoreUnavailable when that cannot be told. */
+  /** Throws StoreUnavailable when that is not known. */
   async find(asked: AskedOrder): Promise<ArchivedOrder> {
     const { platform } = asked.client;
     const waiting = this.#waiting.get(platform) ?? this.#next(platform);
@@ -90,7 +90,7 @@ export class ExpectedOrders {
     this.#expected.set(nameOf(asked), asked);
   }
 
-  /** Throws StoreUnavailable when that cannot be told. */
+  /** Throws StoreUnavailable when that is not known. */
   find(asked: AskedOrder): Promise<ArchivedOrder> {
     const known = this.#found.get(nameOf(asked));
     if (known !== undefined) return known;

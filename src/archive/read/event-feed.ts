@@ -130,7 +130,7 @@ function isTold(record: Placed<JournalRecord>): record is FeedRecord {
   return record.kind !== 'score';
 }
 
-/** An entry that cannot be read is missing, too; nobody can tell whose it was. */
+/** An entry that cannot be read is missing, too; nobody knows whose it was. */
 function gapsOf({ gap, unreadable = [], entries }: JournalPage): readonly JournalGap[] {
   const near = entries[0]?.at ?? 0;
   const missing = unreadable.map(({ place: { ms } }) => ({ from: ms || near, to: ms || near, entries: 1 }));

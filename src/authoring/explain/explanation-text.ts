@@ -81,7 +81,7 @@ function withoutRules(
   const matching = signals.length === 0 ? 'no signal matched' : `signals ${signals.join(', ')} matched`;
   return [
     title('On record'),
-    `  The client's group was ${clientGroup}. It was ${isBot ? '' : 'not '}taken for a bot: ${matching}.`,
+    `  The client's group was ${clientGroup}. It was ${isBot ? '' : 'not '}flagged as a bot: ${matching}.`,
     '  The rules saw:',
     ...Object.entries(facts).map(([label, value]) => {
       return `    ${label.padEnd(width)}  ${typeof value === 'string' ? nameText(value) : value}`;

@@ -269,7 +269,7 @@ export class EvidenceDesk {
   }
 
   readonly #untold = (error: unknown): void => {
-    this.#parts.onTrouble('what evidence comes to cannot be kept in the store', error);
+    this.#parts.onTrouble('the result of evidence cannot be kept in the store', error);
   };
 }
 

@@ -253,7 +253,7 @@ function adviceOf(reversed: StoppedPayments['reversedShare']): StoppedPayments['
 const ADVISED = {
   for: 'advised for',
   against: 'advised against',
-  notYet: 'not yet to be told',
+  notYet: 'not known yet',
 } as const satisfies Record<(typeof ADVICE)[number], string>;
 
 /** What stopped payments say of a change; nothing where it stops none. */

@@ -133,7 +133,7 @@ async function attempt(
 }
 
 const NOTHING_MATURE =
-  'Reversals come, and nobody can tell yet when a payment is safe from them: what would refuse payments cannot be judged.';
+  'Reversals come, and nobody knows yet when a payment is safe from them: what would refuse payments cannot be judged.';
 const NOTHING_FOUND = 'No change stops enough more unpaid orders of the earlier part within the budget.';
 const NOTHING_FITS = 'What was found does not fit into the version.';
 const OVER_BUDGET =

@@ -240,7 +240,7 @@ Checks come in this order: rate, key (401), grant (403), body (415, 413, 400). A
 are taken from one client IP; over it answers are delayed, then the connection is dropped without an answer.
 Unknown members of a body are ignored, and named in X-Ignored-Members. Whoever gets no answer to a verdict asks
 again with the same Idempotency-Key; with a new one the payer takes another step. An optional member
-that is null or "" is taken for absent.`;
+that is null or "" is read like an absent one.`;
 
 /** The two operations of the interface; `basePath` is '' or a path like `/scoring`. */
 export function callerDocument(basePath: string): OpenApiDocument {

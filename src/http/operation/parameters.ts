@@ -187,7 +187,7 @@ export function isSafeInPath(text: string): boolean {
   return text !== '.' && text !== '..' && !/[/\\%?#]/.test(text);
 }
 
-/** A text as messages put it at the end of an address: also with its dots encoded, so that no full stop is taken for one. */
+/** A text as messages put it at the end of an address: also with its dots encoded, so that no full stop counts as one. */
 export function inQuery(text: string): string {
   return encodeURIComponent(text).replaceAll('.', '%2E');
 }

@@ -53,7 +53,7 @@ const UNREAD_DECISION = refusal(
   'Files of the archive cannot be read, and the decision is nowhere else.',
   (detail: string) =>
     new HttpProblem(503, 'temporarily unavailable', detail, { headers: { 'Retry-After': '60' } }),
-  'Whether there is such a decision cannot be told: 1204 decisions from 2026-11-21T00:03:12.481Z to 2026-11-21T23:58:40.002Z lie in a file of the archive that cannot be read.',
+  'Whether there is such a decision is not known: 1204 decisions from 2026-11-21T00:03:12.481Z to 2026-11-21T23:58:40.002Z lie in a file of the archive that cannot be read.',
 );
 
 /** How a decision that a path names may be refused. */
@@ -68,7 +68,7 @@ async function namedDecision(
   if (decision !== null) return decision;
   if (unread.length === 0) throw UNKNOWN_DECISION.problem();
   throw UNREAD_DECISION.problem(
-    `Whether there is such a decision cannot be told: ${unread.map(unreadText).join('; ')}.`,
+    `Whether there is such a decision is not known: ${unread.map(unreadText).join('; ')}.`,
   );
 }
 

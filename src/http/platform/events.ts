@@ -88,13 +88,13 @@ export const PlatformEventSchema = named(
       ),
       gap: cloudEvent(
         'gap',
-        'Events were lost before they could be told, of this or another platform',
+        'Events were lost before the feed had them, of this or another platform',
         {},
         {
           kind: always('gap'),
-          from: epochMs('About; 0 where nobody can tell'),
-          to: epochMs('About; 0 where nobody can tell'),
-          entries: count('How many, about; 0 where nobody can tell'),
+          from: epochMs('About; 0 where nobody knows'),
+          to: epochMs('About; 0 where nobody knows'),
+          entries: count('How many, about; 0 where nobody knows'),
         },
       ),
     },
@@ -201,7 +201,7 @@ export const readEvents = operation({
   description: `Verdicts, outcomes, bindings, overrides and erasures, for keeping a copy elsewhere. Ask again with \`next\`,
 which stays valid while the archive keeps its rows. Each event comes at least once, and the events of a payer in
 their order; the \`id\` of an event never changes, so that what was seen before can be dropped. What was lost before
-it could be told is an event of the type \`gap\`. With \`wait\` an answer without events comes after that time, or when the
+the feed had it is an event of the type \`gap\`. With \`wait\` an answer without events comes after that time, or when the
 node shuts down.`,
   tag: 'Events',
   grant: 'events',

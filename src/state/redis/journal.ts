@@ -242,7 +242,7 @@ export function batchFor(limit: number): number {
   return Math.min(BATCH_ENTRIES_MAX, 4 + Math.ceil((1.25 * limit) / PARTITIONS.length));
 }
 
-/** Rows as they follow, until that cannot be told before an empty feed is filled again, or no more are wanted. */
+/** Rows as they follow, until that is not known before an empty feed is filled again, or no more are wanted. */
 function* takeOldestOf(feeds: readonly Feed[], isMoreWanted: () => boolean): Generator<ReadRow> {
   while (isMoreWanted()) {
     const row = takeOldest(feeds);
@@ -251,7 +251,7 @@ function* takeOldestOf(feeds: readonly Feed[], isMoreWanted: () => boolean): Gen
   }
 }
 
-/** The oldest row of all; null when that cannot be told before an empty feed is filled again. */
+/** The oldest row of all; null when that is not known before an empty feed is filled again. */
 function takeOldest(feeds: readonly Feed[]): ReadRow | null {
   let oldest: Feed | null = null;
   let oldestPlace: JournalPlace | null = null;

@@ -83,7 +83,7 @@ describe('shipping beside the service', function () {
   });
 
   it('is a process all of whose threads give way to those that answer callers', async function () {
-    // Nothing can be told apart where all of us give way already.
+    // No difference shows where all of us give way already.
     if (getPriority() !== 0) return this.skip();
     const { shipping, processes } = await shippingSomewhere();
     expect(new Set(processes().flatMap(niceValues))).to.deep.equal(

@@ -344,7 +344,7 @@ describe('the text of an explanation', () => {
     const text = formatExplanation(explainWithout(TOO_EARLY, 'rules holds p2.v11'));
     expect(text).to.contain('\nOn record\n');
     expect(text).to.contain(
-      "\n  The client's group was NEW. It was not taken for a bot: no signal matched.\n",
+      "\n  The client's group was NEW. It was not flagged as a bot: no signal matched.\n",
     );
     expect(text).to.match(/\n {4}waitRemainingSeconds {5,}1\n/);
     expect(text.split('\n').at(-1)).to.equal(

@@ -87,7 +87,7 @@ describe('rules check', () => {
     const note = (text: string) => `p1.v1/verdicts.yaml:70:54  note: ${text}\np1.v1: sound, 27 rules\n`;
     expect((await check()).stdout).to.equal(
       note(
-        'whether anything is on the shared list "blocked" cannot be told without the store; --lists looks there',
+        'whether anything is on the shared list "blocked" is not known without the store; --lists looks there',
       ),
     );
     expect(await check('--lists')).to.deep.include({

@@ -83,7 +83,7 @@ describe('a sweep of the window on shared devices, where chargebacks come 14 to 
     ]);
     expect(shownSweep(await sweptOn(20)).notes.slice(5, 7)).to.deep.equal([
       'Not mature: reversals seen so far: 1, too few or too young to tell when a payment is safe. Each of the 49 paid orders may yet be reversed: do not judge by them yet.',
-      `${WINDOW}=7d is not yet to be told: of the payments that it stops 0 of 0 mature ones were reversed (-), 9 are immature.`,
+      `${WINDOW}=7d is not known yet: of the payments that it stops 0 of 0 mature ones were reversed (-), 9 are immature.`,
     ]);
   });
 
@@ -101,7 +101,7 @@ describe('a sweep of the window on shared devices, where chargebacks come 14 to 
     );
     const { nothing, files: written } = await suggestedOn(20);
     expect([nothing, written]).to.deep.equal([
-      'Reversals come, and nobody can tell yet when a payment is safe from them: what would refuse payments cannot be judged.',
+      'Reversals come, and nobody knows yet when a payment is safe from them: what would refuse payments cannot be judged.',
       null,
     ]);
   });

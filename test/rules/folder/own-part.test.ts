@@ -45,7 +45,7 @@ describe("a platform's own part of a rule set", () => {
     );
   });
 
-  it('shows nothing of a file whose parts cannot be told apart', () => {
+  it('shows nothing of a file whose parts cannot be distinguished', () => {
     const torn = '# Not shown: this file is no sound YAML, and may have sections of other platforms.\n';
     expect(ruleSet(`${BLOCK}platforms: {}\n`, 'shop')).to.equal(torn);
     expect(ruleSet(BLOCK.replace('acme:', 'acme: &a'), 'shop')).to.equal(torn);

@@ -203,7 +203,7 @@ describe('a reasoner', () => {
   });
 });
 
-describe('a reasoner that knows how facts hang together', () => {
+describe('a reasoner that knows how facts are related', () => {
   const verdict = new Reasoner(knowledgeOf(RULES, 'a verdict'));
   const request = new Reasoner(knowledgeOf(RULES, 'any request'));
 

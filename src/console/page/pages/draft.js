@@ -284,7 +284,7 @@ function Outcome({ compared: { diff, error }, isOld }) {
  */
 
 /**
- * What is to be told about the draft, each with a way to its place.
+ * The remarks about the draft, each with a way to its place.
  * @param {{ checked: CheckedDraft | null, checking: boolean, error: Refusal | null, go: GoTo }} props
  */
 function Remarks({ checked, checking, error, go }) {

@@ -342,7 +342,7 @@ const ReleasedVersionSchema = named(
 
 const RELEASE_REFUSED = refusal(
   'releaseRefused',
-  'Something stands in the way: it has findings, failed cases or none, is released already, or was changed meanwhile.',
+  'It cannot be released: it has findings, failed cases or none, is released already, or was changed meanwhile.',
   (detail: string) => new HttpProblem(409, 'release refused', detail),
   '2 cases of p2.v11 failed; mend them, or what they expect, first',
 );

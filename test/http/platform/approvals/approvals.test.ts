@@ -204,7 +204,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     const refused = await nobody.override('payer-3', 'TRUSTED');
     expect([refused.status, refused.body.detail.replace(/key \w+/, 'key')]).to.deep.equal([
       409,
-      'key has no owner, so that nobody can tell whether somebody else approves; use a key that was issued with --owner',
+      'key has no owner, so that nobody knows whether somebody else approves; use a key that was issued with --owner',
     ]);
     const proposalId = await proposed(annOfShop.override('payer-3', 'TRUSTED'));
     expect((await decide(nobody, 'approve', proposalId)).status).to.equal(409);

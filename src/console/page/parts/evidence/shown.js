@@ -56,7 +56,7 @@ function cellOf(cell) {
 }
 
 /**
- * As the command line prints it: `56.4 % (55.0 to 57.9)`; `–` where nothing can be told.
+ * As the command line prints it: `56.4 % (55.0 to 57.9)`; `–` where nothing is known.
  * @param {Cell} cell
  * @param {Column['kind']} kind
  */

@@ -42,17 +42,17 @@ interface CheckDraftParts {
   readonly clock: () => number;
 }
 
-const RemarkSchema = shape('Something to tell about a rule file', {
+const RemarkSchema = shape('A remark about a rule file', {
   ...ProblemSchema.properties,
   example: nullable(word('Facts that show it')),
 });
 
 export const CheckedDraftSchema = named(
   'CheckedDraft',
-  shape('What is to be told about a draft', {
+  shape('The remarks about a draft', {
     sound: yesNo('False: nodes would refuse it'),
     digest: nullable(word('SHA-256 over its files; null when it is not sound')),
-    problems: list(RemarkSchema, 'In what it is not sound; otherwise what stands in the way of its release'),
+    problems: list(RemarkSchema, 'Why it is not sound; otherwise what prevents its release'),
     notes: list(RemarkSchema, 'Worth knowing, and no obstacle'),
     coverage: nullable(RuleCoverageSchema),
     lostCases: lostCasesMember,
@@ -64,7 +64,7 @@ export const checkDraft = operation({
   method: 'post',
   path: '/v1/platform/rules/drafts/check',
   operationId: 'checkDraft',
-  summary: 'What is to be told about a draft',
+  summary: 'The remarks about a draft',
   description:
     'As the commands "rules check" and "rules test" tell it, about files that lie nowhere yet. Nothing is kept.',
   tag: 'Rules',

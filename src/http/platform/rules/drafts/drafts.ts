@@ -133,7 +133,7 @@ export const listDrafts = operation({
   method: 'get',
   path: '/v1/platform/rules/drafts',
   operationId: 'listDrafts',
-  summary: 'Rule sets that people are at work on',
+  summary: 'Rule sets that people work on',
   description: `Of the platform of the key, without their files. A draft decides nothing; what nobody changes for ${DRAFT_DAYS_MAX} days is forgotten.`,
   tag: 'Rules',
   grant: 'rules',
