@@ -90,7 +90,7 @@ export class OrderFilters {
     });
   }
 
-  /** Null when the file is missing: then the segment itself is looked through. */
+  /** Null when the file is missing: then the segment itself is searched. */
   #read(segment: Segment): OrderFilter | null {
     try {
       const filter = OrderFilter.from(readFileSync(this.#archive.pathOf(segment, 'orders')));

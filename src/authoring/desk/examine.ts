@@ -91,7 +91,7 @@ export function sharedListNotes(rules: ParsedRules, known: KnownLists | null): r
   return [
     {
       at: first.at,
-      message: `whether anything is on ${which} cannot be told without the store; --lists looks there`,
+      message: `whether anything is on ${which} is not known without the store; --lists looks there`,
     },
   ];
 }
