@@ -47,11 +47,7 @@ const shapes = new WeakMap<RuleSet, RecordShape>();
 
 /** The shape of the decisions by a rule set; made once for each. */
 export function recordShape(rules: RuleSet): RecordShape {
-  const known = shapes.get(rules);
-  if (known !== undefined) return known;
-  const shape = readShape(JSON.stringify(contentsOf(rules)));
-  shapes.set(rules, shape);
-  return shape;
+  return shapes.getOrInsertComputed(rules, () => readShape(JSON.stringify(contentsOf(rules))));
 }
 
 /** The shape that was stored as `text`. */

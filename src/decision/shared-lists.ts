@@ -210,10 +210,10 @@ export class ListMembership implements SharedLists {
 
   add(entry: ListedEntry): void {
     const { owner, list, kind, keys } = entry;
-    const owners = made(this.#lists, list, () => new Map<ListOwner, Kinds>());
-    const kinds = made(owners, owner, (): Kinds => new Map());
-    const entries = made(kinds, kind, () => new Map<string, ListedEntry[]>());
-    for (const key of keys) made(entries, key, () => []).push(entry);
+    const owners = this.#lists.getOrInsertComputed(list, () => new Map<ListOwner, Kinds>());
+    const kinds = owners.getOrInsertComputed(owner, (): Kinds => new Map());
+    const entries = kinds.getOrInsertComputed(kind, () => new Map<string, ListedEntry[]>());
+    for (const key of keys) entries.getOrInsertComputed(key, () => []).push(entry);
   }
 
   remove(entry: ListedEntry): void {
@@ -246,12 +246,4 @@ function findUnder(entries: Entries, keys: readonly string[], now: number): List
     if (found !== undefined) return found;
   }
   return null;
-}
-
-function made<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const value = make();
-  map.set(key, value);
-  return value;
 }
