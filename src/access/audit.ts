@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type ClientKey, isPlatformName, type PlatformName } from '../client/client-key.ts';
 import { Type } from '../json-schema.ts';
-import { choice, count, epochMs, named, nullable, shape, word } from '../shapes.ts';
+import { choice, count, epochMs, named, nullable, type Shape, shape, word } from '../shapes.ts';
 import {
   type AuditFault,
   type AuditLink,
@@ -63,31 +63,13 @@ const READ_AGAIN_MS = 3600_000;
 const READINGS_MAX = 50_000;
 
 /** One change by a person, a key or the service itself: who did what to which thing, and why. */
-export interface AuditEntry {
-  /** Epoch ms. */
-  readonly at: number;
-  /** As `Actor.text` and `actorOfUser` write it; `service` and `guard` act on their own. */
-  readonly who: string;
-  readonly action: AuditAction;
-  /** Null when the change concerns no single platform. */
-  readonly platform: PlatformName | null;
-  /** What was changed or read: the id of a key, a clientIdKey, the name of a list, a rule version; null for a rollout and an erased client. */
-  readonly subject: string | null;
-  /** Null when there was nothing. */
-  readonly before: unknown;
-  /** Null when nothing is left. */
-  readonly after: unknown;
-  readonly reason: string | null;
-}
-
-/** An entry as the API shows it. */
 export const AuditEntrySchema = named(
   'AuditEntry',
   shape('An entry of the audit', {
     at: epochMs('When'),
     who: word('The key, person or user who did it'),
     action: choice(AUDIT_ACTIONS, 'What was done'),
-    platform: nullable(word('Where; null: it concerns no single platform')),
+    platform: Type.Unsafe<PlatformName | null>(nullable(word('Where; null: it concerns no single platform'))),
     subject: nullable(word('The client, key, list, version or person')),
     before: Type.Unknown({ description: 'What was there; null for nothing' }),
     after: Type.Unknown({ description: 'What is there since; null for nothing' }),
@@ -96,6 +78,12 @@ export const AuditEntrySchema = named(
     hash: word('Its link in the chain'),
   }),
 );
+
+/** An entry with its place in the chain, for those who keep a hash elsewhere. */
+export type NotedEntry = Shape<typeof AuditEntrySchema>;
+
+/** `who` is as `Actor.text` and `actorOfUser` write it; `service` and `guard` act on their own. */
+export type AuditEntry = Omit<NotedEntry, 'number' | 'hash'>;
 
 /** What somebody looks for; null: whatever it is. */
 export interface AuditFilter {
@@ -122,12 +110,6 @@ export interface FoundEntries extends ReadEntries {
 /** How many entries are searched for one page, and how many at once. */
 const SEARCHED_MAX = 5_000;
 const READ_AT_ONCE = 500;
-
-/** An entry with its place in the chain, for those who keep a hash elsewhere. */
-export interface NotedEntry extends AuditEntry {
-  readonly number: number;
-  readonly hash: string;
-}
 
 export interface AuditPage extends ReadEntries {
   /** The place after the last entry; null when there is none yet. */

@@ -13,6 +13,19 @@ export interface StoreReport {
   readonly clockOffsetMs: number;
 }
 
+/** What a gauge is for, and how it is read at every scrape. */
+type Figure = readonly [help: string, read: () => number | Promise<number>];
+
+/** Shows figures of this node by their names; those of several workers make the sum, or the greatest. */
+function showFigures(
+  registry: Registry,
+  ofWorkers: 'sum' | 'max',
+  figures: Readonly<Record<`scoring_${string}`, Figure>>,
+): void {
+  for (const [name, [help, read]] of Object.entries(figures))
+    addGauge(registry, name, help, async (gauge) => gauge.set(await read()), { ofWorkers });
+}
+
 /** Shows what this node reports to the fleet. */
 export function watchRollout(registry: Registry, report: () => NodeReport): void {
   addGauge(
@@ -22,141 +35,101 @@ export function watchRollout(registry: Registry, report: () => NodeReport): void
     (gauge) => gauge.set(report().revision),
     { ofWorkers: 'min' },
   );
-  addGauge(
-    registry,
-    'scoring_rules_refused',
-    'Version folders that this node refuses',
-    (gauge) => gauge.set(report().refused.length),
-    { ofWorkers: 'max' },
-  );
-  addGauge(
-    registry,
-    'scoring_rollout_trouble',
-    '1 while this node cannot follow the newest revision',
-    (gauge) => gauge.set(report().trouble === null ? 0 : 1),
-    { ofWorkers: 'max' },
-  );
-  addGauge(
-    registry,
-    'scoring_rollout_emergency_timestamp_seconds',
-    'When one person last returned to an earlier version without approval; 0: never',
-    (gauge) => gauge.set((report().emergencyAt ?? 0) / 1000),
-    { ofWorkers: 'max' },
-  );
-  addGauge(
-    registry,
-    'scoring_shadow_compared',
-    'Verdicts that the shadow decided, too, in this trial',
-    (gauge) => gauge.set(sumOf(report(), ({ shadow }) => shadow.compared)),
-  );
-  addGauge(
-    registry,
-    'scoring_shadow_different',
-    'Verdicts that the shadow would have answered otherwise',
-    (gauge) => gauge.set(sumOf(report(), ({ shadow }) => shadow.different)),
-  );
-  addGauge(
-    registry,
-    'scoring_candidate_errors',
-    'Decisions in this trial for which the candidate threw',
-    (gauge) => gauge.set(sumOf(report(), ({ candidateErrors }) => candidateErrors)),
-  );
+  showFigures(registry, 'max', {
+    scoring_rules_refused: ['Version folders that this node refuses', () => report().refused.length],
+    scoring_rollout_trouble: [
+      '1 while this node cannot follow the newest revision',
+      () => (report().trouble === null ? 0 : 1),
+    ],
+    scoring_rollout_emergency_timestamp_seconds: [
+      'When one person last returned to an earlier version without approval; 0: never',
+      () => (report().emergencyAt ?? 0) / 1000,
+    ],
+  });
+  const sumOf = (of: (figures: TrialFigures) => number) => () =>
+    report().counts.reduce((sum, one) => sum + of(sumTrialCounts(one, null)), 0);
+  showFigures(registry, 'sum', {
+    scoring_shadow_compared: [
+      'Verdicts that the shadow decided, too, in this trial',
+      sumOf(({ shadow }) => shadow.compared),
+    ],
+    scoring_shadow_different: [
+      'Verdicts that the shadow would have answered otherwise',
+      sumOf(({ shadow }) => shadow.different),
+    ],
+    scoring_candidate_errors: [
+      'Decisions in this trial for which the candidate threw',
+      sumOf(({ candidateErrors }) => candidateErrors),
+    ],
+  });
 }
 
 /** Shows what this node ships. */
 export function watchShipping(registry: Registry, report: () => ShippingReport): void {
-  addGauge(registry, 'scoring_archive_leads', '1 while this node ships the journal to the archive', (gauge) =>
-    gauge.set(report().leads ? 1 : 0),
-  );
-  addGauge(
-    registry,
-    'scoring_archive_cannot_ship',
-    '1 while this node cannot ship; archive status says why',
-    (gauge) => gauge.set(report().trouble === null ? 0 : 1),
-  );
-  addGauge(
-    registry,
-    'scoring_archive_shipped_entries',
-    'Journal entries that this process shipped',
-    (gauge) => gauge.set(report().shippedEntries),
-  );
+  showFigures(registry, 'sum', {
+    scoring_archive_leads: [
+      '1 while this node ships the journal to the archive',
+      () => (report().leads ? 1 : 0),
+    ],
+    scoring_archive_cannot_ship: [
+      '1 while this node cannot ship; archive status says why',
+      () => (report().trouble === null ? 0 : 1),
+    ],
+    scoring_archive_shipped_entries: [
+      'Journal entries that this process shipped',
+      () => report().shippedEntries,
+    ],
+  });
 }
 
 /** Shows what the archive holds and how far it is behind, whoever ships to it. */
 export function watchArchive(registry: Registry, archive: ArchiveWatch): void {
-  addGauge(
-    registry,
-    'scoring_archive_lag_seconds',
-    'How long the oldest journal entry has waited that is not archived',
-    async (gauge) => gauge.set((await archive.lagMs()) / 1000),
-  );
-  addGauge(
-    registry,
-    'scoring_journal_entries',
-    'Entries in the journal, shipped or not; the oldest are lost when there are more than about a million',
-    async (gauge) => gauge.set(await archive.journalEntries()),
-  );
-  addGauge(registry, 'scoring_archive_segments', 'Segments in the archive', (gauge) =>
-    gauge.set(archive.contents().segments),
-  );
-  addGauge(registry, 'scoring_archive_bytes', 'Bytes of all segments of the archive', (gauge) =>
-    gauge.set(archive.contents().bytes),
-  );
-  addGauge(
-    registry,
-    'scoring_archive_gap_entries',
-    "Journal entries that were lost to the journal's bound before they were shipped",
-    (gauge) => gauge.set(archive.contents().gapEntries),
-  );
-  addGauge(
-    registry,
-    'scoring_archive_set_aside_entries',
-    'Journal entries that could not be read; archive status names them',
-    (gauge) => gauge.set(archive.contents().setAsideEntries),
-  );
+  showFigures(registry, 'sum', {
+    scoring_archive_lag_seconds: [
+      'How long the oldest journal entry has waited that is not archived',
+      async () => (await archive.lagMs()) / 1000,
+    ],
+    scoring_journal_entries: [
+      'Entries in the journal, shipped or not; the oldest are lost when there are more than about a million',
+      () => archive.journalEntries(),
+    ],
+    scoring_archive_segments: ['Segments in the archive', () => archive.contents().segments],
+    scoring_archive_bytes: ['Bytes of all segments of the archive', () => archive.contents().bytes],
+    scoring_archive_gap_entries: [
+      "Journal entries that were lost to the journal's bound before they were shipped",
+      () => archive.contents().gapEntries,
+    ],
+    scoring_archive_set_aside_entries: [
+      'Journal entries that could not be read; archive status names them',
+      () => archive.contents().setAsideEntries,
+    ],
+  });
 }
 
 /** Shows the copy of the shared lists that this node holds. */
 export function watchLists(registry: Registry, report: () => ListsReport): void {
-  addGauge(
-    registry,
-    'scoring_lists_entries',
-    'Entries of shared lists that this node holds',
-    (gauge) => gauge.set(report().entries),
-    { ofWorkers: 'max' },
-  );
-  addGauge(
-    registry,
-    'scoring_lists',
-    'Shared lists that this node holds',
-    (gauge) => gauge.set(report().lists),
-    { ofWorkers: 'max' },
-  );
-  addGauge(
-    registry,
-    'scoring_lists_age_seconds',
-    'Since this node compared its copy of the shared lists with the store',
-    (gauge) => gauge.set((report().ageMs ?? 0) / 1000),
-    { ofWorkers: 'max' },
-  );
+  showFigures(registry, 'max', {
+    scoring_lists_entries: ['Entries of shared lists that this node holds', () => report().entries],
+    scoring_lists: ['Shared lists that this node holds', () => report().lists],
+    scoring_lists_age_seconds: [
+      'Since this node compared its copy of the shared lists with the store',
+      () => (report().ageMs ?? 0) / 1000,
+    ],
+  });
 }
 
 /** Shows how the store was at the last look. */
 export function watchStore(registry: Registry, report: () => StoreReport): void {
-  addGauge(
-    registry,
-    'scoring_store_clock_offset_seconds',
-    "By how much the store's clock, which decides, is ahead of this node's",
-    (gauge) => gauge.set(report().clockOffsetMs / 1000),
-    { ofWorkers: 'max' },
-  );
-  addGauge(
-    registry,
-    'scoring_store_servers_failing',
-    'Servers of the store that take no writes',
-    (gauge) => gauge.set(report().health.filter(({ failure }) => failure !== null).length),
-    { ofWorkers: 'max' },
-  );
+  showFigures(registry, 'max', {
+    scoring_store_clock_offset_seconds: [
+      "By how much the store's clock, which decides, is ahead of this node's",
+      () => report().clockOffsetMs / 1000,
+    ],
+    scoring_store_servers_failing: [
+      'Servers of the store that take no writes',
+      () => report().health.filter(({ failure }) => failure !== null).length,
+    ],
+  });
   addGauge(
     registry,
     'scoring_store_memory_used_ratio',
@@ -197,10 +170,4 @@ export function watchCertificates(
     },
     { labels: ['listener'], ofWorkers: 'min' },
   );
-}
-
-/** What this node saw of its trial, on all platforms. */
-/** Over the trials of all candidates. */
-function sumOf({ counts }: NodeReport, of: (figures: TrialFigures) => number): number {
-  return counts.reduce((sum, one) => sum + of(sumTrialCounts(one, null)), 0);
 }
