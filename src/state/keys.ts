@@ -30,121 +30,81 @@ export function partitionNumber(partition: string): number {
   return PARTITIONS.indexOf(partition);
 }
 
-function home(clientHash: string): string {
-  return `{${partitionOf(clientHash)}}${clientHash}`;
-}
+const home = (clientHash: string): string => `{${partitionOf(clientHash)}}${clientHash}`;
 
 /** The client's state. String. */
-export function stateKey(clientHash: string): string {
-  return `s:${home(clientHash)}`;
-}
+export const stateKey = (clientHash: string): string => `s:${home(clientHash)}`;
 
 /** Before a client's hash in the keys of its decision records. */
-export function recordsPrefix(partition: string): string {
-  return `d:{${partition}}`;
-}
+export const recordsPrefix = (partition: string): string => `d:{${partition}}`;
 
 /** Before the number of a decision in the key of its record. */
-export function decisionPrefix(clientHash: string): string {
-  return `${recordsPrefix(partitionOf(clientHash))}${clientHash}.`;
-}
+export const decisionPrefix = (clientHash: string): string =>
+  `${recordsPrefix(partitionOf(clientHash))}${clientHash}.`;
 
 /** One decision record. String. */
-export function decisionKey(clientHash: string, seq: number): string {
-  return decisionPrefix(clientHash) + seq;
-}
+export const decisionKey = (clientHash: string, seq: number): string => decisionPrefix(clientHash) + seq;
 
 /** Further data of a client beside state and decisions: one of `NOTES` and a name. Hash. */
-export function notesKey(clientHash: string): string {
-  return `n:${home(clientHash)}`;
-}
+export const notesKey = (clientHash: string): string => `n:${home(clientHash)}`;
 
 /** Orders that the state does not remember, answers under Idempotency-Keys, and the devices that an erasure must look at. */
 export const NOTES = { order: 'o', answer: 'a', fingerprint: 'f', ip: 'i' } as const;
 
 /** A shape of decision records; once in each partition that holds such records. String. */
-export function shapeKey(partition: string, id: string): string {
-  return `shape:{${partition}}${id}`;
-}
+export const shapeKey = (partition: string, id: string): string => `shape:{${partition}}${id}`;
 
 /** The journal of a partition. Stream. */
-export function journalKey(partition: string): string {
-  return `journal:{${partition}}`;
-}
+export const journalKey = (partition: string): string => `journal:{${partition}}`;
 
 /** What a partition's journal lost to its bound: how many entries, their first and last id. Hash. */
-export function journalLossKey(partition: string): string {
-  return `journal-loss:{${partition}}`;
-}
+export const journalLossKey = (partition: string): string => `journal-loss:{${partition}}`;
 
 /** The journal of a partition while a script rewrites it. Stream, gone when the script ends. */
-export function rewrittenJournalKey(partition: string): string {
-  return `journal-anew:{${partition}}`;
-}
+export const rewrittenJournalKey = (partition: string): string => `journal-anew:{${partition}}`;
 
 /** Which installation a partition belongs to. Set of one, or none before the first commit. */
-export function installationKey(partition: string): string {
-  return `installation:{${partition}}`;
-}
+export const installationKey = (partition: string): string => `installation:{${partition}}`;
 
 /** Erasures in a partition's journal that nobody has shipped. Sorted set of `<journal id> <entry>`, by the id's time. */
-export function unshippedErasuresKey(partition: string): string {
-  return `erasures:{${partition}}`;
-}
+export const unshippedErasuresKey = (partition: string): string => `erasures:{${partition}}`;
 
 /** A placeholder in a script's KEYS for what a call does not need; never written. In the client's slot. */
-export function unusedKey(clientHash: string): string {
-  return `-:{${partitionOf(clientHash)}}`;
-}
+export const unusedKey = (clientHash: string): string => `-:{${partitionOf(clientHash)}}`;
 
 /** Clients seen on a device of a platform, by last seen. Sorted set of `deviceMember`. */
-export function deviceKey(kind: keyof Sightings, platform: PlatformName, id: string): string {
-  return `${kind === 'ip' ? 'i' : 'f'}:${platform}:${id}`;
-}
+export const deviceKey = (kind: keyof Sightings, platform: PlatformName, id: string): string =>
+  `${kind === 'ip' ? 'i' : 'f'}:${platform}:${id}`;
 
 /** 72 bits tell the few clients of one device apart. */
-export function deviceMember(clientHash: string): string {
-  return clientHash.slice(0, 12);
-}
+export const deviceMember = (clientHash: string): string => clientHash.slice(0, 12);
 
 /** 72 bits that stand for an orderRef of a platform. */
-export function orderName(platform: PlatformName, orderRef: string): string {
-  return nameOf(`${platform}/${orderRef}`);
-}
+export const orderName = (platform: PlatformName, orderRef: string): string =>
+  nameOf(`${platform}/${orderRef}`);
 
 /** Orders whose hashed names begin alike share a key: a key for each would take twice the memory. */
 const BUCKET_CHARACTERS = 3;
 
 /** Decisions by their orders, as `orderNote` notes them, by when: beside the records, so that both are written together. Sorted set. */
-export function ordersKey(partition: string, order: string): string {
-  return `q:{${partition}}${order.slice(0, BUCKET_CHARACTERS)}`;
-}
+export const ordersKey = (partition: string, order: string): string =>
+  `q:{${partition}}${order.slice(0, BUCKET_CHARACTERS)}`;
 
 /**
  * The note of a decision about an order: the rest of the order's hashed name, then `<client>.<seq>` or its beginning.
  */
-export function orderNote(order: string, place: string): string {
-  return order.slice(BUCKET_CHARACTERS) + place;
-}
+export const orderNote = (order: string, place: string): string => order.slice(BUCKET_CHARACTERS) + place;
 
 /** The request that first came with an Idempotency-Key. String. */
-export function claimKey(platform: PlatformName, name: string): string {
-  return `claim:${platform}:${name}`;
-}
+export const claimKey = (platform: PlatformName, name: string): string => `claim:${platform}:${name}`;
 
 /** Counts that many nodes add to. Hash. */
-export function tallyKey(tally: string): string {
-  return `tally:${tally}`;
-}
+export const tallyKey = (tally: string): string => `tally:${tally}`;
 
-export function rateKey(bucket: string): string {
-  return `rate:${bucket}`;
-}
+export const rateKey = (bucket: string): string => `rate:${bucket}`;
 
 /** A text that changes by compare-and-set; there are few, and none expires. String. */
-export function registerKey(name: string): string {
-  return `register:${name}`;
-}
+export const registerKey = (name: string): string => `register:${name}`;
 
 /** What people and keys did. Stream. */
 export const AUDIT = 'audit';
@@ -153,9 +113,7 @@ export const AUDIT = 'audit';
 export const AUDIT_PAYERS = `{${AUDIT}}:payers`;
 
 /** Numbers of the entries that lead to a client. Set, in the slot of the stream. */
-export function auditOfKey(clientHash: string): string {
-  return `{${AUDIT}}:of:${clientHash}`;
-}
+export const auditOfKey = (clientHash: string): string => `{${AUDIT}}:of:${clientHash}`;
 
 /** The shared lists, in one slot: see the scripts `write-lists` and `read-lists`. */
 export const LISTS = {
@@ -172,16 +130,10 @@ export const DOCUMENTS = '{documents}';
 export const VERSIONS = `${DOCUMENTS}:versions`;
 
 /** The names of a collection, by when they were last written. Sorted set. */
-export function documentNamesKey(collection: string): string {
-  return `${DOCUMENTS}:names:${collection}`;
-}
+export const documentNamesKey = (collection: string): string => `${DOCUMENTS}:names:${collection}`;
 
 /** Before each name of a collection. */
-export function documentPrefix(collection: string): string {
-  return `${DOCUMENTS}:document:${collection}/`;
-}
+export const documentPrefix = (collection: string): string => `${DOCUMENTS}:document:${collection}/`;
 
 /** 72 bits of sha256: names an orderRef or Idempotency-Key of a platform whatever characters the caller chose. */
-export function nameOf(text: string): string {
-  return hash('sha256', text, 'base64url').slice(0, 12);
-}
+export const nameOf = (text: string): string => hash('sha256', text, 'base64url').slice(0, 12);
