@@ -29,9 +29,9 @@ import {
 } from '../keys.ts';
 import { RETENTION } from '../retention.ts';
 import type { Change, LoadAlso, SightingsAsk, Stamp, Store } from '../store.ts';
-import { type RunCall, StoreLate, StoreUnavailable } from '../store-errors.ts';
+import { StoreLate, StoreUnavailable } from '../store-errors.ts';
 import { answerOf, readSnapshot } from '../stored-parts.ts';
-import type { RedisCommands, RedisConnection } from './connection/connection.ts';
+import type { RedisCommands, RedisDoor } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import { BadReply, checked, isTextOrNothing, itemsOf, textOrNothing, wholeOf } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
@@ -321,27 +321,24 @@ interface Place {
 }
 
 /** Who was seen on which device: one command; in a cluster one a key, because the keys lie on different servers. */
-export function redisSightings(
-  { commands, sharded }: RedisConnection,
-  runOn: (key: string) => RunCall,
-): Store['sightings'] {
+export function redisSightings(door: RedisDoor): Store['sightings'] {
   const count = async (ask: SightingsAsk, places: readonly Place[]): Promise<readonly number[]> => {
     const [first] = places;
     if (first === undefined) return [];
-    const keys = places.map(({ key }) => key);
+    const keys = [first.key, ...places.slice(1).map(({ key }) => key)] as const;
     const args = [String(ask.at), ask.record ? '1' : '0', ...places.flatMap(placeArgs)];
-    return runOn(first.key)(async () => {
-      const counts = itemsOf('sightings.lua', await sightingsScript.run(commands, keys, args));
+    return sightingsScript.on(door, [...keys], args, (what, reply) => {
+      const counts = itemsOf(what, reply);
       const asked = places.reduce((sum, { windowsMs }) => sum + windowsMs.length, 0);
-      if (counts.length !== asked) throw new BadReply('sightings.lua', counts);
-      return counts.map((count) => wholeOf('sightings.lua', count));
+      if (counts.length !== asked) throw new BadReply(what, counts);
+      return counts.map((count) => wholeOf(what, count));
     });
   };
   return async (ask) => {
     const fingerprint = devicePlace(ask, 'fingerprint');
     const ip = devicePlace(ask, 'ip');
     const places = [fingerprint, ip].filter((place) => place !== null);
-    const counts = sharded
+    const counts = door.connection.sharded
       ? (await Promise.all(places.map((place) => count(ask, [place])))).flat()
       : await count(ask, places);
     const ofFingerprint = counts.slice(0, fingerprint?.windowsMs.length ?? 0);

@@ -12,9 +12,9 @@ import {
 } from '../keys.ts';
 import { searchSteps } from '../paced-steps.ts';
 import { RETENTION } from '../retention.ts';
-import { type RunCall, StoreUnavailable } from '../store-errors.ts';
+import { StoreUnavailable } from '../store-errors.ts';
 import { RecordReader, type StoredRecord } from '../stored-parts.ts';
-import type { RedisCommands } from './connection/connection.ts';
+import type { RedisDoor } from './connection/connection.ts';
 import { areTexts, checked, isTextOrNothing } from './connection/reply.ts';
 
 /** Records that are read with one command. */
@@ -29,15 +29,13 @@ export interface DecisionPlace {
 /** Decision records by client and number, and by order. */
 export class RedisDecisions {
   readonly reader: RecordReader;
-  readonly #commands: RedisCommands;
-  readonly #runOn: (key: string) => RunCall;
+  readonly #door: RedisDoor;
 
-  constructor(commands: RedisCommands, runOn: (key: string) => RunCall) {
-    this.#commands = commands;
-    this.#runOn = runOn;
+  constructor(door: RedisDoor) {
+    this.#door = door;
     this.reader = new RecordReader((id, clientHash) => {
       const key = shapeKey(partitionOf(clientHash), id);
-      return runOn(key)(() => checked('GET', commands.get(key), isTextOrNothing));
+      return door.runOn(key)(() => checked('GET', door.commands.get(key), isTextOrNothing));
     });
   }
 
@@ -96,8 +94,8 @@ export class RedisDecisions {
     const noted = await Promise.all(
       PARTITIONS.map((partition) => {
         const key = ordersKey(partition, order);
-        return this.#runOn(key)(() =>
-          checked('ZRANGE', this.#commands.zRangeWithScores(key, 0, -1), Array.isArray),
+        return this.#door.runOn(key)(() =>
+          checked('ZRANGE', this.#door.commands.zRangeWithScores(key, 0, -1), Array.isArray),
         );
       }),
     );
@@ -125,16 +123,16 @@ export class RedisDecisions {
   ): Promise<void> {
     const order = orderName(platform, orderRef);
     const key = ordersKey(partitionOf(hash), order);
-    const run = this.#runOn(key);
-    const notes = await run(() => this.#commands.zRange(key, 0, -1));
+    const run = this.#door.runOn(key);
+    const notes = await run(() => this.#door.commands.zRange(key, 0, -1));
     const mine = notes.filter((note) => note.startsWith(orderNote(order, `${hash}.`)));
-    if (mine.length > 0) await run(() => this.#commands.zRem(key, mine));
+    if (mine.length > 0) await run(() => this.#door.commands.zRem(key, mine));
   }
 
   #texts(places: readonly DecisionPlace[]): Promise<readonly (string | null)[]> {
     const keys = places.map(({ clientHash, seq }) => decisionKey(clientHash, seq));
-    return this.#runOn(stateKey(places[0]?.clientHash ?? 'A'))(() =>
-      checked('MGET', this.#commands.mGet(keys), areTexts(keys.length)),
+    return this.#door.runOn(stateKey(places[0]?.clientHash ?? 'A'))(() =>
+      checked('MGET', this.#door.commands.mGet(keys), areTexts(keys.length)),
     );
   }
 }

@@ -17,9 +17,9 @@ import {
   unshippedErasuresKey,
 } from '../keys.ts';
 import { RETENTION } from '../retention.ts';
-import { type RunCall, StoreUnavailable } from '../store-errors.ts';
+import { StoreUnavailable } from '../store-errors.ts';
 import { deviceIds } from './clients.ts';
-import { type RedisCommands, type RedisConnection, scannedKeys } from './connection/connection.ts';
+import { type RedisCommands, type RedisDoor, scannedKeys } from './connection/connection.ts';
 import { textOrNothing, wholeOf } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
 import { RedisScript } from './script.ts';
@@ -59,13 +59,11 @@ function stateOf(raw: string): ClientState | null {
 
 /** Forgets clients. The state goes last: it leads to the rest, so a broken-off erasure can be repeated. */
 export class ClientErasure {
-  readonly #connection: RedisConnection;
-  readonly #runOn: (key: string) => RunCall;
+  readonly #door: RedisDoor;
   readonly #decisions: RedisDecisions;
 
-  constructor(connection: RedisConnection, runOn: (key: string) => RunCall, decisions: RedisDecisions) {
-    this.#connection = connection;
-    this.#runOn = runOn;
+  constructor(door: RedisDoor, decisions: RedisDecisions) {
+    this.#door = door;
     this.#decisions = decisions;
   }
 
@@ -94,18 +92,19 @@ export class ClientErasure {
    */
   async newestDecision(clientHash: string): Promise<number> {
     const prefix = decisionPrefix(clientHash);
-    const node = this.#connection.nodeOf(prefix);
+    const { connection } = this.#door;
     let newest = 0;
-    for await (const keys of scannedKeys(this.#connection, node, `${prefix}*`))
+    for await (const keys of scannedKeys(connection, connection.nodeOf(prefix), `${prefix}*`))
       for (const key of keys) newest = Math.max(newest, Number(key.slice(prefix.length)));
     return newest;
   }
 
   /** A damaged state may be no text that could be compared, so a stamp of its bytes stands for it. */
-  async #readState(state: string): Promise<StampedState> {
-    const reply = await this.#call(state, (commands, key) => readText.run(commands, [key], []));
-    if (!Array.isArray(reply)) return { state: null, stamp: '' };
-    return { state: stateOf(String(reply[0])), stamp: String(reply[1]) };
+  #readState(state: string): Promise<StampedState> {
+    return readText.on(this.#door, [state], [], (_what, reply) => {
+      if (!Array.isArray(reply)) return { state: null, stamp: '' };
+      return { state: stateOf(String(reply[0])), stamp: String(reply[1]) };
+    });
   }
 
   async #removeSightings(
@@ -135,10 +134,7 @@ export class ClientErasure {
   async #removeFromJournal(journal: string, clientHash: string): Promise<void> {
     for (let from: string | null = '-'; from !== null; ) {
       const args: readonly string[] = [clientHash, from, String(BATCH_KEYS_MAX)];
-      const next = await this.#call(journal, async (commands, key) =>
-        textOrNothing('forget-journal-1.lua', await forgetJournal.run(commands, [key], args)),
-      );
-      from = next || null;
+      from = (await forgetJournal.on(this.#door, [journal], args, textOrNothing)) || null;
     }
   }
 
@@ -147,12 +143,8 @@ export class ClientErasure {
     const partition = partitionOf(hash);
     const erasure = { kind: 'erasure', at: Date.now(), platform, clientNumber: clientNumber(hash) } as const;
     const args = [stamp, platform, journalText(erasure), String(ERASURES_MAX)];
-    const keys = [stateKey(hash), notesKey(hash), journalKey(partition), unshippedErasuresKey(partition)];
-    return (
-      (await this.#call(stateKey(hash), async (commands) =>
-        wholeOf('forget-client-4.lua', await forgetClient.run(commands, keys, args)),
-      )) === 1
-    );
+    const others = [notesKey(hash), journalKey(partition), unshippedErasuresKey(partition)];
+    return (await forgetClient.on(this.#door, [stateKey(hash), ...others], args, wholeOf)) === 1;
   }
 
   /** Keys of one slot. */
@@ -163,7 +155,7 @@ export class ClientErasure {
 
   /** One command on the server that answers for the key. */
   #call<T>(key: string, command: (commands: RedisCommands, key: string) => Promise<T>): Promise<T> {
-    return this.#runOn(key)(() => command(this.#connection.commands, key));
+    return this.#door.runOn(key)(() => command(this.#door.commands, key));
   }
 }
 

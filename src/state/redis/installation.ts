@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { installationKey, PARTITIONS } from '../keys.ts';
 import type { Registers } from '../store.ts';
-import { type RunCall, StoreUnavailable } from '../store-errors.ts';
-import type { RedisConnection } from './connection/connection.ts';
+import { StoreUnavailable } from '../store-errors.ts';
+import type { RedisDoor } from './connection/connection.ts';
 import { areSomeTexts, checked } from './connection/reply.ts';
 import { agreedText } from './shared-records.ts';
 
@@ -14,18 +14,12 @@ const REGISTER = 'installation';
  * where it names another one: a restored copy that finds its way into the running cluster must not decide for its payers.
  */
 export class Installation {
-  readonly #connection: RedisConnection;
-  readonly #runOn: (key: string) => RunCall;
+  readonly #door: RedisDoor;
   readonly #registers: Pick<Registers, 'read' | 'compareAndSet'>;
   #id = '';
 
-  constructor(
-    connection: RedisConnection,
-    runOn: (key: string) => RunCall,
-    registers: Pick<Registers, 'read' | 'compareAndSet'>,
-  ) {
-    this.#connection = connection;
-    this.#runOn = runOn;
+  constructor(door: RedisDoor, registers: Pick<Registers, 'read' | 'compareAndSet'>) {
+    this.#door = door;
     this.#registers = registers;
   }
 
@@ -37,9 +31,9 @@ export class Installation {
   async open(): Promise<void> {
     const owners = new Map<string, string>();
     const made = await this.#registers.read(REGISTER);
-    if (made !== null) owners.set(made, this.#connection.name);
+    if (made !== null) owners.set(made, this.#door.connection.name);
     for (const [partition, id] of await this.#idsOf(PARTITIONS))
-      owners.set(id, this.#connection.nodeOf(installationKey(partition)));
+      owners.set(id, this.#door.connection.nodeOf(installationKey(partition)));
     const [first, second] = owners;
     if (first !== undefined && second !== undefined)
       throw new StoreUnavailable(
@@ -50,7 +44,7 @@ export class Installation {
 
   /** Why commits on a server are refused; null when they are not. */
   async strangerOn(node: string): Promise<string | null> {
-    const own = PARTITIONS.filter((one) => this.#connection.nodeOf(installationKey(one)) === node);
+    const own = PARTITIONS.filter((one) => this.#door.connection.nodeOf(installationKey(one)) === node);
     for (const [, id] of await this.#idsOf(own.slice(0, 1)))
       if (id !== this.#id) return `it belongs to installation ${id}, and this node to ${this.#id}`;
     return null;
@@ -62,8 +56,8 @@ export class Installation {
     const ids = await Promise.all(
       partitions.map(async (partition) => {
         const key = installationKey(partition);
-        const members = () => checked('SMEMBERS', this.#connection.commands.sMembers(key), areSomeTexts);
-        return (await this.#runOn(key)(members)).map((id) => [partition, id] as const);
+        const members = () => checked('SMEMBERS', this.#door.commands.sMembers(key), areSomeTexts);
+        return (await this.#door.runOn(key)(members)).map((id) => [partition, id] as const);
       }),
     );
     return ids.flat();

@@ -23,7 +23,6 @@ const LOOKED_AT_ENTRIES_MAX = 20_000;
  * would cost every verdict.
  */
 export function redisClientHistory(parts: JournalParts): Store['historyOfClient'] {
-  const { commands, runOn, entries: whole } = parts;
   return async ({ hash }, limit, before = null) => {
     const journal = journalKey(partitionOf(hash));
     const found: Placed<JournalEntry>[] = [];
@@ -33,10 +32,10 @@ export function redisClientHistory(parts: JournalParts): Store['historyOfClient'
       // One more than wanted shows whether that was all.
       const args = [hash, from, String(BATCH_ENTRIES_MAX), String(limit + 1 - found.length)];
       const { next, entries, allRead } = await searchSteps.run(async () => {
-        const stretch = await runOn(journal)(async () =>
-          readStretch(hash, await historyScript.run(commands, [journal], args)),
+        const stretch = await historyScript.on(parts, [journal], args, (what, reply) =>
+          readStretch(hash, itemsOf(what, reply)),
         );
-        return { next: stretch.next, ...(await whole.ofClient(stretch.entries)) };
+        return { next: stretch.next, ...(await parts.entries.ofClient(stretch.entries)) };
       });
       found.push(...entries);
       isWhole &&= allRead;
@@ -53,8 +52,8 @@ interface Stretch {
   readonly entries: readonly StoredEntry[];
 }
 
-function readStretch(clientHash: string, reply: unknown): Stretch {
-  const [next = '', ...told] = itemsOf('client-history-1.lua', reply).map(String);
+function readStretch(clientHash: string, items: readonly unknown[]): Stretch {
+  const [next = '', ...told] = items.map(String);
   const partition = partitionNumber(partitionOf(clientHash));
   const entries = Array.from({ length: told.length / 2 }, (_, index) => {
     const [id = '', text = ''] = told.slice(2 * index, 2 * index + 2);

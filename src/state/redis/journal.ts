@@ -34,8 +34,7 @@ import {
 } from '../keys.ts';
 import { RETENTION } from '../retention.ts';
 import type { JournalPage, KeptAfterShipping } from '../store.ts';
-import type { RunCall } from '../store-errors.ts';
-import type { RedisCommands } from './connection/connection.ts';
+import type { RedisDoor } from './connection/connection.ts';
 import { areRows, checked, isWhole } from './connection/reply.ts';
 import type { DecisionPlace, RedisDecisions } from './decisions.ts';
 import { RedisScript } from './script.ts';
@@ -72,9 +71,7 @@ interface Feed {
 }
 
 /** What reads the partitions of the journal. */
-export interface JournalParts {
-  readonly commands: RedisCommands;
-  readonly runOn: (key: string) => RunCall;
+export interface JournalParts extends RedisDoor {
   readonly entries: JournalEntries;
 }
 

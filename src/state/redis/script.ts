@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { RedisCommands } from './connection/connection.ts';
+import type { RedisCommands, RedisDoor } from './connection/connection.ts';
 import { BadReply } from './connection/reply.ts';
 
 /**
@@ -39,6 +39,16 @@ export class RedisScript {
     this.#source = PRELUDE + readFileSync(new URL(`scripts/${file}`, import.meta.url), 'utf8') + END;
     this.#sha1 = hash('sha1', this.#source);
     this.#keyCount = keyCountOf(file);
+  }
+
+  /** Runs it on the server that answers for its keys, and has the reply read there: a bad one ends the connection. */
+  on<T>(
+    { commands, runOn }: Pick<RedisDoor, 'commands' | 'runOn'>,
+    keys: readonly [string, ...string[]],
+    args: readonly string[],
+    read: (what: string, reply: unknown) => T,
+  ): Promise<T> {
+    return runOn(keys[0])(async () => read(this.#file, await this.run(commands, keys, args)));
   }
 
   /**

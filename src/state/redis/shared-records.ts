@@ -43,7 +43,7 @@ import {
   writerField,
 } from '../store.ts';
 import type { RunCall } from '../store-errors.ts';
-import type { RedisCommands } from './connection/connection.ts';
+import type { RedisCommands, RedisDoor } from './connection/connection.ts';
 import { checked, isTextOrNothing, itemsOf, textOrNothing, wholeOf } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
@@ -91,20 +91,15 @@ function namesIndex(commands: RedisCommands): DocumentIndex {
 
 const compareAndSet = new RedisScript('compare-and-set-1.lua');
 
-export function redisRegisters(
-  commands: RedisCommands,
-  runOn: (key: string) => RunCall,
-  versions: Versions,
-): Registers {
+export function redisRegisters(door: RedisDoor, versions: Versions): Registers {
+  const { commands, runOn } = door;
   return {
     read: (name) =>
       runOn(registerKey(name))(() => checked('GET', commands.get(registerKey(name)), isTextOrNothing)),
     compareAndSet: async (name, expected, next) => {
       const key = registerKey(name);
       const args = [expected === null ? '0' : '1', expected ?? '', next];
-      const written = await runOn(key)(
-        async () => wholeOf('compare-and-set-1.lua', await compareAndSet.run(commands, [key], args)) === 1,
-      );
+      const written = (await compareAndSet.on(door, [key], args, wholeOf)) === 1;
       if (written) await versions.changed(name);
       return written;
     },
@@ -129,28 +124,21 @@ const writeLists = new RedisScript('write-lists-4.lua');
 const readLists = new RedisScript('read-lists-3.lua');
 
 /** The shared lists in four keys of one slot. */
-export function redisListLog(commands: RedisCommands, runOn: (key: string) => RunCall): ListLog {
+export function redisListLog(door: RedisDoor): ListLog {
   const { records, numbers, removals, head } = LISTS;
   return {
-    write: (changes, unless) =>
-      runOn(head)(async () => {
-        const { since, idsBegin, textsBegin } = unless ?? { since: '+inf', idsBegin: '', textsBegin: '' };
-        const condition = [String(since), idsBegin, textsBegin];
-        const args = [
-          randomUUID(),
-          String(LIST_REMOVAL_KEPT_MS),
-          ...condition,
-          ...changes.flatMap(changeArgs),
-        ];
-        const made = await writeLists.run(commands, [records, numbers, removals, head], args);
-        if (made === undefined || made === null) return null;
-        return itemsOf('write-lists-4.lua', made).map((one) => wholeOf('write-lists-4.lua', one) === 1);
-      }),
+    write: (changes, unless) => {
+      const { since, idsBegin, textsBegin } = unless ?? { since: '+inf', idsBegin: '', textsBegin: '' };
+      const terms = [randomUUID(), LIST_REMOVAL_KEPT_MS, since, idsBegin, textsBegin].map(String);
+      const args = [...terms, ...changes.flatMap(changeArgs)];
+      return writeLists.on(door, [records, numbers, removals, head], args, (what, made) =>
+        made === undefined || made === null
+          ? null
+          : itemsOf(what, made).map((one) => wholeOf(what, one) === 1),
+      );
+    },
     read: (after, limit) =>
-      runOn(head)(async () => {
-        const args = [String(after), String(limit)];
-        return pageOf(await readLists.run(commands, [records, numbers, head], args));
-      }),
+      readLists.on(door, [records, numbers, head], [String(after), String(limit)], pageOf),
   };
 }
 
@@ -158,8 +146,7 @@ function changeArgs({ id, text, expected }: ListChange): readonly string[] {
   return [id, expected === undefined ? '' : String(expected), text === null ? '-' : `+${text}`];
 }
 
-function pageOf(reply: unknown): ListPage {
-  const what = 'read-lists-3.lua';
+function pageOf(what: string, reply: unknown): ListPage {
   const [latest, horizon, epoch, ...rest] = itemsOf(what, reply);
   const number = (text: unknown) => wholeOf(what, Number(textOrNothing(what, text) ?? 'NaN'));
   const records: ListRecord[] = [];
@@ -182,17 +169,17 @@ const appendAudit = new RedisScript('append-audit-3.lua');
 const newestAudit = new RedisScript('newest-audit-1.lua');
 
 /** The audit in one stream, in which the number of an entry is its id, and what leads to payers beside it. */
-export function redisAuditRows(commands: RedisCommands, runOn: (key: string) => RunCall): AuditRows {
-  const run: RunCall = (call) => runOn(AUDIT)(call);
+export function redisAuditRows(door: RedisDoor): AuditRows {
+  const { commands } = door;
+  const run: RunCall = (call) => door.runOn(AUDIT)(call);
   return {
-    newest: () => run(async () => endOf(await newestAudit.run(commands, [AUDIT], []))),
-    add: ({ number, previous, hash, body, payer }) =>
-      run(async () => {
-        const keys = [AUDIT, AUDIT_PAYERS, auditOfKey(payer?.clientHash ?? '')];
-        const part = payer === null ? '' : JSON.stringify([payer.clientHash, payer.text]);
-        const args = [String(number), previous, hash, body, part];
-        return (await appendAudit.run(commands, keys, args)) === 1;
-      }),
+    newest: () => newestAudit.on(door, [AUDIT], [], endOf),
+    add: ({ number, previous, hash, body, payer }) => {
+      const part = payer === null ? '' : JSON.stringify([payer.clientHash, payer.text]);
+      const args = [String(number), previous, hash, body, part];
+      const keys = [AUDIT, AUDIT_PAYERS, auditOfKey(payer?.clientHash ?? '')] as const;
+      return appendAudit.on(door, [...keys], args, (_what, reply) => reply === 1);
+    },
     read: (after, limit) =>
       run(async () => {
         const rows = (await commands.xRange(AUDIT, String(after + 1), '+', { COUNT: limit })) ?? [];
@@ -221,7 +208,7 @@ export function redisAuditRows(commands: RedisCommands, runOn: (key: string) => 
   };
 }
 
-function endOf(reply: unknown): ChainEnd | null {
+function endOf(_what: string, reply: unknown): ChainEnd | null {
   const [id, hash]: readonly unknown[] = Array.isArray(reply) ? reply : [];
   return id === undefined ? null : { number: Number(String(id).split('-')[0]), hash: String(hash) };
 }
@@ -240,15 +227,13 @@ function partOf(text: string | null) {
 const addToTally = new RedisScript('add-to-tally-1.lua');
 
 /** A hash for each tally. */
-export function redisTallies(commands: RedisCommands, runOn: (key: string) => RunCall): Tallies {
+export function redisTallies(door: RedisDoor): Tallies {
+  const { commands, runOn } = door;
   return {
     add: (tally, { writer, number, counts }) => {
-      const key = tallyKey(tally);
       const added = Object.entries(counts).flatMap(([field, count]) => [field, String(count)]);
       const args = [writerField(writer), String(number), String(RETENTION.tallyMs), ...added];
-      return runOn(key)(async () => {
-        await addToTally.run(commands, [key], args);
-      });
+      return addToTally.on(door, [tallyKey(tally)], args, () => {});
     },
     read: (tally) => {
       const key = tallyKey(tally);
@@ -258,25 +243,23 @@ export function redisTallies(commands: RedisCommands, runOn: (key: string) => Ru
   };
 }
 
-const SCRIPT = 'take-token-1.lua';
-const takeToken = new RedisScript(SCRIPT);
+const takeToken = new RedisScript('take-token-1.lua');
 
 const ADMITTED_AT_ONCE: Admission = { admitted: true, delayMs: 0 };
 const AT_ONCE = Promise.resolve(ADMITTED_AT_ONCE);
 
 /** Buckets shared by the fleet; each node's own while Redis is away, so that a limit always holds. */
-export function redisRateBuckets(commands: RedisCommands, runOn: (key: string) => RunCall): RateBuckets {
+export function redisRateBuckets(door: Pick<RedisDoor, 'commands' | 'runOn'>): RateBuckets {
   const monotonicMs = () => performance.now();
   const local = new LocalRateBuckets(monotonicMs);
   const leases = new TokenLeases(monotonicMs);
   const shared = async (bucket: string, settings: BucketSettings, wanted: number): Promise<Admission> => {
-    const key = rateKey(bucket);
     const askedMs = monotonicMs();
     let leased = 0;
     try {
       const args = limits(settings, wanted);
-      const [delayMs = -1, more = 0] = await runOn(key)(async () =>
-        itemsOf(SCRIPT, await takeToken.run(commands, [key], args)).map((item) => wholeOf(SCRIPT, item)),
+      const [delayMs = -1, more = 0] = await takeToken.on(door, [rateKey(bucket)], args, (what, reply) =>
+        itemsOf(what, reply).map((item) => wholeOf(what, item)),
       );
       leased = more;
       if (delayMs === 0) return ADMITTED_AT_ONCE;

@@ -9,7 +9,7 @@ import type { KeptAfterShipping, Registers, Store } from '../store.ts';
 import type { RunCall } from '../store-errors.ts';
 import type { StoreHealth } from '../store-health.ts';
 import { redisClients, redisSightings } from './clients.ts';
-import { connectRedis, type RedisCommands, type RedisConnection } from './connection/connection.ts';
+import { connectRedis, type RedisConnection, type RedisDoor } from './connection/connection.ts';
 import { callLimitMs, NodeCalls, RoundTrips, tokenLimitMs } from './connection/node-calls.ts';
 import { parseRedisUrl, type RedisSecurity } from './connection/url.ts';
 import { RedisDecisions } from './decisions.ts';
@@ -74,10 +74,11 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
   const calls = new NodeCalls(connection, roundTrips, (ms) => Math.max(commandTimeoutMs, callLimitMs(ms)));
   const tokenCalls = new NodeCalls(connection, roundTrips, tokenLimitMs);
   const clocks = new NodeClocks(connection, clock);
-  const decisions = new RedisDecisions(commands, calls.on);
-  const erasure = new ClientErasure(connection, calls.on, decisions);
-  const shared = sharedRecords(commands, calls);
-  const installation = new Installation(connection, calls.on, shared.registers);
+  const door: RedisDoor = { connection, commands, runOn: calls.on };
+  const decisions = new RedisDecisions(door);
+  const erasure = new ClientErasure(door, decisions);
+  const shared = sharedRecords(door);
+  const installation = new Installation(door, shared.registers);
   const health = new RedisHealth(connection, calls, clocks, installation);
   await health.refuseOldServers();
   await installation.open();
@@ -90,11 +91,11 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
   const load = redisClients({ commands, calls, clocks, decisions, decisionsHotMs, installation });
   return {
     ...{ name, clientKeys, check, ...records, ...load },
-    ...journalOver({ commands, runOn: calls.on, entries: new JournalEntries(decisions) }),
+    ...journalOver({ ...door, entries: new JournalEntries(decisions) }),
     texts: redisStoredTexts(connection, calls, erasure, versions),
-    rateBuckets: redisRateBuckets(commands, tokenCalls.on),
-    sightings: redisSightings(connection, calls.on),
-    claimIdempotencyKey: redisClaims(commands, calls.on),
+    rateBuckets: redisRateBuckets({ commands, runOn: tokenCalls.on }),
+    sightings: redisSightings(door),
+    claimIdempotencyKey: redisClaims(door),
     decision: (decisionId) => decisions.named(decisionId),
     decisionsOfOrder: (platform, orderRef) => decisions.ofOrder(platform, orderRef),
     decisionsOfClient: async (client, limit, beforeSeq = Number.MAX_SAFE_INTEGER) => {
@@ -110,16 +111,17 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
   };
 }
 
-function sharedRecords(commands: RedisCommands, calls: NodeCalls) {
-  const onDocuments: RunCall = (call) => calls.on(DOCUMENTS)(call);
+function sharedRecords(door: RedisDoor) {
+  const { commands, runOn } = door;
+  const onDocuments: RunCall = (call) => runOn(DOCUMENTS)(call);
   const versions = new Versions(redisVersions(commands, onDocuments));
   return {
     versions,
     documents: redisDocuments(commands, onDocuments, versions),
-    registers: redisRegisters(commands, calls.on, versions),
-    auditLog: new AuditLog(redisAuditRows(commands, calls.on)),
-    tallies: redisTallies(commands, calls.on),
-    listLog: redisListLog(commands, calls.on),
+    registers: redisRegisters(door, versions),
+    auditLog: new AuditLog(redisAuditRows(door)),
+    tallies: redisTallies(door),
+    listLog: redisListLog(door),
   };
 }
 
@@ -146,7 +148,7 @@ async function checkWithSalt(health: RedisHealth, registers: Registers, own: str
   return servers.map((server) => ({ ...server, failure: ANOTHER_SALT }));
 }
 
-function redisClaims(commands: RedisCommands, runOn: (key: string) => RunCall): Store['claimIdempotencyKey'] {
+function redisClaims({ commands, runOn }: RedisDoor): Store['claimIdempotencyKey'] {
   return (platform, key, requestHash) => {
     const claim = claimKey(platform, nameOf(key));
     const expiration = { type: 'PX', value: RETENTION.claimMs } as const;

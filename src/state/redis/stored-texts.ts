@@ -40,30 +40,27 @@ export function redisStoredTexts(
         return kind satisfies never;
     }
   };
-  const { commands } = connection;
+  const door = { commands: connection.commands, runOn: calls.on };
+  const replaceOne = (key: string, args: readonly string[]) =>
+    replaceText.on(door, [key], args, (_what, reply) => reply === 1);
   return {
     all: () => allTexts(connection, calls),
-    read: async (place) => {
-      const key = keyOf(place);
-      const reply = await calls.on(key)(() => readText.run(commands, [key], []));
-      if (!Array.isArray(reply)) return null;
-      const [text, stamp] = reply.map(String);
-      return { text: text ?? '', stamp: stamp ?? '' };
-    },
+    read: (place) =>
+      readText.on(door, [keyOf(place)], [], (_what, reply) => {
+        if (!Array.isArray(reply)) return null;
+        const [text = '', stamp = ''] = reply.map(String);
+        return { text, stamp };
+      }),
     replace: async (place, stamp, next) => {
-      const key = keyOf(place);
       const keptMs = place.kind === 'client' ? String(RETENTION.stateMs) : '';
       const args = [stamp, next === null ? '0' : '1', next ?? '', keptMs];
-      const replaced = (await calls.on(key)(() => replaceText.run(commands, [key], args))) === 1;
+      const replaced = await replaceOne(keyOf(place), args);
       if (replaced) await versions.changed(followedName(place));
       return replaced;
     },
     states: (from) => statesPage(connection, calls, from),
-    replaceState: async (clientHash, text, next) => {
-      const key = stateKey(clientHash);
-      const args = [hash('sha1', text), '1', next, ''];
-      return (await calls.on(key)(() => replaceText.run(commands, [key], args))) === 1;
-    },
+    replaceState: (clientHash, text, next) =>
+      replaceOne(stateKey(clientHash), [hash('sha1', text), '1', next, '']),
     newestDecision: (clientHash) => erasure.newestDecision(clientHash),
   };
 }

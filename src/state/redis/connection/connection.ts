@@ -13,7 +13,7 @@ import {
   SocketTimeoutError,
 } from '@redis/client';
 import clusterKeySlot from 'cluster-key-slot';
-import { StoreLate, StoreUnavailable } from '../../store-errors.ts';
+import { type RunCall, StoreLate, StoreUnavailable } from '../../store-errors.ts';
 import { isUnreadable } from './reply.ts';
 import { addressesOf, type RedisSecurity, type RedisTarget, tlsOptions } from './url.ts';
 
@@ -48,6 +48,13 @@ export interface RedisConnection {
   /** Replaces the connection to that server at once: its replies cannot be trusted any more. */
   renew(node: string): void;
   close(): Promise<void>;
+}
+
+/** The way to the servers; `runOn` gives who runs a call on the server that answers for a key. */
+export interface RedisDoor {
+  readonly connection: RedisConnection;
+  readonly commands: RedisCommands;
+  readonly runOn: (key: string) => RunCall;
 }
 
 interface ScannedKeys {
