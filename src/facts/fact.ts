@@ -4,6 +4,7 @@ import type { KnownHints } from '../client/hints.ts';
 import type { Ladder } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
 import { Type } from '../json-schema.ts';
+import { always, list, named, type Shape, shape, yesNo } from '../shapes.ts';
 
 export interface FactRequest {
   readonly amount: number;
@@ -81,11 +82,25 @@ export const factValue = Type.Unsafe<FactValue>({
 });
 
 /** What values a fact can have; rule files are checked against it. */
-export type FactDomain =
-  | { readonly type: 'number'; readonly integer: boolean; readonly min: number; readonly max: number }
-  | { readonly type: 'boolean' }
-  | { readonly type: 'enum'; readonly values: readonly string[] }
-  | { readonly type: 'text' };
+export type FactDomain = Shape<(typeof DOMAINS)[keyof typeof DOMAINS]>;
+
+export const DOMAINS = {
+  number: named(
+    'NumberDomain',
+    shape('A number', {
+      type: always('number'),
+      integer: yesNo('Whole numbers only'),
+      min: Type.Number(),
+      max: Type.Number(),
+    }),
+  ),
+  boolean: named('BooleanDomain', shape('true or false', { type: always('boolean') })),
+  enum: named(
+    'EnumDomain',
+    shape('One of some words', { type: always('enum'), values: list(Type.String(), 'The words') }),
+  ),
+  text: named('TextDomain', shape('A text', { type: always('text') })),
+} as const;
 
 interface FactDescription {
   readonly domain: FactDomain;

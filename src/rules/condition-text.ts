@@ -12,6 +12,11 @@ const SIGNS: Readonly<Record<OperatorName, string>> = {
   notIn: 'not in',
 };
 
+/** `>=` of greaterThanInclusive; of what is no operator the text itself. */
+export function signOf(operator: string): string {
+  return Object.entries(SIGNS).find(([name]) => name === operator)?.[1] ?? operator;
+}
+
 /** What a comparison demands of its fact: `>= 3`, `in [EUR, USD]`, `in the list fast-methods`. */
 export function testText(operator: OperatorName, expected: Expected, list?: string): string {
   return `${SIGNS[operator]} ${list === undefined ? valueText(expected) : `the list ${list}`}`;

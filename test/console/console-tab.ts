@@ -131,7 +131,12 @@ export class ConsoleTab {
 
   /** Closes a tab of the test's own. */
   async leave(): Promise<void> {
-    if (this.#tab !== this.#console?.shared) await this.#tab?.page.context().close();
+    if (this.#tab !== this.#console?.shared) {
+      // Of many sessions of one key the oldest ends, which would be that of the shared tab.
+      const headers = { Origin: new URL(this.seeded.url).origin };
+      await this.#tab?.page.request.delete(`${this.seeded.platformUrl}/v1/platform/session`, { headers });
+      await this.#tab?.page.context().close();
+    }
     this.#tab = null;
   }
 

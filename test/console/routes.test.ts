@@ -6,6 +6,7 @@ import { type SeededConsole, startSeededConsole } from '../../scripts/screenshot
 import type { RuleDiff } from '../../src/authoring/diff/rule-diff.ts';
 import type { Explanation } from '../../src/authoring/explain/explain.ts';
 import type { Decision } from '../../src/decision/decision.ts';
+import type { Constant } from '../../src/rules/folder/constant.ts';
 import { rawExchange, rawStatus } from '../http/raw-exchange.ts';
 import { call, type Problem } from '../service/http-call.ts';
 import { verdictBody } from '../service/request-bodies.ts';
@@ -20,7 +21,7 @@ interface VersionBody {
     readonly message: string;
   }[];
   readonly ladder: { readonly levelsMs: readonly number[] } | null;
-  readonly constants: readonly { readonly path: string; readonly text: string }[];
+  readonly constants: readonly Constant[];
   readonly coverage: { readonly passed: number; readonly failed: number } | null;
 }
 
@@ -242,7 +243,8 @@ describe('the console over HTTP', () => {
       expect(body.problems).to.deep.equal([]);
       expect(body.coverage?.failed).to.equal(0);
       const firstWait = body.constants.find(({ path }) => path === 'ladder.levels[0]');
-      expect(firstWait).to.include({ file: 'ladder.yaml', text: '30s' });
+      expect(firstWait?.at.file).to.equal('ladder.yaml');
+      expect(firstWait?.text).to.equal('30s');
     });
 
     it('that are not sound open to their problems, each with its place', async () => {

@@ -122,7 +122,7 @@ async function check({
     return {
       digest: null,
       problems: firstOf(made.problems),
-      ...{ notes: [], coverage: null, lostCases: null, constants: [] },
+      ...{ notes: [], coverage: null, lostCases: null, constants: constantsOf(files) },
     };
   const { ruleSet } = made;
   const { problems, notes } = examine(ruleSet, files, lists);
@@ -224,7 +224,7 @@ export interface CheckedDraft {
   /** Null when it is not sound. */
   readonly coverage: RuleCoverage | null;
   readonly lostCases: LostCases | null;
-  /** The constants that may be varied, as written; empty when it is not sound. */
+  /** The constants that may be varied, as written, as far as the files can be read. */
   readonly constants: readonly Constant[];
 }
 

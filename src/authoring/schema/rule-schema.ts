@@ -5,11 +5,13 @@ import { FACTS } from '../../facts/catalogue.ts';
 import type { Fact, FactDomain } from '../../facts/fact.ts';
 import { OPERATORS, operatorsFor } from '../../rules/condition.ts';
 import { formatDuration } from '../../rules/duration.ts';
+import { MEANINGS } from '../../rules/folder/constant.ts';
 import type { RuleStage } from '../../rules/parse/comparison.ts';
+import { PRIOR_RANGE } from '../../rules/parse/parse.ts';
 import { PAYER_TEXT_CHARACTERS_MAX } from '../../rules/parse/payer-text.ts';
 import { HOLDOUT_PATTERN, LADDER_LEVELS_MAX } from '../../rules/parse/rule-ladders.ts';
 import { LIST_ENTRIES_MAX } from '../../rules/parse/rule-lists.ts';
-import { PRIORITY_MAX, RULES_MAX, WEIGHT_MAX } from '../../rules/parse/rules.ts';
+import { PRIORITY_MAX, RULES_MAX, WEIGHT_RANGE } from '../../rules/parse/rules.ts';
 import { NAME_PATTERN, RULE_VERSION_PATTERN, VERDICTS } from '../../rules/rule-set.ts';
 import {
   CURRENCY_TEXT,
@@ -77,11 +79,11 @@ function ruleSetSchema(): JsonSchema {
     },
     smoothing: mappingOf(
       {
-        prior: { type: 'number', minimum: 0, maximum: 1 },
-        weight: { type: 'number', minimum: 0.01, maximum: 1000 },
+        prior: numberIn(PRIOR_RANGE),
+        weight: numberIn(WEIGHT_RANGE),
       },
       ['prior', 'weight'],
-      'paymentScore = (paid + weight * prior) / (final + weight); left out, prior is 0.5 and weight 2.',
+      MEANINGS.smoothing,
     ),
     scoringLimits: { type: 'boolean', description: 'Whether score answers carry payLimitValue.' },
   };
@@ -118,16 +120,13 @@ function groupsSchema(): JsonSchema {
 }
 
 function signalsSchema(): JsonSchema {
-  const weight = { type: 'number', minimum: 0.01, maximum: WEIGHT_MAX };
+  const weight = numberIn(WEIGHT_RANGE);
   return ruleFile(
     'bot-signals',
     {
-      threshold: {
-        ...weight,
-        description: 'A payer is a bot when the weights of matching signals reach it.',
-      },
+      threshold: { ...weight, description: MEANINGS.threshold },
     },
-    event('signal', { weight: { ...weight, description: 'What this signal adds when it matches.' } }),
+    event('signal', { weight: { ...weight, description: MEANINGS.weight } }),
     'Bot signals: the weights of all that match are added.',
   );
 }
@@ -135,11 +134,7 @@ function signalsSchema(): JsonSchema {
 function verdictsSchema(): JsonSchema {
   const params = {
     verdict: choice(VERDICTS, 'The command to the caller (interface, section 4.2).'),
-    ladder: {
-      type: 'string',
-      pattern: NAME_PATTERN,
-      description: 'Only with WAIT: a ladder of ladder.yaml by its name; left out, the one without a name.',
-    },
+    ladder: { type: 'string', pattern: NAME_PATTERN, description: MEANINGS.ladder },
     reason: text('What the caller reads. Facts in braces are filled in: {paidCount}, {verdicts(10m)}.'),
     payerText: {
       ...text('What support or the shop may say to the payer; {waitSeconds} is the wait in words.'),
@@ -156,7 +151,7 @@ function verdictsSchema(): JsonSchema {
 
 function ladderSchema(description: string): JsonSchema {
   const levels = {
-    ...listOf(DURATION_TEXT, 'The wait of each level, each longer than the one before; the last repeats.'),
+    ...listOf(DURATION_TEXT, MEANINGS.levels),
     maxItems: LADDER_LEVELS_MAX,
   };
   return mappingOf(
@@ -168,10 +163,7 @@ function ladderSchema(description: string): JsonSchema {
         propertyNames: { pattern: NAME_PATTERN },
         additionalProperties: levels,
       },
-      resetAfter: {
-        ...DURATION_TEXT,
-        description: 'A payer who asks for nothing this long starts afresh; longer than the longest wait.',
-      },
+      resetAfter: { ...DURATION_TEXT, description: MEANINGS.resetAfter },
     },
     ['levels', 'resetAfter'],
     description,
@@ -390,7 +382,7 @@ function comparison({ names, domain, longestWindowMs, ofSharedList }: FactKind):
 
 /** Values in the condition itself, or those of a list of the rule set. */
 function valuesOf(scalar: JsonSchema): JsonSchema {
-  const list = { ...LIST_NAME, description: 'The list in lists/NAME.yaml, without the ending.' };
+  const list = { ...LIST_NAME, description: MEANINGS.list };
   return {
     if: { type: 'object' },
     // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
@@ -403,7 +395,7 @@ const LIST_PARAMS: JsonSchema = {
   required: ['params'],
   properties: {
     params: mappingOf(
-      { list: { ...LIST_NAME, description: 'The shared list, which changes without a release.' } },
+      { list: { ...LIST_NAME, description: MEANINGS.sharedList } },
       ['list'],
       'Which shared list is asked about.',
     ),
@@ -418,8 +410,12 @@ function params(longestWindowMs: number | null): JsonSchema {
   };
   return {
     required: ['params'],
-    properties: { params: mappingOf({ window }, ['window'], 'How far the fact looks back.') },
+    properties: { params: mappingOf({ window }, ['window'], MEANINGS.window) },
   };
+}
+
+function numberIn({ min, max }: { readonly min: number; readonly max: number }): JsonSchema {
+  return { type: 'number', minimum: min, maximum: max };
 }
 
 function scalarOf(domain: FactDomain): JsonSchema {

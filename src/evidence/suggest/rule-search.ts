@@ -199,7 +199,7 @@ export function editsOf(
   const labels = labelsOf(present.ruleSet);
   const least = unpaidMin(orders);
   return constantsOf(files)
-    .filter(({ file }) => FILES.includes(file))
+    .filter(({ at }) => FILES.includes(at.file))
     .flatMap((constant) => nearby(constant.text).map((value) => ({ constant, value })))
     .flatMap(({ constant, value }): readonly Edit[] => {
       const edited = draftOf(version, withConstants(files, [[constant, value]]));

@@ -1,47 +1,83 @@
-import {
-  isMap,
-  isScalar,
-  isSeq,
-  type Pair,
-  parseDocument,
-  type Scalar,
-  type YAMLMap,
-  type YAMLSeq,
-} from 'yaml';
+import { isMap, isScalar, isSeq, type Scalar, type YAMLMap } from 'yaml';
+import { FACTS } from '../../facts/catalogue.ts';
+import { DOMAINS } from '../../facts/fact.ts';
 import { NamedError } from '../../named-error.ts';
-import { count, type Shape, shape, word } from '../../shapes.ts';
-import type { RuleFiles } from '../parse/parse.ts';
-import { suggest } from '../problem.ts';
+import { always, count, list, named, nullable, oneOf, type Shape, shape, word } from '../../shapes.ts';
+import { signOf } from '../condition-text.ts';
+import { formatDuration } from '../duration.ts';
+import { PRIOR_RANGE, type RuleFiles } from '../parse/parse.ts';
+import { LADDER_MS_MAX } from '../parse/rule-ladders.ts';
+import { WEIGHT_RANGE } from '../parse/rules.ts';
+import { YamlFile } from '../parse/yaml-file.ts';
+import { location, suggest } from '../problem.ts';
+
+/** What constants mean that are compared with no fact; the rule schema says it, too. */
+export const MEANINGS = {
+  threshold: 'A payer is a bot when the weights of matching signals reach it.',
+  weight: 'What this signal adds when it matches.',
+  ladder: 'Only with WAIT: a ladder of ladder.yaml by its name; left out, the one without a name.',
+  levels: 'The wait of each level, each longer than the one before; the last repeats.',
+  resetAfter: 'A payer who asks for nothing this long starts afresh; longer than the longest wait.',
+  smoothing:
+    'paymentScore = (paid + weight * prior) / (final + weight); left out, prior is 0.5 and weight 2.',
+  window: 'How far the fact looks back.',
+  sharedList: 'The shared list, which changes without a release.',
+  list: 'The list in lists/NAME.yaml, without the ending.',
+} as const;
 
 /** No constant, or not exactly one, has this path; the message says which there are. */
 export class UnknownConstant extends NamedError {}
 
-/** A number, duration or word in a rule file: where it is written, so that it can be replaced as text. */
-export const ConstantSchema = shape('A constant that a sweep may vary', {
-  path: word('Like ladder.levels[0]'),
-  file: word('Where it is written'),
-  text: word('As written'),
-  from: count('Characters of the file before it'),
-  to: count('Characters of the file up to its end'),
-});
+/** A number, duration or word in a rule file: where it is written, so that it can be replaced as text, and what may be. */
+export const ConstantSchema = named(
+  'RuleConstant',
+  shape('A constant that a sweep or a form may vary', {
+    path: word('Like ladder.levels[0]'),
+    owner: word('What its path begins with: a rule, a named condition, a ladder'),
+    usedBy: list(word('Its name'), 'The rules that go by it; empty when all do'),
+    at: location,
+    text: word('As written'),
+    from: count('Characters of the file before it'),
+    to: count('Characters of the file up to its end'),
+    sign: nullable(word('How a fact is compared with it, like >=')),
+    allowed: oneOf(
+      'type',
+      {
+        ...DOMAINS,
+        duration: named(
+          'DurationDomain',
+          shape('A duration', { type: always('duration'), longest: word('Like 24h') }),
+        ),
+      },
+      'What may stand there',
+    ),
+    unit: nullable(word('Of its values; null: none')),
+    description: word('What it means; empty when that is not known'),
+  }),
+);
 
 export type Constant = Shape<typeof ConstantSchema>;
 
-const FILE_OF = {
-  groups: 'groups.yaml',
-  'bot-signals': 'bot-signals.yaml',
-  verdicts: 'verdicts.yaml',
-  ladder: 'ladder.yaml',
-  ruleset: 'ruleset.yaml',
-} as const;
-
-/** Every constant of a rule set that can be varied, in the order of the files. */
+/** Every constant of a rule set that can be varied, in the order of the files; a file that is not YAML has none. */
 export function constantsOf(files: RuleFiles): readonly Constant[] {
-  return Object.entries(FILE_OF).flatMap(([name, file]) => {
-    const root = parseDocument(files.get(file) ?? '').contents;
-    if (!isMap(root)) return [];
-    return named(name, root).map(({ path, scalar }) => constantAt(file, path, scalar));
-  });
+  const open = (name: string) => new YamlFile(`${name}.yaml`, files.get(`${name}.yaml`) ?? '', []);
+  const [ladder, ruleset] = [open('ladder'), open('ruleset')];
+  const [groups, signals, verdicts] = [open('groups'), open('bot-signals'), open('verdicts')];
+  const names: Names = {
+    lists: [...files.keys()].flatMap((path) => /^lists\/(.*)\.yaml$/.exec(path)?.[1] ?? []),
+    ladders: keysOf(mapAt(ladder.root, 'ladders')),
+    waits: rulesIn(verdicts.root).filter((rule) => paramsOf(rule)?.get('verdict') === 'WAIT'),
+  };
+  const all: readonly (readonly [YamlFile, readonly Found[]])[] = [
+    [groups, inRules('groups', groups, names)],
+    [signals, inRules('bot-signals', signals, names)],
+    [verdicts, inRules('verdicts', verdicts, names)],
+    [ladder, inLadder('ladder', ladder.root, names)],
+    [ruleset, inSettings(ruleset.root, names)],
+  ];
+  return all.flatMap(([file, found]) =>
+    found.map((one) => constantAt(file, one)).toSorted((a, b) => a.from - b.from),
+  );
 }
 
 /**
@@ -63,86 +99,190 @@ export function constantAtPath(files: RuleFiles, path: string): Constant {
 export function withConstants(files: RuleFiles, values: readonly (readonly [Constant, string])[]): RuleFiles {
   const edited = new Map(files);
   // From the end of a file to its beginning, so that no replacement moves the place of the next.
-  for (const [{ file, from, to }, value] of values.toSorted(([a], [b]) => b.from - a.from)) {
-    const text = edited.get(file) ?? '';
-    edited.set(file, text.slice(0, from) + value + text.slice(to));
+  for (const [{ at, from, to }, value] of values.toSorted(([a], [b]) => b.from - a.from)) {
+    const text = edited.get(at.file) ?? '';
+    edited.set(at.file, text.slice(0, from) + value + text.slice(to));
   }
   return edited;
 }
 
-interface NamedScalar {
+/** What constants may name in other files, and the rules that let a payer wait. */
+interface Names {
+  readonly lists: readonly string[];
+  readonly ladders: readonly string[];
+  readonly waits: readonly YAMLMap[];
+}
+
+interface Written {
   readonly path: string;
-  readonly scalar: Scalar;
+  /** The last key of the path. */
+  readonly key: string;
+  readonly node: Scalar;
 }
 
-function constantAt(file: string, path: string, scalar: Scalar): Constant {
-  const [from = 0, to = 0] = scalar.range ?? [];
-  return { path, file, text: String(scalar.source ?? scalar.value), from, to };
+type Meaning = Pick<Constant, 'sign' | 'allowed' | 'unit' | 'description'>;
+type Found = Meaning & Pick<Constant, 'path' | 'owner' | 'usedBy'> & { readonly node: Scalar };
+
+function constantAt(file: YamlFile, { node, ...rest }: Found): Constant {
+  const [from = 0, to = 0] = node.range ?? [];
+  return { ...rest, at: file.at(node), text: String(node.source ?? node.value), from, to };
 }
 
-function named(name: string, root: YAMLMap): readonly NamedScalar[] {
-  switch (name) {
-    case 'ladder':
-      return below(name, root, ['levels', 'resetAfter']);
-    case 'ruleset': {
-      const smoothing = mapAt(mapAt(root, 'settings'), 'smoothing');
-      return smoothing === null ? [] : below('ruleset.smoothing', smoothing, ['prior', 'weight']);
-    }
-    default:
-      return [...below(name, root, ['threshold']), ...rulesOf(name, root)];
-  }
-}
-
-/** The scalars under some keys of a map; for a list, each item. */
-function below(prefix: string, map: YAMLMap, keys: readonly string[]): readonly NamedScalar[] {
-  return keys.flatMap((key) => {
-    const value = map.get(key, true);
-    if (isScalar(value)) return [{ path: `${prefix}.${key}`, scalar: value }];
-    return isSeq(value) ? scalarsOf(`${prefix}.${key}`, value) : [];
-  });
-}
-
-function scalarsOf(path: string, list: YAMLSeq): readonly NamedScalar[] {
-  return list.items.flatMap((item, index) =>
-    isScalar(item) ? [{ path: `${path}[${index}]`, scalar: item }] : [],
+function inSettings(root: unknown, names: Names): readonly Found[] {
+  const platforms = mapAt(root, 'platforms');
+  const owners = keysOf(platforms).map(
+    (name) => [`ruleset.platforms.${name}`, mapAt(platforms, name)] as const,
   );
-}
-
-function rulesOf(name: string, root: YAMLMap): readonly NamedScalar[] {
-  const rules = root.get('rules', true);
-  if (!isSeq(rules)) return [];
-  return rules.items.filter(isMap).flatMap((rule) => {
-    const prefix = `${name}.${String(rule.get('name'))}`;
-    const params = mapAt(mapAt(rule, 'event'), 'params');
-    const weight = params === null ? [] : below(prefix, params, ['weight']);
-    return [...weight, ...numbered(comparisonsIn(rule.get('conditions', true)), prefix)];
+  return [['ruleset', mapAt(root, 'settings')] as const, ...owners].flatMap(([prefix, settings]) => {
+    const owner = `${prefix}.smoothing`;
+    const smoothing = scalarsBelow(owner, mapAt(settings, 'smoothing')).map(({ path, key, node }) => {
+      const allowed = key === 'prior' ? PRIOR : WEIGHT;
+      return { path, node, owner, usedBy: [], ...meaning(allowed, MEANINGS.smoothing) };
+    });
+    return [...smoothing, ...inLadder(`${prefix}.ladder`, mapAt(settings, 'ladder'), names)];
   });
 }
 
-/** A fact that a rule compares several times gets a number: `verdicts[0]`, `verdicts[1]`. */
-function numbered(comparisons: readonly YAMLMap[], prefix: string): readonly NamedScalar[] {
+function inLadder(path: string, ladder: unknown, { waits }: Names): readonly Found[] {
+  const nameOf = (rule: YAMLMap) => String(rule.get('name'));
+  return scalarsBelow(path, ladder).map(({ path: written, key, node }) => {
+    const named = written.startsWith(`${path}.ladders.`) ? key : null;
+    const owner = named === null ? path : `${path}.ladders.${named}`;
+    const isReset = key === 'resetAfter';
+    const using = waits.filter((rule) => isReset || (paramsOf(rule)?.get('ladder') ?? null) === named);
+    const says = meaning(durationUpTo(LADDER_MS_MAX), isReset ? MEANINGS.resetAfter : MEANINGS.levels);
+    return { path: written, node, owner, usedBy: using.map(nameOf), ...says };
+  });
+}
+
+function inRules(name: string, { root }: YamlFile, names: Names): readonly Found[] {
+  const rules = rulesIn(root);
+  const shared = mapAt(root, 'conditions');
+  const threshold = scalarsBelow(`${name}.threshold`, isMap(root) ? root.get('threshold', true) : null);
+  const ofRules = rules.flatMap((rule): readonly Found[] => {
+    const own = { owner: `${name}.${String(rule.get('name'))}`, usedBy: [String(rule.get('name'))] };
+    const params = scalarsBelow(own.owner, paramsOf(rule)).flatMap(({ path, key, node }) => {
+      const says = meaningOfParam(key, names);
+      return says === null ? [] : [{ path, node, ...own, ...says }];
+    });
+    return [...params, ...inCondition(rule.get('conditions', true), own, names)];
+  });
+  const ofShared = keysOf(shared).flatMap((key) => {
+    const using = rules.filter((rule) => namedIn(rule.get('conditions', true), shared).has(key));
+    const usedBy = using.map((rule) => String(rule.get('name')));
+    return inCondition(shared?.get(key, true), { owner: `${name}.conditions.${key}`, usedBy }, names);
+  });
+  return [
+    ...threshold.map(({ path, node }) => ({
+      path,
+      node,
+      owner: name,
+      usedBy: [],
+      ...meaning(WEIGHT, MEANINGS.threshold),
+    })),
+    ...ofRules,
+    ...ofShared,
+  ];
+}
+
+/** What a rule concludes is no constant: its group, its verdict and its texts. */
+function meaningOfParam(key: string, { ladders }: Names): Meaning | null {
+  if (key === 'weight') return meaning(WEIGHT, MEANINGS.weight);
+  return key === 'ladder' ? meaning(oneOfNames(ladders), MEANINGS.ladder) : null;
+}
+
+/** A fact that is compared several times gets a number: `verdicts[0]`, `verdicts[1]`. */
+function inCondition(
+  condition: unknown,
+  own: Pick<Found, 'owner' | 'usedBy'>,
+  { lists }: Names,
+): readonly Found[] {
+  const comparisons = partsWith('fact', condition);
   return comparisons.flatMap((comparison) => {
-    const fact = String(comparison.get('fact'));
-    const alike = comparisons.filter((other) => other.get('fact') === fact);
+    const name = String(comparison.get('fact'));
+    const alike = comparisons.filter((other) => other.get('fact') === name);
     const number = alike.length === 1 ? '' : `[${alike.indexOf(comparison)}]`;
-    const path = `${prefix}.${fact}${number}`;
-    const params = mapAt(comparison, 'params');
+    const path = `${own.owner}.${name}${number}`;
+    const fact = FACTS.get(name);
+    const longest = fact?.kind === 'windowed' ? fact.longestWindowMs : 0;
+    const params = scalarsBelow(path, comparison.get('params', true)).map((one) => ({
+      ...one,
+      ...(one.key === 'window'
+        ? meaning(durationUpTo(longest), MEANINGS.window)
+        : meaning(TEXT, MEANINGS.sharedList)),
+    }));
     const value = comparison.get('value', true);
-    return [
-      ...(isScalar(value) ? [{ path, scalar: value }] : []),
-      ...(params === null ? [] : below(path, params, ['window'])),
-    ];
+    const compared: Meaning = {
+      sign: signOf(String(comparison.get('operator'))),
+      allowed: fact?.domain ?? TEXT,
+      unit: fact?.unit ?? null,
+      description: fact?.description ?? '',
+    };
+    const values = scalarsBelow(isSeq(value) ? `${path}.value` : path, value).map((one) => ({
+      ...one,
+      ...compared,
+      ...(isMap(value) && { allowed: oneOfNames(lists), description: MEANINGS.list }),
+    }));
+    return [...params, ...values].map(({ key: _, ...found }) => ({ ...found, ...own }));
   });
 }
 
-function comparisonsIn(node: unknown): readonly YAMLMap[] {
-  if (isSeq(node)) return node.items.flatMap(comparisonsIn);
-  if (!isMap(node)) return [];
-  if (node.has('fact')) return [node];
-  return node.items.flatMap((pair: Pair) => comparisonsIn(pair.value));
+const WEIGHT = { type: 'number', integer: false, ...WEIGHT_RANGE } as const;
+const PRIOR = { ...WEIGHT, ...PRIOR_RANGE } as const;
+const TEXT = { type: 'text' } as const;
+
+function durationUpTo(longestMs: number): Constant['allowed'] {
+  return { type: 'duration', longest: formatDuration(longestMs) };
 }
 
-function mapAt(map: YAMLMap | null, key: string): YAMLMap | null {
-  const value = map?.get(key, true);
+/** Without names any may be meant. */
+function oneOfNames(values: readonly string[]): Constant['allowed'] {
+  return values.length === 0 ? TEXT : { type: 'enum', values };
+}
+
+function meaning(allowed: Constant['allowed'], description: string): Meaning {
+  return { sign: null, unit: null, allowed, description };
+}
+
+/** The scalars below a node, each with its path. */
+function scalarsBelow(path: string, node: unknown, key = ''): readonly Written[] {
+  if (isScalar(node)) return [{ path, key, node }];
+  if (isSeq(node)) return node.items.flatMap((item, index) => scalarsBelow(`${path}[${index}]`, item, key));
+  if (!isMap(node)) return [];
+  return node.items.flatMap((pair) => scalarsBelow(`${path}.${pair.key}`, pair.value, String(pair.key)));
+}
+
+/** The parts of a condition that have a member of this name: comparisons a fact, references a condition. */
+function partsWith(member: 'fact' | 'condition', node: unknown): readonly YAMLMap[] {
+  if (isSeq(node)) return node.items.flatMap((item) => partsWith(member, item));
+  if (!isMap(node)) return [];
+  return node.has(member) ? [node] : node.items.flatMap((pair) => partsWith(member, pair.value));
+}
+
+/** The named conditions that a condition refers to, also through others of them. */
+function namedIn(condition: unknown, shared: YAMLMap | null, known: ReadonlySet<string> = new Set()) {
+  let all = known;
+  for (const reference of partsWith('condition', condition)) {
+    const name = String(reference.get('condition'));
+    if (!all.has(name)) all = namedIn(shared?.get(name, true), shared, new Set([...all, name]));
+  }
+  return all;
+}
+
+function rulesIn(root: unknown): readonly YAMLMap[] {
+  const rules = isMap(root) ? root.get('rules', true) : null;
+  return isSeq(rules) ? rules.items.filter(isMap) : [];
+}
+
+function paramsOf(rule: YAMLMap): YAMLMap | null {
+  return mapAt(mapAt(rule, 'event'), 'params');
+}
+
+function mapAt(map: unknown, key: string): YAMLMap | null {
+  const value = isMap(map) ? map.get(key, true) : null;
   return isMap(value) ? value : null;
+}
+
+function keysOf(map: YAMLMap | null): readonly string[] {
+  return map?.items.map(({ key }) => String(key)) ?? [];
 }

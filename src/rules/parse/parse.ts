@@ -14,7 +14,7 @@ import {
 import { FactRefs } from './comparison.ts';
 import { RuleLadders, refuseHoldouts } from './rule-ladders.ts';
 import { isListFile, RuleLists } from './rule-lists.ts';
-import { readGroups, readSignals, readVerdicts } from './rules.ts';
+import { readGroups, readSignals, readVerdicts, WEIGHT_RANGE } from './rules.ts';
 import { checkCurrency, checkDecimal, type Member, optional, YamlFile } from './yaml-file.ts';
 
 /** The texts of a rule set's files by their path inside its folder, like `verdicts.yaml`, `cases/ladder.yaml`. */
@@ -128,6 +128,8 @@ function wantsLimits(ruleSet: RuleSetFile | null): boolean {
 
 /** The time zone of rule sets that name none. */
 const DEFAULT_TIME_ZONE = 'UTC';
+
+export const PRIOR_RANGE = { min: 0, max: 1 } as const;
 
 const DEFAULT_SMOOTHING: Smoothing = { prior: 0.5, weight: 2 };
 
@@ -247,10 +249,8 @@ function isTimeZone(name: string): boolean {
 
 function readSmoothing(file: YamlFile, node: Node): Smoothing | null {
   const members = file.members(node, 'smoothing', ['prior', 'weight'], ['prior', 'weight']);
-  const prior = optional(members?.get('prior'), (value) => file.number(value, 'prior', { min: 0, max: 1 }));
-  const weight = optional(members?.get('weight'), (value) =>
-    file.number(value, 'weight', { min: 0.01, max: 1000 }),
-  );
+  const prior = optional(members?.get('prior'), (value) => file.number(value, 'prior', PRIOR_RANGE));
+  const weight = optional(members?.get('weight'), (value) => file.number(value, 'weight', WEIGHT_RANGE));
   if (prior === null || weight === null) return null;
   // Every new client has 0.5000, whatever the prior; the first outcome must not move it the wrong way.
   if (weight * (0.5 - prior) > 0.5) {

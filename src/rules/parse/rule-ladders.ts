@@ -20,7 +20,7 @@ export const LADDER_LEVELS_MAX = 20;
 const LADDERS_MAX = 20;
 
 /** A payer who is told to come back in a year is blocked, which is another verdict. */
-const LADDER_MS_MAX = 365 * 24 * 3600_000;
+export const LADDER_MS_MAX = 365 * 24 * 3600_000;
 
 type NamedLadders = WrittenLadder['ladders'];
 

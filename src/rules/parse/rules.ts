@@ -27,7 +27,7 @@ import { type Member, type Members, NO_MEMBERS, optional, type YamlFile } from '
 
 export const RULES_MAX = 500;
 export const PRIORITY_MAX = 1_000_000;
-export const WEIGHT_MAX = 1000;
+export const WEIGHT_RANGE = { min: 0.01, max: 1000 } as const;
 
 /** How the rules of one file are read: what they have besides name, description and conditions. */
 interface RuleForm<Params> {
@@ -71,7 +71,7 @@ export function readSignals(file: YamlFile, names: RuleNames): ParsedRules['sign
   const allowed = ['conditions', 'threshold', 'rules'];
   const members = file.members(file.root, 'bot-signals.yaml', allowed, ['threshold', 'rules']);
   if (members === null) return null;
-  const weigh = (what: string) => (node: Node) => file.number(node, what, { min: 0.01, max: WEIGHT_MAX });
+  const weigh = (what: string) => (node: Node) => file.number(node, what, WEIGHT_RANGE);
   const { rules, complete } = readRules<SignalParams>(file, members, names, {
     stage: 'bot-signals',
     prioritised: false,

@@ -200,6 +200,98 @@ describeConsole("the console's page Draft", (tab) => {
   const keptTexts = async (version: string) =>
     JSON.stringify((await tab.shop.ask('GET', `rules/drafts/${version}`)).body);
 
+  const valuesOf = (file: string) => tab.page.getByRole('form', { name: `Values in ${file}` });
+  const openFile = (file: string) =>
+    tab.page.getByRole('group', { name: 'Files' }).getByRole('button', { name: file }).first().click();
+
+  it('writes what is put into a field into the YAML alone, and shows in the field what the YAML says', async () => {
+    const page = await begin('p2.v48');
+    const { files } = JSON.parse(await keptTexts('p2.v48'));
+    await openFile('groups.yaml');
+    const chain = valuesOf('groups.yaml').getByLabel('unpaidChain >=');
+    expect(await chain.inputValue()).to.equal('4');
+    await valuesOf('groups.yaml').getByText('orders, 0 to 20. UNPAID outcomes').first().waitFor();
+    await chain.fill('5');
+    await valuesOf('groups.yaml').getByLabel('paymentScore >=').fill('0.75');
+    await page.keyboard.press('Tab');
+    const wanted = files['groups.yaml']
+      .replace('fact: unpaidChain, operator: greaterThanInclusive, value: 4', (line: string) =>
+        line.replace('4', '5'),
+      )
+      .replace('value: 0.8', 'value: 0.75');
+    await until('both are kept, and nothing else is changed', async () => {
+      const kept: unknown = JSON.parse(await keptTexts('p2.v48')).files['groups.yaml'];
+      return kept === wanted;
+    });
+    await tab.button('line 28 of groups.blocked-by-unpaid-chain.unpaidChain').click();
+    await page.locator('.cm-activeLine').getByText('unpaidChain').waitFor();
+    await page.keyboard.press('Delete');
+    await page.keyboard.type('7');
+    await until('the field says so', async () => (await chain.inputValue()) === '7');
+    await openFile('verdicts.yaml');
+    await page.keyboard.press('Tab');
+    await openFile('groups.yaml');
+    expect(await chain.inputValue()).to.equal('7');
+    await tab.expectNoFindings();
+  });
+
+  it('tells at the field what the check says of its value, whatever was put in', async () => {
+    const page = await begin('p2.v49');
+    await openFile('ladder.yaml');
+    const values = valuesOf('ladder.yaml');
+    const level = values.getByLabel('level 2');
+    for (const [text, message] of [
+      ['20s', 'level 2 (20s) must be longer than level 1 (30s)'],
+      [
+        '5m, 6m]',
+        'a level must be a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d, not "5m, 6m]"',
+      ],
+      ['', 'a level must be a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d, not ""'],
+    ] as const) {
+      await level.fill(text);
+      await page.keyboard.press('Enter');
+      await values.getByText(message, { exact: true }).waitFor();
+      const isWrong = async () => (await level.getAttribute('aria-invalid')) === 'true';
+      await until('the field is marked', isWrong);
+      expect(await level.inputValue()).to.equal(text);
+    }
+    await tab.expectNoFindings();
+    await level.fill('6m');
+    await page.keyboard.press('Enter');
+    await page.getByText('Every node would take this version.').waitFor();
+    expect(await level.getAttribute('aria-invalid')).to.equal(null);
+  });
+
+  it('keeps the fields while a file cannot be read, and lets nobody write into it by them', async () => {
+    const page = await begin('p2.v50');
+    await typeAtTop(page, '[');
+    const values = valuesOf('verdicts.yaml');
+    await values.getByText('verdicts.yaml cannot be read as it stands; mend it in the editor.').waitFor();
+    expect(await values.getByLabel('attemptOpen =').isDisabled()).to.equal(true);
+    await editorOf(page).focus();
+    await page.keyboard.press('Control+z');
+    await until('they can be used again', () => values.getByLabel('attemptOpen =').isEnabled());
+  });
+
+  it('has its values used with the keyboard on a narrow screen', async () => {
+    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10', NARROW);
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v51');
+    await tab.button('Begin').click();
+    await openFile('ladder.yaml');
+    await valuesOf('ladder.yaml').getByLabel('level 1', { exact: true }).focus();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('40s');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('6m');
+    await page.keyboard.press('Enter');
+    await page.locator('.cm-line', { hasText: 'levels: [40s, 6m, 30m]' }).waitFor();
+    await tab.expectNoFindings();
+    const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    expect(await page.evaluate(overflow)).to.equal(0);
+  });
+
   it('shows in a second tab what was typed in the first, and who else is here', async () => {
     const page = await begin('p2.v38');
     const second = await page.context().newPage();

@@ -49,7 +49,11 @@ function planted(): KnownOrders {
 
 /** Of a constant with the value 4, with the orders that it blocks. */
 function edit(path: string, value: string, matched: readonly number[]): Edit {
-  const constant = { path, file: 'groups.yaml', text: '4', from: 0, to: 1 };
+  const at = { file: 'groups.yaml', line: 1, column: 1 };
+  const constant: Edit['constant'] = {
+    ...{ path, owner: path, usedBy: [], at, text: '4', from: 0, to: 1, sign: null },
+    ...{ allowed: { type: 'text' }, unit: null, description: '' },
+  };
   return { kind: 'edit', constant, value, matched };
 }
 

@@ -1,6 +1,12 @@
+import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { constantAtPath, constantsOf, withConstants } from '../../../src/rules/folder/constant.ts';
+import {
+  type Constant,
+  constantAtPath,
+  constantsOf,
+  withConstants,
+} from '../../../src/rules/folder/constant.ts';
 import { draftOf } from '../../../src/rules/folder/draft.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
@@ -23,6 +29,69 @@ describe('the constants of a rule set', () => {
       'ruleset.smoothing.prior': '0.5',
     };
     for (const [path, text] of Object.entries(some)) expect(constants.get(path), path).to.equal(text);
+  });
+
+  it('say where they stand, what may stand there, what that means, and which rule goes by it', () => {
+    const { from, to, ...told } = constantAtPath(files, 'groups.blocked-by-unpaid-chain.unpaidChain');
+    expect(files.get('groups.yaml')?.slice(from, to)).to.equal('4');
+    expect(told).to.deep.equal({
+      path: 'groups.blocked-by-unpaid-chain.unpaidChain',
+      owner: 'groups.blocked-by-unpaid-chain',
+      usedBy: ['blocked-by-unpaid-chain'],
+      at: { file: 'groups.yaml', line: 28, column: 71 },
+      text: '4',
+      sign: '>=',
+      allowed: { type: 'number', integer: true, min: 0, max: 20 },
+      unit: 'orders',
+      description: 'UNPAID outcomes since the last PAID one, counted up to 20.',
+    });
+  });
+
+  it('stand in named conditions, ladders, sections of platforms, and lists of values, too', () => {
+    const told = constantsOf(manifold()).map(
+      ({ path, text, usedBy }) => `${path}=${text} (${usedBy.join(', ')})`,
+    );
+    for (const one of [
+      'verdicts.conditions.banks-are-closed.dayOfWeek.value[1]=SUNDAY (large-transfer-out-of-hours)',
+      'verdicts.conditions.banks-are-closed.hourOfDay=18 (large-transfer-out-of-hours)',
+      'verdicts.transfer-unpaid.ladder=transfer (transfer-unpaid)',
+      'verdicts.large-transfer-out-of-hours.listed.list=known-payers (large-transfer-out-of-hours)',
+      'verdicts.large-transfer-out-of-hours.method.list=slow-methods (large-transfer-out-of-hours)',
+      'ladder.levels[0]=30s (asked-too-early, attempt-unpaid)',
+      'ladder.ladders.transfer[2]=6h (asked-too-early-for-a-transfer, transfer-unpaid)',
+      'ruleset.platforms.shop.ladder.resetAfter=12h (asked-too-early-for-a-transfer, asked-too-early, transfer-unpaid, attempt-unpaid)',
+      'ruleset.platforms.shop.smoothing.prior=0.4 ()',
+    ])
+      expect(told).to.include(one);
+  });
+
+  it('may be what the check takes: anything else is refused where they stand', () => {
+    for (const sound of [files, manifold()]) {
+      expect(problemsOf(sound)).to.deep.equal([]);
+      const texts = constantsOf(sound).flatMap((one) => outsideOf(one).map((value) => [one, value] as const));
+      for (const [constant, value] of texts) {
+        const places = problemsOf(withConstants(sound, [[constant, value]])).map(({ at }) => at);
+        expect(places, `${constant.path}=${value}`).to.deep.include(constant.at);
+      }
+    }
+  });
+
+  it('may be what the check takes: either end of a range is not refused for being there', () => {
+    for (const constant of constantsOf(manifold())) {
+      for (const value of endsOf(constant)) {
+        const edited = withConstants(manifold(), [[constant, value]]);
+        const messages = problemsOf(edited).map(({ message }) => message);
+        expect(messages.join('\n'), `${constant.path}=${value}`).not.to.match(
+          /must be (?:from|a |one|true|at most)|looks back/,
+        );
+      }
+    }
+  });
+
+  it('are not told of a file that cannot be read, and of the others they are', () => {
+    const broken = new Map([...files, ['groups.yaml', 'rules: [ { name']]);
+    const named = new Set(constantsOf(broken).map(({ at }) => at.file));
+    expect([...named]).to.deep.equal(['bot-signals.yaml', 'verdicts.yaml', 'ladder.yaml', 'ruleset.yaml']);
   });
 
   it('get a number where a rule compares a fact several times', () => {
@@ -66,3 +135,69 @@ describe('the constants of a rule set', () => {
     expect(draft.ok && draft.ruleSet.released).to.equal(false);
   });
 });
+
+/** A rule set with everything that has constants. */
+function manifold(): ReadonlyMap<string, string> {
+  const files = new Map(readRuleFiles(join(RULES_FOLDER, '..', 'examples', 'bank-transfers', 'p3.v1'), []));
+  const edit = (path: string, from: string, to: string) =>
+    files.set(
+      path,
+      (files.get(path) ?? '').replace(from, () => to),
+    );
+  const listed = '{ fact: listed, params: { list: known-payers }, operator: equal, value: false }';
+  const method = '{ fact: method, operator: in, value: { list: slow-methods } }';
+  edit(
+    'verdicts.yaml',
+    '- condition: banks-are-closed',
+    `- condition: banks-are-closed\n        - ${listed}`,
+  );
+  edit('verdicts.yaml', '{ fact: method, operator: equal, value: transfer }', method);
+  files.set('lists/slow-methods.yaml', 'entries: [transfer, cheque]\n');
+  const platform = 'smoothing: { prior: 0.4, weight: 1 }, ladder: { levels: [5s], resetAfter: 12h }';
+  files.set('ruleset.yaml', `${files.get('ruleset.yaml')}platforms:\n  shop: { ${platform} }\n`);
+  return files;
+}
+
+function problemsOf(files: ReadonlyMap<string, string>) {
+  const draft = draftOf(files.get('ruleset.yaml')?.match(/ruleVersion: (\S+)/)?.[1] ?? '', files);
+  return draft.ok ? [] : draft.problems;
+}
+
+/** What may not stand in the place of a constant. */
+function outsideOf({ allowed }: Constant): readonly string[] {
+  switch (allowed.type) {
+    case 'number': {
+      const below = allowed.min - 1;
+      // Too large for plain digits is too large, too.
+      const above = allowed.max > 1e9 ? `9${'0'.repeat(40)}` : String(allowed.max + 1);
+      return [String(below), above, 'some', ...(allowed.integer ? ['1.5'] : [])];
+    }
+    case 'duration':
+      return [`${Number.parseInt(allowed.longest, 10) + 1}d`, '0s', '12'];
+    case 'boolean':
+      return ['perhaps', '1'];
+    case 'enum':
+      return ['NOBODY'];
+    case 'text':
+      return ['""', '7'];
+    default:
+      return allowed satisfies never;
+  }
+}
+
+function endsOf({ allowed }: Constant): readonly string[] {
+  switch (allowed.type) {
+    case 'number':
+      return [String(allowed.min), ...(allowed.max > 1e20 ? [] : [String(allowed.max)])];
+    case 'duration':
+      return ['1s', allowed.longest];
+    case 'boolean':
+      return ['true', 'false'];
+    case 'enum':
+      return allowed.values;
+    case 'text':
+      return ['something'];
+    default:
+      return allowed satisfies never;
+  }
+}

@@ -4,6 +4,7 @@ import { Confirm } from '../parts/change/confirm.js';
 import { Field, formValues } from '../parts/form.js';
 import { toVersion } from '../parts/links.js';
 import { Trouble } from '../parts/notice.js';
+import { Values } from '../parts/rules/values.js';
 import { takenName, VERSION_NAME } from '../parts/rules/version-name.js';
 import { keep, pathsOf, renamedCopy, withFile, withoutFile } from '../parts/rules/working-copy.js';
 import { saveFile } from '../parts/save-file.js';
@@ -16,6 +17,7 @@ import { keptDraft, savedDraft } from '../questions.js';
  * @import { Schema } from '../parts/editor/schema.d.ts'
  * @import { FormEvent } from '../parts/form.js'
  * @import { OpenDraft } from '../parts/rules/use-draft.js'
+ * @import { ValueEdits } from '../parts/rules/values.js'
  * @import { WorkingCopy } from '../parts/rules/working-copy.js'
  */
 
@@ -31,14 +33,17 @@ import { keptDraft, savedDraft } from '../questions.js';
  * @property {Wanted} wanted
  * @property {(wanted: Wanted) => void} setWanted
  * @property {number} rewritten how often it was changed other than in the editor
+ * @property {ValueEdits} values
  */
 
 /** The files of a draft, one of them open. @param {FileEditorProps} props */
-export function FileEditor({ copy, change, edit, checked, wanted, setWanted, rewritten }) {
+export function FileEditor({ copy, change, edit, checked, wanted, setWanted, rewritten, values }) {
   const paths = pathsOf(copy);
   const path = paths.includes(wanted.path) ? wanted.path : (paths[0] ?? '');
   const remove = () => change(withoutFile(copy, path));
   const isOptional = /^(?:cases|lists)\//.test(path);
+  const remarks = remarksOn(path, checked);
+  const go = (/** @type {FileRemark['at']} */ at) => setWanted({ path, at: { ...at } });
   return html`<section class="card">
     <h2>Files</h2>
     <div class="tabs" role="group" aria-label="Files">
@@ -49,11 +54,17 @@ export function FileEditor({ copy, change, edit, checked, wanted, setWanted, rew
         return html`<button type="button" ...${pressed} onClick=${choose}>${one}${wrong && ' ✗'}</button>`;
       })}
     </div>
-    <${Code} copy=${copy} path=${path} at=${wanted.path === path ? wanted.at : null} edit=${edit}
-      rewritten=${rewritten} remarks=${remarksOn(path, checked)} />
-    <p class="faint">
-      Ctrl+Space offers what may stand at the cursor, Ctrl+F searches, Escape and then Tab leaves the editor.
-    </p>
+    <div class="two">
+      <div>
+        <${Code} copy=${copy} path=${path} at=${wanted.path === path ? wanted.at : null} edit=${edit}
+          rewritten=${rewritten} remarks=${remarks} />
+        <p class="faint">
+          Ctrl+Space offers what may stand at the cursor, Ctrl+F searches, Escape and then Tab leaves the
+          editor.
+        </p>
+      </div>
+      <${Values} key=${path} path=${path} checked=${checked} remarks=${remarks} values=${values} go=${go} />
+    </div>
     <details>
       <summary>Add or remove a file</summary>
       <${AddFile} copy=${copy} change=${change} setWanted=${setWanted} />
@@ -108,7 +119,10 @@ function Code({ copy, path, at, edit, rewritten, remarks }) {
     loadEditor().then(({ CodeEditor, schemas }) => {
       if (left || place.current === null) return;
       made = new CodeEditor(place.current, {
-        onChange: (changed, text) => latest.current.edit(changed, text),
+        // What the editor was told is no news.
+        onChange: (changed, text) => {
+          if (latest.current.copy.files[changed] !== text) latest.current.edit(changed, text);
+        },
         names: () => namesIn(latest.current.copy),
         schemaFor: (file) => schemas[kindOf(file)] ?? null,
       });

@@ -9,6 +9,7 @@ import { Differences } from '../parts/rules/differences.js';
 import { Standing } from '../parts/rules/standing.js';
 import { useCheck } from '../parts/rules/use-check.js';
 import { useDraft } from '../parts/rules/use-draft.js';
+import { useValueEdits } from '../parts/rules/values.js';
 import { takenName, VERSION_NAME } from '../parts/rules/version-name.js';
 import { copyOf, keep, keptCopyOf, savedCopyOf, withFile } from '../parts/rules/working-copy.js';
 import { Table } from '../parts/table.js';
@@ -124,7 +125,7 @@ function Workbench({ begun, list, session, again, bytesMax }) {
   const draft = useDraft(begun);
   const { copy, change } = draft;
   const [wanted, setWanted] = useState(/** @returns {Wanted} */ () => ({ path: 'verdicts.yaml', at: null }));
-  const { checked, checking, error } = useCheck(copy);
+  const { checked, current, checking, error } = useCheck(copy);
   const mayOperate = may(session, 'operate');
   const go = (/** @type {CheckedDraft['problems'][number]['at']} */ at) =>
     setWanted({ path: at.file, at: { line: at.line, column: at.column } });
@@ -135,11 +136,12 @@ function Workbench({ begun, list, session, again, bytesMax }) {
     change(changed);
     setRewritten((number) => number + 1);
   };
+  const values = useValueEdits(copy, current, rewrite);
   return html`
     <${Standing} draft=${draft} session=${session} bytesMax=${bytesMax} />
     <${Keep} draft=${draft} checked=${checked} list=${list} mayOperate=${mayOperate} again=${again} />
     <${FileEditor} copy=${copy} change=${change} edit=${edit} checked=${checked}
-      wanted=${wanted} setWanted=${setWanted} rewritten=${rewritten + draft.round} />
+      wanted=${wanted} setWanted=${setWanted} rewritten=${rewritten + draft.round} values=${values} />
     <${Remarks} checked=${checked} checking=${checking} error=${error} go=${go} />
     ${checked?.coverage && html`<${Cases} run=${checked.coverage} draft=${{ copy, change: rewrite }} />`}
     <${Compare} copy=${copy} checked=${checked} list=${list} />

@@ -7,7 +7,7 @@ import { lostCasesMember } from '../../../authoring/desk/examine.ts';
 import type { RuleDesk } from '../../../authoring/desk/rule-desk.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import type { LadderSettings } from '../../../client/ladder.ts';
-import type { FactDomain } from '../../../facts/fact.ts';
+import { DOMAINS } from '../../../facts/fact.ts';
 import { Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { ConstantSchema } from '../../../rules/folder/constant.ts';
@@ -23,18 +23,7 @@ import {
   ruleVersion,
 } from '../../../rules/rule-set.ts';
 import type { Approvals } from '../../../service/approvals.ts';
-import {
-  always,
-  list,
-  named,
-  nullable,
-  oneOf,
-  type Shape,
-  shape,
-  text,
-  word,
-  yesNo,
-} from '../../../shapes.ts';
+import { list, named, nullable, oneOf, type Shape, shape, text, word, yesNo } from '../../../shapes.ts';
 import { DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { type Asked, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { pathText } from '../../operation/parameters.ts';
@@ -73,30 +62,6 @@ const LadderSettingsSchema = shape('Waits of the cooldown ladder', {
   }),
 });
 
-const domain = Type.Unsafe<FactDomain>(
-  oneOf(
-    'type',
-    {
-      number: named(
-        'NumberDomain',
-        shape('A number', {
-          type: always('number'),
-          integer: yesNo('Whole numbers only'),
-          min: Type.Number(),
-          max: Type.Number(),
-        }),
-      ),
-      boolean: named('BooleanDomain', shape('true or false', { type: always('boolean') })),
-      enum: named(
-        'EnumDomain',
-        shape('One of some words', { type: always('enum'), values: list(Type.String(), 'The words') }),
-      ),
-      text: named('TextDomain', shape('A text', { type: always('text') })),
-    },
-    'What values the fact can have',
-  ),
-);
-
 const problems = list(ProblemSchema, 'In the order of reading');
 
 export const OpenedRuleFolderSchema = named(
@@ -132,7 +97,7 @@ export const OpenedRuleFolderSchema = named(
     facts: list(
       shape('A fact that the rules ask for', {
         label: word('With its window, like "verdicts(10m)"'),
-        domain,
+        domain: oneOf('type', DOMAINS, 'What values the fact can have'),
         unit: nullable(word('Of its values; null: none')),
         description: word('What it counts'),
       }),
@@ -175,7 +140,7 @@ const OPENED_FOLDER_EXAMPLE = {
       description: 'A requisite was granted and is not paid yet',
     },
   ],
-  constants: [{ path: 'ladder.levels[0]', file: 'ladder.yaml', text: '40s', from: 9, to: 12 }],
+  constants: [],
   coverage: {
     problems: [],
     passed: 12,

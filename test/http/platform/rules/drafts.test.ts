@@ -55,6 +55,10 @@ describe('the drafts of the platform API', () => {
     expect(unsound.problems.map(({ at, message }) => `${at.file}:${at.line} ${message}`)).to.deep.equal([
       'verdicts.yaml:43 unknown fact "atemptOpen"; did you mean "attemptOpen"?',
     ]);
+    expect(unsound.constants.map(({ path }) => path)).to.include.members([
+      'verdicts.attempt-unpaid.atemptOpen',
+      'groups.blocked-by-unpaid-chain.unpaidChain',
+    ]);
     const sound = await check(await draftOf('p2.v20', { 'ladder.yaml': ['30s', '40s'] }));
     expect([sound.sound, sound.problems, sound.coverage?.failed]).to.deep.equal([true, [], 16]);
     const [failure] = sound.coverage?.failures ?? [];

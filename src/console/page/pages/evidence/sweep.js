@@ -14,8 +14,7 @@ import { TradeOffCurve } from './trade-off.js';
  * @import { FormEvent } from '../../parts/form.js'
  * @import { EvidenceTime } from '../../parts/evidence/span.js'
  * @import { Evidence } from '../../parts/evidence/worked.js'
- * @import { WorkingCopy } from '../../parts/rules/working-copy.js'
- * @typedef {OpenedRuleFolder['constants'][number]} Constant
+ * @import { Constant, WorkingCopy } from '../../parts/rules/working-copy.js'
  */
 
 /** What most sweeps begin with. */

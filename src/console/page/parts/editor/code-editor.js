@@ -69,12 +69,20 @@ export class CodeEditor {
   }
 
   /**
-   * Turns to a file. A text that is not what was last edited here begins a new history.
+   * Turns to a file. What was written elsewhere into the one that is open is shown where it stands, and can
+   * be undone; a text of another file that is not what was last edited here begins a new history.
    * @param {string} path
    * @param {string} text
    */
   open(path, text) {
-    if (this.#path !== '') this.#states.set(this.#path, this.#view.state);
+    const { state } = this.#view;
+    if (path === this.#path) {
+      const changes = changeOf(state.doc.toString(), text);
+      const effects = EditorView.scrollIntoView(changes.from, { y: 'nearest' });
+      if (changes.to > changes.from || changes.insert !== '') this.#view.dispatch({ changes, effects });
+      return;
+    }
+    if (this.#path !== '') this.#states.set(this.#path, state);
     this.#path = path;
     const known = this.#states.get(path);
     this.#view.setState(known?.doc.toString() === text ? known : this.#stateOf(path, text));
@@ -148,6 +156,20 @@ export class CodeEditor {
       ],
     });
   }
+}
+
+/**
+ * What lies between the beginning and the end that two texts have in common.
+ * @param {string} before
+ * @param {string} after
+ */
+function changeOf(before, after) {
+  const shorter = Math.min(before.length, after.length);
+  let from = 0;
+  while (from < shorter && before[from] === after[from]) from++;
+  let same = 0;
+  while (same < shorter - from && before.at(-1 - same) === after.at(-1 - same)) same++;
+  return { from, to: before.length - same, insert: after.slice(from, after.length - same) };
 }
 
 /**

@@ -16,7 +16,10 @@ const TYPING_MS = 300;
  * at a time. What was said before stays until the next answer. A service that has no time now is asked again
  * when it said.
  * @param {WorkingCopy} copy
- * @returns {{ checked: CheckedDraft | null, checking: boolean, error: Refusal | null }}
+ * `current` is null when what was said is of an older text.
+ * @returns {{
+ *   checked: CheckedDraft | null, current: CheckedDraft | null, checking: boolean, error: Refusal | null,
+ * }}
  */
 export function useCheck({ version, files }) {
   const [known, setKnown] = useState(() => nothingSaid());
@@ -28,7 +31,7 @@ export function useCheck({ version, files }) {
       underWay.current = true;
       ask('POST', CHECK_DRAFT, { version, files })
         .then(
-          (checked) => setKnown({ files, checked, error: null }),
+          (checked) => setKnown({ files, of: files, checked, error: null }),
           (error) => setKnown((before) => ({ ...before, files, error })),
         )
         .finally(() => {
@@ -41,10 +44,19 @@ export function useCheck({ version, files }) {
   }, [files, known, answered]);
   const { checked, error } = known;
   useHealing(error, () => setKnown((before) => ({ ...before, files: null })));
-  return { checked, checking: known.files !== files, error };
+  const current = known.of === files ? checked : null;
+  return { checked, current, checking: known.files !== files, error };
 }
 
-/** @returns {{ files: WorkingCopy['files'] | null, checked: CheckedDraft | null, error: Refusal | null }} */
+/**
+ * @typedef {object} Said
+ * @property {WorkingCopy['files'] | null} files asked about last
+ * @property {WorkingCopy['files'] | null} of the texts that `checked` is about
+ * @property {CheckedDraft | null} checked
+ * @property {Refusal | null} error
+ */
+
+/** @returns {Said} */
 function nothingSaid() {
-  return { files: null, checked: null, error: null };
+  return { files: null, of: null, checked: null, error: null };
 }

@@ -82,7 +82,8 @@ export function withFile(copy, path, text) {
 }
 
 /**
- * The draft with other values of constants, by their paths; all else stays as it is.
+ * The draft with other values of constants, by their paths; all else stays as it is. Whatever a value is, it
+ * stays one value of the file, so that the check tells what is wrong with it.
  * @param {WorkingCopy} copy
  * @param {readonly Constant[]} constants
  * @param {Readonly<Record<string, string>>} values
@@ -92,10 +93,26 @@ export function withValues(copy, constants, values) {
   return constants
     .filter(({ path }) => values[path] !== undefined)
     .toSorted((a, b) => b.from - a.from)
-    .reduce((edited, { path, file, from, to }) => {
+    .reduce((edited, { path, allowed, at: { file }, from, to }) => {
       const text = edited.files[file] ?? '';
-      return withFile(edited, file, text.slice(0, from) + values[path] + text.slice(to));
+      return withFile(
+        edited,
+        file,
+        text.slice(0, from) + yamlText(values[path] ?? '', allowed) + text.slice(to),
+      );
     }, copy);
+}
+
+/** Words that YAML takes for something else. */
+const PLAIN_TEXT = /^(?!(?:true|false|null)$)[a-z][\w-]*$/i;
+const PLAIN = /^-?\w[\w.+-]*$/;
+
+/**
+ * @param {string} value
+ * @param {Constant['allowed']} allowed
+ */
+function yamlText(value, { type }) {
+  return (type === 'text' ? PLAIN_TEXT : PLAIN).test(value) ? value : JSON.stringify(value);
 }
 
 /**

@@ -56,7 +56,7 @@ export const CheckedDraftSchema = named(
     notes: list(RemarkSchema, 'Worth knowing, and no obstacle'),
     coverage: nullable(RuleCoverageSchema),
     lostCases: lostCasesMember,
-    constants: list(ConstantSchema, 'What a sweep may vary; empty when it is not sound'),
+    constants: list(ConstantSchema, 'What a sweep or a form may vary, as far as its files can be read'),
   }),
 );
 
