@@ -12,7 +12,12 @@ export class UnknownCursor extends NamedError {
 }
 
 /** It may well answer the next time: it was slow, or another process had locked it. */
-export class StoreLate extends StoreUnavailable {}
+export class StoreLate extends StoreUnavailable {
+  /** Whoever hears of it by name need not tell it from a store that is away. */
+  override get name(): string {
+    return StoreUnavailable.name;
+  }
+}
 
 /** How long a start waits for a slow store; a supervisor may lose patience with a longer wait. */
 const START_LIMIT_MS = 10_000;
