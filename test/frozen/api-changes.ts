@@ -1,5 +1,11 @@
+import { callerDocument } from '../../src/http/caller/caller-api.ts';
+import { platformDocument } from '../../src/http/platform/platform-operations.ts';
+
 /** A JSON value of an API document. */
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+
+/** The documents of the API, by whom they are for. */
+export const DOCUMENTS = { callers: () => callerDocument(''), platforms: platformDocument };
 
 /** Texts for people, and what only narrows: none of it is what a program of another version relies on. */
 const LEFT_OUT: ReadonlySet<string> = new Set([

@@ -1,20 +1,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { callerDocument } from '../../src/http/caller/caller-api.ts';
-import { platformDocument } from '../../src/http/platform/platform-operations.ts';
-import { essence, plain } from './api-changes.ts';
+import { parseArgs } from 'node:util';
+import { DOCUMENTS, essence, plain } from './api-changes.ts';
 import { freeze, STORES } from './stored-forms.ts';
 
 /**
- * `node test/frozen/freeze.ts`: writes what 0.1.0 stores and how its API looks. Run before 0.1.0 is released, never after: from
- * then on these files are what later versions must read and keep to.
+ * `node test/frozen/freeze.ts [--documents]`: writes what 0.1.0 stores and how its API looks, or only the latter. Run before
+ * 0.1.0 is released, never after: from then on these files are what later versions must read and keep to.
  */
+const { values } = parseArgs({ options: { documents: { type: 'boolean' } } });
 const folder = join(import.meta.dirname, '0.1.0');
 mkdirSync(folder, { recursive: true });
-for (const [who, document] of [
-  ['callers', callerDocument('')],
-  ['platforms', platformDocument()],
-] as const)
-  writeFileSync(join(folder, `${who}.json`), `${JSON.stringify(essence(plain(document)))}\n`);
-for (const store of STORES) await freeze(store);
+for (const [who, document] of Object.entries(DOCUMENTS))
+  writeFileSync(join(folder, `${who}.json`), `${JSON.stringify(essence(plain(document())))}\n`);
+if (values.documents !== true) for (const store of STORES) await freeze(store);
 process.exit();
