@@ -66,6 +66,11 @@ function bodyOf({ body }: Pick<AuditLink, 'body'>): AuditBody | null {
   return { at, payer, forgets: forgets.map(Number), entry };
 }
 
+/** Null when it is not the entry that was chained. */
+function soundBodyOf(link: AuditLink): AuditBody | null {
+  return hashOf(link) === link.hash ? bodyOf(link) : null;
+}
+
 /** What an entry tells, with what leads to a payer where that is kept; null when it is not what was written. */
 export function toldBy({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
   const { at, entry } = bodyOf({ body }) ?? { at: 0, entry: null };
@@ -254,8 +259,11 @@ export class AuditLog {
 
   async #dropOld(before: number): Promise<void> {
     const oldest = await this.#rows.read(0, DROPPED_MAX);
-    const young = oldest.findIndex((link) => (bodyOf(link)?.at ?? Number.POSITIVE_INFINITY) >= before);
-    const old = young === -1 ? oldest : oldest.slice(0, young);
+    const times = oldest.map((link) => soundBodyOf(link)?.at ?? null);
+    const young = times.findIndex((at) => at !== null && at >= before);
+    const untilYoung = young === -1 ? times : times.slice(0, young);
+    // The time of a changed entry proves nothing: it goes with the next sound one.
+    const old = oldest.slice(0, untilYoung.findLastIndex((at) => at !== null) + 1);
     for (const { number, payer } of old)
       if (payer !== null) await this.#rows.forgetPayer(payer.clientHash, [number]);
     const last = old.at(-2);

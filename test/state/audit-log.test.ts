@@ -175,6 +175,34 @@ function describeAudit(open: () => Promise<Opened>): void {
     await opened.put((await kept()).slice(1), 6);
     expect((await faults(later)).map(({ what }) => what)).to.deep.equal(['Entries 1 to 5 are missing.']);
   });
+
+  for (const [what, spoilt] of [
+    ['cannot be read', () => '{'],
+    ['says that it is of another time', (body: string) => body.replace(String(T0), String(T0 * 2))],
+  ] as const)
+    it(`forgets an entry that ${what} with the next sound one`, async () => {
+      const spoil = async (bad: number, newest: number) => {
+        const links = await kept();
+        const changed = links.map((one) => (one.number === bad ? { ...one, body: spoilt(one.body) } : one));
+        await opened.put(changed, newest);
+      };
+      const left = async () => (await kept()).map(({ number, payer }) => [number, payer !== null]);
+      const age = RETENTION.auditMs + 1;
+      for (let index = 0; index < 4; index += 1) await log.append(about(newClient()));
+      await spoil(2, 4);
+      await spoil(4, 4);
+      await log.append(note({ at: T0 + age }));
+      expect(await left()).to.deep.equal([
+        [3, false],
+        [4, true],
+        [5, false],
+      ]);
+      await log.append(note({ at: T0 + 2 * age }));
+      expect(await left()).to.deep.equal([
+        [5, false],
+        [6, false],
+      ]);
+    });
 }
 
 function flipped(
