@@ -57,6 +57,8 @@ export interface SignedInPerson {
 
 const SESSIONS = 'sessions';
 const USES = 'session-uses';
+/** Sessions that ended at one platform; each in a document of its own, so that two platforms can end theirs at once. */
+const ENDS = 'session-ends';
 
 /** A session that nobody used for this long has ended. */
 const IDLE_MS_MAX = 30 * 60_000;
@@ -122,17 +124,24 @@ export class Sessions {
     const newestFirst = records.toSorted((a, b) => b.endsAt - a.endsAt);
     const each = (await Promise.all(newestFirst.map((record) => this.#personOf(record)))).flat();
     return [...Map.groupBy(each, ({ actor }) => actor.id).values()]
+      .map((same) => toldTo(platform, same))
+      .filter((same) => same.length > 0)
       .map((same) => same.reduce(fused))
-      .flatMap((person) => toldTo(platform, person))
       .toSorted((a, b) => a.actor.text.localeCompare(b.actor.text));
   }
 
-  /** Ends all sessions of somebody of whom a platform is told; gives how many ended. */
+  /**
+   * Ends all sessions of somebody of whom a platform is told; gives how many ended. A platform ends what they may do
+   * there, and the whole installation everything.
+   */
   async endOf(actorId: string, platform: PlatformName): Promise<number> {
     const person = (await this.people(platform)).find(({ actor }) => actor.id === actorId);
-    const sessions = person?.sessions ?? [];
-    for (const { id } of sessions) await this.#remove(id);
-    return sessions.length;
+    if (person === undefined) return 0;
+    const isAll = platform === INSTALLATION || person.access.some(({ role }) => role === null);
+    for (const { id, endsAt } of person.sessions)
+      if (isAll) await this.#remove(id);
+      else await this.#documents.set(ENDS, endName(id, platform), true, endsAt - this.#now());
+    return person.sessions.length;
   }
 
   /** Whoever a session is of; nobody when it has ended. */
@@ -141,7 +150,7 @@ export class Sessions {
     if (use === undefined || !isOpen(endsAt, use, this.#now())) return [];
     const sessions = [{ id, beganAt: endsAt - SESSION_MS_MAX, usedAt: use.at, endsAt }];
     if (who.kind === 'person') {
-      const access = this.#rolesOf(who);
+      const access = await this.#rolesOf(id, who);
       return access.length === 0 ? [] : [{ actor: actorOfPerson(who), access, sessions }];
     }
     const key = await this.#keys.live(who.keyId);
@@ -149,9 +158,13 @@ export class Sessions {
     return [{ actor: actorOfKey(key), access: [{ platform: key.platform, role: null }], sessions }];
   }
 
-  /** Roles that are not configured any more count no more. */
-  #rolesOf({ items }: Person): readonly RoleGrant[] {
-    return this.roles.filter(({ item }) => items.includes(item));
+  /** Roles that are not configured any more count no more, nor do those at a platform where the session was ended. */
+  async #rolesOf(id: string, { items }: Person): Promise<readonly RoleGrant[]> {
+    const roles = this.roles.filter(({ item }) => items.includes(item));
+    const ends = await Promise.all(
+      roles.map(({ platform }) => this.#documents.get<true>(ENDS, endName(id, platform))),
+    );
+    return roles.filter((_, place) => ends[place] === undefined);
   }
 
   async #find(id: string): Promise<Session | null> {
@@ -169,8 +182,8 @@ export class Sessions {
     return { platforms: [key.platform], at };
   }
 
-  #sessionOf({ id, endsAt }: SessionRecord, person: Person): Session | null {
-    const roles = this.#rolesOf(person);
+  async #sessionOf({ id, endsAt }: SessionRecord, person: Person): Promise<Session | null> {
+    const roles = await this.#rolesOf(id, person);
     const platforms = [...new Set(roles.map(({ platform }) => platform))];
     const [first] = platforms;
     if (first === undefined) return null;
@@ -209,6 +222,7 @@ export class Sessions {
     const [records] = await Promise.all([
       this.#documents.list<SessionRecord>(SESSIONS),
       this.#documents.list<SessionUse>(USES),
+      this.#documents.list<true>(ENDS),
     ]);
     return records.filter((record) => nameOf(record.who) === nameOf(who));
   }
@@ -230,12 +244,13 @@ function fused(one: SignedInPerson, other: SignedInPerson): SignedInPerson {
   return { ...one, access: [...new Map(access).values()], sessions: [...one.sessions, ...other.sessions] };
 }
 
-/** What a platform is told of somebody: nothing of who acts for the whole installation, which is told all. */
-function toldTo(platform: PlatformName, person: SignedInPerson): readonly SignedInPerson[] {
-  if (platform === INSTALLATION) return [person];
-  if (person.access.some((one) => one.platform === INSTALLATION)) return [];
-  const access = person.access.filter((one) => one.platform === platform);
-  return access.length === 0 ? [] : [{ ...person, access }];
+/** What a platform is told of somebody's sessions: nothing of who acts for the whole installation, which is told all. */
+function toldTo(platform: PlatformName, sessions: readonly SignedInPerson[]): readonly SignedInPerson[] {
+  if (platform === INSTALLATION) return sessions;
+  if (sessions.some(({ access }) => access.some((one) => one.platform === INSTALLATION))) return [];
+  return sessions
+    .map((one) => ({ ...one, access: one.access.filter((each) => each.platform === platform) }))
+    .filter(({ access }) => access.length > 0);
 }
 
 /** Whoever may act at all platforms may look at each. */
@@ -245,6 +260,10 @@ function reaches(platforms: readonly PlatformName[], name: string): name is Plat
 
 function nameOf(who: SignedIn): string {
   return who.kind === 'key' ? `key ${who.keyId}` : actorOfPerson(who).id;
+}
+
+function endName(id: string, platform: PlatformName): string {
+  return `${id} ${platform}`;
 }
 
 function idOf(secret: string): string {

@@ -122,15 +122,15 @@ export const signOutPerson = operation({
   method: 'post',
   path: '/v1/platform/people/sign-out',
   operationId: 'signOutPerson',
-  summary: 'Signs somebody out everywhere',
+  summary: 'Signs somebody out',
   description:
-    'Ends all sessions of somebody whom listPeople shows, in every browser, on every node and at every platform, and the work that they began. Who still has a role or a key can sign in again: take these away first.',
+    'Ends all sessions of somebody whom listPeople shows, in every browser and on every node, and the work that they began: at the platform of the caller, or for the whole installation everywhere. Who still has a role or a key can sign in again: take these away first.',
   tag: 'Access',
   grant: 'keys',
   body: jsonBody('SignOutBody', shape('Whom', { id: word('As listPeople has it') }), {
     id: 'person:248289761001',
   }),
-  answers: { 204: { description: 'Nobody of that id is signed in any more' } },
+  answers: { 204: { description: 'Nobody of that id is signed in here any more' } },
   refusals: [malformed('/id', 'must be a JSON string'), NOT_SIGNED_IN],
   answer: async ({ caller, body }, { sessions, audit }: PeopleParts) => {
     const { id: subject } = await body();

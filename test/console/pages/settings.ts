@@ -105,7 +105,7 @@ describeConsole("the console's audit", (tab) => {
 });
 
 describeConsole("the console's people", (tab) => {
-  it('are who is signed in, and are signed out everywhere at a click', async () => {
+  it('are who is signed in, and are signed out at a click', async () => {
     const key = await tab.seeded.keyOf('club', 'keys');
     const other = await tab.seeded.keyOf('club', 'lists:read');
     await tab.openOwn(other, '#/settings/lists');

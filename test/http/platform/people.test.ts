@@ -3,6 +3,7 @@ import { INSTALLATION } from '../../../src/access/access-keys.ts';
 import { Audit } from '../../../src/access/audit.ts';
 import { parseRoles } from '../../../src/access/roles.ts';
 import { Sessions } from '../../../src/access/sessions.ts';
+import { platformName } from '../../../src/client/client-key.ts';
 import type { PeopleSchema } from '../../../src/http/platform/people.ts';
 import type { Shape } from '../../../src/shapes.ts';
 import { call, type Problem } from '../../service/http-call.ts';
@@ -108,8 +109,8 @@ describeOnStores('people over HTTP', (store) => {
     ]);
   });
 
-  it('are signed out in every browser and at every platform, of which the audit tells', async () => {
-    const secrets = [await start('finn', FRAUD), await start('finn', FRAUD, DESK)];
+  it('are signed out in every browser, of which the audit tells', async () => {
+    const secrets = [await start('finn', FRAUD), await start('finn', FRAUD)];
     const other = await start('gina', FRAUD);
     expect((await signOut(shop, 'person:finn')).status).to.equal(204);
     expect(await Promise.all([...secrets, other].map(isOpen))).to.deep.equal([false, false, true]);
@@ -121,6 +122,22 @@ describeOnStores('people over HTTP', (store) => {
       subject: 'person:finn',
       after: { sessions: 2 },
     });
+  });
+
+  it('are signed out of what they may do at the platform alone, and by the whole installation everywhere', async () => {
+    const both = await start('kim', FRAUD, DESK);
+    const desk = await start('kim', DESK);
+    expect((await find(shop, 'kim'))?.sessions).to.have.length(1);
+    expect((await signOut(shop, 'person:kim')).status).to.equal(204);
+    const session = await sessions.find(both);
+    expect([session?.platforms, session?.at('shop')]).to.deep.equal([['bank'], null]);
+    const credential = session?.at('bank')?.credential ?? expect.fail();
+    expect(await sessions.isGranted(credential, platformName('shop'), 'rules')).to.equal(false);
+    expect(await find(shop, 'kim')).to.equal(undefined);
+    expect((await signOut(shop, 'person:kim')).status).to.equal(404);
+    expect((await find(all, 'kim'))?.sessions).to.have.length(2);
+    expect((await signOut(all, 'person:kim')).status).to.equal(204);
+    expect(await Promise.all([both, desk].map(isOpen))).to.deep.equal([false, false]);
   });
 
   it('whom a platform is not told of are not signed out from there', async () => {

@@ -27,10 +27,11 @@ export function PeoplePage({ session }) {
     answer.reload();
   };
   const isAll = session.platform === '*';
+  const at = isAll ? 'everywhere' : `at ${session.platform}`;
   const shown = (/** @type {People} */ { provider, roles, people }) => html`<section class="card">
       <h2>${counted(people.length, 'person', 'people')} signed in</h2>
       <${Table} name="People" kind="in-lines" columns=${['who', 'by', 'since', 'last seen', 'ends', '']}>
-        ${people.map((one) => html`<${Row} key=${one.id} one=${one} propose=${setChange} />`)}
+        ${people.map((one) => html`<${Row} key=${one.id} one=${one} at=${at} propose=${setChange} />`)}
       <//>
       <p class="faint">
         Half an hour without use ends a session, too.
@@ -45,17 +46,16 @@ export function PeoplePage({ session }) {
   return html`<${Answered} answer=${answer}>${shown}<//>`;
 }
 
-/** @param {{ one: Person, propose: Propose }} props */
-function Row({ one: { id, who, access, sessions }, propose }) {
+/** @param {{ one: Person, at: string, propose: Propose }} props */
+function Row({ one: { id, who, access, sessions }, at, propose }) {
   const signOut = () =>
     propose({
-      title: `Sign ${id} out everywhere?`,
+      title: `Sign ${id} out ${at}?`,
       action: 'Sign out',
       tone: 'bad',
       act: () => ask('POST', SIGN_OUT, { id }),
       children: html`<p>
-        ${counted(sessions.length, 'session')} end at once, at every platform. Who still has a role or a key
-        can sign in again.
+        ${counted(sessions.length, 'session')} end at once. Who still has a role or a key can sign in again.
       </p>`,
     });
   const ways = access.map(({ platform, role }) => `${role ?? 'key'} at ${platformText(platform)}`);
