@@ -57,7 +57,7 @@ export function listsCommands(program: Command): void {
 
   lists
     .command('add <list> <value>')
-    .description('put a value on a list, or renew it; every node knows of it within a second')
+    .description('put a value on a list, or renew it; every node knows of it within 2 s')
     .requiredOption('--platform <name>', PLATFORM)
     .requiredOption('--reason <text>', 'why; the audit log keeps it')
     .option('--kind <kind>', `what the list holds, needed with its first entry: ${LIST_KINDS.join(', ')}`)

@@ -85,7 +85,10 @@ export const ExplorationSchema = named(
 const BY = queryChoice('by', SPLIT_NAMES, 'What decisions are split by; absent: verdict');
 const FROM = queryInstant('from', 'The beginning; absent: a day before the end');
 const TO = queryInstant('to', 'The end; absent: now, or `asOf`');
-const AS_OF = queryInstant('asOf', 'What was known at this moment, which must not be before from; absent: now');
+const AS_OF = queryInstant(
+  'asOf',
+  'What was known at this moment, which must not be before from; absent: now',
+);
 const AGAINST_FROM = queryInstant('againstFrom', 'The beginning of the time that it is compared with');
 const AGAINST_TO = queryInstant('againstTo', 'Its end; absent: where the other begins');
 const PLATFORM = queryText('platform', 'With a key of the whole installation: one platform; absent: all', {

@@ -35,7 +35,7 @@ export function PeoplePage({ session }) {
       <//>
       <p class="faint">
         Half an hour without use ends a session, too.
-        ${isAll ? '' : ' Who reaches all platforms is shown to who looks at all of them.'}
+        ${isAll ? '' : ' People with access to all platforms are shown to those who look at all of them.'}
       </p>
     </section>
     <section class="card">
