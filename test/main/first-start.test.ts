@@ -25,6 +25,15 @@ describeWithServer('chromium', 'a first start', () => {
       'Evidence',
       'A draft',
     ]);
+    // Until the first decisions are shipped the page says that there is no archive yet.
+    const report = {
+      method: 'POST',
+      headers: { 'X-KA-Access-Key': key, 'Content-Type': 'application/json' },
+    };
+    await until('the traffic is in the archive', async () => {
+      const body = JSON.stringify({ version: 'p2.v10' });
+      return (await fetch(`${url}v1/platform/evidence/report`, { ...report, body })).status !== 409;
+    });
     for (const [name, shows] of [
       ['A draft', 'Begin a draft'],
       ['Evidence', 'as known at'],

@@ -264,8 +264,9 @@ describeConsole("the console's page Draft", (tab) => {
 
   it('keeps the fields while a file cannot be read, and lets nobody write into it by them', async () => {
     const page = await begin('p2.v50');
-    await typeAtTop(page, '[');
     const values = valuesOf('verdicts.yaml');
+    await values.getByLabel('attemptOpen =').waitFor();
+    await typeAtTop(page, '[');
     await values.getByText('verdicts.yaml cannot be read as it stands; mend it in the editor.').waitFor();
     expect(await values.getByLabel('attemptOpen =').isDisabled()).to.equal(true);
     await editorOf(page).focus();
