@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { shareOf } from '../../src/console/page/parts/evidence/share-of.js';
+import { shareOf } from '../../src/console/page/parts/format.js';
 import { shareInterval } from '../../src/statistics/intervals.ts';
 
 describe('a share that the console works out', () => {

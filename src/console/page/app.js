@@ -1,19 +1,18 @@
-import { ask, follow, may, Refusal, reloadAll } from './api.js';
-import { keepFocus } from './focus.js';
+import { ask, follow, may, Refusal, reloadAll, useAnswer } from './api.js';
 import { html, render, useEffect, useRef, useState } from './html.js';
 import { SignInAgain, SignInPage } from './pages/sign-in.js';
 import { platformText } from './parts/format.js';
+import { toVersion } from './parts/links.js';
 import { Empty, Loading, Trouble } from './parts/notice.js';
-import { PlaceParts } from './place-parts.js';
 import { PLACES, placeAt } from './places.js';
-import { SESSION, SIGN_IN } from './questions.js';
+import { RULE_FOLDERS, SESSION, SIGN_IN } from './questions.js';
 import { Search } from './search.js';
 import { Left } from './visits.js';
 
 /**
  * @import { Session } from './answers.d.ts'
- * @import { PageProps } from './page-props.d.ts'
- * @import { InputEvent } from './parts/form.js'
+ * @import { PageProps, Place } from './page-props.d.ts'
+ * @import { ChoiceEvent, InputEvent } from './parts/form.js'
  * @import { PageBody, PageEntry, PlaceEntry } from './places.js'
  */
 
@@ -242,6 +241,86 @@ function returnTo(top) {
   watch.observe(document.body);
   for (const moved of ['wheel', 'keydown', 'pointerdown']) addEventListener(moved, stop, { once: true });
   return stop;
+}
+
+/** What the parts of a version share: the time that they look at. */
+const TIME = ['days', 'from', 'to', 'asOf'];
+
+/**
+ * The parts of the place that is shown; those of a version are apart from those of all.
+ * @param {{ places: readonly PlaceEntry[], current: PageEntry | null, place: Place }} props
+ */
+function PlaceParts({ places, current, place: { version, query } }) {
+  const here = places.find(({ pages }) => pages.some((one) => one === current));
+  const parts = here?.pages.filter(({ path }) => path.includes('*') === (version !== '')) ?? [];
+  if (parts.length < 2 || current === null) return null;
+  const time = Object.fromEntries([...query].filter(([name]) => TIME.includes(name)));
+  const to = (/** @type {string} */ path) =>
+    version === '' ? `#/${path}` : toVersion(version, path.split('/')[2], time);
+  const go = (/** @type {string} */ other) => {
+    location.hash = toVersion(other, current.path.split('/')[2], time);
+  };
+  return html`<nav class="parts" aria-label=${version === '' ? here?.title : `Parts of ${version}`}>
+    ${version !== '' && html`<${VersionSwitch} version=${version} go=${go} />`}
+    ${parts.map(
+      (one) =>
+        html`<a href=${to(one.path)} aria-current=${one === current ? 'page' : undefined}>${one.title}</a>`,
+    )}
+  </nav>`;
+}
+
+/** The same of another version. @param {{ version: string, go: (version: string) => void }} props */
+function VersionSwitch({ version, go }) {
+  const { data } = useAnswer(RULE_FOLDERS);
+  const all = new Set([version, ...(data?.versions ?? []).map((one) => one.version)]);
+  const choose = (/** @type {ChoiceEvent} */ event) => go(event.currentTarget.value);
+  return html`<select aria-label="Version" value=${version} onChange=${choose}>
+    ${[...all].map((one) => html`<option>${one}</option>`)}
+  </select>`;
+}
+
+/** Parts of a page that may take over the focus of what was inside them, the nearest first. */
+const PARTS = 'section, article, dialog, main';
+
+/**
+ * Keeps the focus where somebody works with the keyboard. What has it may go away with an action, like the
+ * button of a row that is removed, or be disabled; then the part around it has it, and Tab goes on
+ * from there and not from the top of the page.
+ * @param {HTMLElement} root
+ */
+function keepFocus(root) {
+  /** @type {Element | null} */
+  let focused = null;
+  /** @type {readonly HTMLElement[]} */
+  let around = [];
+  root.addEventListener('focusin', ({ target }) => {
+    if (!(target instanceof Element)) return;
+    focused = target;
+    around = partsAround(target);
+  });
+  const look = () => {
+    if (focused === null || (focused.isConnected && !focused.matches(':disabled'))) return;
+    const { activeElement } = document;
+    const isLost = activeElement === null || activeElement === document.body || activeElement === focused;
+    focused = null;
+    if (isLost) focusPart(around.find((part) => part.isConnected));
+  };
+  new MutationObserver(look).observe(root, { childList: true, subtree: true, attributeFilter: ['disabled'] });
+}
+
+/** @param {Element} element */
+function partsAround(element) {
+  const parts = [];
+  for (let part = element.closest(PARTS); part !== null; part = part.parentElement?.closest(PARTS) ?? null)
+    if (part instanceof HTMLElement) parts.push(part);
+  return parts;
+}
+
+/** @param {HTMLElement | undefined} part */
+function focusPart(part) {
+  if (part === undefined) return;
+  if (!part.hasAttribute('tabindex')) part.tabIndex = -1;
+  part.focus({ preventScroll: true });
 }
 
 history.scrollRestoration = 'manual';

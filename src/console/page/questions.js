@@ -2,14 +2,12 @@
 
 /**
  * @import {
- *   AccessKeyList, CheckedDraft, Decision, ClientHistory, ClientLinks, ClientView, DecisionWhatIf, Draft,
- *   DraftList, DraftPresence,
- *   EvidenceJob, EvidenceJobList, Experiment, Explanation, Explored, FirstSteps, Following,
- *   FoundDecisions, IssuedKey, LastHour, ListEntries, OpenedRuleFolder, Proposal, ProposalList,
- *   RewrittenCases, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft, Session, SharedLists, SignIn,
- *   VerdictHistory, WhatIfAnswers, Worked,
+ *   AccessKeyList, AuditCheck, AuditPage, CheckedDraft, ClientHistory, ClientLinks, ClientView, Decision,
+ *   DecisionWhatIf, Draft, DraftList, DraftPresence, EvidenceJob, EvidenceJobList, Experiment, Explanation,
+ *   Explored, FirstSteps, Following, FoundDecisions, IssuedKey, LastHour, ListEntries, OpenedRuleFolder,
+ *   People, Proposal, ProposalList, RewrittenCases, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft,
+ *   Session, Settings, SharedLists, SignIn, VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
- * @import { AuditCheck, AuditPage, People, Settings } from './answers.d.ts'
  * @import { Question } from './api.js'
  */
 

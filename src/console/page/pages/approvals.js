@@ -1,17 +1,17 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
-import { Confirm } from '../parts/change/confirm.js';
+import { Confirm } from '../parts/confirm.js';
+import { ChangedSince } from '../parts/differences.js';
 import { Field, formValues } from '../parts/form.js';
 import { dateTime } from '../parts/format.js';
 import { Answered, Empty } from '../parts/notice.js';
-import { ChangedSince } from '../parts/rules/differences.js';
 import { Pill } from '../parts/verdict.js';
 import { decideProposal, PROPOSALS } from '../questions.js';
 
 /**
  * @import { Proposal, ProposalList, Session } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { Proposal as Question } from '../parts/change/confirm.js'
+ * @import { Proposal as Question } from '../parts/confirm.js'
  * @import { FormEvent } from '../parts/form.js'
  */
 

@@ -11,7 +11,7 @@ import { clientLinks, listEntry } from '../questions.js';
 
 /**
  * @import { ClientLinks, Session } from '../answers.d.ts'
- * @import { Proposal } from '../parts/change/confirm.js'
+ * @import { Proposal } from '../parts/confirm.js'
  * @import { FormEvent } from '../parts/form.js'
  */
 

@@ -1,13 +1,13 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
-import { Confirm } from '../parts/change/confirm.js';
+import { Confirm } from '../parts/confirm.js';
+import { LatelySeen } from '../parts/decision-table.js';
 import { endAfter, Field, formValues, LastDay } from '../parts/form.js';
 import { dateTime } from '../parts/format.js';
 import { LadderMove } from '../parts/ladder.js';
-import { LatelySeen } from '../parts/lately-seen.js';
 import { toClient, toVersion } from '../parts/links.js';
 import { Answered, Empty } from '../parts/notice.js';
-import { TimeLine } from '../parts/time-line/time-line.js';
+import { TimeLine } from '../parts/time-line.js';
 import { FactsTable } from '../parts/trace.js';
 import { Figures, groupTone, Pill } from '../parts/verdict.js';
 import { client, clientHistory, clientMember } from '../questions.js';
@@ -15,9 +15,9 @@ import { Left } from '../visits.js';
 import { Links } from './client-links.js';
 
 /**
- * @import { ClientView, Session, Binding, Override, ClientHistory, HistoryEntry } from '../answers.d.ts'
+ * @import { Binding, ClientHistory, ClientView, HistoryEntry, Override, Session } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { Proposal } from '../parts/change/confirm.js'
+ * @import { Proposal } from '../parts/confirm.js'
  * @import { FormEvent } from '../parts/form.js'
  */
 

@@ -5,7 +5,7 @@ import { Choice, Field } from '../parts/form.js';
 import { count, dateTime } from '../parts/format.js';
 import { Answered, Empty, Trouble } from '../parts/notice.js';
 import { csvText, linesOf, saveFile } from '../parts/save-file.js';
-import { outcomeText } from '../parts/time-line/moment.js';
+import { outcomeText } from '../parts/time-line.js';
 import { MinuteField, spanOf, valuesInUtc } from '../parts/time-span.js';
 import { GROUPS, VERDICTS } from '../parts/verdict.js';
 import { decisions, ROLLOUT_STATUS, ruleFolder } from '../questions.js';
@@ -13,7 +13,7 @@ import { Left } from '../visits.js';
 import { OpenedDecision } from './opened-decision.js';
 
 /**
- * @import { FoundDecisions, Session, Decision } from '../answers.d.ts'
+ * @import { Decision, FoundDecisions, Session } from '../answers.d.ts'
  * @import { Refusal } from '../api.js'
  * @import { PageProps } from '../page-props.d.ts'
  * @import { FormEvent } from '../parts/form.js'

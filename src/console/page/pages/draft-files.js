@@ -1,14 +1,14 @@
 import { ask } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
-import { Confirm } from '../parts/change/confirm.js';
+import { Confirm } from '../parts/confirm.js';
 import { Field, formValues } from '../parts/form.js';
+import { takenName, VERSION_NAME } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
 import { Trouble } from '../parts/notice.js';
-import { Values } from '../parts/rules/values.js';
-import { takenName, VERSION_NAME } from '../parts/rules/version-name.js';
-import { keep, pathsOf, renamedCopy, withFile, withoutFile } from '../parts/rules/working-copy.js';
 import { saveFile } from '../parts/save-file.js';
+import { Values } from '../parts/values.js';
 import { Pill } from '../parts/verdict.js';
+import { keep, pathsOf, renamedCopy, withFile, withoutFile } from '../parts/working-copy.js';
 import { keptDraft, savedDraft } from '../questions.js';
 
 /**
@@ -16,9 +16,9 @@ import { keptDraft, savedDraft } from '../questions.js';
  * @import { CodeEditor, FileRemark } from '../parts/editor/code-editor.js'
  * @import { Schema } from '../parts/editor/schema.d.ts'
  * @import { FormEvent } from '../parts/form.js'
- * @import { OpenDraft } from '../parts/rules/use-draft.js'
- * @import { ValueEdits } from '../parts/rules/values.js'
- * @import { WorkingCopy } from '../parts/rules/working-copy.js'
+ * @import { OpenDraft } from '../parts/open-draft.js'
+ * @import { ValueEdits } from '../parts/values.js'
+ * @import { WorkingCopy } from '../parts/working-copy.js'
  */
 
 /** Where somebody wants to be. */

@@ -1,19 +1,17 @@
 import { ask } from '../api.js';
 import { html, useState } from '../html.js';
-import { Confirm } from '../parts/change/confirm.js';
-import { recordedAs, Typed } from '../parts/change/second-look.js';
-import { BacktestForm } from '../parts/evidence/backtest-form.js';
-import { useJob, WorkedOut } from '../parts/evidence/worked.js';
+import { Confirm, recordedAs, Typed } from '../parts/confirm.js';
+import { BacktestForm, useJob, WorkedOut } from '../parts/evidence.js';
 import { Field } from '../parts/form.js';
 import { count, counted } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
 import { keptDraft, releaseOf } from '../questions.js';
 
 /**
- * @import { CheckedDraft, Session, BacktestReport, RuleFolderList, Worked } from '../answers.d.ts'
- * @import { InputEvent } from '../parts/form.js'
- * @import { WorkingCopy } from '../parts/rules/working-copy.js'
+ * @import { BacktestReport, CheckedDraft, RuleFolderList, Session, Worked } from '../answers.d.ts'
  * @import { Answer } from '../api.js'
+ * @import { InputEvent } from '../parts/form.js'
+ * @import { WorkingCopy } from '../parts/working-copy.js'
  */
 
 /**

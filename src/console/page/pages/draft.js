@@ -1,32 +1,28 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
+import { Cases, Differences } from '../parts/differences.js';
 import { Choice, Field, formValues } from '../parts/form.js';
-import { dateTime, versionAfter } from '../parts/format.js';
+import { dateTime, takenName, VERSION_NAME, versionAfter } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
 import { Answered, Empty, Loading, Trouble } from '../parts/notice.js';
-import { Cases } from '../parts/rules/cases.js';
-import { Differences } from '../parts/rules/differences.js';
-import { Standing } from '../parts/rules/standing.js';
-import { useCheck } from '../parts/rules/use-check.js';
-import { useDraft } from '../parts/rules/use-draft.js';
-import { useValueEdits } from '../parts/rules/values.js';
-import { takenName, VERSION_NAME } from '../parts/rules/version-name.js';
-import { copyOf, keep, keptCopyOf, savedCopyOf, withFile } from '../parts/rules/working-copy.js';
+import { Standing, useDraft } from '../parts/open-draft.js';
 import { Table } from '../parts/table.js';
+import { useValueEdits } from '../parts/values.js';
 import { Pill } from '../parts/verdict.js';
+import { copyOf, keep, keptCopyOf, savedCopyOf, useCheck, withFile } from '../parts/working-copy.js';
 import { COMPARE_DRAFT, DRAFTS, keptDraft, RULE_FOLDERS, ruleFolder } from '../questions.js';
 import { FileEditor, Keep, WhereItIs } from './draft-files.js';
 import { Release, TryOut } from './draft-release.js';
 
 /**
  * @import {
- *   OpenedRuleFolder, RuleFolderList, Session, CheckedDraft, Draft, DraftList, RuleDiff,
+ *   CheckedDraft, Draft, DraftList, OpenedRuleFolder, RuleDiff, RuleFolderList, Session,
  * } from '../answers.d.ts'
- * @import { PageProps } from '../page-props.d.ts'
- * @import { WorkingCopy } from '../parts/rules/working-copy.js'
- * @import { Wanted } from './draft-files.js'
- * @import { FormEvent } from '../parts/form.js'
  * @import { Refusal } from '../api.js'
+ * @import { PageProps } from '../page-props.d.ts'
+ * @import { FormEvent } from '../parts/form.js'
+ * @import { WorkingCopy } from '../parts/working-copy.js'
+ * @import { Wanted } from './draft-files.js'
  */
 
 /**

@@ -1,10 +1,9 @@
 import { may, useAnswer } from '../api.js';
 import { html, useMemo, useState } from '../html.js';
-import { Confirm } from '../parts/change/confirm.js';
-import { Chart } from '../parts/chart.js';
+import { Chart, Happened } from '../parts/chart.js';
+import { Confirm } from '../parts/confirm.js';
 import { Choice, Field } from '../parts/form.js';
 import { count, counted, dateTime, share } from '../parts/format.js';
-import { Happened } from '../parts/happened.js';
 import { marksOf } from '../parts/marks.js';
 import { Answered, Empty } from '../parts/notice.js';
 import { csvText, saveFile } from '../parts/save-file.js';
@@ -16,7 +15,7 @@ import { TakeBack } from './take-back.js';
 /**
  * @import { Explored, Following, RolloutStatus, Session } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { Proposal } from '../parts/change/confirm.js'
+ * @import { Proposal } from '../parts/confirm.js'
  * @import { ChoiceEvent } from '../parts/form.js'
  */
 

@@ -1,8 +1,7 @@
 import { may, useAnswer } from '../api.js';
 import { html, useEffect, useMemo, useState } from '../html.js';
-import { Chart } from '../parts/chart.js';
+import { Chart, Happened } from '../parts/chart.js';
 import { count, share, shortDigest } from '../parts/format.js';
-import { Happened } from '../parts/happened.js';
 import { toVersion } from '../parts/links.js';
 import { marksOf } from '../parts/marks.js';
 import { Answered, Empty, UnreadableRollout } from '../parts/notice.js';
@@ -12,12 +11,11 @@ import { LAST_HOUR, ROLLOUT_STATUS, verdictHistory } from '../questions.js';
 import { Nodes } from './now-nodes.js';
 
 /**
- * @import { LastHour, RolloutStatus, Session, VerdictHistory } from '../answers.d.ts'
- * @import { Rollout, TrialCounts } from '../answers.d.ts'
+ * @import { LastHour, Rollout, RolloutStatus, Session, TrialCounts, VerdictHistory } from '../answers.d.ts'
  * @import { Html } from '../html.js'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { Mark } from '../parts/marks.js'
  * @import { FormEvent } from '../parts/form.js'
+ * @import { Mark } from '../parts/marks.js'
  */
 
 /**

@@ -1,22 +1,20 @@
 import { may, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
-import { Copy } from '../parts/copy.js';
 import { amountOf, methodOf } from '../parts/decision-table.js';
-import { Field } from '../parts/form.js';
+import { Copy, Field } from '../parts/form.js';
 import { dateTime, shortDigest } from '../parts/format.js';
+import { outcomeTone } from '../parts/history.js';
 import { LadderMove } from '../parts/ladder.js';
 import { toClient, toDecision, toOrder, toVersion } from '../parts/links.js';
 import { Answered, Empty } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
-import { outcomeText } from '../parts/time-line/moment.js';
-import { outcomeTone } from '../parts/time-line/sign.js';
+import { outcomeText } from '../parts/time-line.js';
 import { FactsTable, RulesTrace } from '../parts/trace.js';
 import { Figures, Pill, Verdict } from '../parts/verdict.js';
 import { clientHistory, decisionWhatIf, explanation, RULE_FOLDERS } from '../questions.js';
 
 /**
- * @import { Decision } from '../answers.d.ts'
- * @import { ClientHistory, DecisionWhatIf, Explanation, Session } from '../answers.d.ts'
+ * @import { ClientHistory, Decision, DecisionWhatIf, Explanation, Session } from '../answers.d.ts'
  * @import { ChoiceEvent } from '../parts/form.js'
  */
 

@@ -1,7 +1,6 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
-import { Confirm } from '../parts/change/confirm.js';
-import { recordedAs, Typed } from '../parts/change/second-look.js';
+import { Confirm, recordedAs, Typed } from '../parts/confirm.js';
 import { Field, formValues } from '../parts/form.js';
 import { counted, dateTime, shortDigest, versionAfter } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
@@ -9,16 +8,15 @@ import { Answered, Empty, UnreadableRollout } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Figures, Pill } from '../parts/verdict.js';
 import { ROLL_OUT, ROLLOUT_STATUS, RULE_FOLDERS } from '../questions.js';
-import { ExperimentPart } from './experiment.js';
 import { TakeBack } from './take-back.js';
-import { Trial } from './trial.js';
+import { ExperimentPart, Trial } from './trial.js';
 
 /**
  * @import { Following, Rollout, RolloutStatus, RuleFolderList, Session } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { Proposal } from '../parts/change/confirm.js'
- * @import { Tone } from '../parts/verdict.js'
+ * @import { Proposal } from '../parts/confirm.js'
  * @import { ChoiceEvent, FormEvent, InputEvent } from '../parts/form.js'
+ * @import { Tone } from '../parts/verdict.js'
  */
 
 /** Somebody is about to change the rollout. @typedef {(change: Proposal<Following>) => void} Propose */

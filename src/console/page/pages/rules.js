@@ -1,23 +1,21 @@
 import { useAnswer } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
-import { sumOf } from '../parts/evidence/orders.js';
-import { sinceDays } from '../parts/evidence/span.js';
-import { useEvidence } from '../parts/evidence/worked.js';
+import { Cases, ChangedSince, Differences } from '../parts/differences.js';
+import { sumOf, useEvidence } from '../parts/evidence.js';
 import { Choice, formValues } from '../parts/form.js';
 import { count, shortDigest } from '../parts/format.js';
 import { LadderSteps } from '../parts/ladder.js';
 import { toVersion } from '../parts/links.js';
 import { Answered, Empty } from '../parts/notice.js';
-import { Cases } from '../parts/rules/cases.js';
-import { ChangedSince, Differences } from '../parts/rules/differences.js';
 import { Table } from '../parts/table.js';
+import { sinceDays } from '../parts/time-span.js';
 import { Pill } from '../parts/verdict.js';
 import { ROLLOUT_STATUS, RULE_FOLDERS, RULES_REPORT, ruleDiff, ruleFolder } from '../questions.js';
 
 /**
- * @import { Rollout, RuleFolderList, OpenedRuleFolder, RulesReport, RuleDiff } from '../answers.d.ts'
+ * @import { OpenedRuleFolder, Rollout, RuleDiff, RuleFolderList, RulesReport } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { Evidence } from '../parts/evidence/worked.js'
+ * @import { Evidence } from '../parts/evidence.js'
  * @import { FormEvent } from '../parts/form.js'
  */
 

@@ -1,12 +1,12 @@
 import { ask } from '../api.js';
 import { html, useState } from '../html.js';
-import { recordedAs, Typed } from '../parts/change/second-look.js';
+import { recordedAs, Typed } from '../parts/confirm.js';
 import { Field, formValues } from '../parts/form.js';
 import { ROLL_BACK } from '../questions.js';
 
 /**
  * @import { Following, Rollout, RolloutStatus, Session } from '../answers.d.ts'
- * @import { Proposal } from '../parts/change/confirm.js'
+ * @import { Proposal } from '../parts/confirm.js'
  * @import { FormEvent } from '../parts/form.js'
  */
 

@@ -1,9 +1,9 @@
 import { ask, may, Refusal, useAnswer } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
+import { LatelySeen } from '../parts/decision-table.js';
 import { Choice, Field, formValues } from '../parts/form.js';
 import { factText } from '../parts/format.js';
 import { LadderMove } from '../parts/ladder.js';
-import { LatelySeen } from '../parts/lately-seen.js';
 import { toClient, toVersion } from '../parts/links.js';
 import { Answered, Empty, Trouble } from '../parts/notice.js';
 import { FactsTable, RulesTrace } from '../parts/trace.js';
@@ -11,10 +11,11 @@ import { Figures, groupTone, Pill, Verdict } from '../parts/verdict.js';
 import { client, RULE_FOLDERS, ruleFolder, WHAT_IF } from '../questions.js';
 
 /**
- * @import { RuleFolderList, ClientView, WhatIfAnswers } from '../answers.d.ts'
- * @import { ConditionTrace, FactValue, OpenedRuleFolder } from '../answers.d.ts'
+ * @import {
+ *   ClientView, ConditionTrace, FactValue, OpenedRuleFolder, RuleFolderList, WhatIfAnswers,
+ * } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { FormEvent, ChoiceEvent } from '../parts/form.js'
+ * @import { ChoiceEvent, FormEvent } from '../parts/form.js'
  */
 
 /**

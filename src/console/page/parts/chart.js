@@ -1,8 +1,9 @@
 import { html, useEffect, useRef, useState } from '../html.js';
 import UPlot from '../packages/uplot.js';
 import { capOf } from './chart-cap.js';
-import { clockTime, count as countText, day } from './format.js';
+import { clockTime, count as countText, dateTime, day } from './format.js';
 import { numbers, Table } from './table.js';
+import { Pill } from './verdict.js';
 
 /** @import { Mark } from './marks.js' */
 
@@ -391,4 +392,23 @@ function colorOf(property) {
   const { color } = getComputedStyle(probe);
   probe.remove();
   return color;
+}
+
+/**
+ * The marks of a chart in words.
+ * @param {{ title: string, marks: readonly import('./marks.js').Mark[] }} props
+ */
+export function Happened({ title, marks }) {
+  if (marks.length === 0) return null;
+  return html`<section class="card">
+    <h2>${title}</h2>
+    <ul class="plain">
+      ${marks.map(
+        ({ at, text, isAlert }) => html`<li>
+          <span class="when">${dateTime(at)}</span>${' '}
+          ${isAlert && html`<${Pill} tone="bad">alert<//>`} ${text}
+        </li>`,
+      )}
+    </ul>
+  </section>`;
 }

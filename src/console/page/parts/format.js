@@ -1,4 +1,4 @@
-/** @import { FactValue } from '../answers.d.ts' */
+/** @import { FactValue, ShareInterval } from '../answers.d.ts' */
 
 const NEVER_SECONDS = 999999999;
 
@@ -146,4 +146,31 @@ export function versionAfter(version) {
 /** @param {string | null | undefined} digest */
 export function shortDigest(digest) {
   return digest === null || digest === undefined ? '–' : digest.slice(0, 12);
+}
+
+/** The 97.5 % point of the normal distribution. */
+const NORMAL_975 = 1.959963984540054;
+
+/**
+ * The share with its 95 % interval by Wilson, of counts that came without one. Null without clients.
+ * @param {number} part
+ * @param {number} whole
+ * @returns {ShareInterval | null}
+ */
+export function shareOf(part, whole) {
+  if (whole === 0) return null;
+  const z2 = NORMAL_975 ** 2;
+  const value = part / whole;
+  const middle = (value + z2 / (2 * whole)) / (1 + z2 / whole);
+  const half =
+    (NORMAL_975 / (1 + z2 / whole)) * Math.sqrt((value * (1 - value)) / whole + z2 / (4 * whole ** 2));
+  return { value, low: part === 0 ? 0 : middle - half, high: part === whole ? 1 : middle + half };
+}
+
+/** How a version is named, for the field of a form; a test holds it equal to what the service takes. */
+export const VERSION_NAME = 'p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0-9]{0,15})?';
+
+/** Why a version cannot have this name. @param {string} version */
+export function takenName(version) {
+  return new Error(`${version} exists already; choose another name.`);
 }

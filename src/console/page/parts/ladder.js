@@ -1,8 +1,9 @@
 import { html } from '../html.js';
 import { dateTime, duration } from './format.js';
 
+/** @import { Ladder, OpenedRuleFolder } from '../answers.d.ts' */
+
 /**
- * @import { Ladder, OpenedRuleFolder } from '../answers.d.ts'
  * @typedef {NonNullable<OpenedRuleFolder['ladder']>} LadderSettings
  */
 

@@ -1,6 +1,7 @@
 import { count, dateTime } from './format.js';
 
 /** @import { Explored, Rollout, SharedLists } from '../answers.d.ts' */
+
 /** @typedef {{ readonly from: number, readonly to: number }} Span */
 
 /**

@@ -3,9 +3,7 @@ import { factText } from './format.js';
 import { toRule } from './links.js';
 import { Pill } from './verdict.js';
 
-/**
- * @import { ConditionTrace, FactValue, RulesAccount, RuleTrace } from '../answers.d.ts'
- */
+/** @import { ConditionTrace, FactValue, RulesAccount, RuleTrace } from '../answers.d.ts' */
 
 /** @type {Readonly<Record<string, string>>} */
 const SIGNS = {

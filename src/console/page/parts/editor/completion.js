@@ -4,9 +4,9 @@ import { keysOf, schemasAt, valuesOf } from './schema-walk.js';
 
 /**
  * @import { Completion, CompletionContext, CompletionResult } from '../../packages/editor/autocomplete.js'
- * @import { Schema } from './schema.d.ts'
- * @import { Offer, Step, Value } from './schema-walk.js'
  * @import { SyntaxNode } from '../../packages/editor/lezer-common.js'
+ * @import { Offer, Step, Value } from './schema-walk.js'
+ * @import { Schema } from './schema.d.ts'
  */
 
 /**

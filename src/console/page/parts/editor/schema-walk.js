@@ -1,9 +1,9 @@
+/** @import { Schema } from './schema.d.ts' */
+
 /**
  * What a JSON Schema says of a place in a file that is only half written. Only the words that the schemas of
  * rule files use are known here; the server tells what is wrong.
  */
-
-/** @import { Schema } from './schema.d.ts' */
 
 /**
  * @typedef {null | boolean | number | string | readonly Value[] | { readonly [key: string]: Value }} Value

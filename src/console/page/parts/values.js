@@ -1,10 +1,10 @@
-import { html, useEffect, useRef, useState } from '../../html.js';
+import { html, useEffect, useRef, useState } from '../html.js';
 import { withValues } from './working-copy.js';
 
 /**
- * @import { CheckedDraft } from '../../answers.d.ts'
- * @import { FileRemark } from '../editor/code-editor.js'
- * @import { InputEvent } from '../form.js'
+ * @import { CheckedDraft } from '../answers.d.ts'
+ * @import { FileRemark } from './editor/code-editor.js'
+ * @import { InputEvent } from './form.js'
  * @import { Constant, WorkingCopy } from './working-copy.js'
  */
 

@@ -1,8 +1,13 @@
-import { Refusal } from '../../api.js';
-import { html, useEffect, useRef, useState } from '../../html.js';
-import { Trouble } from '../notice.js';
+import { Refusal } from '../api.js';
+import { html, useEffect, useRef, useState } from '../html.js';
+import { Field } from './form.js';
+import { Trouble } from './notice.js';
 
-/** @import { ComponentChildren } from '../../packages/preact.js' */
+/**
+ * @import { Session } from '../answers.d.ts'
+ * @import { ComponentChildren } from '../packages/preact.js'
+ * @import { InputEvent } from './form.js'
+ */
 
 /**
  * A change that somebody is about to make: `act` makes it and may throw a Refusal, which is shown.
@@ -54,4 +59,23 @@ export function Confirm({ title, action, tone = 'accent', act, done, cancel, chi
       <button type="button" onClick=${leave} disabled=${busy}>Cancel</button>
     </div>
   </dialog>`;
+}
+
+/**
+ * A second look before a change: the version has to be typed.
+ * @param {{ label: string, typed: string, setTyped: (typed: string) => void }} props
+ */
+export function Typed({ label, typed, setTyped }) {
+  const type = (/** @type {InputEvent} */ event) => setTyped(event.currentTarget.value);
+  return html`<${Field} label=${label}>
+    <input value=${typed} autocomplete="off" spellcheck="false" onInput=${type} />
+  <//>`;
+}
+
+/**
+ * Under whose name a change is recorded.
+ * @param {Session} session
+ */
+export function recordedAs({ who }) {
+  return `The history names ${who}, and the reason.`;
 }

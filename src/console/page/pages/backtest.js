@@ -1,0 +1,289 @@
+import { useAnswer } from '../api.js';
+import { html, useState } from '../html.js';
+import { BacktestForm, EvidenceTables, intervalText, Notes, useJob, WorkedOut } from '../parts/evidence.js';
+import { Field } from '../parts/form.js';
+import { count, dateTime } from '../parts/format.js';
+import { SampleOrders, toVersion } from '../parts/links.js';
+import { Answered, Trouble } from '../parts/notice.js';
+import { numbers, Table } from '../parts/table.js';
+import { Figures, Pill, VERDICTS, Verdict } from '../parts/verdict.js';
+import { EVIDENCE_JOBS, RULE_FOLDERS } from '../questions.js';
+
+/**
+ * @import {
+ *   BacktestReport, EvidenceJob, EvidenceJobList, RuleFolderList, VerdictCommand, VerdictMix, Worked,
+ * } from '../answers.d.ts'
+ * @import { Answer } from '../api.js'
+ * @import { PageProps } from '../page-props.d.ts'
+ * @import { InputEvent } from '../parts/form.js'
+ */
+
+const BYTES_MAX = 20_000_000;
+
+const MEMBERS = /** @type {const} */ ([
+  'ruleVersion',
+  'journal',
+  'transitions',
+  'changes',
+  'outcomes',
+  'ladder',
+  'notes',
+  'tables',
+]);
+
+const HOW = 'npx scoring rules backtest p2.v11 --journal journal.ndjson --json > result.json';
+
+/**
+ * A version held against history: worked out from the archive, or opened from a file that the command wrote.
+ * @param {PageProps} props
+ */
+export function BacktestPage({ place: { version, item } }) {
+  return html`<${OnArchive} version=${version} jobId=${item} />
+    ${item === '' && html`<${FromFile} />`}`;
+}
+
+/** A result file of `rules backtest --json`, read in the browser and sent nowhere. */
+function FromFile() {
+  const [report, setReport] = useState(/** @type {BacktestReport | null} */ (null));
+  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const open = async (/** @type {InputEvent} */ event) => {
+    const file = event.currentTarget.files?.[0];
+    if (file === undefined) return;
+    const read = await readReport(file);
+    setReport(read instanceof Error ? null : read);
+    setError(read instanceof Error ? read : null);
+  };
+  return html`
+    <div class="card">
+      <h2>Open a result</h2>
+      <${Field} label="Result file" hint=${`Made by: ${HOW}. It is read here and sent nowhere.`}>
+        <input type="file" accept=".json,application/json" onChange=${open} />
+      <//>
+    </div>
+    ${error && html`<${Trouble} error=${error} />`}
+    ${report && html`<${Report} report=${report} />`}`;
+}
+
+/**
+ * The report in a file, or why the file holds none.
+ * @param {File} file
+ * @returns {Promise<BacktestReport | Error>}
+ */
+async function readReport(file) {
+  if (file.size > BYTES_MAX)
+    return new Error(`${file.name} has more than 20 MB; a result of a backtest is small.`);
+  const text = await file.text();
+  const again = 'Run the backtest with --json and open what it prints.';
+  try {
+    const found = JSON.parse(text);
+    const missing = MEMBERS.filter((name) => !['object', 'string'].includes(typeof found?.[name]));
+    if (missing.length === 0) return found;
+    return new Error(`${file.name} is no result of a backtest: it lacks ${missing.join(', ')}. ${again}`);
+  } catch {
+    return new Error(`${file.name} is not JSON. ${again}`);
+  }
+}
+
+/**
+ * Backtests on the archive: one that is opened, or a form for a new one above the newest ones.
+ * @param {{ version: string, jobId: string }} props
+ */
+export function OnArchive({ version, jobId }) {
+  if (jobId === '') return html`<${NewBacktest} version=${version} /><${OfLate} />`;
+  return html`<p><a href=${toVersion(version, 'backtest')}>← All backtests</a></p>
+    <${Opened} key=${jobId} version=${version} jobId=${jobId} />`;
+}
+
+/** @param {{ version: string, jobId: string }} props */
+function Opened({ version, jobId }) {
+  /** @type {Answer<Worked<BacktestReport>>} */
+  const answer = useJob(jobId);
+  const again = () => {
+    location.hash = toVersion(version, 'backtest');
+  };
+  const shown = (/** @type {BacktestReport} */ report) => html`<${Report} report=${report} />`;
+  return html`<${WorkedOut} evidence=${{ answer, refusal: null, again }}>${shown}<//>`;
+}
+
+/** @param {{ version: string }} props */
+function NewBacktest({ version }) {
+  const folders = useAnswer(RULE_FOLDERS);
+  const open = (/** @type {string} */ jobId) => {
+    location.hash = toVersion(version, `backtest/${jobId}`);
+  };
+  const form = (/** @type {RuleFolderList} */ { versions }) => {
+    const sound = versions.filter((one) => one.sound).map(({ version }) => version);
+    const options = sound.map((one) => html`<option>${one}</option>`);
+    const button = html`<button type="submit" class="button-accent">Run</button>`;
+    const form = { rules: { version }, against: options, mode: 'recorded', button, onJob: open };
+    return html`<${BacktestForm} ...${form} />`;
+  };
+  return html`<section class="card">
+    <h2>Run on the archive</h2>
+    <${Answered} answer=${folders}>${form}<//>
+  </section>`;
+}
+
+const COLUMNS = ['asked', 'platform', 'version', 'against', 'how', 'state'];
+
+function OfLate() {
+  const answer = useAnswer(EVIDENCE_JOBS, 5000);
+  const listed = (/** @type {EvidenceJobList} */ { jobs }) => {
+    const backtests = jobs.filter(({ kind }) => kind === 'backtest');
+    if (backtests.length === 0)
+      return html`<p class="faint">
+        None yet. Results are kept for seven days, at an address of their own.
+      </p>`;
+    // The owner of the installation sees what is under way of other platforms, too.
+    return html`<${Table} name="Backtests of late" columns=${COLUMNS}>
+      ${backtests.map((job) => html`<${Row} key=${job.jobId} job=${job} />`)}
+    <//>`;
+  };
+  return html`<section class="card">
+    <h2>Of late</h2>
+    <${Answered} answer=${answer}>${listed}<//>
+  </section>`;
+}
+
+/** @param {{ job: EvidenceJob }} props */
+function Row({ job: { jobId, platform, askedAt, rules, against, mode, state } }) {
+  const tone = state === 'done' ? 'good' : state === 'failed' ? 'bad' : 'note';
+  const to = toVersion(rules?.ruleVersion ?? '', `backtest/${jobId}`);
+  return html`<tr>
+    <td class="when"><a href=${to}>${dateTime(askedAt)}</a></td>
+    <td>${platform}</td>
+    <td>${rules?.ruleVersion}</td>
+    <td>${against?.ruleVersion ?? 'what was recorded'}</td>
+    <td>${mode}</td>
+    <td><${Pill} tone=${tone}>${state}<//></td>
+  </tr>`;
+}
+
+/** Tables that are drawn here, with more than their figures. */
+const DRAWN = ['verdicts', 'mix', 'changes'];
+
+/**
+ * The result of a backtest as tables and bars.
+ * @param {{ report: BacktestReport }} props
+ */
+export function Report({ report }) {
+  const { ruleVersion, against, mode, compared, changed, changedShare, notes, tables } = report;
+  const figures = [
+    ['mode', mode],
+    ['compared', count(compared)],
+    ['changed', html`${count(changed)} <span class="faint">${intervalText(changedShare)}</span>`],
+  ];
+  return html`
+    <section class="card">
+      <h2>${ruleVersion} against ${against ?? 'what was recorded'}</h2>
+      <${Figures} items=${figures} />
+      <${Notes} notes=${notes} />
+    </section>
+    ${compared > 0 && html`<${Drawn} report=${report} />`}
+    <${EvidenceTables} tables=${tables.filter(({ name }) => !DRAWN.includes(name))} />`;
+}
+
+/** @param {{ report: BacktestReport }} props */
+function Drawn({ report }) {
+  const { ruleVersion, against, transitions, compared, mix, changes } = report;
+  return html`
+    <div class="two two-wide">
+      <section class="card">
+        <h2>Verdicts, from row to column</h2>
+        <${Matrix} transitions=${transitions} compared=${compared} />
+      </section>
+      <section class="card">
+        <h2>Mix</h2>
+        <${Mix} name=${against ?? 'what was recorded'} mix=${mix.base} />
+        <${Mix} name=${ruleVersion} mix=${mix.candidate} />
+      </section>
+    </div>
+    <section class="card"><h2>Changes by rule</h2><${ByRule} changes=${changes} /></section>`;
+}
+
+/** @param {{ changes: BacktestReport['changes'] }} props */
+function ByRule({ changes }) {
+  if (changes.length === 0) return html`<p class="faint">No verdict changed.</p>`;
+  const most = Math.max(...changes.map((change) => change.count));
+  const bar = /** @type {const} */ ({ name: 'share of the largest', kind: 'roomy' });
+  const columns = [...numbers('count'), bar, 'from', 'to', 'sample orders'];
+  const part = (/** @type {number} */ times) => ({ width: `${(100 * times) / most}%` });
+  return html`<${Table} name="Changes by rule" columns=${columns}>
+    ${changes.map(
+      (change) => html`<tr>
+        <td class="num">${count(change.count)}</td>
+        <td class="roomy"><span class="bar"><i style=${part(change.count)}></i></span></td>
+        <td><${Verdict} verdict=${change.from} /> ${change.fromRule}</td>
+        <td><${Verdict} verdict=${change.to} /> ${change.toRule}</td>
+        <td><${SampleOrders} orders=${change.samples} /></td>
+      </tr>`,
+    )}
+  <//>`;
+}
+
+/**
+ * From which verdict to which, and how often.
+ * @param {{ transitions: BacktestReport['transitions'], compared: number }} props
+ */
+export function Matrix({ transitions, compared }) {
+  const cell = (/** @type {VerdictCommand} */ from, /** @type {VerdictCommand} */ to) => {
+    const { decisions: times, paid, unpaid, unknown } = transitions[from][to];
+    const orders = `of orders paid ${count(paid)}, unpaid ${count(unpaid)}, unknown ${count(unknown)}`;
+    return html`<td class=${cellClass(from === to, times, compared)} title=${orders}>${count(times)}</td>`;
+  };
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Transition matrix">
+    <table class="matrix">
+      <thead>
+        <tr>
+          <td></td>
+          ${VERDICTS.map(({ name }) => html`<th scope="col"><${Verdict} verdict=${name} /></th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${VERDICTS.map(
+          ({ name }) => html`<tr>
+            <th scope="row"><${Verdict} verdict=${name} /></th>
+            ${VERDICTS.map(({ name: to }) => cell(name, to))}
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/**
+ * @param {boolean} same
+ * @param {number} times
+ * @param {number} compared
+ */
+function cellClass(same, times, compared) {
+  if (times === 0) return 'num cell-none';
+  if (same) return 'num cell-same';
+  return times * 100 >= compared ? 'num cell-many' : 'num cell-some';
+}
+
+/**
+ * The verdict mix as one bar, its parts in the colours of the verdicts and read out below.
+ * @param {{ name: string, mix: VerdictMix }} props
+ */
+export function Mix({ name, mix }) {
+  const parts = VERDICTS.map(({ name: verdict, color }) => ({
+    verdict,
+    share: intervalText(mix[verdict]),
+    width: `${100 * (mix[verdict]?.value ?? 0)}%`,
+    background: `var(${color})`,
+  }));
+  return html`<figure class="mix">
+    <figcaption>${name}</figcaption>
+    <div class="mix-bar" aria-hidden="true">
+      ${parts.map(({ width, background }) => html`<i style=${{ width, background }}></i>`)}
+    </div>
+    <ul class="legend">
+      ${parts.map(
+        ({ verdict, share, background }) => html`<li>
+          <i style=${{ background }}></i>${verdict} <b class="num">${share}</b>
+        </li>`,
+      )}
+    </ul>
+  </figure>`;
+}

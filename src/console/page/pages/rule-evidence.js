@@ -1,0 +1,352 @@
+import { may, useAnswer } from '../api.js';
+import { html, useState } from '../html.js';
+import { DecisionTable } from '../parts/decision-table.js';
+import {
+  EvidenceTables,
+  FATES,
+  FateLegend,
+  IntervalBar,
+  intervalText,
+  Notes,
+  OrdersBar,
+  ShownTable,
+  sumOf,
+  useEvidence,
+  WorkedOut,
+} from '../parts/evidence.js';
+import { Field } from '../parts/form.js';
+import { count } from '../parts/format.js';
+import { toRule, toVersion } from '../parts/links.js';
+import { Answered, Empty } from '../parts/notice.js';
+import { numbers, sorted, Table, useSort } from '../parts/table.js';
+import { Figures } from '../parts/verdict.js';
+import { decisions, ROLLOUT_STATUS, RULES_REPORT, ruleFolder } from '../questions.js';
+
+/**
+ * @import {
+ *   EvidenceTable, FoundDecisions, OpenedRuleFolder, RuleReport, RulesReport, Session, SliceName,
+ * } from '../answers.d.ts'
+ * @import { Evidence } from '../parts/evidence.js'
+ * @import { ChoiceEvent } from '../parts/form.js'
+ * @import { EvidenceTime } from '../parts/time-span.js'
+ */
+
+/** The longest trend of days that can still be read. */
+const LONG_MS = 60 * 86_400_000;
+
+/** What rules and money are split by, in words. @type {Readonly<Record<SliceName, string>>} */
+const SLICES = {
+  ...{ day: 'day', week: 'week', method: 'method', currency: 'currency', sellPoint: 'point of sale' },
+  ...{ platform: 'platform', version: 'version', arm: 'arm', group: 'group', level: 'level of the ladder' },
+  cause: 'cause',
+};
+
+/** The tables of money, which come first. */
+const OF_MONEY = ['money', 'sliceMoney', 'ruleMoney', 'rungs'];
+
+/**
+ * What each rule was worth on the outcomes that were seen.
+ * @param {{ version: string, time: EvidenceTime, query: URLSearchParams }} props
+ */
+export function RulesOnOutcomes({ version, time, query }) {
+  const isLong = (time.span.to ?? Date.now()) - (time.span.from ?? 0) > LONG_MS;
+  const by = query.get('by') ?? (isLong ? 'week' : 'day');
+  /** @type {Evidence<RulesReport>} */
+  const evidence = useEvidence(RULES_REPORT, { version, ...time.span, by });
+  const shown = (/** @type {RulesReport} */ report) => html`<${Counted} report=${report} />`;
+  const choose = (/** @type {ChoiceEvent} */ { currentTarget: { value } }) => {
+    location.hash = `${location.hash.split('?')[0]}?${new URLSearchParams({ ...time.words, by: value })}`;
+  };
+  return html`<${Field} label="parted by">
+      <select onChange=${choose}>
+        ${Object.entries(SLICES).map(
+          ([name, words]) => html`<option value=${name} selected=${name === by}>${words}</option>`,
+        )}
+      </select>
+    <//>
+    <${WorkedOut} evidence=${evidence}>${shown}<//>`;
+}
+
+/** @param {{ report: RulesReport }} props */
+function Counted({ report }) {
+  const { orders, rules, unpaidShare, notes, tables } = report;
+  if (report.decisions === 0) return html`<${Notes} notes=${notes} />`;
+  const files = Map.groupBy(
+    rules.filter(({ matched }) => matched > 0),
+    ({ file }) => file,
+  );
+  const figures = [
+    ['orders', count(sumOf(orders))],
+    ['paid', count(orders.paid)],
+    ['unpaid', count(orders.unpaid)],
+    ['turned away', count(orders.turnedAway)],
+    ['unknown', count(orders.unknown)],
+    ['unpaid, of those with an outcome', intervalText(unpaidShare)],
+  ];
+  return html`
+    <${Figures} items=${figures} />
+    <${Notes} notes=${notes} />
+    <${EvidenceTables} tables=${tables.filter(({ name }) => OF_MONEY.includes(name))} />
+    <${FateLegend} />
+    ${[...files].map(
+      ([file, some]) => html`<section class="card" key=${file}>
+        <h2>${file}</h2>
+        <${RuleTable} file=${file} rules=${some} report=${report} />
+      </section>`,
+    )}`;
+}
+
+const COLUMNS = [
+  'rule',
+  'orders: paid, unpaid, turned away, unknown',
+  ...numbers('orders', 'matched', 'decided', 'sole'),
+  { name: 'unpaid share, 95 %', kind: /** @type {const} */ ('num') },
+  ...numbers('lift'),
+  { name: 'trend', kind: /** @type {const} */ ('unsorted') },
+];
+
+/**
+ * The rules of a file, each with its orders, and each opening to more.
+ * @param {{ file: string, rules: readonly RuleReport[], report: RulesReport }} props
+ */
+function RuleTable({ file, rules, report }) {
+  const [opened, setOpened] = useState(/** @type {string | null} */ (null));
+  const most = Math.max(...rules.map(({ orders }) => sumOf(orders)));
+  const sort = useSort(`Rules of ${file}`);
+  return html`<${Table} name=${`Rules of ${file}`} columns=${COLUMNS} kind="rule-figures" sort=${sort}>
+    ${sorted(rules, sort, cellOf).map((rule) => {
+      const isOpen = opened === rule.name;
+      const toggle = () => setOpened(isOpen ? null : rule.name);
+      return html`<${Row} key=${rule.name} ...${{ rule, report, most, isOpen, toggle }} />
+        ${
+          isOpen &&
+          html`<tr>
+            <td colspan="9" class="line"><${OpenedRule} rule=${rule} report=${report} /></td>
+          </tr>`
+        }`;
+    })}
+  <//>`;
+}
+
+/**
+ * What a rule is sorted by in a column.
+ * @param {RuleReport} rule
+ * @param {number} place
+ */
+function cellOf({ name, orders, matched, decided, sole, unpaidShare, lift }, place) {
+  const values = [
+    name,
+    sumOf(orders),
+    sumOf(orders),
+    matched,
+    decided,
+    sole,
+    unpaidShare?.value ?? null,
+    lift,
+  ];
+  return values[place] ?? null;
+}
+
+/**
+ * @param {{ rule: RuleReport, report: RulesReport, most: number, isOpen: boolean, toggle: () => void }} props
+ */
+function Row({ rule, report, most, isOpen, toggle }) {
+  const { name, orders, matched, decided, sole, unpaidShare, lift, by = [] } = rule;
+  const days = report.by === 'day' || report.by === 'week' ? by : [];
+  const expanded = { 'aria-expanded': isOpen ? 'true' : 'false' };
+  return html`<tr>
+    <th scope="row">
+      <button type="button" class="opener" ...${expanded} onClick=${toggle}>${name}</button>
+    </th>
+    <td class="line"><${OrdersBar} orders=${orders} most=${most} /></td>
+    <td class="num">${count(sumOf(orders))}</td>
+    <td class="num extra">${count(matched)}</td>
+    <td class="num extra">${count(decided)}</td>
+    <td class="num extra">${sole === null ? '–' : count(sole)}</td>
+    <td class="share line"><${IntervalBar} interval=${unpaidShare} all=${report.unpaidShare} /></td>
+    <td class="num extra">${lift === null ? '–' : lift.toFixed(2)}</td>
+    <td class="extra"><${Trend} slices=${days} /></td>
+  </tr>`;
+}
+
+const NEWEST_DECISIONS = '10';
+
+/**
+ * A rule of a version: its text, what it was worth week by week, and its newest decisions.
+ * @param {{ version: string, item: string, time: EvidenceTime, session: Session }} props
+ */
+export function RulePage({ version, item, time, session }) {
+  const [stage = '', name = ''] = item.split('/');
+  const file = `${stage}.yaml`;
+  const folder = useAnswer(ruleFolder(version));
+  /** @type {Evidence<RulesReport>} */
+  const evidence = useEvidence(RULES_REPORT, { version, ...time.span, by: 'week' });
+  const written = (/** @type {OpenedRuleFolder} */ opened) =>
+    html`<${Written} folder=${opened} file=${file} name=${name} />`;
+  const worth = (/** @type {RulesReport} */ report) => html`<${Worth} ...${{ report, file, name }} />`;
+  return html`<p><a href=${toVersion(version, 'evidence', time.words)}>← All rules of ${version}</a></p>
+    <h2>${name}</h2>
+    <${OnTrial} version=${version} />
+    <${Answered} answer=${folder}>${written}<//>
+    <${WorkedOut} evidence=${evidence}>${worth}<//>
+    ${may(session, 'decisions') && html`<${Newest} ...${{ version, file, name }} />`}`;
+}
+
+/** @param {{ folder: OpenedRuleFolder, file: string, name: string }} props */
+function Written({ folder: { version, rules, files }, file, name }) {
+  const rule = rules.find((one) => one.name === name && one.at.file === file);
+  if (rule === undefined) return null;
+  const { line } = rule.at;
+  const place = `${file}:${line}`;
+  const text = files.find(({ path }) => path === file)?.text ?? '';
+  return html`<section class="card">
+    <h3><a href=${toVersion(version, '', { file, line: String(line) })}>${place}</a></h3>
+    <pre class="scroll" tabindex="0" role="region" aria-label=${place}>${itemAt(text, line)}</pre>
+  </section>`;
+}
+
+/**
+ * The item of a list that begins on a line.
+ * @param {string} text
+ * @param {number} line from 1
+ */
+function itemAt(text, line) {
+  const [first = '', ...rest] = text.split('\n').slice(line - 1);
+  const indent = first.search(/\S/);
+  const end = rest.findIndex((one) => one.trim() !== '' && one.search(/\S/) <= indent);
+  return [first, ...rest.slice(0, end === -1 ? rest.length : end)].join('\n').trimEnd();
+}
+
+/** @param {{ report: RulesReport, file: string, name: string }} props */
+function Worth({ report, file, name }) {
+  const rule = report.rules.find((one) => one.file === file && one.name === name);
+  if (rule === undefined || rule.matched === 0)
+    return html`<${Empty} title="It matched nothing">In none of the decisions of this time.<//>`;
+  const { matched, decided, sole, orders, unpaidShare, lift, by = [] } = rule;
+  const figures = [
+    ['matched', count(matched)],
+    ['decided', count(decided)],
+    ['would have been another without it', sole === null ? '–' : count(sole)],
+    ['orders', count(sumOf(orders))],
+    ['unpaid, of those with an outcome', intervalText(unpaidShare)],
+    ['of all orders', intervalText(report.unpaidShare)],
+    ['lift', lift === null ? '–' : lift.toFixed(2)],
+    ['week by week', html`<${Trend} slices=${by} />`],
+  ];
+  return html`<${Figures} items=${figures} />
+    <section class="card">
+      <${FateLegend} />
+      <${OrdersBar} orders=${orders} most=${sumOf(orders)} />
+      <${IntervalBar} interval=${unpaidShare} all=${report.unpaidShare} />
+      <${OpenedRule} rule=${rule} report=${report} />
+    </section>`;
+}
+
+/** @param {{ version: string, file: string, name: string }} props */
+function Newest({ version, file, name }) {
+  const member = memberOf(file);
+  const query = { [member ?? '']: name, ruleVersion: version, include: 'outcomes', limit: NEWEST_DECISIONS };
+  const answer = useAnswer(member === null ? null : decisions(new URLSearchParams(query)));
+  if (member === null) return null;
+  const listed = (/** @type {FoundDecisions} */ found) =>
+    found.decisions.length === 0
+      ? html`<${Empty} title="No decision of it is kept" />`
+      : html`<${DecisionTable} found=${found} />`;
+  return html`<h2>Its newest decisions</h2>
+    <${Answered} answer=${answer}>${listed}<//>`;
+}
+
+/** Where its version is compared with another. @param {{ version: string }} props */
+function OnTrial({ version }) {
+  const { data } = useAnswer(ROLLOUT_STATUS);
+  if (data?.rollout?.candidates.some((one) => one.version === version) !== true) return null;
+  return html`<p class="notice">
+    ${version} is on trial: <a href="#/rollouts">what it is worth beside the active version</a>.
+  </p>`;
+}
+
+/**
+ * All that is known of a rule: its rows of every table that names rules by file, and the way to its orders.
+ * @param {{ rule: RuleReport, report: RulesReport }} props
+ */
+function OpenedRule({ rule, report }) {
+  const tables = report.tables.flatMap((table) => ofRule(table, rule));
+  return html`<div class="opened-rule">
+    <${Ways} rule=${rule} report=${report} />
+    ${tables.map(
+      (table) => html`<h3>${table.title}</h3>
+        <${ShownTable} table=${{ ...table, title: `${table.title} of ${rule.name}` }} />`,
+    )}
+  </div>`;
+}
+
+/**
+ * The rows about a rule, without its file and name.
+ * @param {EvidenceTable} table
+ * @param {RuleReport} rule
+ */
+function ofRule(table, { file, name }) {
+  const rows = table.name === 'rules' ? [] : table.rows.filter((row) => row[0] === file && row[1] === name);
+  if (rows.length === 0) return [];
+  return [{ ...table, columns: table.columns.slice(2), rows: rows.map((row) => row.slice(2)) }];
+}
+
+/** What decisions can be found by. */
+const REPORTED = ['paid', 'unpaid', 'unknown'];
+
+/** @param {{ rule: RuleReport, report: RulesReport }} props */
+function Ways({ rule: { file, name }, report }) {
+  const own = toRule(report.version, file, name);
+  // The page of the rule itself leads to its decisions alone.
+  const isThere = location.hash.startsWith(own);
+  const member = memberOf(file);
+  const page = !isThere && html`<a href=${own}>${name} week by week</a>`;
+  if (member === null) return page && html`<p>${page}</p>`;
+  const to = (/** @type {[string, string][]} */ ...more) =>
+    `#/decisions?${new URLSearchParams([[member, name], ['ruleVersion', report.version], ...more])}`;
+  return html`<p>
+    ${page && html`${page} · `}Its decisions: <a href=${to()}>all</a>, with orders
+    ${REPORTED.map((fate) => html` <a href=${to(['outcome', fate.toUpperCase()])}>${fate}</a>`)}
+  </p>`;
+}
+
+/**
+ * How decisions of a rule of a file are asked for; groups are not recorded by their rule.
+ * @param {string} file
+ */
+function memberOf(file) {
+  if (file === 'verdicts.yaml') return 'rule';
+  return file === 'bot-signals.yaml' ? 'signal' : null;
+}
+
+const HEIGHT = 22;
+const STEP = 4;
+
+/**
+ * The orders of each day or week as small columns of paid, unpaid and unknown; the opened rule has figures.
+ * @param {{ slices: NonNullable<RuleReport['by']> }} props
+ */
+function Trend({ slices }) {
+  const most = Math.max(0, ...slices.map(({ orders }) => sumOf(orders)));
+  if (most === 0 || slices.length < 2) return html`<span class="faint">–</span>`;
+  const width = slices.length * STEP;
+  const size = { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}` };
+  return html`<svg aria-hidden="true" ...${size}>
+    ${slices.map((slice, index) => columnOf(slice, index * STEP, most))}
+  </svg>`;
+}
+
+/**
+ * @param {NonNullable<RuleReport['by']>[number]} slice
+ * @param {number} x
+ * @param {number} most
+ */
+function columnOf({ orders }, x, most) {
+  let top = HEIGHT;
+  return FATES.map(({ name, color }) => {
+    const height = (HEIGHT * orders[name]) / most;
+    top -= height;
+    const place = { x, y: top, width: STEP - 1, height };
+    return html`<rect ...${place} style=${{ fill: `var(${color})` }} />`;
+  });
+}

@@ -1,0 +1,345 @@
+import { ask, useAnswer, useHealing } from '../api.js';
+import { html, useEffect, useState } from '../html.js';
+import { BACKTEST, evidenceJob } from '../questions.js';
+import { Field, formValues } from './form.js';
+import { count, share } from './format.js';
+import { Loading, Trouble } from './notice.js';
+import { sorted, Table, useSort } from './table.js';
+import { Reach, sinceDays } from './time-span.js';
+
+/**
+ * @import { EvidenceJob, EvidenceTable, OrderCounts, ShareInterval, Shown, Worked } from '../answers.d.ts'
+ * @import { Answer, Question, Refusal } from '../api.js'
+ * @import { Html } from '../html.js'
+ * @import { ComponentChildren } from '../packages/preact.js'
+ * @import { FormEvent } from './form.js'
+ * @import { WorkingCopy } from './working-copy.js'
+ */
+
+/** What became of orders, in the order in which it is stacked. */
+export const FATES = /** @type {const} */ ([
+  { name: 'paid', words: 'paid', color: '--get-new' },
+  { name: 'unpaid', words: 'unpaid', color: '--block' },
+  { name: 'turnedAway', words: 'turned away', color: '--wait' },
+  { name: 'unknown', words: 'unknown', color: '--group-new' },
+]);
+
+/** @param {OrderCounts} orders */
+export function sumOf({ paid, unpaid, turnedAway, unknown }) {
+  return paid + unpaid + turnedAway + unknown;
+}
+
+/**
+ * Orders as a bar of what became of them, as long as their part of the `most`.
+ * @param {{ orders: OrderCounts, most: number }} props
+ */
+export function OrdersBar({ orders, most }) {
+  const words = FATES.map(({ name, words: fate }) => `${count(orders[name])} ${fate}`).join(', ');
+  return html`<div class="orders" role="img" aria-label=${words} title=${words}>
+    ${FATES.map(({ name, color }) => {
+      const width = `${most === 0 ? 0 : (100 * orders[name]) / most}%`;
+      return html`<i style=${{ width, background: `var(${color})` }}></i>`;
+    })}
+  </div>`;
+}
+
+/** What the colours of bars mean. */
+export function FateLegend() {
+  return html`<ul class="legend">
+    ${FATES.map(
+      ({ words, color }) => html`<li><i style=${{ background: `var(${color})` }}></i>${words}</li>`,
+    )}
+  </ul>`;
+}
+
+/**
+ * `56.4 % (55.0 to 57.9)`; `–` without a case.
+ * @param {ShareInterval | null} interval
+ */
+export function intervalText(interval) {
+  return cellText(interval, 'share');
+}
+
+/**
+ * A share as a point on its 95 % interval, and the share of all as a line.
+ * @param {{ interval: ShareInterval | null, all: ShareInterval | null }} props
+ */
+export function IntervalBar({ interval, all }) {
+  if (interval === null) return html`<span class="faint">no outcome</span>`;
+  const { value, low, high } = interval;
+  const percent = (/** @type {number} */ part) => `${100 * part}%`;
+  return html`<div class="interval" aria-hidden="true">
+      ${all && html`<u style=${{ left: percent(all.value) }}></u>`}
+      <i style=${{ left: percent(low), width: percent(high - low) }}></i>
+      <b style=${{ left: percent(value) }}></b>
+    </div>
+    <span class="num">${intervalText(interval)}</span>`;
+}
+
+/**
+ * @typedef {EvidenceTable['columns'][number]} Column
+ * @typedef {EvidenceTable['rows'][number][number]} Cell
+ */
+
+/**
+ * The result in short, and what a reader must know to trust it.
+ * @param {Pick<Shown, 'notes'>} props
+ */
+export function Notes({ notes }) {
+  return html`<ul class="notes">
+    ${notes.map((note) => html`<li>${note}</li>`)}
+  </ul>`;
+}
+
+/**
+ * Tables of a result, each on a card of its own.
+ * @param {{ tables: readonly EvidenceTable[] }} props
+ */
+export function EvidenceTables({ tables }) {
+  return html`${tables.map(
+    (table) => html`<section class="card" key=${table.title}>
+      <h2>${table.title}</h2>
+      <${ShownTable} table=${table} />
+    </section>`,
+  )}`;
+}
+
+/** @param {{ table: EvidenceTable }} props */
+export function ShownTable({ table: { title, columns, rows } }) {
+  const heads = columns.map(({ name, kind }) =>
+    kind === 'text' ? name : { name, kind: /** @type {const} */ ('num') },
+  );
+  const sort = useSort(title);
+  return html`<${Table} name=${title} columns=${heads} sort=${sort}>
+    ${sorted(rows, sort, (row, place) => cellOf(row[place] ?? null)).map(
+      (row) => html`<tr>
+        ${columns.map(({ kind }, place) => {
+          const text = cellText(row[place] ?? null, kind);
+          if (place === 0) return html`<th scope="row">${text}</th>`;
+          return html`<td class=${kind === 'text' ? undefined : 'num when'}>${text}</td>`;
+        })}
+      </tr>`,
+    )}
+  <//>`;
+}
+
+/** @param {Cell} cell */
+function cellOf(cell) {
+  return cell !== null && typeof cell === 'object' ? cell.value : cell;
+}
+
+/**
+ * As the command line prints it: `56.4 % (55.0 to 57.9)`; `–` where nothing is known.
+ * @param {Cell} cell
+ * @param {Column['kind']} kind
+ */
+function cellText(cell, kind) {
+  if (cell === null) return '–';
+  if (typeof cell === 'string') return cell;
+  const unit = kind === 'share' ? ' %' : '';
+  if (typeof cell === 'number') return `${numberText(cell, kind)}${unit}`;
+  const { value, low, high } = cell;
+  return `${numberText(value, kind)}${unit} (${numberText(low, kind)} to ${numberText(high, kind)})`;
+}
+
+/**
+ * @param {number} value
+ * @param {Column['kind']} kind
+ */
+function numberText(value, kind) {
+  switch (kind) {
+    case 'text':
+      return String(value);
+    case 'count':
+      return count(value);
+    case 'share':
+      return (100 * value).toFixed(1);
+    case 'figure':
+      return value.toFixed(4);
+    case 'ratio':
+      return value.toFixed(2);
+    case 'money': {
+      const digits = Math.abs(value) < 1 ? 9 : 2;
+      return value.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: digits });
+    }
+    default:
+      return kind;
+  }
+}
+
+const FOLLOW_MS = 1000;
+
+/**
+ * What was asked for and how far it is; `again` asks once more.
+ * @template Result
+ * @typedef {{ answer: Answer<Worked<Result>>, refusal: Refusal | null, again: () => void }} Evidence
+ */
+
+/**
+ * Evidence for a body, asked for whenever the body changes and followed until it is there. Null asks nothing.
+ * @template Result
+ * @param {Question<EvidenceJob>} question
+ * @param {object | null} body
+ * @returns {Evidence<Result>}
+ */
+export function useEvidence(question, body) {
+  const wanted = body === null ? null : JSON.stringify(body);
+  const [asked, setAsked] = useState(() => nothingAsked());
+  const [round, setRound] = useState(0);
+  const again = () => setRound((number) => number + 1);
+  useEffect(() => {
+    if (wanted === null) return undefined;
+    let left = false;
+    ask('POST', question, JSON.parse(wanted)).then(
+      ({ jobId }) => left || setAsked({ wanted, jobId, refusal: null }),
+      (refusal) => left || setAsked({ wanted, jobId: null, refusal }),
+    );
+    return () => {
+      left = true;
+    };
+  }, [wanted, round]);
+  const { jobId, refusal } = asked.wanted === wanted ? asked : nothingAsked();
+  useHealing(refusal, again);
+  return { answer: useJob(jobId), refusal, again };
+}
+
+/** @returns {{ wanted: string | null, jobId: string | null, refusal: Refusal | null }} */
+function nothingAsked() {
+  return { wanted: null, jobId: null, refusal: null };
+}
+
+/**
+ * A job by its id, followed until it is over.
+ * @template Result
+ * @param {string | null} jobId
+ * @returns {Answer<Worked<Result>>}
+ */
+export function useJob(jobId) {
+  const [isOver, setOver] = useState(false);
+  /** @type {Answer<Worked<Result>>} */
+  const asked = useAnswer(jobId === null ? null : evidenceJob(jobId), isOver ? 0 : FOLLOW_MS);
+  const answer = cancelledIfGone(asked);
+  const job = answer.data?.job;
+  useEffect(() => setOver(job !== undefined && !isUnderWay(job)), [job?.state]);
+  return answer;
+}
+
+/**
+ * Who cancels a job at the moment at which it ends has the service forget it: it was under way when
+ * it was last shown, and is not known any more.
+ * @template Result
+ * @param {Answer<Worked<Result>>} answer
+ * @returns {Answer<Worked<Result>>}
+ */
+function cancelledIfGone(answer) {
+  const { data, error } = answer;
+  if (data === null || error?.status !== 404 || !isUnderWay(data.job)) return answer;
+  return { ...answer, data: { ...data, job: { ...data.job, state: 'cancelled' } } };
+}
+
+/** @param {EvidenceJob} job */
+function isUnderWay({ state }) {
+  return state === 'waiting' || state === 'running';
+}
+
+/**
+ * The result of a job once it is there; until then, how far it is and what can be done.
+ * @template Result
+ * @param {{ evidence: Evidence<Result>, children: (result: Result, job: EvidenceJob) => Html }} props
+ */
+export function WorkedOut({ evidence: { answer, refusal, again }, children }) {
+  const { data, error } = answer;
+  if (refusal) return html`<${Trouble} error=${refusal} retry=${again} />`;
+  if (data === null) return error ? html`<${Trouble} error=${error} retry=${again} />` : html`<${Loading} />`;
+  const { job, result } = data;
+  if (result !== null) return html`${children(result, job)}`;
+  switch (job.state) {
+    case 'waiting':
+    case 'running':
+      return html`<${UnderWay} job=${job} />`;
+    case 'failed':
+      return html`<${Ended} title="This could not be worked out" again=${again}>${job.trouble}<//>`;
+    case 'cancelled':
+      return html`<${Ended} title="Cancelled" again=${again}>Nothing came of it.<//>`;
+    default:
+      return html`<${Ended} title="Not kept any more" again=${again}>The result is gone.<//>`;
+  }
+}
+
+/** @param {{ title: string, again: () => void, children: string | null }} props */
+function Ended({ title, again, children }) {
+  return html`<div class="notice" role="status">
+    <strong>${title}</strong>
+    <p>${children}</p>
+    <button type="button" onClick=${again}>Ask again</button>
+  </div>`;
+}
+
+/** @param {{ job: EvidenceJob }} props */
+function UnderWay({ job }) {
+  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
+  const cancel = () => ask('DELETE', evidenceJob(job.jobId)).catch(setError);
+  const { done, of } = job.progress ?? { done: 0, of: 0 };
+  return html`<div class="notice" role="status">
+    <label class="under-way">
+      <span class="num">${howFar(job.state, done, of)}</span>
+      <progress max=${Math.max(of, 1)} value=${of === 0 ? undefined : done}></progress>
+    </label>
+    <button type="button" onClick=${cancel}>Cancel</button>
+    ${error && html`<${Trouble} error=${error} />`}
+  </div>`;
+}
+
+/**
+ * @param {EvidenceJob['state']} state
+ * @param {number} done decisions
+ * @param {number} of decisions; 0 before they were counted
+ */
+function howFar(state, done, of) {
+  if (state === 'waiting') return 'Waiting: a node works on one thing at a time.';
+  if (of === 0) return 'Working: the decisions are being counted.';
+  return `Working: ${count(done)} of ${count(of)} decisions, ${share(done, of)}`;
+}
+
+const MODES = /** @type {const} */ ([
+  ['recorded', 'on recorded facts'],
+  ['closed-loop', 'replayed from an empty state'],
+]);
+
+/**
+ * Asks for a backtest on the archive. The children name the version that is asked, or `rules` are a draft as
+ * it stands; `against` are the options for what it is compared with, `mode` is chosen at first.
+ * @param {{
+ *   children?: ComponentChildren,
+ *   rules?: { readonly version: string, readonly files?: WorkingCopy['files'] },
+ *   against: ComponentChildren,
+ *   mode: 'recorded' | 'closed-loop',
+ *   button: ComponentChildren,
+ *   onJob: (jobId: string) => void,
+ * }} props
+ */
+export function BacktestForm({ children, rules, against, mode, button, onJob }) {
+  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
+  const run = (/** @type {FormEvent} */ event) => {
+    const { days = '', ...values } = formValues(event);
+    setError(null);
+    const body = { ...rules, ...values, from: sinceDays(days) };
+    ask('POST', BACKTEST, body).then(({ jobId }) => onJob(jobId), setError);
+  };
+  return html`<form class="filters" onSubmit=${run}>
+      ${children}
+      <${Field} label="against">
+        <select name="against"><option value="">what was recorded</option>${against}</select>
+      <//>
+      <${Field} label="how">
+        <select name="mode">
+          ${MODES.map(
+            ([value, text]) => html`<option value=${value} selected=${value === mode}>${text}</option>`,
+          )}
+        </select>
+      <//>
+      <${Reach} />
+      <div class="buttons">${button}</div>
+    </form>
+    ${error && html`<${Trouble} error=${error} />`}`;
+}
