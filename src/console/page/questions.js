@@ -11,294 +11,143 @@
  * @import { Question } from './api.js'
  */
 
+/** A path, what is put into it encoded; a whole query goes in as it is. */
+/** @type {(texts: TemplateStringsArray, ...parts: (string | number | URLSearchParams)[]) => { path: string }} */
+const to = (texts, ...parts) => ({
+  path: String.raw(
+    { raw: texts },
+    ...parts.map((part) => (part instanceof URLSearchParams ? part : encodeURIComponent(part))),
+  ),
+});
+
 /** @type {Question<Session>} */
 export const SESSION = { path: 'session' };
-
 /** @type {Question<SignIn>} */
 export const SIGN_IN = { path: 'sign-in' };
-
 /** @type {Question<FirstSteps>} */
 export const FIRST_STEPS = { path: 'first-steps' };
-
 /** @type {Question<LastHour>} */
 export const LAST_HOUR = { path: 'last-hour' };
-
-/**
- * @param {string} span
- * @param {number} [to] epoch ms; absent: up to now
- * @returns {Question<VerdictHistory>}
- */
-export function verdictHistory(span, to) {
-  return { path: `verdict-history?span=${span}${to === undefined ? '' : `&to=${to}`}` };
-}
-
-/**
- * @param {URLSearchParams} query
- * @returns {Question<Explored>}
- */
-export function exploration(query) {
-  return { path: `explore?${query}` };
-}
+/** Up to a moment, epoch ms, or up to now. */
+/** @type {(span: string, to?: number) => Question<VerdictHistory>} */
+export const verdictHistory = (span, end) =>
+  end === undefined ? to`verdict-history?span=${span}` : to`verdict-history?span=${span}&to=${end}`;
+/** @type {(query: URLSearchParams) => Question<Explored>} */
+export const exploration = (query) => to`explore?${query}`;
 
 /** @type {Question<RolloutStatus>} */
 export const ROLLOUT_STATUS = { path: 'rules' };
-
 /** @type {Question<Experiment>} */
 export const EXPERIMENT = { path: 'experiment' };
-
 /** @type {Question<Following>} */
 export const ROLL_OUT = { path: 'rules/rollout' };
-
 /** @type {Question<Following>} */
 export const ROLL_BACK = { path: 'rules/rollback' };
-
-/** @type {Question<RuleFolderList>} */
-export const RULE_FOLDERS = { path: 'rules/versions' };
-
 /** @type {Question<ProposalList>} */
 export const PROPOSALS = { path: 'proposals' };
-
-/**
- * @param {string} proposalId
- * @param {'approve' | 'reject'} way
- * @returns {Question<Proposal>}
- */
-export function decideProposal(proposalId, way) {
-  return { path: `proposals/${proposalId}/${way}` };
-}
+/** @type {(proposalId: string, way: 'approve' | 'reject') => Question<Proposal>} */
+export const decideProposal = (proposalId, way) => to`proposals/${proposalId}/${way}`;
 
 /** @type {Question<AccessKeyList>} */
 export const KEYS = { path: 'keys' };
-
 /** @type {Question<IssuedKey>} */
 export const ISSUE_KEY = { path: 'keys' };
-
-/**
- * @param {string} keyId
- * @returns {Question<object>}
- */
-export function accessKey(keyId) {
-  return { path: `keys/${keyId}` };
-}
-
+/** @type {(keyId: string) => Question<object>} */
+export const accessKey = (keyId) => to`keys/${keyId}`;
 /** @type {Question<Settings>} */
 export const SETTINGS = { path: 'settings' };
-
 /** @type {Question<People>} */
 export const PEOPLE = { path: 'people' };
-
 /** @type {Question<null>} */
 export const SIGN_OUT = { path: 'people/sign-out' };
-
-/**
- * @param {URLSearchParams} query
- * @returns {Question<AuditPage>}
- */
-export function auditEntries(query) {
-  return { path: `audit?${query}` };
-}
-
+/** @type {(query: URLSearchParams) => Question<AuditPage>} */
+export const auditEntries = (query) => to`audit?${query}`;
 /** @type {Question<AuditCheck>} */
 export const AUDIT_CHECK = { path: 'audit/check' };
 
 /** @type {Question<SharedLists>} */
 export const LISTS = { path: 'lists' };
-
-/**
- * The newest entries of a list, those before a change, or the one for a value.
- * @param {string} list
- * @param {{ before?: string | null, value?: string, limit?: number }} which
- * @returns {Question<ListEntries>}
- */
-export function listEntries(list, { before, value, limit = 100 }) {
+/** The newest entries of a list, those before a change, or the one for a value. */
+/** @type {(list: string, which: { before?: string | null, value?: string, limit?: number }) => Question<ListEntries>} */
+export const listEntries = (list, { before, value, limit = 100 }) => {
   const which = { limit: String(limit), ...(before && { before }), ...(value && { value }) };
-  return { path: `lists/${encodeURIComponent(list)}/entries?${new URLSearchParams(which)}` };
-}
-
-/**
- * Many changes of a list as lines, answered by a line each.
- * @param {string} list
- * @returns {Question<{ line: number, result?: string, detail?: string }[]>}
- */
-export function listLines(list) {
-  return { path: `lists/${encodeURIComponent(list)}/entries` };
-}
-
-/**
- * One value of a list; answered with the entry, or with nothing.
- * @param {string} list
- * @param {string} value
- * @returns {Question<object | null>}
- */
-export function listEntry(list, value) {
-  return { path: `lists/${encodeURIComponent(list)}/entries?value=${encodeURIComponent(value)}` };
-}
+  return to`lists/${list}/entries?${new URLSearchParams(which)}`;
+};
+/** Many changes of a list as lines, answered by a line each. */
+/** @type {(list: string) => Question<{ line: number, result?: string, detail?: string }[]>} */
+export const listLines = (list) => to`lists/${list}/entries`;
+/** One value of a list; answered with the entry, or with nothing. */
+/** @type {(list: string, value: string) => Question<object | null>} */
+export const listEntry = (list, value) => to`lists/${list}/entries?value=${value}`;
 
 /** @type {Question<WhatIfAnswers>} */
 export const WHAT_IF = { path: 'rules/what-if' };
-
 /** @type {Question<EvidenceJobList>} */
 export const EVIDENCE_JOBS = { path: 'evidence' };
-
 /** @type {Question<EvidenceJob>} */
 export const RULES_REPORT = { path: 'evidence/report' };
-
 /** @type {Question<EvidenceJob>} */
 export const SWEEP = { path: 'evidence/sweep' };
-
 /** @type {Question<EvidenceJob>} */
 export const CALIBRATION = { path: 'evidence/calibration' };
-
 /** @type {Question<EvidenceJob>} */
 export const DRIFT = { path: 'evidence/drift' };
-
 /** @type {Question<EvidenceJob>} */
 export const SUGGESTION = { path: 'evidence/suggestion' };
-
 /** @type {Question<EvidenceJob>} */
 export const BACKTEST = { path: 'evidence/backtest' };
+/** @type {<Result>(jobId: string) => Question<Worked<Result>>} */
+export const evidenceJob = (jobId) => to`evidence/${jobId}`;
 
-/**
- * @template Result
- * @param {string} jobId
- * @returns {Question<Worked<Result>>}
- */
-export function evidenceJob(jobId) {
-  return { path: `evidence/${encodeURIComponent(jobId)}` };
-}
-
-/**
- * @param {string} version
- * @returns {Question<OpenedRuleFolder>}
- */
-export function ruleFolder(version) {
-  return { path: `rules/versions/${encodeURIComponent(version)}` };
-}
-
-/**
- * @param {string} before
- * @param {string} after
- * @returns {Question<RuleDiff>}
- */
-export function ruleDiff(before, after) {
-  return { path: `rules/diff?${new URLSearchParams({ before, after })}` };
-}
-
+/** @type {Question<RuleFolderList>} */
+export const RULE_FOLDERS = { path: 'rules/versions' };
+/** @type {(version: string) => Question<OpenedRuleFolder>} */
+export const ruleFolder = (version) => to`rules/versions/${version}`;
+/** @type {(before: string, after: string) => Question<RuleDiff>} */
+export const ruleDiff = (before, after) => to`rules/diff?before=${before}&after=${after}`;
+/** @type {(version: string) => Question<object>} */
+export const releaseOf = (version) => to`rules/versions/${version}/release`;
 /** @type {Question<DraftList>} */
 export const DRAFTS = { path: 'rules/drafts' };
-
-/**
- * Drafts that people work on; a change names the revision that it was made on, null when there is none yet.
- * @param {string} version
- * @param {number | null} [revision]
- * @returns {Question<Draft>}
- */
-export function keptDraft(version, revision = null) {
-  return { path: `rules/drafts/${encodeURIComponent(version)}`, revision };
-}
-
-/**
- * @param {string} version
- * @returns {Question<DraftPresence>}
- */
-export function presenceAt(version) {
-  return { path: `rules/drafts/${encodeURIComponent(version)}/presence` };
-}
-
+/** A draft; a change names the revision that it was made on, null when there is none yet. */
+/** @type {(version: string, revision?: number | null) => Question<Draft>} */
+export const keptDraft = (version, revision = null) => ({
+  ...to`rules/drafts/${version}`,
+  revision,
+});
+/** @type {(version: string) => Question<DraftPresence>} */
+export const presenceAt = (version) => to`rules/drafts/${version}/presence`;
 /** @type {Question<CheckedDraft>} */
 export const CHECK_DRAFT = { path: 'rules/drafts/check' };
-
 /** @type {Question<RewrittenCases>} */
 export const REWRITE_CASES = { path: 'rules/drafts/cases' };
-
 /** @type {Question<RuleDiff>} */
 export const COMPARE_DRAFT = { path: 'rules/drafts/diff' };
+/** A draft as it is kept in RULES_DIR. */
+/** @type {(version: string) => Question<SavedDraft>} */
+export const savedDraft = (version) => to`rules/versions/${version}`;
 
-/**
- * @param {string} version
- * @returns {Question<object>}
- */
-export function releaseOf(version) {
-  return { path: `rules/versions/${encodeURIComponent(version)}/release` };
-}
+/** @type {(query: URLSearchParams) => Question<FoundDecisions>} */
+export const decisions = (query) => to`decisions?${query}`;
+/** @type {(decisionId: string) => Question<Decision>} */
+export const decision = (decisionId) => to`decisions/${decisionId}`;
+/** @type {(decisionId: string) => Question<Explanation>} */
+export const explanation = (decisionId) => to`decisions/${decisionId}/explanation`;
+/** What another version would have answered then. */
+/** @type {(decisionId: string, version: string) => Question<DecisionWhatIf>} */
+export const decisionWhatIf = (decisionId, version) => to`decisions/${decisionId}/what-if?version=${version}`;
 
-/**
- * A draft as it is kept in RULES_DIR.
- * @param {string} version
- * @returns {Question<SavedDraft>}
- */
-export function savedDraft(version) {
-  return { path: `rules/versions/${encodeURIComponent(version)}` };
-}
-
-/**
- * @param {URLSearchParams} query
- * @returns {Question<FoundDecisions>}
- */
-export function decisions(query) {
-  return { path: `decisions?${query}` };
-}
-
-/**
- * @param {string} decisionId
- * @returns {Question<Decision>}
- */
-export function decision(decisionId) {
-  return { path: `decisions/${encodeURIComponent(decisionId)}` };
-}
-
-/**
- * @param {string} decisionId
- * @returns {Question<Explanation>}
- */
-export function explanation(decisionId) {
-  return { path: `decisions/${encodeURIComponent(decisionId)}/explanation` };
-}
-
-/**
- * What another version would have answered then.
- * @param {string} decisionId
- * @param {string} version
- * @returns {Question<DecisionWhatIf>}
- */
-export function decisionWhatIf(decisionId, version) {
-  return { path: `decisions/${encodeURIComponent(decisionId)}/what-if?version=${version}` };
-}
-
-/**
- * @param {string} clientIdKey
- * @returns {Question<ClientView>}
- */
-export function client(clientIdKey) {
-  return { path: `client?clientIdKey=${encodeURIComponent(clientIdKey)}` };
-}
-
-/**
- * @param {string} clientIdKey
- * @param {number} limit
- * @returns {Question<ClientHistory>}
- */
-export function clientHistory(clientIdKey, limit) {
-  return { path: `client/history?clientIdKey=${encodeURIComponent(clientIdKey)}&limit=${limit}` };
-}
-
-/**
- * As was known at a moment, or is now.
- * @param {string} clientIdKey
- * @param {number} [asOf] epoch ms
- * @returns {Question<ClientLinks>}
- */
-export function clientLinks(clientIdKey, asOf) {
-  const at = asOf === undefined ? '' : `&asOf=${asOf}`;
-  return { path: `client/links?clientIdKey=${encodeURIComponent(clientIdKey)}${at}` };
-}
-
-/**
- * What a person decides about a client; answered with what was set, or with nothing.
- * @param {string} clientIdKey
- * @param {'override' | 'binding'} what
- * @returns {Question<object | null>}
- */
-export function clientMember(clientIdKey, what) {
-  return { path: `client/${what}?clientIdKey=${encodeURIComponent(clientIdKey)}` };
-}
+/** @type {(clientIdKey: string) => Question<ClientView>} */
+export const client = (clientIdKey) => to`client?clientIdKey=${clientIdKey}`;
+/** @type {(clientIdKey: string, limit: number) => Question<ClientHistory>} */
+export const clientHistory = (clientIdKey, limit) =>
+  to`client/history?clientIdKey=${clientIdKey}&limit=${limit}`;
+/** As was known at a moment, epoch ms, or is now. */
+/** @type {(clientIdKey: string, asOf?: number) => Question<ClientLinks>} */
+export const clientLinks = (clientIdKey, asOf) =>
+  asOf === undefined
+    ? to`client/links?clientIdKey=${clientIdKey}`
+    : to`client/links?clientIdKey=${clientIdKey}&asOf=${asOf}`;
+/** What a person decides about a client; answered with what was set, or with nothing. */
+/** @type {(clientIdKey: string, what: 'override' | 'binding') => Question<object | null>} */
+export const clientMember = (clientIdKey, what) => to`client/${what}?clientIdKey=${clientIdKey}`;
