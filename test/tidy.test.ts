@@ -51,7 +51,6 @@ const STOREYS: readonly (readonly string[])[] = [
   ],
   ['console/page/parts'],
   ['console/page'],
-  ['console/page/packages'],
   ['http/caller', 'http/platform'],
   ['http/openapi', 'console', 'http/server'],
   ['http/operation'],

@@ -35,37 +35,18 @@ const LOADED_AHEAD = ['app.js', 'pages/now.js'];
 
 const YEAR_SECONDS = 31_536_000;
 
-/** Files of installed packages, by the path below `packages` that the page knows them under. */
-const PACKAGE_FILES: readonly (readonly [path: string, source: string])[] = [
-  ['preact.js', 'preact'],
-  ['hooks.js', 'preact/hooks'],
-  ['htm.js', 'htm'],
-  ['uplot.js', 'uplot/dist/uPlot.esm.js'],
-  ['uplot.css', 'uplot/dist/uPlot.min.css'],
-  ['fflate.js', 'fflate/browser'],
+/** Installed packages that the page loads, and those that they load themselves. */
+const PACKAGES: readonly string[] = [
+  ...['preact', 'preact/hooks', 'htm', 'uplot', 'fflate/browser'],
   // The editor of drafts, loaded when one is opened, and what it is made of.
-  ['editor/state.js', '@codemirror/state'],
-  ['editor/view.js', '@codemirror/view'],
-  ['editor/language.js', '@codemirror/language'],
-  ['editor/commands.js', '@codemirror/commands'],
-  ['editor/search.js', '@codemirror/search'],
-  ['editor/autocomplete.js', '@codemirror/autocomplete'],
-  ['editor/lint.js', '@codemirror/lint'],
-  ['editor/lang-yaml.js', '@codemirror/lang-yaml'],
-  ['editor/streamparser.js', '@codemirror/streamparser'],
-  ['editor/lezer-common.js', '@lezer/common'],
-  ['editor/lezer-highlight.js', '@lezer/highlight'],
-  ['editor/lezer-lr.js', '@lezer/lr'],
-  ['editor/lezer-yaml.js', '@lezer/yaml'],
-  ['editor/find-cluster-break.js', '@marijn/find-cluster-break'],
-  ['editor/style-mod.js', 'style-mod'],
-  ['editor/keyname.js', 'w3c-keyname'],
-  ['editor/crelt.js', 'crelt'],
+  ...['state', 'view', 'language', 'commands', 'search'].map((name) => `@codemirror/${name}`),
+  ...['autocomplete', 'lint', 'lang-yaml', 'streamparser'].map((name) => `@codemirror/${name}`),
+  ...['common', 'highlight', 'lr', 'yaml'].map((name) => `@lezer/${name}`),
+  ...['@marijn/find-cluster-break', 'style-mod', 'w3c-keyname', 'crelt'],
 ];
 
-const PACKAGE_PATHS: ReadonlyMap<string, string> = new Map(
-  PACKAGE_FILES.map(([path, source]) => [source, path]),
-);
+/** Files of packages that are not what their name leads to in Node. */
+const OTHER_FILES: Readonly<Record<string, string>> = { uplot: 'uplot/dist/uPlot.esm.js' };
 
 /** What completes and explains the rule files in the editor: the same schemas that are written for other editors. */
 const SCHEMAS = 'schemas.json';
@@ -117,11 +98,13 @@ function hashOf(parts: readonly (string | Buffer)[]): string {
 
 function consoleFiles(): ReadonlyMap<string, ConsoleFile> {
   const own = ownPaths().map((path) => [path, fileOf(path, ownText(path))] as const);
-  const packages = PACKAGE_FILES.map(
-    ([path, source]) => [`packages/${path}`, fileOf(path, packageText(path, source))] as const,
-  );
+  const packages = PACKAGES.map((name) => [pathOf(name), fileOf(pathOf(name), packageText(name))] as const);
+  const chartStyle = [
+    'packages/uplot.css',
+    fileOf('uplot.css', installed('uplot/dist/uPlot.min.css')),
+  ] as const;
   const schemas = fileOf(SCHEMAS, JSON.stringify(Object.fromEntries(ruleSchemas())));
-  return new Map([...own, ...packages, [SCHEMAS, schemas] as const]);
+  return new Map([...own, ...packages, chartStyle, [SCHEMAS, schemas] as const]);
 }
 
 /** Below the page's folder, with slashes on every system. */
@@ -132,7 +115,7 @@ function ownPaths(): readonly string[] {
 }
 
 function ownText(path: string): string {
-  return readFileSync(join(PAGE, path), 'utf8');
+  return withPaths(path, readFileSync(join(PAGE, path), 'utf8'));
 }
 
 /** The page with its modules named at once: otherwise a browser learns of each only after it read the one before. */
@@ -154,14 +137,26 @@ function modulesOf(path: string, known: Set<string>): void {
     modulesOf(posix.join(posix.dirname(path), imported), known);
 }
 
+function packageText(name: string): string {
+  const text = installed(OTHER_FILES[name] ?? name);
+  return withPaths(pathOf(name), text).replace(/^\/\/# sourceMappingURL=.*$/gm, '');
+}
+
+function installed(file: string): string {
+  return readFileSync(fileURLToPath(import.meta.resolve(file)), 'utf8');
+}
+
+function pathOf(name: string): string {
+  return `packages/${name.replace('@', '')}.js`;
+}
+
 /** Browsers resolve no package names, and an import map would be an inline script: a name becomes a path. */
-function packageText(path: string, source: string): string {
-  return readFileSync(fileURLToPath(import.meta.resolve(source)), 'utf8')
-    .replace(/(\b(?:from|import)\s*)(["'])([^"'./][^"']*)\2/g, (all, before: string, _, name: string) => {
-      const other = PACKAGE_PATHS.get(name);
-      return other === undefined ? all : `${before}"./${posix.relative(posix.dirname(path), other)}"`;
-    })
-    .replace(/^\/\/# sourceMappingURL=.*$/gm, '');
+function withPaths(path: string, text: string): string {
+  return text.replace(
+    /(\b(?:from|import)\s*\(?)(["'])([^"'./][^"']*)\2/g,
+    (all, before: string, _, name: string) =>
+      PACKAGES.includes(name) ? `${before}'./${posix.relative(posix.dirname(path), pathOf(name))}'` : all,
+  );
 }
 
 function fileOf(path: string, text: string): ConsoleFile {

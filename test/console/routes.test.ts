@@ -103,7 +103,7 @@ describe('the console over HTTP', () => {
       expect([...seen]).to.include.members([
         `${root}/packages/preact.js`,
         `${root}/packages/uplot.js`,
-        `${root}/packages/editor/view.js`,
+        `${root}/packages/codemirror/view.js`,
         `${root}/pages/now.js`,
       ]);
     });
@@ -123,7 +123,9 @@ describe('the console over HTTP', () => {
       await walk(`${root}/app.js`);
       await walk(`${root}/pages/now.js`);
       expect(named.toSorted()).to.deep.equal([...begun].toSorted());
-      expect(named.filter((path) => /\/editor\/|\/pages\/(?!now|sign-in)/.test(path))).to.deep.equal([]);
+      expect(
+        named.filter((path) => /\/codemirror\/|\/editor\/|\/pages\/(?!now|sign-in)/.test(path)),
+      ).to.deep.equal([]);
     });
 
     it('are all that the page has, and each of them is asked for by another', async () => {

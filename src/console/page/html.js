@@ -1,10 +1,10 @@
-import htm from './packages/htm.js';
-import { h } from './packages/preact.js';
+import htm from 'htm';
+import { h } from 'preact';
 
-/** @import { VNode } from './packages/preact.js' */
+/** @import { VNode } from 'preact' */
 
-export { useEffect, useMemo, useRef, useState } from './packages/hooks.js';
-export { render } from './packages/preact.js';
+export { render } from 'preact';
+export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 /** What a component returns: an element, a text, or nothing. */
 /** @typedef {VNode | VNode[] | string | null | false} Html */

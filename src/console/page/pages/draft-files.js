@@ -302,7 +302,7 @@ function whereToKeep({ saved }, mayOperate, writable) {
 
 /** All files in one archive, in a folder of the version's name. @param {WorkingCopy} copy */
 async function download({ version, files }) {
-  const { strToU8, zipSync } = await import('../packages/fflate.js');
+  const { strToU8, zipSync } = await import('fflate/browser');
   const packed = Object.entries(files).map(([path, text]) => [`${version}/${path}`, strToU8(text)]);
   saveFile(`${version}.zip`, 'application/zip', new Uint8Array(zipSync(Object.fromEntries(packed))));
 }

@@ -8,7 +8,7 @@ import { KEYS, PEOPLE, ROLLOUT_STATUS, SETTINGS } from '../questions.js';
 
 /**
  * @import { Rollout, Session, Settings } from '../answers.d.ts'
- * @import { ComponentChildren } from '../packages/preact.js'
+ * @import { ComponentChildren } from 'preact'
  * @import { PageProps } from '../page-props.d.ts'
  */
 

@@ -1,5 +1,5 @@
+import UPlot from 'uplot';
 import { html, useEffect, useRef, useState } from '../html.js';
-import UPlot from '../packages/uplot.js';
 import { capOf } from './chart-cap.js';
 import { clockTime, count as countText, dateTime, day } from './format.js';
 import { numbers, Table } from './table.js';

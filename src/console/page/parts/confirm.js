@@ -5,7 +5,7 @@ import { Trouble } from './notice.js';
 
 /**
  * @import { Session } from '../answers.d.ts'
- * @import { ComponentChildren } from '../packages/preact.js'
+ * @import { ComponentChildren } from 'preact'
  * @import { InputEvent } from './form.js'
  */
 

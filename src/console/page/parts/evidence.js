@@ -11,7 +11,7 @@ import { Reach, sinceDays } from './time-span.js';
  * @import { EvidenceJob, EvidenceTable, OrderCounts, ShareInterval, Shown, Worked } from '../answers.d.ts'
  * @import { Answer, Question, Refusal } from '../api.js'
  * @import { Html } from '../html.js'
- * @import { ComponentChildren } from '../packages/preact.js'
+ * @import { ComponentChildren } from 'preact'
  * @import { FormEvent } from './form.js'
  * @import { WorkingCopy } from './working-copy.js'
  */

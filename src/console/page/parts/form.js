@@ -1,6 +1,6 @@
 import { html, useRef, useState } from '../html.js';
 
-/** @import { ComponentChildren } from '../packages/preact.js' */
+/** @import { ComponentChildren } from 'preact' */
 
 /** A form was sent. @typedef {Event & { readonly currentTarget: HTMLFormElement }} FormEvent */
 /** Something else was chosen. @typedef {Event & { readonly currentTarget: HTMLSelectElement }} ChoiceEvent */

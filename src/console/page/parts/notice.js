@@ -3,7 +3,7 @@ import { html } from '../html.js';
 /**
  * @import { Answer } from '../api.js'
  * @import { Html } from '../html.js'
- * @import { ComponentChildren } from '../packages/preact.js'
+ * @import { ComponentChildren } from 'preact'
  */
 
 /**

@@ -1,6 +1,6 @@
 import { html, useState } from '../html.js';
 
-/** @import { ComponentChildren } from '../packages/preact.js' */
+/** @import { ComponentChildren } from 'preact' */
 
 /** The head of a column; one of numbers stands at the right. */
 /** @typedef {string | { readonly name: string, readonly kind: 'num' | 'roomy' | 'unsorted' }} Column */

@@ -2,7 +2,7 @@ import { html } from '../html.js';
 
 /**
  * @import { VerdictCommand } from '../answers.d.ts'
- * @import { ComponentChildren } from '../packages/preact.js'
+ * @import { ComponentChildren } from 'preact'
  */
 
 /** A state's tone. @typedef {'plain' | 'good' | 'bad' | 'note'} Tone */

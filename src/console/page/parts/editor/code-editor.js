@@ -3,14 +3,13 @@ import {
   closeBrackets,
   closeBracketsKeymap,
   completionKeymap,
-} from '../../packages/editor/autocomplete.js';
-import { defaultKeymap, history, historyKeymap } from '../../packages/editor/commands.js';
-import { yaml } from '../../packages/editor/lang-yaml.js';
-import { bracketMatching, HighlightStyle, syntaxHighlighting } from '../../packages/editor/language.js';
-import { tags } from '../../packages/editor/lezer-highlight.js';
-import { lintGutter, lintKeymap, setDiagnostics } from '../../packages/editor/lint.js';
-import { search, searchKeymap } from '../../packages/editor/search.js';
-import { EditorState } from '../../packages/editor/state.js';
+} from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { yaml } from '@codemirror/lang-yaml';
+import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
+import { search, searchKeymap } from '@codemirror/search';
+import { EditorState } from '@codemirror/state';
 import {
   EditorView,
   highlightActiveLine,
@@ -18,12 +17,13 @@ import {
   hoverTooltip,
   keymap,
   lineNumbers,
-} from '../../packages/editor/view.js';
+} from '@codemirror/view';
+import { tags } from '@lezer/highlight';
 import { completing, wordsOn } from './completion.js';
 
 /**
- * @import { Diagnostic } from '../../packages/editor/lint.js'
- * @import { Text } from '../../packages/editor/state.js'
+ * @import { Diagnostic } from '@codemirror/lint'
+ * @import { Text } from '@codemirror/state'
  * @import { KnownNames } from './completion.js'
  * @import { Schema } from './schema.d.ts'
  */

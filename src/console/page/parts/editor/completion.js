@@ -1,10 +1,10 @@
-import { snippetCompletion } from '../../packages/editor/autocomplete.js';
-import { yamlLanguage } from '../../packages/editor/lang-yaml.js';
+import { snippetCompletion } from '@codemirror/autocomplete';
+import { yamlLanguage } from '@codemirror/lang-yaml';
 import { keysOf, schemasAt, valuesOf } from './schema-walk.js';
 
 /**
- * @import { Completion, CompletionContext, CompletionResult } from '../../packages/editor/autocomplete.js'
- * @import { SyntaxNode } from '../../packages/editor/lezer-common.js'
+ * @import { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete'
+ * @import { SyntaxNode } from '@lezer/common'
  * @import { Offer, Step, Value } from './schema-walk.js'
  * @import { Schema } from './schema.d.ts'
  */

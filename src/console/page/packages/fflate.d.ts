@@ -1,1 +1,0 @@
-export { strToU8, zipSync } from 'fflate/browser';

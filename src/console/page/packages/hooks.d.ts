@@ -1,1 +1,0 @@
-export { useEffect, useMemo, useRef, useState } from 'preact/hooks';

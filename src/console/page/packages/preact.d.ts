@@ -1,2 +1,0 @@
-export type { ComponentChildren, VNode } from 'preact';
-export { h, render } from 'preact';
