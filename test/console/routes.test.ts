@@ -94,7 +94,7 @@ describe('the console over HTTP', () => {
         expect(answer.headers.get('Content-Type'), path).to.equal('text/javascript; charset=utf-8');
         const imports = [...codeOf(answer.body).matchAll(IMPORTED)];
         for (const [, name = ''] of imports) {
-          expect(name, path).to.match(/^(\.{1,2}\/)+[a-z/-]+\.js$/);
+          expect(name, path).to.match(/^(\.{1,2}\/)+[a-z\d/-]+\.js$/);
           await walk(posix.join(posix.dirname(path), name));
         }
       };

@@ -2,7 +2,7 @@ import { ask, may, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
 import { Confirm } from '../parts/confirm.js';
 import { ChangedSince } from '../parts/differences.js';
-import { Field, formValues } from '../parts/form.js';
+import { Choice, Field, formValues } from '../parts/form.js';
 import { dateTime } from '../parts/format.js';
 import { Answered, Empty } from '../parts/notice.js';
 import { Pill } from '../parts/verdict.js';
@@ -72,6 +72,11 @@ function OneProposal({ proposal, session, propose }) {
 /** @type {Readonly<Record<Proposal['state'], 'good' | 'bad' | 'note'>>} */
 const TONES = { open: 'note', approved: 'good', failed: 'bad', rejected: 'bad', expired: 'bad' };
 
+const WAYS = /** @type {const} */ ([
+  ['approve', 'Approve'],
+  ['reject', 'Return'],
+]);
+
 /** @param {{ id: string, subject: string, propose: (question: Question<Proposal>) => void }} props */
 function Decide({ id, subject, propose }) {
   const submit = (/** @type {FormEvent} */ event) => {
@@ -83,12 +88,7 @@ function Decide({ id, subject, propose }) {
     propose({ title: `${action}?`, action, tone, act, children: html`<p>Reason: ${reason}</p>` });
   };
   return html`<form class="filters" onSubmit=${submit}>
-    <${Field} label="What to do">
-      <select name="way">
-        <option value="approve">Approve</option>
-        <option value="reject">Return</option>
-      </select>
-    <//>
+    <${Choice} label="What to do" name="way" values=${WAYS} />
     <${Field} label="Note to the proposer"><input name="reason" required maxlength="1000" /><//>
     <div class="buttons"><button type="submit" class="button-accent">Decide …</button></div>
   </form>`;

@@ -113,9 +113,8 @@ function NewBacktest({ version }) {
   };
   const form = (/** @type {RuleFolderList} */ { versions }) => {
     const sound = versions.filter((one) => one.sound).map(({ version }) => version);
-    const options = sound.map((one) => html`<option>${one}</option>`);
     const button = html`<button type="submit" class="button-accent">Run</button>`;
-    const form = { rules: { version }, against: options, mode: 'recorded', button, onJob: open };
+    const form = { rules: { version }, against: { values: sound }, mode: 'recorded', button, onJob: open };
     return html`<${BacktestForm} ...${form} />`;
   };
   return html`<section class="card">

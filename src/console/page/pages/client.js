@@ -2,7 +2,7 @@ import { ask, may, useAnswer } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
 import { Confirm } from '../parts/confirm.js';
 import { LatelySeen } from '../parts/decision-table.js';
-import { endAfter, Field, formValues, LastDay } from '../parts/form.js';
+import { Choice, endAfter, Field, formValues, LastDay } from '../parts/form.js';
 import { dateTime } from '../parts/format.js';
 import { LadderMove } from '../parts/ladder.js';
 import { toClient, toVersion } from '../parts/links.js';
@@ -203,12 +203,7 @@ function OverrideForm({ view: { clientIdKey, override }, propose }) {
   return html`<details>
       <summary>${override === null ? 'Set an override' : 'Change it'}</summary>
       <form class="stack" onSubmit=${set}>
-        <${Field} label="Group">
-          <select name="group">
-            <option>BLOCKED</option>
-            <option>TRUSTED</option>
-          </select>
-        <//>
+        <${Choice} label="Group" name="group" values=${['BLOCKED', 'TRUSTED']} />
         <${Field} label="Reason"><input name="reason" required maxlength="1000" /><//>
         <${Field} label="By" hint="Your name, for the record">
           <input name="by" required maxlength="256" autocomplete="name" />

@@ -1,7 +1,7 @@
 import { ask } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
 import { Confirm } from '../parts/confirm.js';
-import { Field, formValues } from '../parts/form.js';
+import { Choice, Field, formValues } from '../parts/form.js';
 import { takenName, VERSION_NAME } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
 import { Trouble } from '../parts/notice.js';
@@ -181,13 +181,7 @@ function AddFile({ copy, change, setWanted }) {
     setWanted({ path, at: null });
   };
   return html`<form class="filters" onSubmit=${add}>
-      <${Field} label="what">
-        <select name="kind">
-          <option value="cases">cases: what the rules are expected to answer</option>
-          <option value="lists">a list of the rule set</option>
-          <option value="limits">limits.yaml</option>
-        </select>
-      <//>
+      <${Choice} label="what" name="kind" values=${ADDED} />
       <${Field} label="name" hint="of cases or a list, like night">
         <input name="name" pattern="[a-z][a-z0-9]*(-[a-z0-9]+)*" defaultValue="mine" />
       <//>
@@ -195,6 +189,12 @@ function AddFile({ copy, change, setWanted }) {
     </form>
     ${error && html`<${Trouble} error=${error} />`}`;
 }
+
+const ADDED = /** @type {const} */ ([
+  ['cases', 'cases: what the rules are expected to answer'],
+  ['lists', 'a list of the rule set'],
+  ['limits', 'limits.yaml'],
+]);
 
 /** @type {Readonly<Record<string, string>>} */
 const BEGINNINGS = {

@@ -112,7 +112,7 @@ function stillMissing({ version, saved }, checked, mayOperate) {
 export function TryOut({ copy: { version, files, saved, from }, checked, list }) {
   const [jobId, setJobId] = useState(/** @type {string | null} */ (null));
   const sound = list.versions.filter((one) => one.sound && one.version !== version);
-  const against = sound.map((one) => html`<option selected=${one.version === from}>${one.version}</option>`);
+  const against = { chosen: from, values: sound.map((one) => one.version) };
   const isSound = saved || checked?.sound === true;
   const button = html`<button type="submit" disabled=${!isSound}>Backtest</button>`;
   const draft = saved ? { version } : { version, files };

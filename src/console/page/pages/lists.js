@@ -1,7 +1,7 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useEffect, useState } from '../html.js';
 import { Confirm } from '../parts/confirm.js';
-import { endAfter, Field, formValues, LastDay } from '../parts/form.js';
+import { Choice, endAfter, Field, formValues, LastDay } from '../parts/form.js';
 import { counted, dateTime } from '../parts/format.js';
 import { Answered, Empty, Trouble } from '../parts/notice.js';
 import { linesOf, saveFile } from '../parts/save-file.js';
@@ -213,18 +213,7 @@ function PutForm({ name, kind, propose }) {
       <input name="list" required maxlength="64" pattern="[a-z][a-z0-9]*(-[a-z0-9]+)*" />
     <//>`
     }
-    ${
-      kind === null &&
-      html`<${Field} label="Holds">
-      <select name="kind">
-        <option value="client">clients</option>
-        <option value="fingerprint">fingerprints</option>
-        <option value="ip">IP addresses and ranges</option>
-        <option value="method">methods</option>
-        <option value="sellPoint">points of sale</option>
-      </select>
-    <//>`
-    }
+    ${kind === null && html`<${Choice} label="Holds" name="kind" values=${Object.entries(KIND_WORDS)} />`}
     <${Field} label="Value" hint=${HINTS[kind ?? 'any']}><input name="value" required maxlength="256" /><//>
     <${Field} label="Reason"><input name="reason" required maxlength="500" /><//>
     <${LastDay} otherwise="until it is removed" />

@@ -1,7 +1,7 @@
 import { may, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
 import { amountOf, methodOf } from '../parts/decision-table.js';
-import { Copy, Field } from '../parts/form.js';
+import { Choice, Copy } from '../parts/form.js';
 import { dateTime, shortDigest } from '../parts/format.js';
 import { outcomeTone } from '../parts/history.js';
 import { LadderMove } from '../parts/ladder.js';
@@ -159,12 +159,8 @@ function OtherVersion({ decision }) {
   const shown = (/** @type {DecisionWhatIf} */ then) => html`<${Then} then=${then} was=${decision} />`;
   return html`<section class="card">
     <h2>Another version then</h2>
-    <${Field} label="Version" hint="Asked on the recorded facts; what came afterwards does not count.">
-      <select onChange=${choose}>
-        <option value="">choose</option>
-        ${others.map((one) => html`<option>${one.version}</option>`)}
-      </select>
-    <//>
+    <${Choice} label="Version" hint="Asked on the recorded facts; what came afterwards does not count."
+      any="choose" values=${others.map((one) => one.version)} go=${choose} />
     <div role="status">${version !== '' && html`<${Answered} answer=${answer}>${shown}<//>`}</div>
   </section>`;
 }

@@ -1,7 +1,7 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
 import { Confirm, recordedAs, Typed } from '../parts/confirm.js';
-import { Field, formValues } from '../parts/form.js';
+import { Choice, Field, formValues } from '../parts/form.js';
 import { counted, dateTime, shortDigest, versionAfter } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
 import { Answered, Empty, UnreadableRollout } from '../parts/notice.js';
@@ -295,11 +295,8 @@ function Choices({ plan, setPlan, others, isReleased, mayReturn, beside }) {
     setPlan({ ...plan, [name]: event.currentTarget.value });
   const turn = () => setPlan({ ...plan, keeps: !keeps });
   const range = { type: 'number', min: '0.1', max: '100', step: '0.1' };
-  return html`<${Field} label="Version">
-      <select name="version" value=${version} onChange=${choose}>
-        ${others.map((one) => html`<option value=${one.version}>${nameOf(one)}</option>`)}
-      </select>
-    <//>
+  return html`<${Choice} label="Version" name="version" chosen=${version} values=${others.map(nameOf)}
+      go=${choose} />
     <fieldset>
       <legend>How</legend>
       ${MODES.map((one) => {
@@ -347,7 +344,7 @@ function Choices({ plan, setPlan, others, isReleased, mayReturn, beside }) {
 
 /** @param {RuleFolder} folder */
 function nameOf({ version, released }) {
-  return released ? version : `${version} (draft)`;
+  return [version, released ? version : `${version} (draft)`];
 }
 
 /**

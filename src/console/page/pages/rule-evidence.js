@@ -14,7 +14,7 @@ import {
   useEvidence,
   WorkedOut,
 } from '../parts/evidence.js';
-import { Field } from '../parts/form.js';
+import { Choice } from '../parts/form.js';
 import { count } from '../parts/format.js';
 import { toRule, toVersion } from '../parts/links.js';
 import { Answered, Empty } from '../parts/notice.js';
@@ -57,13 +57,7 @@ export function RulesOnOutcomes({ version, time, query }) {
   const choose = (/** @type {ChoiceEvent} */ { currentTarget: { value } }) => {
     location.hash = `${location.hash.split('?')[0]}?${new URLSearchParams({ ...time.words, by: value })}`;
   };
-  return html`<${Field} label="parted by">
-      <select onChange=${choose}>
-        ${Object.entries(SLICES).map(
-          ([name, words]) => html`<option value=${name} selected=${name === by}>${words}</option>`,
-        )}
-      </select>
-    <//>
+  return html`<${Choice} label="parted by" chosen=${by} values=${Object.entries(SLICES)} go=${choose} />
     <${WorkedOut} evidence=${evidence}>${shown}<//>`;
 }
 

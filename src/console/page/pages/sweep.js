@@ -1,7 +1,7 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useMemo, useState } from '../html.js';
 import { EvidenceTables, intervalText, Notes, useEvidence, WorkedOut } from '../parts/evidence.js';
-import { Field, formValues } from '../parts/form.js';
+import { Choice, Field, formValues } from '../parts/form.js';
 import { count, takenName, VERSION_NAME } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
 import { Answered, Empty, Loading, Trouble } from '../parts/notice.js';
@@ -116,13 +116,8 @@ function Variation({ constants, version, time, path, values }) {
   };
   const suggested = chosen.path === path && values !== null ? values : around(chosen.text);
   return html`<form class="filters" onSubmit=${submit}>
-    <${Field} label="constant" hint=${`now ${chosen.text}`}>
-      <select name="path" onChange=${choose}>
-        ${constants.map(
-          (one) => html`<option value=${one.path} selected=${one === chosen}>${one.path}</option>`,
-        )}
-      </select>
-    <//>
+    <${Choice} label="constant" hint=${`now ${chosen.text}`} name="path" chosen=${chosen.path}
+      values=${constants.map((one) => one.path)} go=${choose} />
     <${Field} label="values to try" hint="like 2..8, or 15s,30s,60s">
       <input name="values" key=${chosen.path} defaultValue=${suggested} required maxlength="100" />
     <//>

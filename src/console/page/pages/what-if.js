@@ -95,11 +95,7 @@ function Question({ clientIdKey, view, versions }) {
   return html`<form class="card" onSubmit=${submit}>
       <h2>${clientIdKey} <${Standing} view=${view} /></h2>
       <div class="fields">
-        <${Field} label="One version">
-          <select name="version" value=${version} onChange=${choose}>
-            ${versions.map((one) => html`<option>${one}</option>`)}
-          </select>
-        <//>
+        <${Choice} label="One version" name="version" chosen=${version} values=${versions} go=${choose} />
         <${Choice} label="Beside it" name="beside" chosen=${second} values=${versions} any="none" />
         ${REQUEST.map((member) => {
           const field = { name: member, required: member !== 'toPayCurrency', maxlength: 256 };
@@ -272,12 +268,8 @@ function OwnValues({ facts, present }) {
       )}
       ${
         others.length > 0 &&
-        html`<${Field} label="Another fact">
-          <select onChange=${add}>
-            <option value="">choose one of ${others.length}</option>
-            ${others.map(({ label }) => html`<option>${label}</option>`)}
-          </select>
-        <//>`
+        html`<${Choice} label="Another fact" values=${others.map(({ label }) => label)}
+          any=${`choose one of ${others.length}`} go=${add} />`
       }
     </div>
   </fieldset>`;

@@ -1,7 +1,7 @@
 import { ask, useAnswer, useHealing } from '../api.js';
 import { html, useEffect, useState } from '../html.js';
 import { BACKTEST, evidenceJob } from '../questions.js';
-import { Field, formValues } from './form.js';
+import { Choice, formValues } from './form.js';
 import { count, share } from './format.js';
 import { Loading, Trouble } from './notice.js';
 import { sorted, Table, useSort } from './table.js';
@@ -328,16 +328,8 @@ export function BacktestForm({ children, rules, against, mode, button, onJob }) 
   };
   return html`<form class="filters" onSubmit=${run}>
       ${children}
-      <${Field} label="against">
-        <select name="against"><option value="">what was recorded</option>${against}</select>
-      <//>
-      <${Field} label="how">
-        <select name="mode">
-          ${MODES.map(
-            ([value, text]) => html`<option value=${value} selected=${value === mode}>${text}</option>`,
-          )}
-        </select>
-      <//>
+      <${Choice} label="against" name="against" ...${against} any="what was recorded" />
+      <${Choice} label="how" name="mode" chosen=${mode} values=${MODES} />
       <${Reach} />
       <div class="buttons">${button}</div>
     </form>

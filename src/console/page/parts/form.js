@@ -18,17 +18,21 @@ export function Field({ label, hint, children }) {
 }
 
 /**
- * A labelled choice of words; `any` is the label for choosing none of them.
+ * A labelled choice of words, or of values with other words for them; `any` is the label for none of them.
  * @param {{
- *   label: string, name?: string, chosen: string | null | undefined, values: readonly string[], any?: string,
+ *   label: string, hint?: string, name?: string, chosen?: string | null | undefined,
+ *   values: readonly (string | readonly [value: string, words: string])[], any?: string,
  *   go?: (event: ChoiceEvent) => void,
  * }} props
  */
-export function Choice({ label, name, chosen, values, any, go }) {
-  return html`<${Field} label=${label}>
+export function Choice({ label, hint, name, chosen, values, any, go }) {
+  return html`<${Field} label=${label} hint=${hint}>
     <select name=${name} onChange=${go}>
       ${any && html`<option value="">${any}</option>`}
-      ${values.map((value) => html`<option value=${value} selected=${value === chosen}>${value}</option>`)}
+      ${values.map((one) => {
+        const [value, words] = typeof one === 'string' ? [one, one] : one;
+        return html`<option value=${value} selected=${value === chosen}>${words}</option>`;
+      })}
     </select>
   <//>`;
 }

@@ -1,5 +1,5 @@
 import { html } from '../html.js';
-import { Field, formValues } from './form.js';
+import { Choice, Field, formValues } from './form.js';
 
 /** @import { FormEvent } from './form.js' */
 
@@ -89,13 +89,7 @@ const REACHES = /** @type {const} */ ([
  * @param {{ days?: string }} props what is chosen at first
  */
 export function Reach({ days }) {
-  return html`<${Field} label="on decisions of">
-    <select name="days">
-      ${REACHES.map(
-        ([value, text]) => html`<option value=${value} selected=${value === days}>${text}</option>`,
-      )}
-    </select>
-  <//>`;
+  return html`<${Choice} label="on decisions of" name="days" chosen=${days} values=${REACHES} />`;
 }
 
 /**
