@@ -12,7 +12,8 @@
  */
 
 /** A path, what is put into it encoded; a whole query goes in as it is. */
-/** @type {(texts: TemplateStringsArray, ...parts: (string | number | URLSearchParams)[]) => { path: string }} */
+/** @typedef {string | number | URLSearchParams} Part */
+/** @type {(texts: TemplateStringsArray, ...parts: Part[]) => { path: string }} */
 const to = (texts, ...parts) => ({
   path: String.raw(
     { raw: texts },
@@ -68,7 +69,8 @@ export const AUDIT_CHECK = { path: 'audit/check' };
 /** @type {Question<SharedLists>} */
 export const LISTS = { path: 'lists' };
 /** The newest entries of a list, those before a change, or the one for a value. */
-/** @type {(list: string, which: { before?: string | null, value?: string, limit?: number }) => Question<ListEntries>} */
+/** @typedef {{ before?: string | null, value?: string, limit?: number }} Which */
+/** @type {(list: string, which: Which) => Question<ListEntries>} */
 export const listEntries = (list, { before, value, limit = 100 }) => {
   const which = { limit: String(limit), ...(before && { before }), ...(value && { value }) };
   return to`lists/${list}/entries?${new URLSearchParams(which)}`;
