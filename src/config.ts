@@ -14,13 +14,13 @@ import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from './rules/rule
 import type { RedisSecurity } from './state/redis/connection/url.ts';
 import { RETENTION } from './state/retention.ts';
 
-/** Everything that can be set from outside, checked. */
+/** All settings, checked. */
 export interface Config {
   readonly caller: Address;
   readonly platform: Address;
-  /** Where people reach the console; null when that was not told. */
+  /** The console's address for people; null: not set. */
   readonly consoleUrl: URL | null;
-  /** Where people sign in; null: with keys alone. */
+  /** The identity provider; null: people sign in with keys alone. */
   readonly provider: ProviderSettings | null;
   /** '' or a path like `/scoring`, put before every caller path. */
   readonly basePath: string;
@@ -36,28 +36,28 @@ export interface Config {
   /** 0 is off. */
   readonly rateLimitPerSecond: number;
   readonly rateLimitBurst: number;
-  /** Null when none is given: `signalSecretOf` has the node's own. */
+  /** Null when none is set: `signalSecretOf` gives the node's own. */
   readonly signalSecret: string | null;
-  /** What signalSecret was before, while fingerprints are still counted under it; null when it was not changed. */
+  /** The signalSecret before, while fingerprints are still counted under it; null: it was not changed. */
   readonly signalSecretPrevious: string | null;
   readonly logLevel: LogLevel;
-  /** The archive, or what this machine holds of it; null when nothing is archived and the hot store answers alone. */
+  /** The archive, or this machine's cache of it; null: nothing is archived. */
   readonly archiveDir: string | null;
-  /** A file outside every backup that says who was erased; null when none is kept. */
+  /** A file outside every backup that says who was erased; null: none. */
   readonly erasureLedger: string | null;
-  /** Where the archive is kept for good when that is no folder. */
+  /** The bucket that holds the archive; null: it is in a folder. */
   readonly archiveS3: S3Place | null;
-  /** Whether this node may move the journal to the archive; false leaves that to others. */
+  /** Whether this node may ship the journal to the archive. */
   readonly archiveShips: boolean;
   /** How long the archive keeps what was decided, ms. */
   readonly archiveKeepMs: number;
-  /** How long a node keeps serving after it was told to end, so that proxies see that it is not ready; 0 is not at all. */
+  /** How long a node keeps serving after it was told to end, so that proxies see that it is not ready. */
   readonly drainGraceMs: number;
   /** How long the store keeps decisions that the archive has, ms. */
   readonly decisionsHotMs: number;
   /** Whether somebody else has to approve what reaches most payers. */
   readonly requiresApproval: boolean;
-  /** Processes that answer; above 1 only on Redis, because SQLite has one writer. */
+  /** Above 1 only on Redis, because SQLite has one writer. */
   readonly workers: number;
 }
 
@@ -104,7 +104,7 @@ export function readConfig(env: Environment = process.env): Config {
   };
 }
 
-/** With SQLite several processes would stand in line for its one writer, and each would have a rate limit of its own. */
+/** With SQLite several processes would queue for its one writer, and each would have its own rate limit. */
 function workers(env: Environment): number {
   const onSqlite = redisUrl(env) === null;
   if (setting(env, 'WORKERS') === 'auto') return onSqlite ? 1 : availableParallelism();
@@ -137,12 +137,12 @@ function certificateFiles(env: Environment, certificate: string, key: string): C
   throw new ConfigError(`${given} is set without ${missing}; set both, or neither for HTTP without TLS`);
 }
 
-/** Where an archive in S3 is that another installation or a backup may have, named as in ARCHIVE_DIR. */
+/** The place of an archive in S3, also of a backup or another installation, written as in ARCHIVE_DIR. */
 export function readS3Place(given: string, env: Environment = process.env): S3Place | null {
   return archive({ ...env, ARCHIVE_DIR: given }, '').archiveS3;
 }
 
-/** A merge of the largest segments, twice. */
+/** Room for two merges of the largest segments. */
 const CACHE_BYTES_MIN = 500e6;
 
 function archive(env: Environment, dataDir: string): Pick<Config, 'archiveDir' | 'archiveS3'> {
@@ -167,21 +167,21 @@ function archive(env: Environment, dataDir: string): Pick<Config, 'archiveDir' |
   const forSdk = ([name, value]: [string, string | undefined]) =>
     value !== undefined && (name === 'HOME' || name.startsWith('AWS_')) ? [[name, value] as const] : [];
   const environment = Object.fromEntries(Object.entries(env).flatMap(forSdk));
-  // Of another bucket nothing is mistaken for this one's.
+  // Each bucket has a folder of its own in the cache.
   return {
     archiveDir: join(cache, bucket, prefix),
     archiveS3: { bucket, prefix, pathStyle, cacheBytesMax, environment },
   };
 }
 
-/** Where it would be put back with everything else, it would not know what has happened since. */
+/** A ledger that is restored with a backup would not know the erasures since. */
 function erasureLedger(env: Environment, dataDir: string): string | null {
   const given = setting(env, 'ERASURE_LEDGER');
   if (given === null) return null;
   for (const folder of [dataDir, archive(env, dataDir).archiveDir])
     if (folder !== null && resolve(given).startsWith(`${folder}${sep}`))
       throw new ConfigError(
-        `ERASURE_LEDGER is ${given}, which lies in ${folder}; name a file that no backup of the store or the archive brings back`,
+        `ERASURE_LEDGER is ${given}, which is inside ${folder}; name a file that no backup of the store or the archive brings back`,
       );
   return resolve(given);
 }
@@ -225,7 +225,7 @@ function decisionsHot(env: Environment): number {
   );
 }
 
-/** An empty setting counts as not set, as compose files and CI write it. */
+/** An empty setting counts as not set: compose files and CI write it so. */
 function setting(env: Environment, name: string): string | null {
   const value = env[name]?.trim();
   return value === undefined || value === '' ? null : value;
@@ -241,7 +241,7 @@ function secret(env: Environment, name: string): string | null {
   throw new ConfigError(`${name}_FILE names ${path}, which is empty; put the secret into it`);
 }
 
-/** What keys the hashes of fingerprints and IPs; who guesses a short one reads them. */
+/** The key of the hashes of fingerprints and IPs; a short one could be guessed. */
 function signalSecret(env: Environment, name: string): string | null {
   const text = secret(env, name);
   if (text === null || text.length >= SIGNAL_SECRET_CHARS_MIN) return text;
@@ -349,7 +349,6 @@ function redis(env: Environment): Pick<Config, 'redisUrl' | 'redisSecurity'> {
   };
 }
 
-/** What is in the file that a setting names. */
 function fileText(env: Environment, name: string): string | null {
   const path = setting(env, name);
   return path === null ? null : readNamedFile(name, path);
@@ -369,21 +368,21 @@ function logLevel(env: Environment): LogLevel {
 }
 
 /**
- * The secret that is given, or else the node's own, which is made when it is first asked for and kept: what was seen before
- * a restart is recognised after it. Who needs none never asks, so that a check of rules leaves nothing behind.
+ * The secret that is set, or else the node's own, which is made when first needed and kept, so that devices are
+ * recognised after a restart. A check of rules needs none, and leaves no file behind.
  */
 export function signalSecretOf({ signalSecret, dataDir }: Pick<Config, 'signalSecret' | 'dataDir'>): string {
   if (signalSecret !== null) return signalSecret;
   const path = join(dataDir, 'signal-secret');
-  const text = readOrPlaceSecret(dataDir, path);
+  const text = readOrMakeSecret(dataDir, path);
   if (text !== '') return text;
   throw new ConfigError(`${path} is empty; restore it from a backup, or remove it to have a new one made`);
 }
 
-function readOrPlaceSecret(dataDir: string, path: string): string {
+function readOrMakeSecret(dataDir: string, path: string): string {
   try {
     makeOwnFolder(dataDir);
-    if (!existsSync(path)) placeSecret(path);
+    if (!existsSync(path)) makeSecret(path);
     return readFileSync(path, 'utf8').trim();
   } catch (cause) {
     throw new ConfigError(
@@ -393,8 +392,8 @@ function readOrPlaceSecret(dataDir: string, path: string): string {
   }
 }
 
-/** Written whole before it gets its name: of two processes that start together, both read the same one. */
-function placeSecret(path: string): void {
+/** Linked only when it is complete, so that two processes that start together read the same secret. */
+function makeSecret(path: string): void {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
   try {

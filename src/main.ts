@@ -12,7 +12,7 @@ import { joinPeers } from './workers/join-peers.ts';
 import { alone, type Peers } from './workers/peers.ts';
 import { supervise } from './workers/supervisor.ts';
 
-/** The environment is not as the service needs it: bad setting, bad rules, port taken, store away. */
+/** Bad setting, bad rules, port taken, or store away. */
 const EXIT_ENVIRONMENT = 3;
 
 async function main(): Promise<void> {
@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   await serve(config, alone(), log);
 }
 
-/** One process of several that share the ports of the node. */
+/** One of several processes that share the ports of the node. */
 async function work(config: Config, log: Logger): Promise<void> {
   const { peers, role } = await joinPeers();
   const { caller, platform } = config;
@@ -35,7 +35,7 @@ async function work(config: Config, log: Logger): Promise<void> {
   await serve(shared, peers, log);
 }
 
-/** Loaded only where something is served: the supervisor of several processes needs a third less memory without. */
+/** Loaded only in processes that serve: the supervisor needs a third less memory without it. */
 async function serve(config: Config, peers: Peers, log: Logger): Promise<void> {
   turnLevelOnSignal(log, 'SIGUSR2');
   const service = await import('./serve.ts');

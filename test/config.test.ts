@@ -270,7 +270,7 @@ describe('the configuration', () => {
   it('refuses an ERASURE_LEDGER that a backup would bring back', () => {
     expectRefused(
       { ERASURE_LEDGER: join(directory, 'data', 'erasures') },
-      `ERASURE_LEDGER is ${join(directory, 'data', 'erasures')}, which lies in ${join(directory, 'data')}; name a file that no backup of the store or the archive brings back`,
+      `ERASURE_LEDGER is ${join(directory, 'data', 'erasures')}, which is inside ${join(directory, 'data')}; name a file that no backup of the store or the archive brings back`,
     );
   });
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { linkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeOwnFolder, whileThereIs } from '../files/folders.ts';
+import { makeOwnFolder, withFolderToRemove } from '../files/folders.ts';
 import { Archive, READING, withoutThese } from './archive.ts';
 import { type ArchiveState, codeOf, type LeftOut, type Segment, writePassingState } from './archive-log.ts';
 import { Duck, isAboutWhatWasRead } from './duck.ts';
@@ -25,7 +25,7 @@ export function whileFrozen<T>(
       const left = new Set(leftOut.map(({ name }) => name));
       const readable = [...state.segments].filter(([name]) => !left.has(name));
       const copy = join(archive.staging(), `${READING}${randomUUID()}`);
-      const done = await whileThereIs(copy, async () => {
+      const done = await withFolderToRemove(copy, async () => {
         try {
           if (!link(archive, { ...state, segments: new Map(readable) }, copy))
             return { value: await work(folder, []) };
@@ -57,7 +57,7 @@ export function whileHere<T>(
     const missing = await archive.bring(wanted);
     const here = withoutThese(wanted, missing);
     const copy = join(archive.staging(), `${READING}${randomUUID()}`);
-    return whileThereIs(copy, async () => {
+    return withFolderToRemove(copy, async () => {
       const segments = new Map(here.map((segment) => [segment.name, segment]));
       if (link(archive, { ...state, segments }, copy)) return work(copy, missing);
       throw new Error(`${archive.folder} cannot be written to; set ARCHIVE_CACHE to a folder with room`);

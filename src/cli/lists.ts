@@ -21,7 +21,7 @@ import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoCh
 import { EXIT, UsageError } from './exit.ts';
 import { parseLifetime, parseReason, parseWhose } from './options.ts';
 import { print, printError, table } from './print.ts';
-import { deskOfUser, withLists } from './with-lists.ts';
+import { editedByUser, withLists } from './with-lists.ts';
 
 interface AddOptions extends ApprovalOption {
   readonly platform: string;
@@ -90,7 +90,7 @@ export function listsCommands(program: Command): void {
 async function add(list: string, value: string, options: AddOptions): Promise<void> {
   const { platform, reason, expires, json } = options;
   const whose = parseWhose(platform);
-  const desk = deskOfUser(whose, list, whoChanges(options));
+  const edited = editedByUser(whose, list, whoChanges(options));
   const kind = parseKind(options.kind);
   const lifetimeMs = expires === undefined ? null : parseLifetime(expires);
   const why = parseReason(reason);
@@ -102,7 +102,7 @@ async function add(list: string, value: string, options: AddOptions): Promise<vo
   };
   const proposal = await proposedBy(whose, { what: 'list', list, ...ask }, options);
   if (proposal !== null) return printProposed(whose, proposal, json === true);
-  const { value: kept, expiresAt } = await withLists(({ editor }) => editor.put(desk, ask));
+  const { value: kept, expiresAt } = await withLists(({ editor }) => editor.put(edited, ask));
   if (json === true) print(JSON.stringify({ list, value: kept, expiresAt }));
   else {
     const end = expiresAt === null ? 'until it is removed' : `until ${new Date(expiresAt).toISOString()}`;
@@ -111,9 +111,9 @@ async function add(list: string, value: string, options: AddOptions): Promise<vo
 }
 
 async function remove(list: string, value: string, { platform, reason, json }: RemoveOptions): Promise<void> {
-  const desk = deskOfUser(parseWhose(platform), list);
+  const edited = editedByUser(parseWhose(platform), list);
   const why = parseReason(reason);
-  const wasThere = await withLists(({ editor }) => editor.remove(desk, value, why));
+  const wasThere = await withLists(({ editor }) => editor.remove(edited, value, why));
   if (json === true) print(JSON.stringify({ list, removed: wasThere }));
   else if (wasThere) print(`It is taken from the list ${list}.`);
   if (wasThere) return;
@@ -143,7 +143,7 @@ export async function importList(
   kind: ListKind | null,
 ): Promise<void> {
   const { platform, reason, json } = options;
-  const desk = deskOfUser(parseWhose(platform), list, whoChanges(options));
+  const edited = editedByUser(parseWhose(platform), list, whoChanges(options));
   const refusesRanges = readConfig().requiresApproval && options.withoutApproval !== true;
   const counts = new Map<string, number>();
   const tell = (told: ToldLine) => {
@@ -159,10 +159,10 @@ export async function importList(
     for await (const read of linesOf(file, { kind, reason })) {
       batch.push(refusesRanges ? withoutRange(read) : read);
       if (batch.length < LIST_CHANGES_MAX) continue;
-      for (const outcome of await changeByLines(batch, editor, desk)) tell(outcome);
+      for (const outcome of await changeByLines(batch, editor, edited)) tell(outcome);
       batch = [];
     }
-    for (const outcome of await changeByLines(batch, editor, desk)) tell(outcome);
+    for (const outcome of await changeByLines(batch, editor, edited)) tell(outcome);
   });
   if (json !== true) print(`${list}: ${[...counts].map(([what, count]) => `${count} ${what}`).join(', ')}`);
   if (counts.has('refused')) process.exitCode = EXIT.findings;

@@ -5,7 +5,7 @@ import { exactSystemClock } from '../clock.ts';
 import { readConfig, signalSecretOf } from '../config.ts';
 import type { Pseudonym } from '../decision/requests.ts';
 import type { PlatformNames } from '../decision/shared-lists.ts';
-import { type ListDesk, ListEditor, ListRefusal } from '../lists/list-editor.ts';
+import { type EditedList, ListEditor, ListRefusal } from '../lists/list-editor.ts';
 import { ListNode } from '../lists/list-node.ts';
 import { hmacPseudonym, platformNames } from '../pseudonym.ts';
 import { agreeOnSecret, SECRET_REGISTER } from '../service/signal-secret.ts';
@@ -52,6 +52,6 @@ export function withLists<T>(run: (lists: OpenLists) => Promise<T>): Promise<T> 
   });
 }
 
-export function deskOfUser(owner: PlatformName, list: string, who: string = actorOfUser()): ListDesk {
+export function editedByUser(owner: PlatformName, list: string, who: string = actorOfUser()): EditedList {
   return { owner, list, who };
 }

@@ -2,13 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** Who reads what is kept knows every payer. */
+/** The files hold data of every payer. */
 const FOLDER_MODE = 0o700;
 
 /**
- * Makes a folder that its owner alone may use, and those above it that are missing; throws the system's error where
- * there can be none. It stands for mkdir's own `recursive`, which tries for ever in a file system that refuses new names
- * as if the folder above them were missing, as /proc does.
+ * Makes a folder for its owner alone, with its missing parents; throws the system's error. mkdir's own `recursive`
+ * would try for ever in a file system like /proc, which refuses new names as if the parent were missing.
  */
 export function makeOwnFolder(path: string): void {
   if (isFolder(path)) return;
@@ -17,7 +16,7 @@ export function makeOwnFolder(path: string): void {
   try {
     mkdirSync(path, { mode: FOLDER_MODE });
   } catch (error) {
-    // Another process has just made it.
+    // Another process may have just made it.
     if (!isFolder(path)) throw error;
   }
 }
@@ -26,19 +25,19 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** Folders that go with the work that they are for. */
+/** Folders to be removed, also when a signal ends the process. */
 const folders = new Set<string>();
 
 const ENDING = ['SIGINT', 'SIGTERM'] as const;
 
-/** Gives `work` a temporary folder, which is removed in the end, also when a signal ends the process meanwhile. */
+/** Gives `work` a temporary folder, which is removed afterwards, also when a signal ends the process. */
 export function withTemporaryFolder<T>(prefix: string, work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), prefix));
-  return whileThereIs(folder, () => work(folder));
+  return withFolderToRemove(folder, () => work(folder));
 }
 
-/** The same with a folder of any name, which may come into being meanwhile. */
-export async function whileThereIs<T>(folder: string, work: () => Promise<T>): Promise<T> {
+/** The same with a given folder, which `work` may create. */
+export async function withFolderToRemove<T>(folder: string, work: () => Promise<T>): Promise<T> {
   if (folders.size === 0) for (const signal of ENDING) process.on(signal, endWithoutFolders);
   folders.add(folder);
   try {
@@ -50,7 +49,7 @@ export async function whileThereIs<T>(folder: string, work: () => Promise<T>): P
   }
 }
 
-/** Where somebody else takes the signal, the work goes on or fails, and its folder goes in the end. */
+/** With another listener for the signal the work goes on or fails, and its folder is removed afterwards. */
 function endWithoutFolders(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) > 1) return;
   for (const folder of folders) remove(folder);

@@ -1,11 +1,11 @@
-/** The members of a JSON object, of which nothing is known yet. */
+/** The unchecked members of a JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Null when the text is no JSON, or not of an object. */
+/** Null when the text is not a JSON object. */
 export function parseJsonObject(text: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(text);

@@ -20,8 +20,8 @@ import type { ListCopy, ListNode } from './list-node.ts';
 
 export const REASON_CHARACTERS_MAX = 500;
 
-/** Whose list is changed, and who changes it. */
-export interface ListDesk {
+/** Which list is changed, and who changes it. */
+export interface EditedList {
   /** `*` is the whole installation. */
   readonly owner: ListOwner;
   readonly list: string;
@@ -29,36 +29,35 @@ export interface ListDesk {
   readonly who: string;
 }
 
-/** What is put on a list. */
-export interface EntryAsk {
+export interface NewEntry {
   readonly value: string;
-  /** What the list holds; may be left out when it holds something already. */
+  /** The kind of the list; null when it has entries already. */
   readonly kind: ListKind | null;
   readonly reason: string;
   /** Epoch ms; null: until it is removed. */
   readonly expiresAt: number | null;
 }
 
-/** The list cannot hold this; the message is for the caller. */
+/** The message is for the caller. */
 export class ListRefusal extends NamedError {}
 
 /** One line of a bulk change. */
 export type EntryEdit =
-  | { readonly kind: 'put'; readonly ask: EntryAsk }
+  | { readonly kind: 'put'; readonly ask: NewEntry }
   | { readonly kind: 'remove'; readonly value: string };
 
 /** The entries after a request, by id; null: removed from the list. */
 type Planned = Map<string, ListEntry | null>;
 
-/** The planned writes on a list that holds, or will hold, this kind. */
+/** The planned writes on a list of this kind. */
 interface Plan {
   readonly kind: ListKind | null;
   readonly changes: readonly ListChange[];
 }
 
 /**
- * Many entries are written in one step, in which no other request is served: one step at a time, and the platforms
- * have theirs in turns. The listener bounds how many of one platform wait.
+ * Writing many entries at once blocks other requests, so one write runs at a time and the platforms take turns. The
+ * listener limits how many of one platform wait.
  */
 const STEPS = {
   atOnceMax: 1,
@@ -86,11 +85,11 @@ interface ListEditorParts {
   readonly clock: () => number;
 }
 
-/** Changes shared lists, and notes who changed what and why. Its own node knows of a change at once. */
+/** Changes shared lists, and notes in the audit who changed what and why. This node sees a change at once. */
 export class ListEditor {
   readonly #parts: ListEditorParts;
   readonly #steps = new Turns(STEPS);
-  /** Verdicts have half of the time, however many people change lists. */
+  /** Leaves verdicts half of the time, however many people change lists. */
   readonly #pace = new PacedSteps(1);
 
   constructor(parts: ListEditorParts) {
@@ -98,9 +97,9 @@ export class ListEditor {
   }
 
   /** Puts one entry on a list, or renews it. Throws ListRefusal, StoreUnavailable. */
-  async put(desk: ListDesk, ask: EntryAsk): Promise<StoredEntry> {
-    const { entry, id, before } = await this.#write(desk, () => {
-      const planned = this.#entryOf(desk, ask);
+  async put(edited: EditedList, ask: NewEntry): Promise<StoredEntry> {
+    const { entry, id, before } = await this.#write(edited, () => {
+      const planned = this.#entryOf(edited, ask);
       const place = entryId(planned);
       return {
         entry: planned,
@@ -110,18 +109,18 @@ export class ListEditor {
         changes: [{ id: place, text: encodeEntry(planned) }],
       };
     });
-    await this.#note(desk, before, entry, ask.reason);
+    await this.#note(edited, before, entry, ask.reason);
     return this.#parts.node.copy.entry(id) ?? { ...entry, id, version: 0 };
   }
 
-  /** Takes one entry from a list; false when it was not there. */
-  async remove(desk: ListDesk, value: string, reason: string | null): Promise<boolean> {
+  /** False when it was not on the list. */
+  async remove(edited: EditedList, value: string, reason: string | null): Promise<boolean> {
     await this.#parts.node.sync();
-    const before = this.find(desk.owner, desk.list, value);
+    const before = this.find(edited.owner, edited.list, value);
     if (before === null) return false;
     await this.#parts.listLog.write([{ id: before.id, text: null }]);
     await this.#parts.node.sync();
-    await this.#note(desk, before, null, reason);
+    await this.#note(edited, before, null, reason);
     return true;
   }
 
@@ -131,7 +130,7 @@ export class ListEditor {
     return id === null ? null : this.#parts.node.copy.entry(id);
   }
 
-  /** An entry as its owner sees it: a device by the owner's name for it. */
+  /** An entry as its owner sees it, with the owner's name for a device. */
   shown<Entry extends ListEntry>(entry: Entry): Entry {
     return { ...entry, value: shownValue(entry, (hmac) => this.#parts.names.nameOf(entry.owner, hmac)) };
   }
@@ -141,23 +140,26 @@ export class ListEditor {
     return readListValue(kind, value, pseudonym, (name) => names.pseudonymOf(owner, name));
   }
 
-  /** What a list holds; null when it has no entry. */
+  /** Null when the list has no entry. */
   kindOf(owner: ListOwner, list: string): ListKind | null {
     const [entry] = this.#parts.node.copy.list(owner, list)?.values() ?? [];
     return entry?.kind ?? null;
   }
 
   /**
-   * Makes many changes at once, each by itself; returns for each what it did, or why it was refused. The audit log
-   * notes them together. At most LIST_CHANGES_MAX.
+   * Makes up to LIST_CHANGES_MAX changes, each by itself; returns for each what it did, or why it was refused. The
+   * audit notes them together.
    */
-  async change(desk: ListDesk, edits: readonly EntryEdit[]): Promise<readonly (EntryEffect | ListRefusal)[]> {
-    const { effects } = await this.#write(desk, () => {
-      const room = { entries: 0, keys: 0, kind: this.kindOf(desk.owner, desk.list) };
+  async change(
+    edited: EditedList,
+    edits: readonly EntryEdit[],
+  ): Promise<readonly (EntryEffect | ListRefusal)[]> {
+    const { effects } = await this.#write(edited, () => {
+      const room = { entries: 0, keys: 0, kind: this.kindOf(edited.owner, edited.list) };
       const planned: Planned = new Map();
       const effectOf = (edit: EntryEdit) => {
         try {
-          return this.#plan(desk, edit, room, planned);
+          return this.#plan(edited, edit, room, planned);
         } catch (error) {
           if (error instanceof ListRefusal) return error;
           throw error;
@@ -167,11 +169,11 @@ export class ListEditor {
       const changes = [...planned].map(([id, entry]) => ({ id, text: entry && encodeEntry(entry) }));
       return { effects: does, kind: room.kind, changes };
     });
-    await this.#noteMany(desk, effects);
+    await this.#noteMany(edited, effects);
     return effects;
   }
 
-  /** The clients on lists whose hashes are among these. */
+  /** The listed clients that have one of these hashes. */
   async listedAmong(
     hashes: ReadonlySet<string>,
   ): Promise<readonly { readonly platform: PlatformName; readonly clientIdKey: string }[]> {
@@ -187,7 +189,7 @@ export class ListEditor {
       );
   }
 
-  /** What the lists of its platform say of a client. */
+  /** The entries for a client on the lists of its platform. */
   async aboutClient(platform: PlatformName, clientIdKey: string): Promise<readonly StoredEntry[]> {
     const { node } = this.#parts;
     await node.sync();
@@ -199,7 +201,7 @@ export class ListEditor {
       .filter((entry) => entry !== null);
   }
 
-  /** Takes an erased client from all lists of its platform. */
+  /** Removes an erased client from all lists of its platform. */
   async forgetClient(platform: PlatformName, clientIdKey: string): Promise<void> {
     const { node, listLog } = this.#parts;
     const known = (await this.aboutClient(platform, clientIdKey)).map(({ id }) => id);
@@ -210,14 +212,14 @@ export class ListEditor {
   }
 
   /**
-   * Writes what is planned on the newest copy, and gives the plan. The write decides what the list holds: when
-   * somebody else has put another kind on it meanwhile, the plan is made again, and refused.
+   * Plans changes on the newest copy, and writes them. When somebody else has put another kind on the list meanwhile,
+   * the plan is made again, and refused.
    */
-  #write<P extends Plan>(desk: ListDesk, plan: () => P): Promise<P> {
-    return this.#steps.run(desk.owner, () => this.#pace.run(() => this.#writeStep(desk, plan)));
+  #write<P extends Plan>(edited: EditedList, plan: () => P): Promise<P> {
+    return this.#steps.run(edited.owner, () => this.#pace.run(() => this.#writeStep(edited, plan)));
   }
 
-  async #writeStep<P extends Plan>({ owner, list }: ListDesk, plan: () => P): Promise<P> {
+  async #writeStep<P extends Plan>({ owner, list }: EditedList, plan: () => P): Promise<P> {
     const { listLog, node } = this.#parts;
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       await node.sync();
@@ -231,9 +233,9 @@ export class ListEditor {
     throw new ListRefusal(`Others keep changing what the list ${list} holds; try again.`);
   }
 
-  /** Lines are read in their order: a later one sees what an earlier one of the request did. */
+  /** A later line sees the effect of earlier lines of the request. */
   #plan(
-    desk: ListDesk,
+    edited: EditedList,
     edit: EntryEdit,
     room: { entries: number; keys: number; kind: ListKind | null },
     planned: Planned,
@@ -241,7 +243,7 @@ export class ListEditor {
     const { copy } = this.#parts.node;
     const standing = (id: string) => planned.get(id) ?? (planned.has(id) ? null : copy.entry(id));
     if (edit.kind === 'remove') {
-      const id = this.#idOf(desk, room.kind, edit.value);
+      const id = this.#idOf(edited, room.kind, edit.value);
       const there = id === null ? null : standing(id);
       if (id === null || there === null) return 'absent';
       planned.set(id, null);
@@ -251,7 +253,7 @@ export class ListEditor {
       }
       return 'removed';
     }
-    const entry = this.#entryOf(desk, edit.ask, room);
+    const entry = this.#entryOf(edited, edit.ask, room);
     room.kind = entry.kind;
     const id = entryId(entry);
     const before = standing(id);
@@ -265,9 +267,9 @@ export class ListEditor {
     return 'added';
   }
 
-  /** The id of the entry for a value, if there is one; null when the list cannot have it. */
+  /** The id that an entry for this value would have; null when the list cannot have one. */
   #idOf(
-    { owner, list }: Pick<ListDesk, 'owner' | 'list'>,
+    { owner, list }: Pick<EditedList, 'owner' | 'list'>,
     kind: ListKind | null,
     value: string,
   ): string | null {
@@ -276,10 +278,10 @@ export class ListEditor {
     return read.ok ? entryId({ owner, list, kind, value: read.value }) : null;
   }
 
-  /** Throws ListRefusal. `room` is what the same request adds besides. */
+  /** Throws ListRefusal. `room` counts what the same request adds. */
   #entryOf(
-    { owner, list, who }: ListDesk,
-    { value, kind, reason, expiresAt }: EntryAsk,
+    { owner, list, who }: EditedList,
+    { value, kind, reason, expiresAt }: NewEntry,
     room: { readonly entries: number; readonly keys: number; readonly kind: ListKind | null } = {
       entries: 0,
       keys: 0,
@@ -306,7 +308,7 @@ export class ListEditor {
     const read = this.#read(owner, chosen, value);
     if (!read.ok) throw new ListRefusal(`${read.problem.charAt(0).toUpperCase()}${read.problem.slice(1)}.`);
     if (expiresAt !== null && expiresAt <= clock()) {
-      throw new ListRefusal('expiresAt lies in the past; leave it out for an entry without an end.');
+      throw new ListRefusal('expiresAt is in the past; leave it out for an entry without an end.');
     }
     const entry = { owner, list, kind: chosen, value: read.value, keys: read.keys, reason, who };
     const made = { ...entry, addedAt: clock(), expiresAt };
@@ -315,8 +317,8 @@ export class ListEditor {
     return made;
   }
 
-  async #note(desk: ListDesk, before: ListEntry | null, after: ListEntry | null, reason: string | null) {
-    const { owner, list, who } = desk;
+  async #note(edited: EditedList, before: ListEntry | null, after: ListEntry | null, reason: string | null) {
+    const { owner, list, who } = edited;
     const platform = isInstallation(owner) ? null : platformOf(owner);
     const shown = (entry: ListEntry | null) => (entry === null ? null : auditView(this.shown(entry)));
     const entry = { who, action: 'list', platform, subject: list, reason } as const;
@@ -327,7 +329,7 @@ export class ListEditor {
     await this.#parts.audit.note({ ...entry, before: shown(before), after: shown(after) }, client);
   }
 
-  async #noteMany({ owner, list, who }: ListDesk, effects: readonly (EntryEffect | ListRefusal)[]) {
+  async #noteMany({ owner, list, who }: EditedList, effects: readonly (EntryEffect | ListRefusal)[]) {
     const counts = Object.groupBy(effects, (effect) => (effect instanceof ListRefusal ? 'refused' : effect));
     const after = Object.fromEntries(
       (['added', 'changed', 'removed'] as const).map((effect) => [effect, counts[effect]?.length ?? 0]),
@@ -351,8 +353,11 @@ function isSame(a: ListEntry, b: ListEntry): boolean {
   return a.reason === b.reason && a.expiresAt === b.expiresAt;
 }
 
-/** Whether an entry may be a range of addresses; what the list holds may change meanwhile, so only what is asked for counts. */
-export function isRange({ kind, value }: Pick<EntryAsk, 'kind' | 'value'>): boolean {
+/**
+ * Whether an entry may be a range of addresses. The list's kind may change until it is written, so only the request
+ * counts.
+ */
+export function isRange({ kind, value }: Pick<NewEntry, 'kind' | 'value'>): boolean {
   if (kind !== 'ip' && kind !== null) return false;
   return value.includes('/') && readListValue('ip', value, () => '').ok;
 }
@@ -360,12 +365,12 @@ export function isRange({ kind, value }: Pick<EntryAsk, 'kind' | 'value'>): bool
 /** What all shared lists may hold. */
 interface ListLimits {
   readonly entriesPerList: number;
-  /** Of one platform, so that none takes the room of the others. */
+  /** So that no platform takes the room of the others. */
   readonly entriesPerPlatform: number;
   /** Each node holds them in memory. */
   readonly entriesInAll: number;
   readonly listsPerOwner: number;
-  /** Networks that the ranges of a list are compared by. */
+  /** Networks that the ranges of a list consist of. */
   readonly keysPerList: number;
 }
 
@@ -377,13 +382,12 @@ export const LIST_LIMITS: ListLimits = {
   keysPerList: 1_000_000,
 };
 
-/** What the same request adds to the same list. */
 interface RoomTaken {
   readonly entries: number;
   readonly keys: number;
 }
 
-/** Why an entry has no room on its list, for the caller; null when it has. */
+/** Why the list has no room for an entry, for the caller; null when it has. */
 export function noRoom(
   copy: ListCopy,
   entry: ListEntry,

@@ -23,10 +23,10 @@ export interface StoredEntry extends ListEntry {
 
 const { keys, ...MEMBERS } = ListEntrySchema.properties;
 
-/** There may be a hundred thousand. The keys are left out when they follow from the value. */
+/** Positional, since there may be a hundred thousand; the keys are left out when they follow from the value. */
 const ROW = new Positional(shape('As it is stored', { ...MEMBERS, keys: Type.Optional(keys) }));
 
-/** Names the record of an entry; what it is about cannot be read from it. */
+/** Names the record of an entry without telling its value. */
 export function entryId({
   owner,
   list,
@@ -46,7 +46,7 @@ export function decodeEntry(id: string, version: number, text: string): StoredEn
   return { ...entry, keys: entry.keys ?? [plainKey(entry.value)], id, version };
 }
 
-/** An entry of the list that got another kind than this since the copy with this number. */
+/** Finds entries of another kind that the list got after change number `since`. */
 export function ofOtherKind(
   { owner, list, kind }: Pick<ListEntry, 'owner' | 'list' | 'kind'>,
   since: number,

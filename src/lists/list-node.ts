@@ -10,7 +10,7 @@ import {
 import { LIST_CHANGES_MAX, type ListLog, type ListRecord } from '../state/store.ts';
 import { decodeEntry, entryId, type StoredEntry } from './list-entry.ts';
 
-/** The newest state of all shared lists that a node knows, for decisions and for people. */
+/** The newest state of all shared lists that a node knows. */
 export class ListCopy {
   readonly #membership = new ListMembership();
   readonly #byId = new Map<string, StoredEntry>();
@@ -19,7 +19,7 @@ export class ListCopy {
   /** How many keys the entries of a list have, by `owner/list`. */
   readonly #keys = new Map<string, number>();
   readonly #entriesOf = new Map<ListOwner, number>();
-  /** The number of the newest change that it holds. */
+  /** The number of the newest change in it. */
   version = 0;
 
   get membership(): SharedLists {
@@ -41,7 +41,7 @@ export class ListCopy {
     return this.#byId.get(id) ?? null;
   }
 
-  /** The entries of a list, the longest unchanged first; null when it has none. */
+  /** The entries of a list, oldest change first; null when it has none. */
   list(owner: ListOwner, name: string): ReadonlyMap<string, StoredEntry> | null {
     return this.#lists.get(`${owner}/${name}`) ?? null;
   }
@@ -65,7 +65,7 @@ export class ListCopy {
     return [...this.#lists.values()];
   }
 
-  /** The lists of a platform and of the installation on which this very value stands now, epoch ms. */
+  /** The lists of a platform and of the installation that hold exactly this value at `now` (epoch ms). */
   namesHolding(platform: PlatformName, kind: ListKind, value: string, now: number): readonly string[] {
     const firsts = this.lists().flatMap((entries) => [...entries.values()].slice(0, 1));
     return firsts
@@ -98,7 +98,7 @@ export class ListCopy {
   }
 }
 
-/** A change reaches a node within this and the time of a read; well below the 2 s that are promised. */
+/** A change reaches a node within this time and that of a read; well below the promised 2 s. */
 const FOLLOW_INTERVAL_MS = 500;
 
 /** A copy that could not be compared with the store for this long counts as stale. */
@@ -112,7 +112,7 @@ const SWEEP_INTERVAL_MS = 60_000;
 export interface ListsReport {
   readonly lists: number;
   readonly entries: number;
-  /** Since the copy was last compared with the store, ms; null: never yet. */
+  /** Time since the copy was last compared with the store; null: never yet. */
   readonly ageMs: number | null;
   readonly isStale: boolean;
 }
@@ -125,8 +125,8 @@ interface ListNodeParts {
 }
 
 /**
- * A node's copy of the shared lists. It follows the store by asking what changed since; decisions ask the copy
- * alone. While the store is away the copy stays as it is, and catches up when it is back.
+ * A node's copy of the shared lists, which decisions read. It keeps asking the store for changes; while the store is
+ * away it stays as it is, and catches up afterwards.
  */
 export class ListNode implements SharedLists {
   readonly #parts: ListNodeParts;
@@ -168,9 +168,9 @@ export class ListNode implements SharedLists {
     return { lists: this.#copy.lists().length, entries: size, ageMs, isStale };
   }
 
-  /** Takes over all that was written before this call; throws StoreUnavailable when the store is away. */
+  /** Reads all changes written before this call; throws StoreUnavailable when the store is away. */
   async sync(): Promise<void> {
-    // One that is under way may have read before the caller's own change.
+    // A running read may have begun before the caller's own change.
     await this.#running?.catch(() => {});
     this.#running ??= this.#read().finally(() => {
       this.#running = null;
@@ -216,7 +216,7 @@ export class ListNode implements SharedLists {
     if (this.#timer !== null) this.#followLater();
   }
 
-  /** Removes what ended long ago, unless somebody has renewed it meanwhile. */
+  /** Removes entries that ended long ago, unless somebody has renewed them. */
   async #sweep(): Promise<void> {
     if (performance.now() - this.#sweptAtMs < SWEEP_INTERVAL_MS) return;
     this.#sweptAtMs = performance.now();

@@ -1,29 +1,32 @@
 import { parentPort } from 'node:worker_threads';
-import { giveWay, STOP } from './far-end.ts';
+import { giveWay, STOP } from './runner.ts';
 
-/** Who waits for work, as the work sees him. */
-export interface Watch<Progress = never> {
+/** How a job reports progress and learns that it is to stop. */
+export interface JobContext<Progress = never> {
   readonly progress: (progress: Progress) => void;
-  /** That nobody waits any more; only a servant lives to see it. */
+  /** Aborted when a job that runs until it is stopped is to stop; other jobs are just ended. */
   readonly signal: AbortSignal;
 }
 
-/** What a module does for others, by name; tasks, progress and results are plain data. */
-export type Works = Readonly<Record<string, (task: never, watch: Watch<unknown>) => unknown>>;
+/** The jobs of a module by name; tasks, progress and results are plain data. */
+export type Jobs = Readonly<Record<string, (task: never, watch: JobContext<unknown>) => unknown>>;
 
-/** What comes back: how far the work is, then its result or what it threw. */
-export type Word<Result, Progress> =
+/** What a job sends back: its progress, then its result or error. */
+export type JobMessage<Result, Progress> =
   | { readonly progress: Progress }
   | { readonly result: Result }
   | { readonly thrown: { readonly name: string; readonly message: string } };
 
-/** Does what `WorkElsewhere` orders of the module that calls this, in its thread or process: one work at a time. */
-export function serveWork(works: Works): void {
+/**
+ * Runs the jobs that `BackgroundWork` asks for, one at a time, in the thread or process of the module that calls
+ * this.
+ */
+export function serveWork(works: Jobs): void {
   giveWay();
-  const send = (word: Word<unknown, unknown>) => {
-    if (parentPort !== null) parentPort.postMessage(word);
-    // Nobody is left to be told when it fails.
-    else process.send?.(word, () => {});
+  const send = (message: JobMessage<unknown, unknown>) => {
+    if (parentPort !== null) parentPort.postMessage(message);
+    // When sending fails, nobody is left to receive it.
+    else process.send?.(message, () => {});
   };
   let stopping = new AbortController();
   const hear = async (order: { readonly kind: string; readonly task: never } | typeof STOP) => {

@@ -1,5 +1,6 @@
 import { NamedError } from '../named-error.ts';
-/** How much is under way, by name; a name with nothing under way is forgotten. */
+
+/** Counts what is under way by name. */
 export class Shares {
   readonly #counts = new Map<string, number>();
 
@@ -7,7 +8,6 @@ export class Shares {
     return this.#counts.get(name) ?? 0;
   }
 
-  /** How many names have something under way. */
   get size(): number {
     return this.#counts.size;
   }
@@ -24,39 +24,38 @@ export class Shares {
 }
 
 export interface TurnLimits {
-  /** At once, of all owners together. */
+  /** At once, for all owners together. */
   readonly atOnceMax: number;
-  /** Of these, of one owner; a function where it changes. */
+  /** At once for one owner; a function where it changes. */
   readonly ownerMax: number | (() => number);
-  /** Waiting for a turn, of one owner; none: what cannot begin at once is refused. */
+  /** Waiting for one owner; 0: what cannot begin at once is refused. */
   readonly waitingMax: number;
-  /** Waiting of all owners together. */
+  /** Waiting for all owners together. */
   readonly allWaitingMax?: number;
-  /** An owner who goes before all others, waits however many others do, and to whom so many of the turns at once are kept. */
+  /** An owner who comes before all others, may always wait, and for whom `kept` of the turns are reserved. */
   readonly first?: { readonly owner: string; readonly kept: number };
 }
 
-/** So many turns at once, whoever takes them; the others wait. */
+/** Limits only how many run at once; all others wait. */
 export function atOnce(count: number): TurnLimits {
   return { atOnceMax: count, ownerMax: count, waitingMax: Number.POSITIVE_INFINITY };
 }
 
-/** As many have their turn, or wait for it, as may. */
+/** No more turns may be taken or waited for. */
 export class TooManyTurns extends NamedError {}
 
-/** Lets work begin, few of an owner at a time: an owner who asks for much waits for his own, and for no other's. */
+/** Shares turns fairly between owners: an owner who asks for much waits for its own work, not the others. */
 export class Turns {
   readonly #limits: TurnLimits;
   readonly #underWay = new Shares();
   #allUnderWay = 0;
-  /** By owner, in the order in which the owners have their turn; none is empty. */
+  /** By owner, the next owner first; no list is empty. */
   readonly #waiting = new Map<string, readonly (() => void)[]>();
 
   constructor(limits: TurnLimits) {
     this.#limits = limits;
   }
 
-  /** How many owners wait for a turn. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -70,7 +69,10 @@ export class Turns {
     return owner !== first?.owner && others.reduce((sum, [, some]) => sum + some.length, 0) >= allWaitingMax;
   }
 
-  /** Works when the owner's turn has come. Throws TooManyTurns, and the reason of a signal that came before the turn. */
+  /**
+   * Runs `work` when the owner's turn comes. Throws TooManyTurns, or the reason of a signal that came before the
+   * turn.
+   */
   async run<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.isFull(owner)) throw new TooManyTurns(`${this.#underWay.of(owner)} of ${owner} are under way`);
     if (this.#mayBegin(owner)) this.#begin(owner);
@@ -120,7 +122,7 @@ export class Turns {
     else this.#waiting.delete(owner);
   }
 
-  /** An owner who has had a turn comes after all who wait. */
+  /** After a turn an owner comes after all others that wait. */
   #toEnd(owner: string): void {
     const own = this.#waiting.get(owner);
     if (own === undefined) return;
@@ -138,7 +140,7 @@ export class Turns {
     this.#toEnd(next);
     this.#begin(next);
     turn();
-    // The bound of an owner may have grown.
+    // The limit of an owner may have risen.
     this.#letNext();
   }
 }

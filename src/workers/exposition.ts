@@ -1,15 +1,14 @@
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import type { Peers } from './peers.ts';
 
-/** Metrics as one process tells them to another. */
-type Told = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+type ProcessMetrics = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
-/** The text of a node's metrics: those of this process and its peers, and what peers that are gone had counted. */
+/** The text of a node's metrics: those of this process, its peers, and the counts of peers that are gone. */
 export class Exposition {
   readonly #registry: Registry;
   readonly #isAlone: boolean;
-  readonly #gather: (argument: string) => Promise<readonly Told[]>;
-  #inherited: Promise<Told> = Promise.resolve([]);
+  readonly #gather: (argument: string) => Promise<readonly ProcessMetrics[]>;
+  #inherited: Promise<ProcessMetrics> = Promise.resolve([]);
   #text: Promise<string> | null = null;
 
   constructor(registry: Registry, peers: Peers) {
@@ -22,7 +21,7 @@ export class Exposition {
     );
   }
 
-  /** Whoever asks while it is being made gets the same. */
+  /** Concurrent callers share one text. */
   text(): Promise<string> {
     this.#text ??= this.#make().finally(() => {
       this.#text = null;
@@ -35,17 +34,17 @@ export class Exposition {
     return AggregatorRegistry.aggregate([...(await this.#gather(''))]).metrics();
   }
 
-  async #tell(): Promise<Told> {
+  async #tell(): Promise<ProcessMetrics> {
     return sumUp([await this.#registry.getMetricsAsJSON(), await this.#inherited]);
   }
 
-  /** Gauges tell how a process is; of one that is gone only what it counted is kept. */
-  #inherit(left: Told): void {
+  /** A gauge describes a running process; only the counts of one that is gone are kept. */
+  #inherit(left: ProcessMetrics): void {
     const counted = left.filter(({ type }) => String(type) !== 'gauge');
     this.#inherited = this.#inherited.then((before) => sumUp([counted, before]));
   }
 }
 
-async function sumUp([one, other]: readonly [Told, Told]): Promise<Told> {
+async function sumUp([one, other]: readonly [ProcessMetrics, ProcessMetrics]): Promise<ProcessMetrics> {
   return other.length === 0 ? one : AggregatorRegistry.aggregate([one, other]).getMetricsAsJSON();
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { BEAT_MS, isToWorker, type Role, type ToSupervisor, type ToWorker } from './messages.ts';
 import type { Peers } from './peers.ts';
 
-/** This worker among its peers, and what the supervisor wants of it. */
+/** This worker's peers, and its role. */
 export interface Joined {
   readonly peers: Peers;
   readonly role: Role;
@@ -33,7 +33,7 @@ export async function joinPeers(): Promise<Joined> {
     },
     onDrain: (drain) => {
       process.on('SIGTERM', drain);
-      // At a keyboard it reaches all processes at once; the supervisor tells what to do.
+      // Ctrl-C reaches all processes at once; the supervisor decides what happens.
       process.on('SIGINT', () => {});
       void channel.drain.then(drain);
     },
@@ -41,7 +41,7 @@ export async function joinPeers(): Promise<Joined> {
   return { peers, role };
 }
 
-/** What this worker and its supervisor tell each other. */
+/** The messages between this worker and its supervisor. */
 class Channel {
   readonly answers = new Map<string, Answer>();
   onInherited: (text: string) => void = () => {};
@@ -55,8 +55,8 @@ class Channel {
       if (isToWorker(message)) this.#take(message);
     });
     setInterval(() => send({ kind: 'alive' }), BEAT_MS).unref();
-    // Without a supervisor nobody would end this process. Node's own orderly exit, which comes after this, was seen to
-    // wait for ever for a thread when the store and the reader of the log were gone, too.
+    // Without a supervisor nobody would end this process. Node's orderly exit was seen to wait for a thread for ever
+    // when the store and the reader of the log were gone, too.
     process.prependOnceListener('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   }
 
@@ -107,7 +107,7 @@ class Channel {
   }
 
   async #answer(id: string, topic: string, argument: string): Promise<void> {
-    // A worker that has just begun answers nothing yet.
+    // A worker that is still starting has no answer yet.
     const answer = this.answers.get(topic);
     const value = answer === undefined ? null : JSON.stringify(await answer(argument));
     send({ kind: 'answer', id, value });
@@ -115,6 +115,6 @@ class Channel {
 }
 
 function send(message: ToSupervisor): void {
-  // The supervisor may be gone; then this process ends, too.
+  // Without a supervisor this process ends, too.
   if (process.connected) process.send?.(message);
 }

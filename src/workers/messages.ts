@@ -1,11 +1,11 @@
-/** How often a worker tells that its event loop turns, and the supervisor looks who did not. */
+/** How often a worker says that its event loop runs, and how often the supervisor checks. */
 export const BEAT_MS = 1000;
 
 /** What a worker is to do, and where it listens. */
 export interface Role {
   readonly leads: boolean;
   readonly nodeId: string;
-  /** Of the whole node. */
+  /** How many the node has. */
   readonly workers: number;
   readonly callerPort: number;
   readonly platformPort: number;
@@ -17,7 +17,7 @@ export type ToWorker =
   | { readonly kind: 'all ready' }
   | { readonly kind: 'asked'; readonly id: string; readonly topic: string; readonly argument: string }
   | { readonly kind: 'gathered'; readonly id: string; readonly values: readonly string[] }
-  /** What a worker that is gone said last on the topic that is kept. */
+  /** The last answer of a worker that is gone. */
   | { readonly kind: 'inherited'; readonly value: string }
   | { readonly kind: 'drain'; readonly signal: NodeJS.Signals };
 

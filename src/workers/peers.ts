@@ -2,27 +2,27 @@ import { randomUUID } from 'node:crypto';
 
 /** The processes that are one node of the fleet together: one alone, or the workers of one supervisor. */
 export interface Peers {
-  /** Whether this process speaks for the node: it reports to the fleet, ships to the archive, greets newcomers. */
+  /** Whether this process speaks for the node: it reports to the fleet and ships to the archive. */
   readonly leads: boolean;
-  /** Names the node to the fleet, whichever of its processes speaks for it. */
+  /** The name of the node in the fleet, the same for all its processes. */
   readonly nodeId: string;
-  /** How many processes the node has, itself included; what a node bounds, each bounds to its share. */
+  /** How many processes the node has, this one included; each keeps to its share of the node's limits. */
   readonly workers: number;
-  /** Of the process that an operator sees and stops. */
+  /** The process that an operator sees and stops. */
   readonly pid: number;
   /**
-   * Says what this process answers on a topic, and gives the way to ask all of them, itself included. What is answered
-   * travels as JSON. Who does not answer in time is left out, or stands with its last answer where `inherit` is given:
-   * that gets the last answer of a process that is gone, in one of those that go on. One topic can be inherited.
+   * Registers this process's answer on a topic, and gives a function that asks all processes, this one included.
+   * Answers travel as JSON. A process that does not answer in time is left out or, with `inherit`, represented by its
+   * last answer. `inherit` is called in one of the remaining processes with the last answer of one that is gone; only
+   * one topic may have it.
    */
   topic<T>(
     name: string,
     answer: (argument: string) => Promise<T>,
     inherit?: (left: T) => void,
   ): (argument: string) => Promise<readonly T[]>;
-  /** Tells that this process serves; resolves when all do. `line` is what an operator reads of the node. */
+  /** Says that this process serves; resolves when all do. `line` is shown to the operator. */
   ready(line: string): Promise<void>;
-  /** `drain` is called when the process is to end. */
   onDrain(drain: (signal: NodeJS.Signals) => void): void;
 }
 

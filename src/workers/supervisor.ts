@@ -11,7 +11,6 @@ interface SupervisorParts {
   readonly log: Logger;
 }
 
-/** Workers kept dying. */
 const EXIT_FAILURE = 1;
 
 /**
@@ -40,22 +39,22 @@ class Supervisor {
   readonly #parts: SupervisorParts;
   readonly #ports: { readonly callerPort: number; readonly platformPort: number };
   readonly #gathering = new Gathering();
-  readonly #places: readonly Place[];
-  /** Those that serve, and what they said when they began. */
+  readonly #slots: readonly WorkerSlot[];
+  /** Workers that serve, and the line that each printed when it was ready. */
   readonly #ready = new Map<Worker, string>();
-  /** Those that run, and where. */
-  readonly #alive = new Map<Worker, Place>();
+  /** Workers that run, and their slots. */
+  readonly #alive = new Map<Worker, WorkerSlot>();
   #leader: Worker | null = null;
   #stopping: NodeJS.Signals | null = null;
   #exitCode = 0;
   #othersStarted = false;
   #announced = false;
-  /** What workers that are gone had counted, while nobody serves who could take it over. */
+  /** Counts of workers that are gone, kept until another worker can take them over. */
   #unclaimed: string[] = [];
 
   constructor(parts: SupervisorParts, callerPort: number, platformPort: number) {
     this.#parts = parts;
-    this.#places = Array.from({ length: parts.workers }, () => new Place());
+    this.#slots = Array.from({ length: parts.workers }, () => new WorkerSlot());
     this.#ports = { callerPort, platformPort };
   }
 
@@ -65,34 +64,34 @@ class Supervisor {
       for (const worker of this.#alive.keys()) worker.process.kill('SIGUSR2');
     });
     setInterval(() => this.#listen(), BEAT_MS);
-    for (const place of this.#places.slice(0, 1)) this.#startAt(place);
+    for (const slot of this.#slots.slice(0, 1)) this.#startIn(slot);
   }
 
-  #startAt(place: Place): void {
+  #startIn(slot: WorkerSlot): void {
     const worker = cluster.fork();
     const leads = this.#leader === null;
     if (leads) this.#leader = worker;
-    this.#alive.set(worker, place);
+    this.#alive.set(worker, slot);
     worker.on('message', (message: unknown) => {
-      if (isToSupervisor(message)) this.#take(worker, place, message);
+      if (isToSupervisor(message)) this.#take(worker, slot, message);
     });
-    worker.once('exit', (code, signal) => this.#ended(worker, place, code, signal));
+    worker.once('exit', (code, signal) => this.#ended(worker, slot, code, signal));
     worker.on('error', (error) => {
       // A message to a worker that has just died is lost; its exit is noticed separately.
       this.#parts.log.debug({ err: error, pid: worker.process.pid }, 'a worker could not be reached');
-      if (worker.process.pid === undefined) this.#ended(worker, place, null, null);
+      if (worker.process.pid === undefined) this.#ended(worker, slot, null, null);
     });
     const { workers } = this.#parts;
     tell(worker, { kind: 'role', role: { leads, nodeId: this.#nodeId, workers, ...this.#ports } });
   }
 
-  #take(worker: Worker, place: Place, message: ToSupervisor): void {
-    place.heard();
+  #take(worker: Worker, slot: WorkerSlot, message: ToSupervisor): void {
+    slot.heard();
     switch (message.kind) {
       case 'alive':
         break;
       case 'ready':
-        place.serves(performance.now());
+        slot.serves(performance.now());
         this.#nowReady(worker, message.line);
         break;
       case 'answer':
@@ -106,20 +105,20 @@ class Supervisor {
     }
   }
 
-  /** The others are started once the first one serves, and the node is announced once all do. */
+  /** The others start once the first one serves; the node is announced once all do. */
   #nowReady(worker: Worker, line: string): void {
     this.#ready.set(worker, line);
     this.#bequeath();
     if (this.#stopping !== null) return;
     if (this.#announced) tell(worker, { kind: 'all ready' });
-    else if (this.#ready.size === this.#places.length) this.#announce(line);
+    else if (this.#ready.size === this.#slots.length) this.#announce(line);
     else if (!this.#othersStarted) {
       this.#othersStarted = true;
-      for (const place of this.#places.slice(1)) this.#startAt(place);
+      for (const slot of this.#slots.slice(1)) this.#startIn(slot);
     }
   }
 
-  /** What workers that are gone had counted is counted on by one that serves, so that the node's counters never fall. */
+  /** Gives the counts of workers that are gone to one that serves, so that the node's counters never fall. */
   #bequeath(): void {
     const [heir] = this.#ready.keys();
     if (heir === undefined) return;
@@ -128,7 +127,7 @@ class Supervisor {
 
   #announce(line: string): void {
     this.#announced = true;
-    console.log(`${line}, ${this.#places.length} workers`);
+    console.log(`${line}, ${this.#slots.length} workers`);
     for (const one of this.#ready.keys()) tell(one, { kind: 'all ready' });
   }
 
@@ -141,16 +140,16 @@ class Supervisor {
     for (const worker of asked) tell(worker, { kind: 'asked', id, topic, argument });
   }
 
-  /** A worker that stands still keeps the connections that the system gives it: it is ended, and another follows. */
+  /** A worker that hangs keeps its connections, so it is ended and replaced. */
   #listen(): void {
-    for (const [worker, place] of this.#alive) {
-      if (!place.isSilentTooLong()) continue;
-      this.#parts.log.error({ pid: worker.process.pid }, 'a worker stands still and is ended');
+    for (const [worker, slot] of this.#alive) {
+      if (!slot.isSilentTooLong()) continue;
+      this.#parts.log.error({ pid: worker.process.pid }, 'a worker hangs and is ended');
       worker.process.kill('SIGKILL');
     }
   }
 
-  #ended(worker: Worker, place: Place, code: number | null, signal: string | null): void {
+  #ended(worker: Worker, slot: WorkerSlot, code: number | null, signal: string | null): void {
     const served = this.#ready.delete(worker);
     this.#alive.delete(worker);
     const left = this.#gathering.gone(worker.id);
@@ -162,8 +161,8 @@ class Supervisor {
       this.#endWithLast();
       return;
     }
-    const waitMs = place.died(performance.now());
-    const death = { pid: worker.process.pid, code, signal, deathsInARow: place.deathsInARow };
+    const waitMs = slot.died(performance.now());
+    const death = { pid: worker.process.pid, code, signal, deathsInARow: slot.deathsInARow };
     if (!served && !this.#announced) this.#neverServed(death);
     else if (waitMs === null) {
       this.#parts.log.fatal(
@@ -171,10 +170,10 @@ class Supervisor {
         'workers die again and again within a minute: the node drains and ends',
       );
       this.#giveUp(EXIT_FAILURE);
-    } else this.#replace(place, waitMs, death);
+    } else this.#replace(slot, waitMs, death);
   }
 
-  /** The exit code tells whatever started the node. A worker that ended by itself has said why. */
+  /** The exit code says enough for a worker that ended by itself: it has printed why. */
   #neverServed(death: Death): void {
     if (death.signal !== null)
       this.#parts.log.fatal(death, 'a worker was killed before the node served: the node ends');
@@ -186,10 +185,10 @@ class Supervisor {
     this.#stop('SIGTERM');
   }
 
-  #replace(place: Place, waitMs: number, death: Death): void {
+  #replace(slot: WorkerSlot, waitMs: number, death: Death): void {
     this.#parts.log.error({ ...death, waitMs }, 'a worker ended and is replaced');
     setTimeout(() => {
-      if (this.#stopping === null) this.#startAt(place);
+      if (this.#stopping === null) this.#startIn(slot);
     }, waitMs);
   }
 
@@ -202,7 +201,7 @@ class Supervisor {
     this.#stopping = signal;
     for (const worker of this.#alive.keys()) {
       if (this.#ready.has(worker)) tell(worker, { kind: 'drain', signal });
-      // One that is still starting has nothing to drain; one that serves by now takes it for what the message says.
+      // A worker that is still starting has nothing to drain; one that became ready meanwhile drains on SIGTERM, too.
       else worker.process.kill('SIGTERM');
     }
     this.#endWithLast();
@@ -217,15 +216,15 @@ function tell(worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message);
 }
 
-/** Whoever asks waits no longer than this for a worker that stands still. */
+/** The longest that a question waits for a worker that hangs. */
 const GATHER_MS = 500;
 
 /** One question to several workers. */
 interface Question {
   readonly id: string;
-  /** By their numbers. */
+  /** Their ids. */
   readonly workers: readonly number[];
-  /** Whether what a worker said last stands for it while it says nothing. */
+  /** Whether the last answer of a worker counts when it does not answer in time. */
   readonly keep: boolean;
 }
 
@@ -237,7 +236,7 @@ interface Gathered {
   readonly timer: NodeJS.Timeout;
 }
 
-/** The answers of several workers to one question, put together by the supervisor. */
+/** Collects the answers of several workers to one question. */
 export class Gathering {
   readonly #open = new Map<string, Gathered>();
   readonly #kept = new Map<number, string>();
@@ -256,7 +255,7 @@ export class Gathering {
     if (gathered.waitingFor.size === 0) this.#end(id);
   }
 
-  /** A worker that is gone answers no more. Gives what was kept of it, null when nothing was. */
+  /** Notes that a worker is gone; gives its last kept answer, or null. */
   gone(worker: number): string | null {
     const left = this.#kept.get(worker) ?? null;
     for (const [id, { keep }] of [...this.#open]) this.answer(id, worker, keep ? left : null);
@@ -275,26 +274,28 @@ export class Gathering {
   }
 }
 
-/** Who has served for so long dies of something else than those before. */
+/** A worker that served this long before it died does not count as dying in a row. */
 const SOUND_MS = 60_000;
 
-/** A worker that died is followed by another after this, doubled with each death in a row. */
+/** The pause before a dead worker is replaced; it doubles with each death in a row. */
 const WAIT_MS_MIN = 500;
 
-/** After so many deaths in a row nobody follows. */
+/** After this many the worker is not replaced any more. */
 const DEATHS_IN_A_ROW_MAX = 5;
 
-/** No pause of a sound worker comes near: garbage is collected in less than a second, long work runs in threads. */
+/**
+ * Far above the pauses of a sound worker: garbage collection takes less than a second, and long work runs in threads.
+ */
 const SILENT_BEATS_MAX = 10;
 
-/** A start takes its time on a busy machine. */
+/** Starting may take long on a busy machine. */
 const SILENT_BEATS_MAX_AT_START = 60;
 
 /**
- * One of a node's places for workers: who serves there, dies and is followed by another. Knows no process: it is told
- * what happens, and when, in ms of one steady clock.
+ * One of a node's slots for workers: when its worker hangs, and whether a dead one is replaced. It knows no process:
+ * the supervisor tells it what happened, and when on a monotonic clock, in ms.
  */
-export class Place {
+export class WorkerSlot {
   #servesSinceMs: number | null = null;
   #silentBeats = 0;
   #deathsInARow = 0;
@@ -312,15 +313,15 @@ export class Place {
   }
 
   /**
-   * Called once a beat; whether the worker has been silent for too long. Beats are counted instead of time, so that a
-   * pause of the whole machine, in which nobody counts, makes nobody silent.
+   * To be called once a beat. Counts beats instead of time, so that nobody counts as silent after a pause of the
+   * whole machine.
    */
   isSilentTooLong(): boolean {
     this.#silentBeats++;
     return this.#silentBeats > (this.#servesSinceMs === null ? SILENT_BEATS_MAX_AT_START : SILENT_BEATS_MAX);
   }
 
-  /** The worker died: how long to wait before another follows, in ms; null when none should. */
+  /** How long to wait before the dead worker is replaced, in ms; null: it is not. */
   died(nowMs: number): number | null {
     const wasSound = this.#servesSinceMs !== null && nowMs - this.#servesSinceMs >= SOUND_MS;
     this.#deathsInARow = wasSound ? 1 : this.#deathsInARow + 1;

@@ -7,13 +7,13 @@ import { temporaryDirectory } from '../servers/temporary-directory.ts';
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 describe('a folder of our own', () => {
-  it('is made with those above it, for its owner alone', () => {
+  it('is made with its parents, for its owner alone', () => {
     const above = join(temporaryDirectory(), 'a');
     makeOwnFolder(join(above, 'b'));
     expect([modeOf(above), modeOf(join(above, 'b'))]).to.deep.equal([0o700, 0o700]);
   });
 
-  it('is left as it is where it lies already', () => {
+  it('is left as it is where it exists', () => {
     const folder = join(temporaryDirectory(), 'shared');
     mkdirSync(folder, { mode: 0o755 });
     makeOwnFolder(folder);
@@ -29,7 +29,7 @@ describe('a folder of our own', () => {
     expect(() => makeOwnFolder(file)).to.throw(`EEXIST: file already exists, mkdir '${file}'`);
   });
 
-  it('fails at once in a file system that takes no new names', function () {
+  it('fails at once in a file system that refuses new names', function () {
     if (!existsSync('/proc')) this.skip();
     expect(() => makeOwnFolder('/proc/nope')).to.throw(
       "ENOENT: no such file or directory, mkdir '/proc/nope'",

@@ -7,7 +7,7 @@ import { withTemporaryFolder } from '../../src/files/folders.ts';
 
 const MODULE = new URL('../../src/files/folders.ts', import.meta.url).href;
 
-/** Sends a signal to a program that has two folders, one for work within the work of the other; tells how it ended. */
+/** Sends a signal to a program with two nested temporary folders; tells how it ended. */
 async function endedBy(signal: NodeJS.Signals, beginning = '') {
   const program = `${beginning}
     import { withTemporaryFolder } from ${JSON.stringify(MODULE)};
@@ -30,7 +30,7 @@ async function endedBy(signal: NodeJS.Signals, beginning = '') {
 }
 
 describe('a temporary folder', () => {
-  it('is there for the work and gone after it, also when the work fails', async () => {
+  it('is there during the work and gone after it, also when the work fails', async () => {
     const folders: string[] = [];
     const failure = await withTemporaryFolder('scoring-test-', async (folder) => {
       folders.push(folder);
@@ -43,7 +43,7 @@ describe('a temporary folder', () => {
   });
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    it(`goes when ${signal} ends the process, which ends as it does without one`, async () => {
+    it(`is removed when ${signal} ends the process, which ends as usual`, async () => {
       expect(await endedBy(signal)).to.deep.equal({
         before: [true, true],
         after: [false, false],
@@ -52,7 +52,7 @@ describe('a temporary folder', () => {
       });
     });
 
-  it('leaves the signal to somebody else who takes it, and goes with the work', async () => {
+  it('leaves the signal to another listener, and is removed after the work', async () => {
     const listener = "process.on('SIGINT', () => globalThis.end());";
     expect(await endedBy('SIGINT', listener)).to.deep.equal({
       before: [true, true],

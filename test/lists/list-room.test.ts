@@ -37,7 +37,7 @@ describe('the room on shared lists', () => {
   const full = copyOf(entryOf(SHOP, 'a', '1'), entryOf(SHOP, 'a', '2'), entryOf(SHOP, 'b', '1'));
   const why = (entry: ListEntry, copy = full, taken = NOTHING) => noRoom(copy, entry, taken, LIMITS);
 
-  it('is bounded for each list, and what the same request adds counts', () => {
+  it('is limited for each list, additions of the same request included', () => {
     expect(why(entryOf(SHOP, 'a', '3'))).to.equal('A list has at most 2 entries.');
     const roomy = copyOf(entryOf(SHOP, 'a', '1'));
     expect(why(entryOf(SHOP, 'a', '2'), roomy)).to.equal(null);
@@ -46,7 +46,7 @@ describe('the room on shared lists', () => {
     );
   });
 
-  it('is bounded for each platform, so that one leaves room for the others', () => {
+  it('is limited for each platform, so that one leaves room for the others', () => {
     const told = 'The lists of a platform have at most 3 entries together.';
     expect(why(entryOf(SHOP, 'b', '2'))).to.equal(told);
     expect(why(entryOf(OTHER, 'b', '2'))).to.equal(null);
@@ -60,7 +60,7 @@ describe('the room on shared lists', () => {
     expect(why(entryOf(SHOP, 'b', '2'), copy)).to.equal(null);
   });
 
-  it('is bounded for all lists together', () => {
+  it('is limited for all lists together', () => {
     const copy = copyOf(
       ...['1', '2'].map((value) => entryOf(SHOP, 'a', value)),
       ...['1', '2'].map((value) => entryOf(OTHER, 'a', value)),
@@ -69,7 +69,7 @@ describe('the room on shared lists', () => {
     expect(why(entryOf(INSTALLATION, 'a', '2'), copy)).to.equal('All lists together have at most 5 entries.');
   });
 
-  it('is bounded in lists, and in networks', () => {
+  it('is limited in the number of lists, and of networks', () => {
     expect(why(entryOf(SHOP, 'c', '1'), copyOf(entryOf(SHOP, 'a', '1'), entryOf(SHOP, 'b', '1')))).to.equal(
       'A platform has at most 2 lists.',
     );
@@ -79,11 +79,11 @@ describe('the room on shared lists', () => {
     );
   });
 
-  it('is not asked for by an entry that is there already', () => {
+  it('is not needed for an entry that is there already', () => {
     expect(why(entryOf(SHOP, 'a', '1'))).to.equal(null);
   });
 
-  it('lets no platform take more than half of it', () => {
+  it('cannot be taken up by one platform: at most half of it', () => {
     expect(LIST_LIMITS.entriesPerPlatform * 2).to.be.at.most(LIST_LIMITS.entriesInAll);
   });
 });

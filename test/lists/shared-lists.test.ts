@@ -3,7 +3,7 @@ import { INSTALLATION } from '../../src/access/access-keys.ts';
 import { Audit } from '../../src/access/audit.ts';
 import { type PlatformName, platformName } from '../../src/client/client-key.ts';
 import type { ListSubject } from '../../src/decision/shared-lists.ts';
-import { type EntryAsk, ListEditor, ListRefusal } from '../../src/lists/list-editor.ts';
+import { ListEditor, ListRefusal, type NewEntry } from '../../src/lists/list-editor.ts';
 import { encodeEntry, entryId } from '../../src/lists/list-entry.ts';
 import { ListNode } from '../../src/lists/list-node.ts';
 import { hmacPseudonym, platformNames } from '../../src/pseudonym.ts';
@@ -29,7 +29,7 @@ function fleet(store: Store, clock = () => NOW) {
   const audit = new Audit(store.auditLog, clock);
   const editor = new ListEditor({ listLog, node, pseudonym, names, audit, clientKeys: TEST_KEYS, clock });
   const desk = { owner: platform, list: 'watched', who: 'key 1' };
-  const put = (value: string, more: Partial<EntryAsk> = {}) =>
+  const put = (value: string, more: Partial<NewEntry> = {}) =>
     editor.put(desk, { value, kind: 'client', reason: 'chargebacks', expiresAt: null, ...more });
   return { platform, node, other, audit, editor, desk, put };
 }
@@ -54,7 +54,7 @@ async function refusalOf(change: Promise<unknown>): Promise<string> {
 }
 
 describeOnStores('shared lists', (store) => {
-  it('hold what is put on them, on every node that has asked since', async () => {
+  it('hold what is put on them, on every node that has synced since', async () => {
     const { node, other, platform, put } = fleet(store());
     const kept = await put('ann', { expiresAt: NOW + 1000 });
     expect(kept).to.deep.include({ value: 'ann', reason: 'chargebacks', who: 'key 1', addedAt: NOW });
@@ -67,7 +67,7 @@ describeOnStores('shared lists', (store) => {
     expect(isListed(other, platformName('elsewhere'), 'ann')).to.equal(false);
   });
 
-  it('lose what is taken from them, and taking it away again changes nothing', async () => {
+  it('lose what is removed, and removing it again changes nothing', async () => {
     const { node, other, platform, put, editor, desk } = fleet(store());
     await put('ann');
     await other.sync();
@@ -77,7 +77,7 @@ describeOnStores('shared lists', (store) => {
     expect([node, other].map((one) => isListed(one, platform, 'ann'))).to.deep.equal([false, false]);
   });
 
-  it('are changed by the platforms in turns, however much one of them has to change', async () => {
+  it('are changed by the platforms in turns, however many changes one of them has', async () => {
     const { editor, desk } = fleet(store());
     const { desk: othersDesk } = fleet(store());
     const ended: string[] = [];
@@ -104,7 +104,7 @@ describeOnStores('shared lists', (store) => {
     }
   });
 
-  it('stay as they are on a node that the store does not answer, which catches up afterwards', async () => {
+  it('stay as they are on a node while its store is away, which catches up afterwards', async () => {
     const { platform, put, editor, desk } = fleet(store());
     let isAway = false;
     const cut: ListLog = {
@@ -132,7 +132,7 @@ describeOnStores('shared lists', (store) => {
     }
   });
 
-  it('are read anew by a node whose store was emptied, or that missed what was forgotten', async () => {
+  it('are read anew by a node whose store was emptied, or that missed forgotten changes', async () => {
     const { platform, put, node } = fleet(store());
     await put('ann');
     const page = { records: [], latest: 3, horizon: 0, epoch: 'another' };
@@ -188,7 +188,7 @@ describeOnStores('shared lists', (store) => {
     expect(isListed(own.node, own.platform, 'ann')).to.equal(true);
   });
 
-  it('tell what was changed by whom, before and after, and why', async () => {
+  it('note in the audit who changed what, before and after, and why', async () => {
     const { audit, put, editor, desk, platform } = fleet(store());
     await put('ann');
     await put('ann', { reason: 'more chargebacks' });
@@ -206,9 +206,9 @@ describeOnStores('shared lists', (store) => {
     ]);
   });
 
-  it('take many at once, and refuse each line that is not sound by itself', async () => {
+  it('take many changes at once, and refuse each bad line by itself', async () => {
     const { audit, editor, desk, platform, node } = fleet(store());
-    const put = (value: string, more: Partial<EntryAsk> = {}) =>
+    const put = (value: string, more: Partial<NewEntry> = {}) =>
       ({ kind: 'put', ask: { value, kind: null, reason: 'import', expiresAt: null, ...more } }) as const;
     const effects = await editor.change(desk, [
       put('nobody'),
@@ -224,7 +224,7 @@ describeOnStores('shared lists', (store) => {
       'added',
       'unchanged',
       'The list watched holds entries of kind client, not method.',
-      'expiresAt lies in the past; leave it out for an entry without an end.',
+      'expiresAt is in the past; leave it out for an entry without an end.',
       'A value has 1 to 256 characters of well-formed Unicode.',
       'absent',
     ]);
@@ -240,7 +240,7 @@ describeOnStores('shared lists', (store) => {
     ]);
   });
 
-  it('do what the lines of one request say one after the other, the last one about a value at last', async () => {
+  it('apply the lines of one request in order, so that the last one about a value counts', async () => {
     const { editor, desk, platform, node, put: putOne } = fleet(store());
     const put = (value: string) =>
       ({ kind: 'put', ask: { value, kind: 'client', reason: 'import', expiresAt: null } }) as const;
@@ -294,7 +294,7 @@ describeOnStores('shared lists', (store) => {
     const { listLog } = store();
     const late: ListLog = {
       ...listLog,
-      // Between what this node has read and what it writes, another node puts the first entry.
+      // Between this node's read and write another node puts the first entry.
       write: async (...args) => {
         await put('ann');
         return listLog.write(...args);
@@ -316,7 +316,7 @@ describeOnStores('shared lists', (store) => {
     expect(node.copy.list(desk.owner, desk.list)?.size).to.equal(1);
   });
 
-  it('lose an erased client although the list holds other kinds beside it', async () => {
+  it('lose an erased client also where other kinds are on the list', async () => {
     const { node, platform, editor } = fleet(store());
     const entry = {
       owner: platform,

@@ -3,12 +3,12 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { TooManyTurns, type TurnLimits, Turns } from '../../src/work/turns.ts';
 
-/** Works that end when they are told to, and the order in which they began. */
+/** Jobs that end when the test says so, and the order in which they began. */
 function works(limits: TurnLimits) {
   const turns = new Turns(limits);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
-  /** The first letter of a name is its owner. */
+  /** The first letter of a job's name is its owner. */
   const ask = (name: string, signal?: AbortSignal) =>
     turns
       .run(
@@ -32,7 +32,7 @@ function works(limits: TurnLimits) {
 }
 
 describe('turns', () => {
-  it('let an owner have a bounded number at once, and the next when one of his own has ended', async () => {
+  it('let an owner run a limited number at once, and the next when one of its own has ended', async () => {
     const { begun, ask, end } = works({ atOnceMax: 4, ownerMax: 2, waitingMax: 8 });
     for (const name of ['a1', 'a2', 'a3']) ask(name);
     expect(begun).to.deep.equal(['a1', 'a2']);
@@ -40,14 +40,14 @@ describe('turns', () => {
     expect(begun).to.deep.equal(['a1', 'a2', 'a3']);
   });
 
-  it('do not let one owner wait for the many works of another', async () => {
+  it('do not make an owner wait for the many jobs of another', async () => {
     const { begun, ask, end } = works({ atOnceMax: 1, ownerMax: 1, waitingMax: 8 });
     for (const name of ['a1', 'a2', 'a3', 'b1']) ask(name);
     await end('a1', 'b1', 'a2', 'a3');
     expect(begun).to.deep.equal(['a1', 'b1', 'a2', 'a3']);
   });
 
-  it('refuse what would be too many waiting of one owner, and of that one alone', async () => {
+  it('refuse an owner for whom too many wait already, and no other owner', async () => {
     const { begun, ask, end, turns } = works({ atOnceMax: 1, ownerMax: 1, waitingMax: 1 });
     ask('a1');
     ask('a2');
@@ -58,7 +58,7 @@ describe('turns', () => {
     expect(begun).to.deep.equal(['a1', 'b1', 'a2']);
   });
 
-  it('refuse what cannot begin at once where nothing may wait', async () => {
+  it('refuse a job that cannot begin at once where none may wait', async () => {
     const { ask, end, begun } = works({ atOnceMax: 1, ownerMax: 1, waitingMax: 0 });
     ask('a1');
     expect(await ask('b1')).to.be.instanceOf(TooManyTurns);
@@ -67,7 +67,7 @@ describe('turns', () => {
     expect(begun).to.deep.equal(['a1', 'b2']);
   });
 
-  it('keep a place for the owner who is named, let him wait where others may not, and let him go first', async () => {
+  it('reserve a turn for the preferred owner, who may wait where others may not and comes first', async () => {
     const first = { owner: 'o', kept: 1 };
     const limits = { atOnceMax: 2, ownerMax: 1, waitingMax: 2, allWaitingMax: 2, first };
     const { begun, ask, end } = works(limits);
@@ -81,7 +81,7 @@ describe('turns', () => {
     expect(begun).to.deep.equal(['a1', 'o1', 'o2', 'b1', 'c1']);
   });
 
-  it('skip an owner who does not wait any more', async () => {
+  it('skip an owner that has stopped waiting', async () => {
     const { begun, ask, end } = works({ atOnceMax: 1, ownerMax: 1, waitingMax: 1 });
     const leaving = new AbortController();
     ask('a1');
@@ -93,7 +93,7 @@ describe('turns', () => {
     expect(begun).to.deep.equal(['a1', 'b2']);
   });
 
-  it('are given back when a work fails', async () => {
+  it('are given back when a job fails', async () => {
     const { turns } = works({ atOnceMax: 1, ownerMax: 1, waitingMax: 1 });
     const failed = turns.run('a', async () => {
       throw new Error('the store is away');
@@ -102,7 +102,7 @@ describe('turns', () => {
     expect(await turns.run('a', async () => 'found')).to.equal('found');
   });
 
-  it('never let more begin than the limit, and leave nothing waiting that could begin', async () => {
+  it('never run more jobs than the limit, and leave none waiting that could begin', async () => {
     const name = fc.constantFrom('a', 'b', 'c', 'o');
     const step = fc.oneof(
       fc.record({ ask: name }),

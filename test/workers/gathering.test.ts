@@ -12,14 +12,14 @@ describe('the answers of several workers', () => {
     return promise;
   };
 
-  it('are given together when the last of them has come', async () => {
+  it('are given together once the last one has arrived', async () => {
     const values = await gather((gathering) => {
       for (const worker of [3, 1, 2]) gathering.answer('q', worker, `"${worker}"`);
     });
     expect(values).to.deep.equal(['"3"', '"1"', '"2"']);
   });
 
-  it('leave out workers without an answer, who is gone, and what nobody asked', async () => {
+  it('leave out workers without an answer, workers that are gone, and answers to no question', async () => {
     const values = await gather((gathering) => {
       gathering.answer('another', 1, '"?"');
       gathering.answer('q', 1, null);
@@ -30,12 +30,12 @@ describe('the answers of several workers', () => {
     expect(values).to.deep.equal(['"3"']);
   });
 
-  it('do not wait for a worker that stands still', async () => {
+  it('do not wait for a worker that hangs', async () => {
     const values = await gather((gathering) => gathering.answer('q', 2, '"2"'));
     expect(values).to.deep.equal(['"2"']);
   });
 
-  it('hold what a worker said last for as long as it says nothing, where that is kept', async () => {
+  it('include the last answer of a silent worker where answers are kept', async () => {
     const gathering = new Gathering();
     const answers = (value: string, workers: readonly number[]) => () => {
       for (const worker of workers) gathering.answer('q', worker, value);

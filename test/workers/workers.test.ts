@@ -47,7 +47,7 @@ describeWithServer('redis-server', 'a node of several workers', () => {
       await store.close();
     }
   };
-  /** One after the other: a cold worker on a busy machine refuses what comes all at once. */
+  /** One after the other, because a cold worker on a busy machine refuses a burst. */
   const ask = async (round: string, count: number): Promise<readonly number[]> => {
     const statuses: number[] = [];
     for (let n = 0; n < count; n++) {
@@ -92,7 +92,7 @@ describeWithServer('redis-server', 'a node of several workers', () => {
     expect(await metric('scoring_build_info')).to.equal(1);
   });
 
-  it('is one node of the fleet, with the process that an operator sees', async () => {
+  it('is one node of the fleet, under the process that an operator sees', async () => {
     await until('it reports', async () => (await nodes()).length > 0);
     const reports = await nodes();
     expect(reports.map((report) => report.pid)).to.deep.equal([pid()]);
@@ -115,12 +115,12 @@ describeWithServer('redis-server', 'a node of several workers', () => {
     expect((await nodes()).map((report) => report.pid)).to.deep.equal([pid()]);
   });
 
-  it('ends a worker that stands still, and replaces it', async () => {
+  it('ends a worker that hangs, and replaces it', async () => {
     const [stopped = 0] = childIds(pid());
     const counted = await metric('scoring_verdicts_total');
     process.kill(stopped, 'SIGSTOP');
     await until('it is ended', async () => !runs(stopped));
-    const said = `"pid":${stopped},"msg":"a worker stands still and is ended"`;
+    const said = `"pid":${stopped},"msg":"a worker hangs and is ended"`;
     await until('it is said', async () => service.stderr().includes(said));
     await until('another has its place', async () => childIds(pid()).length === WORKERS);
     await until('both answer', async () => (await metric('scoring_workers')) === WORKERS);
@@ -155,7 +155,7 @@ describeWithServer('redis-server', 'a node of several workers', () => {
     expect(runs(survivor)).to.equal(false);
   });
 
-  it('ends with 0 when it is told to while its first worker is still starting, and starts no other', async () => {
+  it('ends with 0 when it is stopped while its first worker is starting, and starts no other', async () => {
     const another = beginService(temporaryDirectory(), env);
     const anothersPid = another.child.pid ?? 0;
     await until('the first worker starts', async () => childIds(anothersPid).length === 1);
@@ -165,7 +165,7 @@ describeWithServer('redis-server', 'a node of several workers', () => {
     expect([another.stdout(), runs(first)]).to.deep.equal(['', false]);
   });
 
-  it('ends with 0 when it is told to while its second worker is still starting', async () => {
+  it('ends with 0 when it is stopped while its second worker is starting', async () => {
     const another = beginService(temporaryDirectory(), env);
     const anothersPid = another.child.pid ?? 0;
     await until('the second worker starts', async () => childIds(anothersPid).length === WORKERS);
@@ -183,14 +183,14 @@ describeWithServer('redis-server', 'a node of several workers', () => {
     await until('the workers end', async () => !workers.some(runs));
   });
 
-  it('does not start, and says why once, where one process would not start either', async () => {
+  it('says once why it cannot start', async () => {
     const nobody = `redis://127.0.0.1:${await freePort()}`;
     const { exitCode, stderr } = await runService(temporaryDirectory(), { ...env, REDIS_URL: nobody });
     expect(exitCode).to.equal(3);
     expect(stderr.match(/Cannot start: Redis at .* cannot be reached/g)).to.have.length(1);
   });
 
-  it('does not share a port with somebody else', async () => {
+  it('does not share a port with another program', async () => {
     const port = await freePort();
     const other = await spawnService(temporaryDirectory(), { PORT: String(port) });
     const { exitCode, stderr } = await runService(temporaryDirectory(), { ...env, PORT: String(port) });

@@ -1,4 +1,4 @@
-import { serveWork, type Watch } from '../../work/serve-work.ts';
+import { type JobContext, serveWork } from '../../work/serve-work.ts';
 import type { ShippingTurn } from './shipper.ts';
 import {
   keepShipping,
@@ -13,7 +13,7 @@ const works = { ship };
 
 export type ShipperWorks = typeof works;
 
-async function ship(config: ShippingConfig, { progress, signal }: Watch<ShippingReport>): Promise<void> {
+async function ship(config: ShippingConfig, { progress, signal }: JobContext<ShippingReport>): Promise<void> {
   let open: OpenShipper | null = null;
   const step = async (turn: ShippingTurn) => {
     // Opened within the loop: a store that is away at the start is tried again like any other failure.

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WorkElsewhere } from '../../work/work-elsewhere.ts';
+import { BackgroundWork } from '../../work/background-work.ts';
 import type { ShipperWorks } from './shipper-process.ts';
 import { NOTHING_SHIPPED, type ShippingConfig, type ShippingReport } from './shipping.ts';
 
@@ -19,7 +19,7 @@ const PLACE = {
   where: 'process',
   memoryMiB: 512,
   youngMemoryMiB: 4,
-  isServant: true,
+  runsUntilStopped: true,
   silenceMs: SILENCE_MS,
 } as const;
 
@@ -38,7 +38,7 @@ export function startShipping(config: ShippingConfig, onTrouble: (message: strin
   const stopping = new AbortController();
   const { signal } = stopping;
   const environment = config.archiveS3?.environment ?? {};
-  const elsewhere = new WorkElsewhere<ShipperWorks>(PROCESS, { ...PLACE, environment });
+  const elsewhere = new BackgroundWork<ShipperWorks>(PROCESS, { ...PLACE, environment });
   const onProgress = (next: ShippingReport) => {
     if (isNews(next) && next.trouble !== null)
       onTrouble(`decisions are not shipped to the archive: ${next.trouble}`);

@@ -5,8 +5,8 @@ import { DraftRefused, type DraftText, type DraftToSave, type SavedDraft } from 
 import { draftNameRefusal } from '../../rules/folder/release.ts';
 import { formatProblem } from '../../rules/problem.ts';
 import type { RuleVersion } from '../../rules/rule-set.ts';
+import { BackgroundWork } from '../../work/background-work.ts';
 import { Turns } from '../../work/turns.ts';
-import { WorkElsewhere } from '../../work/work-elsewhere.ts';
 import type { UpdatedCases } from '../cases/cases.ts';
 import type { RuleDiff } from '../diff/rule-diff.ts';
 import type { CheckedDraft, DeskObstacle, DeskRelease, DeskWorks, OpenedFolder } from './desk-thread.ts';
@@ -51,7 +51,7 @@ const THREAD = new URL('./desk-thread.ts', import.meta.url);
  */
 export class RuleDesk {
   readonly rulesDir: string;
-  readonly #threads = new WorkElsewhere<DeskWorks>(THREAD, { ...LIMITS, turns: TURNS });
+  readonly #threads = new BackgroundWork<DeskWorks>(THREAD, { ...LIMITS, turns: TURNS });
   readonly #drafts = new Turns(DRAFTS);
 
   constructor(rulesDir: string) {

@@ -3,7 +3,7 @@ import { type DraftText, draftOf } from '../../rules/folder/draft.ts';
 import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { isRuleVersion, type RuleSet } from '../../rules/rule-set.ts';
-import { serveWork, type Watch } from '../../work/serve-work.ts';
+import { type JobContext, serveWork } from '../../work/serve-work.ts';
 import { backtest } from '../backtest/backtest.ts';
 import type { RulesOfRequest } from '../backtest/lives.ts';
 import { calibrate } from '../calibrate/calibrate.ts';
@@ -21,7 +21,7 @@ const PROGRESS_EVERY_MS = 100;
 
 /** What the process of `EvidenceDesk` does. One thread of the engine leaves the other cores to those who answer callers. */
 const works = {
-  answer: (work: EvidenceWork, { progress }: Watch<EvidenceProgress>) => {
+  answer: (work: EvidenceWork, { progress }: JobContext<EvidenceProgress>) => {
     const { task } = work;
     const { from, to, asOf, platform, rules } = task;
     const decidedBy = task.kind === 'drift' && rules !== null ? { decidedBy: rules.ruleVersion } : {};

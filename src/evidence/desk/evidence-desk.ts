@@ -11,8 +11,8 @@ import { NamedError } from '../../named-error.ts';
 import type { DraftText } from '../../rules/folder/draft.ts';
 import type { Documents } from '../../state/documents.ts';
 import type { Store } from '../../state/store.ts';
+import { BackgroundWork } from '../../work/background-work.ts';
 import { Turns } from '../../work/turns.ts';
-import { WorkElsewhere } from '../../work/work-elsewhere.ts';
 import type { EvidenceResult } from '../result.ts';
 import { isEvidence, withDayAfter } from '../source/evidence.ts';
 import type { EvidenceWorks } from './desk-process.ts';
@@ -96,7 +96,7 @@ export class EvidenceDesk {
   readonly #sessions: Sessions;
   readonly #turns = new Turns(TURNS);
   readonly #entries = new Map<Entry, Promise<void>>();
-  readonly #process = new WorkElsewhere<EvidenceWorks>(PROCESS, LIMITS);
+  readonly #process = new BackgroundWork<EvidenceWorks>(PROCESS, LIMITS);
   #closed = false;
 
   constructor(parts: EvidenceDeskParts) {

@@ -1,5 +1,5 @@
 import { soundDraft } from '../../rules/folder/draft.ts';
-import { serveWork, type Watch } from '../../work/serve-work.ts';
+import { type JobContext, serveWork } from '../../work/serve-work.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
 import { type EvidenceAsk, withEvidence } from '../source/evidence.ts';
 import { tryRuleSets } from './trial.ts';
@@ -16,7 +16,7 @@ interface ThreadTask {
 }
 
 const works = {
-  try: ({ ask, version, present, tried, outcomes, splitAt }: ThreadTask, { progress }: Watch<number>) =>
+  try: ({ ask, version, present, tried, outcomes, splitAt }: ThreadTask, { progress }: JobContext<number>) =>
     withEvidence(ask, (evidence) =>
       tryRuleSets(evidence, {
         ruleSets: tried.map((files) => soundDraft(version, files)),

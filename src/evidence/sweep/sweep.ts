@@ -4,8 +4,8 @@ import { type Constant, constantAtPath, withConstants } from '../../rules/folder
 import { draftOf } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
+import { BackgroundWork } from '../../work/background-work.ts';
 import { atOnce } from '../../work/turns.ts';
-import { WorkElsewhere } from '../../work/work-elsewhere.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
 import type { OutcomeAssumption } from '../backtest/lives.ts';
 import type { Evidence } from '../source/evidence.ts';
@@ -82,7 +82,7 @@ async function runThreads(evidence: Evidence, ask: Sweep, splitAt: number): Prom
   const done = shares.map(() => 0);
   const all = evidence.span.decisions * shares.length;
   const turns = atOnce(shares.length);
-  const elsewhere = new WorkElsewhere<SweepWorks>(THREAD, {
+  const elsewhere = new BackgroundWork<SweepWorks>(THREAD, {
     where: 'thread',
     memoryMiB: THREAD_MIB_MAX,
     turns,

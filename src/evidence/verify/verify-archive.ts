@@ -3,8 +3,8 @@ import { Archive } from '../../archive/archive.ts';
 import type { Segment } from '../../archive/archive-log.ts';
 import { keptSaltOf } from '../../archive/client-salt.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
+import { BackgroundWork } from '../../work/background-work.ts';
 import { atOnce } from '../../work/turns.ts';
-import { WorkElsewhere } from '../../work/work-elsewhere.ts';
 import { addVerifications, NOTHING_VERIFIED, type Verification } from './verify-segment.ts';
 import type { VerifyWorks } from './verify-thread.ts';
 
@@ -51,7 +51,7 @@ async function verifySegments(
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
   const where = timesBetween(from, to);
   const turns = atOnce(Math.max(1, threads));
-  const elsewhere = new WorkElsewhere<VerifyWorks>(THREAD, {
+  const elsewhere = new BackgroundWork<VerifyWorks>(THREAD, {
     where: 'thread',
     memoryMiB: THREAD_MIB_MAX,
     turns,

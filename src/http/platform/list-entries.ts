@@ -4,10 +4,10 @@ import { toEpochMs } from '../../client/instant.ts';
 import { LIST_KINDS, listKind } from '../../decision/shared-lists.ts';
 import { Type } from '../../json-schema.ts';
 import {
+  type EditedList,
   type EntryEdit,
   type EntryEffect,
   isRange,
-  type ListDesk,
   type ListEditor,
   ListRefusal,
   REASON_CHARACTERS_MAX,
@@ -195,7 +195,7 @@ export type ToldLine =
 export async function* editList(
   lines: AsyncIterable<Buffer | null>,
   editor: ListEditor,
-  desk: ListDesk,
+  edited: EditedList,
   grant: GrantWatch,
   refusesRanges: boolean,
 ): AsyncGenerator<object> {
@@ -212,10 +212,10 @@ export async function* editList(
     const read = readListLine(number, bytes);
     batch.push(refusesRanges ? withoutRange(read) : read);
     if (batch.length < LIST_CHANGES_MAX) continue;
-    yield* await results(batch, editor, desk);
+    yield* await results(batch, editor, edited);
     batch = [];
   }
-  yield* await results(grant.hasEnded ? [] : batch, editor, desk);
+  yield* await results(grant.hasEnded ? [] : batch, editor, edited);
   if (grant.hasEnded) yield keyEnded(batch[0]?.line ?? number + 1, 'done');
 }
 
@@ -244,10 +244,10 @@ export function withoutRange(read: ReadLine): ReadLine {
 async function results(
   batch: readonly ReadLine[],
   editor: ListEditor,
-  desk: ListDesk,
+  edited: EditedList,
 ): Promise<readonly object[]> {
   try {
-    return await changeByLines(batch, editor, desk);
+    return await changeByLines(batch, editor, edited);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     return batch.map((read) => ('edit' in read ? unavailableLine(read.line, 'done') : read));
@@ -258,10 +258,10 @@ async function results(
 export async function changeByLines(
   batch: readonly ReadLine[],
   editor: ListEditor,
-  desk: ListDesk,
+  edited: EditedList,
 ): Promise<readonly ToldLine[]> {
   const edits = batch.flatMap((read) => ('edit' in read ? [read.edit] : []));
-  const effects = edits.length === 0 ? [] : await editor.change(desk, edits);
+  const effects = edits.length === 0 ? [] : await editor.change(edited, edits);
   const inTurn = effects.values();
   return batch.map((read) => {
     if (!('edit' in read)) return read;

@@ -3,8 +3,8 @@ import { toEpochMs } from '../../client/instant.ts';
 import { Type } from '../../json-schema.ts';
 import { KEY_CHARACTERS_MAX } from '../../key-length.ts';
 import {
+  type EditedList,
   ENTRY_EFFECTS,
-  type ListDesk,
   type ListEditor,
   ListRefusal,
   REASON_CHARACTERS_MAX,
@@ -218,7 +218,7 @@ const NOT_FOR_LIST = refusal(
 const REASON = queryText('reason', 'Why it is removed');
 
 /** Who changes which list, as the key says. */
-function deskOf(caller: Caller, list: string): ListDesk {
+function editedBy(caller: Caller, list: string): EditedList {
   return { owner: caller.platform, list, who: caller.actor.text };
 }
 
@@ -272,8 +272,8 @@ export const removeListEntry: readonly Operation<ListParts>[] = WAYS.map(({ valu
     answers: DONE,
     refusals: [BAD_LIST_ADDRESS, BAD_PARAMETER],
     answer: async ({ ctx, caller }, { listEditor }: ListParts) => {
-      const desk = deskOf(caller, LIST_IN_PATH.read(ctx));
-      await listEditor.remove(desk, value.read(ctx), REASON.read(ctx));
+      const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
+      await listEditor.remove(edited, value.read(ctx), REASON.read(ctx));
     },
   }),
 );
@@ -316,10 +316,10 @@ export const importListEntries = operation({
   },
   refusals: [BAD_LIST_ADDRESS],
   answer: async (asked, { listEditor, approvals }: ListParts) => {
-    const desk = deskOf(asked.caller, LIST_IN_PATH.read(asked.ctx));
+    const edited = editedBy(asked.caller, LIST_IN_PATH.read(asked.ctx));
     await asked.body();
     return answerLines(asked, (lines, grant) =>
-      editList(lines, listEditor, desk, grant, approvals.isRequired),
+      editList(lines, listEditor, edited, grant, approvals.isRequired),
     );
   },
 });

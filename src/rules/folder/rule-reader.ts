@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { LimitExceeded, WorkElsewhere } from '../../work/work-elsewhere.ts';
+import { BackgroundWork, LimitExceeded } from '../../work/background-work.ts';
 import { compile } from '../evaluate/compile.ts';
 import type { RuleVersion } from '../rule-set.ts';
 import type { ReaderWorks } from './reader-thread.ts';
@@ -34,7 +34,7 @@ const THREAD = new URL('./reader-thread.ts', import.meta.url);
  */
 export class ThreadedReader implements RuleReader {
   readonly #rulesDir: string;
-  readonly #thread = new WorkElsewhere<ReaderWorks>(THREAD, LIMITS);
+  readonly #thread = new BackgroundWork<ReaderWorks>(THREAD, LIMITS);
 
   constructor(rulesDir: string) {
     this.#rulesDir = rulesDir;

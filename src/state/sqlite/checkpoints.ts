@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { WorkElsewhere } from '../../work/work-elsewhere.ts';
+import { BackgroundWork } from '../../work/background-work.ts';
 import type { CheckpointWorks } from './checkpoint-thread.ts';
 
 const THREAD = new URL('./checkpoint-thread.ts', import.meta.url);
@@ -19,7 +19,7 @@ const TRUNCATE_MS_MAX = 2000;
 export class SqliteCheckpoints {
   readonly #path: string;
   #writes = 0;
-  readonly #thread = new WorkElsewhere<CheckpointWorks>(THREAD, LIMITS);
+  readonly #thread = new BackgroundWork<CheckpointWorks>(THREAD, LIMITS);
 
   constructor(path: string) {
     this.#path = path;

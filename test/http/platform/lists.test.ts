@@ -131,7 +131,7 @@ describeOnStores('shared lists over HTTP', (store) => {
       {
         line: 6,
         error: 'not for this list',
-        detail: 'expiresAt lies in the past; leave it out for an entry without an end.',
+        detail: 'expiresAt is in the past; leave it out for an entry without an end.',
         retryable: false,
       },
     ]);

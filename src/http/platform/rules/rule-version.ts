@@ -1,7 +1,7 @@
 import { Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { isRuleVersion, RULE_VERSION_PATTERN, type RuleSet } from '../../../rules/rule-set.ts';
-import { LimitExceeded } from '../../../work/work-elsewhere.ts';
+import { LimitExceeded } from '../../../work/background-work.ts';
 import type { Parameter } from '../../operation/parameters.ts';
 import { badRequest, HttpProblem, notFound, refusal } from '../../request/problems.ts';
 

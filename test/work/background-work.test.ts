@@ -1,13 +1,13 @@
 import { constants, getPriority } from 'node:os';
 import { expect } from 'chai';
-import { idleStarter } from '../../src/work/far-end.ts';
+import { BackgroundWork, LimitExceeded, type WorkSettings } from '../../src/work/background-work.ts';
+import { idleStarter } from '../../src/work/runner.ts';
 import { atOnce } from '../../src/work/turns.ts';
-import { type Elsewhere, LimitExceeded, WorkElsewhere } from '../../src/work/work-elsewhere.ts';
-import type { SampleWorks } from './sample-works.ts';
+import type { SampleWorks } from './sample-jobs.ts';
 
-const MODULE = new URL('./sample-works.ts', import.meta.url);
+const MODULE = new URL('./sample-jobs.ts', import.meta.url);
 
-/** Time enough for a process that gives way on a machine that has much else to do. */
+/** Time enough for a low-priority process on a busy machine. */
 const TIME_ENOUGH_MS = 150_000;
 
 /** The scheduler of Linux calls this policy SCHED_IDLE. */
@@ -15,10 +15,10 @@ const IDLE_POLICY = 5;
 
 const failure = (running: Promise<unknown>) => running.then(String, (error: unknown) => error);
 
-describe('work elsewhere', () => {
-  const started: WorkElsewhere<SampleWorks>[] = [];
-  const start = (elsewhere: Elsewhere, hasIdleCores = () => false) => {
-    const one = new WorkElsewhere<SampleWorks>(MODULE, elsewhere, hasIdleCores);
+describe('background work', () => {
+  const started: BackgroundWork<SampleWorks>[] = [];
+  const start = (elsewhere: WorkSettings, hasIdleCores = () => false) => {
+    const one = new BackgroundWork<SampleWorks>(MODULE, elsewhere, hasIdleCores);
     started.push(one);
     return one;
   };
@@ -29,12 +29,12 @@ describe('work elsewhere', () => {
   for (const where of ['thread', 'process'] as const) {
     describe(`in a ${where}`, () => {
       const PLACE = { where, timeMs: TIME_ENOUGH_MS, memoryMiB: 64 };
-      const whoWorks = async (elsewhere: WorkElsewhere<SampleWorks>) => {
+      const whoWorks = async (elsewhere: BackgroundWork<SampleWorks>) => {
         const { processId, threadId } = await elsewhere.run('who are you', null);
         return `${processId} ${threadId}`;
       };
 
-      it('is done one after the other in the same place, apart from who asks, and tells how far it is', async () => {
+      it('runs one job after the other in the same place, away from the caller, and reports progress', async () => {
         const elsewhere = start(PLACE);
         const told: string[] = [];
         const first = elsewhere.run('who are you', null, { onProgress: (one) => told.push(one) });
@@ -46,7 +46,7 @@ describe('work elsewhere', () => {
         expect(threadId === 0).to.equal(where === 'process');
       });
 
-      it('throws what it threw by its name, and goes on in the same place', async () => {
+      it('passes on the name of an error, and runs the next job in the same place', async () => {
         const elsewhere = start(PLACE);
         const first = await whoWorks(elsewhere);
         expect(await failure(elsewhere.run('throw', 'nothing was found'))).to.include({
@@ -56,7 +56,7 @@ describe('work elsewhere', () => {
         expect(await whoWorks(elsewhere)).to.equal(first);
       });
 
-      it('ends when it takes more memory than it may, and the next is done elsewhere', async () => {
+      it('ends a job that takes too much memory, and starts anew for the next one', async () => {
         const elsewhere = start(PLACE);
         const error = await failure(elsewhere.run('fill the memory', undefined));
         expect(error)
@@ -65,14 +65,14 @@ describe('work elsewhere', () => {
         expect(await elsewhere.run('add', new Set([2, 3]))).to.equal(5);
       });
 
-      it('ends when it takes longer than it may', async () => {
+      it('ends a job that takes too long', async () => {
         const hasty = start({ ...PLACE, timeMs: 1 });
         expect(await failure(hasty.run('never end', undefined)))
           .to.be.instanceOf(LimitExceeded)
           .with.property('message', 'it took more than 0.001 s');
       });
 
-      it('ends with its place when it is cancelled, also before its turn', async () => {
+      it(`ends with its ${where} when it is cancelled, also before its turn`, async () => {
         const elsewhere = start(PLACE);
         const first = await whoWorks(elsewhere);
         const stopping = new AbortController();
@@ -85,13 +85,13 @@ describe('work elsewhere', () => {
         expect(await whoWorks(elsewhere)).not.to.equal(first);
       });
 
-      it('is done in several places at once where it may be', async () => {
+      it('runs several jobs at once where that is allowed', async () => {
         const elsewhere = start({ ...PLACE, turns: atOnce(2) });
         const both = await Promise.all([whoWorks(elsewhere), whoWorks(elsewhere)]);
         expect(new Set(both).size).to.equal(2);
       });
 
-      it('ends with all that waits for it when nobody needs it any more', async () => {
+      it('ends with all waiting jobs when it is closed', async () => {
         const elsewhere = start(PLACE);
         const both = [1, 2].map(() => failure(elsewhere.run('never end', undefined)));
         await elsewhere.close();
@@ -100,7 +100,7 @@ describe('work elsewhere', () => {
     });
   }
 
-  it('in a thread may take so much of a core, and as long as it waits for something else', async () => {
+  it('in a thread is limited in CPU time, and not in the time for which it waits', async () => {
     const elsewhere = start({ where: 'thread', cpuMs: 2000, memoryMiB: 64 });
     expect(await elsewhere.run('stand still', 2500)).to.equal('timed-out');
     expect(await failure(elsewhere.run('spin', undefined)))
@@ -109,17 +109,20 @@ describe('work elsewhere', () => {
     expect(await elsewhere.run('add', new Set([1, 2]))).to.equal(3);
   });
 
-  it('in a process that stands still is given up once nothing was told of for too long, and the next is done elsewhere', async () => {
+  it('in a process that hangs is ended after too long without progress, and the next job gets a new process', async () => {
     const elsewhere = start({ where: 'process', silenceMs: 3000, memoryMiB: 64 });
     const told: number[] = [];
     await elsewhere.run('add', new Set([1]));
     const gaveUp = await failure(elsewhere.run('tell and stop', 5, { onProgress: (n) => told.push(n) }));
-    expect([String(gaveUp), told]).to.deep.equal(['LimitExceeded: it told nothing for 3 s', [1, 2, 3, 4, 5]]);
+    expect([String(gaveUp), told]).to.deep.equal([
+      'LimitExceeded: it reported nothing for 3 s',
+      [1, 2, 3, 4, 5],
+    ]);
     expect(await elsewhere.run('add', new Set([1, 2]))).to.equal(3);
   });
 
-  it('as a servant stops when it is asked to, and has the last word', async () => {
-    const servant = start({ where: 'process', memoryMiB: 64, isServant: true });
+  it('that runs until it is stopped stops when it is asked to, and still gives its result', async () => {
+    const servant = start({ where: 'process', memoryMiB: 64, runsUntilStopped: true });
     const stopping = new AbortController();
     const onProgress = () => stopping.abort();
     const { signal } = stopping;
@@ -128,10 +131,10 @@ describe('work elsewhere', () => {
 
   describe('that gives way', () => {
     before(function () {
-      // No difference shows where all of us give way already.
+      // There is no difference to see where this test gives way already.
       if (process.platform !== 'linux' || getPriority() !== 0) this.skip();
     });
-    const wayOf = async (place: Omit<Elsewhere, 'memoryMiB'>, hasIdleCores: boolean) => {
+    const wayOf = async (place: Omit<WorkSettings, 'memoryMiB'>, hasIdleCores: boolean) => {
       const { policies, priority } = await start({ memoryMiB: 64, ...place }, () => hasIdleCores).run(
         'who are you',
         null,
@@ -140,24 +143,24 @@ describe('work elsewhere', () => {
     };
     const { PRIORITY_LOW, PRIORITY_BELOW_NORMAL } = constants.priority;
 
-    it('to everybody takes idle cores only, with all threads, where the machine can say so', async () => {
+    it('to everybody runs all its threads on idle cores only, where the system supports it', async () => {
       const policies = [(await idleStarter()).length > 0 ? IDLE_POLICY : 0];
       const way = await wayOf({ where: 'process', givesWay: 'to everybody' }, true);
       expect(way).to.deep.equal({ policies, priority: PRIORITY_LOW });
     });
 
-    it('to everybody gives way, but not for ever, where no core is idle', async () => {
+    it('to everybody still gets a share of the cores where none is idle', async () => {
       const way = await wayOf({ where: 'process', givesWay: 'to everybody' }, false);
       expect(way).to.deep.equal({ policies: [0], priority: PRIORITY_BELOW_NORMAL });
     });
 
-    it('to callers does so in a thread, and leaves the others of its process as they are', async () => {
+    it('to callers lowers the priority of its thread alone', async () => {
       const { priority } = await wayOf({ where: 'thread', givesWay: 'to callers' }, true);
       expect([priority, getPriority()]).to.deep.equal([PRIORITY_BELOW_NORMAL, 0]);
       expect((await wayOf({ where: 'thread' }, true)).priority).to.equal(0);
     });
 
-    it('is not left to a process that waits for idle cores when there are none any more', async () => {
+    it('leaves a process for idle cores when no core is idle any more', async () => {
       let hasIdleCores = true;
       const place = { where: 'process', memoryMiB: 64, givesWay: 'to everybody' } as const;
       const elsewhere = start(place, () => hasIdleCores);

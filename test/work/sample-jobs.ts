@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
-import { serveWork, type Watch } from '../../src/work/serve-work.ts';
+import { type JobContext, serveWork } from '../../src/work/serve-work.ts';
 
 const hoard: object[][] = [];
 
-/** What work-elsewhere.test.ts wants done. */
+/** The jobs of background-work.test.ts. */
 const works = {
-  'who are you': (_task: null, { progress }: Watch<string>) => {
+  'who are you': (_task: null, { progress }: JobContext<string>) => {
     progress('looking');
     return { processId: process.pid, threadId, policies: policies(), priority: getPriority() };
   },
@@ -24,14 +24,14 @@ const works = {
   },
   'stand still': (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms),
   'never end': () => new Promise<void>(() => {}),
-  'tell and stop': async (times: number, { progress }: Watch<number>) => {
+  'tell and stop': async (times: number, { progress }: JobContext<number>) => {
     for (let time = 1; time <= times; time++) {
       progress(time);
       await sleep(800);
     }
     process.kill(process.pid, 'SIGSTOP');
   },
-  'tidy up when asked': async (_task: null, { progress, signal }: Watch<'begun'>) => {
+  'tidy up when asked': async (_task: null, { progress, signal }: JobContext<'begun'>) => {
     progress('begun');
     while (!signal.aborted) await sleep(10);
     return 'tidy';
@@ -40,7 +40,9 @@ const works = {
 
 export type SampleWorks = typeof works;
 
-/** By which the scheduler treats our threads: the 41st field of a thread's line; its name in brackets may hold blanks. */
+/**
+ * The scheduling policies of our threads: the 41st field of a thread's line, whose name in brackets may hold blanks.
+ */
 function policies(): readonly number[] {
   if (process.platform !== 'linux') return [];
   const fields = readdirSync('/proc/self/task').map((thread) =>

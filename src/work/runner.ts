@@ -11,47 +11,55 @@ import { isMainThread, Worker } from 'node:worker_threads';
 
 const { PRIORITY_NORMAL, PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority;
 
-/** Where work is done, and how. */
-export interface Place {
+export interface RunnerSettings {
   readonly where: 'thread' | 'process';
-  /** Of JavaScript; an engine beside it has limits of its own. */
+  /** For the JavaScript heap; a native engine like DuckDB has its own limits. */
   readonly memoryMiB: number;
-  /** Of it what is read and soon forgotten; as much as V8 takes when left out. */
+  /** The part of it for short-lived objects; V8's default when left out. */
   readonly youngMemoryMiB?: number;
-  /** To whom it leaves the cores: to those that answer callers, or, as a process, to everybody while any core is idle. */
+  /**
+   * Whom it lets have the cores first: the threads that answer callers or, for a process on a machine with idle
+   * cores, everybody.
+   */
   readonly givesWay?: 'to callers' | 'to everybody';
-  /** It goes on until it is asked to stop, ends by itself then, and keeps nobody alive meanwhile. */
-  readonly isServant?: true;
-  /** What a process is to find in its environment, which is empty otherwise: it needs no secret of ours. */
+  /** It runs until it is asked to stop, and does not keep the process that started it alive. */
+  readonly runsUntilStopped?: true;
+  /** The environment of a process; nothing else is passed on, because it needs none of our secrets. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** A thread or a process that does work, as whoever started it sees it. */
-export interface FarEnd {
+/** A thread or a process that runs jobs, as seen by whoever started it. */
+export interface Runner {
   /** 'message', 'error' and 'exit'. */
   readonly events: EventEmitter;
-  /** It gets on only while a core is idle. */
+  /** It only runs while a core is idle. */
   readonly needsIdleCores: boolean;
   post(order: Order | typeof STOP, onError: (error: Error) => void): void;
-  /** Whether this process lives on for its sake. */
+  /** Whether this process stays alive for it. */
   hold(isHeld: boolean): void;
-  /** What it has taken of a core; 0 while it starts, after its end, and of a process. */
+  /** The CPU time of a thread; 0 before it started, after it ended, and for a process. */
   cpuMs(): Promise<number>;
-  /** Ends it with whatever it is at. */
+  /** Ends it and the job that it runs. */
   end(): Promise<void>;
 }
 
-export async function startFarEnd(module: URL, place: Place, isAnyCoreIdle: boolean): Promise<FarEnd> {
-  const farEnd =
-    place.where === 'thread' ? startThread(module, place) : await startProcess(module, place, isAnyCoreIdle);
-  farEnd.events.on('error', () => {
-    // The work under way hears of it; between works there is nobody to tell.
+export async function startRunner(
+  module: URL,
+  settings: RunnerSettings,
+  isAnyCoreIdle: boolean,
+): Promise<Runner> {
+  const runner =
+    settings.where === 'thread'
+      ? startThread(module, settings)
+      : await startProcess(module, settings, isAnyCoreIdle);
+  runner.events.on('error', () => {
+    // A running job handles its errors itself; between jobs nobody needs to know.
   });
-  farEnd.hold(false);
-  return farEnd;
+  runner.hold(false);
+  return runner;
 }
 
-function startThread(module: URL, { memoryMiB, givesWay }: Place): FarEnd {
+function startThread(module: URL, { memoryMiB, givesWay }: RunnerSettings): Runner {
   const worker = new Worker(module, {
     argv: [String(givesWay === undefined ? PRIORITY_NORMAL : PRIORITY_BELOW_NORMAL)],
     resourceLimits: { maxOldGenerationSizeMb: memoryMiB },
@@ -75,15 +83,15 @@ function startThread(module: URL, { memoryMiB, givesWay }: Place): FarEnd {
   };
 }
 
-/** Where work waits for idle cores and none is idle, it only gives way, so that it gets on. */
-async function startProcess(module: URL, place: Place, isAnyCoreIdle: boolean): Promise<FarEnd> {
-  const needsIdleCores = place.givesWay === 'to everybody' && isAnyCoreIdle;
-  // What is left behind by one that is ended at work goes with its folder; a servant tidies up.
-  const folder = place.isServant ? null : await mkdtemp(join(tmpdir(), 'scoring-process-'));
-  const child = forkBackground(module, place, {
+/** Work that should wait for idle cores only gets a lower priority while no core is idle, so that it gets done. */
+async function startProcess(module: URL, settings: RunnerSettings, isAnyCoreIdle: boolean): Promise<Runner> {
+  const needsIdleCores = settings.givesWay === 'to everybody' && isAnyCoreIdle;
+  // A job that is ended leaves its temporary files to be removed here; one that is asked to stop removes them itself.
+  const folder = settings.runsUntilStopped ? null : await mkdtemp(join(tmpdir(), 'scoring-process-'));
+  const child = forkBackground(module, settings, {
     starter: needsIdleCores ? await idleStarter() : [],
     priority: needsIdleCores ? PRIORITY_LOW : PRIORITY_BELOW_NORMAL,
-    env: { ...place.environment, ...(folder === null ? {} : { TMPDIR: folder, TEMP: folder }) },
+    env: { ...settings.environment, ...(folder === null ? {} : { TMPDIR: folder, TEMP: folder }) },
   });
   return {
     events: child,
@@ -103,10 +111,10 @@ async function startProcess(module: URL, place: Place, isAnyCoreIdle: boolean): 
   };
 }
 
-/** Gives way from its first instruction: reading its own modules is the most that some processes do. */
+/** Lowers the priority from the start: for some processes loading their modules is most of the work. */
 function forkBackground(
   module: URL,
-  { memoryMiB, youngMemoryMiB }: Place,
+  { memoryMiB, youngMemoryMiB }: RunnerSettings,
   {
     starter,
     priority,
@@ -136,22 +144,22 @@ async function endProcess(child: ChildProcess): Promise<void> {
   await promise;
 }
 
-/** What this thread or process was started with. A process ends with the one that started it. */
+/** Takes on the priority that it was started with. A process ends with the one that started it. */
 export function giveWay(): void {
   const priority = Number(process.argv[2]);
   if (!isMainThread) {
-    // Elsewhere than on Linux the priority of a thread is that of its whole process.
+    // Outside Linux a thread has the priority of its whole process.
     if (process.platform === 'linux' && priority > PRIORITY_NORMAL) lower(0, priority);
     return;
   }
   process.once('disconnect', () => process.exit());
   if (!process.connected) process.exit();
-  // On Linux a priority is that of a thread, and what the engine of JavaScript started before has its own.
+  // On Linux each thread has its own priority, including those that V8 has already started.
   const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [0];
   for (const thread of threads) lower(thread, priority);
 }
 
-/** A process that starts another one and itself gives way more than that keeps its own priority for it. */
+/** A process whose own priority is already lower keeps it. */
 function lower(id: number | undefined, priority: number): void {
   if (id === undefined) return;
   try {
@@ -166,8 +174,8 @@ const CHRT_IDLE = ['chrt', '-i', '0'] as const;
 let starter: Promise<readonly string[]> | null = null;
 
 /**
- * Whether a core has had nothing to do now and then in the last minute. Where none has, what waits for idle cores gets next
- * to nothing: some hundredths of a second a minute.
+ * Whether a core was idle now and then in the last minute. Otherwise work for idle cores gets only some hundredths of
+ * a second a minute.
  */
 export function hasIdleCores(): boolean {
   const [runnable = 0] = loadavg();
@@ -175,9 +183,9 @@ export function hasIdleCores(): boolean {
 }
 
 /**
- * A command that starts a process for idle cores only. On Linux the lowest priority alone is not enough: the scheduler
- * lets such a process end its slice of some milliseconds before a thread that wakes up for a caller, but one that is
- * marked idle gives way at once. Empty where there is no such command, or it may not do that.
+ * A command that starts a process for idle cores only; empty where there is none or it is not allowed. On Linux the
+ * lowest priority is not enough: the scheduler lets such a process finish its slice of some milliseconds before a
+ * thread that answers a caller, but interrupts an idle-class process at once.
  */
 export function idleStarter(): Promise<readonly string[]> {
   starter ??= findIdleStarter();
@@ -188,7 +196,7 @@ async function findIdleStarter(): Promise<readonly string[]> {
   if (process.platform !== 'linux') return [];
   const [command, ...args] = CHRT_IDLE;
   try {
-    // The environment is as empty as that of the processes it is for, so that it is found as it is here.
+    // The same empty environment as that of the processes, so that the command is found in the same way.
     await promisify(execFile)(command, [...args, 'true'], { env: {} });
     return CHRT_IDLE;
   } catch {
@@ -196,7 +204,7 @@ async function findIdleStarter(): Promise<readonly string[]> {
   }
 }
 
-/** Where the modules that we compiled are kept, so that it need not compile them again. */
+/** Passes on the cache of compiled modules. */
 function compiledModules(): Readonly<Record<string, string>> {
   const folder = getCompileCacheDir();
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
@@ -207,5 +215,5 @@ export interface Order {
   readonly task: unknown;
 }
 
-/** Ends the signal of the work under way. */
+/** Aborts the signal of the running job. */
 export const STOP = 'stop';
