@@ -124,9 +124,9 @@ export class Sessions {
     const newestFirst = records.toSorted((a, b) => b.endsAt - a.endsAt);
     const each = (await Promise.all(newestFirst.map((record) => this.#personOf(record)))).flat();
     return [...Map.groupBy(each, ({ actor }) => actor.id).values()]
-      .map((same) => toldTo(platform, same))
+      .map((same) => visibleTo(platform, same))
       .filter((same) => same.length > 0)
-      .map((same) => same.reduce(fused))
+      .map((same) => same.reduce(merged))
       .toSorted((a, b) => a.actor.text.localeCompare(b.actor.text));
   }
 
@@ -237,7 +237,7 @@ function isOpen(endsAt: number, { at }: SessionUse, now: number): boolean {
   return now < endsAt && now - at < IDLE_MS_MAX;
 }
 
-function fused(one: SignedInPerson, other: SignedInPerson): SignedInPerson {
+function merged(one: SignedInPerson, other: SignedInPerson): SignedInPerson {
   const access = [...one.access, ...other.access].map(
     (each) => [`${each.role}@${each.platform}`, each] as const,
   );
@@ -245,7 +245,7 @@ function fused(one: SignedInPerson, other: SignedInPerson): SignedInPerson {
 }
 
 /** What a platform is told of somebody's sessions: nothing of who acts for the whole installation, which is told all. */
-function toldTo(platform: PlatformName, sessions: readonly SignedInPerson[]): readonly SignedInPerson[] {
+function visibleTo(platform: PlatformName, sessions: readonly SignedInPerson[]): readonly SignedInPerson[] {
   if (platform === INSTALLATION) return sessions;
   if (sessions.some(({ access }) => access.some((one) => one.platform === INSTALLATION))) return [];
   return sessions

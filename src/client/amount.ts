@@ -1,16 +1,18 @@
-/** What a decimal-string is (interface, section 2): up to 38 digits and an optional fraction of up to 18; no sign, exponent or blank. */
+/**
+ * A decimal-string of the interface, section 2: up to 38 digits and an optional fraction of up to 18; no sign,
+ * exponent or blank.
+ */
 export const DECIMAL_PATTERN = '^[0-9]{1,38}(\\.[0-9]{1,18})?$';
 
 /** Digits after the point that `DECIMAL_PATTERN` allows. */
 const FRACTION_DIGITS_MAX = 18;
 
-/** The longest that the pattern allows. */
 export const DECIMAL_CHARACTERS_MAX = 38 + 1 + 18;
 
 /** A currency as the rules and the records know it: 3 or 4 capital letters or digits, like EUR. */
 export const CURRENCY_PATTERN = '^[A-Z0-9]{3,4}$';
 
-/** A currency as a caller may write it; it is taken in capitals. */
+/** A currency as a caller may write it; it is read as capitals. */
 export const REQUESTED_CURRENCY_PATTERN = '^[A-Za-z0-9]{3,4}$';
 
 /** One text for equal amounts: `010.50` and `10.5` are both `10.5`. */
@@ -20,7 +22,7 @@ export function normalAmount(amount: string): string {
   return (whole.replace(/^0+(?=\d)/, '') || '0') + (digits === '' ? '' : `.${digits}`);
 }
 
-/** An amount as a fact keeps it, as a decimal-string: others would be written as 1e-7, or as 1e+21. */
+/** A fact's amount as a decimal-string, also where JavaScript would write 1e-7 or 1e+21. */
 export function decimalText(amount: unknown): string {
   const text = String(amount);
   if (typeof amount !== 'number' || !text.includes('e')) return text;
@@ -32,7 +34,7 @@ export function moneyText(amount: string, currency: string): string {
   return `${normalAmount(amount)} ${currency}`;
 }
 
-/** What a text of `moneyText` says; null for a text that is none. */
+/** Reads a text of `moneyText`; null for other texts. */
 export function moneyOf(text: string): { readonly amount: string; readonly currency: string } | null {
   const [amount, currency] = text.split(' ');
   return amount === undefined || currency === undefined ? null : { amount, currency };

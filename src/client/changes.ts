@@ -23,7 +23,7 @@ import {
 } from './order.ts';
 import { displacedOrders, type RecentOrder, recentOrder, tallyOutcome, withKnownOrder } from './outcomes.ts';
 
-/** What a report did: counted as new, corrected what was known of its order, repeated it, or came too late for it. */
+/** What a report did: it was new, corrected its order, repeated what was known, or came too late to count. */
 export const OUTCOME_EFFECTS = ['recorded', 'superseded', 'unchanged', 'stale'] as const;
 
 export type OutcomeEffect = (typeof OUTCOME_EFFECTS)[number];
@@ -31,9 +31,11 @@ export type OutcomeEffect = (typeof OUTCOME_EFFECTS)[number];
 export interface OutcomeChange {
   readonly effect: OutcomeEffect;
   readonly state: ClientState;
-  /** What is known of the order from now on. The state is the same object as before when it was known already. */
+  /** What is now known of the order. The state is the same object as before when nothing is new. */
   readonly order: KnownOrder;
-  /** What the state does not remember any more, or never did: this order, if it is an old one, and who had to make room. */
+  /**
+   * Orders that the state does not remember any more, or never did: those that made room, and this one if it is old.
+   */
   readonly displaced: readonly RecentOrder[];
   /** The report with the time that it counts from. */
   readonly report: OrderOutcome;
@@ -43,10 +45,10 @@ export interface OutcomeChange {
 export type ReportOfOrder = ReportedOutcome & { readonly orderRef: string };
 
 /**
- * What the platform's report about an order does to the client. The same dated reports give the same client in whatever
- * order they arrive. A payment that was not known takes the client off the ladder (interface, section 3.2), whatever holds
- * of its order now. `older` is what is known of the order where it is not among those that the state remembers; `lookedUp`
- * is how far it came, where that was looked up elsewhere.
+ * Applies the platform's report about an order. The same dated reports give the same client in whatever order they
+ * arrive. A new payment takes the client off the ladder (interface, section 3.2), whatever the order's outcome is
+ * now. `older` is what is known of an order that the state does not remember; `lookedUp` is how far it came, where
+ * the store knows.
  */
 export function recordOutcome(
   state: ClientState,
@@ -65,7 +67,7 @@ export function recordOutcome(
   const effect = effectOf(known, reportedOrder, report);
   if (reportedOrder === known) return { effect, state, order: known, displaced: [], report };
   const counts = effect === 'recorded' || effect === 'superseded';
-  // What counts anew is worth what is asked now; a report that changes nothing changes no amount either.
+  // A new outcome takes the amount that is asked for now; a report that changes nothing changes no amount either.
   const amount = (counts ? amountOfOrder(events, asked) : null) ?? before?.amount;
   const order = { ...reportedOrder, ...(amount === undefined ? {} : { amount }), token: asked };
   const ladder = isNewPayment(known, report) ? NO_ATTEMPTS : state.ladder;
@@ -88,8 +90,8 @@ export function recordOutcome(
 }
 
 /**
- * The same for a report that was recorded once, at `at`: its time was settled then. A report without one is dated right
- * after the one that it corrects, which may be later than it came. How far the order came was known then, too.
+ * Replays a report that was recorded at `at`, with the time and exposure that it got then. That time may be after
+ * `at`: a report without a time is dated right after the one that it corrects.
  */
 export function repeatOutcome(
   state: ClientState,
@@ -107,13 +109,13 @@ function effectOf(known: KnownOrder | null, order: KnownOrder, report: OrderOutc
   return sameOutcome(report, known) ? 'unchanged' : 'stale';
 }
 
-/** Binds the client, or with null unbinds it. Unbinding one that is not bound gives the same object. */
+/** Binds the client, or unbinds it with null. Gives the same object when it is not bound anyway. */
 export function setBinding(state: ClientState, binding: Binding | null, now: number): ClientState {
   if (binding === null && state.binding === null) return state;
   return { ...touch(state, now), binding };
 }
 
-/** Puts a person's decision before the rules, or with null lifts it. Lifting none gives the same object. */
+/** Sets a person's decision, or lifts it with null. Gives the same object when there is none to lift. */
 export function setOverride(state: ClientState, override: Override | null, now: number): ClientState {
   if (override === null && state.override === null) return state;
   return { ...touch(state, now), override };

@@ -3,7 +3,7 @@ import { Type } from '../json-schema.ts';
 
 declare const platformBrand: unique symbol;
 
-/** A tenant: its keys, clients, orders and counters are its own. */
+/** A tenant, with its own keys, clients, orders and counters. */
 export type PlatformName = string & { readonly [platformBrand]: true };
 
 export const PLATFORM_NAME_FORM =
@@ -30,7 +30,7 @@ export function platformName(text: string): PlatformName {
 export interface ClientKey {
   readonly platform: PlatformName;
   readonly clientIdKey: string;
-  /** 128 bits of sha256 over both and the salt: names the client in storage whatever characters the caller chose. */
+  /** 128 bits of sha256 over both and the salt; the client's name in storage, whatever characters the caller chose. */
   readonly hash: string;
 }
 
@@ -41,11 +41,11 @@ export function isClientHash(value: unknown): value is string {
   return typeof value === 'string' && BITS_128.test(value);
 }
 
-/** The keys of the clients of one installation: in another one the same client has another hash. */
+/** Makes the keys of one installation's clients; in another installation the same client has another hash. */
 export class ClientKeys {
   readonly salt: string;
 
-  /** Throws RangeError when the text is no salt. */
+  /** Throws RangeError for a bad salt. */
   constructor(salt: string) {
     if (!BITS_128.test(salt)) throw new RangeError('a salt of clients has 22 characters of base64url');
     this.salt = salt;
@@ -58,14 +58,14 @@ export class ClientKeys {
 }
 
 /**
- * The first 64 bits of a client's hash, as a decimal number: finds the client's rows where they are sorted by it.
- * All that an erasure leaves of a client, until every copy of its rows is gone.
+ * The first 64 bits of a client's hash, as a decimal number, by which the archive sorts rows. An erasure keeps
+ * nothing but this number, until every copy of the client's rows is gone.
  */
 export function clientNumber(clientHash: string): string {
   return Buffer.from(clientHash, 'base64url').readBigUInt64BE(0).toString();
 }
 
-/** What is known of a client's hash by its number: its first 64 bits, and zeros. */
+/** The part of a client's hash that its number gives: the first 64 bits, then zeros. */
 export function hashOfNumber(clientNumber: bigint): string {
   const bytes = Buffer.alloc(16);
   bytes.writeBigUInt64BE(clientNumber);
@@ -77,15 +77,14 @@ export const DECISION_ID_PATTERN = '^([A-Za-z0-9_-]{22})\\.([1-9][0-9]{0,14})\\.
 const DECISION_ID = new RegExp(DECISION_ID_PATTERN);
 
 /**
- * Names one decision: the client's hash, the number of the decision for that client, and when it was made, like
- * `gU2...q.17.mhn1x2a4`. The numbers of an erased client start again; the time tells its decisions from those
- * that were forgotten. `at` is epoch ms.
+ * Names one decision by the client's hash, its number for that client, and its time (epoch ms), like
+ * `gU2...q.17.mhn1x2a4`. The numbers of an erased client start again; the time distinguishes its decisions from the
+ * forgotten ones.
  */
 export function decisionId(clientHash: string, seq: number, at: number): string {
   return `${clientHash}.${seq}.${Math.floor(at).toString(36)}`;
 }
 
-/** What leads to a decision. */
 interface ParsedDecisionId {
   readonly clientHash: string;
   readonly seq: number;
@@ -100,14 +99,14 @@ export function parseDecisionId(text: string): ParsedDecisionId | null {
   return { clientHash, seq: Number(seq), at: Number.parseInt(at, 36) };
 }
 
-/** To the base of 64. */
+/** The digits of base 64. */
 export const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 const VALUES = new Map([...DIGITS].map((digit, value) => [digit, value]));
 
-/** Throws for what is no digit. */
+/** Throws for any other character. */
 export function digitValue(digit: string): number {
   const value = VALUES.get(digit);
-  if (value === undefined) throw new Error(`"${digit}" is no digit to the base of 64`);
+  if (value === undefined) throw new Error(`"${digit}" is not a base-64 digit`);
   return value;
 }

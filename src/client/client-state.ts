@@ -26,7 +26,7 @@ export const clientGroup = meaning<ClientGroup>(
 /** One verdict request as the facts remember it. Texts other than the amount are kept as tokens. */
 export interface VerdictEvent {
   readonly at: number;
-  /** It came before an imposed wait was over. */
+  /** It was asked before an imposed wait was over. */
   readonly early: boolean;
   /** It was answered with a requisite. */
   readonly granted: boolean;
@@ -75,7 +75,7 @@ export const OverrideSchema = named(
 
 export type Override = Shape<typeof OverrideSchema>;
 
-/** What a payer was answered in one stage of a trial: each payer counts once there for each of these. */
+/** What a payer was answered in one stage of a trial; each payer counts once for each of these. */
 export interface StageMark {
   /** When the stage began, epoch ms. */
   readonly since: number;
@@ -84,7 +84,7 @@ export interface StageMark {
   readonly bot: boolean;
 }
 
-/** The mark after one more verdict of a stage that began at `since`. */
+/** The mark after another verdict of the stage that began at `since`. */
 export function markStage(
   mark: StageMark | null,
   since: number,
@@ -104,13 +104,13 @@ export interface ClientState {
   /** Decisions made for this client; the next one gets seq + 1. */
   readonly seq: number;
   readonly firstSeenAt: number | null;
-  /** Time never runs backwards for a client: nothing is decided at an earlier moment than this. */
+  /** Time never runs backwards for a client: nothing is decided before this. */
   readonly lastAt: number;
   readonly lastVerdictAt: number | null;
-  /** When something other than a score last happened to the client; null when nothing ever did. */
+  /** When something other than a score last happened; null: never. */
   readonly changedAt: number | null;
   readonly ladder: Ladder;
-  /** How long the wait was that was imposed last, ms; 0 when none was. */
+  /** The length of the last imposed wait, ms; 0 without one. */
   readonly lastWaitMs: number;
   /** The newest verdict requests, oldest first. */
   readonly events: readonly VerdictEvent[];
@@ -118,11 +118,11 @@ export interface ClientState {
   readonly hints: Hints | null;
   readonly binding: Binding | null;
   readonly override: Override | null;
-  /** Of the newest stage in which a version was drawn for the payer; null: none was. */
+  /** Of the newest stage for which a version was drawn; null: none. */
   readonly stage: StageMark | null;
 }
 
-/** How many verdict requests a client's state remembers singly; windowed counts stop there. */
+/** How many verdict requests a client's state remembers one by one; windowed counts stop there. */
 export const EVENTS_MAX = 64;
 
 /** The longest window that a velocity fact may look back over. */
@@ -153,18 +153,18 @@ export function isNewClient(state: ClientState): boolean {
   return state.seq === 0 && !hasOutcomes(state.outcomes) && state.binding === null && state.override === null;
 }
 
-/** The state with time moved on to `now`, at which something happened; the first contact is remembered. */
+/** Notes that something happened to the client at `now`. */
 export function touch(state: ClientState, now: number): ClientState {
   const lastAt = Math.max(state.lastAt, now);
   return { ...state, firstSeenAt: state.firstSeenAt ?? now, lastAt, changedAt: lastAt };
 }
 
-/** The same by a score, which changes nothing but what it shows. */
+/** The same for a score, which does not count as a change. */
 export function touchByScore(state: ClientState, now: number): ClientState {
   return { ...touch(state, now), changedAt: state.changedAt };
 }
 
-/** Whether nothing but scores happened to a client between two moments. That a binding or override expires is something. */
+/** Whether nothing but scores happened to a client between two moments, and no binding or override expired. */
 export function isUndisturbed(
   { changedAt, binding, override }: ClientState,
   from: number,
@@ -174,26 +174,25 @@ export function isUndisturbed(
   return (changedAt ?? from) <= from && stays(binding) && stays(override);
 }
 
-/** The moment at which something happens to a client: `clockMs`, but never before what was already recorded of it. */
+/** The time of the next event: `clockMs`, but never before what is already recorded. */
 export function momentFor(state: ClientState, clockMs: number): number {
   return Math.max(clockMs, state.lastAt);
 }
 
 /**
- * Attempts whose outcome is still awaited are remembered this long after they are out of reach of every window,
- * and so many of them: a late payment then still tells its amount.
+ * Attempts without an outcome are remembered this long, and so many of them, beyond every window: the amount of a
+ * late payment is then still known.
  */
 export const AWAITED_MS_MAX = 30 * 24 * 3600_000;
 export const AWAITED_EVENTS_MAX = 8;
 
-/** Adds a verdict request to those that are still remembered when it comes. */
 export function rememberEvent(events: readonly VerdictEvent[], event: VerdictEvent): readonly VerdictEvent[] {
   return [...rememberedEvents(events, event.at), event].slice(-EVENTS_MAX);
 }
 
 /**
- * Without those that no window can reach at `now` and of which no outcome is awaited. Forgetting some of them earlier makes
- * no difference, as long as nothing was reported meanwhile. The same list when none is forgotten.
+ * The events that a window reaches at `now`, or whose outcome is awaited. Forgetting others earlier makes no
+ * difference as long as nothing was reported meanwhile. The same list when none is forgotten.
  */
 export function rememberedEvents(events: readonly VerdictEvent[], now: number): readonly VerdictEvent[] {
   const oldest = now - EVENT_WINDOW_MS_MAX;
@@ -207,32 +206,35 @@ export function rememberedEvents(events: readonly VerdictEvent[], now: number): 
 }
 
 /**
- * The state without what can change no answer from `now` on, whatever the rules: what a payer who stays away needs is a few
- * hundred bytes. Nothing may happen to the payer before `now` any more.
+ * The state without what can change no answer from `now` on, whatever the rules: a few hundred bytes for a payer who
+ * stays away. Nothing may happen to the payer before `now` afterwards.
  */
 export function compact(state: ClientState, now: number): ClientState {
   return { ...state, events: rememberedEvents(state.events, now), hints: rememberedHints(state.hints, now) };
 }
 
-/** The verdict requests once the outcome of an order is known; the same list when none of them asked for it. */
+/** Marks the requests for an order as settled; the same list when there are none. */
 export function settleOrder(events: readonly VerdictEvent[], order: string): readonly VerdictEvent[] {
   if (!events.some((event) => event.order === order && !event.settled)) return events;
   return events.map((event) => (event.order === order ? { ...event, settled: true } : event));
 }
 
-/** The amount of an order, as `moneyText` writes it: of its newest attempt, or else request; null when none is known. */
+/**
+ * The amount of an order, as `moneyText` writes it: of its newest attempt, or else of its newest request; null when
+ * unknown.
+ */
 export function amountOfOrder(events: readonly VerdictEvent[], order: string): string | null {
   const asked = events.filter((event) => event.order === order);
   return (asked.findLast(({ granted }) => granted) ?? asked.at(-1))?.amount ?? null;
 }
 
-/** How far an order came, as far as the requests tell that are remembered. */
+/** How far an order came, by the remembered requests. */
 export function rememberedExposure(events: readonly VerdictEvent[], order: string): Exposure {
   const asked = events.filter((event) => event.order === order);
   return asked.length === 0 ? 'notAsked' : exposureOf(asked.some(({ granted }) => granted));
 }
 
-/** A binding or override that has not expired at `now`, otherwise null. */
+/** A binding or override that is still valid at `now`, otherwise null. */
 export function live<T extends { readonly expiresAt: number | null }>(item: T | null, now: number): T | null {
   if (item === null || (item.expiresAt !== null && item.expiresAt <= now)) return null;
   return item;
@@ -248,12 +250,12 @@ export function token(text: string): string {
 
 const familiarTokens = new LRUCache<string, string>({ max: 1000, memoMethod: token });
 
-/** The same for a text of which there are few, like a method or a point of sale: a hash costs more than most facts. */
+/** The same, cached, for texts with few values, like methods: a hash costs more than most facts. */
 export function familiarToken(text: string): string {
   return familiarTokens.memo(text);
 }
 
-/** The same for a device, which is named by an HMAC already; null for none. */
+/** The same for a device, whose id is an HMAC already. */
 export function deviceToken(id: string | null): string | null {
   return id === null ? null : id.slice(0, 6);
 }

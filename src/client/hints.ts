@@ -5,33 +5,32 @@ import { list, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 /** What a score may show of the payer's device and page: fingerprint and IP with their HMACs, the rest as signs. */
 export type HintKind = 'fingerprint' | 'ip' | 'noScript' | 'trap' | 'userAgent' | 'automated';
 
-/** Something that scores showed. */
 export interface Hint {
   readonly kind: HintKind;
   /** The HMAC of a fingerprint or IP; empty for a sign. */
   readonly id: string;
   /** Of an IP: shortened HMACs of the networks around it. */
   readonly networks?: readonly string[];
-  /** Of a device that was shown while the secret of the HMACs was being changed: the one under the secret before. */
+  /** Of a device seen while the secret of the HMACs was being changed: its id under the secret before. */
   readonly formerId?: string;
 }
 
-/** A hint with the moment at which it was last shown, epoch ms. */
+/** A hint, and when it was last shown (epoch ms). */
 export interface ShownHint {
   readonly hint: Hint;
   readonly lastAt: number;
 }
 
-/** A score request that was asked, by a token of all that it said. */
+/** A remembered score request, by a token of all that it said. */
 export interface AskedScore {
   readonly request: string;
-  /** When it was asked for the first time within 24 hours, epoch ms. */
+  /** When it was first asked within 24 hours, epoch ms. */
   readonly at: number;
-  /** What was known then, the device shown last at the end. */
+  /** What was known then, the newest device last. */
   readonly knew: readonly Hint[];
 }
 
-/** All that the scores of the last 24 hours showed. Hints only add up: a later score takes none back but noScript. */
+/** All that the scores of the last 24 hours showed. A later score takes back no hint but noScript. */
 export interface Hints {
   /** Of the last score, epoch ms. */
   readonly scoredAt: number;
@@ -66,12 +65,12 @@ export type ScoreHints = Shape<typeof ScoreHintsSchema>;
 /** What is known of the payer's device and page at a moment. */
 export interface KnownHints {
   readonly scored: boolean;
-  /** HMACs, the one shown last at the end. */
+  /** HMACs, the newest last. */
   readonly fingerprints: readonly string[];
   readonly ips: readonly string[];
   /** Of the networks around the IPs, shortened HMACs. */
   readonly networks: readonly string[];
-  /** What the same devices were called before the secret of the HMACs was changed; absent when it was not. */
+  /** The ids of the same devices under the secret before; absent when it was not changed. */
   readonly former?: Pick<KnownHints, 'fingerprints' | 'ips'>;
   readonly noScript: boolean;
   readonly trapped: boolean;
@@ -79,10 +78,10 @@ export interface KnownHints {
   readonly userAgentIsAutomated: boolean;
 }
 
-/** A hint that was not shown for this long belongs to another checkout and is not used. */
+/** A hint that is older belongs to another checkout and is not used. */
 export const HINTS_VALID_MS = 24 * 3600_000;
 
-/** How many fingerprints, and how many IPs, of one payer are known at a time: those that were shown last. */
+/** How many fingerprints, and how many IPs, of one payer are known at a time: the newest. */
 export const DEVICES_MAX = 4;
 
 /** How many different score requests are remembered, so that repeating one gives the same answer. */
@@ -99,7 +98,7 @@ const NO_HINTS: KnownHints = {
   userAgentIsAutomated: false,
 };
 
-/** The hints with what one more score shows, and how it is remembered; `request` is a token of all that it says. */
+/** Adds what a score shows, and remembers the score; `request` is a token of all that it says. */
 export function withScore(
   before: Hints | null,
   score: ScoreHints,
@@ -114,9 +113,9 @@ export function withScore(
   return { asked, hints: { ...hints, shown, asked: all } };
 }
 
-/** The same where no score is answered, so that none is remembered. */
+/** The same without remembering the score, where no score is answered. */
 export function withUnansweredScore(before: Hints | null, score: ScoreHints, now: number): Hints {
-  // That a page did not execute JavaScript is true of that page alone: the next score replaces it.
+  // Not executing JavaScript says something about one page only, so the next score replaces it.
   let shown = (before?.shown ?? []).filter(
     ({ hint, lastAt }) => now - lastAt < HINTS_VALID_MS && hint.kind !== 'noScript',
   );
@@ -124,7 +123,7 @@ export function withUnansweredScore(before: Hints | null, score: ScoreHints, now
   return { scoredAt: now, shown, asked: before?.asked ?? [] };
 }
 
-/** Without what is not known any more at `now`; null when nothing is. */
+/** Without expired hints and scores; null when nothing is left. */
 export function rememberedHints(hints: Hints | null, now: number): Hints | null {
   if (hints === null) return null;
   const shown = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);
@@ -133,7 +132,7 @@ export function rememberedHints(hints: Hints | null, now: number): Hints | null 
   return isKnown ? { ...hints, shown, asked } : null;
 }
 
-/** What a score request is answered from: what was known when it was first asked, however often it is repeated. */
+/** What a score request is answered from, however often it is repeated: what was known when it was first asked. */
 export function hintsKnownTo({ knew }: AskedScore): KnownHints {
   return summaryOf(knew, true);
 }
@@ -179,7 +178,7 @@ function* shownBy(score: ScoreHints): Generator<Hint> {
   if (score.userAgentIsAutomated) yield { kind: 'automated', id: '' };
 }
 
-/** With one more hint at the end; with too many devices the one not shown for longest is forgotten. */
+/** Adds a hint at the end; of too many devices the oldest is forgotten. */
 function show(shown: readonly ShownHint[], hint: Hint, now: number): ShownHint[] {
   const isSame = (other: Hint) =>
     other.kind === hint.kind && (other.id === hint.id || other.id === hint.formerId);
@@ -187,7 +186,7 @@ function show(shown: readonly ShownHint[], hint: Hint, now: number): ShownHint[]
   const others = shown.filter((other) => other !== known);
   const alike = others.filter((other) => other.hint.kind === hint.kind);
   const forgotten = alike.length < DEVICES_MAX ? undefined : alike[0];
-  // The same object, so that what scores knew is stored once.
+  // The same object, so that it is stored once for all scores.
   const kept = known !== undefined && isDeepStrictEqual(known.hint, hint) ? known.hint : hint;
   return [...others.filter((other) => other !== forgotten), { hint: kept, lastAt: now }];
 }

@@ -1,12 +1,12 @@
 /**
- * Whether a number that should be milliseconds since 1970 was counted in seconds, as many languages do: as seconds it is
- * a time from 2001 to 5138, as milliseconds one of the first three years.
+ * Whether a number that should be milliseconds since 1970 is in seconds, as many languages count: as seconds it is a
+ * year from 2001 to 5138, as milliseconds one before 1974.
  */
 export function isInSeconds(value: unknown): boolean {
   return typeof value === 'number' && value >= 1e9 && value < 1e11;
 }
 
-/** Epoch ms of an `instant`; null when it is none. */
+/** Epoch ms of an `instant`; null for anything else. */
 export function toEpochMs(value: unknown): number | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : null;
   if (typeof value !== 'string' || !INSTANT.test(value) || !isCalendarDay(value.slice(0, 10))) return null;
@@ -16,7 +16,7 @@ export function toEpochMs(value: unknown): number | null {
 
 const INSTANT = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/i;
 
-/** Date.parse takes 30 February for 2 March. */
+/** Date.parse reads 30 February as 2 March. */
 function isCalendarDay(text: string): boolean {
   const ms = Date.parse(text);
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);

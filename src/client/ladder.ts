@@ -18,22 +18,22 @@ export const LadderSchema = named(
 export type Ladder = Shape<typeof LadderSchema>;
 
 export interface LadderSettings {
-  /** Wait of level 1, 2, ...; strictly lengthening; the last one repeats. */
+  /** Waits of levels 1, 2, ..., each longer than the one before; the last one repeats. */
   readonly levelsMs: readonly number[];
-  /** The waits of ladders that rules name, by name; they are like `levelsMs`. */
+  /** The waits of named ladders, each like `levelsMs`. */
   readonly ladders: Readonly<Record<string, readonly number[]>>;
-  /** A client who asks for no verdict this long starts again from the beginning. */
+  /** A client who asks for no verdict for this long starts from the beginning. */
   readonly resetAfterMs: number;
 }
 
-/** The waits of the ladder that a rule names; null is the one without a name. */
+/** The waits of a named ladder; null: of the one without a name. */
 export function levelsOf({ levelsMs, ladders }: LadderSettings, name: string | null): readonly number[] {
   return name === null ? levelsMs : (ladders[name] ?? levelsMs);
 }
 
 export const NO_ATTEMPTS: Ladder = { level: 0, attemptOpen: false, waitUntil: null };
 
-/** The ladder as it stands at `now`: forgotten after a long absence, otherwise unchanged. */
+/** The ladder at `now`: forgotten after a long absence, otherwise unchanged. */
 export function settle(
   ladder: Ladder,
   lastVerdictAt: number | null,
@@ -60,7 +60,7 @@ export function climb(ladder: Ladder, levelsMs: readonly number[], now: number, 
   return { level, attemptOpen: false, waitUntil: Math.max(now + waitMs, ladder.waitUntil ?? 0) };
 }
 
-/** Milliseconds of the wait that are still to be served at `now`; 0 when none is due. */
+/** The remaining wait at `now`, ms; 0 when none is due. */
 export function waitRemainingMs(ladder: Ladder, now: number): number {
   return ladder.waitUntil === null ? 0 : Math.max(0, ladder.waitUntil - now);
 }

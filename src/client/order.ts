@@ -35,8 +35,8 @@ export const OrderOutcomeSchema = shape('The result of an order as the platform 
 export type OrderOutcome = Shape<typeof OrderOutcomeSchema>;
 
 /**
- * How far an order came: a verdict let a requisite be shown for it, it was asked for and never granted, or nobody knows
- * that it was asked for.
+ * How far an order came: a requisite was shown for it, it was asked for and never granted, or no request for it is
+ * known.
  */
 export type Exposure = 'granted' | 'turnedAway' | 'notAsked';
 
@@ -49,31 +49,31 @@ export const turnedAway = yesNo(
   'The order was asked for and never granted, so UNPAID of it counts neither way; absent: it was not so',
 );
 
-/** A report as it comes in; null: it does not say when. */
+/** A report as it arrives; `occurredAt` is null when it does not say when. */
 export type ReportedOutcome = Omit<OrderOutcome, 'occurredAt'> & { readonly occurredAt: number | null };
 
 /**
- * What is known of one order: the outcome that holds, since when it has held, and the different reports that
- * it follows from. The same set of reports gives the same order, in whatever order they arrive.
+ * What is known of one order: its current outcome, since when it holds, and the different reports behind it. The same
+ * set of reports gives the same result, in whatever order they arrive.
  */
 export interface KnownOrder extends OrderOutcome {
-  /** It was asked for and never granted when it was first reported, and was not granted since. */
+  /** It was asked for and not granted, neither before its first report nor since. */
   readonly turnedAway?: true;
-  /** Oldest first; absent when there is only the report that counts. */
+  /** Oldest first; absent when there is only one report. */
   readonly reports?: readonly OrderOutcome[];
   /** What was asked for it when the report that counts came, like `25.5 EUR`; absent when that was not known. */
   readonly amount?: string;
 }
 
 /**
- * How many different reports about one order are remembered: its first, and the newest of the others. So
- * many repeats with times of their own never move the moment at which the outcome first held.
+ * How many different reports about one order are remembered: the first, and the newest of the others. Keeping the
+ * first means that repeats never move the time since which the outcome holds.
  */
 export const ORDER_REPORTS_MAX = 16;
 
 /**
- * Of two reports of the same moment, the one further down this list counts: what usually comes to light
- * later. A failure turns out to be technical, a failed order gets paid, a payment is taken back.
+ * Of two reports with the same time the one further down this list counts, because that is how orders usually go: a
+ * failure turns out to be technical, a failed order gets paid, a payment is taken back.
  */
 const RESULTS_WEAKEST_FIRST = [
   'UNPAID',
@@ -86,8 +86,8 @@ const RESULTS_WEAKEST_FIRST = [
 ] as const satisfies readonly (Outcome | OutcomeCause)[];
 
 /**
- * What still holds of an order. A grant opens one that was turned away: what was reported before counts for nothing,
- * unless it was paid all the same.
+ * What still counts of an order. A grant reopens one that was turned away: earlier reports count for nothing, unless
+ * it was paid all the same.
  */
 export function stillKnown(known: KnownOrder | null, exposure: Exposure): KnownOrder | null {
   if (known?.turnedAway !== true || exposure !== 'granted') return known;
@@ -96,8 +96,9 @@ export function stillKnown(known: KnownOrder | null, exposure: Exposure): KnownO
 }
 
 /**
- * The order with one more report; the first one settles whether it was turned away. The outcome that happened last holds, since the first report of it that no
- * other outcome came after: a repeat changes nothing. Gives `known` itself when the report is known already.
+ * The order with another report. The latest outcome holds, since the first of its reports that no other outcome
+ * follows, so that a repeat changes nothing. The first report settles whether the order was turned away. Gives
+ * `known` itself when the report is known already.
  */
 export function withReport(known: KnownOrder | null, report: OrderOutcome, exposure: Exposure): KnownOrder {
   const before = reportsOf(known);
@@ -113,8 +114,8 @@ export function withReport(known: KnownOrder | null, report: OrderOutcome, expos
 }
 
 /**
- * A report with its time. One that does not say when, or names a moment after `latestMs`, happens at `latestMs`, after
- * all that was said of its order before. When it says what holds already, it is a repeat and says nothing new about when.
+ * Gives a report its time. One without a time, or with one after `latestMs`, counts as of `latestMs`, and after all
+ * earlier reports of its order. When it repeats the current outcome, it keeps that outcome's time.
  */
 export function dated(
   known: KnownOrder | null,
@@ -128,17 +129,16 @@ export function dated(
   return { outcome, cause, occurredAt: newestMs < latestMs ? latestMs : newestMs + 1 };
 }
 
-/** What a report says of its order, whenever that was. */
+/** What a report says, without the time. */
 export type Result = Pick<OrderOutcome, 'outcome' | 'cause'>;
 
-/** Whether two reports say the same of their orders. */
 export function sameOutcome(a: Result, b: Result): boolean {
   return rank(a) === rank(b);
 }
 
 /**
- * Whether a report tells of a payment that was not known. Reports of PAID are about one payment as long as nothing else
- * was reported to have happened between them.
+ * Whether a report is of a new payment. Reports of PAID are about one payment unless another outcome happened between
+ * them.
  */
 export function isNewPayment(known: KnownOrder | null, report: OrderOutcome): boolean {
   if (report.outcome !== 'PAID') return false;
@@ -153,7 +153,7 @@ function reportsOf(known: KnownOrder | null): readonly OrderOutcome[] {
   return reports;
 }
 
-/** The first of the reports at the end that all say the same; `any` of them, should there be none. */
+/** The first report of the last run of equal ones; `any` when there are no reports. */
 function holding(reports: readonly OrderOutcome[], any: OrderOutcome): OrderOutcome {
   const last = reports.at(-1) ?? any;
   const lastOther = reports.findLastIndex((report) => !sameOutcome(report, last));
@@ -164,19 +164,19 @@ function inTime(a: OrderOutcome, b: OrderOutcome): number {
   return a.occurredAt - b.occurredAt || rank(a) - rank(b);
 }
 
-/** The place of a result in RESULTS_WEAKEST_FIRST. */
+/** The index of a result in RESULTS_WEAKEST_FIRST. */
 export function rank({ outcome, cause }: Result): number {
   return RESULTS_WEAKEST_FIRST.indexOf(outcome === 'PAID' ? outcome : (cause ?? outcome));
 }
 
 /**
- * The stored form of an order, short because there is one for every order: its result as a place in
- * RESULTS_WEAKEST_FIRST, when it held first, and after a comma its amount. Where the reports are more than the one that
- * counts, they follow, each as its result and its distance in ms to that moment. Numbers are to the base of 36.
+ * The stored form of an order, short because there is one for every order: the rank of its result, since when it
+ * holds, and after a comma its amount. Several reports follow, each as its rank and its distance in ms to that time.
+ * Numbers are in base 36.
  */
 const ORDER = /^([0-9a-e])(-?[0-9a-z]+)(?:,|$)/;
 
-/** Added to the result of an order. */
+/** Added to the rank of an order's result. */
 const TURNED_AWAY = 8;
 
 /** The text to store; `decodeOrder` gives the same order back. */
@@ -190,12 +190,12 @@ export function encodeOrder({ occurredAt, amount, turnedAway, reports = [], ...r
   return cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1).join(',');
 }
 
-/** Each report as its result and its distance in ms to `occurredAt`. */
+/** Each report as its rank and its distance in ms to `occurredAt`. */
 export function encodeReports(reports: readonly OrderOutcome[], occurredAt: number): readonly number[] {
   return reports.flatMap((report) => [rank(report), report.occurredAt - occurredAt]);
 }
 
-/** Throws when the text is of no order. */
+/** Throws when the text is no stored order. */
 export function decodeOrder(text: string): KnownOrder {
   const [, result = '', at = ''] = ORDER.exec(text) ?? [];
   const [code, occurredAt] = [Number.parseInt(result, 36), Number.parseInt(at, 36)];
@@ -220,7 +220,7 @@ export function decodeReports(told: readonly number[], occurredAt: number): read
   return reports;
 }
 
-/** The result at this place of RESULTS_WEAKEST_FIRST; throws for what is none. */
+/** The result with this rank; throws for any other number. */
 export function resultOf(code: number | undefined): Result {
   const result = RESULTS_WEAKEST_FIRST[code ?? -1];
   if (result === undefined) throw new Error(`an order has the unknown result ${code}`);

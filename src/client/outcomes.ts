@@ -6,7 +6,7 @@ export interface RecentOrder extends KnownOrder {
   readonly token: string;
 }
 
-/** What is left of outcomes that are too old to be remembered singly. */
+/** The summary of outcomes that are too old to be remembered one by one. */
 export interface OlderOutcomes {
   readonly lastPaidAt: number | null;
   readonly lastUnpaidAt: number | null;
@@ -18,23 +18,22 @@ export interface OlderOutcomes {
 export interface OutcomeTally {
   readonly paidCount: number;
   readonly unpaidCount: number;
-  /** Orders that are known of the client and count neither way, see `countsAs`. */
+  /** Orders that count neither way, see `countsAs`. */
   readonly neitherCount: number;
   /**
-   * The newest orders, oldest first, and of the same moment the paid ones last. A correction takes an order out of its
-   * place, so the facts come out as if it had been told rightly at first.
+   * The newest orders, oldest first; at the same time the paid ones last. A correction moves an order, so that the
+   * facts are as if it had been reported correctly at first.
    */
   readonly recent: readonly RecentOrder[];
   readonly older: OlderOutcomes;
 }
 
 /**
- * How many orders a client's state remembers singly. Corrections and late reports beyond them still count
- * rightly; the times and the chain of the older ones are then as good as their summary.
+ * How many orders a client's state remembers one by one. Corrections and late reports of older ones still count
+ * correctly; their times and chain are only as exact as the summary.
  */
 export const RECENT_OUTCOMES_MAX = 64;
 
-/** An unpaid chain is counted up to this. */
 export const UNPAID_CHAIN_MAX = 20;
 
 const NOTHING_OLDER: OlderOutcomes = { lastPaidAt: null, lastUnpaidAt: null, unpaidChain: 0 };
@@ -48,8 +47,8 @@ export const NO_OUTCOMES: OutcomeTally = {
 };
 
 /**
- * Moves an order in the tally from what was known of it to what is known now. One that was not among the recent ones, or is
- * not any more, counts with the older ones.
+ * Replaces what was known of an order in the tally by what is known now. One that is not among the recent ones counts
+ * with the older ones.
  */
 export function tallyOutcome(
   tally: OutcomeTally,
@@ -60,18 +59,18 @@ export function tallyOutcome(
   return counted(without, next, 1);
 }
 
-/** The tally with more known of an order that counts as before. */
+/** Updates an order whose result counts as before. */
 export function withKnownOrder(tally: OutcomeTally, order: RecentOrder): OutcomeTally {
   const place = placeOf(tally.recent, order);
   return place === -1 ? tally : { ...tally, recent: tally.recent.with(place, order) };
 }
 
-/** What is known of an order, where it is one of the newest; null where it is not. */
+/** An order, if it is one of the newest. */
 export function recentOrder({ recent }: OutcomeTally, token: string): RecentOrder | null {
   return recent.find((order) => order.token === token) ?? null;
 }
 
-/** Orders that a change took from the newest, the order that it was about (`changed`) included where it is not one. */
+/** Orders that a change pushed out of the newest, including the `changed` order itself if it is not among them. */
 export function displacedOrders(
   before: OutcomeTally,
   after: OutcomeTally,
@@ -79,7 +78,7 @@ export function displacedOrders(
 ): readonly RecentOrder[] {
   const others = ({ recent }: OutcomeTally) => recent.filter(({ token }) => token !== changed.token);
   const kept = others(after);
-  // Those that stay keep their order, so the next of them is as many places behind as have gone: a set of 64 tokens costs more.
+  // The kept orders stay in sequence, so one pass over both lists is enough; a set of 64 tokens costs more.
   const displaced: RecentOrder[] = [];
   for (const [place, order] of others(before).entries())
     if (order.token !== kept[place - displaced.length]?.token) displaced.push(order);
@@ -87,14 +86,14 @@ export function displacedOrders(
   return displaced;
 }
 
-/** Whether outcomes are counted of orders that are not remembered singly. */
+/** Whether there are outcomes of orders that are not remembered one by one. */
 export function hasOlderOrders({ paidCount, unpaidCount, neitherCount, recent }: OutcomeTally): boolean {
   return paidCount + unpaidCount + neitherCount > recent.length;
 }
 
 /**
- * What an order says about the payer; null is nothing: a technical failure, or that nobody paid what the service let nobody
- * pay.
+ * What an order says about the payer; null: nothing, for a technical failure or an unpaid order that the service
+ * turned away.
  */
 export function countsAs({ outcome, cause, turnedAway }: CountedOrder): Outcome | null {
   if (cause === 'TECHNICAL' || (outcome === 'UNPAID' && turnedAway === true)) return null;
@@ -113,7 +112,7 @@ export function lastUnpaidAt({ recent, older }: OutcomeTally): number | null {
   return recent.findLast((order) => countsAs(order) === 'UNPAID')?.occurredAt ?? older.lastUnpaidAt;
 }
 
-/** The orders that came to a result after `since` (epoch ms), among the newest that are remembered singly. */
+/** The recent orders that came to a result after `since` (epoch ms). */
 export function outcomesSince(
   { recent }: OutcomeTally,
   result: Outcome,
@@ -135,12 +134,12 @@ export function lastOutcome({ recent, older }: OutcomeTally): Outcome | null {
   return last?.outcome ?? newest(older)?.outcome ?? null;
 }
 
-/** Whether any outcome was ever reported of the client that still holds, a technical failure included. */
+/** Whether the client has any outcome, technical failures included. */
 export function hasOutcomes({ paidCount, unpaidCount, neitherCount }: OutcomeTally): boolean {
   return paidCount + unpaidCount + neitherCount > 0;
 }
 
-/** The summary of what is not among the recent ones; `older` says what they cannot tell. */
+/** The summary of the orders that are not among the recent ones, corrected by the counts. */
 export function olderOutcomes(tally: OutcomeTally): OlderOutcomes {
   const recently = (result: Outcome) => tally.recent.filter((order) => countsAs(order) === result).length;
   const paidCount = tally.paidCount - recently('PAID');
@@ -174,7 +173,7 @@ function withOrder({ recent, older }: Remembered, order: RecentOrder): Remembere
   const place = recent.findLastIndex((other) => inTime(other, order) <= 0) + 1;
   const next = recent.toSpliced(place, 0, order);
   if (next.length <= RECENT_OUTCOMES_MAX) return { recent: next, older };
-  // What counts neither way takes no place from what counts.
+  // Orders that count neither way leave first.
   const leaving = Math.max(
     0,
     next.findIndex((other) => countsAs(other) === null),
@@ -213,7 +212,7 @@ function summarise(older: OlderOutcomes, order: KnownOrder): OlderOutcomes {
     };
   }
   if (!since(lastPaidAt)) return older;
-  // Which of the unpaid ones came after it is not known any more, only that the last one did.
+  // Of the unpaid orders only the last one is known to have come after it.
   return { lastPaidAt: at, lastUnpaidAt, unpaidChain: since(lastUnpaidAt) ? 0 : 1 };
 }
 
@@ -225,7 +224,7 @@ function newest({ lastPaidAt, lastUnpaidAt }: OlderOutcomes): OutcomeInTime | nu
   return lastUnpaidAt === null ? null : { outcome: 'UNPAID', occurredAt: lastUnpaidAt };
 }
 
-/** Of the same moment a payment counts as the newer one. Tokens only make the order the same whatever came first. */
+/** At the same time a payment counts as the newer one. Tokens only make the sequence independent of arrival. */
 export function inTime(a: OutcomeInTime, b: OutcomeInTime): number {
   const paid = ({ outcome }: OutcomeInTime) => Number(outcome === 'PAID');
   return a.occurredAt - b.occurredAt || paid(a) - paid(b) || compareTokens(a.token ?? '', b.token ?? '');

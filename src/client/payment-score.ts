@@ -1,4 +1,4 @@
-/** How the share of paid outcomes is smoothed: `weight` imaginary outcomes at the rate `prior`. */
+/** How the share of paid outcomes is smoothed: by `weight` imaginary outcomes at the rate `prior`. */
 export interface Smoothing {
   /** Between 0 and 1. */
   readonly prior: number;
@@ -17,7 +17,6 @@ export function paymentScore(paidCount: number, finalCount: number, smoothing: S
   return Math.round(ratio * 10_000) / 10_000;
 }
 
-/** The wire form: always 4 decimal places. */
 export function formatPaymentScore(score: number): string {
   return score.toFixed(4);
 }

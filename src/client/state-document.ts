@@ -7,18 +7,18 @@ import { decodeReports, encodeReports, type KnownOrder, rank, resultOf } from '.
 import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from './outcomes.ts';
 
 /**
- * The stored form of a client's state: positional JSON, because there is one for every payer and
- * names would be most of it. `FORMAT` comes first, and a reader refuses what it does not know.
+ * The stored form of a client's state: positional JSON, because there is one for every payer and member names would
+ * be most of it. `FORMAT` comes first; a reader refuses other formats.
  */
 const FORMAT = 1;
 
-/** `lastWaitMs` is left out where it is 0; 0 is a ladder on which nothing is. */
+/** `lastWaitMs` is left out where it is 0; 0 stands for an empty ladder. */
 type LadderRow = 0 | [level: number, attemptOpen: 0 | 1, waitUntil: number | null, lastWaitMs?: number];
 
 /** The sum of 1 (blocked), 2 (waited) and 4 (bot), and since when. */
 type StageRow = [answered: number, since: number];
 
-/** Moments are their ages at `lastAt`: shorter, and exact. What is null at the end is left out. */
+/** Times are stored as ages at `lastAt`: shorter, and exact. Nulls at the end are left out. */
 type Document = [
   format: typeof FORMAT,
   seq: number,
@@ -57,12 +57,12 @@ export function encodeClientState(state: ClientState): string {
   return JSON.stringify(document);
 }
 
-/** The state as it comes back from a store: what lives in memory for a while keeps to the stored form, too. */
+/** The state as a store would give it back, for states that are kept in memory. */
 export function asStored(state: ClientState): ClientState {
   return decodeClientState(encodeClientState(state));
 }
 
-/** Throws when the text is of another format: an unreadable client must never look like a new one. */
+/** Throws for another format: an unreadable client must never look like a new one. */
 export function decodeClientState(text: string): ClientState {
   const document: Document = JSON.parse(text);
   const [
@@ -111,7 +111,7 @@ function decodeStage([answered, since]: StageRow): StageMark {
 function encodeLadder({ ladder, lastWaitMs }: ClientState): LadderRow {
   if (ladder.level === 0 && !ladder.attemptOpen && ladder.waitUntil === null) return 0;
   const row: Exclude<LadderRow, 0> = [ladder.level, ladder.attemptOpen ? 1 : 0, ladder.waitUntil];
-  // A client off the ladder starts again.
+  // A client off the ladder starts again without a last wait.
   if (ladder.level > 0 && lastWaitMs > 0) row.push(lastWaitMs);
   return row;
 }
@@ -122,7 +122,7 @@ function decodeLadder(row: LadderRow): Ladder {
   return { level, attemptOpen: attemptOpen === 1, waitUntil };
 }
 
-/** A token, NONE, or SAME as in the event before: payers seldom change more than the order. */
+/** A token, NONE, or SAME as in the event before: most requests of a payer differ in the order alone. */
 type Cell = string | 0 | 1;
 
 const NONE = 0;
@@ -153,7 +153,6 @@ const EARLY = 1;
 const GRANTED = 2;
 const SETTLED = 4;
 
-/** Event times are stored as their age at `lastAt`: shorter, and exact. */
 function encodeEvent(event: VerdictEvent, before: VerdictEvent | undefined, lastAt: number): EventRow {
   const flags = (event.early ? EARLY : 0) | (event.granted ? GRANTED : 0) | (event.settled ? SETTLED : 0);
   return [
@@ -191,17 +190,17 @@ function decodeEvent(row: EventRow, before: VerdictEvent | undefined, lastAt: nu
 }
 
 /**
- * The id is left out of a sign; the networks around an IP, joined by blanks, and the former id where there are none
- * (0 for networks before a former id). The age of what is not known any more is null: only scores remember it.
+ * A sign has no id; `networks` are those around an IP, joined by blanks, or 0 where only `formerId` follows. The age
+ * is null for a hint that has expired, which only remembered scores still use.
  */
 type HintRow = [kind: number, age: number | null, id?: string, networks?: string | 0, formerId?: string];
 
-/** A score knew the hints at these places. */
+/** `knew`: the indexes of the hints that the score knew. */
 type AskedRow = [request: string, age: number, ...knew: number[]];
 
 type HintsRow = [scoredAge: number, hints: HintRow[], asked: AskedRow[]];
 
-/** The place of a kind in this list is stored. */
+/** The index in this list is stored. */
 const HINT_KINDS = [
   'fingerprint',
   'ip',
@@ -279,9 +278,9 @@ type OutcomesRow =
 
 const TOKEN_CHARACTERS = 6;
 
-/** Above the rank of a result: the amount is that of the order before it in the text. */
+/** Added to the rank of a result: the amount is the same as that of the order before it in the text. */
 const SAME_AMOUNT = 8;
-/** The same: the order was turned away. */
+/** Added likewise: the order was turned away. */
 const TURNED_AWAY = 16;
 
 function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow {
@@ -324,8 +323,8 @@ function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
 }
 
 /**
- * Newest first, as there may be 64 of them: of each its token, its result with whether the amount is the same as before,
- * and its distance in ms to the one before, in as many digits as the longest of them needs. That number comes first.
+ * Newest first: the number of digits of a distance, then for each order its token, its result with the flags above,
+ * and its distance in ms to the order before. Compact, as there may be 64 of them.
  */
 function packOrders(orders: readonly RecentOrder[]): string {
   const distances = orders.map(
@@ -342,7 +341,7 @@ function packOrders(orders: readonly RecentOrder[]): string {
   return packed.length === 0 ? '' : width + packed.join('');
 }
 
-/** The amounts that are not the same as before, newest first; a currency is left out where it is. */
+/** Newest first, without amounts and currencies that are the same as before. */
 function packAmounts(orders: readonly RecentOrder[]): string {
   let currency = '';
   const cells: string[] = [];
@@ -391,12 +390,12 @@ function reportsRows(orders: readonly RecentOrder[]): ReportsRow[] | 0 {
   return rows.length === 0 ? 0 : rows;
 }
 
-/** The age of a moment at `lastAt`, and the moment of an age. */
+/** Turns a time into its age at `lastAt`, and an age into its time. */
 function ageOf(momentOrAge: number | null, lastAt: number): number | null {
   return momentOrAge === null ? null : lastAt - momentOrAge;
 }
 
-/** A number to the base of 64, in so many digits or more; 0 in none. */
+/** A number in base 64, with `width` digits or more; 0 in none. */
 function digitsOf(value: number, width: number): string {
   let digits = '';
   for (let rest = value; rest > 0; rest = Math.floor(rest / 64)) digits = DIGITS.charAt(rest % 64) + digits;

@@ -32,8 +32,8 @@ const CONCLUDED_FACTS = {
 } as const satisfies Record<string, Fact>;
 
 /**
- * Every fact that a rule may name, by theme. The one list: rule files are checked against it, and the
- * rule schema, the guide and the console are made from it.
+ * Every fact that a rule may use, by theme. Rule files are checked against this list, and the rule schema, the guide
+ * and the console are made from it.
  */
 export const FACT_THEMES = {
   history: HISTORY_FACTS,

@@ -21,7 +21,7 @@ export interface Sightings {
 
 export const NO_SIGHTINGS: Sightings = { fingerprint: new Map(), ip: new Map() };
 
-/** With two devices, the counts of the one on which more clients were seen. */
+/** The higher counts of two devices. */
 export function mostShared(one: Sightings, other: Sightings): Sightings {
   return { fingerprint: highest(one.fingerprint, other.fingerprint), ip: highest(one.ip, other.ip) };
 }
@@ -38,7 +38,7 @@ export const CLIENTS_ON_DEVICE_MAX = 1000;
 /** The longest window that a sharing fact may look back over. */
 export const SHARING_WINDOW_MS_MAX = 7 * 24 * 3600_000;
 
-/** Where and when something is decided: what every record of a decision says besides its facts. */
+/** Where and when something is decided, which every decision record says besides its facts. */
 export interface Circumstances {
   readonly platform: PlatformName;
   /** The platform's, by its IANA name. */
@@ -49,11 +49,11 @@ export interface Circumstances {
 
 /** All that facts are computed from. Counts include the request being decided. */
 export interface FactContext extends Circumstances {
-  /** With the request being decided already among the events, when it is a verdict. */
+  /** Its events include the request being decided, when that is a verdict. */
   readonly state: ClientState;
   /** The request being decided when it is a verdict; null for a score. */
   readonly asked: VerdictEvent | null;
-  /** Whether the client was new before this request; never so for a verdict. */
+  /** Whether the client was new before this request; false for a verdict. */
   readonly isNew: boolean;
   /** As it stands now, before the decision. */
   readonly ladder: Ladder;
@@ -113,10 +113,7 @@ export interface PlainFact extends FactDescription {
   readonly read: (context: FactContext) => FactValue;
 }
 
-/**
- * A fact that any record of a decision can tell afterwards. So decisions record it only where a rule asks for it,
- * and others do not pay for it.
- */
+/** A fact that can be worked out later from any decision record, so decisions record it only where a rule uses it. */
 export interface CircumstantialFact extends FactDescription {
   readonly kind: 'circumstantial';
   readonly read: (circumstances: Circumstances) => FactValue;
@@ -145,7 +142,7 @@ export interface ConcludedFact extends FactDescription {
 
 export type Fact = PlainFact | CircumstantialFact | WindowedFact | ListedFact | ConcludedFact;
 
-/** What a duration fact says when the thing never happened. */
+/** The value of a duration fact when the event never happened. */
 export const NEVER_SECONDS = 999_999_999;
 
 /** Whole seconds from `then` to `now`; NEVER_SECONDS when `then` is null, and never more than that. */
@@ -158,7 +155,7 @@ export function count(max: number): FactDomain {
   return { type: 'number', integer: true, min: 0, max };
 }
 
-/** All amounts are of this one domain, so that proofs can compare them. */
+/** One domain for all amounts, so that proofs can compare them. */
 export const MONEY: FactDomain = { type: 'number', integer: false, min: 0, max: 1e38 };
 
 export const YES_NO: FactDomain = { type: 'boolean' };
@@ -178,7 +175,7 @@ export function flag(description: string, read: (context: FactContext) => boolea
   return plain(YES_NO, null, description, read);
 }
 
-/** Counted, or summed up, over what events tell. */
+/** Counted or summed up over a window. */
 export function windowed(
   domain: FactDomain,
   unit: string,

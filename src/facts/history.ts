@@ -27,7 +27,7 @@ import {
 
 const ANY_COUNT = count(Number.MAX_SAFE_INTEGER);
 
-/** What became of the client's orders, and what people decided about the client. */
+/** The client's past orders, and what people decided about the client. */
 export const HISTORY_FACTS = {
   isNewClient: flag(
     'No verdict was asked (this request included) and no outcome, technical ones included, binding or override is known.',
@@ -102,7 +102,7 @@ const ORDER_WINDOW_MS_MAX = 90 * 24 * 3600_000;
 
 const AMONG_FINAL = `Counted among the newest ${RECENT_OUTCOMES_MAX} final orders.`;
 
-/** What the client wanted to pay lately, and what it did pay. */
+/** What the client tried to pay lately, and what it paid. */
 export const ORDER_FACTS = {
   paidOrders: outcomes('Orders that became PAID.', 'PAID'),
   unpaidOrders: outcomes(
@@ -150,7 +150,7 @@ function attemptedWithin({ state, asked, now }: FactContext, windowMs: number): 
   return [...newest.values()];
 }
 
-/** The sum of those texts of `moneyText` that are in a currency. */
+/** The sum of the texts of `moneyText` in a currency. */
 function sumIn(currency: string, texts: readonly string[]): number {
   const amounts = texts.map(moneyOf).filter((money) => money?.currency === currency);
   return Math.min(sumOfAmounts(amounts.map((money) => money?.amount ?? '0')), 1e38);
@@ -186,7 +186,7 @@ export const COOLDOWN_FACTS = {
   ),
 } as const satisfies Record<string, Fact>;
 
-/** What a distinct count cannot see: requests before the ones that are remembered. */
+/** A distinct count cannot see requests that are no longer remembered. */
 const AMONG_REQUESTS = `Counted among the newest ${EVENTS_MAX} requests.`;
 
 /** How often and how changeably the client asks for verdicts. */
@@ -241,7 +241,7 @@ function distinct(
   return velocity(unit, description, (events) => countDistinct(events, pick), AMONG_REQUESTS);
 }
 
-/** Events are in time order, so a window is a tail of them. */
+/** Events are in order of time, so a window is the end of the list. */
 function eventsWithin({ state, now }: FactContext, windowMs: number): readonly VerdictEvent[] {
   const { events } = state;
   let first = events.length;
@@ -259,7 +259,7 @@ function countDistinct(
   events: readonly VerdictEvent[],
   pick: (event: VerdictEvent) => string | null,
 ): number {
-  // Most payers ask once or twice, and a set costs more than all the rest.
+  // Most payers ask once or twice, and a set costs more than the rest of this function.
   const [only] = events;
   if (events.length < 2) return only === undefined || pick(only) === null ? 0 : 1;
   const seen = new Set<string>();

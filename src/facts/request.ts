@@ -41,7 +41,7 @@ export const REQUEST_FACTS = {
   ),
 } as const satisfies Record<string, Fact>;
 
-/** What the score calls of the last 24 hours told about the payer's device and page. Hints only add up. */
+/** What the scores of the last 24 hours said about the payer's device and page. Hints only add up. */
 export const HINT_FACTS = {
   scoredBefore: flag(
     'A score was asked for this client within the last 24 hours.',
@@ -81,7 +81,7 @@ export const LISTED_FACTS = {
   },
 } as const satisfies Record<string, Fact>;
 
-/** How many payers stand behind one device or address. */
+/** How many payers share a device or address. */
 export const SHARING_FACTS = {
   clientsOnFingerprint: sharing(
     'fingerprint',
@@ -107,7 +107,7 @@ function sharing(kind: keyof Sightings, description: string): WindowedFact {
 
 const WEEKDAYS = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'] as const;
 
-/** What the clock and the calendar on the platform's wall say. */
+/** The local time and date of the platform. */
 export const CALENDAR_FACTS = {
   hourOfDay: {
     kind: 'circumstantial',

@@ -57,7 +57,7 @@ export const LastHourSchema = named(
 
 export type LastHourView = Shape<typeof LastHourSchema>;
 
-/** The same before percentiles are taken, so that those of several processes can be put together. */
+/** The same before percentiles are taken, so that several processes can be combined. */
 export interface LastHourMinutes {
   readonly verdicts: readonly VerdictMinute[];
   readonly requests: readonly (Omit<RequestMinute, 'latencyMs'> & { readonly buckets: readonly number[] })[];
@@ -66,7 +66,7 @@ export interface LastHourMinutes {
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
 
-/** Platforms beyond these are counted in no minute; the numbers would otherwise grow with them. */
+/** Further platforms are not counted, so that memory is bounded. */
 const PLATFORMS_MAX = 200;
 
 /** The upper ends of the latency buckets grow by a quarter each, from 0.1 ms to above 10 s. */
@@ -88,7 +88,7 @@ interface RequestCounts {
   readonly buckets: Uint32Array;
 }
 
-/** The last hour of this node, minute by minute, in a memory of fixed size. What a restart loses is not missed. */
+/** The last hour of this node, minute by minute, in bounded memory; a restart empties it. */
 export class LastHour implements Watcher {
   readonly #clock: () => number;
   readonly #platforms = new Map<string, Minutes<VerdictCounts>>();
@@ -118,7 +118,7 @@ export class LastHour implements Watcher {
     if (verdict === 'WAIT') counts.waits[ladderAfter.level] = (counts.waits[ladderAfter.level] ?? 0) + 1;
   }
 
-  /** Sixty minutes, oldest first, the running one last; minutes without anything are there with zeros. */
+  /** Sixty minutes, oldest first, the running one last; empty minutes are zeros. */
   minutes(platform: string): LastHourMinutes {
     const now = this.#clock();
     const verdicts = this.#platforms.get(platform) ?? new Minutes(noVerdicts);
@@ -142,7 +142,7 @@ export class LastHour implements Watcher {
   }
 }
 
-/** The last hour of a node from that of each of its processes. */
+/** Combines the last hours of a node's processes. */
 export function lastHourOf(parts: readonly LastHourMinutes[]): LastHourView {
   return {
     verdicts: sumByMinute(
@@ -168,7 +168,9 @@ export function lastHourOf(parts: readonly LastHourMinutes[]): LastHourView {
   };
 }
 
-/** The minutes of the first part; those asked on either side of a new minute do not all have the same. */
+/**
+ * By the minutes of the first process: processes asked just before and after a full minute do not have the same ones.
+ */
 function sumByMinute<Minute extends { readonly at: number }>(
   [first = [], ...others]: readonly (readonly Minute[])[],
   add: (a: Minute, b: Minute) => Minute,
@@ -181,7 +183,6 @@ function sumByMinute<Minute extends { readonly at: number }>(
   );
 }
 
-/** By name, with the names of both. */
 function sumOf<Counts extends Readonly<Record<string, number>>>(a: Counts, b: Counts): Counts {
   const sums = Object.entries(a).map(([name, count]) => [name, count + (b[name] ?? 0)] as const);
   return { ...b, ...Object.fromEntries(sums) };

@@ -6,7 +6,7 @@ import { alone, type Peers } from '../workers/peers.ts';
 
 interface GaugeOptions {
   readonly labels?: readonly string[];
-  /** What the figures of several workers make together. */
+  /** How the figures of several workers are combined. */
   readonly ofWorkers?: 'sum' | 'min' | 'max';
 }
 
@@ -33,7 +33,7 @@ export function addGauge(
 /** Seconds; the service answers in about a millisecond, and gives up at 0.3 s. */
 const LATENCY_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** Wants to know what is counted, as it is counted. */
+/** Is told of everything that is counted. */
 export interface Watcher {
   request(operation: string, status: number, seconds: number): void;
   verdict(decision: Decision): void;
@@ -104,7 +104,7 @@ export class Metrics {
       { labels: ['version', 'node'], ofWorkers: 'max' },
     );
     addGauge(this.registry, 'scoring_workers', 'Processes of this node that answer', (gauge) => gauge.set(1));
-    // Seen before the first failure, so that the first one is seen as a rise.
+    // Set to 0 from the start, so that Prometheus sees the first failure as a rise.
     for (const operation of ['score', 'verdict']) {
       this.#storeErrors.inc({ operation }, 0);
       this.#shed.inc({ operation }, 0);

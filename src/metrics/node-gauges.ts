@@ -7,16 +7,15 @@ import { sumTrialCounts, type TrialFigures } from '../rollout/trial-counts.ts';
 import { type StoreHealth, WARNING_KINDS } from '../state/store-health.ts';
 import { addGauge } from './metrics.ts';
 
-/** What the metrics show of the store. */
 export interface StoreReport {
   readonly health: StoreHealth;
   readonly clockOffsetMs: number;
 }
 
-/** What a gauge is for, and how it is read at every scrape. */
+/** The help text of a gauge, and how it is read at every scrape. */
 type Figure = readonly [help: string, read: () => number | Promise<number>];
 
-/** Shows figures of this node by their names; those of several workers make the sum, or the greatest. */
+/** Adds gauges by their names; the figures of several workers are added up, or the greatest is shown. */
 function showFigures(
   registry: Registry,
   ofWorkers: 'sum' | 'max',
@@ -118,7 +117,7 @@ export function watchLists(registry: Registry, report: () => ListsReport): void 
   });
 }
 
-/** Shows how the store was at the last look. */
+/** Shows the store as it was when last checked. */
 export function watchStore(registry: Registry, report: () => StoreReport): void {
   showFigures(registry, 'max', {
     scoring_store_clock_offset_seconds: [

@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 /** From a load balancer without a node behind it; its body is not a problem document. */
-const STRANGER: Readonly<Record<string, unknown>> = {
+const NOT_THE_SERVICE: Readonly<Record<string, unknown>> = {
   title: 'unavailable',
   detail: 'what answered is not the service, which could not be reached through it',
 };
@@ -50,7 +50,7 @@ export function refusedBy(answer: Answer): ScoringError {
   if (members === null && !isPassing) {
     return new UnexpectedAnswerError(status, 'the answer is not one of the service', origin);
   }
-  const { title, detail, errors, requestId, retryable } = members ?? STRANGER;
+  const { title, detail, errors, requestId, retryable } = members ?? NOT_THE_SERVICE;
   const problem = {
     title: textOr(title, 'refused'),
     status,

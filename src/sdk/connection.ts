@@ -32,7 +32,7 @@ export interface ConnectionOptions {
   readonly retriesMax?: number | undefined;
   /** Calls beyond it wait in this client. 20 for scores and verdicts when absent, as the interface allows; 0: no limit. */
   readonly requestsPerSecondMax?: number | undefined;
-  /** Told of every try once it ended, for logs and metrics. What it throws is ignored, at once or later. */
+  /** AttemptResult of every try once it ended, for logs and metrics. What it throws is ignored, at once or later. */
   readonly onAttempt?: ((attempt: Attempt) => void) | undefined;
   /** In the place of the global fetch. */
   readonly fetch?: Fetch | undefined;
@@ -211,14 +211,14 @@ export class Connection {
   /** Null when another try would not help, is not allowed, or would not fit into the call's time. */
   #pauseBeforeRetryMs(error: ScoringError, number: number, { request, endsAtMs }: Call): number | null {
     if (!request.repeatable || number > (this.#options.retriesMax ?? RETRIES_MAX)) return null;
-    const wantedMs = wantedPauseMs(error);
+    const wantedMs = retryPauseMs(error);
     if (wantedMs === null) return null;
     const pauseMs = Math.round(wantedMs + BACKOFF_MS * 2 ** (number - 1) * (0.5 + Math.random()));
     const fits = performance.now() + pauseMs + ATTEMPT_MS_MIN <= endsAtMs;
     return fits && this.#budget.spend() ? pauseMs : null;
   }
 
-  #tell({ request, requestId, number, durationMs, status, error, retryInMs }: Call & Told): void {
+  #tell({ request, requestId, number, durationMs, status, error, retryInMs }: Call & AttemptResult): void {
     const { method, path } = request;
     const tell = async () =>
       this.#options.onAttempt?.({ method, path, requestId, number, durationMs, status, error, retryInMs });
@@ -227,7 +227,7 @@ export class Connection {
   }
 }
 
-type Told = Omit<Attempt, 'method' | 'path' | 'requestId'>;
+type AttemptResult = Omit<Attempt, 'method' | 'path' | 'requestId'>;
 
 function statusOf(result: Answer | ScoringError): number | null {
   if (!(result instanceof ScoringError)) return result.status;
@@ -239,7 +239,7 @@ function statusOf(result: Answer | ScoringError): number | null {
 }
 
 /** Besides the backoff; null when another try would meet the same. */
-function wantedPauseMs(error: ScoringError): number | null {
+function retryPauseMs(error: ScoringError): number | null {
   if (error instanceof UnavailableError) {
     return error.problem.retryable ? (error.retryAfterSeconds ?? 0) * 1000 : null;
   }

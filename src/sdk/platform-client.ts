@@ -42,19 +42,19 @@ import type {
 } from './records.ts';
 
 /** What became of one line of many: taken, or refused without stopping the others. */
-type LineEnd<Result> = { readonly result: Result } | RefusedLine;
+type LineResult<Result> = { readonly result: Result } | RefusedLine;
 
 interface RefusedLine extends Omit<RefusedLineRecord, 'line'> {
   /** The service asks to have it again, and had it several times already: send it later, or it is lost. */
   readonly retryable: boolean;
 }
 
-export type ReportedOutcome = { readonly report: OutcomeReport } & LineEnd<OutcomeEffect>;
+export type ReportedOutcome = { readonly report: OutcomeReport } & LineResult<OutcomeEffect>;
 
 /** `absent`: it was not there to be removed. */
 export type ListEffect = Extract<ListLineResult, { result: unknown }>['result'];
 
-export type MadeListChange = { readonly change: ListChange } & LineEnd<ListEffect>;
+export type MadeListChange = { readonly change: ListChange } & LineResult<ListEffect>;
 
 /** Where a reader of the feed keeps how far it is: a file, a row of its database. */
 export interface FeedPlace {
@@ -296,7 +296,7 @@ export class PlatformClient {
     path: string,
     all: Iterable<Sent> | AsyncIterable<Sent>,
     options: CallOptions,
-  ): AsyncGenerator<readonly [Sent, LineEnd<Result>], void, undefined> {
+  ): AsyncGenerator<readonly [Sent, LineResult<Result>], void, undefined> {
     let batch: Sent[] = [];
     for await (const one of all) {
       batch.push(one);
@@ -312,20 +312,20 @@ export class PlatformClient {
     path: string,
     batch: readonly Sent[],
     options: CallOptions,
-  ): Promise<readonly (readonly [Sent, LineEnd<Result>])[]> {
-    let ends: readonly LineEnd<Result>[] = [];
+  ): Promise<readonly (readonly [Sent, LineResult<Result>])[]> {
+    let ends: readonly LineResult<Result>[] = [];
     for (let sends = 1; ; sends += 1) {
       const done = Math.max(0, ends.findIndex(isRetryable));
       const known = ends;
       const newer = await this.#sendLines<Result>(path, batch.slice(done), options);
       ends = batch.map((_, index) => {
         const before = known[index];
-        return before !== undefined && !isRetryable(before) ? before : endOf(newer.get(index - done + 1));
+        return before !== undefined && !isRetryable(before) ? before : resultOf(newer.get(index - done + 1));
       });
       if (sends > RESENDS_MAX || !ends.some(isRetryable)) break;
       await pause(sends * RESEND_PAUSE_MS, options.signal);
     }
-    return batch.map((one, index) => [one, endOf(ends[index])]);
+    return batch.map((one, index) => [one, resultOf(ends[index])]);
   }
 
   /** What was answered to each line, by its number from 1. */
@@ -333,7 +333,7 @@ export class PlatformClient {
     path: string,
     sent: readonly object[],
     options: CallOptions,
-  ): Promise<ReadonlyMap<number, LineEnd<Result>>> {
+  ): Promise<ReadonlyMap<number, LineResult<Result>>> {
     const text = sent.map((one) => `${jsonText('line', one)}\n`).join('');
     const answer = await this.#connection.send(
       {
@@ -348,16 +348,16 @@ export class PlatformClient {
     const lines = answer.text
       .split('\n')
       .filter((line) => line !== '')
-      .map((line) => jsonOf<{ readonly line: number } & LineEnd<Result>>(answer, line));
+      .map((line) => jsonOf<{ readonly line: number } & LineResult<Result>>(answer, line));
     return new Map(lines.map((line) => [line.line, line]));
   }
 }
 
-function isRetryable(end: LineEnd<unknown>): boolean {
+function isRetryable(end: LineResult<unknown>): boolean {
   return 'error' in end && end.retryable;
 }
 
-function endOf<Result>(line: LineEnd<Result> | undefined): LineEnd<Result> {
+function resultOf<Result>(line: LineResult<Result> | undefined): LineResult<Result> {
   if (line === undefined) {
     const detail = 'The answer broke off before this line; send it again.';
     return { error: 'no answer', detail, retryable: true };

@@ -12,16 +12,16 @@ export interface ReliabilityBin {
   readonly to: number;
   readonly count: number;
   readonly meanScore: number;
-  /** Share of the orders that were paid; equal to meanScore where the score can be taken at its word. */
+  /** Share of the orders that were paid; equal to meanScore for a calibrated score. */
   readonly paidShare: number;
 }
 
 const BINS = 10;
 
 /**
- * How often a paid order had a higher score than an unpaid one, over all such pairs; equal scores count half
- * (Hanley and McNeil, The meaning and use of the area under a ROC curve, 1982). 0.5 is guessing, 1 is perfect
- * order. Null without a paid or without an unpaid order.
+ * How often a paid order had a higher score than an unpaid one, over all pairs; equal scores count half (Hanley and
+ * McNeil, The meaning and use of the area under a ROC curve, 1982). 0.5 is guessing, 1 is perfect. Null without a
+ * paid or an unpaid order.
  */
 export function areaUnderCurve(scored: readonly ScoredOrders[]): number | null {
   let unpaidBelow = 0;
@@ -36,7 +36,7 @@ export function areaUnderCurve(scored: readonly ScoredOrders[]): number | null {
 }
 
 /**
- * Mean squared distance of the score from what happened, 1 paid and 0 unpaid (Brier, Verification of forecasts
+ * Mean squared distance of the score from the outcome, 1 for paid and 0 for unpaid (Brier, Verification of forecasts
  * expressed in terms of probability, 1950). Null without an order.
  */
 export function brierScore(scored: readonly ScoredOrders[]): number | null {
@@ -49,7 +49,7 @@ export function binOf(score: number): number {
   return Math.min(BINS - 1, Math.floor(score * BINS));
 }
 
-/** Ten equally wide bins of the score; those that nothing fell into are left out. */
+/** Ten equally wide bins of the score, without empty ones. */
 export function reliability(scored: readonly ScoredOrders[]): readonly ReliabilityBin[] {
   const withOrders = scored.filter((some) => countOf(some) > 0);
   const bins = Map.groupBy(withOrders, ({ score }) => binOf(score));
@@ -68,16 +68,16 @@ export function reliability(scored: readonly ScoredOrders[]): readonly Reliabili
 }
 
 /**
- * How far the scores of the bins lie from what happened in them, the bins by their orders: the expected
- * calibration error (Naeini, Cooper and Hauskrecht, Obtaining well calibrated probabilities using Bayesian
- * binning, 2015). 0 means that a score can be read as a probability. Null without an order.
+ * The mean distance of the bins' scores from their paid shares, weighted by orders: the expected calibration error
+ * (Naeini, Cooper and Hauskrecht, Obtaining well calibrated probabilities using Bayesian binning, 2015). 0 means that
+ * a score can be read as a probability. Null without an order.
  */
 export function calibrationError(scored: readonly ScoredOrders[]): number | null {
   const gaps = calibrationGaps(scored);
   return gaps === null ? null : sum(gaps, Math.abs);
 }
 
-/** How far the scores of each bin exceed what happened in it, weighted by the orders of the bin. Null without an order. */
+/** By how much each bin's scores exceed its paid share, weighted by the bin's orders. Null without an order. */
 export function calibrationGaps(scored: readonly ScoredOrders[]): readonly number[] | null {
   const orders = sum(scored, countOf);
   if (orders === 0) return null;

@@ -1,4 +1,4 @@
-/** What is kept of values, one a client: enough for their mean and its error. */
+/** What is kept of one value per client: enough for the mean and its error. */
 export interface Moments {
   readonly clients: number;
   readonly sum: number;
@@ -15,45 +15,45 @@ export function meanOf({ clients, sum }: Moments): number {
   return clients === 0 ? 0 : sum / clients;
 }
 
-/** A difference of means, and how far it may be off. */
+/** A difference of means with its interval. */
 export interface Difference {
   readonly value: number;
   readonly low: number;
   readonly high: number;
 }
 
-/** Fewer clients than these in an arm tell nothing yet: the sequence holds in the limit. */
+/** With fewer clients in an arm nothing is said: the sequence is asymptotic. */
 export const ARM_CLIENTS_MIN = 200;
 
-/** The sequence is narrowest for about so many clients in two arms of the same size. */
+/** The sequence is narrowest at about this many clients in two arms of equal size. */
 const NARROWEST_CLIENTS = 5000;
 
 /**
- * By how much the mean of one arm's clients is above the other's, with an interval that holds at all times together,
- * however often somebody looks and whenever they stop: it misses the truth at any time with a chance of at most `alpha`.
- * Null while there are too few clients, or nothing differs among them.
+ * By how much the mean of `other` is above that of `base`, with an interval that is valid at all times together,
+ * however often somebody looks and whenever they stop: it ever misses the truth with a chance of at most `alpha`.
+ * Null while there are too few clients, or all values are equal.
  *
- * An asymptotic confidence sequence by the normal mixture (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, Time-uniform
- * central limit theory and asymptotic confidence sequences, 2024, theorem 2.2; the boundary is Robbins', 1970). A
- * client's total grows while it stays. That widens nothing: draws do not change, and what clients add goes with what they
- * had, so that totals at two moments are more alike than sums of independent values.
+ * An asymptotic confidence sequence by the normal mixture (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
+ * Time-uniform central limit theory and asymptotic confidence sequences, 2024, theorem 2.2; the boundary is Robbins',
+ * 1970). A client's total grows with time. The interval still holds: the draws do not change, and totals at two times
+ * are more alike than sums of independent values.
  */
 export function differenceOf(base: Moments, other: Moments, alpha: number): Difference | null {
   if (Math.min(base.clients, other.clients) < ARM_CLIENTS_MIN) return null;
   const error = errorOf(base, other);
   if (error === 0) return null;
   const value = meanOf(other) - meanOf(base);
-  const half = error * width(asOneArm(base, other), alpha);
+  const half = error * width(effectiveClients(base, other), alpha);
   return { value, low: value - half, high: value + half };
 }
 
 /**
- * How many more clients it takes, in both arms and drawn as so far, until a true difference of this size is seen in four
- * of five trials. Null while nothing is known.
+ * How many more clients both arms need together, drawn as so far, until four of five trials show a true difference of
+ * this size. Null while nothing is known.
  */
 export function clientsToGo(base: Moments, other: Moments, alpha: number, difference: number): number | null {
   if (differenceOf(base, other, alpha) === null || difference <= 0) return null;
-  const [now, error] = [asOneArm(base, other), errorOf(base, other)];
+  const [now, error] = [effectiveClients(base, other), errorOf(base, other)];
   const shows = (times: number) =>
     (error / Math.sqrt(times)) * (width(now * times, alpha) + NORMAL_80) <= difference;
   if (shows(1)) return 0;
@@ -67,7 +67,7 @@ export function clientsToGo(base: Moments, other: Moments, alpha: number, differ
   return Math.ceil((high - 1) * (base.clients + other.clients));
 }
 
-/** Beyond so many times as many clients nobody waits for a difference. */
+/** The search ends at this multiple of the clients so far. */
 const TIMES_MAX = 2 ** 30;
 
 /** The 80 % point of the normal distribution. */
@@ -83,8 +83,8 @@ function varianceOf(moments: Moments): number {
   return Math.max(0, (squares - clients * meanOf(moments) ** 2) / Math.max(1, clients - 1));
 }
 
-/** How many clients in two arms of the same size tell as much. */
-function asOneArm(base: Moments, other: Moments): number {
+/** The number of clients in two arms of equal size that would say as much. */
+function effectiveClients(base: Moments, other: Moments): number {
   return (4 * base.clients * other.clients) / (base.clients + other.clients);
 }
 

@@ -8,32 +8,33 @@ export interface TwoTimes {
   readonly after: PartOfWhole;
 }
 
-/** What was counted under one value of a dimension, like a rule. */
+/** The counts for one value of a dimension, like one rule. */
 export interface CountedValue extends TwoTimes {
   readonly dimension: string;
   readonly value: string;
 }
 
 export interface Contribution extends CountedValue {
-  /** How many more there are than with its share of everything before; fewer are negative. */
+  /** How many more there are than expected; negative for fewer. */
   readonly difference: number;
-  /** That of the whole difference: 1 is all of it. */
+  /** Of the whole difference; 1 is all of it. */
   readonly share: number;
 }
 
 interface RankingParts {
   readonly all: TwoTimes;
-  /** Dimensions by which the same traffic is divided, as by a rollout: a value that has more of it causes nothing by that. */
+  /** Dimensions that only divide the traffic, as a rollout does: a value with more traffic is not a cause. */
   readonly divided: ReadonlySet<string>;
 }
 
-/** Below this share of the later traffic the others are too few to compare a value with. */
+/** With less of the later traffic than this the other values are too few to compare with. */
 const OTHERS_MIN = 0.05;
 
 /**
- * How much each value contributes to the difference between two times, the likely cause first; nothing where all of it may be chance. A value ranks by its share of the
- * difference, less what chance alone may be (one standard deviation of its counts), less the share that it had of everything
- * before: what always had most of it has most of any rise (explanatory power and surprise, as in Adtributor, NSDI 2014). Of each dimension only the first value is given.
+ * How much each value contributes to the difference between two times, the likely cause first; empty where all of it
+ * may be chance. A value ranks by its share of the difference, minus chance (one standard deviation of its counts),
+ * minus the share that it always had, because a large value has most of any rise (explanatory power and surprise, as
+ * in Adtributor, NSDI 2014). Only the first value of each dimension is given.
  */
 export function contributions(
   counted: readonly CountedValue[],
@@ -63,12 +64,12 @@ function deviation({ before, after }: TwoTimes, more: number): number {
   return Math.sqrt(after.part + more ** 2 * before.part);
 }
 
-/** The later time has so many times as many decisions: that more is asked changes no mix. */
+/** By how much the number of all decisions grew, which does not count as a change of the mix. */
 function growth({ before, after }: TwoTimes): number {
   return after.whole / before.whole;
 }
 
-/** How many there would be in the later time if nothing were the matter with the value. */
+/** How many there would be in the later time if the value had not changed. */
 function expected({ dimension, before, after }: CountedValue, { all, divided }: RankingParts): number {
   if (!divided.has(dimension)) return growth(all) * before.part;
   const others = { part: all.after.part - after.part, whole: all.after.whole - after.whole };
@@ -79,21 +80,21 @@ function expected({ dimension, before, after }: CountedValue, { all, divided }: 
 interface PopulationStability {
   /** 0 where the shares are the same. */
   readonly index: number;
-  /** What two samples of these sizes from one population exceed in 5 of 100 cases. */
+  /** Two samples of these sizes from one population exceed it in 5 of 100 cases. */
   readonly byChance: number;
 }
 
 /** The 95 % point of the normal distribution. */
 const NORMAL_95 = 1.6448536269514722;
 
-/** Added to every bin, so that an empty one has a share, too. */
+/** Added to every bin, so that none has a share of 0. */
 const EMPTY_BIN = 0.5;
 
 /**
  * The population stability index over bins that are counted in the same order (Siddiqi, Credit risk scorecards,
- * 2006). By chance it is about chi-squared with one degree of freedom less than there are bins, times
- * 1 / sizes[0] + 1 / sizes[1] (Yurdakul and Naranjo, Statistical properties of the population stability index,
- * 2020). `sizes` are how many of each are independent of each other: clients, where decisions are counted.
+ * 2006). By chance it is about chi-squared with one degree of freedom less than there are bins, times 1 / sizes[0] +
+ * 1 / sizes[1] (Yurdakul and Naranjo, Statistical properties of the population stability index, 2020). `sizes` are
+ * the numbers of independent units: clients, where decisions are counted.
  */
 export function populationStability(
   before: readonly number[],

@@ -12,21 +12,24 @@ export interface ShareInterval {
 const NORMAL_975 = 1.959963984540054;
 
 /**
- * The share `part / whole` with its interval by Wilson's score method, which stays within 0 and 1 and holds
- * for few cases, too (Wilson, Probable inference, the law of succession, and statistical inference, 1927;
- * Brown, Cai and DasGupta, Interval estimation for a binomial proportion, 2001). Null without anybody to count.
+ * The share `part / whole` with its interval by Wilson's score method, which stays within 0 and 1 and also holds for
+ * few cases (Wilson, Probable inference, the law of succession, and statistical inference, 1927; Brown, Cai and
+ * DasGupta, Interval estimation for a binomial proportion, 2001). Null without anybody to count.
  */
 export function shareInterval(part: number, whole: number): ShareInterval | null {
   if (whole === 0) return null;
   const { value, middle, half } = wilson(part, whole, NORMAL_975);
-  // At the ends the two terms cancel out, but for the last digits.
+  // At the ends the two terms cancel out except for rounding.
   return { value, low: part === 0 ? 0 : middle - half, high: part === whole ? 1 : middle + half };
 }
 
 /** The 95 % point of the normal distribution: below it lie 95 % of all draws. */
 const NORMAL_95 = 1.6448536269514722;
 
-/** What a share is at most, with 95 % confidence: the upper end of Wilson's one-sided interval. 1 without anybody to count. */
+/**
+ * The upper bound of a share with 95 % confidence: the end of Wilson's one-sided interval. 1 without anybody to
+ * count.
+ */
 export function shareUpperBound(part: number, whole: number): number {
   if (whole === 0) return 1;
   const { middle, half } = wilson(part, whole, NORMAL_95);
@@ -53,17 +56,17 @@ export interface ClusterCount {
 const CLUSTERED_ORDERS_MIN = 30;
 
 /**
- * A share of orders with its 95 % interval when the orders of one client depend on each other: Wilson's interval for as many
- * independent orders as tell as much (Korn and Graubard, Confidence intervals for proportions with small expected
- * number of positive counts, 1998), by the variance of the ratio between clients. That variance is itself uncertain where
- * there are few clients, for which they count fewer orders still. Null for too few orders.
+ * A share of orders with its 95 % interval when the orders of one client depend on each other: Wilson's interval for
+ * the effective number of independent orders (Korn and Graubard, Confidence intervals for proportions with small
+ * expected number of positive counts, 1998), by the variance of the ratio between clients. With few clients that
+ * variance is uncertain itself, which lowers the effective number further. Null for too few orders.
  */
 export function clusteredShare(clusters: readonly ClusterCount[]): ShareInterval | null {
   const whole = clusters.reduce((sum, cluster) => sum + cluster.whole, 0);
   return whole < CLUSTERED_ORDERS_MIN ? null : clusteredInterval(clusters);
 }
 
-/** The same however few orders there are; null without one. */
+/** The same for any number of orders; null without one. */
 export function clusteredInterval(clusters: Iterable<ClusterCount>): ShareInterval | null {
   const all = [...clusters];
   let [part, whole, spread] = [0, 0, 0];
@@ -77,18 +80,18 @@ export function clusteredInterval(clusters: Iterable<ClusterCount>): ShareInterv
   const counted = all.filter((cluster) => cluster.whole > 0).length;
   const variance = counted < 2 ? 0 : (spread * counted) / (counted - 1) / whole ** 2;
   if (variance === 0) return shareInterval(share * counted, counted);
-  // Never more than there are orders: clients that happen to be alike do not make more of them.
-  const asMany = Math.min(whole, (share * (1 - share)) / variance);
-  const told = asMany * (NORMAL_975 / student975(counted - 1)) ** 2;
-  return shareInterval(share * told, told);
+  // At most the number of orders, also when clients happen to be alike.
+  const effectiveOrders = Math.min(whole, (share * (1 - share)) / variance);
+  const effectiveSize = effectiveOrders * (NORMAL_975 / student975(counted - 1)) ** 2;
+  return shareInterval(share * effectiveSize, effectiveSize);
 }
 
-/** The 97.5 % points for one and two degrees of freedom, which the expansion does not meet. */
+/** The 97.5 % points for one and two degrees of freedom, where the expansion is too inexact. */
 const FIRST = [12.706204736174698, 4.302652729749462];
 
 /**
- * The 97.5 % point of Student's t: the expansion by powers of 1 / degrees (Abramowitz and Stegun, Handbook of mathematical
- * functions, 26.7.5), which is right to 1 in 800 from three degrees of freedom on.
+ * The 97.5 % point of Student's t: the expansion by powers of 1 / degrees (Abramowitz and Stegun, Handbook of
+ * mathematical functions, 26.7.5), which is exact to 1 in 800 from three degrees of freedom on.
  */
 export function student975(degrees: number): number {
   const x = NORMAL_975;
@@ -102,7 +105,7 @@ export function student975(degrees: number): number {
   return FIRST[degrees - 1] ?? terms.reduce((sum, term, power) => sum + term / degrees ** power, 0);
 }
 
-/** An estimate with the interval that 95 % of its resamples fall into. */
+/** An estimate with the interval that contains 95 % of its resamples. */
 export interface Estimate {
   readonly value: number;
   readonly low: number;
@@ -128,7 +131,7 @@ export function bootstrapInterval(
   return estimate;
 }
 
-/** The same of several statistics over the same draws. */
+/** The same for several statistics over the same draws. */
 export function bootstrapIntervals(
   clusters: number,
   statistics: (drawn: Uint32Array) => readonly (number | null)[],
@@ -152,7 +155,7 @@ export function bootstrapIntervals(
   });
 }
 
-/** Of values in order; between two of them it is where the line between them says. */
+/** Of sorted values, by linear interpolation. */
 function quantile(sorted: readonly number[], share: number): number {
   const place = (sorted.length - 1) * share;
   const below = sorted[Math.floor(place)] ?? 0;

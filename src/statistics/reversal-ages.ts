@@ -1,32 +1,35 @@
-/** Payments by age in whole days: how many were taken back at that age, and how many left observation, those among them. */
+/**
+ * Payments by age in whole days: how many were reversed at that age (`events`), and how many left observation,
+ * reversals included.
+ */
 export type AgedPayments = readonly {
   readonly day: number;
   readonly events: number;
   readonly left: number;
 }[];
 
-/** Fewer reversals tell nothing about how long they take. */
+/** Fewer reversals say nothing about how long they take. */
 const EVENTS_MIN = 10;
 
-/** So much of what is ever reversed has come when a payment is called mature. */
+/** A payment is mature when this share of all reversals has come. */
 const MATURE_SHARE = 0.95;
 
 /** Reversals may still be coming unless payments were watched for this many times as long as they took. */
 const WATCHED_RATIO = 1.2;
 
-/** The oldest payments are few, and one of them would speak for all later ages. */
+/** Otherwise one of the few oldest payments would decide for all later ages. */
 const AT_RISK_MIN = 10;
 
 interface Survival {
   readonly day: number;
-  /** Share of the payments that still hold after the day. */
+  /** Share of the payments not yet reversed after that day. */
   readonly holding: number;
 }
 
 /**
- * The share of payments that hold after each age at which one was reversed, by the product-limit estimate, which takes
- * payments that are still young for as long as they were seen (Kaplan and Meier, Nonparametric estimation from
- * incomplete observations, 1958).
+ * The share of payments that still hold after each age at which one was reversed: the product-limit estimate, which
+ * uses young payments for as long as they were observed (Kaplan and Meier, Nonparametric estimation from incomplete
+ * observations, 1958).
  */
 function survival(payments: AgedPayments): readonly Survival[] {
   const days = [...Map.groupBy(payments, ({ day }) => day)].toSorted(([a], [b]) => a - b);
@@ -40,7 +43,9 @@ function survival(payments: AgedPayments): readonly Survival[] {
   });
 }
 
-/** The age in days by which 95 % of the reversals have come; null for too few, or while they may still be coming. */
+/**
+ * The age in days by which 95 % of the reversals have come; null with too few reversals, or while more may be coming.
+ */
 export function maturityOf(payments: AgedPayments): number | null {
   const events = payments.reduce((sum, one) => sum + one.events, 0);
   if (events < EVENTS_MIN) return null;
@@ -53,7 +58,7 @@ export function maturityOf(payments: AgedPayments): number | null {
   return watched < AT_RISK_MIN ? null : days;
 }
 
-/** How many of some payments that hold at their ages are to be expected reversed later; null without any payment to tell. */
+/** How many of the given young payments will be reversed, as an expectation; null without earlier payments. */
 export function expectedEvents(
   payments: AgedPayments,
   young: readonly { readonly day: number; readonly payments: number }[],

@@ -40,7 +40,7 @@ describe('an amount', () => {
     });
   }
 
-  it('keeps its value, is a decimal-string again, and is normal at once', () => {
+  it('is normalised in one step to a decimal-string of the same value', () => {
     const pattern = new RegExp(DECIMAL_PATTERN);
     fc.assert(
       fc.property(decimal, (amount) => {
@@ -60,7 +60,7 @@ describe('an amount', () => {
     );
   });
 
-  it('that a fact kept as a number is a decimal-string again, however large or small it is', () => {
+  it('of a fact is a decimal-string again, however large or small it is', () => {
     expect([1e-7, 1e-18, 1e21, 25.5].map(decimalText)).to.deep.equal([
       '0.0000001',
       '0.000000000000000001',
@@ -81,12 +81,12 @@ describe('an amount', () => {
     );
   });
 
-  it('and its currency are read back from the text that a state keeps', () => {
+  it('is read back with its currency from the text in a state', () => {
     expect(moneyText('010.50', 'EUR')).to.equal('10.5 EUR');
     expect(moneyOf('10.5 EUR')).to.deep.equal({ amount: '10.5', currency: 'EUR' });
   });
 
-  it('that an older version kept as a token is none', () => {
+  it('is not read from a token of an older version', () => {
     expect(moneyOf('a1B_-z')).to.equal(null);
   });
 

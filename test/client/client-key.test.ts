@@ -7,7 +7,7 @@ import { clientKey } from './client-keys.ts';
 const anyPlatform = fc.constantFrom('demo', 'shop', 'a', 'demo-1').map(platformName);
 
 describe('a client key', () => {
-  it('has a hash of 22 characters that storage and URLs take as they are', () => {
+  it('has a hash of 22 characters that need no escaping in storage and URLs', () => {
     fc.assert(
       fc.property(anyPlatform, fc.string({ unit: 'binary' }), (platform, clientIdKey) => {
         const key = clientKey(platform, clientIdKey);
@@ -29,7 +29,7 @@ describe('a client key', () => {
     expect(new Set(keys.map(({ hash }) => hash)).size).to.equal(keys.length);
   });
 
-  it('is stable over releases, since it names what is stored', () => {
+  it('is the same in every release, since stored data depends on it', () => {
     expect(clientKey(platformName('demo'), 'payer-1').hash).to.equal('TW-UteuIsHH1sWS2pOeaDh');
   });
 });
@@ -48,7 +48,7 @@ describe('a platform name', () => {
     });
   }
 
-  it('is refused with what it may hold', () => {
+  it('is refused with the allowed form', () => {
     expect(() => platformName('Demo')).to.throw(
       RangeError,
       'a platform name has lower-case letters, digits and "-", starting with a letter, at most 63 characters, unlike "Demo"',
@@ -87,13 +87,13 @@ describe('a decisionId', () => {
 });
 
 describe('a token', () => {
-  it('is six characters, the same for the same text and another for another', () => {
+  it('has six characters, the same for the same text and others for another', () => {
     expect(token('card')).to.match(/^[A-Za-z0-9_-]{6}$/);
     expect(token('card')).to.equal(token('card'));
     expect(token('card')).to.not.equal(token('Card'));
   });
 
-  it('rarely meets another one: none among 5,000 texts', () => {
+  it('rarely collides: never among 5,000 texts', () => {
     const tokens = new Set(Array.from({ length: 5000 }, (_, n) => token(`order-${n}`)));
     expect(tokens.size).to.equal(5000);
   });

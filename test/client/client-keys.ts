@@ -1,6 +1,6 @@
 import { type ClientKey, ClientKeys, type PlatformName } from '../../src/client/client-key.ts';
 
-/** Of the stores that tests open themselves, so that they know their payers before they ask the store. */
+/** For the stores that tests open themselves, whose salt is known beforehand. */
 export const TEST_SALT = 'salt-of-the-test-suite';
 
 export const TEST_KEYS = new ClientKeys(TEST_SALT);

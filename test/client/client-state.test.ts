@@ -43,7 +43,7 @@ describe('what is known of a client', () => {
     expect(isNewClient({ ...UNKNOWN_CLIENT, override: OVERRIDE })).to.equal(false);
   });
 
-  it('keeps the first contact, and its time never runs backwards', () => {
+  it('keeps the time of the first contact, and never goes back in time', () => {
     const first = touch(UNKNOWN_CLIENT, 100);
     expect(first).to.deep.include({ firstSeenAt: 100, lastAt: 100 });
     expect(touch(first, 50)).to.deep.include({ firstSeenAt: 100, lastAt: 100 });
@@ -75,7 +75,7 @@ describe('what is known of a client', () => {
     expect(remembered(many)).to.deep.equal([...many.slice(3).map(({ at }) => at), now]);
   });
 
-  it('awaits no outcome that was reported, nor one of a request that was not granted', () => {
+  it('awaits no outcome that was reported, and none of a request that was not granted', () => {
     const old = eventAt(1, { granted: true });
     const now = 1 + EVENT_WINDOW_MS_MAX;
     expect(rememberEvent([old], eventAt(now))).to.have.lengthOf(2);
@@ -83,7 +83,7 @@ describe('what is known of a client', () => {
     expect(rememberEvent([eventAt(1)], eventAt(now))).to.have.lengthOf(1);
   });
 
-  it('tells the amount of an order by its newest attempt, or else by its newest request', () => {
+  it('gives the amount of an order by its newest attempt, or else by its newest request', () => {
     const asked = [eventAt(1, { amount: '1 EUR' }), eventAt(2, { amount: '2 EUR' })];
     expect(amountOfOrder(asked, 'o')).to.equal('2 EUR');
     expect(amountOfOrder([eventAt(0, { amount: '5 EUR', granted: true }), ...asked], 'o')).to.equal('5 EUR');

@@ -7,8 +7,8 @@ import { eventAt } from './event-at.ts';
 
 const DAY_MS = 24 * 3600_000;
 
-describe('a payer without the parts that can change no answer', () => {
-  it('is answered as the whole one, always', () => {
+describe('a compacted payer', () => {
+  it('always gets the answers of the whole one', () => {
     const moment = fc.constantFrom(1, 0.5, 0.1);
     fc.assert(
       fc.property(anyLife, moment, (life, part) => {

@@ -1,6 +1,6 @@
 import type { VerdictEvent } from '../../src/client/client-state.ts';
 
-/** A verdict that was asked for at a moment, on no device that is known. */
+/** A verdict request at a time, from no known device. */
 export function eventAt(at: number, more: Partial<VerdictEvent> = {}): VerdictEvent {
   return {
     at,

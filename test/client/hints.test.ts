@@ -26,7 +26,7 @@ const NOTHING: ScoreHints = {
   userAgentIsAutomated: false,
 };
 
-/** Scores a minute apart, each saying something of its own. */
+/** Different scores, a minute apart. */
 function scored(...scores: readonly Partial<ScoreHints>[]): { readonly hints: Hints; readonly now: number } {
   let hints: Hints | null = null;
   let now = NOW;
@@ -54,7 +54,7 @@ const asSets = ({ fingerprints, ips, noScript: _last, ...signs }: KnownHints) =>
 });
 
 describe('the hints of scores', () => {
-  it('stay when a later score shows nothing', () => {
+  it('stay when a later score has none', () => {
     const everything = {
       fingerprint: 'device-1',
       ip: 'network-1',
@@ -82,7 +82,7 @@ describe('the hints of scores', () => {
     expect(knownHints(hints, now + HINTS_VALID_MS).networks).to.deep.equal([]);
   });
 
-  it('say of the last page alone that it did not execute JavaScript', () => {
+  it('say of the last page only that it did not execute JavaScript', () => {
     const known = (...scores: Partial<ScoreHints>[]) => {
       const { hints, now } = scored(...scores);
       return knownHints(hints, now).noScript;
@@ -96,7 +96,7 @@ describe('the hints of scores', () => {
     expect(knownHints(hints, now)).to.deep.include({ fingerprints: ['b', 'a'], ips: ['x'] });
   });
 
-  it(`are of ${DEVICES_MAX} devices at most, those that were shown last`, () => {
+  it(`cover the ${DEVICES_MAX} newest devices`, () => {
     const { hints, now } = scored(...'abcdefg'.split('').map((fingerprint) => ({ fingerprint })));
     expect(knownHints(hints, now).fingerprints).to.deep.equal(['d', 'e', 'f', 'g']);
   });
@@ -112,7 +112,7 @@ describe('the hints of scores', () => {
     expect(later.shown.map(({ hint }) => hint.id)).to.deep.equal(['b']);
   });
 
-  it('come to the same in whatever order the scores were asked', () => {
+  it('are the same in whatever order the scores were asked', () => {
     fc.assert(
       fc.property(fc.array(anyScore, { minLength: 1, maxLength: 6 }), (scores) => {
         const known = (some: readonly ScoreHints[]) => {
@@ -124,7 +124,7 @@ describe('the hints of scores', () => {
     );
   });
 
-  it('answer a repeated score from what was known when it was first asked, for 24 hours, whatever aged or came between', () => {
+  it('answer a repeated score for 24 hours from what was known when it was first asked', () => {
     const requests = fc.uniqueArray(anyScore, {
       minLength: 1,
       maxLength: ASKED_SCORES_MAX,

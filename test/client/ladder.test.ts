@@ -79,20 +79,20 @@ describe('the cooldown ladder', () => {
     });
   });
 
-  it('is as it was a millisecond before the reset, and forgotten at the reset', () => {
+  it('is kept until a millisecond before the reset, and forgotten at the reset', () => {
     const ladder = { level: 2, attemptOpen: true, waitUntil: null };
     expect(settle(ladder, T, SETTINGS, T + 86_399_999)).to.deep.equal(ladder);
     expect(settle(ladder, T, SETTINGS, T + 86_400_000)).to.deep.equal(NO_ATTEMPTS);
     expect(settle(ladder, null, SETTINGS, T)).to.deep.equal(ladder);
   });
 
-  it('has nothing to wait for at the very moment the wait ends', () => {
+  it('has no wait left at the very moment the wait ends', () => {
     const ladder = { level: 1, attemptOpen: false, waitUntil: T };
     expect([T - 1, T, T + 1].map((now) => waitRemainingMs(ladder, now))).to.deep.equal([1, 0, 0]);
     expect(waitRemainingMs(NO_ATTEMPTS, T)).to.equal(0);
   });
 
-  it('gives no shorter wait than the one before, whichever ladders the rules name on the way', () => {
+  it('never gives a shorter wait than before, whichever ladders the rules name', () => {
     const ladders = fc.array(fc.record({ settings: anySettings, served: fc.boolean() }), { maxLength: 12 });
     fc.assert(
       fc.property(ladders, (steps) => {

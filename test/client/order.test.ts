@@ -25,7 +25,7 @@ function holdingOf(...reports: readonly OrderOutcome[]): OrderOutcome {
 }
 
 describe('what is known of an order', () => {
-  it('is what was reported, and no more as long as there is one report', () => {
+  it('is just the report while there is only one', () => {
     expect(orderOf(unpaid(5))).to.deep.equal(unpaid(5));
   });
 
@@ -35,7 +35,7 @@ describe('what is known of an order', () => {
     expect(withReport(known, unpaid(2, 'REVERSED'), 'granted')).to.equal(known);
   });
 
-  it('stays the same after a repeat of its result that does not say when, or names a moment to come', () => {
+  it('stays the same after a repeat without a time, or with one in the future', () => {
     const known = orderOf(unpaid(1), paid(2));
     for (const occurredAt of [null, 99]) {
       const repeat = dated(known, { outcome: 'PAID', cause: null, occurredAt }, 50);
@@ -43,7 +43,7 @@ describe('what is known of an order', () => {
     }
   });
 
-  it('dates a report without a moment, or with one to come, after all that was told before', () => {
+  it('dates a report without a time, or with one in the future, after all earlier reports', () => {
     const known = orderOf(unpaid(1), paid(50));
     for (const occurredAt of [null, 99]) {
       const reported = { outcome: 'UNPAID', cause: 'REVERSED', occurredAt } as const;
@@ -57,18 +57,18 @@ describe('what is known of an order', () => {
     expect(holdingOf(paid(9), paid(5), paid(1))).to.deep.equal(paid(1));
   });
 
-  it('holds since a repeat when something else happened in between, whenever that is told', () => {
+  it('holds since a repeat when something else happened in between, whenever that is reported', () => {
     expect(holdingOf(paid(1), paid(5), unpaid(3, 'REVERSED'))).to.deep.equal(paid(5));
     expect(holdingOf(paid(5), unpaid(3, 'REVERSED'), paid(1))).to.deep.equal(paid(5));
   });
 
-  it('is what happened last, whatever is told last', () => {
+  it('is what happened last, whatever was reported last', () => {
     expect(holdingOf(unpaid(1), paid(2))).to.deep.equal(paid(2));
     expect(holdingOf(paid(2), unpaid(1))).to.deep.equal(paid(2));
     expect(holdingOf(paid(1), unpaid(2, 'REVERSED'), paid(3))).to.deep.equal(paid(3));
   });
 
-  it('is at equal times a reversal rather than a payment, that rather than a technical failure, that rather than others', () => {
+  it('at equal times prefers a reversal to a payment, a payment to a technical failure, and that to others', () => {
     const ofOneMoment = [
       unpaid(7, 'REVERSED'),
       paid(7),
@@ -95,7 +95,7 @@ describe('what is known of an order', () => {
     expect(isNewPayment(known, unpaid(10))).to.equal(false);
   });
 
-  it('comes out of its stored form as it went in', () => {
+  it('survives its stored form', () => {
     const amounts = fc.constantFrom('25.5 EUR', '0 USDT', undefined);
     const exposures = fc.constantFrom('granted', 'turnedAway', 'notAsked');
     fc.assert(
@@ -118,7 +118,7 @@ describe('what is known of an order', () => {
     );
   });
 
-  it('is the same in every order of arrival, and as a naive recount finds it', () => {
+  it('is the same in every order of arrival, and equals a naive recount', () => {
     const reports = toldOrders(1, 6, 8).map((told) => told.map(({ report }) => report));
     const arrivals = reports.chain((told) => fc.tuple(fc.constant(told), shuffled(told)));
     fc.assert(
@@ -130,7 +130,7 @@ describe('what is known of an order', () => {
     );
   });
 
-  it(`is bounded: of more than ${ORDER_REPORTS_MAX} reports the first and the newest are remembered`, () => {
+  it(`remembers the first and the newest of more than ${ORDER_REPORTS_MAX} reports`, () => {
     const repeats = Array.from({ length: 50 }, (_, n) => paid(n + 1));
     const known = orderOf(...repeats);
     expect(known.reports?.map(({ occurredAt }) => occurredAt)).to.deep.equal([

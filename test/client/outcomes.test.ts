@@ -33,7 +33,7 @@ const ON_LADDER: ClientState = {
 
 const of = <Report>(orderRef: string, report: Report) => ({ ...report, orderRef });
 
-/** What a client's orders become, all reports arriving at NOW. */
+/** Records reports that all arrive at NOW. */
 function report(
   reports: readonly (readonly [order: string, outcome: OrderOutcome])[],
   before: ClientState = UNKNOWN_CLIENT,
@@ -69,7 +69,7 @@ function factsOf({ outcomes }: ClientState) {
   };
 }
 
-/** So many orders, one a moment. */
+/** Orders at successive times. */
 function many(count: number, outcome: (at: number) => OrderOutcome, firstAt = 1) {
   return Array.from({ length: count }, (_, n) => [`order-${firstAt + n}`, outcome(firstAt + n)] as const);
 }
@@ -85,7 +85,7 @@ describe("the outcomes of a client's orders", () => {
     expect(factsOf(state)).to.deep.include({ paidCount: 1, unpaidCount: 0, lastPaidAt: 1 });
   });
 
-  it('leave the very same state when a repeat changes nothing', () => {
+  it('leave the very same state after a repeat', () => {
     const { state, orders } = report([['a', unpaid(1)]]);
     const again = recordOutcome(state, orders.get('a') ?? null, of('a', unpaid(1)), NOW + 5);
     expect(again.state).to.equal(state);
@@ -119,7 +119,7 @@ describe("the outcomes of a client's orders", () => {
     expect(factsOf(state)).to.deep.include({ paidCount: 1, unpaidCount: 1, lastPaidAt: 1, lastUnpaidAt: 4 });
   });
 
-  it('are not corrected by what happened before', () => {
+  it('are not corrected by an earlier outcome', () => {
     const { state, effects, orders } = report([
       ['a', paid(5)],
       ['a', unpaid(4)],
@@ -151,7 +151,7 @@ describe("the outcomes of a client's orders", () => {
     expect(recent[0]).to.deep.include(unpaid(2, 'TECHNICAL'));
   });
 
-  it('make a client known to the platform, a technical failure too, told at first or in the end', () => {
+  it('make a client known to the platform, also when they are or become a technical failure', () => {
     expect(isNewClient(report([['a', unpaid(1, 'TECHNICAL')]]).state)).to.equal(false);
     const corrected = report([
       ['a', unpaid(1)],
@@ -180,7 +180,7 @@ describe("the outcomes of a client's orders", () => {
     expect(unpaidChain(state.outcomes)).to.equal(1);
   });
 
-  it('count a chain in the order in which things happened, not in which they were told', () => {
+  it('count a chain by the times of the outcomes, not by the arrival of the reports', () => {
     const { state } = report([
       ['a', unpaid(3)],
       ['b', paid(2)],
@@ -189,14 +189,14 @@ describe("the outcomes of a client's orders", () => {
     expect(unpaidChain(state.outcomes)).to.equal(1);
   });
 
-  it(`remember ${RECENT_OUTCOMES_MAX} orders singly and count the others`, () => {
+  it(`remember ${RECENT_OUTCOMES_MAX} orders one by one and count the others`, () => {
     const { state } = report(many(100, unpaid));
     expect(state.outcomes.unpaidCount).to.equal(100);
     expect(state.outcomes.recent.length).to.equal(RECENT_OUTCOMES_MAX);
     expect(unpaidChain(state.outcomes)).to.equal(UNPAID_CHAIN_MAX);
   });
 
-  it('remember each of them once: what makes room for newer ones, or is too old itself, is displaced', () => {
+  it('displace orders that make room for newer ones, or are too old themselves', () => {
     const { state } = report(many(RECENT_OUTCOMES_MAX, paid, 10));
     const newer = recordOutcome(state, null, of('newer', unpaid(500)), NOW);
     expect(newer.displaced).to.deep.equal([{ ...paid(10), token: token('order-10') }]);
@@ -207,7 +207,7 @@ describe("the outcomes of a client's orders", () => {
     expect(again).to.deep.include({ effect: 'unchanged', state: older.state, displaced: [] });
   });
 
-  it('come out as if they had been reported right at first when the newest of many turn out technical', () => {
+  it('are as if reported correctly at first when the newest of many turn out technical', () => {
     const reports = [...many(24, (at) => unpaid(at)), ...many(20, (at) => unpaid(at, 'TECHNICAL'), 5)];
     expect(factsOf(report(reports).state)).to.deep.equal({
       paidCount: 0,
@@ -219,7 +219,7 @@ describe("the outcomes of a client's orders", () => {
     });
   });
 
-  it('come out as if they had been reported right at first when old payments are taken back', () => {
+  it('are as if reported correctly at first when old payments are taken back', () => {
     const takenBack = many(20, (at) => unpaid(at + 100, 'REVERSED'), 5);
     expect(factsOf(report([...many(24, paid), ...takenBack]).state)).to.deep.equal({
       paidCount: 4,
@@ -231,7 +231,7 @@ describe("the outcomes of a client's orders", () => {
     });
   });
 
-  it('keep the chain of those that are not remembered singly, and take corrections of them out of it', () => {
+  it('keep the chain of older orders, and take corrected ones out of it', () => {
     const newest = many(RECENT_OUTCOMES_MAX, unpaid, 10);
     const technical = newest.map(
       ([order, { occurredAt }]) => [order, unpaid(occurredAt, 'TECHNICAL')] as const,
@@ -255,7 +255,7 @@ describe("the outcomes of a client's orders", () => {
     });
   });
 
-  it('keep the time of the last payment when an older one is refunded that is not remembered singly', () => {
+  it('keep the time of the last payment when an older one is refunded', () => {
     const { state } = report([
       ['old', paid(1)],
       ['newer', paid(2)],
@@ -265,7 +265,7 @@ describe("the outcomes of a client's orders", () => {
     expect(factsOf(state)).to.deep.include({ paidCount: 1, lastPaidAt: 2, lastUnpaidAt: 100 });
   });
 
-  it('take the client off the ladder with a payment, and leave the ladder otherwise', () => {
+  it('take the client off the ladder with a payment, and otherwise leave the ladder as it is', () => {
     const ladder = { level: 2, attemptOpen: true, waitUntil: null };
     const waiting = { ...UNKNOWN_CLIENT, ladder };
     expect(recordOutcome(waiting, null, of('a', paid(1)), NOW).state.ladder).to.deep.equal({
@@ -281,7 +281,7 @@ describe("the outcomes of a client's orders", () => {
     expect(orders.get('a')?.occurredAt).to.equal(NOW);
   });
 
-  it('happen after all that was said of their order before when they carry no time', () => {
+  it('count as of after all earlier reports of their order when they carry no time', () => {
     const undated = (outcome: 'PAID' | 'UNPAID') => ({ outcome, cause: null, occurredAt: null });
     let { state } = report([]);
     let order: KnownOrder | null = null;
@@ -295,7 +295,7 @@ describe("the outcomes of a client's orders", () => {
     expect(state.lastAt).to.be.at.least(lastPaidAt(state.outcomes) ?? 0);
   });
 
-  it('come out the same when they are repeated as they were recorded, also those of one moment', () => {
+  it('are the same when they are replayed as recorded, also with equal times', () => {
     const undated = (outcome: 'PAID' | 'UNPAID') => ({ outcome, cause: null, occurredAt: null });
     let [told, repeated] = [UNKNOWN_CLIENT, UNKNOWN_CLIENT];
     let [order, again]: (KnownOrder | null)[] = [null, null];
@@ -309,7 +309,7 @@ describe("the outcomes of a client's orders", () => {
     expect(factsOf(repeated)).to.deep.include({ paidCount: 0, unpaidCount: 1 });
   });
 
-  it('may be as late as what is recorded already when the clock was set back', () => {
+  it('may be as late as the newest record when the clock was set back', () => {
     const ahead = { ...UNKNOWN_CLIENT, lastAt: NOW };
     const { state, order } = recordOutcome(ahead, null, of('a', paid(NOW)), NOW - 60_000);
     expect(order.occurredAt).to.equal(NOW);
@@ -338,7 +338,7 @@ describe("the outcomes of a client's orders", () => {
     }
   });
 
-  it('say nothing new about when with a repeat that carries no time', () => {
+  it('keep their time with a repeat that carries none', () => {
     const undated = of('a', { outcome: 'UNPAID', cause: null, occurredAt: null } as const);
     const first = recordOutcome(UNKNOWN_CLIENT, null, undated, NOW);
     const again = recordOutcome(first.state, first.order, undated, NOW + 600_000);
@@ -347,7 +347,7 @@ describe("the outcomes of a client's orders", () => {
     expect(factsOf(state)).to.deep.include({ paidCount: 1, unpaidCount: 0 });
   });
 
-  it('keep the amount of the request that a requisite was shown for while its outcome is awaited, 30 days long', () => {
+  it('know the amount of an attempt for 30 days, while its outcome is awaited', () => {
     const asked = { ...eventAt(NOW), order: token('a'), amount: '25 EUR' };
     const paidAfter = (laterMs: number, granted: boolean) => {
       const events = rememberEvent([{ ...asked, granted }], eventAt(NOW + laterMs));
@@ -415,7 +415,7 @@ describe('bindings and overrides', () => {
     expect(setOverride(setOverride(bound, override, 8), null, 8)).to.deep.equal({ ...bound, ...at(8) });
   });
 
-  it('are the very same client when there is nothing to lift', () => {
+  it('leave the very same client when there is nothing to lift', () => {
     expect(setBinding(UNKNOWN_CLIENT, null, 7)).to.equal(UNKNOWN_CLIENT);
     expect(setOverride(UNKNOWN_CLIENT, null, 7)).to.equal(UNKNOWN_CLIENT);
   });

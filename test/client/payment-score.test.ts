@@ -4,7 +4,7 @@ import { formatPaymentScore, paymentScore, type Smoothing } from '../../src/clie
 
 const HALF: Smoothing = { prior: 0.5, weight: 2 };
 
-/** Any smoothing that a rule set may have: the first outcome does not move 0.5 the wrong way. */
+/** Any smoothing that a rule set may have: one where the first outcome does not move 0.5 the wrong way. */
 const anySmoothing: fc.Arbitrary<Smoothing> = fc
   .record({ prior: fc.integer({ min: 0, max: 100 }), weight: fc.integer({ min: 1, max: 5000 }) })
   .map(({ prior, weight }) => ({ prior: prior / 100, weight: weight / 100 }))

@@ -54,10 +54,10 @@ otherwise: { verdict: GET_NEW, reason: "r" }
 `,
 });
 
-/** The code behind the same four questions; whatever is kept goes through its stored form. */
+/** The code behind the same interface; all that is kept goes through its stored form. */
 class FirstPayer implements Payer {
   #state = UNKNOWN_CLIENT;
-  /** What the stores tell of orders that were asked for. */
+  /** What the store knows of orders that were asked for. */
   readonly #granted = new Map<string, boolean>();
 
   ask({ order: orderRef, amount, method }: Asked, now: number): number | null {
@@ -101,7 +101,7 @@ class FirstPayer implements Payer {
   }
 }
 
-/** Something that happens, told as what it gives. */
+/** An event, as its result. */
 type Happening = (payer: Payer, now: number) => unknown;
 
 const order = fc.constantFrom('a', 'a', 'a', 'b');
@@ -146,7 +146,7 @@ const gapMs = fc.constantFrom(
 );
 
 describe('the page of what happens to a payer', () => {
-  it('leads a second implementation to the same outcomes, amounts, ladder and hints', () => {
+  it('is enough to write a second implementation with the same outcomes, amounts, ladder and hints', () => {
     const life = fc.array(fc.tuple(gapMs, happening), { minLength: 8, maxLength: 24, size: 'max' });
     fc.assert(
       fc.property(life, (happenings) => {
@@ -162,7 +162,7 @@ describe('the page of what happens to a payer', () => {
     );
   });
 
-  it('is about the reset and the ladders that the rules of this test have', () => {
+  it("has the reset and the ladders of this test's rules", () => {
     const { ladder } = settingsOf(RULES, CLIENT.platform);
     const { levelsMs, ladders, resetAfterMs } = ladder;
     expect({ levelsMs, ladders, resetAfterMs }).to.deep.equal({

@@ -29,7 +29,7 @@ interface Request {
   reportedSince: boolean;
 }
 
-/** What each method is answered, and the waits of the ladder that its rule names, or of the one without a name. */
+/** The answer to each method, and the waits of the ladder that its rule names. */
 export const METHODS = {
   grant: { verdict: 'GET_NEW', levelsMs: [30_000, 300_000, 1_800_000] },
   refuse: { verdict: 'BLOCK', levelsMs: [30_000, 300_000, 1_800_000] },
@@ -57,7 +57,7 @@ export interface Scored {
   readonly sign: 'noScript' | 'trap' | 'userAgent' | 'automated' | null;
 }
 
-/** How a payer stands after something happened to it. */
+/** The state of a payer after an event. */
 export interface PayerStanding {
   readonly level: number;
   readonly attemptOpen: boolean;
@@ -67,7 +67,7 @@ export interface PayerStanding {
   readonly paidAmount: number;
 }
 
-/** What happens to a payer at a moment of a clock, epoch ms. */
+/** The events of a payer, each at a time in epoch ms. */
 export interface Payer {
   /** Gives `waitFloorMs`. */
   ask(asked: Asked, clockMs: number): number | null;
@@ -169,7 +169,7 @@ export class SecondPayer implements Payer {
     return { level, attemptOpen, waitUntil, paid: paid.length, unpaid, paidAmount };
   }
 
-  /** Outcomes 8: the reports of an order that still count when another one comes. */
+  /** Outcomes 8: the earlier reports of an order that still count. */
   #exposed(order: string): readonly Report[] {
     const line = this.#lines.get(order) ?? [];
     const granted = this.#granted.get(order);
@@ -215,7 +215,7 @@ export class SecondPayer implements Payer {
   }
 }
 
-/** Outcomes 1, 2: null is a repeat that does not say when. */
+/** Outcomes 1, 2: null for a repeat without a time. */
 function datedReport(
   line: readonly Report[],
   result: ResultName,

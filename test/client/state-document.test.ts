@@ -10,7 +10,7 @@ import { anyState, NOW } from '../rule-fixtures/random-states.ts';
 import { edited } from '../rule-fixtures/sound-rules.ts';
 import { clientKey } from './client-keys.ts';
 
-/** A client who was scored, was let to pay three times and paid once. */
+/** A client who was scored, made three attempts and paid once. */
 function usualClient(): ClientState {
   const rules = edited({});
   const client = clientKey(platformName('demo'), 'payer-1');
@@ -42,7 +42,7 @@ function usualClient(): ClientState {
 }
 
 describe('the stored form of a client', () => {
-  it('gives back every state as it was', () => {
+  it('gives back every state unchanged', () => {
     fc.assert(
       fc.property(anyState, (state) => {
         expect(decodeClientState(encodeClientState(state))).to.deep.equal(state);
@@ -60,7 +60,7 @@ describe('the stored form of a client', () => {
     expect(decodeClientState(encodeClientState(UNKNOWN_CLIENT))).to.deep.equal(UNKNOWN_CLIENT);
   });
 
-  it('keeps a device whose name is empty apart from none', () => {
+  it('distinguishes a device with an empty name from none', () => {
     const hints = {
       scoredAt: 1,
       shown: [{ hint: { kind: 'fingerprint', id: '' }, lastAt: 1 }],

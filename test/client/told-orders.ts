@@ -7,7 +7,7 @@ export interface ToldOrder {
   readonly report: OrderOutcome;
 }
 
-/** What the facts must say of a client, whatever the order of the reports. */
+/** What the facts must say of a client, in whatever order the reports arrive. */
 export interface NaiveFacts {
   readonly paidCount: number;
   readonly unpaidCount: number;
@@ -27,7 +27,7 @@ export function unpaid(occurredAt: number, cause: OrderOutcome['cause'] = 'DECLI
   return { outcome: 'UNPAID', cause, occurredAt };
 }
 
-/** Reports that collide on purpose: few orders, few moments, every outcome there is. */
+/** Reports that collide on purpose: few orders, few times, every outcome. */
 export function toldOrders(
   orders: number,
   moments: number,
@@ -46,18 +46,17 @@ export function toldOrders(
   return fc.array(fc.record({ order, report }), { minLength: 1, maxLength: length });
 }
 
-/** The same things in another order. */
 export function shuffled<T>(things: readonly T[]): fc.Arbitrary<readonly T[]> {
   return fc.shuffledSubarray([...things], { minLength: things.length, maxLength: things.length });
 }
 
-/** Says by a recount of all reports what the code must come to by itself, one report after the other. */
+/** Computes from all reports at once what the code must find one report after the other. */
 export function naiveFacts(told: readonly ToldOrder[]): NaiveFacts {
   const orders = Map.groupBy(told, ({ order }) => order);
   const final = [...orders.values()]
     .map((reports) => naiveOutcome(reports.map(({ report }) => report)))
     .filter(({ cause }) => cause !== 'TECHNICAL')
-    // Of the same moment a payment counts as the newer one.
+    // At the same time a payment counts as the newer one.
     .sort(
       (a, b) =>
         a.occurredAt - b.occurredAt || (a.outcome === 'PAID' ? 1 : 0) - (b.outcome === 'PAID' ? 1 : 0),
@@ -82,7 +81,7 @@ const name = ({ outcome, cause }: OrderOutcome) => cause ?? outcome;
 
 const position = (report: OrderOutcome) => report.occurredAt * 10 + STRENGTH.indexOf(name(report));
 
-/** How many payments reports of one order tell of: runs of PAID with nothing else between them. */
+/** How many payments the reports of one order are about: runs of PAID without another outcome between. */
 export function naivePayments(reports: readonly OrderOutcome[]): number {
   const line = reports
     .toSorted((a, b) => position(a) - position(b))
@@ -91,7 +90,7 @@ export function naivePayments(reports: readonly OrderOutcome[]): number {
   return line.split('-').filter((run) => run !== '').length;
 }
 
-/** The result that was told last, since the first time it was told with nothing else after it. */
+/** The latest result, since the first report of its last run. */
 export function naiveOutcome(reports: readonly OrderOutcome[]): OrderOutcome {
   const told = reports.toSorted((a, b) => position(a) - position(b));
   const [last] = told.slice(-1);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { platformName } from '../../src/client/client-key.ts';
 import { CALENDAR_FACTS } from '../../src/facts/request.ts';
 
-/** What the wall of a platform shows at a moment of UTC. */
+/** The calendar facts of a platform at a time in UTC. */
 function wall(instant: string, timeZone: string) {
   const circumstances = { platform: platformName('demo'), timeZone, now: Date.parse(instant) };
   return {
@@ -12,7 +12,7 @@ function wall(instant: string, timeZone: string) {
 }
 
 describe('the calendar facts', () => {
-  it('go by the time zone of the platform, not by that of the machine', () => {
+  it('use the time zone of the platform, not that of the machine', () => {
     const instant = '2026-01-04T23:30:00Z';
     expect(wall(instant, 'UTC')).to.deep.equal({ hour: 23, day: 'SUNDAY' });
     expect(wall(instant, 'Asia/Kolkata')).to.deep.equal({ hour: 5, day: 'MONDAY' });
@@ -24,7 +24,7 @@ describe('the calendar facts', () => {
     expect(wall('2026-03-29T01:00:00Z', 'Europe/Berlin').hour).to.equal(3);
   });
 
-  it('show the hour twice that the end of summer time repeats', () => {
+  it('repeat the hour that the end of summer time repeats', () => {
     const hours = ['00:30', '01:30', '02:30'].map(
       (time) => wall(`2026-10-25T${time}:00Z`, 'Europe/Berlin').hour,
     );

@@ -125,7 +125,7 @@ function wasShown({ hints }: ClientState, wanted: string): boolean {
   return (hints?.shown ?? []).some(({ hint, lastAt }) => hint.kind === wanted && lastAt > NOW - DAY_MS);
 }
 
-/** The remembered orders that count, or that count so. */
+/** The remembered orders that count, or that count as `wanted`. */
 function naiveOrders({ recent }: ClientState['outcomes'], wanted?: Outcome) {
   return recent.filter(
     ({ outcome, cause }) => cause !== 'TECHNICAL' && (wanted === undefined || outcome === wanted),
@@ -241,7 +241,7 @@ describe('facts', () => {
   });
 
   for (const [name, naive] of Object.entries(NAIVE)) {
-    it(`say ${name} as its description does`, () => {
+    it(`give ${name} its described value`, () => {
       fc.assert(
         fc.property(anyContext, (context) => {
           expect(read(name, context)).to.equal(naive(context));
@@ -273,7 +273,7 @@ describe('facts', () => {
     }
   });
 
-  it('take the clients on a device from the sightings of that window, 0 when there are none', () => {
+  it('take the clients on a device from the sightings of the window, or 0', () => {
     const sightings = { fingerprint: new Map([[MINUTE_MS, 3]]), ip: new Map([[MINUTE_MS, 7]]) };
     const context = contextOf({}, { sightings });
     expect(read('clientsOnFingerprint', context)).to.equal(3);
@@ -281,7 +281,7 @@ describe('facts', () => {
     expect(read('clientsOnIp', context, DAY_MS)).to.equal(0);
   });
 
-  it('say 999999999 seconds for what never happened', () => {
+  it('are 999999999 seconds for what never happened', () => {
     const context = contextOf({});
     for (const name of ['secondsSinceLastPaid', 'secondsSinceLastUnpaid', 'secondsSinceLastVerdict']) {
       expect(read(name, context), name).to.equal(999_999_999);
@@ -289,7 +289,7 @@ describe('facts', () => {
     expect(read('secondsSinceFirstSeen', context)).to.equal(0);
   });
 
-  it('say no more than 999999999 seconds for what happened in 1970', () => {
+  it('are at most 999999999 seconds for what happened in 1970', () => {
     const outcomes: OutcomeTally = {
       ...UNKNOWN_CLIENT.outcomes,
       paidCount: 1,
@@ -306,7 +306,7 @@ describe('facts', () => {
     expect(read('isBot', context, 0, conclusions)).to.equal(true);
   });
 
-  it('always lie in the domain that they declare', () => {
+  it('are always within their declared domain', () => {
     fc.assert(
       fc.property(
         anyContext,

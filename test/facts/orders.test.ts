@@ -34,7 +34,7 @@ interface Asked {
   readonly currency?: string;
 }
 
-/** One payer, as the service would keep it: every state goes through its stored form. */
+/** One payer, whose state goes through its stored form after every step. */
 class Payer {
   state: ClientState = UNKNOWN_CLIENT;
   now = NOW;
@@ -61,7 +61,7 @@ class Payer {
 }
 
 describe('attemptedAmount', () => {
-  it('adds this request to the orders that a requisite was shown for', () => {
+  it('adds this request to the orders for which a requisite was shown', () => {
     const payer = new Payer();
     expect(payer.ask({ order: 'a', amount: '10.10' })).to.include({ 'attemptedAmount(1h)': 10.1 });
     expect(payer.ask({ order: 'b', amount: '20.20' })).to.include({ 'attemptedAmount(1h)': 30.3 });
@@ -88,7 +88,7 @@ describe('attemptedAmount', () => {
     expect(facts).to.include({ 'attemptedAmount(1h)': 5, 'attemptedAmount(1d)': 15 });
   });
 
-  it('leaves out requests that an older version of the service kept without their amounts', () => {
+  it('leaves out requests that were kept without their amounts', () => {
     const payer = new Payer();
     payer.ask({ order: 'a', amount: '10' });
     const events = payer.state.events.map((event) => ({ ...event, amount: token('10 EUR') }));
@@ -96,7 +96,7 @@ describe('attemptedAmount', () => {
     expect(payer.ask({ order: 'b', amount: '5' })).to.include({ 'attemptedAmount(1h)': 5 });
   });
 
-  it('is never less than the amount, whatever was asked before', () => {
+  it('is never less than the amount of the request', () => {
     const asked = fc.record({
       order: fc.constantFrom('a', 'b', 'c'),
       amount: fc.constantFrom('0', '0.1', '25.00', '99999999999999999999999999999999999999'),
@@ -117,7 +117,7 @@ describe('attemptedAmount', () => {
 });
 
 describe('paidAmount', () => {
-  it('adds the amounts that were asked for the orders that became paid', () => {
+  it('adds up the requested amounts of the paid orders', () => {
     const payer = new Payer();
     payer.ask({ order: 'a', amount: '10.10' });
     payer.ask({ order: 'b', amount: '20.20' });
@@ -148,7 +148,7 @@ describe('paidAmount', () => {
     expect(payer.ask({ order: 'c', amount: '1' })).to.include({ 'paidAmount(1d)': 500 });
   });
 
-  it('follows an order that turns out to be paid, or is taken back', () => {
+  it('follows an order that is paid late, or is taken back', () => {
     const payer = new Payer();
     payer.ask({ order: 'a', amount: '10' });
     payer.tell('a', 'UNPAID', 'EXPIRED');
@@ -163,7 +163,7 @@ describe('paidAmount', () => {
     expect(payer.ask({ order: 'c', amount: '1' })).to.include({ 'paidAmount(1d)': 0, 'unpaidOrders(1d)': 1 });
   });
 
-  it('looks back over the window alone', () => {
+  it('looks back no further than the window', () => {
     const payer = new Payer();
     payer.ask({ order: 'a', amount: '10' });
     payer.tell('a', 'PAID');
@@ -172,13 +172,13 @@ describe('paidAmount', () => {
     expect(facts).to.include({ 'paidAmount(1d)': 0, 'paidOrders(1d)': 0, 'paidAmount(90d)': 10 });
   });
 
-  it('keeps the state of a payer bounded, however many orders are never reported', () => {
+  it('needs a bounded state, however many orders are never reported', () => {
     const payer = new Payer();
     for (let n = 0; n < 300; n++) {
       payer.now += 2 * HOUR_MS;
       payer.ask({ order: `order-${n}`, amount: String(n) });
     }
-    // A day holds 12 of them, and 8 older ones are still awaited.
+    // 12 of them are of the last day, and 8 older ones are still awaited.
     expect(payer.state.events).to.have.lengthOf(20);
     expect(encodeClientState(payer.state).length).to.be.below(1500);
   });

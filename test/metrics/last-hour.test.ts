@@ -56,7 +56,7 @@ describe('the last hour', () => {
     expect(verdicts.at(-1)?.waits).to.deep.equal({ 2: 1 });
   });
 
-  it('has sixty minutes, the running one last, also when nothing happened', () => {
+  it('has sixty minutes, the current one last, also when nothing happened', () => {
     const { verdicts, requests } = hour.view(shop);
     expect(verdicts.length).to.equal(60);
     expect(requests.length).to.equal(60);
@@ -101,7 +101,7 @@ describe('the last hour', () => {
     expect(hour.view(shop).verdicts.at(-1)?.verdicts.GET_NEW).to.equal(1);
   });
 
-  it('counts refusals and failures, and tells latency within a quarter of itself', () => {
+  it('counts refusals and failures, and gives latency within 25 %', () => {
     for (let time = 0; time < 98; time++) hour.request('verdict', 200, 0.001);
     hour.request('score', 400, 0.001);
     hour.request('verdict', 503, 0.3);
@@ -113,12 +113,12 @@ describe('the last hour', () => {
     expect(hour.view(shop).requests.at(-1)?.latencyMs?.p99).to.be.within(300, 375);
   });
 
-  it('leaves out requests that decide nothing: scrapes, health checks, the console', () => {
+  it('leaves out requests without a decision: scrapes, health checks, the console', () => {
     for (const operation of ['metrics', 'livez', 'console', 'none']) hour.request(operation, 200, 1);
     expect(hour.view(shop).requests.at(-1)?.requests).to.equal(0);
   });
 
-  it('stays within its memory however many platforms there are', () => {
+  it('has a bounded size however many platforms there are', () => {
     for (let number = 0; number < 250; number++) hour.verdict(decision(`p-${number}`));
     const counted = Array.from({ length: 250 }, (_, number) =>
       hour.view(platformName(`p-${number}`)).verdicts.at(-1),

@@ -8,7 +8,7 @@ function mean(drawn: Uint32Array): number {
 }
 
 describe('the bootstrap', () => {
-  it('gives the statistic of all, and the interval that all possible draws give', () => {
+  it('gives the statistic of all clusters, and the interval of all possible draws', () => {
     const estimate = bootstrapInterval(VALUES.length, mean);
     const all = everyDraw().map(mean);
     const below = (limit: number) => all.filter((value) => value < limit).length / all.length;
@@ -31,7 +31,7 @@ describe('the bootstrap', () => {
     });
   });
 
-  it('passes over draws that say nothing, and has none when all say nothing', () => {
+  it('leaves out draws without a statistic, and is null when none has one', () => {
     expect(bootstrapInterval(3, () => null)).to.equal(null);
     expect(bootstrapInterval(2, (drawn) => (drawn[0] === 0 ? null : 1))).to.deep.equal({
       value: 1,

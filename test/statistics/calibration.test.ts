@@ -33,19 +33,19 @@ describe('the calibration of a score', () => {
     );
   });
 
-  it('has an AUC of 1 when every paid order scored higher, 0 when lower, and a half when all tie', () => {
+  it('has an AUC of 1 when every paid order scored higher, 0 when lower, and 0.5 when all tie', () => {
     expect(areaUnderCurve([paid(0.9), unpaid(0.2), paid(0.6)])).to.equal(1);
     expect(areaUnderCurve([paid(0.1), unpaid(0.2), unpaid(0.6)])).to.equal(0);
     expect(areaUnderCurve([paid(0.5), unpaid(0.5), unpaid(0.5)])).to.equal(0.5);
   });
 
-  it('has no AUC when all orders ended alike', () => {
+  it('has no AUC when all orders have the same outcome', () => {
     expect(areaUnderCurve([paid(0.5)])).to.equal(null);
     expect(areaUnderCurve([unpaid(0.5)])).to.equal(null);
     expect(areaUnderCurve([])).to.equal(null);
   });
 
-  it('has the mean squared distance from what happened as its Brier score', () => {
+  it('has the mean squared distance from the outcome as its Brier score', () => {
     expect(brierScore([paid(0.8), unpaid(0.5), unpaid(1)])).to.be.closeTo((0.04 + 0.25 + 1) / 3, 1e-12);
     expect(brierScore([])).to.equal(null);
   });
@@ -78,7 +78,7 @@ describe('the calibration of a score', () => {
     expect(bins.map(({ meanScore }) => meanScore.toFixed(3))).to.deep.equal(['0.545', '0.950']);
   });
 
-  it('loses no order between the bins, and each mean score lies within its bin', () => {
+  it('loses no order between the bins, and has each mean score inside its bin', () => {
     fc.assert(
       fc.property(samples, (some) => {
         const bins = reliability(some);
@@ -88,9 +88,9 @@ describe('the calibration of a score', () => {
     );
   });
 
-  it('has a calibration error of 0 where shares are as the scores say, and their mean distance otherwise', () => {
+  it('has a calibration error of 0 where shares equal scores, and their mean distance otherwise', () => {
     expect(calibrationError([{ score: 0.25, paid: 1, unpaid: 3 }])).to.equal(0);
-    // Three orders lie 0.2 off, one lies 0.6 off.
+    // Three orders are 0.2 off, one is 0.6 off.
     const off = [{ score: 0.2, paid: 0, unpaid: 3 }, paid(0.4)];
     expect(calibrationError(off)).to.be.closeTo((3 * 0.2 + 0.6) / 4, 1e-12);
     expect(calibrationError([])).to.equal(null);

@@ -14,7 +14,7 @@ const WORLDS = 500;
 const CLIENTS = 240;
 const DEMO = platformName('demo');
 
-/** Numbers from 0 to 1 that a seed repeats (mulberry32). */
+/** Random numbers from 0 to 1 by a seed (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -26,17 +26,17 @@ function seeded(seed: number): () => number {
 }
 
 interface World {
-  /** Of the orders that the rule matches, the share that would be paid if they were let through. */
+  /** The share of the rule's orders that would be paid if they were let through. */
   readonly truth: number;
   /** As the holdout shows it. */
   readonly held: ReturnType<typeof clusteredShare>;
-  /** Without a holdout: of the orders that got through all the same, by another card or another day. */
+  /** Without a holdout: the paid share of the orders that got through all the same, by another card or another day. */
   readonly naive: ReturnType<typeof clusteredShare>;
 }
 
 /**
- * A world in which a rule blocks clients who are alike but for how surely they pay: each has a rate of its own, and
- * makes 1 to 4 orders at that rate. Who means to pay tries harder to get through what blocks him.
+ * A world in which a rule blocks clients who differ in how surely they pay: each has its own rate for its 1 to 4
+ * orders. Those who mean to pay try harder to get through.
  */
 function worldOf(seed: number): World {
   const random = seeded(seed);
@@ -56,7 +56,7 @@ function worldOf(seed: number): World {
   return { truth: usual, held: clusteredShare(held), naive: clusteredShare(naive) };
 }
 
-describe('the paid share of orders that a rule holds back', () => {
+describe("the paid share of a rule's orders", () => {
   const worlds = Array.from({ length: WORLDS }, (_, seed) => worldOf(seed + 1));
   const covered = (kind: 'held' | 'naive') =>
     worlds.filter(({ truth, [kind]: share }) => share !== null && share.low <= truth && truth <= share.high)
@@ -67,11 +67,11 @@ describe('the paid share of orders that a rule holds back', () => {
     expect(covered('held')).to.be.within(0.93, 0.97);
   });
 
-  it('is not found without a holdout, from the orders that got through all the same', () => {
+  it('cannot be found from the orders that got through without a holdout', () => {
     expect(covered('naive')).to.be.below(0.5);
   });
 
-  it('is met by a holdout on average, without bias', () => {
+  it('is estimated by a holdout without bias', () => {
     const errors = worlds.map(({ truth, held }) => (held?.value ?? Number.NaN) - truth);
     const mean = errors.reduce((sum, error) => sum + error, 0) / WORLDS;
     const spread = Math.sqrt(errors.reduce((sum, error) => sum + (error - mean) ** 2, 0) / (WORLDS - 1));
@@ -80,12 +80,12 @@ describe('the paid share of orders that a rule holds back', () => {
 });
 
 describe('a share of orders that depend on each other by client', () => {
-  it('is nothing below 30 orders', () => {
+  it('is unknown below 30 orders', () => {
     expect(clusteredShare(Array.from({ length: 29 }, () => ({ part: 1, whole: 1 })))).to.equal(null);
     expect(clusteredShare(Array.from({ length: 30 }, () => ({ part: 1, whole: 1 })))).to.not.equal(null);
   });
 
-  it('is the share, within its interval, within 0 and 1', () => {
+  it('is inside its interval, which is from 0 to 1', () => {
     const cluster = fc.nat(5).chain((whole) => fc.record({ part: fc.nat(whole), whole: fc.constant(whole) }));
     fc.assert(
       fc.property(fc.array(cluster, { minLength: 20, maxLength: 80 }), (clusters) => {
@@ -99,7 +99,7 @@ describe('a share of orders that depend on each other by client', () => {
     );
   });
 
-  it('is less sure than of as many independent orders when clients differ', () => {
+  it('has a wider interval than independent orders when clients differ', () => {
     const clusters = Array.from({ length: 40 }, (_, n) => ({ part: n % 2 === 0 ? 4 : 0, whole: 4 }));
     const [together, apart] = [clusteredShare(clusters), shareInterval(80, 160)];
     expect((together?.high ?? 0) - (together?.low ?? 0)).to.be.above(
@@ -109,7 +109,7 @@ describe('a share of orders that depend on each other by client', () => {
 });
 
 describe('a share of the orders of a few clients', () => {
-  /** Of worlds in which each of some clients pays all of 8 orders or none, how many intervals hold the true half. */
+  /** In how many worlds, where each client pays all of 8 orders or none, the interval contains the true half. */
   function coveredWith(clients: number): number {
     const random = seeded(clients);
     const world = () => Array.from({ length: clients }, () => ({ part: random() < 0.5 ? 7 : 1, whole: 8 }));
@@ -117,12 +117,12 @@ describe('a share of the orders of a few clients', () => {
     return shares.filter((share) => share !== null && share.low <= 0.5 && 0.5 <= share.high).length / 2000;
   }
 
-  it('lies in its interval in at least 92 of 100 worlds, be there 4 clients or 12', () => {
+  it('is in its interval in at least 92 of 100 worlds, with 4 clients as with 12', () => {
     for (const clients of [4, 6, 8, 12])
       expect(coveredWith(clients), `${clients} clients`).to.be.at.least(0.92);
   });
 
-  it('can be nearly anything when there are two of them who differ', () => {
+  it('has a very wide interval for two clients who differ', () => {
     const share = clusteredInterval([
       { part: 9, whole: 10 },
       { part: 1, whole: 10 },

@@ -9,7 +9,7 @@ import {
   NO_MOMENTS,
 } from '../../src/statistics/confidence-sequence.ts';
 
-/** So many clients with a value each, the same for the same seed. */
+/** Clients with a value each, the same for the same seed. */
 function drawn(clients: number, seed: number, more = 0): Moments {
   const draw = seeded(seed);
   let moments = NO_MOMENTS;
@@ -21,14 +21,14 @@ function drawn(clients: number, seed: number, more = 0): Moments {
 }
 
 describe('a difference of means that may be looked at at any time', () => {
-  it('says nothing about fewer than 200 clients in an arm, or where all are alike', () => {
+  it('is unknown with fewer than 200 clients in an arm, or where all values are equal', () => {
     expect(differenceOf(drawn(199, 1), drawn(5000, 2), 0.05)).to.equal(null);
     expect(differenceOf(drawn(200, 1), drawn(200, 2), 0.05)).not.to.equal(null);
     const alike = { clients: 1000, sum: 1000, squares: 1000 };
     expect(differenceOf(alike, alike, 0.05)).to.equal(null);
   });
 
-  it('is wider for less error, and the other way round with the arms changed', () => {
+  it('has a wider interval for a smaller alpha, and changes its sign when the arms are swapped', () => {
     const clients = fc.integer({ min: 200, max: 2000 });
     fc.assert(
       fc.property(clients, clients, fc.integer(), (some, others, seed) => {
@@ -45,7 +45,7 @@ describe('a difference of means that may be looked at at any time', () => {
     );
   });
 
-  it('misses no true difference at any of many looks in 95 of 100 trials', () => {
+  it('covers the true difference at all of many looks in 95 of 100 trials', () => {
     let missed = 0;
     for (let seed = 0; seed < 200; seed++) {
       let [a, b] = [drawn(200, 4 * seed), drawn(200, 4 * seed + 1, 0.2)];
@@ -61,7 +61,7 @@ describe('a difference of means that may be looked at at any time', () => {
     expect(missed).to.be.at.most(10);
   });
 
-  it('says how many more clients show a difference, none once there are enough', () => {
+  it('says how many more clients it needs, and 0 once there are enough', () => {
     const [a, b] = [drawn(500, 1), drawn(500, 2)];
     const few = clientsToGo(a, b, 0.05, 0.1) ?? Number.NaN;
     expect(few).to.be.within(100, 1000);

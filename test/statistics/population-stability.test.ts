@@ -20,7 +20,7 @@ describe('the population stability index', () => {
     );
   });
 
-  it("is that of the textbook's formula where no bin is small", () => {
+  it("equals the textbook's formula where no bin is small", () => {
     const { index } = populationStability([300_000, 700_000], [400_000, 600_000], [1, 1]);
     expect(index).to.be.closeTo(0.1 * Math.log(4 / 3) + -0.1 * Math.log(6 / 7), 1e-5);
   });

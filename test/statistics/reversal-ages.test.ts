@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { expectedEvents, maturityOf } from '../../src/statistics/reversal-ages.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';
 
-/** Payments of so many days until now, a fifth of them taken back 14 to 35 days later, as far as that is known by now. */
+/** Payments of the last `days` days, a fifth of them reversed after 14 to 35 days, as far as is known now. */
 function paymentsOf(days: number, seed: number) {
   const random = new SeededRandom(seed);
   let toCome = 0;
@@ -19,11 +19,11 @@ function paymentsOf(days: number, seed: number) {
 }
 
 describe('the ages at which payments are reversed', () => {
-  it('tell when a payment is safe, once payments were watched for longer than reversals take', () => {
+  it('say when a payment is safe, once payments were watched for longer than reversals take', () => {
     expect(maturityOf(paymentsOf(90, 1).aged)).to.be.within(33, 36);
   });
 
-  it('tell nothing while reversals are still coming, or of fewer than ten', () => {
+  it('say nothing while reversals are still coming, or with fewer than ten', () => {
     expect(maturityOf(paymentsOf(30, 1).aged)).to.equal(null);
     const nine = [
       { day: 1, events: 9, left: 9 },
@@ -33,7 +33,7 @@ describe('the ages at which payments are reversed', () => {
     expect(maturityOf([...nine, { day: 1, events: 1, left: 1 }])).to.equal(2);
   });
 
-  it('tell how many are to come, right on average over many histories', () => {
+  it('predict how many are to come, correctly on average over many histories', () => {
     const ratios = Array.from({ length: 100 }, (_, seed) => {
       const { aged, young, toCome } = paymentsOf(90, seed);
       return (expectedEvents(aged, young) ?? 0) / toCome;
@@ -41,7 +41,7 @@ describe('the ages at which payments are reversed', () => {
     expect(ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length).to.be.closeTo(1, 0.05);
   });
 
-  it('expect none where none was ever reversed, and cannot tell without a payment', () => {
+  it('predict none where none was ever reversed, and nothing without a payment', () => {
     expect(expectedEvents([{ day: 9, events: 0, left: 5 }], [{ day: 1, payments: 5 }])).to.equal(0);
     expect(expectedEvents([], [{ day: 1, payments: 5 }])).to.equal(null);
   });

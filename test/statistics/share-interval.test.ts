@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { shareInterval, shareUpperBound } from '../../src/statistics/intervals.ts';
 
 describe('the interval of a share', () => {
-  it('is that of Wilson, and none without anybody', () => {
+  it("is Wilson's, and null without anybody", () => {
     expect(shareInterval(0, 0)).to.equal(null);
     const share = shareInterval(10, 100);
     expect(share?.value).to.equal(0.1);
@@ -12,7 +12,7 @@ describe('the interval of a share', () => {
     expect(share?.high).to.be.closeTo(0.1744, 0.0001);
   });
 
-  it('ends where the true share would lie 1.96 of its own standard errors from what was seen', () => {
+  it('ends where the true share would be 1.96 of its own standard errors from the observed one', () => {
     const counts = fc
       .integer({ min: 1, max: 500 })
       .chain((whole) => fc.tuple(fc.nat(whole), fc.constant(whole)));
@@ -28,7 +28,7 @@ describe('the interval of a share', () => {
 });
 
 describe('the upper bound of a share', () => {
-  it('is the share that so few cases would be seen of in one of twenty samples, by the normal approximation', () => {
+  it('is the share of which one of twenty samples would show so few cases, by the normal approximation', () => {
     for (const [part, whole] of [
       [0, 929],
       [1, 929],
@@ -36,7 +36,7 @@ describe('the upper bound of a share', () => {
       [200, 400],
     ] as const) {
       const bound = shareUpperBound(part, whole);
-      // Wilson's bound is the share whose own standard error puts the one that was seen at the 5 % point.
+      // Wilson's bound is the share whose own standard error puts the observed one at the 5 % point.
       const distance = (bound - part / whole) / Math.sqrt((bound * (1 - bound)) / whole);
       expect(distance).to.be.closeTo(1.6448536, 1e-6);
     }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { student975 } from '../../src/statistics/intervals.ts';
 
 describe("the 97.5 % point of Student's t", () => {
-  it('is that of the tables', () => {
+  it('equals that of the tables', () => {
     const table = [
       [1, 12.706],
       [2, 4.303],
