@@ -4,7 +4,8 @@ import { AccessKeys, INSTALLATION, isInstallation } from '../../access/access-ke
 import type { Caller } from '../../access/caller.ts';
 import type { RoleGrant } from '../../access/roles.ts';
 import { Sessions } from '../../access/sessions.ts';
-import { type Archive, erasedClients } from '../../archive/archive.ts';
+import { Archive, erasedClients } from '../../archive/archive.ts';
+import { isArchivedElsewhere } from '../../archive/archive-home.ts';
 import { whileHere } from '../../archive/frozen-archive.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { NamedError } from '../../named-error.ts';
@@ -34,7 +35,7 @@ interface EvidenceDeskParts {
   readonly rulesDir: string;
   /** The fleet's secret, which decides which clients are held out of which rules. */
   readonly signalSecret: string;
-  readonly store: Pick<Store, 'documents' | 'unshippedErasures'>;
+  readonly store: Pick<Store, 'documents' | 'registers' | 'unshippedErasures'>;
   /** The roles that people have by OIDC_ROLES; none by default. */
   readonly roles?: readonly RoleGrant[];
   /** Epoch ms. */
@@ -48,7 +49,7 @@ export type EvidenceAsker = Pick<Caller, 'actor' | 'credential' | 'platform'>;
 /** This node has as much work as it accepts. */
 export class EvidenceDeskBusy extends NamedError {}
 
-/** There is no archive to work out evidence from. */
+/** There is no archive to work out evidence from; the message says why, for people. */
 export class NoArchive extends NamedError {}
 
 interface Entry {
@@ -81,7 +82,7 @@ const TURNS = {
   first: { owner: INSTALLATION, kept: 0 },
 } as const;
 
-/** The same question within this time gets the earlier result. */
+/** The same question within this time gets the earlier result, of an archive that has only grown since. */
 const FRESH_MS = 10 * 60_000;
 
 const PROCESS = new URL('./desk-process.ts', import.meta.url);
@@ -115,7 +116,7 @@ export class EvidenceDesk {
     const now = this.#parts.clock();
     const before = await this.#before(platform, task, now);
     if (before !== null) return before;
-    this.#archive();
+    await this.#archive();
     if (this.#closed || this.#turns.isFull(platform))
       throw new EvidenceDeskBusy(`${this.#entries.size} are under way`);
     const job: EvidenceJob = {
@@ -129,6 +130,7 @@ export class EvidenceDesk {
       startedAt: null,
       endedAt: null,
       seenAt: now,
+      oldestRead: null,
       progress: null,
       trouble: null,
     };
@@ -175,15 +177,28 @@ export class EvidenceDesk {
   async #before(platform: PlatformName, task: EvidenceTask, now: number): Promise<EvidenceJob | null> {
     const question = JSON.stringify(task);
     const jobs = await this.shelf.list(platform);
-    const isFresh = ({ state, endedAt }: EvidenceJob) =>
-      isUnderWay({ state }) || (state === 'done' && now - (endedAt ?? 0) < FRESH_MS);
-    return jobs.find((job) => isFresh(job) && JSON.stringify(job.task) === question) ?? null;
+    const isFresh = ({ state, endedAt, oldestRead }: EvidenceJob) =>
+      isUnderWay({ state }) ||
+      (state === 'done' && now - (endedAt ?? 0) < FRESH_MS && oldestRead === this.#oldest(task));
+    return jobs.find((job) => JSON.stringify(job.task) === question && isFresh(job)) ?? null;
+  }
+
+  /**
+   * The segment where the decisions of a task begin: no other archive has it, and a merge or an erasure replaces it.
+   * Null when there are no decisions. Read anew, because somebody may have exchanged the folder.
+   */
+  #oldest(task: EvidenceTask): string | null {
+    const { archive } = this.#parts;
+    if (archive === null) return null;
+    const { segments } = (archive.home.isElsewhere ? archive : new Archive(archive.folder)).read();
+    const read = [...segments.values()].filter(({ table }) => table === 'decisions').filter(isEvidence(task));
+    return read.toSorted((a, b) => a.from - b.from || (a.name < b.name ? -1 : 1))[0]?.name ?? null;
   }
 
   /** Gives `run` the evidence of the task, for as long as it works. */
   async #withFolders<T>(task: EvidenceTask, run: (folders: EvidenceFolders) => Promise<T>): Promise<T> {
     const { rulesDir, store } = this.#parts;
-    const archive = this.#archive();
+    const archive = await this.#archive();
     const erased = await erasedClients(store);
     const { folder: archiveDir } = archive;
     return whileHere(archive, isEvidence(withDayAfter(task)), (segmentsDir, leftOut) =>
@@ -191,10 +206,12 @@ export class EvidenceDesk {
     );
   }
 
-  #archive(): Archive {
-    const { archive } = this.#parts;
-    if (archive !== null && existsSync(archive.folder)) return archive;
-    throw new NoArchive('there is no archive on this node');
+  async #archive(): Promise<Archive> {
+    const { archive, store } = this.#parts;
+    if (archive === null) throw new NoArchive(`${NOWHERE}, because ARCHIVE_DIR is off.`);
+    if (await isArchivedElsewhere(store.registers, archive.folder)) throw new NoArchive(NOT_THIS_STORES);
+    if (existsSync(archive.folder)) return archive;
+    throw new NoArchive(`${NOWHERE} yet: the first decisions are shipped within ten seconds.`);
   }
 
   async #live(entry: Entry, kept: Promise<void>): Promise<void> {
@@ -217,7 +234,8 @@ export class EvidenceDesk {
     const { clock, signalSecret: holdoutSecret } = this.#parts;
     const { draft } = entry;
     const { signal } = entry.stopping;
-    entry.job = { ...entry.job, state: 'running', startedAt: clock() };
+    const oldestRead = this.#oldest(entry.job.task);
+    entry.job = { ...entry.job, state: 'running', startedAt: clock(), oldestRead };
     await this.#tell(entry);
     const onProgress = (progress: EvidenceJob['progress']) => {
       entry.job = { ...entry.job, progress };
@@ -272,6 +290,10 @@ export class EvidenceDesk {
     this.#parts.onTrouble('the result of evidence cannot be kept in the store', error);
   };
 }
+
+const NOWHERE = 'There is no archive on this node';
+const NOT_THIS_STORES =
+  "ARCHIVE_DIR of this node is not the archive that the store's decisions are in; set it to that one, or when that one is lost, run state forget-archive.";
 
 const CANCELLED = 'cancelled';
 

@@ -128,6 +128,8 @@ export interface EvidenceJob {
   /** When its node last reported that it still works on it. */
   readonly seenAt: number;
   readonly progress: EvidenceProgress | null;
+  /** The oldest segment of decisions that it read; null before it began, and of an archive without decisions. */
+  readonly oldestRead: string | null;
   /** Why it failed, for people; null unless it did. */
   readonly trouble: string | null;
 }

@@ -1,3 +1,5 @@
+import { mkdirSync, rmdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { AccessKeys, INSTALLATION } from '../../../src/access/access-keys.ts';
@@ -15,6 +17,7 @@ import type { EvidenceJob, ReportTask } from '../../../src/evidence/desk/evidenc
 import { report } from '../../../src/evidence/report/report.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { Store } from '../../../src/state/store.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { storeWith } from '../../stores/store-with.ts';
@@ -45,10 +48,10 @@ describe('the evidence desk', () => {
     beforeEach(async () => {
       shop = await issue(SHOP);
     });
-    const open = (of: Store = store()) => {
+    const open = (of: Store = store(), folder = archiveDir) => {
       const onTrouble = (message: string) => expect.fail(message);
       return new EvidenceDesk({
-        archive: new Archive(archiveDir),
+        archive: new Archive(folder),
         rulesDir: place.rulesDir,
         signalSecret: 'a secret that holds nobody out here',
         store: of,
@@ -69,6 +72,12 @@ describe('the evidence desk', () => {
       }
     };
 
+    const decisionsOf = async (desk: EvidenceDesk, job: EvidenceJob) => {
+      const result = await desk.shelf.result(job);
+      return result?.kind === 'report' ? result.decisions : expect.fail('no report');
+    };
+    const refusal = (asked: Promise<EvidenceJob>) => asked.catch((error: unknown) => error);
+
     it('works a report out in a process of its own, and gives what the report itself gives', async () => {
       const desk = open();
       const asked = await desk.ask(shop, task(0));
@@ -82,6 +91,32 @@ describe('the evidence desk', () => {
       expect((await open().ask(shop, task(0))).jobId).to.equal(asked.jobId);
       now += 600_000;
       expect((await desk.ask(shop, task(0))).jobId).not.to.equal(asked.jobId);
+      await desk.close();
+    });
+
+    it('works out anew what it worked out while its archive was away', async () => {
+      const folder = join(temporaryDirectory(), 'archive');
+      mkdirSync(folder);
+      const desk = open(store(), folder);
+      const asked = await over(desk, await desk.ask(shop, task(1)));
+      expect(await decisionsOf(desk, asked)).to.equal(0);
+      expect((await desk.ask(shop, task(1))).jobId).to.equal(asked.jobId);
+      rmdirSync(folder);
+      symlinkSync(archiveDir, folder);
+      const again = await over(desk, await desk.ask(shop, task(1)));
+      expect(await decisionsOf(desk, again)).to.be.above(0);
+      expect((await desk.ask(shop, task(1))).jobId).to.equal(again.jobId);
+      await desk.close();
+    });
+
+    it("works nothing out of an archive that is another store's", async () => {
+      const { registers } = store();
+      const claimed = storeWith(store(), { registers: { ...registers, read: async () => 'another' } });
+      const desk = open(claimed);
+      expect(await refusal(desk.ask(shop, task(2)))).to.have.property(
+        'message',
+        "ARCHIVE_DIR of this node is not the archive that the store's decisions are in; set it to that one, or when that one is lost, run state forget-archive.",
+      );
       await desk.close();
     });
 
@@ -153,7 +188,6 @@ describe('the evidence desk', () => {
       for (let place = 0; place < count; place++) jobs.push(await desk.ask(asker, task(from + place)));
       return jobs;
     };
-    const refusal = (asked: Promise<EvidenceJob>) => asked.catch((error: unknown) => error);
 
     it('lets some of a platform wait for the one under way, and each can be stopped from another node', async () => {
       const { desk, goOn } = stalled();

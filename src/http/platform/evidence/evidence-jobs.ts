@@ -199,7 +199,13 @@ async function requiredJob(
 }
 
 /** A job as the platform API shows it. */
-export function shownJob({ task, seenAt: _seen, credential: _whose, ...job }: EvidenceJob): ShownJob {
+export function shownJob({
+  task,
+  seenAt: _seen,
+  credential: _whose,
+  oldestRead: _read,
+  ...job
+}: EvidenceJob): ShownJob {
   const { kind, rules, from, to, asOf } = task;
   return { kind, rules, from, to, asOf, ...NOT_ASKED, ...ofKind(task), ...job };
 }

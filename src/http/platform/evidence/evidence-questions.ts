@@ -87,13 +87,9 @@ async function broughtDraft(
 
 export const NO_ARCHIVE = refusal(
   'noArchive',
-  'There is no archive on this node, so there is nothing to work evidence out from.',
-  () =>
-    new HttpProblem(
-      409,
-      'no archive',
-      'There is no archive on this node yet: the first decisions are shipped within ten seconds, and with ARCHIVE_DIR=off never.',
-    ),
+  "There is no archive on this node, or not this store's, so there is nothing to work evidence out from.",
+  (why: string) => new HttpProblem(409, 'no archive', why),
+  'There is no archive on this node yet: the first decisions are shipped within ten seconds.',
 );
 
 export const DESK_BUSY = refusal(
@@ -216,7 +212,7 @@ export async function jobFor(
   try {
     return shownJob(await evidence.ask(caller, task, draft));
   } catch (error) {
-    if (error instanceof NoArchive) throw NO_ARCHIVE.problem();
+    if (error instanceof NoArchive) throw NO_ARCHIVE.problem(error.message);
     throw error instanceof EvidenceDeskBusy ? DESK_BUSY.problem() : error;
   }
 }
