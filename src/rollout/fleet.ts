@@ -76,6 +76,7 @@ export interface FleetState {
   readonly tallies: Tallies;
   readonly findDecisions: Store['findDecisions'];
   readonly decision: Store['decision'];
+  readonly load: Store['load'];
 }
 
 export class Fleet {
@@ -83,6 +84,7 @@ export class Fleet {
   readonly documents: Documents;
   readonly findDecisions: Store['findDecisions'];
   readonly decision: Store['decision'];
+  readonly load: Store['load'];
   readonly #auditLog: AuditLog;
   readonly tallies: Tallies;
   #followed: {
@@ -96,6 +98,7 @@ export class Fleet {
     this.tallies = tallies;
     this.findDecisions = (...asked) => store.findDecisions(...asked);
     this.decision = (decisionId) => store.decision(decisionId);
+    this.load = (...asked) => store.load(...asked);
     this.#registers = registers;
     this.documents = documents;
     this.#auditLog = auditLog;

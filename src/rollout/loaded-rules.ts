@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientKey } from '../client/client-key.ts';
-import type { StageMark } from '../client/client-state.ts';
+import type { ClientState, StageMark } from '../client/client-state.ts';
+import { lastPaidAt, lastUnpaidAt } from '../client/outcomes.ts';
 import type { Arm, Decision, Draw } from '../decision/decision.ts';
 import { NamedError } from '../named-error.ts';
 import { compareRuleVersions, formatProblems } from '../rules/folder/rule-folder.ts';
@@ -211,10 +212,16 @@ export interface NewestOutcomes {
   readonly lastUnpaidAt: number | null;
 }
 
+export function newestOutcomes({ outcomes }: ClientState): NewestOutcomes {
+  return { lastPaidAt: lastPaidAt(outcomes), lastUnpaidAt: lastUnpaidAt(outcomes) };
+}
+
 export interface OutcomeSeen {
   readonly client: ClientKey;
   readonly before: NewestOutcomes;
   readonly after: NewestOutcomes;
+  /** When the client changed by it, epoch ms. */
+  readonly changedAt: number;
   /** Epoch ms. */
   readonly lastVerdictAt: number | null;
 }
@@ -223,7 +230,7 @@ export interface RuleSource {
   choose(client: ClientKey): RuleChoice;
   /** Without `isRecorded` its caller was refused, and nobody knows yet whether the store recorded it. */
   observe(verdict: VerdictSeen, isRecorded: boolean): void;
-  observeOutcome(outcome: OutcomeSeen): void;
+  observeOutcome(outcome: OutcomeSeen, isRecorded: boolean): void;
   /** The candidate threw, and the active rules decided. */
   candidateFailed(version: RuleVersion, error: unknown): void;
   /** The loaded rule set behind a decision; null when it is not on this node. */

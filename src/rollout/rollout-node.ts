@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { ClientKey } from '../client/client-key.ts';
 import type { Arm, Draw } from '../decision/decision.ts';
 import { makeOwnFolder } from '../files/folders.ts';
@@ -12,6 +13,7 @@ import { type Fleet, joinReports, type NodeReport, type NodeView } from './fleet
 import {
   LoadedRules,
   type NewestOutcomes,
+  newestOutcomes,
   type OutcomeSeen,
   type RuleChoice,
   type RuleSource,
@@ -29,6 +31,7 @@ import {
   sumTrialCounts,
   type TrialCounts,
   TrialTally,
+  UnsureCounts,
 } from './trial-counts.ts';
 import { breachOf, stageOf } from './trial-view.ts';
 
@@ -51,17 +54,6 @@ interface NodeParts {
 /** Nodes follow a change within 2 s: two looks, and some time for each. */
 const LOOK_MS = 750;
 
-/** A verdict whose caller was refused while the store may have recorded it. */
-interface UnsureVerdict {
-  readonly seen: VerdictSeen;
-  /** By the process's monotonic clock. */
-  readonly sinceMs: number;
-}
-
-/** Longer than a store could still apply a commit. */
-const UNSURE_MS = 10_000;
-const UNSURE_MAX = 10_000;
-
 /** The rule sets of one revision of the rollout, with which this node decides. */
 interface LoadedRollout {
   readonly rollout: Rollout;
@@ -82,8 +74,7 @@ export class RolloutNode implements RuleSource {
   #trouble: string | null = null;
   /** Of each candidate, in the order of the rollout. */
   #tallies: readonly TrialTally[] = [];
-  /** Waiting for the store to show whether it recorded them. */
-  readonly #unsure: UnsureVerdict[] = [];
+  readonly #unsure = new UnsureCounts();
   #hasStaleLists: () => boolean = () => false;
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> = Promise.resolve();
@@ -142,8 +133,28 @@ export class RolloutNode implements RuleSource {
   }
 
   observe(seen: VerdictSeen, isRecorded: boolean): void {
-    if (isRecorded) this.#countVerdict(seen);
-    else if (this.#unsure.length < UNSURE_MAX) this.#unsure.push({ seen, sinceMs: performance.now() });
+    const count = () => this.#countVerdict(seen);
+    if (isRecorded) count();
+    else this.#unsure.add(count, () => this.#hasVerdict(seen));
+  }
+
+  observeOutcome(seen: OutcomeSeen, isRecorded: boolean): void {
+    const count = () => this.#countOutcome(seen);
+    if (isRecorded) count();
+    else this.#unsure.add(count, () => this.#hasOutcome(seen));
+  }
+
+  async #hasVerdict({ decision: { decisionId, requestId, at } }: VerdictSeen): Promise<boolean> {
+    const recorded = await this.#parts.fleet.decision(decisionId);
+    // Another request may have taken the place of this one.
+    return recorded?.requestId === requestId && recorded.at === at;
+  }
+
+  /** An outcome with a time of the platform's own, of a client that changed later, may be the caller's next try, which is counted by itself. */
+  async #hasOutcome({ client, after, changedAt }: OutcomeSeen): Promise<boolean> {
+    const { state } = await this.#parts.fleet.load(client);
+    const isThis = [state.changedAt, after.lastPaidAt, after.lastUnpaidAt].includes(changedAt);
+    return isThis && isDeepStrictEqual(newestOutcomes(state), after);
   }
 
   #countVerdict({ decision, shadowed, stageBefore }: VerdictSeen): void {
@@ -156,7 +167,7 @@ export class RolloutNode implements RuleSource {
   }
 
   /** A client counts once, as long as it asked since the stage began: by whether it has paid since, or has only failed to. */
-  observeOutcome({ client, before, after, lastVerdictAt }: OutcomeSeen): void {
+  #countOutcome({ client, before, after, lastVerdictAt }: OutcomeSeen): void {
     const drawn = drawOf(this.#following.rollout, client.hash);
     if (drawn === null || (lastVerdictAt ?? 0) < drawn.draw.since) return;
     this.#countFor(drawn.draw, (counts, arm, since) => {
@@ -254,27 +265,8 @@ export class RolloutNode implements RuleSource {
   }
 
   async #sendTallies(): Promise<void> {
-    await this.#settle();
+    await this.#unsure.settle();
     for (const tally of this.#tallies) await tally.send(this.#parts.fleet.tallies);
-  }
-
-  /** Each is taken out while it is asked for: two looks may overlap. */
-  async #settle(): Promise<void> {
-    for (const one of this.#unsure.splice(0)) {
-      const isSettled = await this.#isSettled(one).catch(() => false);
-      if (!isSettled) this.#unsure.push(one);
-    }
-  }
-
-  /** A verdict is counted as soon as it is found; one that is not found by then was never recorded. */
-  async #isSettled({ seen, sinceMs }: UnsureVerdict): Promise<boolean> {
-    const { decisionId, requestId, at } = seen.decision;
-    const isOver = performance.now() - sinceMs > UNSURE_MS;
-    const recorded = await this.#parts.fleet.decision(decisionId);
-    // Another request may have taken the place of this one.
-    const isThis = recorded?.requestId === requestId && recorded.at === at;
-    if (isThis) this.#countVerdict(seen);
-    return isThis || isOver;
   }
 
   async #refresh(): Promise<void> {

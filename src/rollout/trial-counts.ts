@@ -291,6 +291,32 @@ export class TrialTally {
   }
 }
 
+/** Longer than a store could still apply a commit. */
+const UNSURE_MS = 10_000;
+const UNSURE_MAX = 10_000;
+
+/** What is counted of a verdict or outcome whose caller was refused, once the store shows that it recorded it all the same. */
+export class UnsureCounts {
+  readonly #waiting: (() => Promise<boolean>)[] = [];
+
+  add(count: () => void, isRecorded: () => Promise<boolean>): void {
+    if (this.#waiting.length >= UNSURE_MAX) return;
+    const sinceMs = performance.now();
+    this.#waiting.push(async () => {
+      const isOver = performance.now() - sinceMs > UNSURE_MS;
+      const isFound = await isRecorded();
+      if (isFound) count();
+      return isFound || isOver;
+    });
+  }
+
+  /** Each is taken out while it is asked for: two looks may overlap. What is not found in time was never recorded. */
+  async settle(): Promise<void> {
+    for (const isSettled of this.#waiting.splice(0))
+      if (!(await isSettled().catch(() => false))) this.#waiting.push(isSettled);
+  }
+}
+
 export async function sharedCounts(tallies: Tallies, trial: string): Promise<TrialCounts> {
   return countsOfTally(trial, await tallies.read(trial));
 }

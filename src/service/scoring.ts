@@ -25,7 +25,7 @@ import {
   type OrderOutcome,
   type ReportedOutcome,
 } from '../client/order.ts';
-import { hasOlderOrders, lastPaidAt, lastUnpaidAt, recentOrder } from '../client/outcomes.ts';
+import { hasOlderOrders, recentOrder } from '../client/outcomes.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
 import { decideScore, decideVerdict, type Standing, type VerdictResult } from '../decision/decide.ts';
 import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from '../decision/decision.ts';
@@ -43,7 +43,13 @@ import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
 import type { Sightings } from '../facts/fact.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { NamedError } from '../named-error.ts';
-import type { OutcomeSeen, RuleChoice, RuleSource, VerdictSeen } from '../rollout/loaded-rules.ts';
+import {
+  newestOutcomes,
+  type OutcomeSeen,
+  type RuleChoice,
+  type RuleSource,
+  type VerdictSeen,
+} from '../rollout/loaded-rules.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { RETENTION } from '../state/retention.ts';
 import type { Snapshot, Store, StoredAnswer } from '../state/store.ts';
@@ -232,25 +238,31 @@ export class ScoringService {
       also: { orderRef },
     };
     let seen: OutcomeSeen | null = null;
-    const effect = await this.#turns.take(turn, async (snapshot) => {
-      const now = this.#moment(snapshot);
-      const { state: before } = snapshot;
-      const { known, exposure } = await this.#found(
-        { client: turn.client, orderRef },
-        snapshot,
-        archivedOrders,
-      );
-      const change = recordOutcome(before, known, report, now, exposure);
-      const { effect, state, order, displaced, report: taken } = change;
-      if (state === before) return { result: effect, change: null };
-      seen = outcomeSeen(turn.client, before, state);
-      const told = { at: now, platform, clientIdKey, orderRef, ...journaled(order, taken) };
-      const entry = { kind: 'outcome', ...told } as const;
-      const kept = { orders: displaced, keptMs: this.#displacedMs };
-      return { result: effect, change: { state, entry, displaced: kept } };
-    });
+    const effect = await this.#turns
+      .take(turn, async (snapshot) => {
+        const now = this.#moment(snapshot);
+        const { state: before } = snapshot;
+        const { known, exposure } = await this.#found(
+          { client: turn.client, orderRef },
+          snapshot,
+          archivedOrders,
+        );
+        const change = recordOutcome(before, known, report, now, exposure);
+        const { effect, state, order, displaced, report: taken } = change;
+        seen = state === before ? null : outcomeSeen(turn.client, before, state);
+        if (seen === null) return { result: effect, change: null };
+        const told = { at: now, platform, clientIdKey, orderRef, ...journaled(order, taken) };
+        const entry = { kind: 'outcome', ...told } as const;
+        const kept = { orders: displaced, keptMs: this.#displacedMs };
+        return { result: effect, change: { state, entry, displaced: kept } };
+      })
+      .catch((error: unknown) => {
+        if (seen !== null && error instanceof StoreUnavailable)
+          this.#parts.ruleSource.observeOutcome(seen, false);
+        throw error;
+      });
     this.#parts.metrics.outcome(report.outcome, effect);
-    if (seen !== null) this.#parts.ruleSource.observeOutcome(seen);
+    if (seen !== null) this.#parts.ruleSource.observeOutcome(seen, true);
     return effect;
   }
 
@@ -425,9 +437,6 @@ export interface BeforeAndAfter<T> {
 
 /** An outcome as the rollout sees it. */
 function outcomeSeen(client: ClientKey, before: ClientState, after: ClientState): OutcomeSeen {
-  const newest = ({ outcomes }: ClientState) => ({
-    lastPaidAt: lastPaidAt(outcomes),
-    lastUnpaidAt: lastUnpaidAt(outcomes),
-  });
-  return { client, before: newest(before), after: newest(after), lastVerdictAt: before.lastVerdictAt };
+  const newest = { before: newestOutcomes(before), after: newestOutcomes(after) };
+  return { client, ...newest, changedAt: after.lastAt, lastVerdictAt: before.lastVerdictAt };
 }

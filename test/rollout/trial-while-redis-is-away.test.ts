@@ -21,6 +21,7 @@ import { addVersion, LONGER_FIRST_WAIT, rulesDirectory, versionOf } from './rule
 
 const CLIENTS = 30;
 const VERDICTS_AT_ONCE = 60;
+const PAYERS = 40;
 
 interface Node {
   readonly rollout: RolloutNode;
@@ -80,22 +81,28 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
   }
 
   const acknowledged = new Set<string>();
+  const payers: string[] = [];
   let asked = 0;
 
+  const anyShop = () => nodes[asked++ % nodes.length]?.shop ?? expect.fail();
+
+  async function ask(clientIdKey: string): Promise<void> {
+    const { status, headers } = await anyShop().verdict({ clientIdKey, orderRef: `order-${asked}` });
+    if (status === 200) acknowledged.add(headers.get('x-decision-id') ?? '');
+    else expect(status).to.equal(503);
+  }
+
+  async function pay(clientIdKey: string): Promise<boolean> {
+    const { status } = await anyShop().outcome(clientIdKey, `paid by ${clientIdKey}`, 'PAID');
+    expect(status).to.be.oneOf([200, 503]);
+    return status === 200;
+  }
+
   /** Both nodes are asked at once; `goAway` is called while some have their answer and the others are under way. */
-  async function traffic(goAway: () => unknown = () => {}): Promise<void> {
-    const first = Promise.withResolvers<void>();
-    const all = Array.from({ length: VERDICTS_AT_ONCE }, async () => {
-      const number = asked++;
-      const shop = nodes[number % nodes.length]?.shop;
-      const clientIdKey = `client-${number % CLIENTS}`;
-      const { status, headers } =
-        (await shop?.verdict({ clientIdKey, orderRef: `order-${number}` })) ?? expect.fail();
-      first.resolve();
-      if (status === 200) acknowledged.add(headers.get('x-decision-id') ?? '');
-      else expect(status).to.equal(503);
-    });
-    await first.promise;
+  async function traffic(payers: readonly string[] = [], goAway: () => unknown = () => {}): Promise<void> {
+    const asks = Array.from({ length: VERDICTS_AT_ONCE }, (_, index) => ask(`client-${index % CLIENTS}`));
+    const all: readonly Promise<unknown>[] = [...asks, ...payers.map(pay)];
+    await Promise.race(all);
     await goAway();
     await Promise.all(all);
   }
@@ -114,7 +121,8 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
     await until('the nodes have sent what they counted', async () => {
       for (const { rollout } of nodes) await rollout.look();
       const { active, candidate } = await countedIn(first);
-      return active.verdicts + candidate.verdicts >= recorded.length;
+      const paid = active.clients.paid + candidate.clients.paid;
+      return active.verdicts + candidate.verdicts >= recorded.length && paid >= payers.length;
     }).catch(() => {
       // What is missing is told by the figures.
     });
@@ -129,36 +137,37 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
     return status.trials[0]?.arms ?? expect.fail('there is no trial');
   }
 
-  const outages: Readonly<Record<string, () => Promise<void>>> = {
-    'is silent': async () => {
-      await traffic(() => proxy.cut());
-      proxy.mend();
-    },
-    'refuses connections': async () => {
-      await traffic(() => proxy.close());
-      await proxy.open();
-    },
-    'is killed and starts again with its file': async () => {
-      await traffic(() => server.kill());
-      await server.restart();
-    },
+  const outages: Readonly<Record<string, readonly [begin: () => unknown, end: () => unknown]>> = {
+    'is silent': [() => proxy.cut(), () => proxy.mend()],
+    'refuses connections': [() => proxy.close(), () => proxy.open()],
+    'is killed and starts again with its file': [() => server.kill(), () => server.restart()],
   };
 
-  for (const [title, outage] of Object.entries(outages))
+  for (const [title, [begin, end]] of Object.entries(outages))
     it(`has counted exactly what was recorded after it ${title}, answered or not`, async () => {
+      const own = Array.from({ length: PAYERS }, (_, index) => `payer-${index} while it ${title}`);
+      payers.push(...own);
       await isBack();
+      await Promise.all(own.map(ask));
       await traffic();
-      await outage();
+      await traffic(own, begin);
+      await end();
       await isBack();
+      clock.moveSeconds(1);
+      await Promise.all(own.map(ask));
+      await until('every payment was taken', async () => {
+        clock.moveSeconds(1);
+        return (await Promise.all(own.map(pay))).every((isTaken) => isTaken);
+      });
       await traffic();
       const { counted, recorded } = await countedAndRecorded();
       expect(recorded.map(({ decisionId }) => decisionId)).to.include.members([...acknowledged]);
       for (const arm of ['active', 'candidate'] as const)
-        expect(counted[arm], arm).to.deep.include(figuresOf(arm, recorded));
+        expect(counted[arm], arm).to.deep.include(figuresOf(arm, recorded, payers));
     });
 });
 
-function figuresOf(arm: Arm, recorded: readonly Decision[]) {
+function figuresOf(arm: Arm, recorded: readonly Decision[], payers: readonly string[]) {
   const own = recorded.filter((decision) => decision.arm === arm);
   const clientsWith = (verdict?: string) =>
     new Set(
@@ -173,7 +182,7 @@ function figuresOf(arm: Arm, recorded: readonly Decision[]) {
       blocked: clientsWith('BLOCK'),
       waited: clientsWith('WAIT'),
       bots: 0,
-      paid: 0,
+      paid: new Set(own.map(({ clientIdKey }) => clientIdKey)).intersection(new Set(payers)).size,
       unpaid: 0,
     },
   };
