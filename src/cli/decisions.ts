@@ -14,11 +14,14 @@ import { nameText, quoted } from '../rules/condition-text.ts';
 import { formatProblems, listRuleVersions, loadRuleSet } from '../rules/folder/rule-folder.ts';
 import { storeClock } from '../state/clock-offset.ts';
 import type { Store } from '../state/store.ts';
-import { EXIT } from './exit.ts';
+import { EXIT, UsageError } from './exit.ts';
 import { unreadHere, withDecisions } from './open-archive.ts';
-import { parsePlatform } from './options.ts';
+import { parsePlatform, wholeNumber } from './options.ts';
 import { print, printError, table, terminalPaint } from './print.ts';
 import { fromHere } from './rules/rule-folders.ts';
+
+/** Each is a row on a screen. */
+const SHOWN_MAX = 500;
 
 const NOWHERE: LookedUpDecision = { decision: null, unread: [] };
 
@@ -31,7 +34,7 @@ async function explainDecision(id: string, json: boolean): Promise<void> {
   for (const one of unread) printError(unreadHere(`Whether there is a decision ${quoted(id)}`, one));
   if (!json && explanation === null && unread.length === 0) {
     printError(
-      `There is no decision ${quoted(id)}, or it is past its retention; decisions find --order REF lists the ids of an order's decisions.`,
+      `There is no decision ${quoted(id)}, or it is past its retention; decisions find lists the ids by order or client.`,
     );
   }
   if (explanation?.reproduced !== true) process.exitCode = EXIT.findings;
@@ -65,7 +68,9 @@ function explainFromDisk(decision: Decision, rulesDir: string): Promise<Explanat
 }
 
 interface FindOptions {
-  readonly order: string;
+  readonly order?: string;
+  readonly client?: string;
+  readonly limit: string;
   readonly platform?: string;
   readonly json?: true;
 }
@@ -76,9 +81,11 @@ export function decisionsCommands(program: Command): void {
   decisions
     .command('find')
     .description(
-      'the decisions about an order, newest first; exit code 1 when there is none, or files cannot be read',
+      'the decisions about an order or a payer, newest first; exit code 1 when there is none, or files cannot be read',
     )
-    .requiredOption('--order <ref>', "the caller's orderRef")
+    .option('--order <ref>', "the caller's orderRef")
+    .option('--client <key>', 'clientIdKey of a payer; beside --order only what both name')
+    .option('--limit <number>', 'the most decisions to show', '100')
     .option('--platform <name>', 'only of this platform; without it all that have a key')
     .option('--json', 'print a JSON array of decision records')
     .action((options: FindOptions) => find(options));
@@ -89,18 +96,37 @@ export function decisionsCommands(program: Command): void {
     .action((id: string, options: { json?: true }) => explainDecision(id, options.json === true));
 }
 
-async function find({ order, platform, json }: FindOptions): Promise<void> {
+async function find({ order, client, limit, platform, json }: FindOptions): Promise<void> {
+  if (order === undefined && client === undefined)
+    throw new UsageError('name what to find: --order REF, --client KEY, or both');
   const wanted = platform === undefined ? null : parsePlatform(platform);
+  const shownMax = wholeNumber('--limit', limit, SHOWN_MAX);
   const lists = await withDecisions(async (decisions, store) => {
     const platforms = wanted === null ? await platformsWithKeys(store) : [wanted];
-    return Promise.all(platforms.map((name) => decisions.ofOrder(name, order)));
+    return Promise.all(
+      platforms.map((name) =>
+        order === undefined
+          ? decisions.ofClient(store.clientKeys.of(name, client ?? ''), shownMax + 1)
+          : decisions.ofOrder(name, order),
+      ),
+    );
   });
   const unread = lists.flatMap((list) => list.unread);
-  const found = lists.flatMap((list) => list.decisions).toSorted((a, b) => b.at - a.at || b.seq - a.seq);
-  if (json === true) print(JSON.stringify(found));
-  else if (found.length > 0) print(describe(found));
-  else if (unread.length === 0) printError(`No decision about order ${quoted(order)} is kept.`);
-  const others = `Whether there are ${found.length === 0 ? 'any' : 'others'} about order ${quoted(order)}`;
+  const found = lists
+    .flatMap((list) => list.decisions)
+    .filter(({ clientIdKey }) => client === undefined || clientIdKey === client)
+    .toSorted((a, b) => b.at - a.at || b.seq - a.seq);
+  const shown = found.slice(0, shownMax);
+  const what = [
+    ...(order === undefined ? [] : [`order ${quoted(order)}`]),
+    ...(client === undefined ? [] : [`client ${quoted(client)}`]),
+  ].join(' of ');
+  if (json === true) print(JSON.stringify(shown));
+  else if (found.length > 0) print(describe(shown));
+  else if (unread.length === 0) printError(`No decision about ${what} is kept.`);
+  if (found.length > shownMax)
+    printError(`There are older decisions about ${what}; --limit N shows more than ${shownMax}.`);
+  const others = `Whether there are ${found.length === 0 ? 'any' : 'others'} about ${what}`;
   for (const one of unread) printError(unreadHere(others, one));
   if (found.length === 0 || unread.length > 0) process.exitCode = EXIT.findings;
 }

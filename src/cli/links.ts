@@ -15,7 +15,7 @@ import {
 } from '../service/client-links.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { withArchiveOf } from './open-archive.ts';
-import { parsePlatform, parseTime } from './options.ts';
+import { parsePlatform, parseTime, wholeNumber } from './options.ts';
 import { print, printError, table } from './print.ts';
 import { withLists } from './with-lists.ts';
 
@@ -50,9 +50,9 @@ export function linksCommand(program: Command): void {
 async function links(clientIdKey: string, options: LinksOptions): Promise<void> {
   const platform = parsePlatform(options.platform);
   const bounds = {
-    days: whole('days', options.days, LINKS_MAX.days),
-    depth: whole('depth', options.depth, LINKS_MAX.depth),
-    clients: whole('limit', options.limit, LINKS_MAX.clients),
+    days: wholeNumber('--days', options.days, LINKS_MAX.days),
+    depth: wholeNumber('--depth', options.depth, LINKS_MAX.depth),
+    clients: wholeNumber('--limit', options.limit, LINKS_MAX.clients),
   };
   const asOf = parseTime(options.asOf, '--as-of');
   const found = proposing(await read(platform, clientIdKey, bounds, asOf), options.block ?? null);
@@ -62,12 +62,6 @@ async function links(clientIdKey: string, options: LinksOptions): Promise<void> 
   if (found?.complete === false)
     printError('A part could not be read, or was too much: there may be more. archive status says why.');
   if (found?.complete !== true) process.exitCode = EXIT.findings;
-}
-
-function whole(option: string, text: string, max: number): number {
-  const number = Number(text);
-  if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
-  throw new UsageError(`--${option} must be a whole number from 1 to ${max}, not "${text}"`);
 }
 
 function read(platform: PlatformName, clientIdKey: string, bounds: LinksBounds, asOf: number | null) {

@@ -48,6 +48,13 @@ export function parseLifetime(text: string): number {
   return ms;
 }
 
+/** Throws UsageError unless the text is a whole number from 1 to `max`. */
+export function wholeNumber(option: string, text: string, max: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
+  throw new UsageError(`${option} must be a whole number from 1 to ${max}, not "${text}"`);
+}
+
 const REASON_CHARS_MAX = 1000;
 
 /** The value of --reason. Throws UsageError when it says nothing. */

@@ -97,7 +97,7 @@ describe('the decisions commands', () => {
       expect({ exitCode, stdout, stderr }).to.deep.equal({
         exitCode: 1,
         stdout: '',
-        stderr: `There is no decision "${wrong}", or it is past its retention; decisions find --order REF lists the ids of an order's decisions.\n`,
+        stderr: `There is no decision "${wrong}", or it is past its retention; decisions find lists the ids by order or client.\n`,
       });
     }
     expect(await run(['explain', unknown, '--json'])).to.include({ exitCode: 1, stdout: 'null\n' });
@@ -152,6 +152,38 @@ describe('the decisions commands', () => {
     expect(rows[1]).to.match(
       /^2026-01-01T00:00:39\.000Z {2}shop {6}payer-1 {2}WAIT 300 s {2}asked-too-early {2}/,
     );
+  });
+
+  it('find: lists the decisions about a payer, as many as are asked for', async () => {
+    const found = async (...args: string[]) => {
+      const { exitCode, stdout, stderr } = await run(['find', ...args, '--json']);
+      const listed: readonly { readonly decisionId: string }[] = JSON.parse(stdout);
+      return { exitCode, stderr, ids: listed.map(({ decisionId }) => decisionId) };
+    };
+    const all = { exitCode: 0, stderr: '', ids: ids.toReversed() };
+    expect(await found('--client', 'payer-1')).to.deep.equal(all);
+    expect(await found('--client', 'payer-1', '--order', 'order-1', '--limit', '3')).to.deep.equal(all);
+    expect(await found('--client', 'payer-1', '--platform', 'shop', '--limit', '2')).to.deep.equal({
+      exitCode: 0,
+      stderr: 'There are older decisions about client "payer-1"; --limit N shows more than 2.\n',
+      ids: ids.toReversed().slice(0, 2),
+    });
+  });
+
+  it('find: names what it did not find, and what it has to be told', async () => {
+    const nobody = await run(['find', '--order', 'order-1', '--client', 'payer-2']);
+    expect(nobody).to.include({
+      exitCode: 1,
+      stderr: 'No decision about order "order-1" of client "payer-2" is kept.\n',
+    });
+    expect(await run(['find'])).to.include({
+      exitCode: 2,
+      stderr: 'error: name what to find: --order REF, --client KEY, or both\n',
+    });
+    expect(await run(['find', '--client', 'payer-1', '--limit', '0'])).to.include({
+      exitCode: 2,
+      stderr: 'error: --limit must be a whole number from 1 to 500, not "0"\n',
+    });
   });
 
   it('find: says when nothing is kept about an order', async () => {
