@@ -213,6 +213,8 @@ export interface UpdatedCases {
   /** The texts of the case files that change, by path; comments and layout stay. */
   readonly files: RuleFiles;
   readonly lines: readonly ChangedLine[];
+  /** How many cases change. */
+  readonly written: number;
   /** Cases that stay as they are, because something else than the length of a wait differs. */
   readonly left: readonly CaseFailure[];
 }
@@ -226,21 +228,24 @@ export function updateCases(rules: RuleSet, files: RuleFiles): UpdatedCases {
   // When a case turns out to stay as it is, all begin again without it.
   for (;;) {
     const found = rewritten(rules, files, left);
-    if (found.stuck.length === 0) return { ...changed(files, found.files), left: [...left.values()] };
-    for (const failure of found.stuck) left.set(nameOf(failure), failure);
+    const { stuck, written } = found;
+    if (stuck.length === 0) return { ...changed(files, found.files), written, left: [...left.values()] };
+    for (const failure of stuck) left.set(nameOf(failure), failure);
   }
 }
 
 function rewritten(rules: RuleSet, files: RuleFiles, left: ReadonlyMap<string, CaseFailure>) {
   const done = new Set<string>();
+  const cases = new Set<string>();
   let now = files;
   for (;;) {
     const failures = runCases(rules, now).failures.filter((failure) => !left.has(nameOf(failure)));
     // A step that fails again after it was rewritten would do so for ever.
     const stuck = failures.filter((failure) => !isLengthOnly(failure) || done.has(stepOf(failure)));
-    if (stuck.length > 0 || failures.length === 0) return { files: now, stuck };
+    if (stuck.length > 0 || failures.length === 0) return { files: now, stuck, written: cases.size };
     for (const failure of failures) {
       done.add(stepOf(failure));
+      cases.add(nameOf(failure));
       now = withLength(now, failure);
     }
   }

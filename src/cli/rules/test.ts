@@ -6,11 +6,13 @@ import {
   type ChangedLine,
   runCases,
   traceFailure,
+  type UpdatedCases,
   updateCases,
 } from '../../authoring/cases/cases.ts';
 import type { Coverage, Share } from '../../authoring/cases/coverage.ts';
 import { failureLines } from '../../authoring/cases/expectations.ts';
 import { type Paint, placeInWords } from '../../authoring/explain/explanation-text.ts';
+import { counted } from '../../rules/condition-text.ts';
 import { formatProblems, loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { Location } from '../../rules/problem.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
@@ -40,19 +42,19 @@ async function test(
 ): Promise<void> {
   const minPercent = minCoverage === undefined ? 0 : parsePercent(minCoverage);
   const folders = chosenFolders(versions);
-  const updated = isUpdate === true ? folders.flatMap(update) : [];
+  const updates = isUpdate === true ? folders.flatMap(update) : [];
   const runs = folders.map((folder) => run(folder));
   const reports = runs.map(({ report }) => report);
   if (json === true)
     print(
       JSON.stringify({
         reports: await Promise.all(runs.map(inJson)),
-        ...(isUpdate === true ? { updated } : {}),
+        ...(isUpdate === true ? { updated: updates.flatMap(({ lines }) => lines) } : {}),
       }),
     );
   else {
     const texts = await Promise.all(runs.map((one) => describe(one, minPercent, terminalPaint)));
-    print([...updated.map(lineText), ...texts].join('\n\n'));
+    print([...updates.map(updateText), ...texts].join('\n\n'));
   }
   if (reports.some((report) => !isFine(report, minPercent))) process.exitCode = EXIT.findings;
 }
@@ -63,21 +65,33 @@ function parsePercent(text: string): number {
   throw new UsageError(`--min-coverage must be a percentage from 0 to 100, like 90, not "${text}"`);
 }
 
-/** Writes the cases in which only the lengths of waits differ; other failures show when the cases run. */
-function update(folder: string): readonly ChangedLine[] {
+interface Updated extends Pick<UpdatedCases, 'lines' | 'written' | 'left'> {
+  readonly folder: string;
+}
+
+/** Writes the cases in which only the lengths of waits differ; what is wrong with a folder shows when its cases run. */
+function update(folder: string): readonly Updated[] {
   const loaded = loadRuleSet(folder);
   if (!loaded.ok) return [];
-  const { files, lines } = updateCases(loaded.ruleSet, readRuleFiles(folder, []) ?? new Map());
+  const { files, lines, ...cases } = updateCases(loaded.ruleSet, readRuleFiles(folder, []) ?? new Map());
+  const name = fromHere(folder);
   if (files.size > 0 && loaded.ruleSet.released)
     throw new UsageError(
-      `${fromHere(folder)} is released and never changes, its cases neither; start a new version: rules new`,
+      `${name} is released and never changes, its cases neither; start a new version: rules new`,
     );
   for (const [file, text] of files) writeFileSync(join(folder, file), text);
-  return lines.map((line) => ({ ...line, file: join(fromHere(folder), line.file) }));
+  const placed = lines.map((line) => ({ ...line, file: join(name, line.file) }));
+  return [{ ...cases, folder: name, lines: placed }];
 }
 
 function lineText({ file, line, before, after }: ChangedLine): string {
   return `${file}:${line}\n- ${before.trim()}\n+ ${after.trim()}`;
+}
+
+function updateText({ folder, lines, written, left }: Updated): string {
+  const wrote = `${folder}: ${written === 0 ? 'no case' : counted(written, 'case')} rewritten`;
+  const others = `${counted(left.length, 'case')} left alone, because more than the length of a wait differs`;
+  return [...lines.map(lineText), left.length === 0 ? wrote : `${wrote}; ${others}`].join('\n\n');
 }
 
 interface FolderReport {
@@ -153,7 +167,7 @@ async function describe({ report, rules }: Run, minPercent: number, paint: Paint
   for (const failure of failures) {
     lines.push(...failureLines(failure, await traceFailure(rules, failure), rules, folder, paint), '');
   }
-  const cases = `${folder}: ${passed} ${passed === 1 ? 'case' : 'cases'} passed, ${failed} failed`;
+  const cases = `${folder}: ${counted(passed, 'case')} passed, ${failed} failed`;
   lines.push(paint(failed === 0 ? 'pass' : 'fail', cases), ...coverageLines(coverage, paint));
   if (!reaches(coverage.rules, minPercent)) {
     lines.push(

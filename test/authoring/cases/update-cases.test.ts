@@ -62,12 +62,13 @@ describe('updating cases', () => {
 
   it('leaves a case whole in which a verdict differs, also where its waits alone differed before', () => {
     const { rules, files } = withLadder('[40s, 5m, 30m]');
-    const { files: changed, left } = updateCases(rules, files);
+    const { files: changed, written, left } = updateCases(rules, files);
     const [, text = ''] = [...changed][0] ?? [];
     const backInTime = text.slice(text.indexOf('comes back in time'), text.indexOf('is told why'));
     expect(backInTime).to.include('waitSeconds: 30').and.not.include('40');
     expect(left.map(({ caseName, step }) => [caseName, step])).to.deep.equal([['comes back in time', 3]]);
     expect(text).to.include('wait 40 s');
+    expect(written).to.equal(2);
   });
 
   it('changes nothing where all cases hold', () => {

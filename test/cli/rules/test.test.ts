@@ -42,14 +42,29 @@ describe('rules test', () => {
     expect((await run()).exitCode).to.equal(1);
     const { exitCode, stdout } = await run('--update');
     expect(exitCode).to.equal(0);
-    expect(stdout.split('\n').slice(0, 3)).to.deep.equal([
+    expect(stdout.split('\n').slice(0, 6)).to.deep.equal([
       `${join(folder, 'cases', 'it.yaml')}:2`,
       '- - { name: waits, steps: [{ verdict: {} }, { verdict: {}, expect: { waitSeconds: 30 } }] }',
       '+ - { name: waits, steps: [{ verdict: {} }, { verdict: {}, expect: { waitSeconds: 45 } }] }',
+      '',
+      `${folder}: 1 case rewritten`,
+      '',
     ]);
     const again = JSON.parse((await run('--update', '--json')).stdout);
     expect(again.updated).to.deep.equal([]);
     expect(again.reports[0]).to.include({ passed: 1, failed: 0 });
+  });
+
+  it('says how many cases it left as they are, and why', async () => {
+    cases(
+      '{ name: one, steps: [{ verdict: {}, expect: { verdict: WAIT } }] }',
+      '{ name: two, steps: [{ verdict: {}, expect: { isBot: true } }] }',
+    );
+    const { exitCode, stdout } = await run('--update');
+    expect(exitCode).to.equal(1);
+    expect(stdout.split('\n')[0]).to.equal(
+      `${folder}: no case rewritten; 2 cases left alone, because more than the length of a wait differs`,
+    );
   });
 
   it('says how much of the rules passing cases have tested, and what they have not', async () => {
