@@ -22,8 +22,8 @@ export function columnsText(): string {
     return [
       `**${table}**: ${TABLES[table].description}${known.length === 0 ? '' : `. As told above: ${known.join(', ')}`}`,
       '',
-      '| column | type | meaning |',
-      '|---|---|---|',
+      '| column | meaning |',
+      '|---|---|',
       ...rows,
     ].join('\n');
   }).join('\n\n');
@@ -33,5 +33,5 @@ function row({ name, type }: Column, description: string): string {
   const meaning = description.replace(MEANINGS, (_, choices: string) => {
     return `: ${[...choices.matchAll(/(?:^|; )(\w+): /g)].map(([, choice]) => choice).join(', ')}`;
   });
-  return `| ${name} | ${type === 'TIMESTAMP_MS' ? 'TIMESTAMP' : type} | ${meaning} |`;
+  return `| ${name} ${type === 'TIMESTAMP_MS' ? 'TIMESTAMP' : type} | ${meaning} |`;
 }

@@ -19,7 +19,7 @@ function rows(facts: Readonly<Record<string, Fact>>): readonly string[] {
 
 /** What the guide says once, above the table. */
 const SAID_ABOVE =
-  /;? 999999999 when there is none| Counted among the newest \d+ (?:requests|final orders)\./;
+  /;? 999999999 when there is none| Counted (?:up to|among the newest) 64(?: requests| final orders)?\./;
 
 /** How a fact is asked for, and what its value is; a value that is true or false needs no word. */
 function asked(fact: Fact): string {

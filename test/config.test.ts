@@ -140,6 +140,10 @@ describe('the configuration', () => {
     const [, table = ''] = readFileSync(join(root, 'README.md'), 'utf8').split('## Settings');
     expect(read.length).to.be.above(15);
     expect(read.filter((name) => !table.includes(name))).to.deep.equal([]);
+
+    const secrets = [...source.matchAll(/ecret\(env, '(\w+)'\)/g)].map(([, name]) => name ?? '');
+    const [, fromFiles = ''] = /Secrets \(([^)]*)\)/.exec(table) ?? [];
+    expect(fromFiles.split(/,\s+/)).to.have.members(secrets);
   });
 
   it('takes an archive in a store that speaks S3, with its variables', () => {

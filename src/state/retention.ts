@@ -1,5 +1,6 @@
 import { DAY_MS } from '../rules/duration.ts';
-/** How long everything is kept, and how much of it. README's retention table quotes these. */
+
+/** How long everything is kept, and how much of it. The operator's guide quotes these. */
 export const RETENTION = {
   /** A client's state, after the last change to it. */
   stateMs: 400 * DAY_MS,
