@@ -54,6 +54,13 @@ describe('a change of an API document', () => {
     expect(breaks(frozen, now)).to.deep.equal([]);
   });
 
+  it('that marks a member as deprecated breaks nothing, and one that was marked is named when it is gone', () => {
+    const text = { text: { type: 'string', deprecated: true } };
+    expect(breaks(frozen, document({ members: text }))).to.deep.equal([]);
+    const old = { old: { type: 'string', deprecated: true } };
+    expect(breaks(document({ members: old }), frozen)).to.deep.equal(['POST /v1/thing 200.old is gone']);
+  });
+
   it('that requires more, takes less, answers otherwise or with less is named by its place', () => {
     const now = document({
       required: ['a', 'b'],

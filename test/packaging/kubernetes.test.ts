@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse, parseAllDocuments } from 'yaml';
+import packageFile from '../../package.json' with { type: 'json' };
 import { readConfig } from '../../src/config.ts';
 import { hasProgram } from '../servers/needed-programs.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
@@ -177,7 +178,8 @@ describe('the Kubernetes manifests', () => {
       (file) => file !== 'kustomization.yaml' && file !== 'secrets',
     );
     expect([...kustomization.resources].toSorted()).to.deep.equal(files.toSorted());
-    expect(kustomization.images.map(({ name }) => name)).to.deep.equal([container.image]);
+    const [image] = kustomization.images;
+    expect(image).to.include({ name: container.image, newTag: packageFile.version });
   });
 
   it('choose the pods of the deployment, each by the label that its pods have', () => {

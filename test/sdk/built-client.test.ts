@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { installed as installedTool } from '../generators/install.ts';
@@ -128,7 +128,7 @@ describe('the built client', () => {
 
   it('gives a newcomer a verdict by the five commands of its guide', async () => {
     const folder = temporaryDirectory();
-    cpSync(tarball, join(folder, 'client-scoring-client-0.1.0.tgz'));
+    cpSync(tarball, join(folder, basename(tarball)));
     const guide = readFileSync(join(installed, 'README.md'), 'utf8');
     const [block] = blocksOf(section(guide, 'Get it'));
     const { key } = await service.tenant('newcomers');
