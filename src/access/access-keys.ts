@@ -25,7 +25,7 @@ const PLATFORM_KEY_OPERATIONS = [
   'approve',
 ] as const;
 
-/** What a key of the whole installation may be granted: it reads no client and decides nothing. */
+/** What a key of the whole installation may be granted: nothing that reads clients or decides. */
 const INSTALLATION_KEY_OPERATIONS = [
   'lists:read',
   'lists',
@@ -63,9 +63,9 @@ export function grantable(platform: PlatformName): readonly Operation[] {
 /** What is kept of an access key. The key itself is shown once and never stored. */
 export interface AccessKey {
   readonly id: string;
-  /** Of the installation's own keys `*`. */
+  /** `*` for keys of the installation. */
   readonly platform: PlatformName;
-  /** The person or team that answers for the key; keys that were issued without one have none. */
+  /** The person or team that answers for the key, if one was named. */
   readonly owner?: string;
   readonly operations: readonly Operation[];
   /** sha256 of the whole key, hex. */
@@ -77,43 +77,42 @@ export interface AccessKey {
 }
 
 export interface IssuedKey {
-  /** The secret; this is the only time that it can be seen. */
+  /** The secret, which is shown only now. */
   readonly key: string;
   readonly record: AccessKey;
 }
 
-/** A record as it is compared with what a caller sends. */
 interface KnownKey {
   readonly record: AccessKey;
   readonly sha256: Buffer;
 }
 
-/** What this process knows about an id. Times are those of its monotonic clock, ms. */
+/** What this process knows about a key id. Times are by its monotonic clock, ms. */
 interface Remembered {
   readonly known: KnownKey | 'unknown';
-  /** Of all keys, when this one was read; null when it was not known. */
+  /** The version of all keys when this one was read; null: unknown. */
   readonly version: string | null;
   readonly readMs: number;
   /** Until when this is known to be true. */
   readonly asOfMs: number;
-  /** When somebody last tried to learn more. */
+  /** When it was last read, or tried to be read. */
   readonly triedMs: number;
 }
 
 const COLLECTION = 'access-keys';
 
-/** While nobody knows whether keys have changed, each key in use is read again after this time. */
+/** While it is unknown whether keys have changed, each key in use is read again after this time. */
 const CACHE_MS = 500;
-/** A key in use is read again after this time, in case a server lost the new version but not the change. */
+/** Each key in use is read again after this time in any case, in case a server lost a change. */
 const REREAD_MS = 60_000;
 /**
- * A key that was read within this time is still accepted while the server with the keys does not answer, so that
- * payers whose state is elsewhere are served. A key that another node revokes meanwhile is accepted as long.
+ * While the server with the keys is away, a key that was read within this time is still accepted, so that payers on
+ * other servers are served. A key that is revoked elsewhere meanwhile is accepted for the same time.
  */
 const KNOWN_MS_MAX = 60_000;
 const CACHED_KEYS = 10_000;
 
-/** A revoked or expired key stays in the list this long, so that a puzzled caller can be answered. */
+/** A revoked or expired key stays in the list this long, so that a caller can learn why it is refused. */
 const REMEMBER_ENDED_MS = 30 * 24 * 3600_000;
 
 /** Issues, revokes and checks the access keys of all platforms (interface, section 5). */
@@ -128,8 +127,8 @@ export class AccessKeys {
   }
 
   /**
-   * A platform may hold several live keys, so that it can bring in a new one before the old one goes.
-   * Operations that such a key may not have are left out.
+   * A platform may have several live keys, so that it can introduce a new one before the old one ends. Operations
+   * that may not be granted are left out.
    */
   async issue(
     platform: PlatformName,
@@ -142,7 +141,7 @@ export class AccessKeys {
     return issued;
   }
 
-  /** A new key, which is accepted once its record is stored. */
+  /** Makes a new key, which is accepted once `keep` has stored its record. */
   make(
     platform: PlatformName,
     operations: readonly Operation[],
@@ -165,7 +164,6 @@ export class AccessKeys {
     return { key, record };
   }
 
-  /** Stores the record of a new key, which is accepted from then on. */
   async keep(record: AccessKey): Promise<void> {
     const { id, expiresAt } = record;
     const leftMs = expiresAt === null ? null : Math.max(0, Date.parse(expiresAt) - this.#now());
@@ -185,7 +183,7 @@ export class AccessKeys {
   async revoke(id: string): Promise<AccessKey | null> {
     const record = await this.find(id);
     if (record === null) return null;
-    // Written again, too: the first try may have ended before the nodes learned of it.
+    // Written again even if it is revoked: the first try may have failed before the nodes were told.
     const revokedAt = record.revokedAt ?? new Date(this.#now()).toISOString();
     const revoked = { ...record, revokedAt };
     await this.#documents.set(COLLECTION, id, revoked, REMEMBER_ENDED_MS);
@@ -207,23 +205,20 @@ export class AccessKeys {
     return keyStatus(known.record, this.#now()) === 'live' ? known.record : null;
   }
 
-  /**
-   * The platform of this key when it was last looked up here; null when it was not, or it is another key. Asks
-   * nobody.
-   */
+  /** The platform of a key by this process's cache alone; null when the key is not in it. */
   platformOf(key: string): PlatformName | null {
     const known = this.#cache.get(idOf(key) ?? '')?.known ?? 'unknown';
     const isIt = known !== 'unknown' && sameHash(hash('sha256', key, 'buffer'), known.sha256);
     return isIt ? known.record.platform : null;
   }
 
-  /** Whether the key with this id may still do this, for work that lasts longer than the request that asked for it. */
+  /** Whether the key with this id still allows the operation, for work that lasts longer than its request. */
   async isGranted(id: string, operation: Operation): Promise<boolean> {
     const key = await this.live(id);
     return key !== null && grants(key, operation);
   }
 
-  /** The record of a key by its id; null when there is none, or it was revoked or has expired. */
+  /** The record of a live key by its id; null when it is unknown, revoked or expired. */
   async live(id: string): Promise<AccessKey | null> {
     const known = this.#remembered(id) ?? (await this.#read(id));
     if (known === 'unknown' || keyStatus(known.record, this.#now()) !== 'live') return null;
@@ -261,7 +256,7 @@ export class AccessKeys {
   }
 }
 
-/** The id in the text of a key, known or not; it is no secret. Null for a text without that form. */
+/** The id in the text of a key, which is not secret; null for a text of another form. */
 export function triedKeyId(text: string): string | null {
   return /^ka_([0-9a-f]{12})_/.exec(text)?.[1] ?? null;
 }
@@ -295,7 +290,7 @@ export function shownKey(record: AccessKey, now: number): Shape<typeof AccessKey
   return { id, platform, owner, operations, status: keyStatus(record, now), issuedAt, expiresAt, revokedAt };
 }
 
-/** What the audit says of a key that was issued or revoked. */
+/** The audit entry for a key that was issued or revoked. */
 export function keyNote(
   action: 'key issued' | 'key revoked',
   before: AccessKey | null,
@@ -319,7 +314,7 @@ const OF_PROGRAMS: readonly Operation[] = ['score', 'verdict', 'outcomes', 'even
 
 /**
  * An issuer at a platform may grant its own operations and, if it may change payers and see their decisions, those of
- * programs. Roles, or the machine of the store, decide who may operate or approve.
+ * programs. `operate` and `approve` are granted by roles, or by commands at the store.
  */
 export function mayGive(maker: Pick<AccessKey, 'platform' | 'operations'>): readonly Operation[] {
   const actsForPrograms = grants(maker, 'clients') && grants(maker, 'decisions');
@@ -329,7 +324,10 @@ export function mayGive(maker: Pick<AccessKey, 'platform' | 'operations'>): read
   });
 }
 
-/** Whether the key may do this. A record with more than such a key may have grants no more. */
+/**
+ * Whether the key allows the operation. Operations that such a key may not have are ignored, should its record name
+ * them.
+ */
 export function grants(
   { platform, operations }: Pick<AccessKey, 'platform' | 'operations'>,
   operation: Operation,
@@ -337,7 +335,7 @@ export function grants(
   return grantable(platform).includes(operation) && including(operations).includes(operation);
 }
 
-/** With what each of them includes: the right to change something includes reading it. */
+/** Adds what each operation includes: the right to change something includes reading it. */
 export function including(operations: readonly Operation[]): readonly Operation[] {
   return OPERATIONS.filter(
     (one) =>
@@ -349,7 +347,7 @@ export function including(operations: readonly Operation[]): readonly Operation[
   );
 }
 
-/** In constant time, so that the time of a refusal tells nothing about the hash. */
+/** In constant time, so that the duration of a refusal says nothing about the hash. */
 function sameHash(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }

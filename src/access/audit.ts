@@ -40,10 +40,9 @@ export const AUDIT_ACTIONS = [
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /**
- * What keys do by themselves, as often as they like. This many of each are noted one by one for a key; beyond that,
- * one entry every ten minutes says how many. So on each process a key that writes without end takes about a third of
- * a gigabyte in RETENTION.auditMs, seven times as much when all its reasons are as long as they may be, and pushes
- * nothing out.
+ * Actions that keys may repeat without end. Up to ONE_BY_ONE each is noted by itself; beyond that one entry every ten
+ * minutes says how many there were. So a busy key takes about a third of a gigabyte per process in RETENTION.auditMs
+ * (seven times as much with the longest reasons), and pushes no other entries out.
  */
 const BY_KEYS: ReadonlySet<AuditAction> = new Set([
   'sign-in',
@@ -58,7 +57,7 @@ const BY_KEYS: ReadonlySet<AuditAction> = new Set([
 const ONE_BY_ONE = { ratePerSecond: 60 / 3600, burst: 2_000, delayMsMax: 0 };
 const SUMMED_MS = 600_000;
 
-/** A key that reads a payer again within this time is noted once. */
+/** Reading the same payer again within this time is not noted again. */
 const READ_AGAIN_MS = 3600_000;
 const READINGS_MAX = 50_000;
 
@@ -79,13 +78,13 @@ export const AuditEntrySchema = named(
   }),
 );
 
-/** An entry with its place in the chain, for those who keep a hash elsewhere. */
+/** An entry with its number and hash in the chain. */
 export type NotedEntry = Shape<typeof AuditEntrySchema>;
 
 /** `who` is as `Actor.text` and `actorOfUser` write it; `service` and `guard` act on their own. */
 export type AuditEntry = Omit<NotedEntry, 'number' | 'hash'>;
 
-/** What somebody looks for; null: whatever it is. */
+/** What to find; null matches everything. */
 export interface AuditFilter {
   readonly platform: PlatformName | null;
   /** A part of the name, in any case. */
@@ -96,10 +95,10 @@ export interface AuditFilter {
   readonly to: number | null;
 }
 
-/** What was read of the audit. An entry that somebody has changed past recognition hides none beside it. */
+/** Entries of the audit; one that was changed past recognition does not hide the others. */
 interface ReadEntries {
   readonly entries: readonly NotedEntry[];
-  /** Entries that cannot be read, whosever they are. */
+  /** Unreadable entries, whatever platform they belong to. */
   readonly unreadable: readonly AuditFault[];
 }
 
@@ -107,27 +106,26 @@ export interface FoundEntries extends ReadEntries {
   readonly next: number | null;
 }
 
-/** How many entries are searched for one page, and how many at once. */
+/** How many entries a search reads for one page, and how many at once. */
 const SEARCHED_MAX = 5_000;
 const READ_AT_ONCE = 500;
 
 export interface AuditPage extends ReadEntries {
-  /** The place after the last entry; null when there is none yet. */
+  /** Continues after the last entry; null when there is none yet. */
   readonly cursor: string | null;
 }
 
-/** What several actions of a key have in common. */
+/** The part that repeated actions of a key have in common. */
 type Doing = Pick<AuditEntry, 'who' | 'action' | 'platform'>;
 
-/** What of an entry leads to a payer, where it is about one. */
+/** The part of an entry that may identify a payer. */
 type Detail = Pick<AuditEntry, 'subject' | 'before' | 'after' | 'reason'>;
 
 const NO_DETAIL: Detail = { subject: null, before: null, after: null, reason: null };
 
 /**
- * Notes what was done through the platform API, the console and the commands. An entry is written
- * when the change is done: a change whose entry could not be written is answered as a failure, and repeating it
- * changes nothing and notes it.
+ * Notes what was done through the platform API, the console and the commands. The entry is written after the change:
+ * if that fails, the change is answered as a failure, and repeating it changes nothing more and writes the entry.
  */
 export class Audit {
   readonly #log: AuditLog;
@@ -145,7 +143,7 @@ export class Audit {
     this.#oneByOne = oneByOne;
   }
 
-  /** With a client, what leads to the client is forgotten when the client is erased. */
+  /** With a client, the parts that identify it are forgotten when it is erased. */
   async note(entry: Omit<AuditEntry, 'at'>, client: Pick<ClientKey, 'hash'> | null = null): Promise<void> {
     const { who, action, platform, subject, before, after, reason } = entry;
     const doing = { who, action, platform };
@@ -159,7 +157,7 @@ export class Audit {
     });
   }
 
-  /** Notes that a key read what is known of a payer. */
+  /** Notes that a key read the data of a payer. */
   async noteReading(who: string, { platform, clientIdKey, hash }: ClientKey): Promise<void> {
     const reading = `${who} ${hash}`;
     if (this.#readings.has(reading)) return;
@@ -168,7 +166,7 @@ export class Audit {
     this.#readings.set(reading, true);
   }
 
-  /** Removes an erased client from all entries, and notes that somebody erased one, and in how many entries. */
+  /** Removes an erased client from all entries, and notes who erased one, and in how many entries. */
   forget(
     who: string,
     { platform, hash }: Pick<ClientKey, 'platform' | 'hash'>,
@@ -187,7 +185,7 @@ export class Audit {
     return { entries, unreadable: read.filter(isFault), cursor };
   }
 
-  /** Entries below a number (0: from the newest) that fit, newest first; `next` leads on where older ones were not looked at. */
+  /** Matching entries below a number (0: from the newest), newest first; `next` continues where the search stopped. */
   async search(filter: AuditFilter, before: number, limit: number): Promise<FoundEntries> {
     const [oldest] = (await this.#log.read(null, 1)).links;
     const end = oldest?.number ?? 1;
@@ -206,7 +204,7 @@ export class Audit {
     return { entries, unreadable, next: nextBelow(last) };
   }
 
-  /** From below a number down to another. */
+  /** The links from `begin` (exclusive) down to `last`. */
   async *#backwards(begin: number, last: number): AsyncGenerator<AuditLink> {
     for (let to = begin; to > last; ) {
       const from = Math.max(last, to - READ_AT_ONCE);
@@ -217,12 +215,12 @@ export class Audit {
     }
   }
 
-  /** Checks the whole chain. `known` is an entry that somebody has written down elsewhere. */
+  /** Checks the whole chain. `known` is the number and hash of an entry that was kept elsewhere. */
   verify(known: ChainEnd | null = null) {
     return checkedAudit(this.#log, this.#now(), known);
   }
 
-  /** The entries that lead to a client, oldest first and one at a time; gives in the end whether all could be read. */
+  /** The entries about a client, oldest first and one at a time; returns whether all could be read. */
   async *about({ hash }: Pick<ClientKey, 'hash'>): AsyncGenerator<readonly NotedEntry[], boolean> {
     let isWhole = true;
     for await (const link of this.#log.about(hash)) {
@@ -257,7 +255,7 @@ export class Audit {
     const unnoted = this.#unnoted.get(key) ?? { doing, count: 0 };
     unnoted.count += 1;
     this.#unnoted.set(key, unnoted);
-    // A store that is away is asked again with the next sum.
+    // While the store is away, the next sum tries again.
     this.#summing ??= setTimeout(() => this.sumUp().catch(() => {}), SUMMED_MS).unref();
     return true;
   }
@@ -273,7 +271,7 @@ function fits({ at, who, action, platform }: AuditEntry, filter: AuditFilter): b
   );
 }
 
-/** What is wrong with it, when somebody has changed it past recognition. */
+/** The entry of a link, or a fault when it was changed past recognition. */
 function entryOf(link: AuditLink): NotedEntry | AuditFault {
   const { number, hash } = link;
   const what = `Entry ${number} was changed and cannot be read; run "audit verify".`;

@@ -4,11 +4,11 @@ import type { AccessKey, Operation } from './access-keys.ts';
 
 /** A key or person that uses the HTTP API. */
 export interface Actor {
-  /** Tells it from all others: `key 3f9a0c51d2e7`, `person:248289761001`. */
+  /** Unique, like `key 3f9a0c51d2e7` or `person:248289761001`. */
   readonly id: string;
   /** The person or team that answers for it; null when nobody was named. */
   readonly owner: string | null;
-  /** As audit, history and decided-by name it, for people: `key 3f9a0c51d2e7 of risk-team`. */
+  /** The name shown to people, like `key 3f9a0c51d2e7 of risk-team`. */
   readonly text: string;
 }
 
@@ -42,7 +42,6 @@ export function userActor(): Actor {
   return { id, owner, text: id };
 }
 
-/** By its id. */
 export interface Credential {
   readonly kind: 'key' | 'session';
   readonly id: string;
@@ -54,9 +53,9 @@ export interface Caller {
   /** Whose clients, orders and decisions it sees; `*` is the whole installation. */
   readonly platform: PlatformName;
   readonly operations: readonly Operation[];
-  /** What ends work that lasts, when it ends: a key or a session. */
+  /** The key or session; when it ends, so does long work that it started. */
   readonly credential: Credential;
-  /** ISO 8601; null: it may ask for ever. */
+  /** ISO 8601; null: never. */
   readonly expiresAt: string | null;
 }
 

@@ -1,7 +1,7 @@
 import type { Configuration } from 'openid-client';
 import { type RoleGrant, rolesOf } from './roles.ts';
 
-/** Where people sign in, and what they may do then. */
+/** The identity provider, and which roles its claims give. */
 export interface ProviderSettings {
   readonly issuer: URL;
   readonly clientId: string;
@@ -11,11 +11,11 @@ export interface ProviderSettings {
 
 /** Somebody whom the provider vouches for. */
 export interface Person {
-  /** Of the provider; never given to somebody else. */
+  /** The provider's id; never reused for another person. */
   readonly sub: string;
   /** The e-mail address, where the provider has verified it. */
   readonly email: string | null;
-  /** As the items of OIDC_ROLES that the claims meet. */
+  /** The items of OIDC_ROLES that match the claims. */
   readonly items: readonly string[];
 }
 
@@ -61,7 +61,7 @@ export class IdentityProvider {
     return { url, attempt };
   }
 
-  /** Who came back, with the query that the provider sent along. Throws when it does not vouch for anybody. */
+  /** The person who came back, by the query from the provider. Throws when it vouches for nobody. */
   async finish(query: string, { state, nonce, verifier }: SignInAttempt): Promise<Person> {
     const { authorizationCodeGrant, fetchUserInfo } = await import('openid-client');
     const config = await this.#configuration();
@@ -80,14 +80,14 @@ export class IdentityProvider {
     return personOf(this.#settings.roles, { ...claims, ...more, sub: claims.sub });
   }
 
-  /** Claims that the provider gives only where their scope is asked for. */
+  /** Some claims are given only when their scope is asked for. */
   #scope(config: Configuration): string {
     const offered = config.serverMetadata().scopes_supported ?? [];
     const claims = this.#settings.roles.map(({ claim }) => claim);
     return ['openid', ...new Set(['email', ...claims].filter((one) => offered.includes(one)))].join(' ');
   }
 
-  /** Learnt when somebody first signs in: the service starts without its provider. */
+  /** Read at the first sign-in, so that the service starts without its provider. */
   #configuration(): Promise<Configuration> {
     this.#discovered ??= this.#discover().catch((error: unknown) => {
       this.#discovered = null;
@@ -117,7 +117,7 @@ export class IdentityProvider {
       },
       {
         timeout: REQUEST_SECONDS_MAX,
-        // The settings allow a provider without TLS on this very machine alone.
+        // The settings allow a provider without TLS only on this machine.
         execute: [
           enableNonRepudiationChecks,
           ...(issuer.protocol === 'http:' ? [allowInsecureRequests] : []),

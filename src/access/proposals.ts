@@ -10,7 +10,7 @@ import type { AccessKey } from './access-keys.ts';
 import type { Audit, AuditAction } from './audit.ts';
 import type { Actor } from './caller.ts';
 
-/** What may need somebody else's approval, with all that carrying it out takes. */
+/** A change that may need somebody else's approval, with all that is needed to make it. */
 export type ProposedChange =
   | {
       readonly what: 'rollout';
@@ -52,14 +52,17 @@ export type ProposedChange =
     }
   | { readonly what: 'key'; readonly record: AccessKey };
 
-/** What a change would do, as it looks now. */
+/** What a change would do now. */
 export interface Prospect {
   readonly subject: string;
-  /** What it was looked at on. When that is otherwise at the approval, another change would be made than was proposed. */
+  /**
+   * A fingerprint of the state it was worked out on. If that differs at the approval, another change would be made
+   * than was proposed.
+   */
   readonly basis: string;
-  /** For people, a line each. */
+  /** Lines for people. */
   readonly lines: readonly string[];
-  /** Versions whose differences are to be shown beside. */
+  /** Versions whose differences are shown with it. */
   readonly versions: { readonly before: RuleVersion; readonly after: RuleVersion } | null;
 }
 
@@ -107,19 +110,19 @@ export const ProposalSchema = named(
 
 export type Proposal = Shape<typeof ProposalSchema>;
 
-/** A proposal as it is stored; what is shown of it is a Proposal. */
+/** A proposal as it is stored. */
 export interface StoredProposal extends Proposal {
   readonly change: ProposedChange;
   readonly basis: string;
-  /** Who answers for it: somebody else approves. */
+  /** The proposer's owner; another owner has to approve. */
   readonly owner: string;
 }
 
-/** Something about a proposal must not happen; nothing was changed. The message says why and what to do. */
+/** Nothing was changed; the message says why and what to do. */
 export class ProposalRefused extends NamedError {}
 
 const LIFETIME_MS = 7 * 24 * 3600_000;
-/** Open ones of a platform, and of one owner in it, so that nobody leaves no room for others. */
+/** Open proposals of a platform, and of one owner, so that nobody takes all the room. */
 const OPEN_MAX = 50;
 const OPEN_OF_OWNER_MAX = 20;
 const DECIDED_KEPT_MAX = 50;
@@ -190,7 +193,7 @@ export class Proposals {
     return proposal;
   }
 
-  /** Throws ProposalRefused unless it is open, and unless somebody else than its proposer decides. Gives it as it is then. */
+  /** Decides an open proposal. Throws ProposalRefused when it is not open, or its proposer approves it. */
   async decide(
     platform: PlatformName,
     proposalId: string,
@@ -216,7 +219,7 @@ export class Proposals {
     return decided;
   }
 
-  /** Notes that an approved proposal could not be carried out. It is not tried again. */
+  /** Notes that an approved proposal could not be carried out; it is not retried. */
   async fail(platform: PlatformName, proposalId: string, why: string): Promise<void> {
     await this.#change(platform, proposalId, (proposal) => ({ ...proposal, state: 'failed', note: why }));
   }
@@ -296,7 +299,7 @@ export function shownProposal({ change: _, basis: __, owner: ___, ...shown }: St
 const NO_OWNER =
   'has no owner, so that nobody knows whether somebody else approves; use a key that was issued with --owner';
 
-/** The approver has another owner than the proposer. Throws ProposalRefused. */
+/** Throws ProposalRefused unless approver and proposer have different owners. */
 export function requireSomebodyElse(
   proposal: StoredProposal,
   { text, owner }: Pick<Actor, 'text' | 'owner'>,
@@ -306,7 +309,7 @@ export function requireSomebodyElse(
   throw new ProposalRefused(`${owner} proposed it; somebody else approves it`);
 }
 
-/** Two spellings of one name are one person. */
+/** Spellings of one name count as one person. */
 export function isProposedBy(
   proposal: Pick<StoredProposal, 'owner'>,
   { owner }: Pick<Actor, 'owner'>,

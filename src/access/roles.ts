@@ -12,7 +12,7 @@ export const ROLES = {
   analyst: ['figures', 'rules'],
   /** Rollouts, lists and overrides, and approving those of others. */
   operator: ['decisions', 'clients', 'lists', 'rules', 'operate', 'approve'],
-  /** Everything that people do, erasure, keys and the audit too. */
+  /** Everything, including erasure, keys and the audit. */
   admin: ['decisions', 'clients', 'erase', 'lists', 'rules', 'operate', 'keys', 'audit', 'approve'],
 } as const satisfies Readonly<Record<string, readonly Operation[]>>;
 
@@ -20,7 +20,7 @@ export type Role = keyof typeof ROLES;
 
 /** A claim of the provider that gives a role: `groups:fraud-team=analyst@shop`. */
 export interface RoleGrant {
-  /** The item as it was configured, which is what a session keeps. */
+  /** The item as configured, which a session keeps. */
   readonly item: string;
   readonly claim: string;
   readonly value: string;
@@ -31,7 +31,7 @@ export interface RoleGrant {
 
 const FORM = 'CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
 
-/** Grants in the order of the text, or what is wrong with it: which item, and what is allowed. */
+/** The grants in the order of the text, or which item is wrong and what is allowed. */
 export function parseRoles(text: string): readonly RoleGrant[] | string {
   const grants: RoleGrant[] = [];
   for (const [index, part] of text.split(',').entries()) {
@@ -57,7 +57,7 @@ function isRole(name: string): name is Role {
   return Object.hasOwn(ROLES, name);
 }
 
-/** The grants that somebody with these claims has. A claim is a text, or a list of texts. */
+/** The grants of somebody with these claims. A claim is a text, or a list of texts. */
 export function rolesOf(
   grants: readonly RoleGrant[],
   claims: Readonly<Record<string, unknown>>,
@@ -68,7 +68,7 @@ export function rolesOf(
   });
 }
 
-/** A claim by its name or, within others, by a path with points, like Keycloak's `realm_access.roles`. */
+/** A claim by its name, or a nested one by a dotted path, like Keycloak's `realm_access.roles`. */
 function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
   const [first = '', ...rest] = path.split('.');
@@ -76,7 +76,9 @@ function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unkno
   return rest.length > 0 && isJsonObject(within) ? claimAt(within, rest.join('.')) : undefined;
 }
 
-/** What the roles allow at a platform; a role at all platforms counts at each, and for the installation. */
+/**
+ * The operations that the roles allow at a platform; a role at `*` counts at every platform and for the installation.
+ */
 export function operationsAt(grants: readonly RoleGrant[], platform: PlatformName): readonly Operation[] {
   const here = grants.filter((grant) => grant.platform === INSTALLATION || grant.platform === platform);
   return [...new Set(here.flatMap(({ role }): readonly Operation[] => ROLES[role]))];

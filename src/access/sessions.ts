@@ -13,12 +13,12 @@ import {
 import type { Person } from './identity-provider.ts';
 import { operationsAt, type Role, type RoleGrant } from './roles.ts';
 
-/** Who signed in, and by what: whoever holds a key, or a person. */
+/** Who signed in: the holder of a key, or a person. */
 export type SignedIn =
   | { readonly kind: 'key'; readonly keyId: string }
   | ({ readonly kind: 'person' } & Person);
 
-/** What is kept of a session, under the hash of its secret. */
+/** A stored session, under the hash of its secret. */
 interface SessionRecord {
   readonly id: string;
   readonly who: SignedIn;
@@ -26,24 +26,24 @@ interface SessionRecord {
   readonly endsAt: number;
 }
 
-/** Apart from the session: noting a use can then never bring back one that was just ended. */
+/** Stored apart from the session, so that noting a use cannot bring back a session that was just ended. */
 interface SessionUse {
   /** Epoch ms. */
   readonly at: number;
 }
 
-/** A session that lasts. */
+/** A valid session. */
 export interface Session {
-  /** Where whoever signed in may do something; `*` stands for all platforms. */
+  /** The platforms where the user may do something; `*` stands for all. */
   readonly platforms: readonly PlatformName[];
-  /** At a platform, or where it begins (null); null where there is nothing to do. */
+  /** The caller at a platform (null: at the first one); null where the user may do nothing. */
   readonly at: (platform: string | null) => Caller | null;
 }
 
 /** Somebody who is signed in, in one browser or in several. */
 export interface SignedInPerson {
   readonly actor: Actor;
-  /** Where, and by which role; null: by a key. */
+  /** The role at each platform; null: by a key. */
   readonly access: readonly { readonly platform: PlatformName; readonly role: Role | null }[];
   /** The newest first; epoch ms. */
   readonly sessions: readonly {
@@ -57,23 +57,23 @@ export interface SignedInPerson {
 
 const SESSIONS = 'sessions';
 const USES = 'session-uses';
-/** Sessions that ended at one platform; each in a document of its own, so that two platforms can end theirs at once. */
+/** Sessions ended at one platform, each in its own document, so that two platforms can end theirs at once. */
 const ENDS = 'session-ends';
 
-/** A session that nobody used for this long has ended. */
+/** A session ends after this time without use. */
 const IDLE_MS_MAX = 30 * 60_000;
-/** However much it is used. */
+/** A session ends after this time in any case. */
 const SESSION_MS_MAX = 12 * 3600_000;
 const NOTE_USE_EVERY_MS = 60_000;
 
-/** With the next one the oldest ends. */
+/** A new session beyond this ends the oldest. */
 const SESSIONS_MAX = 20;
 
-/** What people who signed in are known by: a secret that only their browser keeps, until it ends or is ended. */
+/** The sessions of people who signed in, each known by a secret that only the browser keeps. */
 export class Sessions {
   readonly #documents: Documents;
   readonly #keys: AccessKeys;
-  /** Which claims give people which roles, as it is configured. */
+  /** Which claims give which roles, as configured. */
   readonly roles: readonly RoleGrant[];
   readonly #now: () => number;
 
@@ -84,7 +84,7 @@ export class Sessions {
     this.#now = now;
   }
 
-  /** The secret of a new session. */
+  /** Gives the secret of a new session. */
   async start(who: SignedIn): Promise<string> {
     const others = await this.#of(who);
     const oldest = others.toSorted((a, b) => b.endsAt - a.endsAt).slice(SESSIONS_MAX - 1);
@@ -97,19 +97,19 @@ export class Sessions {
     return secret;
   }
 
-  /** Null when the session is not known, has ended, or what it came from has. */
+  /** Null when the session is unknown or has ended, or its key or role has. */
   find(secret: string): Promise<Session | null> {
     return this.#find(idOf(secret));
   }
 
-  /** Whether whoever came with a credential may still do this, for work that lasts longer than its request. */
+  /** Whether a credential still allows this operation, for work that lasts longer than its request. */
   async isGranted({ kind, id }: Credential, platform: PlatformName, operation: Operation): Promise<boolean> {
     if (kind === 'key') return this.#keys.isGranted(id, operation);
     const caller = (await this.#find(id))?.at(platform) ?? null;
     return caller !== null && grants(caller, operation);
   }
 
-  /** Ends the session, or all of whoever signed in; gives how many ended. */
+  /** Ends this session or all of the same user; gives how many ended. */
   async end(secret: string, which: 'this' | 'all'): Promise<number> {
     const record = await this.#documents.get<SessionRecord>(SESSIONS, idOf(secret));
     if (record === undefined) return 0;
@@ -118,7 +118,7 @@ export class Sessions {
     return ending.length;
   }
 
-  /** Who is signed in, by name, as far as a platform is told. */
+  /** Who is signed in, by name, as far as the platform may know. */
   async people(platform: PlatformName): Promise<readonly SignedInPerson[]> {
     const records = await this.#documents.list<SessionRecord>(SESSIONS);
     const newestFirst = records.toSorted((a, b) => b.endsAt - a.endsAt);
@@ -131,8 +131,8 @@ export class Sessions {
   }
 
   /**
-   * Ends all sessions of somebody of whom a platform is told; gives how many ended. A platform ends what they may do
-   * there, and the whole installation everything.
+   * Ends the sessions of somebody whom the platform may know; gives how many ended. They end for that platform alone,
+   * or entirely when the installation asks.
    */
   async endOf(actorId: string, platform: PlatformName): Promise<number> {
     const person = (await this.people(platform)).find(({ actor }) => actor.id === actorId);
@@ -144,7 +144,7 @@ export class Sessions {
     return person.sessions.length;
   }
 
-  /** Whoever a session is of; nobody when it has ended. */
+  /** The user of a session; empty when it has ended. */
   async #personOf({ id, who, endsAt }: SessionRecord): Promise<readonly SignedInPerson[]> {
     const use = await this.#documents.get<SessionUse>(USES, id);
     if (use === undefined || !isOpen(endsAt, use, this.#now())) return [];
@@ -158,7 +158,7 @@ export class Sessions {
     return [{ actor: actorOfKey(key), access: [{ platform: key.platform, role: null }], sessions }];
   }
 
-  /** Roles that are not configured any more count no more, nor do those at a platform where the session was ended. */
+  /** Without roles that are no longer configured, and without platforms where the session was ended. */
   async #rolesOf(id: string, { items }: Person): Promise<readonly RoleGrant[]> {
     const roles = this.roles.filter(({ item }) => items.includes(item));
     const ends = await Promise.all(
@@ -217,7 +217,7 @@ export class Sessions {
     return this.#documents.set(USES, id, use, IDLE_MS_MAX);
   }
 
-  /** Listing also makes the store forget the names of what has expired. */
+  /** Listing also makes the store forget the names of expired documents. */
   async #of(who: SignedIn): Promise<readonly SessionRecord[]> {
     const [records] = await Promise.all([
       this.#documents.list<SessionRecord>(SESSIONS),
@@ -244,7 +244,10 @@ function merged(one: SignedInPerson, other: SignedInPerson): SignedInPerson {
   return { ...one, access: [...new Map(access).values()], sessions: [...one.sessions, ...other.sessions] };
 }
 
-/** What a platform is told of somebody's sessions: nothing of who acts for the whole installation, which is told all. */
+/**
+ * The part of somebody's sessions that a platform may know: nothing of users of the whole installation. The
+ * installation may know all.
+ */
 function visibleTo(platform: PlatformName, sessions: readonly SignedInPerson[]): readonly SignedInPerson[] {
   if (platform === INSTALLATION) return sessions;
   if (sessions.some(({ access }) => access.some((one) => one.platform === INSTALLATION))) return [];
@@ -253,7 +256,6 @@ function visibleTo(platform: PlatformName, sessions: readonly SignedInPerson[]):
     .filter(({ access }) => access.length > 0);
 }
 
-/** Whoever may act at all platforms may look at each. */
 function reaches(platforms: readonly PlatformName[], name: string): name is PlatformName {
   return platforms.some((one) => one === name) || (platforms.includes(INSTALLATION) && isPlatformName(name));
 }

@@ -27,7 +27,7 @@ export function assess(rules: RuleSet, context: FactContext, isHeldOut: IsHeldOu
   return conclude(rules, readFacts(rules, context), context.isNew, isHeldOut);
 }
 
-/** The same from values that were read earlier, such as those of a recorded decision. */
+/** The same from known values, such as those of a recorded decision. */
 export function conclude(
   rules: RuleSet,
   facts: readonly FactValue[],
@@ -69,7 +69,7 @@ interface VerdictMatch {
   readonly heldOut: readonly HeldOut[];
 }
 
-/** The values of a decision by the labels of their facts, as decisions record them. */
+/** The values of a decision by the labels of their facts. */
 export function factsByLabel(rules: RuleSet, values: readonly FactValue[]): Record<string, FactValue> {
   const record = { ...rules.blankRecord };
   for (const { label, index } of rules.facts) record[label] = values[index] ?? false;
@@ -77,8 +77,8 @@ export function factsByLabel(rules: RuleSet, values: readonly FactValue[]): Reco
 }
 
 /**
- * The facts that the record of a decision tells by where and when it was made, as this rule set takes them: another
- * version may have another time zone. By label.
+ * The circumstantial facts of a recorded decision by label, as this rule set sees them: another version may have
+ * another time zone.
  */
 export function circumstantialFacts(
   rules: RuleSet,
@@ -110,7 +110,7 @@ function readFacts(rules: RuleSet, context: FactContext): readonly FactValue[] {
   });
 }
 
-/** Rules are in order of priority, so the first match is the one that counts. */
+/** Rules are in order of priority, so the first match counts. */
 function firstMatch<Params>(
   file: HoldoutFile,
   rules: readonly Matchable<Params>[],

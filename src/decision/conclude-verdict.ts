@@ -11,7 +11,7 @@ import { type Assessment, verdictRule } from './assess.ts';
 import { renderReason } from './decision.ts';
 import type { HeldOut, IsHeldOut } from './holdout.ts';
 
-/** What of a verdict follows from the values that the rules see, the ladder and the time. */
+/** The part of a verdict that follows from the facts' values, the ladder and the time. */
 export interface ConcludedVerdict {
   readonly verdict: Verdict;
   /** The rule that gave it, or `otherwise`. */
@@ -19,25 +19,25 @@ export interface ConcludedVerdict {
   readonly reason: string;
   /** Null without WAIT. */
   readonly waitSeconds: number | null;
-  /** The named ladder that the wait is of; null without WAIT, and on the ladder without a name. */
+  /** The named ladder of the wait; null without WAIT, and for the ladder without a name. */
   readonly ladder: string | null;
-  /** What the wait before lasted, when the ladder alone would have given a shorter one; otherwise null. */
+  /** The length of the wait before, when the ladder alone would have given a shorter one; otherwise null. */
   readonly waitFloorMs: number | null;
-  /** Verdict rules that matched before and were skipped. */
+  /** Verdict rules that matched earlier and were skipped. */
   readonly heldOut: readonly HeldOut[];
   readonly ladderAfter: Ladder;
 }
 
-/** Where a client stands when a verdict is concluded. */
+/** A client's place on the ladder before a verdict. */
 export interface LadderStanding {
   readonly ladderBefore: Ladder;
-  /** How long the wait before was, 0 when none was; no wait is shorter while the client climbs. */
+  /** The length of the wait before, or 0; no wait is shorter while the client climbs. */
   readonly lastWaitMs: number;
   /** Epoch ms. */
   readonly at: number;
 }
 
-/** The end of every decision, a live one and a recorded one that is explained: the first rule that matches decides. */
+/** The last step of every decision, live or explained from its record: the first rule that matches decides. */
 export function concludeVerdict(
   rules: RuleSet,
   { ladder: settings }: PlatformSettings,
@@ -61,7 +61,7 @@ export function concludeVerdict(
   };
 }
 
-/** Whether a verdict lets a requisite be shown: then it is an attempt. */
+/** Whether a verdict lets a requisite be shown, which makes it an attempt. */
 export function isGrant(verdict: Verdict): boolean {
   return verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY';
 }
@@ -85,7 +85,7 @@ function nextLadder(
   }
 }
 
-/** What the wait before lasted, when it is the reason for the length of this one. Only a climb asks for it. */
+/** The length of the wait before, when that is why this one is so long. */
 function waitFloorMs(
   params: VerdictParams,
   settings: LadderSettings,
@@ -98,7 +98,7 @@ function waitFloorMs(
   return waitUntil === unhindered.waitUntil ? null : lastWaitMs;
 }
 
-/** What the newest wait of a climb lasted, in ms; 0 off the ladder. */
+/** The length of the newest wait of a climb, ms; 0 off the ladder. */
 export function lastWaitAfter(
   { verdict, ladderAfter }: Pick<ConcludedVerdict, 'verdict' | 'ladderAfter'>,
   before: number,

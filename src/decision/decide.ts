@@ -29,7 +29,7 @@ import { type ListSubject, NO_LISTS, type SharedLists } from './shared-lists.ts'
 
 export interface ScoreResult {
   readonly answer: ScoreAnswer;
-  /** Names of the bot signals that matched; for a new client they do not make a bot yet. */
+  /** Names of the bot signals that matched; they never make a new client a bot. */
   readonly signals: readonly string[];
   readonly nextState: ClientState;
 }
@@ -54,7 +54,7 @@ export interface Standing {
   readonly client: ClientKey;
   readonly state: ClientState;
   readonly sightings: Sightings;
-  /** As they are at this moment; absent: nobody is on any list. */
+  /** Absent: nobody is on any list. */
   readonly lists?: SharedLists;
   /** Who is held out of which rules; absent: nobody. */
   readonly holdoutDraw?: HoldoutDraw;
@@ -63,8 +63,8 @@ export interface Standing {
 }
 
 /**
- * Classifies a payer. Changes no counter: only what the device showed is remembered, so a repeated
- * score gives the same answer while nothing else happens.
+ * Classifies a payer. Remembers what the device showed and changes no counter, so that a repeated score has the same
+ * answer while nothing else happens.
  */
 export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRequest): ScoreResult {
   const { client, state } = standing;
@@ -117,7 +117,7 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
   return { decision, nextState: { ...nextState, stage: markStage(state.stage, draw.since, decision) } };
 }
 
-/** What `decideVerdict` decides, without the record of it, which costs as much again: for years of requests. */
+/** Decides without making a record, which would double the cost: for replays of years. */
 export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedVerdict): JudgedVerdict {
   const { client, state, sightings, now } = standing;
   const at = momentFor(state, now);
@@ -144,7 +144,7 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
   return { at, assessment, concluded, ladderBefore, nextState };
 }
 
-/** Facts about a client as it stands, for showing to people: no request is counted. */
+/** The present facts about a client, to be shown to people; no request is counted. */
 export function factsNow(rules: RuleSet, standing: Standing): Assessment {
   const { client, state, sightings } = standing;
   const settings = settingsOf(rules, client.platform);
@@ -160,7 +160,7 @@ function heldOutAt({ client, holdoutDraw }: Standing, at: number): IsHeldOut {
 
 type ContextView = Pick<FactContext, 'state' | 'asked' | 'isNew' | 'ladder' | 'hints' | 'sightings' | 'now'>;
 
-/** A client without a verdict request. */
+/** The view of a client without a verdict request. */
 function asItStands(
   state: ClientState,
   settings: PlatformSettings,
@@ -206,7 +206,7 @@ function subjectOf(
     clientIdKey,
     method,
     sellPointKey,
-    // Entries that were set before the secret of the HMACs was changed name devices as they were called then.
+    // Entries from before the secret of the HMACs was changed have the former ids of devices.
     fingerprints: [...fingerprints, ...(former?.fingerprints ?? [])],
     ips: [...ips, ...(former?.ips ?? [])],
     networks,

@@ -4,8 +4,8 @@ import type { Verdict } from '../rules/rule-set.ts';
 import type { Arm, Decision } from './decision.ts';
 
 /**
- * Where a decision stands in the one order in which all of a platform's are listed: newest first, and those of one
- * millisecond by their clients' and their own numbers, so that a list can be left and taken up anywhere.
+ * A decision's place in the list of all decisions of a platform: newest first, within a millisecond by client and
+ * number, so that paging can continue anywhere.
  */
 export interface DecisionPosition {
   /** Epoch ms. */
@@ -16,7 +16,7 @@ export interface DecisionPosition {
 
 /** Orders decisions, newest first. */
 export function newestFirst(a: Decision, b: Decision): number {
-  // Nearly all are told apart by their times, and searches order thousands beside requests.
+  // The times nearly always differ, and searches sort thousands while requests wait.
   return b.at - a.at || comparePositions(positionOf(a), positionOf(b));
 }
 
@@ -38,7 +38,7 @@ function comparePositions(a: DecisionPosition, b: DecisionPosition): number {
   return b.seq - a.seq;
 }
 
-/** Which decisions somebody looks for; members that are left out fit all. Names are compared exactly. */
+/** Which decisions to find; members that are left out match all. Names are compared exactly. */
 export interface DecisionFilter {
   readonly verdict?: Verdict;
   readonly rule?: string;
@@ -53,7 +53,7 @@ export interface DecisionFilter {
   /** The amount that was asked for, whatever its currency; both are included. */
   readonly amountMin?: number;
   readonly amountMax?: number;
-  /** Decided from this time on and before that one, epoch ms. */
+  /** Decided at or after `from` and before `to`, epoch ms. */
   readonly from?: number;
   readonly to?: number;
   /** Only what is listed after this position. */
@@ -86,7 +86,7 @@ function fitsAmount({ facts: { amount } }: Decision, { amountMin, amountMax }: D
   );
 }
 
-/** The time before which all lies that a filter lets through, epoch ms; null when it lets through the newest. */
+/** The time before which all matching decisions were made, epoch ms; null when the newest may match. */
 export function timeBound({ to, after }: DecisionFilter): number | null {
   if (to === undefined && after === undefined) return null;
   return Math.min(

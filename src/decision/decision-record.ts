@@ -9,13 +9,13 @@ import type { RuleSet, RuleVersion, Verdict } from '../rules/rule-set.ts';
 import { DECISION_MEMBERS, type Decision, OTHERWISE, type RenderedPart, renderReason } from './decision.ts';
 
 /**
- * What all decisions by one rule set have in common: the names of facts, signals and rules, and the texts of
- * reasons. It is stored once, so that a record holds places in these lists instead of words.
+ * What all decisions by one rule set have in common: the names of facts, signals and rules, and the texts of reasons.
+ * It is stored once, and a record holds indexes into these lists.
  */
 export interface RecordShape {
-  /** Names the shape by its content: two services that record other facts under one digest have two shapes. */
+  /** A hash of the content: services that record different facts under one digest have different shapes. */
   readonly id: string;
-  /** What is stored; `readShape` makes the shape of it again. */
+  /** The stored form, for `readShape`. */
   readonly text: string;
   readonly contents: ShapeContents;
 }
@@ -31,9 +31,9 @@ interface ShapeContents {
 
 interface ShapeFact {
   readonly label: string;
-  /** A yes or no, which a record writes as a bit. */
+  /** A boolean, which a record writes as a bit. */
   readonly flag: boolean;
-  /** The words of a fact that has one of a few; a record writes the place of its word. */
+  /** The values of an enum; a record writes the index. */
   readonly words?: readonly string[];
 }
 
@@ -45,7 +45,7 @@ interface ShapeRule {
 
 const shapes = new WeakMap<RuleSet, RecordShape>();
 
-/** The shape of the decisions by a rule set; made once for each. */
+/** The shape of a rule set's decisions; made once for each. */
 export function recordShape(rules: RuleSet): RecordShape {
   return shapes.getOrInsertComputed(rules, () => readShape(JSON.stringify(contentsOf(rules))));
 }
@@ -80,21 +80,20 @@ function contentsOf({ version, digest, facts, signals, verdicts }: RuleSet): Sha
 }
 
 /**
- * The stored form of a decision: a format number, then positional JSON under the shape of its rule set. What the
- * shape and the other members say is left out; a member that they do not give stands in `rest` by its
- * name. A decision that does not fit a shape, or has none, is stored as JSON with all its names.
+ * The stored form of a decision: a format number, then positional JSON under the shape of its rule set. Members that
+ * follow from the shape and the others are left out; those that differ are in `rest` by name. A decision without a
+ * fitting shape is stored as plain JSON.
  */
 const FORMAT = '1';
 
 type LadderCell = number | [levelAndAttempt: number, waitRemainingMs: number];
 
 /**
- * The values in the order of the shape: first all flags, six a character, and a character for each other one, then those
- * that take more than a character.
+ * The values in the order of the shape: all flags, six a character, then a character for each other value, and last
+ * the values that need more than a character.
  */
 type FactsRow = [characters: string, ...longer: (number | string)[]];
 
-/** What is read before the shape is known. */
 type DecisionRow = [
   shapeId: string,
   seq: number,
@@ -112,7 +111,6 @@ type DecisionRow = [
   rest?: Partial<Decision>,
 ];
 
-/** A decision that is stored in a form no version wrote. */
 export class RecordDamaged extends NamedError {}
 
 /** The text to store; `parseRecord` and `decisionOf` give the same decision back. */
@@ -121,7 +119,7 @@ export function encodeDecision(decision: Decision, shape?: RecordShape): string 
   return row === null ? JSON.stringify(decision) : FORMAT + JSON.stringify(row);
 }
 
-/** A whole decision, or the row that `decisionOf` makes one of under its shape. */
+/** A whole decision, or a row from which `decisionOf` makes one with its shape. */
 export function parseRecord(text: string): Decision | DecisionRow {
   if (text.startsWith(FORMAT)) return JSON.parse(text.slice(FORMAT.length));
   if (text.startsWith('{')) return JSON.parse(text);
@@ -135,7 +133,7 @@ export function isRow(record: Decision | DecisionRow): record is DecisionRow {
   return Array.isArray(record);
 }
 
-/** The decision of a row; `clientHash` names the client that it is kept under. */
+/** The decision of a row of the client with this hash. */
 export function decisionOf(row: DecisionRow, clientHash: string, { contents }: RecordShape): Decision {
   const [, seq, at, platform, sellPointKey, clientIdKey, orderRef, requestId, ...judged] = row;
   const [ruleIndex, before, after, signals, cells, rest] = judged;
@@ -171,7 +169,10 @@ type Derived = Pick<
   'arm' | 'verdict' | 'waitSeconds' | 'reason' | 'isBot' | 'clientGroup' | 'paymentScore'
 >;
 
-/** What follows from the rule, the facts and the ladder; what the facts do not tell is as of a new client. */
+/**
+ * The members that follow from the rule, the facts and the ladder; those of a new client where a fact is not
+ * recorded.
+ */
 function derivedFrom(
   { verdict, reason }: ShapeRule,
   values: readonly FactValue[],
@@ -201,7 +202,7 @@ function rowOf(decision: Decision, shape: RecordShape): DecisionRow | null {
   const cells = packFacts(decision, contents.facts);
   if (rule === undefined || signals.includes(-1) || cells === null) return null;
   const { seq, at, platform, ladderAfter } = decision;
-  // Most reasons name no fact, and a list of all of them is a tenth of what a record costs.
+  // Most reasons name no fact, and listing all facts would take a tenth of the time for a record.
   const values = rule.reason.some(({ kind }) => kind === 'fact') ? Object.values(decision.facts) : [];
   const derived = derivedFrom(rule, values, decision.facts, ladderAfter, at);
   if (derived.waitSeconds !== undefined && decision.waitSeconds === undefined) return null;
@@ -225,7 +226,7 @@ function rowOf(decision: Decision, shape: RecordShape): DecisionRow | null {
   return row;
 }
 
-/** Members that stand in the row itself, or follow from the shape. */
+/** Members that are in the row itself, or follow from the shape. */
 const ROW_MEMBERS: ReadonlySet<string> = new Set([
   ...([
     'decisionId',
@@ -240,10 +241,10 @@ const ROW_MEMBERS: ReadonlySet<string> = new Set([
   ...(['ruleVersion', 'digest', 'rule', 'signals', 'facts', 'ladderBefore', 'ladderAfter'] as const),
 ] satisfies readonly (keyof Decision)[]);
 
-/** All others: each either follows from the row or stands in `rest`. */
+/** All others: each follows from the row or is in `rest`. */
 const OTHER_MEMBERS = DECISION_MEMBERS.filter((member) => !ROW_MEMBERS.has(member));
 
-/** What does not follow from the row, by name; null when all of it does. */
+/** The members that do not follow from the row; null when all do. */
 function restOf(decision: Decision, derived: Partial<Decision>): Partial<Decision> | null {
   let rest: Record<string, unknown> | null = null;
   for (const member of OTHER_MEMBERS) {
@@ -257,20 +258,20 @@ function restOf(decision: Decision, derived: Partial<Decision>): Partial<Decisio
 
 const FLAGS_A_CHARACTER = 6;
 
-/** In the place of NEVER_SECONDS. */
+/** Stands for NEVER_SECONDS. */
 const NEVER = '.';
-/** In the place of the point of sale, which the row has. */
+/** Stands for the point of sale, which the row has. */
 const SELL_POINT = '@';
-/** It takes more than a character. */
+/** Stands for a value that needs more than a character. */
 const LONGER = '*';
 
-/** Null when facts are recorded in another order than the shape's, or others, or of another kind. */
+/** Null when the facts, their order or their kinds differ from the shape's. */
 function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly ShapeFact[]): FactsRow | null {
   let others = '';
   let place = 0;
   const flags: boolean[] = [];
   const longer: (number | string)[] = [];
-  // Going through the members themselves makes no list of their names.
+  // A `for in` loop allocates no list of names.
   for (const label in facts) {
     const value = facts[label];
     const fact = shapeFacts[place++];
@@ -347,10 +348,10 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 const MARK = '~';
 
-/** Of the id that is being packed; made once, because there is one for every record. */
+/** A scratch buffer, made once because every record packs ids. */
 const UUID_BYTES = Buffer.alloc(16);
 
-/** A text that takes less to store: most ids are UUIDs, whose 36 characters say what 22 can. */
+/** A shorter form for storage: most ids are UUIDs, whose 36 characters fit into 22. */
 export function packText(text: string): string {
   if (text.length === 36 && UUID.test(text)) {
     UUID_BYTES.write(text.replaceAll('-', ''), 'hex');

@@ -29,7 +29,7 @@ export const ARMS = ['active', 'candidate'] as const;
 
 export type Arm = (typeof ARMS)[number];
 
-/** What a client was drawn into while several versions decide, each for a share of the clients. */
+/** The draw of a client while several versions each decide for a share of the clients. */
 const DrawSchema = shape('Of a trial: what the client was drawn into', {
   version: Type.Unsafe<RuleVersion>(ruleVersion),
   percent: Type.Number({ minimum: 0, maximum: 100, description: 'The chance of that draw' }),
@@ -40,7 +40,7 @@ export type Draw = Shape<typeof DrawSchema>;
 
 export const isBot = yesNo('Bot flag');
 
-/** The name that a decision carries as its rule when no rule matched. */
+/** The rule's name in a decision when no rule matched. */
 export const OTHERWISE = 'otherwise';
 
 export const paymentScoreText = Type.String({
@@ -54,9 +54,9 @@ export const waitSeconds = Type.Integer({
 export const stickyRequisiteRef = word('Only with GET_SAME_STICKY: the requisite to show');
 
 /**
- * All that is recorded of a decision, once: the type, the positional record, the columns of the archive, the shape in
- * the API documents and the client library's record are made from this list. To add a member is to name it here, to
- * fill it in `decideVerdict`, and to use it.
+ * All that is recorded of a decision. The type, the positional record, the columns of the archive, the shape in the
+ * API documents and the client library's record are made from this list. A new member is added here and filled in
+ * `decideVerdict`.
  */
 const RECORDED = {
   seq: Type.Integer({
@@ -104,7 +104,7 @@ const RECORDED = {
 /** A decision without its id, which follows from client, number and time. */
 export const RecordedDecisionSchema = shape('One answered verdict with all that explains it', RECORDED);
 
-/** Holds no fingerprint, IP or User-Agent, only what the facts say about them. */
+/** Contains no fingerprint, IP or User-Agent, only what the facts say about them. */
 export const DecisionSchema = named(
   'Decision',
   shape('One answered verdict with all that explains it', {
@@ -115,7 +115,6 @@ export const DecisionSchema = named(
 
 export const DECISION_MEMBERS = membersOf(DecisionSchema);
 
-/** What an answer's ruleVersion and orderRef lead to. */
 export type Decision = Shape<typeof DecisionSchema>;
 
 /** The verdict answer of the interface (section 2.4), and nothing else. */
@@ -155,13 +154,13 @@ export const ScoreAnswerSchema = named(
 
 export type ScoreAnswer = Shape<typeof ScoreAnswerSchema>;
 
-/** A piece of a reason text as it is rendered; of a fact only its place among the values is needed. */
+/** A part of a reason text, as far as rendering needs it. */
 export type RenderedPart =
   | { readonly kind: 'words'; readonly words: string }
   | { readonly kind: 'fact'; readonly fact: { readonly index: number } }
   | { readonly kind: 'answer'; readonly name: AnswerPlaceholder };
 
-/** The text of a reason, its placeholders replaced by what the rules saw and what the answer says. */
+/** The text of a reason, with values of facts and of the answer in place of its placeholders. */
 export function renderReason(
   parts: readonly RenderedPart[],
   values: readonly FactValue[],

@@ -12,23 +12,23 @@ export const HeldOutSchema = shape('A rule that matched and was skipped: the cli
 
 export type HeldOut = Shape<typeof HeldOutSchema>;
 
-/** Whether a client is held out of a rule, named like `groups/blocked-by-unpaid-chain`, that holds out a share. */
+/** Whether a client is held out of a rule with this share, named like `groups/blocked-by-unpaid-chain`. */
 export type IsHeldOut = (rule: string, share: number) => boolean;
 
 export const NOBODY_HELD_OUT: IsHeldOut = () => false;
 
-/** Says for a client at a moment (epoch ms) which rules it is held out of. */
+/** Draws for a client at a time (epoch ms). */
 export type HoldoutDraw = (client: Pick<ClientKey, 'hash'>, at: number) => IsHeldOut;
 
 export const NO_HOLDOUTS: HoldoutDraw = () => NOBODY_HELD_OUT;
 
-/** A client stays held out, or not, this long. */
+/** How long a client stays held out, or not. */
 export const HOLDOUT_PERIOD_MS = 30 * 24 * 3600_000;
 
 /**
- * Draws by an HMAC-SHA256 under the fleet's secret: the same for 30 days, independent from rule to rule, and nothing
- * that a payer could work out or try for. The periods of different clients begin at different times. Of the client's hash
- * it looks at the number alone, which the archive has, too.
+ * Draws by an HMAC-SHA256 under the fleet's secret: the same for 30 days, independent between rules, and not to be
+ * guessed or influenced by a payer. The periods of different clients begin at different times. Of the client's hash
+ * only the number is used, which the archive has, too.
  */
 export function holdoutDraw(secret: string): HoldoutDraw {
   return (client, at) => (rule, share) => {
@@ -40,7 +40,7 @@ export function holdoutDraw(secret: string): HoldoutDraw {
   };
 }
 
-/** The rules of a rule set that hold out, by file and name, and the share of the clients that each does. */
+/** The rules with a holdout, by file and name, and the share of clients that each holds out. */
 export function holdoutShares({ groups, signals, verdicts }: RuleSet): ReadonlyMap<string, number> {
   const files: Readonly<Record<HoldoutFile, readonly Rule<unknown>[]>> = {
     groups: groups.rules,
@@ -76,7 +76,7 @@ export class Holdouts {
     this.#isHeldOut = isHeldOut;
   }
 
-  /** Whether a rule that matches these values is skipped; then that is noted. */
+  /** Whether a rule that matches these values is skipped; notes it then. */
   skips(file: HoldoutFile, { name, holdout }: Rule<unknown>, values: readonly FactValue[]): boolean {
     if (holdout === undefined || !mayBeHeldOut(this.#rules, holdout, values)) return false;
     const rule = `${file}/${name}`;
@@ -86,7 +86,10 @@ export class Holdouts {
   }
 }
 
-/** Never a client whom a person decided about or who is on a shared list, and never for more than the rule allows. */
+/**
+ * Never a client about whom a person decided or who is on a shared list, and never for a higher amount than the rule
+ * allows.
+ */
 function mayBeHeldOut({ facts }: RuleSet, { maxAmounts }: Holdout, values: readonly FactValue[]): boolean {
   const seen = (name: string) => values[facts.find((ref) => ref.name === name)?.index ?? -1];
   if (seen('overrideGroup') !== 'NONE') return false;

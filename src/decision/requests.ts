@@ -77,7 +77,7 @@ export interface AskedVerdict extends PaymentRequest {
   readonly orderRef: string;
 }
 
-/** The same with what the decision record says about its origin. */
+/** The same with the request's origin, for the decision record. */
 export interface VerdictRequest extends AskedVerdict {
   readonly requestId: string;
   readonly arm: Arm;
@@ -92,8 +92,8 @@ export interface VerdictRequest extends AskedVerdict {
 export type Pseudonym = (kind: 'fingerprint' | 'ip', text: string) => string;
 
 /**
- * What the rules may see of a score body: the device only by pseudonyms and by what it shows. `former` gives the
- * previous pseudonyms, while the secret behind them is being changed.
+ * What the rules may see of a score body: the device only by pseudonyms and hints. `former` gives the previous
+ * pseudonyms while their secret is being changed.
  */
 export function scoreRequest(
   body: ScoreBody,
@@ -128,7 +128,7 @@ function deviceOf({ fingerprint, ip }: ScoreBody, pseudonym: Pseudonym) {
   };
 }
 
-/** A verdict body with what the decision record says about its origin. */
+/** A verdict body with its origin. */
 export function verdictRequest(body: VerdictBody, requestId: string, arm: Arm, draw?: Draw): VerdictRequest {
   return {
     sellPointKey: body.sellPointKey,
@@ -142,17 +142,17 @@ export function verdictRequest(body: VerdictBody, requestId: string, arm: Arm, d
   };
 }
 
-/** Four plain decimals. Other readings of IPv4, like `192.0.2` or the octal `010`, name other hosts. */
+/** Four plain decimals: programs disagree about which host `192.0.2` or the octal `010` means. */
 const PLAIN_IPV4 = /^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/;
 
-/** Whether the text is an address in one of the forms that everybody reads alike. */
+/** Whether the text is an address in a form that all programs read in the same way. */
 export function isAddress(text: string): boolean {
   return (text.includes(':') || PLAIN_IPV4.test(text)) && ipaddr.isValid(text);
 }
 
 /**
- * What an address counts as: an IPv4 address is itself, also when written as IPv6; an IPv6 address is
- * its /64, since one household or host owns all of that. Other texts are themselves.
+ * What an address counts as: an IPv4 address as itself, also when written as IPv6; an IPv6 address as its /64, since
+ * one household or host owns all of that. Other texts stay as they are.
  */
 export function networkOf(address: string): string {
   if (!isAddress(address)) return address;
@@ -162,22 +162,22 @@ export function networkOf(address: string): string {
 }
 
 /**
- * The networks whose HMACs are kept beside that of an address, so that ranges on shared lists can be compared with
- * it: the shortest prefixes first; the last is what the address itself counts as.
+ * The prefixes of the networks whose HMACs are kept with an address, so that ranges on shared lists can match it. The
+ * last one is what the address itself counts as.
  */
 export const KEPT_PREFIXES = { ipv4: [16, 24, 32], ipv6: [32, 40, 48, 56, 64] } as const;
 
-/** 60 bits: a million networks on a list meet a wrong address once in 10^12. */
+/** 60 bits: with a million networks on a list an address matches wrongly once in 10^12. */
 const NETWORK_KEY_CHARACTERS = 10;
 
-/** Shortened HMACs of the networks around an address, without what it counts as itself; none for other texts. */
+/** Shortened HMACs of the networks around an address, except for what it counts as itself; none for other texts. */
 export function networkKeys(address: string, pseudonym: Pseudonym): readonly string[] {
   if (!isAddress(address)) return [];
   const parsed = ipaddr.process(address);
   return KEPT_PREFIXES[parsed.kind()].slice(0, -1).map((prefix) => networkKey(pseudonym, parsed, prefix));
 }
 
-/** What a network of one of the kept prefixes is looked up by; the longest are what addresses count as. */
+/** The lookup key of a network with one of the kept prefixes; for the longest it is that of an address. */
 export function networkKey(pseudonym: Pseudonym, address: ipaddr.IPv4 | ipaddr.IPv6, prefix: number): string {
   const isWhole = prefix === KEPT_PREFIXES[address.kind()].at(-1);
   if (isWhole) return pseudonym('ip', networkOf(address.toString()));

@@ -9,7 +9,7 @@ import {
 import { hintsKnownTo, type KnownHints, withScore, withUnansweredScore } from '../client/hints.ts';
 import type { ScoreRequest } from './requests.ts';
 
-/** The state after a score as far as verdicts depend on it, for histories in which no score is answered. */
+/** The part of the state after a score on which verdicts depend, for replays that answer no scores. */
 export function stateAfterScore(state: ClientState, request: ScoreRequest, clockMs: number): ClientState {
   const now = momentFor(state, clockMs);
   const hints = withUnansweredScore(state.hints, request, now);
@@ -20,16 +20,16 @@ interface ScoreContact {
   readonly nextState: ClientState;
   /** The hints that the answer may use. */
   readonly known: () => KnownHints;
-  /** The moment that the answer is about, epoch ms. */
+  /** The time of which the answer speaks, epoch ms. */
   readonly at: number;
 }
 
 /**
- * What a score shows, and what it is answered from. The identical request, for 24 hours from when it was first asked, is
- * answered from the hints that were known then; and as of that moment, as long as nothing but scores happened since.
+ * Notes a score, and finds what it is answered from. For 24 hours an identical request is answered from the hints
+ * that were known when it was first asked and, as long as nothing but scores happened since, as of that time.
  */
 export function contactByScore(state: ClientState, request: ScoreRequest, now: number): ScoreContact {
-  // What the service adds is not part of what the caller said.
+  // The service adds these; the caller did not send them.
   const { networks: _networks, former: _former, ...told } = request;
   const { hints, asked } = withScore(state.hints, request, token(JSON.stringify(Object.values(told))), now);
   return {
@@ -39,7 +39,7 @@ export function contactByScore(state: ClientState, request: ScoreRequest, now: n
   };
 }
 
-/** Verdict requests from a device that has another HMAC now, as requests from the same device. */
+/** Renames a device in past events when its HMAC has changed, so that it counts as the same device. */
 function renameDevice(
   events: ClientState['events'],
   { fingerprint, ip, former }: ScoreRequest,

@@ -6,14 +6,13 @@ import { KEY_CHARACTERS_MAX } from '../key-length.ts';
 import { choice, epochMs, list, nullable, type Shape, shape, word } from '../shapes.ts';
 import { isAddress, KEPT_PREFIXES, networkKey, networkOf, type Pseudonym } from './requests.ts';
 
-/** What the entries of a shared list are. */
 export const LIST_KINDS = ['client', 'fingerprint', 'ip', 'method', 'sellPoint'] as const;
 
 export type ListKind = (typeof LIST_KINDS)[number];
 
 export const listKind = choice(LIST_KINDS, 'What the entries of the list are');
 
-/** All of a request that shared lists may hold. */
+/** The parts of a request that shared lists may hold. */
 export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | 'networks'> {
   readonly platform: PlatformName;
   readonly clientIdKey: string;
@@ -21,7 +20,7 @@ export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | '
   readonly sellPointKey: string;
 }
 
-/** Under which keys a request may stand on a list of this kind, in one or two parts that need no copy. */
+/** The keys by which a request is looked up on a list of this kind, in one or two parts to avoid a copy. */
 function keysOf(kind: ListKind, subject: ListSubject): readonly (readonly string[])[] {
   switch (kind) {
     case 'client':
@@ -44,18 +43,18 @@ type ReadListValue =
   | { readonly ok: true; readonly value: string; readonly keys: readonly string[] }
   | { readonly ok: false; readonly problem: string };
 
-/** What the HMAC of a fingerprint or an address is written with, where the text itself is not kept. */
+/** Stands for a fingerprint or an address whose text is not kept. */
 const HMAC = /^hmac:([A-Za-z0-9_-]{22})$/;
 
-/** A shorter prefix would be a continent. */
+/** A shorter prefix would cover a continent. */
 const IPV4_PREFIX_MIN = 8;
 const IPV6_PREFIX_MIN = 24;
 const IPV6_PREFIX_MAX = 64;
 
 /**
- * The value of an entry: texts as they are, fingerprints and single addresses by their HMAC alone, ranges of
- * addresses in clear, because no HMAC can tell what lies in a range. A value like `hmac:..` is a
- * name, and `pseudonymOf` gives the HMAC behind it.
+ * The value of an entry as it is kept: texts as they are, fingerprints and single addresses by their HMAC alone,
+ * ranges of addresses in clear, because an HMAC cannot tell what is in a range. A value like `hmac:..` is a
+ * platform's name for a device, and `pseudonymOf` gives the HMAC behind it.
  */
 export function readListValue(
   kind: ListKind,
@@ -83,7 +82,7 @@ export function readListValue(
   }
 }
 
-/** A value with the name of its HMAC in place of that; values that are no HMACs stay as they are. */
+/** A value with a name in place of its HMAC; other values stay as they are. */
 export function shownValue(
   { kind, value }: { readonly kind: ListKind; readonly value: string },
   nameOf: (pseudonym: string) => string,
@@ -137,7 +136,7 @@ function networkStart(address: Address, prefix: number): Address {
   return ipaddr.fromByteArray(bytes);
 }
 
-/** The start of the network number `index` among those of length `prefix` that begin with `first`. */
+/** The start of network number `index`, counted from `first`, among the networks of length `prefix`. */
 function addressAt(first: Address, prefix: number, index: number): Address {
   const bytes = first.toByteArray();
   let rest = index;
@@ -161,11 +160,11 @@ function refused(problem: string): ReadListValue {
 export type ListOwner = PlatformName | '*';
 
 /**
- * What single platforms know pseudonyms by. A device has another name on each platform, and nobody without the secret
- * can tell that two names are of one device: what leaks from one platform says nothing to another.
+ * The names of devices on each platform. A device has another name on every platform, and nobody without the secret
+ * can match them: a leak at one platform says nothing to another.
  */
 export interface PlatformNames {
-  /** One that is kept shortened has a name as short, which leads nowhere. */
+  /** A shortened pseudonym has an equally short name, which cannot be turned back. */
   nameOf(platform: ListOwner, pseudonym: string): string;
   pseudonymOf(platform: ListOwner, name: string): string;
 }
@@ -184,9 +183,8 @@ export const ListedEntrySchema = shape('One entry of a shared list as far as dec
 
 export type ListedEntry = Shape<typeof ListedEntrySchema>;
 
-/** What decisions ask of the shared lists. */
 export interface SharedLists {
-  /** The entry that puts a request on the list at a moment (epoch ms); null when none does. */
+  /** The entry that puts a request on the list at `now` (epoch ms), or null. */
   find(list: string, subject: ListSubject, now: number): ListedEntry | null;
 }
 
@@ -196,8 +194,8 @@ type Entries = Map<string, ListedEntry[]>;
 type Kinds = Map<ListKind, Entries>;
 
 /**
- * Entries of shared lists in memory, found by a few lookups in hash maps however many there are. A range of
- * addresses is as many keys as networks of the next longer kept prefix lie in it, so that it needs no search.
+ * Entries of shared lists in memory, found by a few lookups in hash maps however many there are. A range of addresses
+ * has a key for each network of the next longer kept prefix, so that it needs no search.
  */
 export class ListMembership implements SharedLists {
   readonly #lists = new Map<string, Map<ListOwner, Kinds>>();

@@ -1,36 +1,36 @@
 import { type Origin, ProposedError, refusal, type ScoringError, UnexpectedAnswerError } from './errors.ts';
 import type { PointedDetail } from './records.ts';
 
-/** What came back over HTTP, from the service or from something in between. */
+/** An answer over HTTP, from the service or from something in between. */
 export interface Answer {
   readonly status: number;
-  /** The call; the service's own log has its request id, too. */
+  /** The call; its request id is also in the service's log. */
   readonly origin: Origin;
   readonly text: string;
   header(name: string): string | null;
 }
 
-/** From a load balancer without a node behind it; its body is not a problem document. */
+/** For the answer of a load balancer without a node behind it, which is not a problem document. */
 const NOT_THE_SERVICE: Readonly<Record<string, unknown>> = {
   title: 'unavailable',
   detail: 'what answered is not the service, which could not be reached through it',
 };
 
-/** The members of a JSON object. Throws UnexpectedAnswerError when the text is none. */
+/** The members of a JSON object. Throws UnexpectedAnswerError for other texts. */
 export function objectOf(answer: Answer, text: string = answer.text): Readonly<Record<string, unknown>> {
   const value = parsed(text);
   if (isObject(value)) return value;
   throw new UnexpectedAnswerError(answer.status, 'the answer is no JSON object', answer.origin);
 }
 
-/** The JSON object of an answer. The service is believed about its members. */
+/** The JSON object of an answer; its members are not checked. */
 export function jsonOf<T extends object>(answer: Answer, text: string = answer.text): T {
   objectOf(answer, text);
   const value: T = JSON.parse(text);
   return value;
 }
 
-/** The same of what somebody else may have to approve. Throws ProposedError. */
+/** The same for an operation that may need approval. Throws ProposedError. */
 export function doneOf<T extends object>(answer: Answer): T {
   if (answer.status !== 202) return jsonOf(answer);
   const { proposalId, expiresAt } = objectOf(answer);
@@ -69,7 +69,7 @@ function problemMembers(answer: Answer): Readonly<Record<string, unknown>> | nul
   return isObject(value) ? value : null;
 }
 
-/** Undefined when the text is not JSON, which JSON itself cannot say. */
+/** Undefined when the text is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -15,15 +15,15 @@ export function checkKey(name: string, value: unknown): asserts value is string 
   throw new InvalidArgumentError(name, `must have at most ${KEY_LENGTH_MAX} characters`);
 }
 
-/** An amount is a string, so that no number format can change it on its way. */
+/** An amount is a string, so that no number format can change it. */
 export function checkAmount(name: string, value: unknown): void {
   if (typeof value === 'string' && DECIMAL.test(value)) return;
   throw new InvalidArgumentError(name, 'must be a string with a decimal number, like "25.00"');
 }
 
 /**
- * One segment of a path, percent-encoded. "." and ".." are refused: every URL parser takes them for steps
- * in the path, also when they are encoded, so they would name something else.
+ * One segment of a path, percent-encoded. "." and ".." are refused: every URL parser resolves them as steps in the
+ * path, even encoded, so that they would name something else.
  */
 export function pathSegment(name: string, value: unknown): string {
   checkKey(name, value);
@@ -33,7 +33,7 @@ export function pathSegment(name: string, value: unknown): string {
   return encodeURIComponent(value);
 }
 
-/** What an Idempotency-Key and an access key may be: 1 to 255 visible ASCII characters. */
+/** An Idempotency-Key or an access key: 1 to 255 visible ASCII characters. */
 export function checkHeader(name: string, value: unknown): asserts value is string {
   if (typeof value === 'string' && VISIBLE_ASCII.test(value)) return;
   throw new InvalidArgumentError(name, 'must be 1 to 255 visible ASCII characters without blanks');
@@ -50,7 +50,7 @@ export function checkWholeNumber(name: string, value: unknown, min: number): voi
   throw new InvalidArgumentError(name, `must be a whole number of at least ${min}`);
 }
 
-/** What stands before `/v1/`, without a slash at its end. */
+/** The part of the URL before `/v1/`, without a slash at its end. */
 export function baseUrlOf(value: unknown): string {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : null;
   const whole = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '';
@@ -77,7 +77,7 @@ export function queryText(query: object): string {
 function checkedText(name: string, value: unknown): string {
   if (typeof value !== 'string')
     throw new InvalidArgumentError(name, `must be a string, not ${typeOf(value)}`);
-  // A lone surrogate turns into U+FFFD on its way, and then names something else.
+  // A lone surrogate would be sent as U+FFFD, and name something else.
   if (/\p{Surrogate}/u.test(value)) throw new InvalidArgumentError(name, 'must be well-formed Unicode');
   return value;
 }
@@ -86,7 +86,7 @@ function typeOf(value: unknown): string {
   return value === null ? 'null' : typeof value;
 }
 
-/** Which decisions are looked for, and which page of them. */
+/** Which decisions to find, and which page of them. */
 export interface DecisionQuery {
   readonly orderRef?: string | undefined;
   readonly clientIdKey?: string | undefined;
@@ -96,17 +96,17 @@ export interface DecisionQuery {
   readonly clientGroup?: Decision['clientGroup'] | undefined;
   /** A bot signal that matched. */
   readonly signal?: string | undefined;
-  /** What became of the order, as far as the archive knows; beside neither orderRef nor clientIdKey. */
+  /** The outcome of the order, as far as the archive knows; not together with orderRef or clientIdKey. */
   readonly outcome?: 'PAID' | 'UNPAID' | 'UNKNOWN' | undefined;
   /** Decimal texts like `25.00`, in any currency. */
   readonly amountMin?: string | undefined;
   readonly amountMax?: string | undefined;
-  /** From this time on and before that one: epoch ms, or a text of RFC 3339. */
+  /** At or after `from` and before `to`: epoch ms, or a text of RFC 3339. */
   readonly from?: number | string | undefined;
   readonly to?: number | string | undefined;
   /** The `lookedAt.next` of the page before. */
   readonly after?: string | undefined;
-  /** Also what was reported about the orders that are listed. */
+  /** Also the outcomes reported for the listed orders. */
   readonly include?: 'outcomes' | undefined;
   /** From 1 to 500; 50 when absent. */
   readonly limit?: number | undefined;
@@ -120,11 +120,11 @@ export interface HistoryQuery {
 export interface LinksQuery {
   /** The most clients to show, from 1 to 200; 50 when absent. */
   readonly limit?: number | undefined;
-  /** How many days are looked back over, from 1 to 400; 60 when absent. */
+  /** How many days to look back, from 1 to 400; 60 when absent. */
   readonly days?: number | undefined;
-  /** 1: whom the client shares something with; 2, also when absent: also whom these share something with. */
+  /** 1: clients that share something with this one; 2, the default: also clients that share something with those. */
   readonly depth?: 1 | 2 | undefined;
-  /** What was known at this moment: epoch ms, or RFC 3339. */
+  /** As of this time: epoch ms, or RFC 3339. */
   readonly asOf?: number | string | undefined;
 }
 

@@ -20,29 +20,34 @@ type Fetch = typeof globalThis extends { fetch: infer Known }
 
 /** How to reach the service. */
 export interface ConnectionOptions {
-  /** Like `https://scoring.example.com`; what stands before `/v1/`. */
+  /** The part of the URL before `/v1/`, like `https://scoring.example.com`. */
   readonly baseUrl: string;
   /** The access key; keep it as a secret. */
   readonly accessKey: string;
-  /** For a call with all its tries and the pauses between them; 3000 when absent. Searches, lines and rollouts have 60 s. */
+  /** For a call with all its tries and pauses; 3000 when absent. Searches, lines and rollouts have 60 s. */
   readonly timeoutMs?: number | undefined;
-  /** For one try; 2300 when absent. Over the rate limit an answer may be delayed by 2 s. Those have 60 s here, too. */
+  /**
+   * For one try; 2300 when absent, because an answer over the rate limit may be delayed by 2 s. Searches, lines and
+   * rollouts have 60 s.
+   */
   readonly attemptTimeoutMs?: number | undefined;
-  /** How often to try again when a connection fails, no answer comes, or 408, 429 or 5xx does; 2 when absent. */
+  /** How often to try again when the connection fails, or the answer is late, 408, 429 or 5xx; 2 when absent. */
   readonly retriesMax?: number | undefined;
-  /** Calls beyond it wait in this client. 20 for scores and verdicts when absent, as the interface allows; 0: no limit. */
+  /**
+   * Further calls wait in this client. 20 for scores and verdicts when absent, as the interface allows; 0: no limit.
+   */
   readonly requestsPerSecondMax?: number | undefined;
-  /** AttemptResult of every try once it ended, for logs and metrics. What it throws is ignored, at once or later. */
+  /** Called after every try, for logs and metrics. Whatever it throws or rejects with is ignored. */
   readonly onAttempt?: ((attempt: Attempt) => void) | undefined;
-  /** In the place of the global fetch. */
+  /** Used instead of the global fetch. */
   readonly fetch?: Fetch | undefined;
 }
 
-/** What one call may bring along. */
+/** Options of one call. */
 export interface CallOptions {
   /** Ends the call; it then rejects with the signal's reason. */
   readonly signal?: Signal | undefined;
-  /** For the whole call, in the place of the connection's. */
+  /** For the whole call, instead of the connection's. */
   readonly timeoutMs?: number | undefined;
   /** Your own id of the request, for the logs of both sides; a new UUID when absent. */
   readonly requestId?: string | undefined;
@@ -58,7 +63,7 @@ export interface Attempt {
   readonly durationMs: number;
   /** Null when no answer came. */
   readonly status: number | null;
-  /** Null when it was answered well. */
+  /** Null after a success. */
   readonly error: ScoringError | null;
   /** The pause before the next try; null when there is none. */
   readonly retryInMs: number | null;
@@ -70,7 +75,7 @@ export interface Outgoing {
   readonly body?: { readonly type: string; readonly text: string };
   /** Of a verdict. */
   readonly idempotencyKey?: string;
-  /** Whether a repeat does no harm. */
+  /** Whether it may be sent twice. */
   readonly repeatable: boolean;
   /** For one try, when this request needs longer than others. */
   readonly attemptTimeoutMs?: number;
@@ -80,7 +85,7 @@ const TIMEOUT_MS = 3000;
 const ATTEMPT_TIMEOUT_MS = 2300;
 const RETRIES_MAX = 2;
 const BACKOFF_MS = 100;
-/** The service drops what its rate limit would delay for longer: a try that follows at once meets the same. */
+/** The service drops requests that its rate limit would delay for longer, so an immediate retry would fail, too. */
 const RATE_DELAY_MS = 2000;
 const REQUESTS_PER_SECOND_MAX = 20;
 
@@ -94,7 +99,7 @@ interface Call {
   readonly attemptTimeoutMs: number;
 }
 
-/** Sends requests, each within one deadline, and again where that does no harm. */
+/** Sends requests, each within one deadline, and retries those that may be sent twice. */
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #baseUrl: string;
@@ -200,7 +205,7 @@ export class Connection {
         ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
       },
       ...(body === undefined ? {} : { body: body.text }),
-      // The access key must not go to wherever an answer points.
+      // The access key must not be sent to another address.
       redirect: 'manual',
       signal,
     });
@@ -208,7 +213,7 @@ export class Connection {
     return { status: response.status, origin, text, header: (name) => response.headers.get(name) };
   }
 
-  /** Null when another try would not help, is not allowed, or would not fit into the call's time. */
+  /** Null when a retry would not help, is not allowed, or does not fit into the call's time. */
   #pauseBeforeRetryMs(error: ScoringError, number: number, { request, endsAtMs }: Call): number | null {
     if (!request.repeatable || number > (this.#options.retriesMax ?? RETRIES_MAX)) return null;
     const wantedMs = retryPauseMs(error);
@@ -222,7 +227,7 @@ export class Connection {
     const { method, path } = request;
     const tell = async () =>
       this.#options.onAttempt?.({ method, path, requestId, number, durationMs, status, error, retryInMs });
-    // A log that fails must not take a verdict away that was given; nor may one that fails later end the process.
+    // A failing `onAttempt` must neither lose a verdict nor end the process.
     tell().catch(() => {});
   }
 }
@@ -238,7 +243,7 @@ function statusOf(result: Answer | ScoringError): number | null {
   return hasStatus ? result.status : null;
 }
 
-/** Besides the backoff; null when another try would meet the same. */
+/** Besides the backoff; null when a retry would not help. */
 function retryPauseMs(error: ScoringError): number | null {
   if (error instanceof UnavailableError) {
     return error.problem.retryable ? (error.retryAfterSeconds ?? 0) * 1000 : null;
@@ -257,7 +262,7 @@ const NOT_CONNECTED: readonly unknown[] = [
   'UND_ERR_CONNECT_TIMEOUT',
 ];
 
-/** Why fetch failed, which says so in its cause; and whether a request may have gone out. */
+/** Why fetch failed, by its cause, and whether a request may have been sent. */
 function failureOf(error: unknown): { readonly why: string; readonly wasConnected: boolean } {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;
@@ -265,7 +270,7 @@ function failureOf(error: unknown): { readonly why: string; readonly wasConnecte
   return { why: message || String(code), wasConnected: !NOT_CONNECTED.includes(code) };
 }
 
-/** An AbortSignal, where the project knows its type (lib DOM, @types/node); elsewhere what is used of one. */
+/** An AbortSignal, where the project knows its type (lib DOM, @types/node); elsewhere the part of it that is used. */
 export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } }
   ? Known
   : {
@@ -275,7 +280,7 @@ export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer
       removeEventListener(type: 'abort', listener: () => void): void;
     };
 
-/** Resolves after `durationMs`; rejects with the signal's reason when it is aborted meanwhile. */
+/** Resolves after `durationMs`; rejects with the signal's reason when it is aborted first. */
 export function pause(durationMs: number, signal?: Signal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
@@ -292,16 +297,16 @@ export function pause(durationMs: number, signal?: Signal | undefined): Promise<
   });
 }
 
-/** What keeps a client from making the trouble of a service worse. Times are by performance.now(). */
+/** The classes below keep a client from making an overload worse. Times are by performance.now(). */
 
-/** Below this no try is begun: it could only be decided and not be heard. */
+/** With less time left no try is started: it would be decided without the answer being received. */
 const ATTEMPT_MS_MIN = 300;
 
 const RESERVE_RETRIES_MAX = 5;
 const RETRIES_PER_CALL = 0.1;
 const RETRIES_PER_SECOND = 0.1;
 
-/** Lets a tenth of the calls be tried again, and a few more: without it, retries multiply an overload. */
+/** Allows retries for a tenth of the calls, and a few more; otherwise retries multiply an overload. */
 export class RetryBudget {
   #retries = RESERVE_RETRIES_MAX;
   #refilledAtMs: number;
@@ -317,7 +322,7 @@ export class RetryBudget {
     this.#refilledAtMs = nowMs;
   }
 
-  /** Whether a retry is left; it is spent then. */
+  /** Whether a retry was left; uses it up. */
   spend(): boolean {
     if (this.#retries < 1) return false;
     this.#retries -= 1;
@@ -328,7 +333,7 @@ export class RetryBudget {
 const FAILURES_IN_A_ROW_MAX = 10;
 const OPEN_MS = 2000;
 
-/** Opens when nothing was answered many times in a row; one try in two seconds finds out when that is over. */
+/** Opens after many failures in a row; then one try in two seconds checks whether the service is back. */
 export class Circuit {
   #failuresInARow = 0;
   #nextTryAtMs = 0;
@@ -347,17 +352,17 @@ export class Circuit {
   }
 }
 
-/** Spaces tries evenly, after a burst of one second's worth: what the service would delay or drop is not sent. */
+/** Spaces tries evenly after a burst of one second's worth, so that the service need not delay or drop them. */
 export class Pace {
   readonly #spacingMs: number;
   #nextAtMs = 0;
 
-  /** 0 a second: as fast as they come. */
+  /** 0 means no limit. */
   constructor(requestsPerSecondMax: number) {
     this.#spacingMs = requestsPerSecondMax === 0 ? 0 : 1000 / requestsPerSecondMax;
   }
 
-  /** How long a try has to wait, and takes its place; null when its turn would come after `latestMs`. */
+  /** Takes a turn, and gives how long to wait for it; null when it would come after `latestMs`. */
   waitMs(nowMs: number, latestMs: number): number | null {
     const burstMs = Math.max(0, 1000 - this.#spacingMs);
     const turnMs = Math.max(this.#nextAtMs, nowMs - burstMs);

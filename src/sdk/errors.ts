@@ -1,23 +1,23 @@
 import type { PointedDetail } from './records.ts';
 
-/** A refusal as the service tells it (RFC 9457). */
+/** A refusal by the service (RFC 9457). */
 export interface Problem {
   readonly title: string;
   readonly status: number;
   readonly detail: string;
   readonly errors: readonly PointedDetail[];
-  /** Whether the same request may be answered well when it is sent again. */
+  /** Whether the same request may succeed when it is sent again. */
   readonly retryable: boolean;
-  /** To quote to the platform owner; leads to the log of the service. */
+  /** Quote it to the platform owner, who finds it in the service's log. */
   readonly requestId: string;
 }
 
-/** The call that an error or an answer is of. */
+/** The call that an error or an answer belongs to. */
 export interface Origin {
   readonly requestId: string;
   /** Null unless it asked for a verdict. */
   readonly idempotencyKey: string | null;
-  /** By a try before this one. */
+  /** Whether an earlier try may have been decided. */
   readonly mayHaveBeenDecided: boolean;
 }
 
@@ -26,12 +26,12 @@ interface Circumstances {
   readonly cause?: unknown;
 }
 
-/** Whatever kept a call from being answered. */
+/** The base of all errors of the library. */
 export class ScoringError extends Error {
   override readonly name: string = 'ScoringError';
   /** The id that the request carried; null when an argument was refused. */
   readonly requestId: string | null;
-  /** The key that a verdict was asked for with: a later call with it gets the answer, and counts once. */
+  /** The key of a verdict request: a later call with it gets the answer, and counts once. */
   readonly idempotencyKey: string | null;
 
   constructor(message: string, { origin, cause }: Circumstances = {}) {
@@ -52,7 +52,7 @@ export class InvalidArgumentError extends ScoringError {
   }
 }
 
-/** The service refuses this request, and would again; the classes below tell the common refusals apart. */
+/** The service refuses this request, and would again; common refusals have classes of their own. */
 export class RefusedError extends ScoringError {
   override readonly name: string = 'RefusedError';
   readonly problem: Problem;
@@ -96,19 +96,19 @@ export class NotFoundError extends RefusedError {
   override readonly name = 'NotFoundError';
 }
 
-/** 409: the state of the fleet is in the way of the rollout; nothing was changed. */
+/** 409: the state of the fleet does not allow the rollout; nothing was changed. */
 export class RolloutRefusedError extends RefusedError {
   override readonly name = 'RolloutRefusedError';
 }
 
-/** 422: this Idempotency-Key came with another request before. */
+/** 422: this Idempotency-Key was used with another request before. */
 export class IdempotencyKeyReusedError extends RefusedError {
   override readonly name = 'IdempotencyKeyReusedError';
 }
 
 /**
- * 202: somebody else has to approve it first (APPROVALS=required), and nothing was changed. Proposed again it would be
- * another proposal.
+ * 202: somebody else has to approve it first (APPROVALS=required); nothing was changed. Calling again makes another
+ * proposal.
  */
 export class ProposedError extends ScoringError {
   override readonly name = 'ProposedError';
@@ -124,8 +124,8 @@ export class ProposedError extends ScoringError {
 }
 
 /**
- * Nobody knows what the service would have said: it is away, overloaded or broken, or something stands in between.
- * The ancestor of all errors in which a checkout must decide by itself.
+ * There is no usable answer: the service is away, overloaded or broken, or something in between answered. The base of
+ * all errors after which a checkout must decide by itself.
  */
 export class NoAnswerError extends ScoringError {
   override readonly name: string = 'NoAnswerError';
@@ -172,7 +172,7 @@ export class HeldBackError extends NoAnswerError {
   override readonly name = 'HeldBackError';
 }
 
-/** What came is not an answer of the service: a proxy's page, a redirect, text that is not JSON, another shape. */
+/** The answer is not one of the service: a proxy's page, a redirect, text that is not JSON, another shape. */
 export class UnexpectedAnswerError extends NoAnswerError {
   override readonly name = 'UnexpectedAnswerError';
   readonly status: number;
@@ -183,7 +183,7 @@ export class UnexpectedAnswerError extends NoAnswerError {
   }
 }
 
-/** The class that says most about a refusal. */
+/** The most specific error for a refusal. */
 export function refusal(
   problem: Problem,
   retryAfterSeconds: number | null,

@@ -41,11 +41,11 @@ import type {
   SharedLists,
 } from './records.ts';
 
-/** What became of one line of many: taken, or refused without stopping the others. */
+/** The result of one line of many: taken, or refused without stopping the others. */
 type LineResult<Result> = { readonly result: Result } | RefusedLine;
 
 interface RefusedLine extends Omit<RefusedLineRecord, 'line'> {
-  /** The service asks to have it again, and had it several times already: send it later, or it is lost. */
+  /** The service could not take it after several tries: send it later, or it is lost. */
   readonly retryable: boolean;
 }
 
@@ -56,42 +56,42 @@ export type ListEffect = Extract<ListLineResult, { result: unknown }>['result'];
 
 export type MadeListChange = { readonly change: ListChange } & LineResult<ListEffect>;
 
-/** Where a reader of the feed keeps how far it is: a file, a row of its database. */
+/** Where a reader of the feed stores its position, like a file or a row of its database. */
 export interface FeedPlace {
-  /** What was saved last; null before the first. */
+  /** The last saved position; null at first. */
   readonly load: () => string | null | Promise<string | null>;
   readonly save: (next: string) => void | Promise<void>;
 }
 
 export interface FeedOptions {
-  /** Events that are asked for at once, from 1 to 500; 100 when absent. */
+  /** Events per request, from 1 to 500; 100 when absent. */
   readonly limit?: number | undefined;
-  /** False: ends when nothing is new. */
+  /** False: end when nothing is new. */
   readonly follow?: boolean | undefined;
 }
 
 const BATCH_LINES_MAX = 1000;
-/** How often lines are sent again that the service could not take, each time after a longer pause. */
+/** How often lines that the service could not take are sent again, each time after a longer pause. */
 const RESENDS_MAX = 3;
 const RESEND_PAUSE_MS = 500;
-/** As long as the service waits for an event. */
+/** The longest that the service waits for an event. */
 const FEED_WAIT_SECONDS = 20;
 /** For a thousand lines, for a search of years, or until every node follows a rollout. */
 const LONG_TIMEOUT_MS = 60_000;
 
-/** What the platform owner tells the service, and may ask of it; every method throws a ScoringError. */
+/** The operations of the platform owner; every method may throw a ScoringError. */
 export class PlatformClient {
   readonly #connection: Connection;
 
   constructor(options: ConnectionOptions) {
     this.#connection = new Connection({
       ...options,
-      // The rate of the interface is that of scores and verdicts.
+      // The interface's rate limit is for scores and verdicts.
       requestsPerSecondMax: options.requestsPerSecondMax ?? 0,
     });
   }
 
-  /** Final for its order: a repeat changes nothing, a later different one supersedes. */
+  /** The final outcome of an order: a repeat changes nothing, a later different one supersedes it. */
   async reportOutcome(report: OutcomeReport, options?: CallOptions): Promise<OutcomeResult> {
     checkKey('clientIdKey', report.clientIdKey);
     checkKey('orderRef', report.orderRef);
@@ -99,8 +99,8 @@ export class PlatformClient {
   }
 
   /**
-   * Any number of reports, sent a thousand at a time; tells of each in the order given. When it throws, what it has not
-   * told of may not be recorded: report that again, which changes nothing of what is.
+   * Any number of reports, sent a thousand at a time; yields the result of each in the given order. When it throws,
+   * reports without a result may not be recorded: send them again, which does no harm.
    */
   async *reportOutcomes(
     reports: Iterable<OutcomeReport> | AsyncIterable<OutcomeReport>,
@@ -115,7 +115,7 @@ export class PlatformClient {
     return jsonOf(await this.#send('GET', clientPath(clientIdKey), undefined, options));
   }
 
-  /** What happened to the client, newest first. Throws NotFoundError when nothing is known of it. */
+  /** The client's history, newest first. Throws NotFoundError when nothing is known of it. */
   async clientHistory(
     clientIdKey: string,
     query: HistoryQuery = {},
@@ -126,7 +126,10 @@ export class PlatformClient {
     return jsonOf(await this.#search(path, options));
   }
 
-  /** Whom the client shares devices and addresses with, and whom a block would hit. Throws NotFoundError. */
+  /**
+   * The clients that share devices and addresses with this one, and those that a block would hit. Throws
+   * NotFoundError.
+   */
   async clientLinks(
     clientIdKey: string,
     query: LinksQuery = {},
@@ -136,12 +139,12 @@ export class PlatformClient {
     return jsonOf(await this.#search(clientPath(clientIdKey, '/links', query), options));
   }
 
-  /** All that is held on the client, which the audit notes as a reading. It is held in memory here as a whole. */
+  /** All data about the client, read into memory as a whole. The audit notes that it was read. */
   async exportClient(clientIdKey: string, options?: CallOptions): Promise<ClientExport> {
     return jsonOf(await this.#search(clientPath(clientIdKey, '/export'), options));
   }
 
-  /** Forgets the client: all that is kept of it. */
+  /** Erases all data about the client. */
   async eraseClient(clientIdKey: string, options?: CallOptions): Promise<void> {
     await this.#send('DELETE', clientPath(clientIdKey), undefined, options);
   }
@@ -163,7 +166,7 @@ export class PlatformClient {
     await this.#send('DELETE', clientPath(clientIdKey, '/override'), undefined, options);
   }
 
-  /** A page of an order's, of a client's, or with neither of all: those that fit, newest first, and how far was looked. */
+  /** A page of matching decisions of an order, a client or all, newest first, and how far the search went. */
   async decisions(query: DecisionQuery = {}, options?: CallOptions): Promise<FoundDecisions> {
     checkLimit(query);
     return jsonOf(await this.#search(`decisions${queryText(query)}`, options));
@@ -178,9 +181,9 @@ export class PlatformClient {
   }
 
   /**
-   * What happens to the platform's clients, oldest first, from where `place` says; every event comes at least once, and
-   * always with the same id. What was taken is saved when the loop asks for what follows. It goes on for ever, or with
-   * `follow: false` until nothing is new.
+   * The events of the platform's clients, oldest first, from the position in `place`. Every event is delivered at
+   * least once, always with the same id. The position is saved when the loop asks for the next page. Runs for ever,
+   * or with `follow: false` until nothing is new.
    */
   async *events(
     place: FeedPlace,
@@ -204,7 +207,7 @@ export class PlatformClient {
     return jsonOf(await this.#send('GET', 'lists', undefined, options));
   }
 
-  /** A page of a list, last changed first; `before` continues where a page ended. */
+  /** A page of a list, newest change first; `before` continues after a page. */
   async listEntries(list: string, query: ListEntryQuery = {}, options?: CallOptions): Promise<ListEntries> {
     checkLimit(query);
     if (query.before !== undefined) checkWholeNumber('before', query.before, 1);
@@ -236,7 +239,7 @@ export class PlatformClient {
     await this.#send('DELETE', entriesPath(list, { value, reason }), undefined, options);
   }
 
-  /** Any number of changes of a list, sent a thousand at a time; tells of each in the order given. */
+  /** Any number of changes of a list, sent a thousand at a time; yields the result of each in the given order. */
   async *changeList(
     list: string,
     changes: Iterable<ListChange> | AsyncIterable<ListChange>,
@@ -252,19 +255,19 @@ export class PlatformClient {
   }
 
   /**
-   * Waits until every node follows, so give it time. Throws RolloutRefusedError when it must not happen, ProposedError where
+   * Waits until every node has followed, which may take a while. Throws RolloutRefusedError, or ProposedError where
    * somebody else has to approve it.
    */
   async rollOut(request: RolloutRequest, options: CallOptions = {}): Promise<Following> {
     return doneOf(await this.#changeRules('rules/rollout', request, options));
   }
 
-  /** Takes the candidate back, or without one returns to the version before. */
+  /** Withdraws the candidate, or returns to the version before when there is none. */
   async rollBack(request: RollbackRequest, options: CallOptions = {}): Promise<Following> {
     return jsonOf(await this.#changeRules('rules/rollback', request, options));
   }
 
-  /** Not repeated: a second rollback would go one version further. */
+  /** Never retried: a second rollback would go back one more version. */
   #changeRules(path: string, body: object, options: CallOptions): Promise<Answer> {
     return this.#send('POST', path, body, options, {
       repeatable: false,
@@ -272,12 +275,12 @@ export class PlatformClient {
     });
   }
 
-  /** Searches wait for their turn, and may read years of the archive: a try that gave up would begin again behind the others. */
+  /** Searches queue and may read years of the archive; a retry would have to queue again. */
   #search(path: string, options: CallOptions | undefined): Promise<Answer> {
     return this.#send('GET', path, undefined, options, { attemptTimeoutMs: LONG_TIMEOUT_MS });
   }
 
-  /** Unless something else is said, all of these do the same when they are done twice. */
+  /** Retried unless `otherwise` says no: most operations are idempotent. */
   #send(
     method: Outgoing['method'],
     path: string,
@@ -291,7 +294,7 @@ export class PlatformClient {
     return this.#connection.send({ ...request, ...content, ...otherwise }, options);
   }
 
-  /** Sends one JSON object a line, a batch at a time, and gives each with what became of it. */
+  /** Sends objects as lines of JSON, a batch at a time, and yields each with its result. */
   async *#lines<Sent extends object, Result>(
     path: string,
     all: Iterable<Sent> | AsyncIterable<Sent>,
@@ -307,7 +310,7 @@ export class PlatformClient {
     if (batch.length > 0) yield* await this.#sendBatch<Sent, Result>(path, batch, options);
   }
 
-  /** Sends a batch, and again from the first line that the service wants again: that keeps their order. */
+  /** Sends a batch, and again from the first line that has to be retried, which keeps the order. */
   async #sendBatch<Sent extends object, Result>(
     path: string,
     batch: readonly Sent[],
@@ -328,7 +331,7 @@ export class PlatformClient {
     return batch.map((one, index) => [one, resultOf(ends[index])]);
   }
 
-  /** What was answered to each line, by its number from 1. */
+  /** The result of each line, by its number from 1. */
   async #sendLines<Result>(
     path: string,
     sent: readonly object[],
@@ -367,12 +370,12 @@ function resultOf<Result>(line: LineResult<Result> | undefined): LineResult<Resu
   return { error, detail, ...(errors && { errors }), retryable };
 }
 
-/** The value stands in the query, which carries ranges of addresses and what else a path does not. */
+/** The value is in the query, since ranges of addresses cannot be in a path. */
 function entriesPath(list: string, query: object = {}): string {
   return `lists/${pathSegment('list', list)}/entries${queryText(query)}`;
 }
 
-/** The client stands in the query, because URL parsers and proxies rewrite paths, and would make one id of another. */
+/** The client is in the query, because URL parsers and proxies rewrite paths, which could turn one id into another. */
 function clientPath(clientIdKey: string, below = '', query: object = {}): string {
   checkKey('clientIdKey', clientIdKey);
   return `client${below}${queryText({ clientIdKey, ...query })}`;

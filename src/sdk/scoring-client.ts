@@ -12,40 +12,39 @@ import { InvalidArgumentError, NoAnswerError, UnexpectedAnswerError } from './er
 import type { ScoreAnswer, ScoreRequest, VerdictAnswer, VerdictRequest } from './records.ts';
 
 export interface ScoringOptions extends ConnectionOptions {
-  /** Answers in the place of throwing a NoAnswerError. */
+  /** Used instead of throwing a NoAnswerError. */
   readonly fallback?: Fallback | undefined;
 }
 
 interface AnswerOrigin {
   /** The id of the request, in the logs of both sides. */
   readonly requestId: string;
-  /** The service did not answer; this is what `fallback` says. */
+  /** Whether the answer comes from `fallback`, because the service did not answer. */
   readonly fallback: boolean;
-  /** Why there is no answer of the service; null when there is one. */
+  /** Why the service did not answer; null when it did. */
   readonly noAnswer: NoAnswerError | null;
 }
 
-/** What leads back to a verdict. */
 interface VerdictOrigin extends AnswerOrigin {
   /** Names the decision record; '' for a fallback. */
   readonly decisionId: string;
-  /** To send again with the same request. */
+  /** Send it again with the same request. */
   readonly idempotencyKey: string;
-  /** The answer was given before under this key; it counted once. */
+  /** The answer was given before under this key; the verdict counted once. */
   readonly replayed: boolean;
 }
 
 export type Score = ScoreAnswer & AnswerOrigin;
 
-/** The answer with what leads back to it; told apart by `verdict`. */
+/** The answer with its origin; a union by `verdict`. */
 export type Verdict = VerdictAnswer & VerdictOrigin;
 
 export interface VerdictOptions extends CallOptions {
-  /** One for each time the payer tries, never one for the order; a new UUID when absent. Retries use the same. */
+  /** One for each attempt of the payer, never one for the order; a new UUID when absent. Retries use the same. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** What a checkout asks: score, then verdict. */
+/** The operations of a checkout: score, then verdict. */
 export class ScoringClient {
   readonly #connection: Connection;
   readonly #fallback: Fallback | undefined;
@@ -57,7 +56,7 @@ export class ScoringClient {
     this.#fallback = options.fallback;
   }
 
-  /** Before payment methods are shown; a couple of times per checkout at most. Throws a ScoringError. */
+  /** Call it before payment methods are shown, at most a couple of times per checkout. Throws a ScoringError. */
   async score(request: ScoreRequest, options?: CallOptions): Promise<Score> {
     checkKey('selectedMethodKey', request.selectedMethodKey);
     const sent = outgoing('score', request);
@@ -70,7 +69,10 @@ export class ScoringClient {
     }
   }
 
-  /** Directly before a requisite is shown. Retries carry the same key, so it counts once. Throws a ScoringError. */
+  /**
+   * Call it directly before a requisite is shown. Retries carry the same key, so it counts once. Throws a
+   * ScoringError.
+   */
   async verdict(request: VerdictRequest, options: VerdictOptions = {}): Promise<Verdict> {
     const { idempotencyKey = crypto.randomUUID(), ...callOptions } = options;
     checkHeader('idempotencyKey', idempotencyKey);
@@ -115,7 +117,7 @@ function scoreOf(answer: Answer): ScoreAnswer {
   return jsonOf(answer);
 }
 
-/** What the checkout acts on must be one of the four commands, with what that command needs. */
+/** The checkout acts on it, so it must be one of the four commands, with what that command needs. */
 function verdictOf(answer: Answer): VerdictAnswer {
   const { verdict, waitSeconds, stickyRequisiteRef } = objectOf(answer);
   const whole =
@@ -128,14 +130,14 @@ function verdictOf(answer: Answer): VerdictAnswer {
 }
 
 /**
- * What a checkout does when no answer can be had. `open`: requisites are shown; `closed`: none is; up to an amount
- * by currency, like `{ openUpTo: { EUR: '50.00' } }`: closed for what is more, and for other currencies.
+ * What a checkout does without an answer. `open`: requisites are shown; `closed`: none is; `{ openUpTo: { EUR:
+ * '50.00' } }`: open up to an amount by currency, and closed for more and for other currencies.
  */
 export type Fallback = 'open' | 'closed' | { readonly openUpTo: Readonly<Record<string, string>> };
 
 const ALWAYS = { ruleVersion: 'fallback', isBot: false } as const;
 
-/** As for a payer who is new: the verdict decides. */
+/** The score of a new payer, so that the verdict decides. */
 const FALLBACK_SCORE: ScoreAnswer = { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false };
 
 function checkFallback(fallback: Fallback): void {
@@ -171,26 +173,26 @@ function isAtMost(amount: string, limit: string): boolean {
   return scaled <= BigInt(limitWhole + limitFraction.padEnd(digits, '0'));
 }
 
-/** Timers may fire a little early, and asking early makes the wait longer. */
+/** Timers may fire early, and asking early makes the wait longer. */
 const MARGIN_MS = 250;
 /** setTimeout takes no more than 2^31 ms. */
 const PAUSE_MS_MAX = 3_600_000;
 
 /**
- * When to ask for the verdict again: after WAIT not before this moment, otherwise null. The wait counts
- * from the service's answer; `answeredAt` is when it arrived, now when absent.
+ * The earliest time to ask for the verdict again after WAIT; otherwise null. The wait counts from the service's
+ * answer; `answeredAt` is when it arrived, now when absent.
  */
 export function waitUntil(answer: VerdictAnswer, answeredAt: Date = new Date()): Date | null {
   if (answer.verdict !== 'WAIT') return null;
   return new Date(answeredAt.getTime() + answer.waitSeconds * 1000 + MARGIN_MS);
 }
 
-/** Whole seconds that a timer shows at `now`; 0 when the moment has come. */
+/** The whole seconds for a timer to show; 0 when the moment has come. */
 export function secondsUntil(moment: Date, now: Date = new Date()): number {
   return Math.max(0, Math.ceil((moment.getTime() - now.getTime()) / 1000));
 }
 
-/** Resolves when the moment has come, never before; rejects with the signal's reason. */
+/** Resolves at the given moment, never before; rejects with the signal's reason. */
 export async function sleepUntil(moment: Date, signal?: Signal | undefined): Promise<void> {
   for (;;) {
     const leftMs = moment.getTime() - Date.now();

@@ -1,2 +1,2 @@
-/** Of the library, as package.json has it; callers' logs see it in the User-Agent. */
+/** The library's version, as in package.json; sent in the User-Agent. */
 export const VERSION = '0.1.0';

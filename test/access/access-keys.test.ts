@@ -45,7 +45,7 @@ describeOnStores('access keys', (store) => {
     });
   });
 
-  it('of one platform never roll versions out, and those of the installation read no client', async () => {
+  it('of one platform never roll out versions, and those of the installation read no client', async () => {
     const { key, record } = await keys.issue(shop, OPERATIONS, null);
     expect(record.operations).to.deep.equal(OPERATIONS.filter((one) => one !== 'operate'));
     const operator = await keys.issue(INSTALLATION, OPERATIONS, null);
@@ -59,7 +59,7 @@ describeOnStores('access keys', (store) => {
       'audit',
       'approve',
     ]);
-    // As a record looks that somebody wrote by hand.
+    // Like a record that somebody wrote by hand.
     await store().documents.set('access-keys', record.id, { ...record, operations: OPERATIONS });
     const known = await keys.authenticate(key);
     expect(known === null ? null : OPERATIONS.filter((one) => !grants(known, one))).to.deep.equal([
@@ -67,7 +67,7 @@ describeOnStores('access keys', (store) => {
     ]);
   });
 
-  it('that may change something may read it, and not the other way round', async () => {
+  it('that may change something may read it, but not the other way round', async () => {
     const reading = await keys.issue(shop, ['clients:read', 'lists:read', 'rules:read'], null);
     const changing = await keys.issue(shop, ['clients', 'lists', 'rules'], null);
     const granted = ({ record }: typeof reading) => OPERATIONS.filter((one) => grants(record, one));
@@ -82,12 +82,12 @@ describeOnStores('access keys', (store) => {
     ]);
   });
 
-  it('name the owner that answers for them; keys from before owners have none', async () => {
+  it('name their owner, if one was given', async () => {
     expect((await keys.issue(shop, ['score'], null, 'risk-team')).record.owner).to.equal('risk-team');
     expect((await keys.issue(shop, ['score'], null)).record).not.to.have.property('owner');
   });
 
-  it('are known only to the last character', async () => {
+  it('are checked to the last character', async () => {
     const { key, record } = await keys.issue(shop, OPERATIONS, null);
     const wrong = [
       '',
@@ -103,7 +103,7 @@ describeOnStores('access keys', (store) => {
     expect(await keys.authenticate(key)).not.to.equal(null);
   });
 
-  it('of one platform may be several at once', async () => {
+  it('can be several at once for one platform', async () => {
     const old = await keys.issue(shop, ['score'], null);
     const next = await keys.issue(shop, ['score'], null);
     expect((await keys.authenticate(old.key))?.id).to.equal(old.record.id);
@@ -132,7 +132,7 @@ describeOnStores('access keys', (store) => {
     expect(await keys.authenticate(key)).to.equal(null);
   });
 
-  it('that were known are taken for a minute while the store does not answer, and others are not', async () => {
+  it('are accepted for a minute without the store when they were known, and otherwise refused', async () => {
     let isAway = false;
     const { documents } = store();
     const sometimes: Documents = {
@@ -158,7 +158,7 @@ describeOnStores('access keys', (store) => {
     expect(await node.authenticate(key)).to.equal(null);
   });
 
-  it('are read once each while none of them changes, and all again after a change', async () => {
+  it('are each read once while none of them changes, and again after a change', async () => {
     const { documents } = store();
     let reads = 0;
     let version = 'before';
@@ -184,7 +184,7 @@ describeOnStores('access keys', (store) => {
     expect(reads).to.equal(10);
   });
 
-  it('revoked while the nodes cannot be notified are refused within a second, too', async () => {
+  it('are refused within a second also when the nodes could not be notified', async () => {
     const { documents } = store();
     const node = new AccessKeys({ ...documents, recentVersion: () => null }, clock.now);
     const { key, record } = await keys.issue(shop, ['score'], null);
@@ -200,7 +200,7 @@ describeOnStores('access keys', (store) => {
     expect(await keys.authenticate(key)).not.to.equal(null);
   });
 
-  it('stay in the list when they have ended, and say why', async () => {
+  it('stay in the list after their end, with the reason', async () => {
     const platform = platformName('listed');
     const [live, expired, revoked] = await Promise.all([
       keys.issue(platform, ['score'], null),
@@ -216,7 +216,7 @@ describeOnStores('access keys', (store) => {
     expect(status.get(revoked.record.id)).to.equal('revoked');
   });
 
-  it('are revoked once: the moment stays', async () => {
+  it('keep the time of the first revocation', async () => {
     const { record } = await keys.issue(shop, ['score'], null);
     const first = await keys.revoke(record.id);
     clock.moveSeconds(60);
@@ -226,7 +226,7 @@ describeOnStores('access keys', (store) => {
 });
 
 describe('the record of an access key', () => {
-  it('holds nothing of the secret, in no file of the store', async () => {
+  it('has nothing of the secret in any file of the store', async () => {
     const directory = temporaryDirectory();
     const store = openSqliteStore(directory, { salt: TEST_SALT });
     const keys = new AccessKeys(store.documents, Date.now);

@@ -12,7 +12,7 @@ describeOnStores('the audit', (store) => {
   const entriesOf = async (audit: Audit, platform: PlatformName) =>
     (await audit.read(null, 10_000)).entries.filter((entry) => entry.platform === platform);
 
-  it('of a key that does without end tells the first of it one by one, then how much it was, and loses nothing before', async () => {
+  it('notes the first actions of a busy key one by one, then their number, and loses no earlier entry', async () => {
     const audit = new Audit(store().auditLog, Date.now, THREE_A_DAY);
     const platform = newPlatform();
     await audit.note(change('key issued', platform));

@@ -23,12 +23,12 @@ describe('roles of people', () => {
     ]);
   });
 
-  it('may hang on values with colons and equals signs', () => {
+  it('may depend on values with colons and equals signs', () => {
     const item = 'groups:cn=ops:eu=admin@shop';
     expect(itemsOf(item, { groups: ['cn=ops:eu'] })).to.deep.equal([item]);
   });
 
-  it('count for a claim that is the text, or a list that has it, and for nothing like it', () => {
+  it('need a claim that is exactly the value, or a list that contains it', () => {
     const item = 'groups:ops=viewer@shop';
     expect(itemsOf(item, { groups: 'ops' })).to.deep.equal([item]);
     expect(itemsOf(item, { groups: ['desk', 'ops'] })).to.deep.equal([item]);
@@ -37,7 +37,7 @@ describe('roles of people', () => {
     expect(itemsOf('toString:ops=viewer@shop', {})).to.deep.equal([]);
   });
 
-  it('hang on claims within others by a path with points, and on names that have points themselves', () => {
+  it('may depend on nested claims by a dotted path, and on names with dots', () => {
     const item = 'realm_access.roles:ops=viewer@shop';
     expect(itemsOf(item, { realm_access: { roles: ['ops'] } })).to.deep.equal([item]);
     expect(itemsOf(item, { 'realm_access.roles': ['ops'] })).to.deep.equal([item]);
@@ -59,7 +59,7 @@ describe('roles of people', () => {
       'item 1, "a:b=viewer@My Shop": there can be no platform "My Shop"; its name has lower-case letters, digits and "-", starting with a letter, at most 63 characters, or is * for all',
     ],
   ] as const)
-    it(`are refused in the words: ${message}`, () => {
+    it(`are refused with: ${message}`, () => {
       expect(parseRoles(text)).to.equal(message);
     });
 

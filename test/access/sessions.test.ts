@@ -32,7 +32,7 @@ describeOnStores('sessions', (store) => {
     expect(caller?.actor).to.deep.equal({ id: `key ${keyId}`, owner: 'ann', text: `key ${keyId} of ann` });
   });
 
-  it('are kept by the hash of their secret alone', async () => {
+  it('are stored by the hash of their secret alone', async () => {
     const secret = await start(await issue());
     const kept = JSON.stringify([
       await store().documents.list('sessions'),
@@ -53,7 +53,7 @@ describeOnStores('sessions', (store) => {
     expect(await isKnown(secret)).to.equal(false);
   });
 
-  it('end after twelve hours however much they are used', async () => {
+  it('end after twelve hours in any case', async () => {
     const secret = await start(await issue());
     for (let look = 0; look < 48; look++) {
       expect(await isKnown(secret), `look ${look}`).to.equal(true);
@@ -99,13 +99,13 @@ describeOnStores('sessions', (store) => {
       expect(may('No platform')).to.equal(null);
     });
 
-    it('end when no role of theirs is configured any more', async () => {
+    it('end when none of their roles is configured any more', async () => {
       const secret = await of().start({ ...ann, items: items.slice(0, 1) });
       expect(await isKnown(secret, of(roles.slice(1)))).to.equal(false);
       expect(await isKnown(secret, of())).to.equal(true);
     });
 
-    it('end work that outlasts its request as soon as they end', async () => {
+    it('when they end, also end work that outlasts its request', async () => {
       const secret = await of().start({ ...ann, items: items.slice(0, 1) });
       const credential = (await of().find(secret))?.at('shop')?.credential ?? { kind: 'key', id: '' };
       expect(await of().isGranted(credential, shop, 'rules')).to.equal(true);
@@ -143,7 +143,7 @@ describeOnStores('sessions', (store) => {
     expect(await isKnown(short)).to.equal(false);
   });
 
-  it('end one by one, or all of a key at once', async () => {
+  it('end one by one, or all of a key together', async () => {
     const keyId = await issue();
     const [first, second, third] = [await start(keyId), await start(keyId), await start(keyId)];
     const other = await start(await issue());
@@ -158,14 +158,14 @@ describeOnStores('sessions', (store) => {
     expect(await sessions.end(first, 'all')).to.equal(0);
   });
 
-  it('do not come back when another node notes their use just then', async () => {
+  it('do not come back when another node notes their use at the same time', async () => {
     const secret = await start(await issue());
     clock.moveSeconds(5 * 60);
     await Promise.all([sessions.find(secret), sessions.end(secret, 'this'), sessions.find(secret)]);
     expect(await isKnown(secret)).to.equal(false);
   });
 
-  it('are at most twenty a key: with the next one the oldest ends', async () => {
+  it('are limited to twenty a key: the next one ends the oldest', async () => {
     const keyId = await issue();
     const secrets: string[] = [];
     for (let number = 0; number < 21; number++) {

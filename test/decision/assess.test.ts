@@ -5,7 +5,7 @@ import type { FactValue } from '../../src/facts/fact.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import { edited, edits, swap, whole } from '../rule-fixtures/sound-rules.ts';
 
-/** Values of a client of whom nothing is known, with some of them set by label. */
+/** Values of an unknown client, with some of them set by label. */
 function values(rules: RuleSet, seen: Readonly<Record<string, FactValue>>): readonly FactValue[] {
   const calm: Readonly<Record<string, FactValue>> = {
     jsOk: true,
@@ -18,7 +18,10 @@ function values(rules: RuleSet, seen: Readonly<Record<string, FactValue>>): read
   );
 }
 
-/** Signals of 0.1 and 0.2, whose sum doubles make 0.30000000000000004, or 0.7 and 0.1, which they make 0.7999999999999999. */
+/**
+ * Signals like 0.1 and 0.2, which add up to 0.30000000000000004 as doubles, or 0.7 and 0.1, which give
+ * 0.7999999999999999.
+ */
 function signals(first: number, second: number, threshold: number): RuleSet {
   const signal = (name: string, fact: string, weight: number) =>
     `  - name: ${name}\n    conditions: { all: [{ fact: ${fact}, operator: equal, value: true }] }\n    event: { type: signal, params: { weight: ${weight} } }\n`;
@@ -51,7 +54,7 @@ describe('what a rule set concludes', () => {
     });
   }
 
-  it('is never a bot for a new client, whose signals are told all the same', () => {
+  it('is never a bot for a new client, whose signals are named all the same', () => {
     const rules = signals(1, 2, 3);
     expect(conclude(rules, values(rules, both), true)).to.deep.include({ isBot: false, signals: ['a', 'b'] });
   });
@@ -81,7 +84,7 @@ describe('what a rule set concludes', () => {
     expect(verdictRule(rules, concluded).rule).to.equal('bot-blocked');
   });
 
-  it('leaves the values it was given as they are', () => {
+  it('does not change the given values', () => {
     const rules = edited({});
     const given = Object.freeze([...values(rules, {})]);
     expect(conclude(rules, given, false).values).to.not.equal(given);
@@ -103,7 +106,7 @@ describe("the caller's answer", () => {
     facts: { paidCount: 0 },
   };
 
-  it("holds the interface's members and nothing else of the record", () => {
+  it("has the interface's members and nothing else of the record", () => {
     const decision: Decision = JSON.parse(JSON.stringify(record));
     expect(verdictAnswer(decision)).to.deep.equal({
       verdict: 'WAIT',

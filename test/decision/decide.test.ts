@@ -24,7 +24,7 @@ import { REQUEST } from '../rule-fixtures/verdict-request.ts';
 const CLIENT = clientKey(platformName('demo'), 'payer-1');
 const RULES = edited({});
 
-/** Asks for a verdict at the end of a life. */
+/** Asks for a verdict after a simulated life. */
 function ask({ rules, platform }: Life, state: ClientState, now: number, request = REQUEST) {
   return decideVerdict(
     rules,
@@ -33,7 +33,7 @@ function ask({ rules, platform }: Life, state: ClientState, now: number, request
   );
 }
 
-/** Holds for every verdict of every life. */
+/** Checks every verdict of every simulated life. */
 function everyVerdict(holds: (verdict: LivedVerdict) => void): void {
   fc.assert(
     fc.property(anyLife, (life) => {
@@ -52,7 +52,7 @@ function deepFreeze<T>(value: T): T {
 }
 
 describe('a verdict', () => {
-  it('takes all verdicts of the interface in the lives that these tests live', () => {
+  it('has every value of the interface somewhere in the simulated lives', () => {
     const seen = new Set<string>();
     everyVerdict(({ decision }) => seen.add(decision.verdict));
     expect([...seen]).to.have.members(['GET_NEW', 'GET_SAME_STICKY', 'WAIT', 'BLOCK']);
@@ -130,7 +130,7 @@ describe('a verdict', () => {
     });
   });
 
-  it('is dated not before what is recorded of the client, and is what is recorded last', () => {
+  it('is never dated before earlier records of the client', () => {
     everyVerdict(({ before, after, decision }) => {
       expect(decision.at).to.be.at.least(before.lastAt);
       expect(after).to.deep.include({ lastAt: decision.at, lastVerdictAt: decision.at });
@@ -149,7 +149,7 @@ describe('a verdict', () => {
     );
   });
 
-  it('is the first one again after a paid order, unless it is a block', () => {
+  it('after a paid order is as for a first request, unless it is a block', () => {
     fc.assert(
       fc.property(anyLife, (life) => {
         const { state, now } = live(life);
@@ -167,7 +167,7 @@ describe('a verdict', () => {
     );
   });
 
-  it('is the first one again after the reset time without a request, unless it is a block', () => {
+  it('after the reset time without a request is as for a first request, unless it is a block', () => {
     fc.assert(
       fc.property(anyLife, (life) => {
         const { state, now } = live(life);
@@ -179,7 +179,7 @@ describe('a verdict', () => {
     );
   });
 
-  it('is no WAIT once waitSeconds have passed, and is one a second earlier', () => {
+  it('is WAIT until a second before waitSeconds have passed, and not after', () => {
     fc.assert(
       fc.property(anyLife, (life) => {
         const { state, now } = live(life);
@@ -212,7 +212,7 @@ describe('a verdict', () => {
     );
   });
 
-  it('is the same for the same inputs, which it leaves as they are', () => {
+  it('is the same for the same inputs, which it does not change', () => {
     fc.assert(
       fc.property(anyLife, anyVerdictRequest, anySightings, (life, request, sightings) => {
         const { state, now } = live(life);
@@ -245,7 +245,7 @@ describe('a verdict', () => {
     expect(second.decision).to.deep.include({ verdict: 'WAIT', waitSeconds: 10 });
   });
 
-  it('quotes in its reason what the rules saw, the wait and its level', () => {
+  it("names in its reason the facts' values, the wait and its level", () => {
     const rules = edited({
       'verdicts.yaml': edits(
         swap(
@@ -269,7 +269,7 @@ describe('a verdict', () => {
 });
 
 describe('a score', () => {
-  it('is the same when it is asked again, and changes nothing but what the device showed', () => {
+  it('is the same when it is asked again, and changes nothing but the hints', () => {
     fc.assert(
       fc.property(anyLife, anyScoreRequest, anySightings, (life, request, sightings) => {
         const { state, now } = live(life);
@@ -291,7 +291,7 @@ describe('a score', () => {
     );
   });
 
-  it('of a client new to the platform is the same at any later time, apart from the times it notes', () => {
+  it('of a client new to the platform is the same at any later time', () => {
     fc.assert(
       fc.property(anyScoreRequest, fc.nat(1e9), (request, laterMs) => {
         const first = decideScore(
@@ -375,7 +375,7 @@ describe('a score', () => {
     );
   });
 
-  it('is the same for the same inputs, which it leaves as they are', () => {
+  it('is the same for the same inputs, which it does not change', () => {
     fc.assert(
       fc.property(anyLife, anyScoreRequest, anySightings, (life, request, sightings) => {
         const { state, now } = live(life);
@@ -400,7 +400,7 @@ describe('a score', () => {
     );
   });
 
-  it('forgets a honeypot after a day, also one that a clean score came after', () => {
+  it('forgets a honeypot after a day, also when a clean score followed', () => {
     const clean = {
       sellPointKey: 'shop-1',
       method: 'card',
@@ -433,7 +433,7 @@ describe('a score', () => {
   });
 });
 
-describe('the facts of a client as it stands', () => {
+describe('the present facts of a client', () => {
   it('count no request', () => {
     const { nextState } = decideVerdict(
       RULES,

@@ -51,7 +51,7 @@ function decide(simulation: Simulation, request = asked('e')): Decision {
 }
 
 describe('a holdout', () => {
-  it('skips a rule for a client who is drawn, in score and verdict alike, and the record names rule and share', () => {
+  it('skips a rule for a drawn client in score and verdict alike, and the record names rule and share', () => {
     const free = chained(RULES, () => true);
     expect(free.score('payer-1', SCORE, NOW).answer.clientGroup).to.equal('NEW');
     expect(decide(free)).to.deep.include({
@@ -61,7 +61,7 @@ describe('a holdout', () => {
     });
   });
 
-  it('lets the rule apply to all others, and then the record has nothing of it', () => {
+  it('lets the rule apply to all others, without a trace in their records', () => {
     const blocked = chained(RULES, () => false);
     expect(blocked.score('payer-1', SCORE, NOW).answer.clientGroup).to.equal('BLOCKED');
     const decision = decide(blocked);
@@ -75,7 +75,7 @@ describe('a holdout', () => {
     expect(decide(simulation)).to.not.have.property('holdout');
   });
 
-  it('never concerns a client about whom a person decided', () => {
+  it('never includes a client about whom a person decided', () => {
     const rules = edited({
       'verdicts.yaml': swap('    priority: 100\n', '    priority: 100\n    holdout: 10%\n'),
     });
@@ -87,7 +87,7 @@ describe('a holdout', () => {
     expect(decide(chained(rules, () => true))).to.deep.include({ verdict: 'GET_NEW' });
   });
 
-  it('never concerns a client on a shared list', () => {
+  it('never includes a client on a shared list', () => {
     const rules = edited({
       'groups.yaml': edits(
         swap(
@@ -104,7 +104,7 @@ describe('a holdout', () => {
     expect(decide(chained(rules, () => true))).to.deep.include({ verdict: 'GET_NEW' });
   });
 
-  it('spares a client on a list of any kind that any rule asks for, and nobody for a list that no rule asks for', () => {
+  it('leaves out clients on any list that a rule uses, and ignores lists that no rule uses', () => {
     const rules = edited({
       ...TEN_PERCENT,
       'bot-signals.yaml': swap(
@@ -121,7 +121,7 @@ describe('a holdout', () => {
     expect(onList('others')).to.equal('GET_NEW');
   });
 
-  it('is bounded by its amount, and leaves out currencies that it does not name', () => {
+  it('is limited by its amount, and leaves out currencies that it does not name', () => {
     const verdictOf = (amount: string, currency: string | null) =>
       decide(
         chained(RULES, () => true),
@@ -146,7 +146,7 @@ describe('a holdout', () => {
     expect(decide(simulation, asked('b'))).to.deep.include({ verdict: 'GET_NEW', rule: 'otherwise' });
   });
 
-  it('comes out again from the record, and the explanation says it', async () => {
+  it('is read from the record, and the explanation says so', async () => {
     for (const held of [true, false]) {
       const decision = decide(chained(RULES, () => held));
       const { reproduced, rules, differences } = await explain(RULES, decision);
@@ -193,7 +193,7 @@ describe('a holdout', () => {
     );
   });
 
-  it('leaves the rules behind it reachable, and is noted where nothing bounds it', () => {
+  it('leaves the rules after it reachable, and causes a note where it has no limit', () => {
     const again =
       '  - name: again\n    priority: 79\n    conditions: { all: [{ fact: unpaidChain, operator: greaterThan, value: 4 }, { fact: secondsSinceLastUnpaid, operator: lessThan, value: 604800 }] }\n    event: { type: group, params: { group: PAYING } }\n';
     const behind = (holdout: string) => {
@@ -210,7 +210,7 @@ describe('a holdout', () => {
     ]);
   });
 
-  it('is told by a diff', () => {
+  it('is shown by a diff', () => {
     expect(diffRuleSets(edited({}), RULES).map(({ text }) => text)).to.deep.equal([
       'blocked-by-unpaid-chain: holdout none -> 10% up to 100 EUR',
     ]);
@@ -281,13 +281,13 @@ describe('the draw for a holdout', () => {
     expect(few.every((held, n) => !held || more[n])).to.equal(true);
   });
 
-  it('is another one for another rule and for another secret', () => {
+  it('differs between rules, and between secrets', () => {
     const one = drawn(CHAIN, 0.5);
     for (const other of [drawn('verdicts/attempt-unpaid', 0.5), drawn(CHAIN, 0.5, `${SECRET}!`)])
       expect(count(one.map((held, n) => held === other[n]))).to.be.closeTo(2000, 4 * Math.sqrt(1000));
   });
 
-  it('stays the same for 30 days, and changes at one moment in that time', () => {
+  it('stays the same for 30 days, and changes once in that time', () => {
     fc.assert(
       fc.property(fc.nat(1000), (n) => {
         const days = Array.from({ length: 60 }, (_, day) =>
@@ -302,7 +302,7 @@ describe('the draw for a holdout', () => {
 });
 
 describe('the service', () => {
-  it('holds clients out by its secret, the same ones in score and verdict', async () => {
+  it('holds out the same clients in score and verdict, by its secret', async () => {
     const rules = edited({ 'groups.yaml': chainHoldsOut('    holdout: 50%\n') });
     const service = await startService({ rules });
     try {

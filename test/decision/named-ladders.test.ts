@@ -47,7 +47,7 @@ function asked(method: string, orderRef = 'order-1'): VerdictRequest {
   return { ...request, method, orderRef };
 }
 
-/** What a payer is answered who asks by these methods, so many seconds after each other. */
+/** The answers to a payer who asks by these methods, with pauses in seconds. */
 function ask(
   rules: RuleSet,
   steps: readonly (readonly [afterSeconds: number, method: string])[],
@@ -76,7 +76,7 @@ describe('a ladder that a rule names', () => {
     expect(decisions.map(({ ladderAfter }) => ladderAfter.level)).to.deep.equal([0, 1, 2, 3]);
   });
 
-  it('keeps to table 3.2 of the interface as the ladder without a name does', () => {
+  it('follows table 3.2 of the interface, like the ladder without a name', () => {
     for (const [method, levels] of [
       ['card', [30, 300, 1800]],
       ['transfer', [120, 1200, 7200, 18_000]],
@@ -139,14 +139,14 @@ describe('a ladder that a rule names', () => {
     expect(waits(decisions)).to.deep.equal([0, 30, 300, 300, 300]);
   });
 
-  it('has the wait before in the record only where that made this wait longer', () => {
+  it('records the wait before only where it made this wait longer', () => {
     const floors = (steps: readonly (readonly [number, string])[]) =>
       ask(withLadders('{ patient: [2m] }'), steps).map(({ waitFloorMs }) => waitFloorMs);
     const [first, level1, level2] = [[0, 'card'] as const, [1, 'card'] as const, [1, 'card'] as const];
     expect(floors([first, level1, level2, [300, 'card'], [1, 'transfer']]).at(-1)).to.equal(300_000);
-    // At the top the wait before was as long as the level is.
+    // At the top the wait before was as long as this level's.
     expect(floors([first, level1, level2, level2, level2])).to.deep.equal(Array(5).fill(undefined));
-    // After the reset nothing is left of it.
+    // The reset forgets it.
     expect(floors([first, level1, level2, [DAY_MS / SECOND_MS, 'card'], [1, 'transfer']]).at(-1)).to.equal(
       undefined,
     );
@@ -176,7 +176,7 @@ describe('a ladder that a rule names', () => {
     );
   });
 
-  it('may be another one on a platform of its own', () => {
+  it('may differ on a platform', () => {
     const own = withLadders('{ patient: [2m, 20m] }', {
       'ruleset.yaml': swap('resetAfter: 1h }', 'resetAfter: 1h, ladders: { patient: [5s, 50s] } }'),
     });
@@ -197,7 +197,7 @@ describe('a ladder that a rule names', () => {
     expect(waits(ask(inherited, steps, 'sandbox'))).to.deep.equal([0, 120]);
   });
 
-  it('is named by the explanation, and the decision comes out again from its record', async () => {
+  it('is named by the explanation, which decides the same again from the record', async () => {
     for (const decision of ask(withLadders('{ patient: [2m, 2h] }'), [
       [0, 'transfer'],
       [1, 'transfer'],
@@ -220,7 +220,7 @@ describe('a ladder that a rule names', () => {
     expect(await keptDecision(decision)).to.deep.include({ ladder: 'patient', wait_floor_ms: null });
   });
 
-  it('is told by a diff, level by level and rule by rule', () => {
+  it('is shown by a diff, level by level and rule by rule', () => {
     const longer = withLadders('{ patient: [2m, 30m, 2h, 5h] }');
     expect(diffRuleSets(RULES, longer).map(({ text }) => text)).to.deep.equal([
       'ladder "patient" level 2: 20m -> 30m',

@@ -35,7 +35,7 @@ describe('the network of an address', () => {
     '192.168.001.010',
     'пример',
   ]) {
-    it(`leaves a text that is no address as it is: ${JSON.stringify(garbage)}`, () => {
+    it(`leaves a text that is not an address as it is: ${JSON.stringify(garbage)}`, () => {
       expect(networkOf(garbage)).to.equal(garbage);
     });
   }

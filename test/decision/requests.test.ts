@@ -60,7 +60,7 @@ describe('a score body', () => {
 });
 
 describe('a verdict body', () => {
-  it('becomes a request with its origin', () => {
+  it('becomes a request with an origin', () => {
     const body = {
       sellPointKey: 'shop-1',
       clientIdKey: 'payer-1',

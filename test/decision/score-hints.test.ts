@@ -27,7 +27,7 @@ function standing(state: ClientState, now: number): Standing {
 }
 
 describe('a score that is repeated within 24 hours', () => {
-  it('is answered the same, whatever other scores came between and however much time passed', () => {
+  it('has the same answer, whatever other scores came between and however much time passed', () => {
     const requests = fc.uniqueArray(anyScoreRequest, {
       minLength: 1,
       maxLength: ASKED_SCORES_MAX,
@@ -40,7 +40,7 @@ describe('a score that is repeated within 24 hours', () => {
         const first = new Map<ScoreRequest, { readonly at: number; readonly answer: ScoreAnswer }>();
         const lived = live(life);
         let { state, now } = lived;
-        // Bindings and overrides of a life expire, which is something that happens.
+        // Expiring bindings and overrides count as events.
         state = { ...state, binding: null, override: null };
         for (const { which, gapMs } of steps) {
           now += gapMs;
@@ -58,7 +58,7 @@ describe('a score that is repeated within 24 hours', () => {
     );
   });
 
-  /** A payer who asked for so many verdicts in a minute that the released rules take it for a bot. */
+  /** A payer who asked for so many verdicts in a minute that the released rules flag it as a bot. */
   function burst(): ClientState {
     let state = UNKNOWN_CLIENT;
     for (let second = 0; second < 60; second++) {
@@ -69,7 +69,7 @@ describe('a score that is repeated within 24 hours', () => {
     return state;
   }
 
-  it('is about the moment at which it was first asked until something other than a score happens', () => {
+  it('is answered as of its first time until something other than a score happens', () => {
     const human = { ...PAGE, jsOk: true, userAgentPresent: true };
     const then = NOW + 30_000;
     const first = decideScore(RULES, standing(burst(), then), human);
@@ -85,7 +85,7 @@ describe('a score that is repeated within 24 hours', () => {
     expect(decideScore(RULES, standing(nextState, later), human).answer.isBot).to.equal(false);
   });
 
-  it('sees that an override has expired', () => {
+  it('is answered anew when an override has expired', () => {
     const override = { group: 'BLOCKED', reason: 'r', by: 'b', at: NOW, expiresAt: NOW + 1000 } as const;
     const blocked = setOverride(UNKNOWN_CLIENT, override, NOW);
     const first = decideScore(RULES, standing(blocked, NOW), PAGE);

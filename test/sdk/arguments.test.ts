@@ -9,13 +9,13 @@ import {
 } from '../../src/sdk/client.ts';
 import { REQUEST } from './verdict-request.ts';
 
-/** JSON as a program without types would hand it over. */
+/** Members that a program without types might pass. */
 function untyped(members: object): VerdictRequest {
   const request: VerdictRequest = JSON.parse(JSON.stringify({ ...REQUEST, ...members }));
   return request;
 }
 
-describe('arguments that cannot work', () => {
+describe('bad arguments', () => {
   let sent: string[];
   beforeEach(() => {
     sent = [];
@@ -64,7 +64,7 @@ describe('arguments that cannot work', () => {
     });
   }
 
-  it('are an Idempotency-Key or a request id that no header takes', async () => {
+  it('include an Idempotency-Key or a request id that no header may have', async () => {
     const blank = () => scoring.verdict(REQUEST, { idempotencyKey: 'a b' });
     expect(await refusal(blank)).to.equal(
       'idempotencyKey must be 1 to 255 visible ASCII characters without blanks',
@@ -73,7 +73,7 @@ describe('arguments that cannot work', () => {
     expect(await refusal(newline)).to.match(/^requestId must be 1 to 128 letters/);
   });
 
-  it('are settings that no connection can have', async () => {
+  it('include bad settings of a connection', async () => {
     const allowed = 'must be an http or https URL, like https://scoring.example.com';
     for (const baseUrl of ['', '127.0.0.1:8080', 'ftp://x', 'http://x/?a=1', 'http://u:p@x/']) {
       expect(await refusal(() => new ScoringClient({ ...options, baseUrl }))).to.equal(`baseUrl ${allowed}`);
@@ -85,13 +85,13 @@ describe('arguments that cannot work', () => {
     expect(await refusal(() => scoring.verdict(REQUEST, { timeoutMs: Number.NaN }))).to.match(/^timeoutMs/);
   });
 
-  it('are the decisions "." and "..", which every URL parser takes for steps in the path', async () => {
+  it('include the decision ids "." and "..", which every URL parser takes for steps in the path', async () => {
     for (const id of ['.', '..']) {
       expect(await refusal(() => platform.decision(id))).to.match(/^decisionId must not be/);
     }
   });
 
-  it('are bodies that cannot be written as JSON, and limits that are no count', async () => {
+  it('include bodies that cannot be written as JSON, and limits that are not whole numbers', async () => {
     const circle: { orderRef: string; clientIdKey: string; outcome: 'PAID'; itself?: object } = {
       clientIdKey: 'a',
       orderRef: 'o',

@@ -54,7 +54,7 @@ client.verdict(request, { signal: AbortSignal.timeout(5) });
 
 const STRICT = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false'];
 
-/** This Node, and on a machine that has one on its PATH, the oldest that the library supports. */
+/** This Node and, where the PATH has it, the oldest that the library supports. */
 function nodes(): readonly string[] {
   const onPath = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'node'));
   const others = onPath.filter(
@@ -98,7 +98,7 @@ describe('the built client', () => {
   });
   after(() => service.stop());
 
-  /** What the compiler says of the text as a file of the project. */
+  /** The compiler's errors for the text as a file of the project. */
   function complaints(file: string, text: string, ...options: readonly string[]): string {
     mkdirSync(dirname(join(project, file)), { recursive: true });
     writeFileSync(join(project, file), text);
@@ -112,7 +112,7 @@ describe('the built client', () => {
     { title: 'an ES module', file: 'checkout.mjs', text: ES_MODULE },
     { title: 'CommonJS', file: 'checkout.cjs', text: COMMON_JS },
   ]) {
-    it(`runs from ${title} without any other package, on every Node at hand`, async () => {
+    it(`runs from ${title} without any other package, on every available Node`, async () => {
       writeFileSync(join(project, file), text);
       const { key } = await service.tenant();
       for (const node of nodes()) {
@@ -126,7 +126,7 @@ describe('the built client', () => {
     });
   }
 
-  it('gives a newcomer a verdict by the five commands of its guide', async () => {
+  it('gives a verdict after the five commands of its guide', async () => {
     const folder = temporaryDirectory();
     cpSync(tarball, join(folder, basename(tarball)));
     const guide = readFileSync(join(installed, 'README.md'), 'utf8');
@@ -146,7 +146,7 @@ describe('the built client', () => {
     { title: 'CommonJS', file: 'typed.cts', options: ['--module', 'node16', '--lib', 'es2020'] },
     { title: 'a bundler', file: 'typed.ts', options: ['--module', 'preserve', '--lib', 'es2022,dom'] },
   ]) {
-    it(`brings its types to TypeScript in ${title}, without the types of Node`, () => {
+    it(`has types for TypeScript in ${title}, without the types of Node`, () => {
       expect(complaints(file, TYPED, '--target', 'es2022', '--types', '', ...options)).to.equal('');
     });
   }
@@ -170,7 +170,7 @@ describe('the built client', () => {
     });
   }
 
-  it('is a package in which publint and arethetypeswrong find nothing', () => {
+  it('passes publint and arethetypeswrong', () => {
     const publint = installedTool('publint', 'src', 'cli.js');
     const linted = spawnSync(process.execPath, [publint, '--strict', tarball]);
     expect(linted.stdout.toString()).to.include('All good!');
@@ -179,7 +179,7 @@ describe('the built client', () => {
     expect(status, stdout.toString()).to.equal(0);
   });
 
-  it("takes the project's own fetch and signals", () => {
+  it("accepts the project's own fetch and signals", () => {
     const types = join(project, 'node_modules', '@types', 'node');
     cpSync(join(ROOT, 'node_modules', '@types', 'node'), types, { recursive: true });
     const undici = join(project, 'node_modules', 'undici-types');
@@ -193,7 +193,7 @@ describe('the built client', () => {
     ).to.equal('');
   });
 
-  it('is never built over a folder that holds something else', () => {
+  it('is never built over a folder with other files', () => {
     const folder = temporaryDirectory();
     writeFileSync(join(folder, 'diary.txt'), 'dear diary');
     const script = join(ROOT, 'scripts', 'build-client.ts');

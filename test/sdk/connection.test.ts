@@ -22,7 +22,6 @@ const ANSWER = { verdict: 'GET_NEW', reason: 'r', ruleVersion: 'p2.v10', isBot: 
 
 type Headers = Readonly<Record<string, string>>;
 
-/** An answer of whoever stands at the other end. */
 function answer(status: number, text: string, headers: Headers = {}): RequestListener {
   return (_, res) => res.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(text);
 }
@@ -67,7 +66,7 @@ describe('the connection of the client library', () => {
   const client = (options: Partial<ConnectionOptions> = {}) =>
     new ScoringClient({ baseUrl: url, accessKey: 'k', ...options });
 
-  /** What the verdict was refused with; fails when it was given. */
+  /** The error of a verdict; fails when the verdict was given. */
   async function failure(options: Partial<ConnectionOptions> = {}): Promise<unknown> {
     return client(options)
       .verdict(REQUEST)
@@ -79,7 +78,7 @@ describe('the connection of the client library', () => {
       );
   }
 
-  describe('trying again', () => {
+  describe('a retry', () => {
     for (const { title, first } of [
       { title: 'a dropped connection', first: drop },
       { title: 'no answer in time', first: silence },
@@ -112,21 +111,21 @@ describe('the connection of the client library', () => {
       expect(performance.now() - startedMs).to.be.above(1000);
     });
 
-    it('leaves a Retry-After beyond the deadline to the application, without waiting for it', async () => {
+    it('is left to the application when Retry-After is beyond the deadline', async () => {
       answers = [problem(503, {}, { 'Retry-After': '60' })];
       const error = await failure();
       expect(error).to.be.instanceOf(UnavailableError).with.property('retryAfterSeconds', 60);
       expect(seen).to.have.length(1);
     });
 
-    it('understands a Retry-After that is a date', async () => {
+    it('waits until a Retry-After that is a date', async () => {
       answers = [problem(503, {}, { 'Retry-After': new Date(Date.now() + 3_600_000).toUTCString() })];
       const error = await failure();
       if (!(error instanceof UnavailableError)) throw error;
       expect(error.retryAfterSeconds).to.be.within(3500, 3600);
     });
 
-    it('ends with the last failure after retriesMax', async () => {
+    it('is not made after retriesMax, and the last failure is thrown', async () => {
       answers = [drop, drop, silence];
       const error = await failure({ retriesMax: 2, attemptTimeoutMs: 300, timeoutMs: 10_000 });
       expect(error).to.be.instanceOf(TimeoutError).with.property('message', 'no answer within 300 ms');
@@ -136,7 +135,7 @@ describe('the connection of the client library', () => {
       expect(seen).to.have.length(4);
     });
 
-    it('ends when the time for the whole call is over, however many tries are left', async () => {
+    it("is not made when the call's time is over, however many tries are left", async () => {
       answers = Array.from({ length: 20 }, () => silence);
       const startedMs = performance.now();
       const error = await failure({ retriesMax: 20, attemptTimeoutMs: 250, timeoutMs: 1000 });
@@ -145,7 +144,7 @@ describe('the connection of the client library', () => {
       expect(seen.length).to.be.within(1, 3);
     });
 
-    it('does not happen after a refusal that would come again', async () => {
+    it('is not made after a refusal that would come again', async () => {
       answers = [problem(401, { title: 'unknown X-KA-Access-Key', detail: 'd' })];
       expect(await failure()).to.be.instanceOf(UnknownKeyError);
       answers = [problem(422, { title: 'Idempotency-Key reused', detail: 'd' })];
@@ -155,7 +154,7 @@ describe('the connection of the client library', () => {
       expect(seen).to.have.length(3);
     });
 
-    it("ends with the reason of the caller's signal", async () => {
+    it("is not made when the caller's signal was aborted, whose reason is thrown", async () => {
       answers = [silence];
       const controller = new AbortController();
       const ended = client().verdict(REQUEST, { signal: controller.signal });
@@ -166,7 +165,7 @@ describe('the connection of the client library', () => {
     });
   });
 
-  describe('answers that are not as they should be', () => {
+  describe('an unusable answer', () => {
     for (const { title, strange, status } of [
       { title: 'a problem that is no JSON', strange: problem(400, '<oops'), status: 400 },
       { title: 'a problem that is no object', strange: problem(400, '[1]'), status: 400 },
@@ -176,7 +175,7 @@ describe('the connection of the client library', () => {
       { title: 'a WAIT without seconds', strange: answer(200, '{"verdict":"WAIT"}'), status: 200 },
       { title: 'a page', strange: answer(404, '<p>', { 'Content-Type': 'text/html' }), status: 404 },
     ]) {
-      it(`gives an UnexpectedAnswerError for ${title}`, async () => {
+      it(`is an UnexpectedAnswerError for ${title}`, async () => {
         answers = [strange];
         expect(await failure())
           .to.be.instanceOf(UnexpectedAnswerError)
@@ -184,7 +183,7 @@ describe('the connection of the client library', () => {
       });
     }
 
-    it('follows no redirect, so that the access key goes nowhere else', async () => {
+    it('never redirects the request, so that the access key goes nowhere else', async () => {
       answers = [answer(307, '', { Location: `${url}/elsewhere` })];
       expect(await failure())
         .to.be.instanceOf(UnexpectedAnswerError)
@@ -192,7 +191,7 @@ describe('the connection of the client library', () => {
       expect(seen).to.have.length(1);
     });
 
-    it('believes no member of a problem that has another type', async () => {
+    it('is not read as a problem when its type is another', async () => {
       answers = [problem(400, { title: 7, detail: null, errors: [{ pointer: '/a' }, 'x'], requestId: 9 })];
       const error = await failure();
       if (!(error instanceof BadRequestError)) throw error;
@@ -202,14 +201,14 @@ describe('the connection of the client library', () => {
     });
   });
 
-  describe('what is told', () => {
-    it('is the library and its version, in the User-Agent', async () => {
+  describe('the client library', () => {
+    it('names itself and its version in the User-Agent', async () => {
       expect(VERSION).to.equal(packageFile.version);
       await client().verdict(REQUEST);
       expect(seen[0]).to.include({ 'user-agent': `client-scoring-client/${VERSION}` });
     });
 
-    it('is every try to onAttempt, with what comes next and without the key', async () => {
+    it('reports every try to onAttempt, with the next pause and without the key', async () => {
       const attempts: Attempt[] = [];
       answers = [
         drop,
@@ -229,14 +228,14 @@ describe('the connection of the client library', () => {
       expect(JSON.stringify(attempts)).to.not.include('"k"');
     });
 
-    it('may go wrong without taking the verdict away', async () => {
+    it('gives a verdict although onAttempt fails', async () => {
       const onAttempt = () => {
         throw new Error('the log is full');
       };
       expect((await client({ onAttempt }).verdict(REQUEST)).verdict).to.equal('GET_NEW');
     });
 
-    it('may go wrong later without ending the process', async () => {
+    it('survives an onAttempt that fails later', async () => {
       const unhandled: unknown[] = [];
       const note = (reason: unknown) => unhandled.push(reason);
       const others = process.listeners('unhandledRejection');
@@ -246,7 +245,7 @@ describe('the connection of the client library', () => {
           throw new Error('the log is away');
         };
         expect((await client({ onAttempt }).verdict(REQUEST)).verdict).to.equal('GET_NEW');
-        // Node tells of a rejection that nobody handled at the end of a turn of the event loop.
+        // Node reports an unhandled rejection at the end of a turn of the event loop.
         await nextTurn();
         expect(unhandled).to.deep.equal([]);
       } finally {
@@ -255,7 +254,7 @@ describe('the connection of the client library', () => {
       }
     });
 
-    it('is the id of the request with every error, also without an answer', async () => {
+    it('gives the request id with every error, also without an answer', async () => {
       answers = [drop];
       const error = await client({ retriesMax: 0 })
         .verdict(REQUEST, { requestId: 'mine-1' })

@@ -11,7 +11,7 @@ const BAD = { error: 'malformed JSON body', detail: 'No.', retryable: false };
 const TAKEN = { result: 'recorded' };
 
 describe('reports by lines', () => {
-  /** The orders that were sent, by request; each answer gives these ends to the first lines, and none to others. */
+  /** The orders that were sent, by request; each answer has these results for the first lines, and none for others. */
   async function report(...answers: readonly (readonly object[])[]) {
     const sent: string[][] = [];
     const platform = new PlatformClient({
@@ -33,7 +33,7 @@ describe('reports by lines', () => {
     return { sent, ends: told.map(({ report: _, ...end }) => end) };
   }
 
-  it('are sent again from the first that the service wants again, and keep what was answered before', async () => {
+  it('are sent again from the first retryable one, and keep their earlier results', async () => {
     const { sent, ends } = await report([BAD, AWAY, TAKEN], [TAKEN, { result: 'unchanged' }]);
     expect(sent).to.deep.equal([
       ['a', 'b', 'c'],
@@ -51,7 +51,7 @@ describe('reports by lines', () => {
     expect(ends).to.deep.equal([TAKEN, TAKEN, TAKEN]);
   });
 
-  it('are told to be sent later when the service wants them again for long', async () => {
+  it('are given back as retryable after several tries', async () => {
     const { sent, ends } = await report([TAKEN, BAD, AWAY]);
     expect(sent.map((orders) => orders.length)).to.deep.equal([3, 1, 1, 1]);
     expect(ends).to.deep.equal([TAKEN, BAD, AWAY]);

@@ -20,7 +20,7 @@ import { REQUEST } from './verdict-request.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 const GUIDE = readFileSync(join(ROOT, 'src', 'sdk', 'README.md'), 'utf8');
 
-/** A server that does this to every request, closed when the test is over. */
+/** A server with this listener, closed after the test. */
 async function serverOf(listener: RequestListener): Promise<{ url: string; stop(): void }> {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -80,7 +80,7 @@ async function noAnswer(options: ScoringOptions, idempotencyKey = 'key-1'): Prom
   throw new Error(`it was answered, or failed otherwise: ${JSON.stringify(error)}`);
 }
 
-describe('a verdict that cannot be had', () => {
+describe('a verdict without an answer', () => {
   for (const { title, listener, name, mayHaveBeenDecided } of TROUBLES) {
     it(`is a NoAnswerError with its key after ${title}`, async () => {
       const { url, stop } = await serverOf(listener);
@@ -90,7 +90,7 @@ describe('a verdict that cannot be had', () => {
     });
   }
 
-  it('was certainly not decided when nobody listens, and the message says why it failed', async () => {
+  it('was certainly not decided when nobody listens, and its message says why', async () => {
     const baseUrl = `http://127.0.0.1:${await freePort()}`;
     const error = await noAnswer({ ...QUICK, baseUrl });
     expect(error).to.include({ name: 'ConnectionError', mayHaveBeenDecided: false, idempotencyKey: 'key-1' });
@@ -100,7 +100,7 @@ describe('a verdict that cannot be had', () => {
     );
   });
 
-  it('may have been decided when any of its tries may have been', async () => {
+  it('may have been decided when any try may have been', async () => {
     const first = await serverOf((req, res) => {
       page(502)(req, res);
       first.stop();
@@ -109,7 +109,7 @@ describe('a verdict that cannot be had', () => {
     expect(error).to.include({ name: 'ConnectionError', mayHaveBeenDecided: true });
   });
 
-  it('is given to a later call with the key of the error, and counts once', async () => {
+  it("can be asked for again with the error's key, and counts once", async () => {
     const service = await startService();
     const { key } = await service.tenant();
     const baseUrl = service.application.callerUrl;
@@ -162,7 +162,7 @@ describe('the fallback of a checkout', () => {
   const verdict = (fallback: Fallback, members: Partial<VerdictRequest> = {}) =>
     new ScoringClient({ ...QUICK, baseUrl: dead, fallback }).verdict({ ...REQUEST, ...members });
 
-  it('answers in the shape of the service, and says that it is none', async () => {
+  it("has the shape of a service's answer, and says that it is a fallback", async () => {
     const { requestId, noAnswer, ...answer } = await new ScoringClient({
       ...QUICK,
       baseUrl: dead,
@@ -181,7 +181,7 @@ describe('the fallback of a checkout', () => {
     expect(noAnswer).to.be.instanceOf(NoAnswerError).that.includes({ requestId });
   });
 
-  it('shows none when it is closed', async () => {
+  it('blocks when it is closed', async () => {
     expect(await verdict('closed')).to.include({ verdict: 'BLOCK', ruleVersion: 'fallback', fallback: true });
   });
 
@@ -207,7 +207,7 @@ describe('the fallback of a checkout', () => {
     });
   }
 
-  it('does not hide that a request is refused', async () => {
+  it('does not hide a refused request', async () => {
     const service = await startService();
     const client = new ScoringClient({
       ...QUICK,
@@ -219,7 +219,7 @@ describe('the fallback of a checkout', () => {
     await service.stop();
   });
 
-  it('must be one that there is', () => {
+  it('must be a known one', () => {
     const options = { ...QUICK, baseUrl: dead };
     const fallback: Fallback = JSON.parse('"ajar"');
     expect(() => new ScoringClient({ ...options, fallback })).to.throw('fallback must be open, closed, or');
@@ -235,7 +235,7 @@ describe('the documented example of a shop that fails open', () => {
     ({ language }) => language === 'ts',
   );
 
-  /** What the guide's example says, asked at this address. */
+  /** The result of the guide's example at this address. */
   async function mayShow(url: string): Promise<boolean> {
     const file = join(temporaryDirectory(), 'example.mts');
     const library = join(ROOT, 'src', 'sdk', 'client.ts');
@@ -257,7 +257,7 @@ describe('the documented example of a shop that fails open', () => {
     });
   }
 
-  it('shows a requisite when nobody listens, or the name is not known', async () => {
+  it('shows a requisite when nobody listens, or the host is unknown', async () => {
     expect(await mayShow(`http://127.0.0.1:${await freePort()}`)).to.equal(true);
     expect(await mayShow('http://nobody.invalid')).to.equal(true);
   });

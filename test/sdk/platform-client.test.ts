@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { issueKey } from '../service/issued-key.ts';
 import { type ServiceProcess, spawnService } from '../service/service-process.ts';
 
-/** A service with a rollout, in a process of its own. */
+/** A service with a rollout in another process. */
 describe('the platform client at a running service', () => {
   let service: ServiceProcess;
   let platform: PlatformClient;
@@ -57,7 +57,7 @@ describe('the platform client at a running service', () => {
     ]);
   });
 
-  it('tells what happened page by page, and goes on where it was', async () => {
+  it('reads events page by page, and continues where it stopped', async () => {
     let place: string | null = null;
     const kept = {
       load: () => place,
@@ -79,7 +79,7 @@ describe('the platform client at a running service', () => {
     expect([others, first.includes(second ?? '')]).to.deep.equal([[], false]);
   });
 
-  it('waits for what comes, and takes again what was not saved', async () => {
+  it('waits for new events, and reads unsaved ones again', async () => {
     let next: string | null = null;
     const place = {
       load: () => next,
@@ -97,7 +97,7 @@ describe('the platform client at a running service', () => {
     expect((await platform.events(place).next()).value).to.deep.equal(value);
   });
 
-  it('binds and unbinds, blocks and lets go, shows and forgets a client whatever its name', async () => {
+  it('binds and unbinds, blocks and unblocks, shows and erases a client whatever its name', async () => {
     const name = 'ann/ü %';
     await ask(name, 'o-1');
     await platform.bind(name, { requisiteRef: 'q-1', acceptorKeys: ['x'] });
@@ -115,7 +115,7 @@ describe('the platform client at a running service', () => {
     expect(error).to.be.instanceOf(NotFoundError);
   });
 
-  it('tells whom a client shares devices with, whatever its name', async () => {
+  it('shows the linked clients of a client, whatever its name', async () => {
     const name = 'links/ü %';
     await ask(name, 'o-1');
     const { clients, complete } = await platform.clientLinks(name, { depth: 1, limit: 5 });
@@ -123,7 +123,7 @@ describe('the platform client at a running service', () => {
     expect(complete).to.equal(true);
   });
 
-  it('tells what happened to a client, whatever its name', async () => {
+  it('shows the history of a client, whatever its name', async () => {
     const name = 'eve/ü %';
     await ask(name, 'o-1');
     await platform.reportOutcome({ clientIdKey: name, orderRef: 'o-1', outcome: 'PAID' });
@@ -138,7 +138,7 @@ describe('the platform client at a running service', () => {
     expect(error).to.be.instanceOf(NotFoundError);
   });
 
-  it('gives all that is held on a client, whatever its name', async () => {
+  it('exports all data about a client, whatever its name', async () => {
     const name = 'all/ü %';
     await ask(name, 'o-1');
     const { clientIdKey, decisions, audit, complete } = await platform.exportClient(name);
@@ -159,7 +159,7 @@ describe('the platform client at a running service', () => {
     expect((await platform.explanation(decisionId)).reproduced).to.equal(true);
   });
 
-  it('finds decisions page by page, with what became of their orders', async () => {
+  it('finds decisions page by page, with the outcomes of their orders', async () => {
     for (const orderRef of ['p-1', 'p-2', 'p-3']) await ask('pia', orderRef);
     await platform.reportOutcome({ clientIdKey: 'pia', orderRef: 'p-1', outcome: 'PAID' });
     const query = { clientIdKey: 'pia', limit: 2, include: 'outcomes' } as const;
@@ -173,7 +173,7 @@ describe('the platform client at a running service', () => {
     expect(decisions).to.deep.equal([]);
   });
 
-  it('puts values on a shared list, shows it by page, and takes them off', async () => {
+  it('puts values on a shared list, pages through it, and removes them', async () => {
     const range = '203.0.113.0/24';
     const put = await platform.putListEntry('rings', range, { kind: 'ip', reason: 'a ring' });
     expect(put).to.deep.include({ value: range, reason: 'a ring', expiresAt: null, hasEnded: false });
@@ -226,7 +226,7 @@ describe('the platform client at a running service', () => {
     ]);
   });
 
-  it('refuses before anything is sent what cannot name a list or a page of it', async () => {
+  it('refuses a bad list name or page before anything is sent', async () => {
     const refused = await Promise.all([
       platform.listEntries('..').catch(String),
       platform.listEntries('rings', { before: 0 }).catch(String),
@@ -239,7 +239,7 @@ describe('the platform client at a running service', () => {
     ]);
   });
 
-  it('tells which version decides, and why a rollout is refused', async () => {
+  it('shows which version decides, and why a rollout is refused', async () => {
     const { rollout, nodes } = await platform.rulesStatus();
     expect(rollout?.active.version).to.equal('p2.v10');
     expect(nodes).to.equal(null);

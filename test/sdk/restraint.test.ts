@@ -12,7 +12,7 @@ describe('the retry budget of a client', () => {
     expect(allowed).to.not.include(false);
   });
 
-  it('keeps tries under overload at 1.2 times the calls at most', () => {
+  it('limits tries under overload to 1.2 times the calls', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 60, max: 2000 }),
@@ -36,7 +36,7 @@ describe('the circuit of a client', () => {
     for (let failure = 0; failure < count; failure += 1) circuit.note(false, nowMs);
   };
 
-  it('stays closed while answers come in between', () => {
+  it('stays closed while there are answers in between', () => {
     const circuit = new Circuit();
     failures(circuit, 9, 0);
     circuit.note(true, 0);
@@ -44,7 +44,7 @@ describe('the circuit of a client', () => {
     expect(circuit.admits(0)).to.equal(true);
   });
 
-  it('opens after ten failures in a row, and lets one try in two seconds find out', () => {
+  it('opens after ten failures in a row, and then allows one try in two seconds', () => {
     const circuit = new Circuit();
     failures(circuit, 10, 0);
     expect([0, 1999, 2000, 2001, 3999, 4000].map((nowMs) => circuit.admits(nowMs))).to.deep.equal([
@@ -66,13 +66,13 @@ describe('the circuit of a client', () => {
 });
 
 describe('the pace of a client', () => {
-  it('sends a second of calls at once, and the others one by one', () => {
+  it("sends one second's calls at once, and the others evenly", () => {
     const pace = new Pace(4);
     const waits = Array.from({ length: 7 }, () => pace.waitMs(1000, 10_000));
     expect(waits).to.deep.equal([0, 0, 0, 0, 250, 500, 750]);
   });
 
-  it('gives no place to a call whose turn would come too late', () => {
+  it('refuses a call whose turn would come too late', () => {
     const pace = new Pace(1);
     expect([1000, 1000, 1000].map((nowMs) => pace.waitMs(nowMs, 2000))).to.deep.equal([0, 1000, null]);
     expect(pace.waitMs(2000, 3000)).to.equal(1000);

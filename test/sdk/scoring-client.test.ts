@@ -13,7 +13,7 @@ import { REQUEST } from './verdict-request.ts';
 const { method, orderRef, ...rest } = REQUEST;
 const SCORE = { ...rest, selectedMethodKey: method };
 
-/** What a promise rejected with; fails when it did not. */
+/** The error of a promise; fails when it is resolved. */
 async function failure(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     (value) => {
@@ -45,7 +45,7 @@ describe('the scoring client at a running service', () => {
     });
   });
 
-  it('gives a verdict with what leads back to it', async () => {
+  it('gives a verdict with its origin', async () => {
     const first = await client.verdict(REQUEST, { requestId: 'r-1' });
     expect(first).to.include({ verdict: 'GET_NEW', ruleVersion: 'p2.v10', isBot: false, requestId: 'r-1' });
     expect(first.decisionId).to.match(/^.{22}\.1\.[0-9a-z]+$/);
@@ -58,7 +58,7 @@ describe('the scoring client at a running service', () => {
     expect(again).to.deep.equal({ ...first, requestId: 'r-2', replayed: true });
   });
 
-  it('says when to ask again after WAIT, never too early', async () => {
+  it('says when to ask again after WAIT, and never too early', async () => {
     const { verdict } = await client.verdict({ ...REQUEST, clientIdKey: 'bob' });
     expect(verdict).to.equal('GET_NEW');
     const waiting = await client.verdict({ ...REQUEST, clientIdKey: 'bob' });
@@ -67,7 +67,7 @@ describe('the scoring client at a running service', () => {
     expect(moment?.getTime()).to.equal(1_000_000 + waiting.waitSeconds * 1000 + 250);
   });
 
-  it('tells refusals apart by class', async () => {
+  it('distinguishes refusals by class', async () => {
     const unknown = await failure(connect('nonsense').score(SCORE));
     expect(unknown).to.be.instanceOf(UnknownKeyError);
     const scoreOnly = connect((await service.tenant('shop', ['score'])).key);
@@ -86,7 +86,7 @@ describe('the scoring client at a running service', () => {
     expect(answer.clientGroup).to.be.a('string');
   });
 
-  it('points at what is wrong in a body', async () => {
+  it('points at the wrong members of a body', async () => {
     const error = await failure(client.score({ ...SCORE, toPayCurrency: 'EURO!' }, { requestId: 'r-1' }));
     if (!(error instanceof MalformedBodyError)) throw error;
     expect(error.errors.map(({ pointer }) => pointer)).to.deep.equal(['/toPayCurrency']);

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { PlatformClient } from '../../src/sdk/client.ts';
 
-/** Of all but searches. */
 const ATTEMPT_MS = 200;
 
 describe('a search of the client library', () => {
@@ -44,7 +43,7 @@ describe('a search of the client library', () => {
   };
 
   for (const [what, search] of Object.entries(searches))
-    it(`${what} is waited for longer than for other answers, and asked once`, async () => {
+    it(`${what} is sent once, and has longer than other requests`, async () => {
       expect(await search()).to.deep.equal({ found: true });
       expect(asked).to.equal(1);
     });

@@ -14,7 +14,7 @@ import { REQUEST } from './verdict-request.ts';
 
 interface Exchange {
   readonly res: ServerResponse;
-  /** Has the service answer the request, once for each time that it is called. */
+  /** Passes the request to the service, once per call. */
   readonly ask: () => Promise<Response>;
 }
 
@@ -31,14 +31,14 @@ const HOP_BY_HOP = ['connection', 'keep-alive', 'transfer-encoding', 'content-le
 const drop: Fate = ({ res }) => res.socket?.destroy();
 const refuse: Fate = ({ res }) => res.writeHead(503, { 'Retry-After': '0' }).end();
 
-/** What goes wrong, each before or after the service has decided. */
+/** The faults, each before or after the service has decided. */
 const TROUBLES: readonly Fate[] = [
   drop,
   async (exchange) => {
     await exchange.ask();
     drop(exchange);
   },
-  // Hangs, and has decided.
+  // Decides and hangs.
   ({ ask }) => ask(),
   async ({ res, ask }) => {
     const text = await (await ask()).text();
@@ -57,7 +57,7 @@ const TROUBLES: readonly Fate[] = [
   },
 ];
 
-/** Three of ten requests meet a trouble, each kind in its turn. */
+/** Three of ten requests meet a fault, all kinds in turn. */
 function fateOf(number: number): Fate {
   const trouble = [2, 5, 8].indexOf(number % 10);
   if (trouble === -1) return pass;
@@ -79,7 +79,7 @@ class Network {
           : values.map((value): [string, string] => [name, value]),
       );
       const ask = () => fetch(target() + req.url, { method: req.method ?? 'GET', headers, body });
-      // The connection may be gone, which is what some fates are for.
+      // Some fates close the connection.
       await Promise.resolve(fate({ res, ask })).catch(() => res.socket?.destroy());
     });
   }
@@ -126,7 +126,7 @@ describe('a network that fails three of ten requests', () => {
     await service.stop();
   });
 
-  /** One press of the button: asked again with the same key until there is an answer. */
+  /** One press of the button: repeated with the same key until there is an answer. */
   async function press(clientIdKey: string, idempotencyKey: string): Promise<Verdict> {
     for (;;) {
       try {
@@ -139,7 +139,7 @@ describe('a network that fails three of ten requests', () => {
     }
   }
 
-  it('takes one step of the ladder for each press, and no verdict that was decided is lost', async () => {
+  it('climbs one step of the ladder per press, and loses no verdict', async () => {
     const presses = Array.from({ length: 60 }, (_, number) => ({ payer: `payer-${number % 20}`, number }));
     const answers = await Promise.all(presses.map(({ payer, number }) => press(payer, `press-${number}`)));
     const told = answers.map(({ decisionId }) => decisionId);
@@ -214,11 +214,11 @@ describe('a client under overload', () => {
 
   it('sends at most 1.2 times as many requests as there are calls', async () => {
     expect(await answeredOf300({ requestsPerSecondMax: 0 })).to.be.above(0);
-    // On a machine that stands still the circuit opens, and calls end without a request.
+    // On a stalled machine the circuit opens, and calls end without a request.
     expect(network.requests).to.be.within(1, 360);
   });
 
-  it('sends only what the rate of the interface allows when it is not told otherwise', async () => {
+  it("keeps to the interface's rate by default", async () => {
     expect(await answeredOf300({ timeoutMs: 1200 })).to.be.above(20);
     expect(network.requests).to.be.within(21, 80);
   });

@@ -31,7 +31,7 @@ describe('the value of an entry of a shared list', () => {
     expect(keptValue('sellPoint', 'shop-1')).to.equal('shop-1');
   });
 
-  it('holds a fingerprint and an address by their HMAC alone, which may be given again in its place', () => {
+  it('keeps only the HMAC of a fingerprint or an address, and may be given as that HMAC', () => {
     for (const [kind, text] of [
       ['fingerprint', 'device-1'],
       ['ip', '203.0.113.9'],
@@ -46,7 +46,7 @@ describe('the value of an entry of a shared list', () => {
     expect(keptValue('ip', '::ffff:203.0.113.9')).to.equal(keptValue('ip', '203.0.113.9'));
   });
 
-  it('holds a range of addresses in clear, because no HMAC tells what lies in it', () => {
+  it('keeps a range of addresses in clear, because an HMAC cannot tell what is in it', () => {
     expect(keptValue('ip', '203.0.113.0/24')).to.equal('203.0.113.0/24');
     expect(keptValue('ip', '2001:DB8:0::/32')).to.equal('2001:db8::/32');
   });
@@ -69,7 +69,7 @@ describe('the value of an entry of a shared list', () => {
     });
   }
 
-  it('covers exactly the IPv4 addresses that lie in the range', () => {
+  it('covers exactly the IPv4 addresses in the range', () => {
     fc.assert(
       fc.property(ipv4Range, fc.ipV4(), fc.nat(), (range, elsewhere, seed) => {
         const inside = within(range, seed);
@@ -82,7 +82,7 @@ describe('the value of an entry of a shared list', () => {
     );
   });
 
-  it('covers the IPv6 addresses that lie in the range, and the networks beside it not', () => {
+  it('covers the IPv6 addresses in the range, and not the networks beside it', () => {
     fc.assert(
       fc.property(ipv6Range, fc.nat(), (range, seed) => {
         const inside = within(range, seed);
@@ -130,7 +130,7 @@ function within(range: string, seed: number): string {
   return ipaddr.fromByteArray(bytes).toString();
 }
 
-/** The start of the range with its last fixed bit turned round. */
+/** The start of the range with its last fixed bit inverted. */
 function flipped(range: string): string {
   const [start, prefix] = ipaddr.parseCIDR(range);
   const bytes = start.toByteArray();

@@ -55,7 +55,7 @@ describe('membership of a shared list', () => {
     });
   }
 
-  it('holds on the own platform, and from a list of the whole installation on every one', () => {
+  it("holds on the list's platform, and for a list of the whole installation on every platform", () => {
     const other = { platform: platformName('other') };
     expect(isListed(entry('method', 'card'), other)).to.equal(false);
     expect(isListed(entry('method', 'card', { owner: '*' satisfies ListOwner }), other)).to.equal(true);
@@ -66,13 +66,13 @@ describe('membership of a shared list', () => {
     expect(isListed(entry('client', 'ann', { expiresAt: NOW }))).to.equal(false);
   });
 
-  it('is of one list alone, and of one that does not exist never', () => {
+  it('is of one list alone, and never of one that does not exist', () => {
     const lists = new ListMembership();
     lists.add(entry('client', 'ann'));
     expect(lists.find('blocked', SUBJECT, NOW)).to.equal(null);
   });
 
-  it('ends with the removal of the entry, and an overlapping range stays', () => {
+  it('ends with the removal of the entry, while an overlapping range stays', () => {
     const lists = new ListMembership();
     const [wide, narrow] = [entry('ip', '203.0.0.0/16'), entry('ip', '203.0.113.0/24')];
     lists.add(wide);

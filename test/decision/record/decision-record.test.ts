@@ -79,7 +79,7 @@ describe('a decision record', () => {
     );
   });
 
-  it('keeps a wait with its seconds and its reason, which the shape and the ladder tell', () => {
+  it('keeps a wait with its seconds and its reason, which follow from the shape and the ladder', () => {
     expect(second).to.include({ verdict: 'WAIT', waitSeconds: 30 });
     expect(stored(second)).not.to.include('previous attempt');
     expect(read(stored(second))).to.deep.equal(second);
@@ -93,12 +93,12 @@ describe('a decision record', () => {
     expect(text.length).to.be.below(JSON.stringify(decision).length / 5);
   });
 
-  it('is read by the shape as it was stored, without the rule set', () => {
+  it('is read with the stored shape, without the rule set', () => {
     expect(read(stored(second), readShape(shape.text))).to.deep.equal(second);
     expect(readShape(shape.text).id).to.equal(shape.id);
   });
 
-  it('keeps by its name what the shape does not tell: another arm, a reason in other words, a member of later', () => {
+  it('keeps by name what does not follow from the shape: another arm, another reason, a newer member', () => {
     if (first === undefined) throw new Error('there is no decision');
     const later = {
       ...first,
@@ -119,7 +119,7 @@ describe('a decision record', () => {
     ['other facts', { facts: { paidCount: 0 } }],
     ['a digest', { digest: 'another' }],
   ] as const) {
-    it(`repeats everything when it has ${what} that the shape does not know`, () => {
+    it(`is plain JSON when it has ${what} that the shape does not know`, () => {
       if (first === undefined) throw new Error('there is no decision');
       const strange: Decision = { ...first, ...change };
       expect(encodeDecision(strange, shape)).to.equal(JSON.stringify(strange));
@@ -134,7 +134,7 @@ describe('a decision record', () => {
     );
   });
 
-  it('that names a rule which its shape does not have is refused', () => {
+  it('with a rule that its shape does not have is refused', () => {
     const text = stored(first).replace(/,(\d+),0,1,\[\],/, ',99,0,1,[],');
     expect(() => read(text)).to.throw(RecordDamaged, 'a decision record names rule 99');
   });

@@ -21,7 +21,7 @@ describe('a packed text', () => {
   });
 
   for (const text of ['00000000-0000-4000-8000-0000000000FF', '{00000000-0000-4000-8000-0000000000ff}']) {
-    it(`of ${text} is the text itself: its letters would not come back`, () => {
+    it(`of ${text} is the text itself, since its letters would not come back`, () => {
       expect(packText(text)).to.equal(text);
     });
   }
