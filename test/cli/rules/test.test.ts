@@ -155,7 +155,11 @@ describe('rules test', () => {
     expect(below.stdout.trimEnd().split('\n').at(-1)).to.equal(
       '  Too few: --min-coverage wants 8 % of the rules to decide in a case.',
     );
-    expect((await run('--min-coverage', '7')).exitCode).to.equal(0);
+    const { exitCode, stdout } = await run('--min-coverage', '7');
+    expect(exitCode).to.equal(0);
+    expect(stdout.trimEnd().split('\n').at(-1)).to.equal(
+      '  Enough for --min-coverage, which counts the rules and not the conditions.',
+    );
   });
 
   it('refuses a --min-coverage that is no percentage', async () => {
