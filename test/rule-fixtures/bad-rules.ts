@@ -75,6 +75,20 @@ export const BAD_CONDITIONS: BadRules = {
     condition('{ fact: clientGroup, operator: equals, value: BLOCKED }'),
     'verdicts.yaml:10:42  unknown operator "equals"; did you mean "equal"?',
   ],
+  'an unknown fact beside an unknown operator: both are told': [
+    condition('{ fact: waitServd, operator: equals, value: true }'),
+    'verdicts.yaml:10:19  unknown fact "waitServd"; did you mean "waitServed"?',
+    'verdicts.yaml:10:40  unknown operator "equals"; did you mean "equal"?',
+  ],
+  'an unknown operator beside a value that the fact can never have, and one without a fact': [
+    condition(
+      '{ any: [{ fact: clientGroup, operator: equals, value: BLOKED }, { operator: equals, value: 1 }] }',
+    ),
+    'verdicts.yaml:10:50  unknown operator "equals"; did you mean "equal"?',
+    'verdicts.yaml:10:65  unknown value for "clientGroup" "BLOKED"; did you mean "BLOCKED"?',
+    'verdicts.yaml:10:75  a condition lacks "fact"',
+    'verdicts.yaml:10:87  unknown operator "equals"; did you mean "equal"?',
+  ],
   'an operator of the engine that rules do not have': [
     condition('{ fact: clientGroup, operator: contains, value: BLOCKED }'),
     'verdicts.yaml:10:42  unknown operator "contains"; allowed: equal, notEqual, lessThan, lessThanInclusive, greaterThan, greaterThanInclusive, in, notIn',

@@ -1,4 +1,4 @@
-import type { Node } from 'yaml';
+import { isScalar, type Node } from 'yaml';
 import { FACTS } from '../../facts/catalogue.ts';
 import type { Fact, FactDomain, FactValue, ListedFact, WindowedFact } from '../../facts/fact.ts';
 import { type Comparison, type FactRef, OPERATORS, type OperatorName, operatorsFor } from '../condition.ts';
@@ -47,13 +47,11 @@ export class ComparisonReader {
     const fact = members?.get('fact');
     const operator = members?.get('operator');
     const value = members?.get('value');
-    if (fact === undefined || operator === undefined || value === undefined) return null;
-    const ref = this.#fact(fact, members?.get('params'));
-    if (ref === null) return null;
-    const operatorName = this.#operator(operator.value, ref);
-    if (operatorName === null) return null;
-    const limit = this.#limit(value.value, ref, operatorName);
-    if (limit === null) return null;
+    // A fault of one member hides none of another.
+    const ref = fact === undefined ? null : this.#fact(fact, members?.get('params'));
+    const operatorName = operator === undefined ? null : this.#operator(operator.value, ref);
+    const limit = value === undefined || ref === null ? null : this.#limit(value.value, ref, operatorName);
+    if (ref === null || operatorName === null || limit === null) return null;
     return { kind: 'comparison', fact: ref, operator: operatorName, ...limit, at: this.#file.at(node) };
   }
 
@@ -115,20 +113,24 @@ export class ComparisonReader {
     return this.#refs.internListed(name, fact, listName);
   }
 
-  #operator(node: Node, { name, fact }: FactRef): OperatorName | null {
+  /** Where the fact is not known, only whether there is such an operator. */
+  #operator(node: Node, ref: FactRef | null): OperatorName | null {
     const operator = this.#file.choice(node, 'operator', OPERATORS);
-    if (operator === null) return null;
-    const allowed = operatorsFor(fact.domain);
+    if (operator === null || ref === null) return operator;
+    const { domain } = ref.fact;
+    const allowed = operatorsFor(domain);
     if (allowed.includes(operator)) return operator;
     return this.#file.report(
       node,
-      `operator "${operator}" does not fit "${name}", ${domainInWords(fact.domain)}; allowed: ${allowed.join(', ')}`,
+      `operator "${operator}" does not fit "${ref.name}", ${domainInWords(domain)}; allowed: ${allowed.join(', ')}`,
     );
   }
 
-  #limit(node: Node, ref: FactRef, operator: OperatorName): Limit | null {
+  /** Where the operator is not known, a list may be meant as well as one value. */
+  #limit(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
     const { domain } = ref.fact;
     const what = `value for "${ref.name}"`;
+    if (operator === null && !isScalar(node)) return null;
     if (operator !== 'in' && operator !== 'notIn') {
       const value = readValue(this.#file, node, what, domain);
       return value === null ? null : { value };
