@@ -90,7 +90,7 @@ async function main(): Promise<void> {
   } catch (error) {
     process.exitCode = explain(error);
   }
-  // Pooled connections of finished measurements must not keep the process.
+  // Pooled connections of finished measurements must not keep the process alive.
   process.exit();
 }
 
@@ -138,13 +138,13 @@ async function measure(
   for (const part of parts) {
     onProgress(`${part}: starting`);
     try {
-      // Each is told as soon as it is known: a part may take minutes, and its last step may fail.
+      // Printed as soon as it is known: a part may take minutes, and its last step may fail.
       for await (const figure of await measures[part]()) {
         figures.push(figure);
         onProgress(figureTable([figure]).split('\n').at(-1) ?? '');
       }
     } catch (error) {
-      // What the other parts measured is worth minutes.
+      // The figures of the other parts took minutes.
       console.error(`${part}: could not be measured`, error);
       process.exitCode = EXIT.environment;
     }
@@ -186,7 +186,7 @@ function partList(text: string): readonly Part[] {
   throw new CommanderError(EXIT.usage, 'bench.part', `error: "${unknown}" is not one of ${PARTS.join(', ')}`);
 }
 
-/** Says what went wrong and gives the exit code for it; a missed target is a finding, not a failure. */
+/** Prints what went wrong and gives the exit code; a missed target is a finding, not a failure. */
 function explain(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.code.startsWith('bench.')) console.error(error.message);

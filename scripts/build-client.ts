@@ -31,7 +31,7 @@ function compile(folder: string): number {
   return spawnSync(process.execPath, [tsc, ...options], { stdio: 'inherit' }).status ?? 1;
 }
 
-/** The compiler leaves `.ts` in the imports of declarations; not every compiler follows those. */
+/** Removes `.ts` from the imports of declarations, which not every compiler follows. */
 function nameJavaScriptInDeclarations(folder: string): void {
   for (const name of readdirSync(folder).filter((file) => file.endsWith('.d.ts'))) {
     const path = join(folder, name);

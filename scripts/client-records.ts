@@ -37,7 +37,7 @@ const OPERATIONS = [
   'readEvents',
 ];
 
-/** Shapes without a name in the documents that stand in several places: the way to a member that has the shape. */
+/** Shapes without a name in the documents that are used in several places: the path to a member with the shape. */
 const NAMED: Readonly<Record<string, readonly [schema: string, ...members: string[]]>> = {
   ClientGroup: ['ScoreAnswer', 'clientGroup'],
   VerdictCommand: ['Decision', 'verdict'],
@@ -50,7 +50,7 @@ const NAMED: Readonly<Record<string, readonly [schema: string, ...members: strin
   TrialArm: ['TrialCounts', 'arms', 'active'],
 };
 
-/** Names of the documents that would say little, or something else, in a program. */
+/** Other names for shapes whose name in the documents would be unclear in a program. */
 const RENAMED: Readonly<Record<string, string>> = {
   BindingBody: 'NewBinding',
   Client: 'ClientView',
@@ -114,7 +114,7 @@ function found(operations: readonly OperationObject[], id: string): OperationObj
   return operation;
 }
 
-/** A refusal is no record: it is thrown. */
+/** Refusals are thrown, so they need no record. */
 function successes(responses: OperationObject['responses']): readonly unknown[] {
   return Object.entries(responses).flatMap(([status, response]) =>
     status.startsWith('2') ? [response] : [],
@@ -224,7 +224,7 @@ class Records {
   }
 }
 
-/** Whoever sends an optional member leaves it out to say nothing; that null says the same need not be known. */
+/** Senders leave out an optional member; they need not know that null means the same. */
 function withoutNull(schema: Schema): Schema {
   const { anyOf, enum: values, type } = schema;
   const [only, ...others] = anyOf?.filter((choice) => choice.type !== 'null') ?? [];
@@ -243,7 +243,7 @@ function comment({ description }: Schema): string {
   return description === undefined ? '' : `/** ${description} */\n`;
 }
 
-/** The same for schemas that differ in their words alone. */
+/** The same for schemas that differ only in their descriptions. */
 function shapeOf(schema: Schema): string {
   return JSON.stringify(schema, (key, value: unknown) => (key === 'description' ? undefined : value));
 }

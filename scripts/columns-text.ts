@@ -4,7 +4,7 @@ import { TABLE_NAMES, TABLES } from '../src/archive/tables.ts';
 /** `. GET_NEW: issue a new requisite; WAIT: ..`: of a choice the API's documents have the meanings. */
 const MEANINGS = /\. ((?:\w+: [^;]+; )+\w+: .+)$/;
 
-/** Tables and columns as src/archive/README.md shows them: a column that several tables have is told in the first. */
+/** Tables and columns as src/archive/README.md shows them; a column of several tables is described in the first. */
 export function columnsText(): string {
   const told: (readonly [table: string, column: Column])[] = [];
   return TABLE_NAMES.map((table) => {

@@ -19,7 +19,7 @@ function main(): void {
   }
 }
 
-/** The arguments or the file are not as they must be. */
+/** Bad arguments, or a file that cannot be written. */
 class Refusal extends Error {}
 
 function write(path: string, { seed }: { readonly seed: string }): void {
@@ -41,7 +41,7 @@ function parseSeed(text: string): number {
   throw new Refusal(`--seed must be a whole number of up to nine digits, like 1, not "${text}"`);
 }
 
-/** Says what is wrong and gives the exit code for it; bugs keep their stack. */
+/** Prints what is wrong and gives the exit code; bugs keep their stack. */
 function explain(error: unknown): number {
   if (error instanceof CommanderError) return commanderExit(error);
   if (!(error instanceof Refusal)) throw error;

@@ -17,11 +17,11 @@ function rows(facts: Readonly<Record<string, Fact>>): readonly string[] {
   );
 }
 
-/** What the guide says once, above the table. */
+/** Sentences that the guide says once, above the table. */
 const SAID_ABOVE =
   /;? 999999999 when there is none| Counted (?:up to|among the newest) 64(?: requests| final orders)?\./;
 
-/** How a fact is asked for, and what its value is; a value that is true or false needs no word. */
+/** How a rule writes a fact, and the type of its value, unless that is true or false. */
 function asked(fact: Fact): string {
   const value = fact.unit ?? domain(fact.domain);
   const notes = [

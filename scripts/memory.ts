@@ -4,10 +4,10 @@ import { command } from '../test/servers/redis-command.ts';
 import { FilledRedis, type Payer, payersNamed, usedBetween } from './bench/filled-redis.ts';
 
 /**
- * What payers leave in Redis, by what it is kept for: `node scripts/memory.ts`. Payers of each kind fill a redis-server
- * of their own: a score with a device, a verdict with an Idempotency-Key and an outcome, so many times over 90 days.
- * After 30 days in which they stay away, one kind of key after the other is removed, and how much memory that gives back is
- * read. Only the service's time is made up: what Redis itself lets go by time (records, devices, answers) is all there.
+ * Measures what payers cost in Redis, by kind of key: `node scripts/memory.ts`. Payers of each kind fill a
+ * redis-server: a score with a device, a verdict with an Idempotency-Key and an outcome, several times over 90 days.
+ * After 30 days without them one kind of key after the other is removed, and the freed memory is read. Only the
+ * service's time is simulated, so keys that Redis expires by itself (records, devices, answers) are all still there.
  */
 const { values } = parseArgs({
   options: {
@@ -33,7 +33,7 @@ const LIST_KINDS = `
   for kind in pairs(kinds) do names[#names + 1] = kind end
   return table.concat(names, ' ')`;
 
-/** Bytes a client that removing each kind of key gives back. */
+/** Bytes per client that removing each kind of key frees. */
 async function freedByKind(redis: FilledRedis, clients: number): Promise<Readonly<Record<string, number>>> {
   const freed: Record<string, number> = {};
   const kinds = String(await command(redis.port, ['EVAL', LIST_KINDS, '0'])).split(' ');
@@ -46,7 +46,7 @@ async function freedByKind(redis: FilledRedis, clients: number): Promise<Readonl
   return freed;
 }
 
-/** Bytes and CPU of redis-server a payer who asked for so many verdicts. */
+/** Bytes and CPU of redis-server per payer with this many verdicts. */
 async function leftBy(verdicts: number) {
   const redis = await FilledRedis.start();
   try {

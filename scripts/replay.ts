@@ -65,7 +65,7 @@ async function run(path: string, { dataDir, json }: Options): Promise<void> {
 
 const BAD_LINES_SHOWN = 20;
 
-/** A signal may come twice, from the terminal and from npm: it always lets the cleaning up finish. */
+/** A signal may come twice, from the terminal and from npm; cleaning up always finishes. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
   process.on('SIGINT', () => controller.abort(new Interrupted('SIGINT', 2)));
@@ -73,7 +73,7 @@ function interruption(): AbortSignal {
   return controller.signal;
 }
 
-/** Says what went wrong and gives the exit code for it; bugs keep their stack. */
+/** Prints what went wrong and gives the exit code; bugs keep their stack. */
 function explain(error: unknown): number {
   if (error instanceof CommanderError) return commanderExit(error);
   const expected = [InputError, UnexpectedAnswer, Interrupted, ConfigError, RulesError, ListenError];

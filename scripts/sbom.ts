@@ -4,12 +4,12 @@ import { isJsonObject } from '../src/files/json-object.ts';
 
 /**
  * Writes what the service consists of as CycloneDX, from package-lock.json and without a network: `npm run -s sbom >
- * sbom.cdx.json`. Ends with 1 when a package has a licence that nobody has looked at.
+ * sbom.cdx.json`. Ends with 1 when a package has a licence that nobody has reviewed.
  */
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** Each allows to use and pass on without opening what it is used in. */
+/** Licences that allow use and distribution in closed software. */
 const LICENSES: ReadonlySet<string> = new Set([
   'MIT',
   'ISC',
@@ -23,7 +23,7 @@ const LICENSES: ReadonlySet<string> = new Set([
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** As far as it is read here; the rest is passed on as npm wrote it. */
+/** The part that is read here; the rest is passed on as npm wrote it. */
 export interface Sbom {
   readonly bomFormat: string;
   readonly specVersion: string;
@@ -82,7 +82,7 @@ function production(whole: Sbom): Sbom {
   };
 }
 
-/** For people, a line for each package whose licence is not among those that were looked at. */
+/** A line for people for each package without a reviewed licence. */
 export function unknownLicenses({ components }: Pick<Sbom, 'components'>): readonly string[] {
   return components.flatMap(({ name, version, licenses = [] }) => {
     const ids = licenses.map(({ license }) => license?.id ?? 'one without an SPDX id');

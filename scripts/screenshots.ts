@@ -11,7 +11,7 @@ import { type SeededConsole, startSeededConsole } from './screenshots/seeded-con
 
 const FOLDER = join(import.meta.dirname, 'screenshots', 'pictures');
 
-/** Pictures are part of every clone. */
+/** Pictures must stay small, since they are part of every clone. */
 const BYTES_MAX = 80_000;
 
 const WEBP_QUALITY = 75;
@@ -22,7 +22,7 @@ const WIDE: Look = { width: 1080, height: 700, colorScheme: 'light' };
 const DARK: Look = { ...WIDE, colorScheme: 'dark' };
 const NARROW: Look = { width: 390, height: 740, colorScheme: 'dark' };
 
-/** What a page is brought to before its picture is taken. */
+/** What to do on a page before its picture is taken. */
 const STEPS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   client: async (page) => {
     await page.getByText('newest first').waitFor();
@@ -41,7 +41,7 @@ const STEPS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   },
 };
 
-/** Takes the pictures of the named pages, or of all; `suffix` tells looks apart. */
+/** Takes the pictures of the named pages, or of all; `suffix` names the colour scheme and size. */
 async function takePictures(
   browser: Browser,
   seeded: SeededConsole,
@@ -58,7 +58,7 @@ async function takePictures(
     await page.goto(`${seeded.url}${search}${hash}`);
     await page.getByText(shows).first().waitFor();
     await STEPS[name]?.(page);
-    // One frame for the charts, which are drawn after their page.
+    // Charts are drawn one frame after their page.
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
     await save(page, `${name}${suffix}.webp`);
   }
@@ -74,7 +74,7 @@ async function save(page: Page, name: string): Promise<void> {
   writeFileSync(join(FOLDER, name), picture);
 }
 
-/** What is seen of the page; WebP is what Chromium writes smallest, and its letters stay sharp. */
+/** The visible part of the page, as WebP, which is the smallest and keeps letters sharp. */
 async function webp(page: Page): Promise<Buffer> {
   const session = await page.context().newCDPSession(page);
   const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: WEBP_QUALITY });

@@ -1,22 +1,21 @@
 import { table } from '../../src/cli/print.ts';
 
-/** What a figure must stay below or reach. */
 export type Target = { readonly atMost: number } | { readonly atLeast: number };
 
 /** One measured number. */
 export interface Figure {
-  /** Where in the issue's terms it belongs: `cost`, `rules`, `growth`. */
+  /** The part of the bench, like `cost`, `rules` or `growth`. */
   readonly part: string;
   readonly name: string;
   readonly value: number;
-  /** Of the value; `x` is a ratio. */
+  /** `x` is a ratio. */
   readonly unit: string;
   readonly target: Target | null;
-  /** What each of several runs gave; the value is their median then. Absent after a single run. */
+  /** The values of several runs, of which `value` is the median; absent after a single run. */
   readonly runs?: readonly number[];
 }
 
-/** What makes the figures of a part. */
+/** A function that makes the figures of one part. */
 export function figuresOf(part: string) {
   return (name: string, value: number, unit: string, target: Target | null = null): Figure => ({
     part,
@@ -40,7 +39,7 @@ export function ratiosFirst(figures: readonly Figure[]): readonly Figure[] {
   return [...figures.filter(({ unit }) => unit === 'x'), ...figures.filter(({ unit }) => unit !== 'x')];
 }
 
-/** The middle one of some measurements, the mean of two in the middle; NaN of none. */
+/** The mean of the two middle values for an even count; NaN without values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
@@ -50,14 +49,14 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * The median over rounds of `a` divided by `b`. Round by round, because two measurements of one round met
- * the same machine, and the medians of each may come from different ones.
+ * The median over rounds of `a` divided by `b`. Divided round by round, because both measurements of a round had the
+ * same conditions on the machine.
  */
 export function medianRatio(a: readonly number[], b: readonly number[]): number {
   return median(a.flatMap((value, round) => (b[round] === undefined ? [] : [value / b[round]])));
 }
 
-/** One figure for each of those that several runs measured: the median, with what each run gave. */
+/** Joins the figures of several runs: the median, with the value of each run. */
 export function joinRuns(runs: readonly (readonly Figure[])[]): readonly Figure[] {
   const [first = []] = runs;
   if (runs.length === 1) return first;
@@ -86,7 +85,7 @@ function formatSpread({ runs = [] }: Figure): string {
   return runs.length === 0 ? '' : [Math.min(...runs), Math.max(...runs)].map(formatNumber).join(' to ');
 }
 
-/** As people write it: more digits the smaller it is. */
+/** With more digits the smaller it is. */
 function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return 'n/a';
   const size = Math.abs(value);

@@ -16,9 +16,9 @@ import { PLATFORM } from './sample.ts';
 const AT_ONCE = 16;
 const PATIENCE_MS = 10_000;
 
-/** What the server has used since it was started. */
+/** What the server has used since its start. */
 interface RedisUsage {
-  /** Without what connections and the append-only file wait with. */
+  /** Without the buffers of connections and the append-only file. */
   readonly bytes: number;
   /** Of these in the journal. */
   readonly journalBytes: number;
@@ -36,7 +36,7 @@ const JOURNAL_BYTES = `
   end
   return bytes`;
 
-/** Takes one from the other, member by member, and divides. */
+/** The difference of each member, divided by `share`. */
 export function usedBetween(before: RedisUsage, after: RedisUsage, share = 1): RedisUsage {
   const used = (what: keyof RedisUsage) => (after[what] - before[what]) / share;
   return {
@@ -49,16 +49,16 @@ export function usedBetween(before: RedisUsage, after: RedisUsage, share = 1): R
   };
 }
 
-/** A payer with a device of its own. */
+/** A payer with its own device. */
 export interface Payer {
   readonly name: string;
   readonly number: number;
 }
 
-// A rewrite of the append-only file would make it shorter in the middle of a count.
+// A rewrite would shorten the append-only file during a count.
 const LOGGED = [...APPEND_ONLY, '--auto-aof-rewrite-percentage', '0'];
 
-/** A redis-server of its own, and a service within this process that fills it. */
+/** A redis-server, and a service in this process that fills it. */
 export class FilledRedis {
   readonly url: string;
   readonly port: number;
@@ -114,7 +114,7 @@ export class FilledRedis {
     return this.#service.outcome(PLATFORM, { ...paid, occurredAt: null });
   }
 
-  /** Some at once, as a busy service works. */
+  /** Several at once, like a busy service. */
   async each(payers: readonly Payer[], work: (payer: Payer) => Promise<unknown>): Promise<void> {
     const left = payers.values();
     await Promise.all(
@@ -124,7 +124,7 @@ export class FilledRedis {
     );
   }
 
-  /** What a node does once a day for payers who stay away. */
+  /** The daily compaction of payers who stay away. */
   async sweep(): Promise<void> {
     const onTrouble = (error: unknown) => {
       throw error;
@@ -138,7 +138,7 @@ export class FilledRedis {
       bytes: figure('used_memory') - figure('mem_aof_buffer') - figure('mem_clients_normal'),
       journalBytes: Number(await command(this.port, ['EVAL', JOURNAL_BYTES, '0'])),
       cpuMicros,
-      // While the disk is busy a part of it waits in memory.
+      // While the disk is busy a part of the file is still in memory.
       logBytes: figure('aof_current_size') + figure('aof_buffer_length') || 0,
       received: figure('total_net_input_bytes'),
       sent: figure('total_net_output_bytes'),
@@ -150,15 +150,15 @@ export class FilledRedis {
   }
 }
 
-/** Each with a random UUID for its name. */
+/** Payers named by random UUIDs. */
 export function payersNamed(count: number): readonly Payer[] {
   return Array.from({ length: count }, (_, number) => ({ name: randomUUID(), number }));
 }
 
-/** What a Redis server says of itself in a section of INFO. */
+/** A section of a Redis server's INFO. */
 export async function redisInfo(port: number, section = 'everything') {
   const info = String(await command(port, ['INFO', section]));
-  /** NaN when the section has none of that name. */
+  /** NaN when the section has no such figure. */
   const figure = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]);
   return { figure, cpuMicros: (figure('used_cpu_user') + figure('used_cpu_sys')) * 1e6 };
 }

@@ -8,18 +8,17 @@ import { temporaryDirectory } from '../../test/servers/temporary-directory.ts';
 
 const run = promisify(execFile);
 
-/** What a load asks for: verdicts alone, or in turns a score with a device and a verdict under an Idempotency-Key. */
+/** Verdicts alone, or in turns a score with a device and a verdict under an Idempotency-Key. */
 export type Asks = 'verdict' | 'pair';
 
-/** How verdicts are asked for. */
 interface LoadPlan {
   readonly url: string;
   readonly accessKey: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Requests a second over all connections; null asks as fast as answers come. */
+  /** Requests a second over all connections; null: as fast as answers come. */
   readonly rate: number | null;
-  /** From how many addresses callers ask, as X-Forwarded-For tells it; absent: it tells nothing. */
+  /** How many caller addresses are sent in X-Forwarded-For; absent: the header is not sent. */
   readonly callerAddresses?: number;
   /** 'verdict' when absent. A score and the verdict of the same client count as two requests. */
   readonly asks?: Asks;
@@ -36,15 +35,15 @@ export interface LoadResult {
 
 export type LoadTool = 'wrk' | 'autocannon';
 
-/** wrk when it is installed: it takes less of the machine that it shares with the service. */
+/** wrk when it is installed, because it takes less CPU from the service. */
 export function loadTool(): LoadTool {
-  // wrk knows no successful way to say its version, but only a missing program is an error.
+  // wrk exits with an error even for --version, but only a missing program sets `error`.
   return spawnSync('wrk', ['--version'], { stdio: 'ignore' }).error === undefined ? 'wrk' : 'autocannon';
 }
 
 let plans = 0;
 
-/** Asks for verdicts, each of a client that was never seen before; in pairs, of one whose score was answered before. */
+/** Asks for verdicts, each for a new client; in pairs, for a client whose score was answered before. */
 export function runLoad(tool: LoadTool, plan: LoadPlan): Promise<LoadResult> {
   plans += 1;
   const prefix = `${process.pid}-${plans}`;
@@ -58,7 +57,7 @@ export function runLoad(tool: LoadTool, plan: LoadPlan): Promise<LoadResult> {
   }
 }
 
-/** What is sent, with `#` for the name of the client and `@` for an address of its own. */
+/** The requests, with `#` for the name of the client and `@` for its address. */
 const SENT = {
   score: {
     path: '/v1/client/score',
@@ -93,7 +92,7 @@ function wrkScript(plan: LoadPlan, prefix: string): string {
       : `
   local caller = count % ${callerAddresses}
   wrk.headers["X-Forwarded-For"] = "10.1." .. math.floor(caller / 250) .. "." .. caller % 250`;
-  // A connection rests so long between two requests that all of them together keep to the rate.
+  // Each connection pauses between requests so that all together keep to the rate.
   const meanRestMs = plan.rate === null ? 0 : (plan.connections * 1000) / plan.rate;
   const rest = `function delay() return math.random(0, ${Math.round(2 * meanRestMs)}) end`;
   const pairs = `local client = math.floor((count + 1) / 2)
@@ -123,7 +122,7 @@ end
 `;
 }
 
-/** The line that the script prints at its end; times in us. */
+/** Reads the line that the script prints at its end; times are in us. */
 export function parseWrk(output: string): LoadResult {
   const [, numbers] = /^RESULT ([\d ]+)$/m.exec(output) ?? [];
   if (numbers === undefined) throw new Error(`wrk gave no result:\n${output}`);
@@ -181,7 +180,7 @@ function requestOf(plan: LoadPlan, prefix: string, count: number) {
   if (asks === 'verdict') return sent(SENT.verdict, count);
   const pair = Math.ceil(count / 2);
   if (count % 2 === 1) return sent(SENT.score, pair);
-  // So many requests later its score was answered, whichever connection asked for it.
+  // By then its score was answered, whichever connection asked for it.
   const client = pair - connections;
   return {
     ...sent(SENT.verdict, client),
@@ -189,11 +188,11 @@ function requestOf(plan: LoadPlan, prefix: string, count: number) {
   };
 }
 
-/** What the figures were measured on; without it they say little. */
+/** The machine that the figures were measured on. */
 interface Machine {
   readonly cpu: string;
   readonly cores: number;
-  /** Processes that wanted to run over the last minute, before the bench began. */
+  /** The mean number of runnable processes in the minute before the bench. */
   readonly load: number;
   readonly node: string;
   readonly redis: string;

@@ -12,7 +12,7 @@ import { clientKey } from '../../test/client/client-keys.ts';
 import { SeededRandom } from '../../test/simulation/seeded-random.ts';
 import { PLATFORM } from './sample.ts';
 
-/** Payers at once; who is done makes room for the next. */
+/** Payers at a time; one that is done is replaced. */
 const PAYERS = 2000;
 const AGAIN = 2 / 3;
 const METHODS = ['card', 'sbp', 'wallet', 'transfer'] as const;
@@ -23,13 +23,13 @@ interface Payer {
   readonly ip: string;
   readonly paysShare: number;
   state: ClientState;
-  /** Granted and not reported yet. */
+  /** The granted order that is not reported yet. */
   owed: string | null;
 }
 
 /**
- * What a platform asks and reports, decided by the rules as the service decides it: payers with three verdicts each,
- * all ids random UUIDs. Some share a device, some pay, some never do, a tenth of the orders is never heard of again.
+ * The requests and reports of a platform, decided by the rules as in the service: payers with three verdicts each,
+ * all ids random UUIDs. Some share a device, some pay, some never do, and a tenth of the orders is never reported.
  */
 export class MadeUpHistory {
   readonly #rules: RuleSet;
@@ -47,10 +47,10 @@ export class MadeUpHistory {
     this.#payers = Array.from({ length: PAYERS }, () => this.#newPayer());
   }
 
-  /** The next entries, with so many verdicts among them. */
+  /** The next entries, with this many verdicts among them. */
   take(verdicts: number): readonly JournalEntry[] {
     const entries: JournalEntry[] = [];
-    // Devices of an earlier stretch are other ones: what is remembered of them would only fill memory.
+    // Earlier devices do not appear again and would only fill memory.
     this.#devices = new DeviceBook();
     for (let count = 0; count < verdicts; count++) {
       this.#now += this.#stepMs;

@@ -3,20 +3,18 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { end, own } from '../../test/processes/own-process.ts';
 
-/** A server in a process of its own. */
 export interface MeasuredProcess {
-  /** Where it listens. */
   readonly url: string;
   /** CPU time since its start, us. */
   cpuMicros(): Promise<number>;
-  /** What is alive after a full garbage collection. */
+  /** The heap after a full garbage collection. */
   heapBytes(): Promise<number>;
   stop(): Promise<void>;
 }
 
 const START_LIMIT_MS = 20_000;
 
-/** Starts a script that prints `callers <url>,` when it listens; its log lines go nowhere. */
+/** Starts a script that prints `callers <url>,` when it listens; its log is discarded. */
 export async function startMeasured(
   script: string,
   env: Readonly<Record<string, string>>,

@@ -1,30 +1,22 @@
 import type { ArmTotals, Metric } from '../../src/evidence/experiment/recommendation.ts';
 import type { Moments } from '../../src/statistics/confidence-sequence.ts';
 
-/** A world of payers that answer to the length of waits, drawn without the service: what ladders do there is known. */
+/**
+ * A world of payers that react to the length of waits, simulated without the service, so that the effect of ladders
+ * is known.
+ */
 
 /** Waits by level, in seconds. */
 export type Waits = readonly [number, number, number];
 
 export interface WorldArm {
   readonly version: string;
-  /** 0 to 1; all of them come to 1. */
+  /** 0 to 1; they add up to 1. */
   readonly share: number;
   readonly waits: Waits;
 }
 
 export type Draw = () => number;
-
-/** mulberry32: the same numbers for the same seed on every machine. */
-export function seeded(seed: number): Draw {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const METRICS = [
   'paid',
@@ -38,7 +30,7 @@ const METRICS = [
 
 type Totals = Record<(typeof METRICS)[number], number>;
 
-/** Something that a client did, by its share of the time from 0 to 1. */
+/** Something that a client did, at a time from 0 to 1. */
 interface Happening {
   readonly at: number;
   readonly client: number;
@@ -50,7 +42,7 @@ const ABUSERS = 0.15;
 const AMOUNT_LOG_MEAN = 3.2;
 const AMOUNT_LOG_SPREAD = 1;
 
-/** All that one client does, under the waits of its arm. */
+/** All that one client does under the waits of its arm. */
 function lifeOf(client: number, arm: number, waits: Waits, draw: Draw): readonly Happening[] {
   const isAbuser = draw() < ABUSERS;
   const payChance = isAbuser ? 0.05 : 0.6 + 0.35 * draw();
@@ -82,7 +74,7 @@ function normal(draw: Draw): number {
   return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 }
 
-/** What somebody sees of an experiment who looks again and again. */
+/** The totals that somebody sees at each of several looks. */
 export function* looksAt(
   arms: readonly WorldArm[],
   { clients, looks, draw }: { readonly clients: number; readonly looks: number; readonly draw: Draw },
@@ -117,7 +109,7 @@ function armOf(arms: readonly WorldArm[], place: number): number {
   return found === -1 ? arms.length - 1 : found;
 }
 
-/** Sums over the clients of an arm, while their totals grow. */
+/** Running sums over the clients of an arm, whose totals grow. */
 class RunningTotals {
   #clients = 0;
   readonly #isKnown: Uint8Array;

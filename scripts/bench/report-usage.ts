@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Loaded into every measured process with `--import`: tells the bench, when asked, what the process has
- * used. Costs nothing while nobody asks.
+ * Loaded into every measured process with `--import`: answers the bench's questions about what the process has used.
  */
 process.on('message', (message) => {
   if (message === 'cpu') {
@@ -10,21 +9,21 @@ process.on('message', (message) => {
     process.send?.(user + system + childrenMicros());
   }
   if (message === 'heap') {
-    // Twice, because the first collection may leave what finalizers let go.
+    // Twice, because the first collection may leave objects with finalizers.
     globalThis.gc?.();
     globalThis.gc?.();
     process.send?.(process.memoryUsage().heapUsed);
   }
 });
-// It must not keep a process alive that has nothing else to do.
+// The channel must not keep the process alive.
 process.channel?.unref();
 
-/** Linux counts in ticks of 10 ms; the 12th and 13th field behind the name in brackets are the user's and the system's. */
+/** Linux counts in ticks of 10 ms; user and system time are the 12th and 13th fields after the name in brackets. */
 const TICK_MICROS = 10_000;
 const USER = 11;
 const SYSTEM = 12;
 
-/** CPU time of the processes that this one has started and that still run: the one that ships, with the service. */
+/** CPU time of the running child processes: with the service, that of the shipper. */
 function childrenMicros(): number {
   if (process.platform !== 'linux') return 0;
   const { pid } = process;

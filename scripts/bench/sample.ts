@@ -21,7 +21,7 @@ export const SAMPLE_REQUEST: VerdictRequest = {
   arm: 'active',
 };
 
-/** A client that was never seen. */
+/** A new client. */
 export const SAMPLE_STANDING: Standing = {
   client: SAMPLE_CLIENT,
   state: UNKNOWN_CLIENT,
@@ -29,7 +29,7 @@ export const SAMPLE_STANDING: Standing = {
   now: Date.UTC(2026, 0, 1),
 };
 
-/** A verdict for a client that was never seen, as every request of the load asks for one. */
+/** A verdict for a new client, like every request of the load. */
 export function sampleVerdict(): VerdictResult {
   return decideVerdict(currentRules(), SAMPLE_STANDING, SAMPLE_REQUEST);
 }

@@ -7,9 +7,9 @@ type Judgement = 'pass' | 'miss' | 'report';
 export interface Figure {
   /** What was measured, with its unit: `acknowledged verdicts lost`, `slowest answer, ms`. */
   readonly figure: string;
-  /** The number seen, ready to be read. */
+  /** The measured number with its unit. */
   readonly seen: string;
-  /** What it should be, ready to be read; '' where the issue only asks for the number. */
+  /** The target with its unit; '' without a target. */
   readonly target: string;
   readonly judgement: Judgement;
 }
@@ -24,7 +24,7 @@ export function atMost(figure: string, seen: number, most: number, unit = ''): F
   };
 }
 
-/** A figure that must be at least `least`; NaN is a miss, as everywhere here. */
+/** A figure that must be at least `least`; NaN is a miss. */
 export function atLeast(figure: string, seen: number, least: number, unit = ''): Figure {
   return {
     figure,
@@ -39,17 +39,17 @@ export function never(figure: string, seen: number): Figure {
   return { figure, seen: String(seen), target: '0', judgement: seen === 0 ? 'pass' : 'miss' };
 }
 
-/** How often each is there, most common forms of an answer say: `503: 2, no answer: 1`. */
+/** How often each value occurs, like `503: 2, no answer: 1`. */
 export function countsText(values: readonly unknown[]): string {
   return [...countsOf(values)].map(([value, count]) => `${value}: ${count}`).join(', ');
 }
 
-/** How often each value is there. */
+/** How often each value occurs. */
 export function countsOf<T>(values: readonly T[]): ReadonlyMap<T, number> {
   return new Map([...Map.groupBy(values, (value) => value)].map(([value, all]) => [value, all.length]));
 }
 
-/** Figures of one of several things, said before each. */
+/** Figures with a prefix that says what they are about. */
 export function of(what: string, figures: readonly Figure[]): readonly Figure[] {
   return figures.map((one) => ({ ...one, figure: `${what}: ${one.figure}` }));
 }
@@ -64,7 +64,7 @@ function withUnit(value: number, unit: string): string {
   return unit === '' ? String(rounded) : `${rounded} ${unit}`;
 }
 
-/** The figures of one scenario, and why there are no more of them when it did not get through. */
+/** The figures of one scenario, and why it broke off, if it did. */
 export interface Outcome {
   readonly scenario: string;
   readonly figures: readonly Figure[];
@@ -74,7 +74,7 @@ export interface Outcome {
 
 const TITLES: readonly string[] = ['scenario', 'figure', 'seen', 'target', ''];
 
-/** The one table of a run. A scenario that broke off is a line that missed. */
+/** The one table of a run. A scenario that broke off has a line that missed. */
 export function outcomeTable(outcomes: readonly Outcome[]): string {
   return table(TITLES, outcomes.flatMap(rowsOf));
 }

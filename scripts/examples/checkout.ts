@@ -13,10 +13,10 @@ import {
 /**
  * A checkout from the payer's arrival to the outcome, against a running service:
  *
- *   npm run -s example -- --key KEY --owner-key KEY
+ * npm run -s example -- --key KEY --owner-key KEY
  *
- * In a project of your own the import is `client-scoring-client`. The platform `sandbox` has a
- * ladder of seconds, so that its waits can be sat out; issue both keys for it.
+ * In a project of your own the import is `client-scoring-client`. The platform `sandbox` has a ladder of seconds, so
+ * that its waits are short; issue both keys for it.
  */
 
 const USAGE = `npm run -s example -- --key KEY --owner-key OWNER_KEY [--url URL] [--platform-url URL]
@@ -65,7 +65,7 @@ async function press(orderRef: string): Promise<Verdict> {
   }
 }
 
-/** Asks before a requisite is shown, as often as the service says "wait"; gives what to show then. */
+/** Asks before a requisite is shown, again after every "wait"; gives what to show. */
 async function requisiteFor(orderRef: string): Promise<Verdict> {
   for (;;) {
     const answer = await press(orderRef);

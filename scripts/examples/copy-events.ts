@@ -40,7 +40,7 @@ const putPlace = db.prepare(
 );
 const readPlace = db.prepare('SELECT next FROM place');
 
-/** Once by its id, whatever is told again; an erasure takes what is known of the payer, and stays itself. */
+/** Stores an event once by its id; an erasure deletes the payer's events, and is itself kept. */
 function take(event: PlatformEvent): void {
   if (known.get(event.id) !== undefined) return;
   const subject = ('subject' in event ? event.subject : null) ?? null;

@@ -9,7 +9,7 @@ export type DrivenOperation = 'score' | 'verdict' | 'outcomes' | 'clients' | 'de
 
 export interface OperationUse {
   count: number;
-  /** Time from asking to the whole answer, summed. */
+  /** The sum of the times from request to complete answer. */
   ms: number;
 }
 
@@ -22,7 +22,7 @@ export interface Endpoints {
   readonly key: string;
 }
 
-/** The service did not do what was asked; the message holds what was asked and answered. */
+/** An unexpected answer; the message has the request and the answer. */
 export class UnexpectedAnswer extends Error {
   override readonly name = 'UnexpectedAnswer';
   readonly status: number;
@@ -38,11 +38,11 @@ interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
   readonly body: object | null;
-  /** With it, asking again counts once. */
+  /** With it, a repeated request counts once. */
   readonly idempotencyKey?: string;
 }
 
-/** A store that was too slow answers again soon; one that is gone ends the replay. */
+/** Retries while the store is slow; a replay without a store ends. */
 const UNAVAILABLE = 503;
 const TRIES_MAX = 20;
 const PAUSE_MS = 250;
@@ -108,7 +108,7 @@ export class Driver {
     return { answer, decisionId: String(headers['x-decision-id']) };
   }
 
-  /** Tells how an order ended, as the platform does. */
+  /** Reports an outcome, as the platform does. */
   async reportOutcome({
     clientIdKey,
     orderRef,
@@ -120,14 +120,14 @@ export class Driver {
     await this.#ask({ operation: 'outcomes', method: 'POST', url, body });
   }
 
-  /** Binds a client to a requisite, or lifts that. */
+  /** Binds a client to a requisite, or unbinds it. */
   async bind({ clientIdKey, binding, method, expiresAt }: RecordedBinding): Promise<void> {
     const url = `${this.#endpoints.platformUrl}/v1/platform/clients/${encodeURIComponent(clientIdKey)}/binding`;
     const body = binding === null ? null : { ...binding, ...given({ method, expiresAt }) };
     await this.#ask({ operation: 'clients', method: body === null ? 'DELETE' : 'PUT', url, body });
   }
 
-  /** The record of a decision: it holds what the answer does not, like the level of the ladder. */
+  /** The record of a decision, which has more than the answer, like the level of the ladder. */
   async decision(decisionId: string): Promise<Decision> {
     const url = `${this.#endpoints.platformUrl}/v1/platform/decisions/${decisionId}`;
     const answer = await this.#ask({ operation: 'decisions', method: 'GET', url, body: null });
@@ -135,7 +135,7 @@ export class Driver {
     return decision;
   }
 
-  /** Lets go of the connections. */
+  /** Closes the connections. */
   close(): void {
     this.#agent.destroy();
   }
@@ -184,7 +184,7 @@ export class Driver {
   }
 }
 
-/** The members that are there: an absent one is left out of a body, not sent as null. */
+/** Without null members, which a body leaves out. */
 function given(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }

@@ -1,6 +1,6 @@
 import { Presets, SingleBar } from 'cli-progress';
 
-/** Shows on stderr how far a replay is; shows nothing where no person watches. */
+/** Shows the progress of a replay on stderr, if that is a terminal. */
 export interface Progress {
   show(done: number, total: number): void;
   /** Leaves the terminal as it was. */

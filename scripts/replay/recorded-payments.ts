@@ -3,9 +3,9 @@ import { toEpochMs } from '../../src/client/instant.ts';
 import { OUTCOME_CAUSES, OUTCOMES, type Outcome, type OutcomeCause } from '../../src/client/order.ts';
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../src/files/json-object.ts';
 
-/** What every line of the file says. README.md lists the members. */
+/** The members of every line of the file, which README.md lists. */
 interface RecordedLine {
-  /** Where it stands in the file, from 1. */
+  /** Its number in the file, from 1. */
   readonly line: number;
   /** When it happened, epoch ms. */
   readonly at: number;
@@ -28,7 +28,7 @@ export interface RecordedPayment extends RecordedLine {
   readonly abuse: boolean | null;
 }
 
-/** It becomes known how an order ended, or ended after all. */
+/** The outcome of an order becomes known, or is corrected. */
 export interface RecordedOutcome extends RecordedLine {
   readonly kind: 'outcome';
   readonly orderRef: string;
@@ -36,7 +36,7 @@ export interface RecordedOutcome extends RecordedLine {
   readonly cause: OutcomeCause | null;
 }
 
-/** The platform binds a client to a requisite, or lifts that. */
+/** The platform binds a client to a requisite, or unbinds it. */
 export interface RecordedBinding extends RecordedLine {
   readonly kind: 'binding' | 'unbinding';
   readonly binding: { readonly requisiteRef: string; readonly acceptorKeys: readonly string[] } | null;
@@ -50,9 +50,9 @@ export type RecordedEvent = RecordedPayment | RecordedOutcome | RecordedBinding;
 /** A line that is left out, as `file:line: what is wrong`. */
 export type BadLine = string;
 
-/** What a file holds, known before the first request. */
+/** The contents of a file. */
 export interface RecordedHistory {
-  /** In the order of time; those of one moment in the order of the file. */
+  /** In order of time; at the same time in the order of the file. */
   readonly events: readonly RecordedEvent[];
   readonly badLines: readonly BadLine[];
 }
@@ -62,7 +62,7 @@ export class InputError extends Error {
   override readonly name = 'InputError';
 }
 
-/** Times in seconds would pass as January 1970 and make every wait look served. */
+/** Times in seconds would look like January 1970, with every wait served. */
 const EARLIEST_MS = Date.UTC(2000, 0, 1);
 const LATEST_MS = Date.UTC(2200, 0, 1);
 
@@ -89,7 +89,9 @@ export async function readRecordedHistory(path: string): Promise<RecordedHistory
   throw new InputError(`${path} holds no recorded payment; it should hold one JSON object a line`);
 }
 
-/** What one line says: a payment may carry its outcome, which then follows it. Throws InputError when it is none. */
+/**
+ * The events of one line: a payment may have its outcome with it, which follows it. Throws InputError for a bad line.
+ */
 export function parseRecordedLine(text: string, line: number): readonly RecordedEvent[] {
   const record = parseJsonObject(text);
   if (record === null) throw new InputError('this is not a JSON object; each line must hold exactly one');
@@ -154,7 +156,7 @@ function limitsIn(field: Fields): Pick<RecordedBinding, 'method' | 'expiresAt'> 
   };
 }
 
-/** Reads the members of one line, and refuses the line at the first that is not as it should be. */
+/** Reads the members of one line, and refuses it at the first bad one. */
 class Fields {
   readonly #members: JsonObject;
 

@@ -16,11 +16,11 @@ import {
   withReplayedService,
 } from './replayed-service.ts';
 
-/** What a replay saw. */
+/** The result of a replay. */
 export interface Replay {
   readonly time: ReplayedTime;
   readonly observations: readonly Observation[];
-  /** Lines that were left out, because of what they say or because the service refused them. */
+  /** Lines that were left out because they are bad or the service refused them. */
   readonly badLines: readonly BadLine[];
   readonly use: Use;
   readonly ruleVersion: string;
@@ -37,7 +37,7 @@ export interface ReplayOptions {
   readonly dataDir: string | null;
   /** Ends the replay after the request that is under way. */
   readonly signal: AbortSignal;
-  /** Is told how much of what happened has been replayed, and of how much. */
+  /** Called with the number of events that were replayed, and of all. */
   readonly onProgress: (done: number, total: number) => void;
 }
 
@@ -79,13 +79,13 @@ function namesOf({ rules, storeName }: ReplayedService) {
   return { ruleVersion: rules.version, digest: rules.digest, storeName };
 }
 
-/** The service's answer to a line that makes no sense to it: that line is left out, and no other. */
+/** The service refused this line, which is left out. */
 const MALFORMED = 400;
 
-/** What a platform tells of an order for which no requisite was shown. */
+/** A platform's report for an order without a requisite. */
 const ABANDONED = { outcome: 'UNPAID', cause: 'EXPIRED' } as const;
 
-/** Sends what happened to the service, and keeps what it answered. */
+/** Sends the events to the service, and keeps its answers. */
 class Lived {
   readonly #path: string;
   readonly #driver: Driver;
@@ -93,7 +93,7 @@ class Lived {
   readonly #observations: Observation[] = [];
   readonly #badLines: BadLine[];
   readonly #badPayments = new Set<number>();
-  /** How far orders came that were asked for; an order that is not here was never asked for. */
+  /** How far each requested order came. */
   readonly #orders = new Map<string, 'refused' | 'abandoned' | 'granted'>();
 
   constructor(path: string, driver: Driver, { events, badLines }: RecordedHistory) {
@@ -108,7 +108,7 @@ class Lived {
   }
 
   async live(event: RecordedEvent): Promise<void> {
-    // The outcome that a payment's line carries is left out with the payment.
+    // The outcome in a payment's line is left out with the payment.
     if (this.#badPayments.has(event.line)) return;
     try {
       await this.#send(event);
@@ -126,7 +126,7 @@ class Lived {
       case 'outcome': {
         const order = orderKey(event);
         const came = this.#orders.get(order);
-        // Nobody paid what could not be paid, or took that payment back, whatever is recorded.
+        // An order without a requisite cannot have been paid or reversed, whatever is recorded.
         if (came === 'abandoned') return;
         if (came !== 'refused') return this.#driver.reportOutcome(event);
         this.#orders.set(order, 'abandoned');
@@ -161,7 +161,7 @@ class Lived {
   }
 }
 
-/** By the last report of each order; of one that failed for a technical reason nobody knows. */
+/** The outcome by the last report of each order; unknown after a technical failure. */
 function endsOf(events: readonly RecordedEvent[]): ReadonlyMap<string, Outcome | null> {
   const ends = new Map<string, Outcome | null>();
   for (const event of events)

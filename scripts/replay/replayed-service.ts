@@ -12,19 +12,19 @@ import type { RuleSet } from '../../src/rules/rule-set.ts';
 import type { Store } from '../../src/state/store.ts';
 import type { Endpoints } from './driver.ts';
 
-/** Time stands still until it is moved: the clock of a replay is the data's. */
+/** A clock that the replay sets to the times of its data. */
 export interface MovableClock {
   /** Epoch ms. */
   now: number;
 }
 
-/** Epoch ms of the first and the last thing that happened. */
+/** Epoch ms of the first and the last event. */
 export interface ReplayedTime {
   readonly firstAt: number;
   readonly lastAt: number;
 }
 
-/** The running service, and what it decides with. */
+/** The running service, and its rules. */
 export interface ReplayedService extends Endpoints {
   readonly rules: RuleSet;
   readonly storeName: string;
@@ -32,10 +32,10 @@ export interface ReplayedService extends Endpoints {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Intervals depend on which payers are taken together, which is by their hashes: equal files give equal figures. */
+/** A fixed salt, because intervals depend on the hashes of payers: equal files give equal figures. */
 const SALT = 'salt-of-every-replay-A';
 
-/** The key outlives the data by this, and no more. */
+/** How long the key is valid after the end of the data. */
 const KEY_MARGIN_MS = 60_000;
 
 /**
@@ -96,7 +96,7 @@ function start(
   });
 }
 
-/** A store that was used would answer out of what it remembers, and its journal would hold two histories. */
+/** A used store would answer from its earlier state, and its journal would have two histories. */
 function refuseUsed(path: string): void {
   if (!existsSync(path)) return;
   throw new ConfigError(
@@ -105,8 +105,8 @@ function refuseUsed(path: string): void {
 }
 
 /**
- * A Redis may hold other replays and other things, so a replay keeps to a platform of its own there. In a file of its
- * own it always has the same name: intervals by bootstrap then come out the same, too.
+ * A Redis may have other data, so a replay uses a platform of its own there. In its own file the name is always the
+ * same, so that bootstrap intervals are the same, too.
  */
 function platformOf(redisUrl: string | null): PlatformName {
   return platformName(redisUrl === null ? 'replay' : `replay-${randomBytes(6).toString('hex')}`);

@@ -10,14 +10,14 @@ import type { DrivenOperation } from './driver.ts';
 import type { Observation } from './observation.ts';
 import type { Replay } from './replay.ts';
 
-/** The figures of a replay, as `--json` prints them. A part that the data does not allow is null. */
+/** The figures of a replay, as `--json` prints them; null where the data is not enough. */
 export interface Summary {
   readonly payments: number;
   /** Lines that were left out. */
   readonly badLines: number;
   readonly requests: Readonly<Record<DrivenOperation, number>>;
   readonly verdicts: VerdictCounts;
-  /** Verdicts on the payments that ended so; `none` are those without a recorded outcome. */
+  /** Verdicts on the payments by outcome; `none` are those without a recorded one. */
   readonly verdictsByOutcome: Readonly<Record<'PAID' | 'UNPAID' | 'none', VerdictCounts>>;
   /** How often each group was answered by score. */
   readonly groups: Readonly<Record<ClientGroup, number>>;
@@ -61,7 +61,6 @@ export interface BotQuality {
   readonly trueNegatives: number;
 }
 
-/** Pure: the figures out of what was seen. */
 export function summarize({ observations, badLines, use, ruleVersion, digest }: Replay): Summary {
   const withOutcome = observations.filter(({ outcome }) => outcome !== null);
   const firsts = withOutcome.filter(({ isFirst }) => isFirst);

@@ -81,7 +81,7 @@ export function backtestResult(): BacktestReport & Shown {
   });
 }
 
-/** With an interval that is about as wide as that many decisions make it. */
+/** With an interval of about the width for that many decisions. */
 function about(value: number): ShareInterval {
   return { value, low: value - 0.01, high: value + 0.01 };
 }

@@ -4,14 +4,14 @@ import type { Decision } from '../../src/decision/decision.ts';
 import { installedChromium } from '../../test/servers/chromium.ts';
 import type { SeededConsole } from './seeded-console.ts';
 
-/** A tab with what went wrong in it and what it asked for. */
+/** A tab with its errors and its requests to other addresses. */
 export interface WatchedPage {
   readonly page: Page;
   /** Messages of the console, and errors that nothing caught. */
   readonly complaints: readonly string[];
   /** Addresses outside the listener. */
   readonly strayRequests: readonly string[];
-  /** Starts both lists again. */
+  /** Empties both lists. */
   forget(): void;
 }
 
@@ -19,7 +19,7 @@ export interface Look {
   readonly width: number;
   readonly height: number;
   readonly colorScheme: 'light' | 'dark';
-  /** As of somebody who chose the colours of the system. */
+  /** The colour scheme of the system. */
   readonly forcedColors?: 'active' | 'none';
   readonly timezoneId?: string;
 }
@@ -42,7 +42,7 @@ export function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** A new tab on the console; everything it complains of or asks elsewhere is noted. */
+/** A new tab on the console, whose errors and requests to other addresses are noted. */
 export async function openConsole(
   browser: Browser,
   url: string,
@@ -83,7 +83,7 @@ export async function signIn(page: Page, key: string): Promise<void> {
   await page.getByRole('navigation', { name: 'Places' }).waitFor();
 }
 
-/** Every page of the console with the text that shows that it is there. */
+/** Every page of the console with a text that shows that it is loaded. */
 export async function consolePages(
   seeded: SeededConsole,
 ): Promise<readonly { readonly name: string; readonly hash: string; readonly shows: string }[]> {

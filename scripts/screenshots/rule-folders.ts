@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { addVersion } from '../../test/rollout/rule-folders.ts';
 import { RULES_FOLDER } from '../../test/service/current-rules.ts';
 
-/** What p2.v11 does otherwise: a longer first wait, and two seconds of patience. */
+/** The changes of p2.v11: a longer first wait, and two seconds of tolerance. */
 const EDITS = [
   { file: 'ladder.yaml', from: '[30s', to: '[40s' },
   {
@@ -13,7 +13,7 @@ const EDITS = [
   },
 ] as const;
 
-/** What makes p2.v12 unsound. */
+/** The mistake of p2.v12. */
 const MISTAKE = { file: 'verdicts.yaml', from: 'fact: attemptOpen', to: 'fact: atemptOpen' } as const;
 
 /** Three versions: one that decides, one to try, and one that is refused. */

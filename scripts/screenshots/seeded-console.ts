@@ -38,7 +38,7 @@ export interface SeededConsole {
   revoke(key: string): Promise<void>;
   /** Who changed what, oldest first. */
   audit(): Promise<readonly AuditEntry[]>;
-  /** All that happened until now to the archive. */
+  /** Ships all that happened until now to the archive. */
   ship(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -127,7 +127,7 @@ const SETTINGS = {
   log: createLog('silent'),
 } as const;
 
-/** As another process: the service only reads the archive. */
+/** Ships like another process: the service only reads the archive. */
 async function shipAll(dataDir: string, rulesDir: string): Promise<void> {
   const archiveDir = join(dataDir, 'archive');
   const { shipper, close } = await openShipper(

@@ -4,7 +4,7 @@ const MINUTES = 60;
 
 const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
-/** What the shop's checkout and its back office send; a refusal is part of life. */
+/** Sends the requests of the shop's checkout and back office; refusals are normal. */
 export class Shop {
   readonly #urls: Pick<Application, 'callerUrl' | 'platformUrl'>;
   readonly #key: string;
@@ -40,7 +40,7 @@ export class Shop {
   }
 }
 
-/** Begins an hour ago, is moved towards the present, and never passes it. */
+/** Begins an hour ago, and never passes the present. */
 export class CatchingUpClock {
   #behindMs = MINUTES * 60_000 - 30_000;
 
@@ -75,7 +75,7 @@ const TRUST = { group: 'TRUSTED', reason: 'vouched for by the support desk', by:
 const EXPIRED = { clientIdKey: IVAN, orderRef: 'order-ivan-3', outcome: 'UNPAID', cause: 'EXPIRED' };
 
 /**
- * The payer whom pages and pictures are about, by minutes: pays, is bound and trusted for a while, comes back, asks too
+ * The main payer of pages and pictures, by minutes: pays, is bound and trusted for a while, comes back, asks too
  * early, waits, and asks again.
  */
 const STORY = new Map<number, readonly Step[]>([
@@ -91,7 +91,7 @@ const STORY = new Map<number, readonly Step[]>([
   [50, [scored, asks('order-ivan-4'), asks('order-ivan-4')]],
 ]);
 
-/** The same life every time: first decided by people, then by chance that is not chance. */
+/** The same every time: fixed events first, then seeded random ones. */
 export async function liveAnHour(shop: Shop, operator: Shop, clock: CatchingUpClock): Promise<void> {
   await shop.tell('PUT', 'clients/regular-anna/binding', {
     requisiteRef: 'requisite-7',

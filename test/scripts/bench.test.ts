@@ -29,12 +29,12 @@ describe('the bench', () => {
     expect(judge(RATIO)).to.equal('');
   });
 
-  it('never passes what could not be measured', () => {
+  it('never passes a figure that could not be measured', () => {
     expect(judge({ ...TIME, value: Number.NaN })).to.equal('MISS');
     expect(judge({ ...SPEED, value: Number.NaN })).to.equal('MISS');
   });
 
-  it('gives the median of several runs, judges by it, and shows how far they lie apart', () => {
+  it('gives and judges the median of several runs, and shows their range', () => {
     const runs = [2, 4, 3].map((value) => [{ ...TIME, value }, RATIO]);
     expect(joinRuns(runs)[0]).to.deep.equal({ ...TIME, value: 3, runs: [2, 4, 3] });
     expect(figureTable(joinRuns(runs))).to.equal(
@@ -53,7 +53,7 @@ describe('the bench', () => {
     expect(median([])).to.be.NaN;
   });
 
-  it('compares round by round, so that a slow round does not turn the ratio', () => {
+  it('compares round by round, so that a slow round does not change the ratio', () => {
     expect(medianRatio([2, 20, 4], [1, 10, 2])).to.equal(2);
     expect(medianRatio([2, 4], [1])).to.equal(2);
   });

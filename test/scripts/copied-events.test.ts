@@ -23,7 +23,7 @@ type Accident = 'service' | 'copy' | 'redis';
 
 describe('copies of the feed while everything is killed again and again', () => {
   it('have each acknowledged verdict once and in order, on SQLite', () =>
-    liveThrough(null, ['service', 'copy', 'service']));
+    survive(null, ['service', 'copy', 'service']));
 
   if (hasProgram('redis-server'))
     it('have each acknowledged verdict once and in order, on Redis', async () => {
@@ -34,14 +34,14 @@ describe('copies of the feed while everything is killed again and again', () => 
           await redis.kill();
           await redis.restart();
         };
-        await liveThrough({ url: redis.url, strike: restart }, ['redis', 'service', 'redis', 'copy']);
+        await survive({ url: redis.url, strike: restart }, ['redis', 'service', 'redis', 'copy']);
       } finally {
         await redis.kill();
       }
     });
 
   if (hasProgram('redis-server'))
-    it('have each acknowledged verdict that its replica had once and in order, when a master is replaced', async () => {
+    it('have each replicated verdict once and in order when a master is replaced', async () => {
       const servers = await startSentinel();
       const [master, replica] = servers.nodes;
       const replace = async () => {
@@ -54,20 +54,19 @@ describe('copies of the feed while everything is killed again and again', () => 
         await master?.kill();
       };
       try {
-        await liveThrough({ url: servers.url, strike: replace }, ['copy', 'redis', 'service']);
+        await survive({ url: servers.url, strike: replace }, ['copy', 'redis', 'service']);
       } finally {
         await servers.stop();
       }
     });
 });
 
-/** A Redis, and what happens to it. */
-interface StruckRedis {
+interface FailingRedis {
   readonly url: string;
   readonly strike: () => Promise<void>;
 }
 
-async function liveThrough(redis: StruckRedis | null, accidents: readonly Accident[]): Promise<void> {
+async function survive(redis: FailingRedis | null, accidents: readonly Accident[]): Promise<void> {
   const dataDir = temporaryDirectory();
   const accessKey = await issueKey({ dataDir, redisUrl: redis?.url });
   const [port, platformPort] = [await freePort(), await freePort()];
@@ -148,7 +147,7 @@ async function decideSome(scoring: ScoringClient, name: string): Promise<readonl
       acknowledged.push(orderRef);
     } catch (error) {
       if (!(error instanceof NoAnswerError)) throw error;
-      // As a shop does: the service is away, and the client asks it no more for a moment.
+      // Like a shop: while the service is away, the client pauses for a moment.
       await sleep(150);
     }
   }
@@ -167,7 +166,7 @@ function copiedOrders(file: string): readonly string[] {
   }
 }
 
-/** Reads few events at a time, and rests after each; it drops what it has seen. */
+/** Reads few events at a time, pauses after each, and drops them. */
 function readSlowly(platform: PlatformClient, signal: AbortSignal) {
   const seen = new Map<string, string>();
   let next: string | null = null;

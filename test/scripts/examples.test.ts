@@ -15,10 +15,10 @@ const PROGRAMS = [
   { program: process.execPath, file: 'checkout.ts' },
   ...(hasProgram('python3') ? [{ program: 'python3', file: 'checkout.py' }] : []),
 ];
-/** What the service decides before its first answer gets through. */
+/** How often the service decides before its first answer gets through. */
 const LOST_ANSWERS = 3;
 
-/** The way to the service, which takes the first answers to verdicts away once they were decided. */
+/** A proxy that drops the first answers to verdicts once they were decided. */
 async function lossyNetwork(service: ServiceProcess) {
   let lost = 0;
   const server = createServer(async (req, res) => {
@@ -47,7 +47,7 @@ async function lossyNetwork(service: ServiceProcess) {
 
 describe('an example of a checkout', () => {
   let service: ServiceProcess;
-  /** All run at once, because each sits a wait out. */
+  /** All run at once, because each has a wait. */
   let runs: ReadonlyMap<string, Promise<{ readonly stdout: string; readonly lost: number }>>;
   before(async () => {
     const dataDir = temporaryDirectory();

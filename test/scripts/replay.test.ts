@@ -47,7 +47,7 @@ describe('a line of recorded payments', () => {
   const { clientIdKey, orderRef } = LINE;
   const ABOUT = { line: 7, at: START, clientIdKey };
 
-  it('is read with what is known, and null for the rest', () => {
+  it('is read with null for unknown members', () => {
     expect(parse({ ...LINE, ip: '203.0.113.7', signupAt: 5 })).to.deep.equal([
       { ...PAYMENT, ip: '203.0.113.7' },
     ]);
@@ -56,7 +56,7 @@ describe('a line of recorded payments', () => {
     ]);
   });
 
-  it('carries the outcome of its payment with its time and cause', () => {
+  it('may have the outcome of its payment with time and cause', () => {
     const ended = { outcome: 'UNPAID', cause: 'DECLINED', outcomeAt: START + 5 };
     expect(parse({ ...LINE, ...ended, abuse: false })).to.deep.equal([
       { ...PAYMENT, abuse: false },
@@ -72,7 +72,7 @@ describe('a line of recorded payments', () => {
     ]);
   });
 
-  it('tells an outcome, a binding, or the end of one, by itself', () => {
+  it('may be an outcome, a binding, or the end of one', () => {
     const reversed = { kind: 'outcome', orderRef, outcome: 'UNPAID', cause: 'REVERSED' };
     expect(parse({ at: START, clientIdKey, ...reversed })).to.deep.equal([{ ...ABOUT, ...reversed }]);
     const binding = { requisiteRef: 'requisite-7', acceptorKeys: ['acceptor-1'] };
@@ -152,7 +152,7 @@ describe('a file of recorded payments', () => {
     outcomeAt: START + outcomeSeconds * SECOND,
   });
 
-  it('tells an outcome when it became known, in whatever order the lines stand', async () => {
+  it('gives outcomes at the time when they became known, in whatever order the lines are', async () => {
     const { at, ...rest } = payment(10, 20);
     expect(await read(payment(30, 90), { at, ...rest }, payment(0, 50))).to.deep.equal([
       'payment 3 0',
@@ -164,7 +164,7 @@ describe('a file of recorded payments', () => {
     ]);
   });
 
-  it('tells what came in one moment in the order of the lines, and an outcome always after its own payment', async () => {
+  it('keeps the order of lines at the same time, with every outcome after its own payment', async () => {
     expect(await read(payment(0, 10), payment(10, 10), payment(10, 20))).to.deep.equal([
       'payment 1 0',
       'outcome 1 10',
@@ -185,7 +185,7 @@ describe('a file of recorded payments', () => {
     ]);
   });
 
-  it('is refused when it is not there, is empty, or has bad lines alone', async () => {
+  it('is refused when it is missing, empty, or has only bad lines', async () => {
     const missing = path();
     expect(await failure(readRecordedHistory(missing))).to.equal(
       `there is no file ${missing}; give the path of an NDJSON file of recorded payments`,
@@ -202,7 +202,7 @@ describe('a file of recorded payments', () => {
 });
 
 describe('the summary of a replay', () => {
-  it('measures BLOCK and WAIT among the paid and among the unpaid, neither counting as the other', () => {
+  it('measures BLOCK and WAIT separately among the paid and the unpaid', () => {
     const { blocked, waiting } = summarize(
       replayOf([
         seen({ verdict: 'BLOCK', outcome: 'PAID' }),
@@ -218,7 +218,7 @@ describe('the summary of a replay', () => {
     expect(waiting).to.deep.equal({ paidShare: 0, unpaidShare: 0.5 });
   });
 
-  it('sets isBot of the verdict, not of the score, against abuse', () => {
+  it('compares isBot of the verdict, not of the score, with abuse', () => {
     const { bot } = summarize(
       replayOf([
         seen({ isBotAtVerdict: true, abuse: true }),
@@ -240,7 +240,7 @@ describe('the summary of a replay', () => {
     });
   });
 
-  it('measures the score of an order as it was first asked for: later ones know what became of it', () => {
+  it('measures the first score of an order, because later ones know its outcome', () => {
     const { paymentScore, verdictsByOutcome } = summarize(
       replayOf([
         seen({ outcome: 'PAID', paymentScore: 0.5 }),
@@ -287,7 +287,7 @@ describe('npm run replay', () => {
   const replayed = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
     endOf(start(args, env));
 
-  it('drives the service by the clock of the data and prints what it saw as JSON', async () => {
+  it('drives the service by the clock of the data and prints the figures as JSON', async () => {
     const path = ndjson(join(folder, 'payments.ndjson'), DOZEN);
     const { code, stdout, stderr } = await replayed([path, '--json']);
     expect(stderr).to.equal('');
@@ -296,7 +296,7 @@ describe('npm run replay', () => {
     expect(summary).to.deep.equal(EXPECTED);
   });
 
-  it('leaves a line out that is bad or that the service refuses, says where and why, and ends with exit code 1', async () => {
+  it('leaves out a line that is bad or refused, says where and why, and ends with exit code 1', async () => {
     const refused = {
       ...LINE,
       amountRequested: '1e3',
@@ -315,7 +315,7 @@ describe('npm run replay', () => {
     );
   });
 
-  it("plays a merchant's own history: hints, bindings, several reports of an order, and what was taken back", async () => {
+  it("replays hints, bindings, several reports of an order, and reversals of a merchant's history", async () => {
     const guide = readFileSync(join(ROOT, 'scripts', 'replay', 'README.md'), 'utf8');
     const example = blocksOf(guide).find(({ language }) => language === 'json')?.text ?? '';
     const path = join(folder, 'payments.ndjson');
@@ -375,7 +375,7 @@ describe('npm run replay', () => {
  */
 const DOZEN = [
   attempt('a', 0, { outcome: 'PAID', outcomeAt: START + 20 * SECOND }),
-  // Known only at the very moment at which the next one asks, and before it.
+  // Known at the very time of the next request, and just before it.
   attempt('b', 1, { outcome: 'UNPAID', outcomeAt: START + 10 * SECOND }),
   attempt('b', 10, { outcome: 'UNPAID', outcomeAt: START + 15 * SECOND }),
   attempt('b', 20, { outcome: 'UNPAID', outcomeAt: START + 25 * SECOND }),
@@ -387,7 +387,7 @@ const DOZEN = [
   attempt('e', 2060, { fingerprint: 'device-1', ip: '203.0.113.7', abuse: false }),
   attempt('f', 2000 + 26 * 3600, { fingerprint: 'device-1', abuse: true }),
   attempt('g', 2000 + 26 * 3600, { abuse: false, toPayCurrency: 'USD' }),
-  // Of an order that was refused, and abandoned by then: it is told no more.
+  // For an order that was refused and abandoned before: not reported any more.
   {
     ...attempt('b', 10, { outcome: 'UNPAID', cause: 'DECLINED' }),
     kind: 'outcome',

@@ -10,7 +10,7 @@ interface LockedPackage {
   readonly dev?: boolean;
 }
 
-/** `name@version license` of all that the lock file does not keep for development alone. */
+/** `name@version license` of all packages that the lock file does not mark as for development only. */
 function lockedInProduction(): ReadonlySet<string> {
   const packages: Readonly<Record<string, LockedPackage>> = lockfile.packages;
   return new Set(
@@ -47,11 +47,11 @@ describe('the bill of materials', () => {
     expect(known).to.have.property('size', sbom.components.length + 1);
   });
 
-  it('has no licence that nobody has looked at', () => {
+  it('has only reviewed licences', () => {
     expect(unknownLicenses(sbom)).to.deep.equal([]);
   });
 
-  it('names a package with a licence that nobody has checked, or with none', () => {
+  it('reports a package with an unreviewed licence, or with none', () => {
     const [first] = sbom.components;
     if (first === undefined) throw new Error('no components');
     const { licenses: _, ...bare } = { ...first, name: 'bare', version: '1.0.0' };

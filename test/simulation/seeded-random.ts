@@ -1,4 +1,4 @@
-/** Chance that a seed repeats exactly (mulberry32). */
+/** Random numbers that a seed repeats exactly (mulberry32). */
 export class SeededRandom {
   #state: number;
 
@@ -26,4 +26,10 @@ export class SeededRandom {
   pick<T>(items: readonly [T, ...T[]]): T {
     return items[this.whole(0, items.length - 1)] ?? items[0];
   }
+}
+
+/** The same numbers as a function, from 0 up to, not including, 1. */
+export function seeded(seed: number): () => number {
+  const random = new SeededRandom(seed);
+  return () => random.next();
 }

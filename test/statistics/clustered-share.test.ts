@@ -9,21 +9,11 @@ import {
   shareInterval,
 } from '../../src/statistics/intervals.ts';
 import { clientKey } from '../client/client-keys.ts';
+import { seeded } from '../simulation/seeded-random.ts';
 
 const WORLDS = 500;
 const CLIENTS = 240;
 const DEMO = platformName('demo');
-
-/** Random numbers from 0 to 1 by a seed (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 interface World {
   /** The share of the rule's orders that would be paid if they were let through. */

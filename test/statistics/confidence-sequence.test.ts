@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { seeded } from '../../scripts/bench/payer-world.ts';
 import {
   addMoments,
   clientsToGo,
@@ -8,6 +7,7 @@ import {
   type Moments,
   NO_MOMENTS,
 } from '../../src/statistics/confidence-sequence.ts';
+import { seeded } from '../simulation/seeded-random.ts';
 
 /** Clients with a value each, the same for the same seed. */
 function drawn(clients: number, seed: number, more = 0): Moments {

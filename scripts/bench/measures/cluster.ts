@@ -19,22 +19,22 @@ export interface ClusterPlan {
 
 const MASTERS = 3;
 
-/** Six servers, the service and the load share the machine: fewer callers keep it from refusing. */
+/** Few, because six servers, the service and the load share the machine, and the service would refuse more. */
 const CONNECTIONS = 8;
 
-/** So many times as long as elsewhere: of few verdicts chance alone would put more on one master than on another. */
+/** Longer than elsewhere by this factor: with few verdicts the masters would differ by chance alone. */
 const LOADS = 5;
 
-/** Each address has a bucket of its own, on one of the masters. */
+/** Each address has its own bucket, on one of the masters. */
 const CALLER_ADDRESSES = 3000;
 
-/** What one master has done since it was started. */
+/** What one master has done since its start. */
 interface Work {
   readonly commands: number;
   readonly bytes: number;
 }
 
-/** How evenly the verdicts of clients that were never seen fall on the masters of a cluster. */
+/** How evenly the verdicts of new clients are spread over the masters of a cluster. */
 export async function measureCluster(plan: ClusterPlan): Promise<readonly Figure[]> {
   const dataDir = join(plan.dataDir, 'cluster');
   mkdirSync(dataDir);
@@ -80,7 +80,7 @@ export async function measureCluster(plan: ClusterPlan): Promise<readonly Figure
   }
 }
 
-/** How far the master that is farthest is from an even share. */
+/** The largest distance of a master from an even share. */
 function shareFigures(
   callers: string,
   before: readonly Work[],
@@ -97,7 +97,7 @@ function shareFigures(
   });
 }
 
-/** What replicas are sent is not counted. */
+/** Without the traffic to replicas. */
 async function workOf(port: number): Promise<Work> {
   const { figure: info } = await redisInfo(port);
   const received = info('total_net_input_bytes') - info('total_net_repl_input_bytes');

@@ -8,7 +8,7 @@ const figure = figuresOf('cost');
 export interface CostPlan {
   readonly tool: LoadTool;
   readonly rounds: number;
-  /** How long each server is loaded in a round, at full load and again at half. */
+  /** The duration of each load in a round, first full and then half. */
   readonly seconds: number;
   readonly redisPort: number;
   readonly dataDir: string;
@@ -29,7 +29,9 @@ const SCRIPTS: Readonly<Record<Peer, string>> = {
   service: 'src/main.ts',
 };
 
-/** What is measured: a bare verdict on each server, and on the service what a payment really asks for. */
+/**
+ * What is measured: a bare verdict on each server, and on the service also a score and verdict as for a real payment.
+ */
 const SUBJECTS = [...PEERS, 'pair'] as const;
 
 type Subject = (typeof SUBJECTS)[number];
@@ -43,7 +45,7 @@ interface Round {
   readonly failures: number;
 }
 
-/** A limit that nobody reaches, so that every request still asks for its token. */
+/** A rate limit that nobody reaches, so that every request still takes its token. */
 export const OPEN_SERVICE = {
   HOST: '127.0.0.1',
   PORT: '0',
@@ -53,7 +55,7 @@ export const OPEN_SERVICE = {
   LOG_LEVEL: 'info',
 } as const;
 
-/** CPU time a request on Redis: the service beside what it is compared with, in turns. */
+/** CPU time per request on Redis: the service against its peers, in turns. */
 export async function measureCost(plan: CostPlan): Promise<readonly Figure[]> {
   const env = {
     ...OPEN_SERVICE,
@@ -65,7 +67,7 @@ export async function measureCost(plan: CostPlan): Promise<readonly Figure[]> {
   const rounds = new Map<Subject, Round[]>(SUBJECTS.map((subject) => [subject, []]));
   try {
     for (const peer of PEERS) servers.set(peer, await startMeasured(SCRIPTS[peer], env));
-    // Round 0 warms everything up and is thrown away.
+    // Round 0 warms everything up and is not counted.
     for (let round = 0; round <= plan.rounds; round++) {
       for (const subject of SUBJECTS) {
         plan.onProgress(`cost: round ${round} of ${plan.rounds}, ${subject}`);
@@ -121,7 +123,6 @@ function figures(roundsOf: (subject: Subject) => readonly Round[]): readonly Fig
     PEERS.map((peer) =>
       figure(`${peer}: ${name}`, median(all(peer, what)), unit, peer === 'service' ? ofService : null),
     );
-  /** A pair is two requests. */
   const pair = (what: 'cpuMicros' | 'redisCpuMicros') => all('pair', what).map((each) => 2 * each);
   const headline = 'score with a device, then a verdict under a key';
   return [
@@ -139,7 +140,7 @@ function figures(roundsOf: (subject: Subject) => readonly Round[]): readonly Fig
   ];
 }
 
-/** On a machine that is too busy the service gives up Redis after its 200 ms, and says 503. */
+/** On a machine that is too busy the service gives up on Redis after 200 ms and answers 503. */
 function failed(subject: Subject, failures: readonly number[]): Figure {
   const value = failures.reduce((sum, count) => sum + count, 0);
   return figure(`${subject}: requests that failed`, value, '', { atMost: 0 });

@@ -7,21 +7,22 @@ import {
 } from '../../../src/evidence/experiment/recommendation.ts';
 import { meanOf } from '../../../src/statistics/confidence-sequence.ts';
 import { differencesLived, trialLived } from '../../../test/evidence/experiment/two-ladders.ts';
+import { seeded } from '../../../test/simulation/seeded-random.ts';
 import { type Figure, figuresOf } from '../figure.ts';
-import { looksAt, seeded, type Waits, type WorldArm } from '../payer-world.ts';
+import { looksAt, type Waits, type WorldArm } from '../payer-world.ts';
 
 const figure = figuresOf('experiment');
 
 export interface ExperimentPlan {
-  /** Experiments on versions that are the same. */
+  /** Experiments on equal versions. */
   readonly draws: number;
   /** Experiments on two ladders. */
   readonly seeds: number;
-  /** The same through the whole service. */
+  /** Experiments through the whole service. */
   readonly livedSeeds: number;
 }
 
-/** Of the world from which the true differences are taken. */
+/** The size of the world from which the true differences are taken. */
 const POPULATION = 200_000;
 
 const SHORT: Waits = [30, 300, 1800];
@@ -41,7 +42,7 @@ function arms(waits: Waits, share = 0.5): readonly WorldArm[] {
   ];
 }
 
-/** How often the experiment is right in a world that is known. */
+/** How often the experiment is right in a known world. */
 export async function* measureExperiment({
   draws,
   seeds,
@@ -82,7 +83,7 @@ export async function* measureExperiment({
   );
 }
 
-/** The share of experiments that end with a recommendation, at whichever of many looks. */
+/** The share of experiments with a recommendation at any of many looks. */
 export function recommendedShare(draws: number, of: readonly WorldArm[], clients = SAME_CLIENTS): number {
   let recommended = 0;
   for (let seed = 0; seed < draws; seed++)
@@ -100,8 +101,8 @@ function isRecommended([active, ...candidates]: readonly ArmTotals[]): boolean {
 }
 
 /**
- * Two ladders, one of which loses payers: in how many seeds the true differences lie within the intervals, of all metrics at the
- * end and of each metric at every look, and when the recommendation comes.
+ * Two ladders, one of which loses payers: in how many seeds the intervals contain the true differences (of all
+ * metrics at the end, and of each metric at every look), and when the recommendation comes.
  */
 export function twoLadders(seeds: number, population: number, clients = CLIENTS) {
   const [fast, slow] = [everybody(SHORT, population), everybody(LONG, population)];
@@ -121,7 +122,7 @@ export function twoLadders(seeds: number, population: number, clients = CLIENTS)
   return { covered, decided: needed.length, shown };
 }
 
-/** What all payers do under one ladder: by the same seed they are the same payers, with the same wishes. */
+/** All payers under one ladder; the same seed makes the same payers. */
 function everybody(waits: Waits, clients: number): readonly ArmTotals[] {
   const alone = [{ version: 'alone', share: 1, waits }];
   return [...looksAt(alone, { clients, looks: LOOKS, draw: seeded(1_000_000) })].flat();
@@ -134,7 +135,7 @@ function trueDifferences([active, candidate]: readonly ArmTotals[]): ReadonlyMap
   );
 }
 
-/** The metrics whose true difference lies outside the interval. */
+/** The metrics whose true difference is outside the interval. */
 function missedOf(
   [active, ...candidates]: readonly ArmTotals[],
   truth: ReadonlyMap<Metric, number>,

@@ -11,7 +11,7 @@ interface GrowthPlan {
   /** How many clients the large store holds. */
   readonly clients: number;
   readonly rounds: number;
-  /** Verdicts of the client that is asked for again and again. */
+  /** Verdicts of the one busy client. */
   readonly hotVerdicts: number;
   /** Clients on one fingerprint. */
   readonly sharing: number;
@@ -22,10 +22,10 @@ const SMALL_STORE = 1000;
 const WEIGHED_CLIENTS = 300;
 const VERDICTS_A_ROUND = 200;
 const MINUTE_MS = 60_000;
-/** A number that no payer with a device of its own has. */
+/** A number above those of payers with their own devices. */
 const SHARED = 10_000_000;
 
-/** What more clients, busier clients and crowded devices cost. */
+/** The cost of more clients, busier clients and crowded devices. */
 export async function measureGrowth(plan: GrowthPlan): Promise<readonly Figure[]> {
   const [small, large] = [await FilledRedis.start(MEMORY_ONLY), await FilledRedis.start(MEMORY_ONLY)];
   small.nowMs = large.nowMs = Date.UTC(2026, 0, 1);
@@ -41,7 +41,7 @@ export async function measureGrowth(plan: GrowthPlan): Promise<readonly Figure[]
   }
 }
 
-/** Bytes of clients with a score, three attempts and one outcome. */
+/** Bytes per client with a score, three attempts and one outcome. */
 async function weigh(redis: FilledRedis): Promise<Figure> {
   await redis.each(payers('weighed', WEIGHED_CLIENTS), async (payer) => {
     await redis.score(payer);
@@ -55,7 +55,7 @@ async function weigh(redis: FilledRedis): Promise<Figure> {
   return figure(name, bytes / WEIGHED_CLIENTS, 'B', { atMost: 700 });
 }
 
-/** MEMORY USAGE of states, fingerprints and addresses, by the word before the first colon of their keys. */
+/** MEMORY USAGE of states, fingerprints and addresses, whose keys begin with s:, f: and i:. */
 const KEPT_BYTES = `
   local bytes = 0
   for _, key in ipairs(redis.call('KEYS', '[sfi]:*')) do
@@ -96,7 +96,7 @@ async function compareCrowd({ sharing, rounds, onProgress }: GrowthPlan, redis: 
   );
   const { nowMs } = redis;
   const soonAfter = (of: readonly Payer[]) => (round: number) => {
-    // A device is forgotten by a client whose score is long ago.
+    // Close to the score, because a client's device is forgotten after a while.
     redis.nowMs = nowMs + round * MINUTE_MS;
     return latency(
       redis,
@@ -107,7 +107,7 @@ async function compareCrowd({ sharing, rounds, onProgress }: GrowthPlan, redis: 
   return inTurns(rounds, [name, soonAfter(crowded)], ['on an own one', soonAfter(alone)]);
 }
 
-/** Median us of a verdict for each of these clients in turn, one at a time. */
+/** Median us of one verdict for each of these clients, one at a time. */
 async function latency(redis: FilledRedis, names: readonly string[]): Promise<number> {
   const micros: number[] = [];
   for (const name of names) {
@@ -121,7 +121,7 @@ async function latency(redis: FilledRedis, names: readonly string[]): Promise<nu
 
 type Measured = readonly [name: string, micros: (round: number) => Promise<number>];
 
-/** One measure beside another; the first round warms both up. */
+/** Two measures in turns; the first round warms both up. */
 async function inTurns(
   rounds: number,
   [name, measure]: Measured,
@@ -142,7 +142,7 @@ async function inTurns(
   ];
 }
 
-/** Clients with one verdict behind them, without its record. */
+/** Adds clients with one verdict, without its record. */
 async function fill(redis: FilledRedis, clients: number): Promise<void> {
   const { nextState: state } = sampleVerdict();
   const lifted = { kind: 'binding', at: state.lastAt, platform: PLATFORM, binding: null } as const;

@@ -10,10 +10,10 @@ const figure = figuresOf('cost');
 
 const VERDICTS = 500;
 
-/** What a connection sends for itself, whether or not there are verdicts. */
+/** Commands that a connection sends even without verdicts. */
 const UPKEEP = /^\+\S+ \[\d+ [^\]]+\] "(?:PING|HELLO|CLIENT|INFO|SELECT|MONITOR)"/i;
 
-/** Redis commands and round trips of one verdict, counted on the server with one verdict at a time. */
+/** Redis commands and round trips per verdict, counted by the server with one verdict at a time. */
 export async function measureRoundTrips(
   redisPort: number,
   dataDir: string,
@@ -41,14 +41,14 @@ export async function measureRoundTrips(
   }
 }
 
-/** Lines of MONITOR that a client sent for a verdict; what a script calls inside the server is left out. */
+/** The number of MONITOR lines that a client sent for verdicts, without calls inside scripts. */
 export function clientCommands(lines: readonly string[]): number {
   return lines.filter(
     (line) => line.startsWith('+') && line !== '+OK' && !line.includes(' lua] ') && !UPKEEP.test(line),
   ).length;
 }
 
-/** The upkeep of connections and the re-reading of keys are parts of a hundredth. */
+/** Drops the hundredths that come from the upkeep of connections and the re-reading of keys. */
 function toTenths(value: number): number {
   return Math.round(value * 10) / 10;
 }
@@ -66,7 +66,7 @@ async function askVerdicts(url: string, accessKey: string, prefix: string, count
   }
 }
 
-/** How often the server read from any client: while one waits for the other that is one a round trip. */
+/** How often the server read from any client; with one verdict at a time that is once a round trip. */
 async function readsProcessed(port: number): Promise<number> {
   return (await redisInfo(port, 'stats')).figure('total_reads_processed');
 }

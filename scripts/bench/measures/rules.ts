@@ -14,11 +14,11 @@ import { SAMPLE_REQUEST, SAMPLE_STANDING } from '../sample.ts';
 
 const figure = figuresOf('rules');
 
-/** As many as a large rule set has. */
+/** The size of a large rule set. */
 const RULES = 30;
 const SAMPLES = 9;
 
-/** Microseconds of CPU that a decision takes with so many rules, compiled and in json-rules-engine, in turns. */
+/** CPU us of a decision with this many rules, compiled and in json-rules-engine, in turns. */
 export async function measureRules(sampleMs: number): Promise<readonly Figure[]> {
   const { compiledMicros, engineMicros } = await compare(RULES, sampleMs);
   return [
@@ -36,7 +36,7 @@ async function compare(size: number, sampleMs: number) {
   for (const { name, index } of rules.facts) engine.addFact(name, values[index]);
   const { events } = await engine.run();
   if (events.length > 0 || verdictRule(rules, values).rule !== 'otherwise') {
-    throw new Error('a rule matched: then not all of them are asked, and the sizes mean nothing');
+    throw new Error('a rule matched, so that not all rules were evaluated and the times mean nothing');
   }
   const compiledMicros: number[] = [];
   const engineMicros: number[] = [];
@@ -47,7 +47,7 @@ async function compare(size: number, sampleMs: number) {
   return { compiledMicros, engineMicros };
 }
 
-/** The rule set of today: its rules alone, and the whole pure decision around them. */
+/** Today's rule set: its rules alone, and the whole pure decision. */
 function measureWhole(sampleMs: number): readonly Figure[] {
   const rules = currentRules();
   const { groups, signals, verdicts } = rules;
@@ -69,7 +69,7 @@ function measureWhole(sampleMs: number): readonly Figure[] {
   ];
 }
 
-/** A rule set with so many verdict rules, none of which matches before its last comparison fails. */
+/** A rule set with `size` verdict rules, each of which fails only in its last comparison. */
 export function ruleSetOf(size: number): RuleSet {
   const files = readRuleFiles(RULES_FOLDER, []);
   if (files === null) throw new Error(`${RULES_FOLDER} is missing`);
@@ -99,7 +99,7 @@ function valuesFor(rules: RuleSet): readonly FactValue[] {
   return rules.facts.map(({ name }) => known[name] ?? 0);
 }
 
-/** Mean us of CPU of one call, over about so many ms. */
+/** Mean CPU us of one call, over about `sampleMs`. */
 function timeOf(work: () => unknown, sampleMs: number): number {
   const batch = 64;
   const start = process.threadCpuUsage();

@@ -18,13 +18,13 @@ export interface ShippingPlan {
   readonly onProgress: (text: string) => void;
 }
 
-/** Entries wait ten seconds for their shipment, so that each round meets at least one. */
+/** Entries are shipped every ten seconds, so each round has at least one shipment. */
 const ROUND_SECONDS = 12;
 const CONNECTIONS = 16;
-/** Of what the service reaches at full load. */
+/** Of the service's throughput at full load. */
 const LOAD_SHARE = 0.5;
 
-/** A service with a store of its own. */
+/** A service with its own store. */
 interface Side {
   readonly server: MeasuredProcess;
   readonly accessKey: string;
@@ -32,7 +32,7 @@ interface Side {
   readonly redis: RedisServers | null;
 }
 
-/** The service's p99 while decisions are shipped, beside that of a service without an archive, in turns. */
+/** The service's p99 while decisions are shipped, against a service without an archive, in turns. */
 export async function measureShipping(plan: ShippingPlan): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const store of ['SQLite', 'Redis'] as const) figures.push(...(await measureOn(plan, store)));
@@ -55,7 +55,7 @@ async function measureOn(plan: ShippingPlan, store: 'SQLite' | 'Redis'): Promise
       onProgress(
         `shipping on ${store}: round ${round} of ${shippingRounds}, ${Math.round(rate)} verdicts a second`,
       );
-      // What the load left is shipped before the other side has its turn.
+      // The rest of the last load is shipped before the other side's turn.
       await sleep(ROUND_SECONDS * 1000);
       const calm = await runLoad(tool, loadOn(without, ROUND_SECONDS, rate));
       const busy = await runLoad(tool, loadOn(shipping, ROUND_SECONDS, rate));

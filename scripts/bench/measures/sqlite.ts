@@ -8,7 +8,7 @@ import { OPEN_SERVICE } from './cost.ts';
 
 const figure = figuresOf('sqlite');
 
-/** As on Redis; and fewer than the service takes at least, however busy it is (`src/http/server/overload.ts`). */
+/** As on Redis, and fewer than the overload control ever refuses (`src/http/server/overload.ts`). */
 const CONNECTIONS = 32;
 
 export interface SqlitePlan {
@@ -19,7 +19,7 @@ export interface SqlitePlan {
   readonly onProgress: (text: string) => void;
 }
 
-/** Verdicts a second of one process on SQLite over HTTP, and whether its heap stays as it is. */
+/** Verdicts a second of one process on SQLite over HTTP, and whether its heap stays the same. */
 export async function measureSqlite(plan: SqlitePlan): Promise<readonly Figure[]> {
   const dataDir = join(plan.dataDir, 'sqlite');
   mkdirSync(dataDir);
@@ -43,7 +43,7 @@ export async function measureSqlite(plan: SqlitePlan): Promise<readonly Figure[]
   }
 }
 
-/** `cpuMicros` of all loads together; `heapRatio` is the heap after them in terms of that before. */
+/** `cpuMicros` is for all loads together; `heapRatio` is the heap after them divided by that before. */
 function sqliteFigures(
   results: readonly LoadResult[],
   cpuMicros: number,

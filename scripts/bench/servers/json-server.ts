@@ -3,13 +3,13 @@ import { createServer, type IncomingMessage } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
 
-/** The members of a verdict request that the peers look at. */
+/** The members of a verdict request that the peers use. */
 export interface PeerBody {
   readonly clientIdKey: string;
   readonly orderRef: string;
 }
 
-/** Koa with a router, one route and a JSON body: what any service in this shape pays at least. */
+/** Koa with a router, one route and a JSON body: the least that a service like this costs. */
 export async function serveJson(answer: (body: PeerBody) => Promise<object>): Promise<void> {
   const router = new Router();
   router.post('/v1/client/verdict', async (ctx) => {

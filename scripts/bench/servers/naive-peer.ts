@@ -7,11 +7,10 @@ import { serveJson } from './json-server.ts';
 import { factsOf, naiveVerdictRule } from './naive-rules.ts';
 
 /**
- * The naive peer: the same rules as a user would put them to work in an afternoon, with one engine a rule
- * file and request, and state got from and set to Keyv without any atomic step. The engines are rebuilt
- * for each request, since overlapping runs of a shared one silently lose rules: it would not do the same
- * work. The peer even gets its facts for nothing, it keeps no decision, no journal and no sharing counters,
- * and has no rate limit.
+ * The naive peer: the same rules as somebody would run them after an afternoon's work, with one engine per rule file
+ * and request, and state in Keyv without any atomic step. The engines are rebuilt for each request, since overlapping
+ * runs of a shared one silently lose rules. The peer gets its facts for free, keeps no decisions, journal or sharing
+ * counters, and has no rate limit.
  */
 const keyv = new Keyv({ store: new KeyvRedis(process.env['REDIS_URL'] ?? ''), useKeyPrefix: false });
 const rules = currentRules();

@@ -4,7 +4,7 @@ import type { FactValue } from '../../../src/facts/fact.ts';
 import { runEngine } from '../../../src/rules/evaluate/trace.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 
-/** The values that a decision saw, in the order of the rule set's facts; throws when it lacks one. */
+/** The fact values of a decision in the order of the rule set's facts; throws when one is missing. */
 export function factsOf(rules: RuleSet, { facts }: Decision): readonly FactValue[] {
   return rules.facts.map(({ label }) => {
     const value = facts[label];
@@ -15,9 +15,9 @@ export function factsOf(rules: RuleSet, { facts }: Decision): readonly FactValue
 }
 
 /**
- * Lets json-rules-engine judge all three rule files, and gives the name of the rule that decides the
- * verdict. Each call builds its engines: two overlapping runs of one engine silently lose rules, so a user
- * who kept them between requests would have a faster service that gives wrong verdicts.
+ * Runs json-rules-engine on all three rule files, and gives the name of the rule that decides the verdict. Each call
+ * builds its engines: overlapping runs of one engine silently lose rules, so keeping them would be faster and give
+ * wrong verdicts.
  */
 export async function naiveVerdictRule(rules: RuleSet, values: readonly FactValue[]): Promise<string> {
   await runEngine(rules.groups.rules, rules.facts, values);

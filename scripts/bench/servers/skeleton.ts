@@ -11,8 +11,8 @@ import { PLATFORM, SAMPLE_CLIENT, sampleAnswer, sampleVerdict } from '../sample.
 import { serveJson } from './json-server.ts';
 
 /**
- * The skeleton: the Redis commands of one verdict with the service's own scripts and connection, and
- * payloads that are made once. Keys differ by client, so that Redis does the same work, too.
+ * The skeleton: the Redis commands of one verdict with the service's own scripts and connection, and constant
+ * payloads. Keys differ by client, so that Redis does the same work.
  */
 const { commands } = await connectRedis(parseRedisUrl(process.env['REDIS_URL'] ?? ''), () => {});
 const takeToken = new RedisScript('take-token-1.lua');

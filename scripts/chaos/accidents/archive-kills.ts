@@ -26,7 +26,7 @@ const CONNECTIONS = 8;
 const RATE_PER_SECOND = 300;
 const PAYERS_A_ROUND = 20;
 const LOAD_MS = 1_000;
-/** A shipper ships as soon as it is up, so that most kills within this time after its start meet its work. */
+/** A shipper ships as soon as it is up, so that most kills within this time interrupt its work. */
 const SHIPPER_LOAD_MS = 2_500;
 const AFTERWARDS_MS = 100;
 const TIMEOUT_MS = 3_000;
@@ -51,11 +51,11 @@ interface Place {
   readonly store: Store;
   readonly env: NodeJS.ProcessEnv;
   readonly archiveDir: string;
-  /** Kills that left segments of which no commit tells. */
+  /** Kills that left uncommitted segments. */
   interrupted: number;
 }
 
-/** Whatever dies while decisions move to the archive, each of them is there exactly once in the end. */
+/** Whatever dies while decisions are shipped, each of them is archived exactly once in the end. */
 export const archiveKills: Scenario = {
   name: 'archive-kills',
   does: 'kill -9 of shipper, service and Redis under load, 50 times on each store: every acknowledged verdict is in the archive exactly once and comes out again',
@@ -160,7 +160,7 @@ async function killRound(place: Place, victim: Victim, round: number): Promise<r
   return load.stop();
 }
 
-/** Whether segments lie there that were written and not committed. */
+/** Whether there are segments that were written and not committed. */
 function isInterrupted({ archiveDir }: Place): boolean {
   const archive = new Archive(archiveDir);
   const { segments } = archive.read();
@@ -170,8 +170,8 @@ function isInterrupted({ archiveDir }: Place): boolean {
 }
 
 /**
- * The lease of a shipper that was killed lasts for half a minute, and would spare the next ones the work. Without it two
- * may believe that it is their turn, which must do no harm.
+ * The lease of a shipper that was killed lasts for half a minute, and would spare the next ones the work. Without it
+ * two may ship at once, which must do no harm.
  */
 async function freeLease({ registers }: Store): Promise<void> {
   const held = await registers.read('archive-lease').catch(() => null);

@@ -11,7 +11,7 @@ const HOUR_SECONDS = 3600;
 /** A wait is over in its last second, rounded up. */
 const SLACK_MS = 1200;
 
-/** What a payer was told, as far as the wait goes. */
+/** The wait that a payer was told. */
 export interface Told {
   readonly verdict: string;
   readonly waitSeconds?: number;
@@ -68,8 +68,8 @@ async function whileRunning(
 }
 
 /**
- * A process takes the time from the system clock when it starts, and nothing that a store keeps could
- * tell it that the clock was wrong. What happens then is only told.
+ * A process takes the time from the system clock when it starts, and nothing that a store keeps could tell it that
+ * the clock was wrong. That case is only reported.
  */
 async function overRestarts(
   service: ServiceNode,

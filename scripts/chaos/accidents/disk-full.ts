@@ -23,7 +23,7 @@ const RECOVERY_LIMIT_MS = 20_000;
 const FULL_FOR_MS = 5000;
 const QUICK_FULL_FOR_MS = 1500;
 const AFTERWARDS_MS = 2000;
-/** Redis flushes its file every second, and looks after a failed write as often. */
+/** Redis flushes its file every second, and retries a failed write as often. */
 const FLUSHED_AFTER_MS = 3000;
 
 /** A disk of a few MiB in memory, mounted for the scenario alone. */
@@ -47,7 +47,7 @@ export interface Kept {
   readonly acknowledged: number;
   readonly lost: number;
   readonly refused: number;
-  /** Answered 503, and the step was taken all the same. */
+  /** Answered 503 although the step was taken. */
   readonly refusedButTaken: number;
   readonly otherAnswers: number;
 }
@@ -73,7 +73,7 @@ async function underSqlite(run: ScenarioRun): Promise<readonly Figure[]> {
   const disk = requireDisk();
   const service = await startServiceNode({ dataDir: join(disk.folder, 'data') });
   const seen = await fillUnderLoad('SQLite', service, disk, run);
-  // Whatever only memory held is gone after this.
+  // After this, only what was saved is left.
   await service.kill();
   await service.restart();
   return figures(service, seen);
@@ -113,7 +113,7 @@ async function fillUnderLoad(
   const freedAtMs = performance.now();
   const isBack = async () => firstVerdictMs(load.samples, freedAtMs) !== null;
   await until(`${store} takes verdicts again`, isBack, RECOVERY_LIMIT_MS).catch((error: unknown) => {
-    // The figure tells it as a miss.
+    // The figure shows it as a miss.
     report(String(error));
   });
   await delay(AFTERWARDS_MS);

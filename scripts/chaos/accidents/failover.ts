@@ -76,7 +76,7 @@ function refusalsBySecond(samples: readonly Sample[], killedAtMs: number): strin
   );
 }
 
-/** From the kill on: who was refused, when the first of them got a verdict again, and when the last. */
+/** After the kill: who was refused, and when the first and the last of them got a verdict again. */
 export function outage(samples: readonly Sample[], killedAtMs: number) {
   const backAtMs = new Map<string, number>();
   const byAnswer = samples

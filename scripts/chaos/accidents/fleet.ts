@@ -20,10 +20,10 @@ const PAUSE_MS = { full: 4_000, quick: 1_500 };
 
 const HEALTHY_WITHIN_MS = 30_000;
 
-/** The shortest wait of the shipped rules: no two requisites are shown to a payer within it. */
+/** The shortest wait of the shipped rules, within which no payer is shown two requisites. */
 const SHORTEST_WAIT_MS = 30_000;
 
-/** What was acknowledged this long before a master went, or until it knew that it was replaced, its replica may lack. */
+/** A replica may lack what its master acknowledged this long before it went, or until it knew that it was replaced. */
 const REPLICA_BEHIND_MS = 1_000;
 
 const COMPARED = 20;
@@ -32,7 +32,7 @@ const ASKED_AGAIN_MAX = 5;
 const COME_BACK = 'masters that come back';
 const REPLACED = 'masters that are replaced';
 
-/** All that can happen to a fleet, one after the other, and whether it comes through by itself. */
+/** All faults of a fleet, one after the other, and whether it recovers by itself. */
 export const fleet: Scenario = {
   name: 'fleet',
   does: 'three nodes with disks of their own on a Redis Cluster and an archive in S3, behind HAProxy; nodes, shipper, masters and S3 killed, stopped and cut off in turn: every acknowledged verdict is archived exactly once, and the fleet recovers by itself',
@@ -131,7 +131,7 @@ interface Account {
   readonly hasReplicas: boolean;
 }
 
-/** Of masters that come back nothing may be missing; what a replica had not heard of is counted and named. */
+/** With masters that come back nothing may be missing; what a replica had not received is counted and named. */
 function accountFor(name: string, account: Account, { report }: ScenarioRun): readonly Figure[] {
   const { acknowledged, archived, hasReplicas } = account;
   const counts = countsOf(archived.map(({ decisionId }) => decisionId));
@@ -163,7 +163,7 @@ function mayBeLacked({ answeredAtMs }: Sample, happened: readonly Happened[]): b
     );
 }
 
-/** Payers who got two new requisites although less than a wait lay between. */
+/** Payers who got two new requisites within less than a wait. */
 export function requisitesAtOnce(
   decisions: readonly Pick<ArchivedDecision, 'clientIdKey' | 'verdict' | 'at'>[],
   waitMs: number,
@@ -180,7 +180,7 @@ export function requisitesAtOnce(
 interface Compared {
   /** Questions to which some node has another answer than the first. */
   readonly differing: readonly string[];
-  /** What a node said before it answered: one that reads the archive for the first time may need longer than it may take. */
+  /** Refusals before the answer: reading the archive for the first time may take a node too long. */
   readonly late: readonly string[];
 }
 
@@ -230,7 +230,7 @@ async function answerOf({ shop }: ServiceNode, question: string, late: string[])
   }
 }
 
-/** Of each text the part around the first character that is not the same in all. */
+/** The part of each text around the first character that differs. */
 export function differences(texts: readonly string[]): readonly string[] {
   const [first = '', ...others] = texts;
   const at = [...first].findIndex((character, index) => others.some((other) => other[index] !== character));

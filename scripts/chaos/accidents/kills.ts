@@ -14,13 +14,13 @@ const KILLS = 50;
 const QUICK_KILLS = 5;
 const CONNECTIONS = 8;
 const CLIENTS_A_ROUND = 20;
-/** Long enough for an answer that is under way; who is not answered by then never is. */
+/** Long enough for an answer that is under way; later there is none. */
 const TIMEOUT_MS = 3_000;
 const LOAD_MS = 300;
 const AFTERWARDS_MS = 100;
 const RECOVERY_LIMIT_MS = 10_000;
 
-/** What dies in each round, and under which load. */
+/** What is killed in each round, and under which load. */
 interface KillPlan {
   readonly service: ServiceNode;
   /** Killed at once and started again on the same port: the service itself, or its store. */
@@ -30,7 +30,7 @@ interface KillPlan {
   readonly samplesMax?: number;
   /** How many of a round's refused verdicts are asked for again; all when absent. */
   readonly retriedMax?: number;
-  /** Every so many kills the load before it lasts so long; it is about 300 ms otherwise. */
+  /** Every n-th kill has a longer load before it; the others have about 300 ms. */
   readonly longLoad?: { readonly everyNth: number; readonly ms: number };
 }
 
@@ -53,7 +53,7 @@ interface KillRound {
   readonly recoveryMs: number;
 }
 
-/** Kills, starts again and looks, 50 times or, in a quick run, 5 times. */
+/** Kills, restarts and checks 50 times or, in a quick run, 5 times. */
 async function killAgainAndAgain(
   plan: KillPlan,
   { quick, report }: ScenarioRun,
@@ -95,7 +95,7 @@ async function account(
   samples: readonly Sample[],
 ): Promise<Omit<KillRound, 'samples' | 'killedAtMs' | 'recoveryMs'>> {
   const acknowledged = samples.filter(({ status }) => status === 200);
-  // The first ones were under way at the kill, which is where doubt can be; later ones found the victim gone.
+  // Only the first ones were under way at the kill; later ones found the victim gone.
   const refused = samples.filter(({ status }) => status !== 200).slice(0, retriedMax);
   const before = await recordedDecisions(service, ordersOf([...acknowledged, ...refused]));
   const retried = await retryAll(service, refused);
@@ -131,7 +131,7 @@ async function killService(run: ScenarioRun): Promise<readonly Figure[]> {
   return killFigures(rounds);
 }
 
-/** What kills of who answers may do to verdicts: nothing that is acknowledged is lost, and nothing is doubled. */
+/** The figures of killing what answers: no acknowledged verdict is lost, and none is doubled. */
 function killFigures(rounds: readonly KillRound[]): readonly Figure[] {
   const acknowledged = rounds.flatMap((round) => round.acknowledged);
   const unanswered = rounds.flatMap((round) => round.refused);

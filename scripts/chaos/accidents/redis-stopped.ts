@@ -25,7 +25,7 @@ const ANSWER_LIMIT_MS = 300;
 const RECOVERY_LIMIT_MS = 10_000;
 const MEMORY_EVERY_MS = 100;
 
-/** Redis stands still without closing its connections, like a machine that hangs. */
+/** Redis hangs without closing its connections. */
 export const redisStopped: Scenario = {
   name: 'redis-stopped',
   does: 'Redis stopped (SIGSTOP) for 10 s under load: 503 within 300 ms, nothing applied later, back within 1 s',
@@ -35,7 +35,7 @@ export const redisStopped: Scenario = {
 };
 
 interface Stop {
-  /** Of requests that came alone, each right after a stop: nobody before them had found out. */
+  /** Of single requests right after a stop, before anything had noticed it. */
   readonly lone: readonly Sample[];
   readonly samples: readonly Sample[];
   readonly fromMs: number;

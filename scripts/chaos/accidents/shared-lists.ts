@@ -96,7 +96,7 @@ async function changesAroundStalls(
   const after: number[] = [];
   let acceptedInStall = 0;
   for (let round = 0; round < rounds; round++) {
-    // Full: for each that comes, one goes.
+    // The list is full: for each new entry one is removed.
     await change(fleet.told, 'DELETE', payer(round));
     await change(fleet.told, 'PUT', `before-${round}`);
     redis.suspend();
@@ -192,7 +192,7 @@ async function breakOff(fleet: Fleet, list: string, lines: number, round: number
   });
   await fleet.told.restart();
   const there = await listedValues(fleet.told, list);
-  // What the other node takes up, it takes up in time; a list that nobody wrote to is none.
+  // The other node must follow in time; a list without entries does not exist.
   await delay(FOLLOW_LIMIT_MS);
   const elsewhere = await listedValues(fleet.following, list);
   const firstMissing = values.findIndex((value) => !there.has(value));

@@ -21,7 +21,7 @@ const MIB = 1024 * 1024;
 /** What the proxy in front of the service saw. */
 const REAL_ADDRESS = '203.0.113.9';
 
-/** What a forger got through, in how long. */
+/** How many requests of a forger got through, and in what time. */
 interface Forged {
   readonly sent: number;
   readonly answered: number;
@@ -42,7 +42,7 @@ export const forgedAddresses: Scenario = {
   ],
 };
 
-/** An attacker whom the setting fits: all values are one caller's. */
+/** An attacker behind a correctly set proxy: all values are of one caller. */
 async function forge(
   trustedProxies: string,
   header: HeaderOf,
@@ -82,7 +82,7 @@ async function tableOfBuckets(): Promise<readonly Figure[]> {
   const beforeBytes = heapBytes();
   for (let n = 0; n < BUCKETS; n++) await buckets.take(`bucket-${n}`, settings);
   const grownMib = (heapBytes() - beforeBytes) / MIB;
-  // Used once more, so that it was still there when it was weighed.
+  // Used once more, so that it is still alive when it is measured.
   await buckets.take('last', settings);
   return [atMost(`memory of the table after ${BUCKETS} forged buckets`, grownMib, 50, 'MiB')];
 }
@@ -113,7 +113,7 @@ async function oneByOne(service: ServiceNode, header: HeaderOf, values: number):
   return { sent: values, answered, tookMs: performance.now() - startedMs };
 }
 
-/** All values as fast as they go, without waiting for answers; a dropped socket is opened again. */
+/** All values as fast as possible, without waiting for answers; a dropped socket is opened again. */
 async function floodWith(service: ServiceNode, header: HeaderOf): Promise<Forged> {
   const startedMs = performance.now();
   let answered = 0;

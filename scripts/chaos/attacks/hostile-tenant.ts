@@ -13,18 +13,18 @@ import { takeTurns, turnFigures } from '../traffic/taking-turns.ts';
 
 const STORMER = 'scripts/chaos/processes/stormer.ts';
 const STORMS = ['verdicts', 'lists', 'drafts', 'evidence', 'searches'] as const;
-/** What the hostile tenant has decided: as much as one look back goes through. */
+/** The hostile tenant's decisions: as many as one search reads. */
 const DECISIONS = { full: 10_000, quick: 5_000 } as const;
 /** The archive, from which evidence is worked out, is shipped at least every ten seconds. */
 const SHIPPED_MS = 12_000;
-/** A storm that met nothing else would prove nothing. One whose requests are all too much is one. */
+/** A storm that is only refused proves nothing, unless every request is refused as too much. */
 const WORKED: ReadonlySet<string> = new Set(['200', '429', '503']);
-/** What the neighbour asks of the same in each window, at once. */
+/** How many such requests the neighbour makes in each window at once. */
 const ASKED_BESIDE = 2;
-/** Searches whose caller hung up end at their next step, and evidence that is cancelled with its process. */
+/** Searches without a caller end at their next step, and cancelled evidence with its process. */
 const SETTLE_MS = 1_500;
 
-/** One tenant asks for as much of one thing as it can, without a pause, beside a neighbour's callers. */
+/** One tenant asks for as much of one thing as it can, beside a neighbour's callers. */
 export const hostileTenant: Scenario = {
   name: 'hostile-tenant',
   does: 'one tenant storms with verdicts, lists, drafts, evidence and searches, each in turn: the neighbour is refused nothing, nor what he asks of the same, and his p99 is at most 1.5 times what it is without (medians of windows in turn)',
@@ -89,7 +89,10 @@ async function askSame(storm: (typeof STORMS)[number], shop: Tenant, n: number):
   return (await asks[storm]()).status;
 }
 
-/** Storms until it is ended; then what evidence is still to be worked out is taken back. Gives the statuses that were met. */
+/**
+ * Storms until it is ended, and then cancels evidence that is still being worked out. Gives the statuses of all
+ * answers.
+ */
 async function beginStorm(
   storm: (typeof STORMS)[number],
   { callerUrl, platformUrl }: ServiceNode,

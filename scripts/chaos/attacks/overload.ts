@@ -29,10 +29,10 @@ export const overload: Scenario = {
 
 type Operation = 'score' | 'verdict';
 
-/** What so many payers ask for. */
+/** The requests of this many payers. */
 type Asks = (payers: number, prefix: string) => (n: number) => Ask;
 
-/** What a load came to, after it had settled. */
+/** The result of a load after it had settled. */
 export interface Measured {
   /** Answered while it was measured. */
   readonly answered: readonly Sample[];
@@ -123,8 +123,8 @@ async function measure(
 }
 
 /**
- * What an overload came to, of what the loads at peak right before and right after it did on average: others use the
- * machine, too, and not always as much.
+ * The result of an overload as a share of the mean of the peak loads right before and after it, because the machine
+ * may have other work.
  */
 export function overFigures({ over, normal, peaks }: Omit<Overload, 'times'>): readonly Figure[] {
   const peakGiven = mean(peaks.map((peak) => given(peak)));
@@ -197,7 +197,7 @@ function isOf({ operation = 'verdict' }: Ask, wanted: Operation): boolean {
   return operation === wanted;
 }
 
-/** Between two answers of 200. A goodput with little of it was low throughout, one with much of it stood still. */
+/** The longest time between two answers of 200, which shows whether a low goodput was slow throughout or stalled. */
 function longestSilenceMs({ answered }: Measured): number {
   const momentsMs = answered.filter(({ status }) => status === 200).map(({ answeredAtMs }) => answeredAtMs);
   return momentsMs

@@ -90,7 +90,7 @@ function rawBytes(target: Target, random: SeededRandom): Buffer {
 async function sendRaw(url: string, bytes: Buffer): Promise<string> {
   const { hostname, port } = new URL(url);
   const { promise, resolve } = Promise.withResolvers<string>();
-  // The write side is closed behind the bytes: nothing more is to be waited for.
+  // The write side is closed, so that the service waits for nothing more.
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true }, () =>
     socket.end(bytes),
   );
@@ -121,7 +121,7 @@ async function sendMutated(
   return answer === 'no answer' ? 'closed' : answer;
 }
 
-/** Mostly the two that there are. */
+/** Mostly existing paths. */
 const OPERATIONS = [
   ...(['score', 'score', 'score', 'verdict', 'verdict', 'verdict', 'verdict'] as const),
   ...(['Verdict', 'verdict/', '%00'] as const),

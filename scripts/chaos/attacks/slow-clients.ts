@@ -27,10 +27,10 @@ const LOOK_EVERY_MS = 200;
 const NOT_SLOW = LOAD.connections + 1;
 const TCP_TABLE = '/proc/net/tcp';
 const ESTABLISHED = '01';
-/** Takes the attack in the service's stead, in a process of its own. */
+/** A bare server that is attacked instead of the service. */
 const CONTROL = 'scripts/chaos/processes/bare-server.ts';
 
-/** One way of being slow, with what slowhttptest is told to do it. */
+/** One way of being slow, with its arguments for slowhttptest. */
 interface Attack {
   readonly name: string;
   readonly options: readonly string[];
@@ -77,7 +77,7 @@ export const slowClients: Scenario = {
 
 async function attackInTurn(service: ServiceNode, run: ScenarioRun): Promise<readonly Figure[]> {
   const windowMs = run.quick ? QUICK_WINDOW_MS : WINDOW_MS;
-  // What compiles its code first would flatter every attack.
+  // Otherwise the first measurement would include compiling.
   await healthyLoad(service, windowMs, nothing);
   const compared: Compared[] = [];
   for (const attack of attacksWith(service.key)) {
@@ -111,7 +111,7 @@ function figures({ attack, control, service }: Compared, nobodyMs: number): read
       ratio(control.p99Ms),
     ),
     reported(`healthy p99 while the service is attacked`, ratio(service.p99Ms)),
-    // What the attack costs everybody on this machine, whoever it goes to, is not the service's doing.
+    // The cost of the attack to the whole machine does not count against the service.
     atMost(
       `healthy p99 against that without or with the control attacked, whichever is longer`,
       service.p99Ms / Math.max(nobodyMs, control.p99Ms),
@@ -176,7 +176,7 @@ async function healthyLoad<T>(
   };
 }
 
-/** Attacks until the attacker ends, or for so long; leaves so many connections of the server out. */
+/** Attacks until the attacker ends or the time is over; ignores the given number of other connections. */
 async function attackOn(
   url: string,
   { options, path }: Attack,

@@ -21,13 +21,13 @@ const NONSENSE = '{"torn';
 const REPAIR = ['state', 'rebuild', '--platform', 'shop', '--client', DAMAGED, '--reason', 'chaos'];
 const NOTICE_MS = 3_000;
 
-/** How a store's documents are spoilt behind the back of the service. */
+/** How a store's documents are corrupted without the service noticing. */
 interface Spoiler {
   state(clientIdKey: string): Promise<void>;
   rollout(): Promise<void>;
 }
 
-/** Something wrote nonsense over the state of one payer, and over what says which version decides. */
+/** Something overwrote the state of one payer, and the rollout, with nonsense. */
 export const corruptDocuments: Scenario = {
   name: 'corrupt-documents',
   does: 'nonsense in the state of one client, and in the rollout: everybody else is served, erasure helps the client, so does rebuilding it, status says so and a rollback repairs the rollout; on SQLite and on Redis',

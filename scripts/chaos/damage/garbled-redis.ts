@@ -13,7 +13,7 @@ const LOAD = { ratePerSecond: 200, connections: 32 };
 const HEALTHY_WITHIN_MS = 10_000;
 const ROUND_MS = { full: 2_000, quick: 500 };
 
-/** One answer in so many is spoiled. */
+/** One answer in this many is corrupted. */
 const SPOILED_ONE_IN = 40;
 const DELAY_MS_MAX = 100;
 
@@ -130,7 +130,7 @@ async function readBack(redisUrl: string) {
   return { writtenMs, wrong };
 }
 
-/** Does something to one piece in some, at once. */
+/** Changes one chunk in `some`. */
 function now(change: (piece: Buffer) => Buffer | null): Meddling {
   return (piece) => (Math.random() * SPOILED_ONE_IN < 1 ? change(piece) : piece);
 }
@@ -142,7 +142,7 @@ function flipped(piece: Buffer): Buffer {
   return spoiled;
 }
 
-/** Holds a piece back until the next one has gone before it. */
+/** Swaps a chunk with the next one. */
 function reordering(): Meddling {
   let held: Buffer | null = null;
   return (piece) => {

@@ -77,7 +77,7 @@ async function besideNode(
   return figures;
 }
 
-/** What a payer was told who had begun on the other node; null when the wait was skipped. */
+/** The wait of a payer who had begun on the other node; null when it was skipped. */
 interface Wait {
   readonly early: number;
 }

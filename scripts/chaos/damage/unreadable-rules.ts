@@ -15,7 +15,7 @@ const BROKEN = 'p2.v99';
 /** Long enough for a node to look at its rules several times. */
 const NOTICE_MS = 4_000;
 
-/** What makes a folder of rules unreadable. */
+/** A way to make a folder of rules unreadable. */
 const DAMAGES = [
   { what: 'a symlink loop', damage: (folder: string) => symlinkSync('cases', join(folder, 'cases')) },
   { what: 'no permission', damage: (folder: string) => chmodSync(folder, 0o000) },

@@ -1,23 +1,23 @@
-/** What a verdict told its caller, as far as the ladder of one client decides it. */
+/** The part of a verdict that depends on the ladder. */
 export interface VerdictSeen {
   readonly verdict: string;
-  /** Null when the answer carried none. */
+  /** Null when the answer had none. */
   readonly waitSeconds: number | null;
   /** Number of the decision among those of the client, from 1. */
   readonly seq: number;
 }
 
-/** What became of one operation, seen from outside. */
+/** The result of one operation, as seen by the caller. */
 export type Seen =
   /** It took effect, and this is what was answered. */
   | { readonly kind: 'verdict'; readonly answer: VerdictSeen }
   | { readonly kind: 'paid' }
-  /** Nobody heard what became of it: it took effect once, between its start and its end, or never. */
+  /** The result is unknown: it took effect once, between its start and its end, or never. */
   | { readonly kind: 'unknown'; readonly operation: 'verdict' | 'paid' };
 
 /**
- * One operation on one client. Moments are on one clock. One whose answer nobody heard never ends (Infinity);
- * one that was refused (503) ends with the refusal, after which it must not take effect any more.
+ * One operation on one client; all times are on one clock. An operation without an answer never ends (Infinity); a
+ * refused one (503) ends with the refusal, after which it must not take effect.
  */
 export interface Operation {
   readonly startedAtMs: number;
@@ -39,9 +39,9 @@ const START: Model = { rung: 0, seq: 0 };
 const OPERATIONS_MAX = 30;
 
 /**
- * Whether the operations of one client could have happened one after the other, each at one moment between
- * its start and its end, on a ladder with these waits (seconds, level 1 first). Tries every order, and
- * remembers where it has been: Wing and Gong's search with Lowe's memory.
+ * Whether the operations of one client could have happened one after the other, each at one moment between its start
+ * and its end, on a ladder with these waits (seconds, level 1 first). Tries every order without visiting a state
+ * twice: Wing and Gong's search with Lowe's cache.
  */
 export function isLinearizable(history: readonly Operation[], waitsSeconds: readonly number[]): boolean {
   if (history.length > OPERATIONS_MAX) throw new RangeError(`at most ${OPERATIONS_MAX} operations`);
@@ -65,8 +65,7 @@ export function isLinearizable(history: readonly Operation[], waitsSeconds: read
 }
 
 /**
- * Those that may be the next: none that must still come ended before they started, and none that was done
- * started after they ended.
+ * Operations that may be next: no remaining one ended before they started, and no done one started after they ended.
  */
 function nextOperations(history: readonly Operation[], done: number): readonly number[] {
   const isDone = (index: number) => (done & (1 << index)) !== 0;
@@ -80,7 +79,7 @@ function nextOperations(history: readonly Operation[], done: number): readonly n
   );
 }
 
-/** The ladder after an operation; null when the operation cannot have been answered like that here. */
+/** The ladder after an operation; null when that answer is impossible here. */
 export function apply(model: Model, seen: Seen, waitsSeconds: readonly number[]): Model | null {
   switch (seen.kind) {
     case 'paid':

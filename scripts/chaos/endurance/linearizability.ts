@@ -17,13 +17,13 @@ const WAITS_SECONDS = [30, 300, 1800];
 
 const CALLERS_A_NODE = 2;
 const PATIENT_MS = 3_000;
-/** About what an answer takes, so that a caller who gives up does so before, while and after it is decided. */
+/** About the time of an answer, so that callers give up before, during and after the decision. */
 const IMPATIENT_MS = 3;
 const PAUSE_MS = 4;
 const EVERY_NTH_STALLS = 25;
 const STALL_MS = 300;
 
-/** Requests for one client over two nodes at the same time: each takes one step, as if they came in a row. */
+/** Concurrent requests for one client over two nodes: each takes one step, as if they came one after the other. */
 export const linearizability: Scenario = {
   name: 'linearizability',
   does: '1,000 random concurrent histories of one client over two nodes, with timeouts, each checked against the ladder',
@@ -90,11 +90,11 @@ function count(totals: Totals, history: readonly Asked[]): void {
 interface Asked {
   /** Null: it was never sent. */
   readonly operation: Operation | null;
-  /** The order of a verdict that was answered 503; it may be the answer of Redis that was lost. */
+  /** The order of a verdict that was answered 503; it may have been decided, with only Redis's answer lost. */
   readonly refusedOrder: string | null;
 }
 
-/** Everybody asks at random moments; then one patient caller asks once more, so that lost steps show. */
+/** Everybody asks at random times; a last patient request then shows lost steps. */
 async function makeHistory(
   callers: readonly Caller[],
   clientIdKey: string,
@@ -118,7 +118,7 @@ async function makeHistory(
   return last === undefined ? history : [...history, last];
 }
 
-/** Long enough for the service to give up what it waits for. */
+/** Long enough for the service to give up waiting. */
 async function stall(redis: RedisProcess): Promise<void> {
   await delay(PAUSE_MS / 2);
   redis.suspend();

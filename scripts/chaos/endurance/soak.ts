@@ -7,7 +7,7 @@ import { failed, Load, latencyPercentile, percentile } from '../traffic/load.ts'
 const SOAK_SECONDS = 600;
 const QUICK_SOAK_SECONDS = 60;
 const LOOKS = 60;
-/** Loads follow each other, so that the generator itself remembers little. */
+/** Several loads in a row, so that the generator itself needs little memory. */
 const CAPACITY_MS = 4000;
 const CONNECTIONS = 16;
 const CLIENTS = 5000;
@@ -17,7 +17,7 @@ const HEAP_GROWTH_MIB_MAX = 10;
 const HANDLES_MORE_MAX = 5;
 const MIB = 1024 * 1024;
 
-/** What the service tells of itself at one moment. */
+/** The service's own metrics at one time. */
 export interface Look {
   readonly heapMib: number;
   readonly residentMib: number;
@@ -66,7 +66,7 @@ async function soakAtHalfLoad(
   ];
 }
 
-/** The floor of the heap, which is what is left after a collection, and the handles, late against early. */
+/** Compares late with early looks: the lowest heap, which is that after a collection, and the handles. */
 export function flatness(looks: readonly Look[]): readonly Figure[] {
   const warm = looks.slice(Math.floor(looks.length * WARM_UP_SHARE));
   const third = Math.floor(warm.length / 3);
@@ -124,7 +124,7 @@ async function lookAt({ platformUrl }: ServiceNode): Promise<Look> {
   return lookOf(await answer.text());
 }
 
-/** Reads the gauges that every Node process gives to Prometheus; NaN where one is missing. */
+/** Reads the default gauges of Node; NaN for a missing one. */
 export function lookOf(metrics: string): Look {
   const gauge = (name: string) =>
     Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1] ?? Number.NaN);

@@ -9,9 +9,8 @@ import {
 } from '../../../src/http/server/listener.ts';
 
 /**
- * The control of slow-clients, in a process of its own: a bare node:http server that keeps slow sockets just
- * as long as the service does (`src/http/server/listener.ts`), and does nothing else. It takes whatever is posted,
- * and answers with ANSWER_BYTES.
+ * The control of slow-clients: a bare node:http server with the service's limits for slow sockets
+ * (`src/http/server/listener.ts`). It takes any POST, and answers with ANSWER_BYTES.
  */
 const answer = Buffer.alloc(Number(process.env['ANSWER_BYTES']), 'x');
 const timeouts = {
@@ -20,7 +19,7 @@ const timeouts = {
   connectionsCheckingInterval: TIMEOUT_CHECK_MS,
 };
 const server = createServer(timeouts, (req, res) => {
-  // As the service does with its documents, the only large answers.
+  // Like the service for its documents, which are its only large answers.
   if (req.method === 'GET') res.setHeader('Connection', 'close');
   req.resume().once('end', () => res.end(answer));
 });

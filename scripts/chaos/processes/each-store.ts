@@ -7,13 +7,13 @@ import type { NodeSettings } from './service-node.ts';
 
 type Part = () => Promise<readonly Figure[]>;
 
-/** A scenario on SQLite, then on Redis; without a redis-server a figure says that the second part was not run. */
+/** Runs a scenario on SQLite, then on Redis; without a redis-server a figure says that the second part was not run. */
 export async function onEachStore(run: ScenarioRun, sqlite: Part, redis: Part): Promise<readonly Figure[]> {
   const missing = missingPrograms(['redis-server'], run);
   return [...of('SQLite', await sqlite()), ...(missing === null ? of('Redis', await redis()) : [missing])];
 }
 
-/** The same on SQLite and on a Redis of its own; `part` is given the name of the store and where a service finds it. */
+/** The same for one function that is given the name of the store and its settings. */
 export function sameOnEachStore(
   run: ScenarioRun,
   part: (store: string, place: Pick<NodeSettings, 'redisUrl'>) => Promise<readonly Figure[]>,
@@ -26,8 +26,8 @@ export function sameOnEachStore(
 }
 
 /**
- * The figure of a scenario that cannot run here because programs are missing, said loudly as well; null
- * when all are there. Nothing is executed to find out: not every program has a harmless option.
+ * Reports missing programs, and gives the figure of a scenario that cannot run without them; null when all are there.
+ * It runs no program to find out, since not every program has a harmless option.
  */
 export function missingPrograms(programs: readonly string[], { report }: ScenarioRun): Figure | null {
   const missing = programs.filter((program) => !isOnPath(program));
@@ -35,7 +35,7 @@ export function missingPrograms(programs: readonly string[], { report }: Scenari
   return notRun(`install ${missing.join(' and ')}`, report);
 }
 
-/** A scenario, or a part of one, that this machine cannot do: never passed over in silence. */
+/** Reports a scenario, or a part of one, that this machine cannot run. */
 export function notRun(what: string, report: ScenarioRun['report']): Figure {
   report(`SKIPPED: ${what}`);
   return reported('NOT RUN', what);

@@ -25,7 +25,7 @@ export interface Fault {
   end(): unknown;
 }
 
-/** Nodes that share no disk, what they need, and all that can happen to any of it. */
+/** Nodes that share no disk, with HAProxy, S3 and Redis, and all faults that can happen to them. */
 export interface Fleet {
   readonly nodes: readonly ServiceNode[];
   /** Through HAProxy, as packaged. */
@@ -44,30 +44,30 @@ const SHIPPED_LIMIT_MS = 120_000;
 /** Every write is on the disk before it is answered. */
 const EVERY_WRITE_SAVED = [...APPEND_ONLY, '--appendfsync', 'always', '--repl-diskless-sync-delay', '0'];
 
-/** `hasReplicas`: whether a master that is away for a second is replaced; otherwise it comes back with its file. */
+/** `hasReplicas`: whether a lost master is replaced after a second; otherwise it comes back with its file. */
 export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
-  const mastersWay = new Map<number, CutOffProxy>();
+  const masterProxies = new Map<number, CutOffProxy>();
   const settings: ClusterSettings = {
     options: EVERY_WRITE_SAVED,
     replicas: hasReplicas,
     announced: async (port) => {
       const proxy = await startCutOffProxy(port);
-      mastersWay.set(port, proxy);
+      masterProxies.set(port, proxy);
       return proxy.port;
     },
   };
   const redis = await startCluster(hasReplicas ? undefined : NO_FAILOVER_MS, settings);
   const s3 = await startS3();
   const nodes: ServiceNode[] = [];
-  const [waysIn, waysToS3]: [CutOffProxy[][], CutOffProxy[]] = [[], []];
+  const [entryProxies, s3Proxies]: [CutOffProxy[][], CutOffProxy[]] = [[], []];
   for (let number = 0; number < NODES; number++) {
     const wayToS3 = await startCutOffProxy(s3.port);
     const key = nodes[0] === undefined ? {} : { key: nodes[0].key };
     const env = { ...s3Environment(wayToS3.port, PREFIX), TRUSTED_PROXIES: '1' };
     const node = await startServiceNode({ redisUrl: redis.url, env, ...key });
     nodes.push(node);
-    waysToS3.push(wayToS3);
-    waysIn.push(
+    s3Proxies.push(wayToS3);
+    entryProxies.push(
       await Promise.all([node.callerUrl, node.platformUrl].map((url) => startCutOffProxy(portOf(url)))),
     );
   }
@@ -76,15 +76,15 @@ export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
   const store = await openStore({ redisUrl: redis.url, dataDir: temporaryDirectory() }, () => {});
   const masters = redis.nodes.slice(0, 3).map((master) => ({
     ...master,
-    way: mastersWay.get(master.port) ?? NO_WAY,
+    way: masterProxies.get(master.port) ?? UNUSED_PROXY,
   }));
   const faults = inTurn([
-    nodes.map((each, index) => partFaults(`node ${index + 1}`, each, waysIn[index] ?? [])),
-    [shipperFaults(nodes, store, waysToS3)],
+    nodes.map((each, index) => partFaults(`node ${index + 1}`, each, entryProxies[index] ?? [])),
+    [shipperFaults(nodes, store, s3Proxies)],
     masters.map((master, index) => partFaults(`master ${index + 1}`, master, [master.way])),
-    [partFaults('S3', { ...s3, kill: s3.stop }, waysToS3)],
+    [partFaults('S3', { ...s3, kill: s3.stop }, s3Proxies)],
   ]);
-  const proxy = await startHaproxy((port) => packagedSettings(port, waysIn));
+  const proxy = await startHaproxy((port) => packagedSettings(port, entryProxies));
   const stop = async () => {
     await Promise.all([...nodes.map((each) => each.kill()), end(proxy.child), s3.stop()]);
     await store.close();
@@ -93,7 +93,7 @@ export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
   return { nodes, target: { ...node, callerUrl: proxy.url }, s3, store, hasReplicas, faults, stop };
 }
 
-/** Waits until all is archived, and copies the archive into a folder, past all that was cut. */
+/** Waits until all is archived, and copies the archive into a folder without using the proxies. */
 export async function shippedBackup({ s3, store }: Fleet, folder: string): Promise<ArchiveState> {
   const place = { archiveDir: temporaryDirectory(), archiveS3: s3Place(s3.port, PREFIX) };
   const archive = openArchive(place, store.registers);
@@ -106,7 +106,13 @@ export async function shippedBackup({ s3, store }: Fleet, folder: string): Promi
   return archive.read();
 }
 
-const NO_WAY: CutOffProxy = { port: 0, cut: () => {}, mend: () => {}, close: () => {}, open: async () => {} };
+const UNUSED_PROXY: CutOffProxy = {
+  port: 0,
+  cut: () => {},
+  mend: () => {},
+  close: () => {},
+  open: async () => {},
+};
 
 interface Part {
   kill(): Promise<void>;
@@ -147,23 +153,23 @@ function cutFault(name: string, waysOf: () => readonly CutOffProxy[]): Fault {
   };
 }
 
-/** What happens to the process that ships, on whichever node that is then. */
+/** Faults of the process that ships, on whichever node it runs. */
 function shipperFaults(
   nodes: readonly ServiceNode[],
   store: Store,
-  waysToS3: readonly CutOffProxy[],
+  s3Proxies: readonly CutOffProxy[],
 ): readonly Fault[] {
   let shipper: { readonly pid: number; readonly way: CutOffProxy } | null = null;
   const find = async () => {
     let holder: string | null | undefined;
-    // A busy machine may let a Redis that is well answer too late.
+    // On a busy machine a healthy Redis may answer too late.
     await until('the store says who ships', async () => {
       holder = await leaseHolder(store.registers).catch(() => undefined);
       return holder !== undefined;
     });
     const [, pid] = /^[^/]*\/(\d+)/.exec(holder ?? '') ?? [];
     const index = nodes.findIndex((node) => node.workerIds().includes(Number(pid)));
-    shipper = index === -1 ? null : { pid: Number(pid), way: waysToS3[index] ?? NO_WAY };
+    shipper = index === -1 ? null : { pid: Number(pid), way: s3Proxies[index] ?? UNUSED_PROXY };
     return shipper;
   };
   const signal = (name: NodeJS.Signals) => {
@@ -195,7 +201,7 @@ function shipperFaults(
   ];
 }
 
-/** Of each group one fault after the other, so that a short run meets each group in each way. */
+/** Takes one fault of each group in turn, so that a short run has every kind of fault in every group. */
 function inTurn(groups: readonly (readonly (readonly Fault[])[])[]): readonly Fault[] {
   const rounds = Math.max(...groups.map((parts) => parts.length));
   return Array.from({ length: rounds }, (_, round) =>
@@ -208,9 +214,9 @@ function inTurn(groups: readonly (readonly (readonly Fault[])[])[]): readonly Fa
   ).flat();
 }
 
-/** What is shipped, but for the addresses and as many files as a tester may open. */
-function packagedSettings(port: number, waysIn: readonly (readonly CutOffProxy[])[]): string {
-  const servers = waysIn.map(
+/** The packaged settings with test addresses, and with fewer connections, since testers may open fewer files. */
+function packagedSettings(port: number, entryProxies: readonly (readonly CutOffProxy[])[]): string {
+  const servers = entryProxies.map(
     ([callers, platform], index) =>
       `    server scoring-${index + 1} 127.0.0.1:${callers?.port} check port ${platform?.port} inter 1s fall 2 rise 1\n`,
   );

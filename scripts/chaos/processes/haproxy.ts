@@ -5,7 +5,7 @@ import { own } from '../../../test/processes/own-process.ts';
 import { freePort } from '../../../test/servers/free-port.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 
-/** HAProxy with settings that are told the port on which it is to listen. */
+/** Starts HAProxy on a free port, which `settingsFor` puts into its settings. */
 export async function startHaproxy(
   settingsFor: (port: number) => string,
 ): Promise<{ readonly child: ChildProcess; readonly url: string }> {

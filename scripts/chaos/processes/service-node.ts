@@ -7,7 +7,7 @@ import { issueKey } from '../../../test/service/issued-key.ts';
 import { spawnService } from '../../../test/service/service-process.ts';
 import { Tenant } from '../../../test/service/tenant.ts';
 
-/** The whole service as a process of its own, as `npm start` runs it. It keeps its ports over restarts. */
+/** The whole service as a process, as `npm start` runs it. It keeps its ports over restarts. */
 export interface ServiceNode {
   readonly callerUrl: string;
   readonly platformUrl: string;
@@ -15,17 +15,17 @@ export interface ServiceNode {
   readonly key: string;
   /** The same key, with a method for each thing that it may ask. */
   readonly shop: Tenant;
-  /** Whether the process runs; a service that crashed does not. */
+  /** False after a crash. */
   isRunning(): boolean;
-  /** Whether it says that it takes work. */
+  /** Whether it says that it is ready. */
   isReady(): Promise<boolean>;
-  /** What it has told on standard error since it was started last. */
+  /** Its standard error since the last start. */
   log(): string;
   /** Its workers, the oldest first; none where it is one process. */
   workerIds(): readonly number[];
   /** Resident memory, MiB. */
   memoryMib(): number;
-  /** CPU seconds that it has used since it was started last, all its threads together. */
+  /** CPU seconds of all its threads since the last start. */
   cpuSeconds(): number;
   /** Stops it without closing its connections, like a machine that hangs. */
   suspend(): void;
@@ -41,7 +41,7 @@ export interface NodeSettings {
   readonly redisUrl?: string;
   /** Absent: a temporary one. */
   readonly dataDir?: string;
-  /** Absent: a new one is issued. A second node of a fleet takes the key of the first. */
+  /** Absent: a new one is issued. Further nodes of a fleet take the key of the first. */
   readonly key?: string;
   /** More of the environment. The rate limit is off unless it is set here. */
   readonly env?: Readonly<Record<string, string>>;

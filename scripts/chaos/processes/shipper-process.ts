@@ -11,13 +11,13 @@ export class ShipperProcess {
     this.#process = this.#start();
   }
 
-  /** kill -9, unless a signal is named; waits until it is gone. */
+  /** Kills it (kill -9 unless a signal is named), and waits until it is gone. */
   async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
     this.#process.child.kill(signal);
     await this.#process.exited;
   }
 
-  /** Starts it again where it is gone, whoever ended it. */
+  /** Starts it again if it has ended. */
   ensure(): void {
     const { exitCode, signalCode } = this.#process.child;
     if (exitCode !== null || signalCode !== null) this.#process = this.#start();

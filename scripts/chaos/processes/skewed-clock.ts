@@ -1,12 +1,12 @@
 /**
- * Loaded before a service whose machine has a wrong clock: every `Date` in the process, threads included, is
- * off by CLOCK_OFFSET_MS, and so is the moment of its start. The monotonic clock runs as it should.
+ * Loaded before a service to simulate a wrong clock: every `Date` in the process, threads included, is off by
+ * CLOCK_OFFSET_MS, and so is its start time. The monotonic clock is right.
  */
 const offsetMs = Number(process.env['CLOCK_OFFSET_MS']);
 const RealDate = Date;
 const skewedNow = () => RealDate.now() + offsetMs;
 
-// The service carries the clock that it found at its start on by the monotonic one.
+// The service keeps time from its start by the monotonic clock.
 Object.defineProperty(performance, 'timeOrigin', { value: performance.timeOrigin + offsetMs });
 
 globalThis.Date = new Proxy(RealDate, {

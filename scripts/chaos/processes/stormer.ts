@@ -5,9 +5,8 @@ import { heavyRules } from '../traffic/heavy-rules.ts';
 import { Load, payersInTurn } from '../traffic/load.ts';
 
 /**
- * The hostile tenant of hostile-tenant, in a process of its own, so that reading megabytes of answers holds up no sample:
- * `stormer.ts KIND CALLER_URL PLATFORM_URL` asks without a pause and prints each status that it meets. It ends when it is
- * killed.
+ * The hostile tenant in a process of its own, so that reading megabytes of answers delays no sample: `stormer.ts KIND
+ * CALLER_URL PLATFORM_URL` asks without a pause and prints the status of each answer, until it is killed.
  */
 const [kind = '', callerUrl = '', platformUrl = ''] = process.argv.slice(2);
 const key = process.env['STORM_KEY'] ?? '';
@@ -21,7 +20,7 @@ const DRAFT_RULES = 400;
 const TELL_MS = 200;
 const VERSION = 'p2.v10';
 
-/** What is asked for evidence, each in turn. */
+/** The evidence questions, asked in turn. */
 const QUESTIONS = [
   ['sweep', { version: VERSION, vary: ['groups.blocked-by-unpaid-chain.unpaidChain=2..5'] }],
   ['report', { version: VERSION, by: 'method' }],
@@ -31,7 +30,7 @@ const QUESTIONS = [
 
 type Ask = (n: number) => Promise<{ readonly status: number }>;
 
-/** 500 connections, each of an address of its own, that are within the rate limit together. */
+/** 500 connections, each with its own address, that together keep the rate limit. */
 async function stormVerdicts(): Promise<void> {
   const load = new Load({
     target: { callerUrl, platformUrl, key },
@@ -65,7 +64,7 @@ const askLists: Ask = (n) => {
   );
 };
 
-/** Drafts of a hundred kilobytes, of which any two rules can match first: each keeps a thread of the desk for a second or so. */
+/** Drafts of a hundred kilobytes in which any two rules can match first: checking one takes about a second. */
 function draftsOf(texts: Readonly<Record<string, string>>): Ask {
   const verdicts = (texts['verdicts.yaml'] ?? '').replace('rules:\n', heavyRules(DRAFT_RULES));
   return (n) => {
@@ -78,13 +77,13 @@ function draftsOf(texts: Readonly<Record<string, string>>): Ask {
   };
 }
 
-/** Always another question, so that none is answered from before. */
+/** Every question is new, so that none is answered from a cache. */
 const askEvidence: Ask = (n) => {
   const [path, body] = QUESTIONS[n % QUESTIONS.length] ?? QUESTIONS[0];
   return tenant.ask('POST', `evidence/${path}`, { ...body, from: n });
 };
 
-/** Every kind of search: by a rule that decided nothing, so that all is looked through, and what is long. */
+/** Every kind of search: by a rule that decided nothing, which reads everything, and for long answers. */
 async function searches(): Promise<Ask> {
   const [newest] = await tenant.decisions({ limit: '1' });
   if (newest === undefined) throw new Error('there is no decision to search for');

@@ -4,7 +4,7 @@ import { Duck, numberOf, textOf } from '../../../src/archive/duck.ts';
 import { ClientKeys, decisionId, isPlatformName } from '../../../src/client/client-key.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 
-/** A decision, as far as it tells whether payers were treated as they must be. */
+/** The part of a decision that shows whether payers were treated correctly. */
 export interface ArchivedDecision {
   readonly decisionId: string;
   readonly clientIdKey: string;
@@ -14,7 +14,7 @@ export interface ArchivedDecision {
   readonly at: number;
 }
 
-/** Every row of `decisions` in the archive that this folder is, or a copy of. */
+/** Every row of `decisions` in the archive, or copy of one, in this folder. */
 export async function archivedDecisions(archiveDir: string): Promise<readonly ArchivedDecision[]> {
   const archive = new Archive(archiveDir);
   const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder: temporaryDirectory() });

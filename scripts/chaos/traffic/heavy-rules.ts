@@ -1,4 +1,7 @@
-/** So many verdict rules of which any two can match first, so that each pair has to be looked at: what `rules:` begins with then. */
+/**
+ * The beginning of `rules:` with `count` verdict rules of which any two can match first, so that every pair has to be
+ * checked.
+ */
 export function heavyRules(count: number): string {
   const rules = Array.from(
     { length: count },

@@ -8,7 +8,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** What became of a request: an answer, none although it may have been sent, or surely nothing was sent. */
+/** The result of a request: an answer, none although it may have been sent, or certainly not sent. */
 export type Exchange = RawAnswer | 'no answer' | 'not sent';
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
@@ -19,8 +19,8 @@ interface Waiting {
 }
 
 /**
- * One connection that carries one request after the other, and opens itself again after it was lost. It
- * speaks HTTP by hand: a generator that costs more than the service would measure itself.
+ * One connection that carries one request after the other, and reconnects after it was lost. It writes HTTP by hand,
+ * because a generator that costs more than the service would measure itself.
  */
 export class KeepAliveConnection {
   readonly #host: string;
@@ -35,7 +35,7 @@ export class KeepAliveConnection {
     this.#port = Number(port);
   }
 
-  /** Sends the request and waits for the answer, at most so long; a late answer ends the connection. */
+  /** Sends the request and waits for the answer up to `timeoutMs`; a late answer ends the connection. */
   async ask(request: string | Buffer, timeoutMs: number): Promise<Exchange> {
     const socket = this.#socket ?? (await this.#open());
     if (socket === null) return 'not sent';
@@ -46,7 +46,7 @@ export class KeepAliveConnection {
     return promise;
   }
 
-  /** Breaks off, also in the middle of a request. */
+  /** Closes the connection, also in the middle of a request. */
   close(): void {
     const socket = this.#socket;
     this.#socket = null;

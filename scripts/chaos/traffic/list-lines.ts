@@ -5,13 +5,13 @@ export type ImportLine =
   | { readonly value: string; readonly kind: string; readonly reason: string }
   | { readonly value: string; readonly remove: true };
 
-/** What is done once so many lines were answered. */
+/** What to do once this many lines were answered. */
 export interface Interruption {
   readonly lines: number;
   readonly interrupt: () => Promise<void>;
 }
 
-/** Sends a bulk change and gives the values that were answered as done, up to its end or its interruption. */
+/** Sends a bulk change, and gives the values that were answered as done until its end or interruption. */
 export async function importLines(
   { platformUrl, key }: ServiceNode,
   list: string,
@@ -31,7 +31,7 @@ export async function importLines(
       if (done.length === interruption?.lines) await interruption.interrupt();
     }
   } catch (error) {
-    // Whoever is killed says nothing more; what it said until then was read.
+    // A killed node breaks off; what it answered before was read.
     if (interruption === undefined || done.length < interruption.lines) throw error;
   }
   return done;

@@ -3,39 +3,39 @@ import { stoodStillMs } from '../../../test/servers/standstill.ts';
 import { type Exchange, KeepAliveConnection } from './keep-alive.ts';
 import { scoreRequest, type Target, verdictRequest } from './requests.ts';
 
-/** One verdict to be asked for, or where it is said one score. */
+/** One verdict or score to ask for. */
 export interface Ask {
   readonly clientIdKey: string;
   /** Also the request id and, in a load that retries, the Idempotency-Key. A score has neither. */
   readonly orderRef: string;
   readonly operation?: 'score' | 'verdict';
-  /** Where a proxy would say that it comes from; counts under TRUSTED_PROXIES. */
+  /** The address in X-Forwarded-For, which counts under TRUSTED_PROXIES. */
   readonly address?: string;
 }
 
-/** What became of one request. Moments are on the clock of `performance.now()`. */
+/** The result of one request. Times are by `performance.now()`. */
 export interface Sample extends Ask {
   readonly sentAtMs: number;
   readonly answeredAtMs: number;
-  /** Null: the connection broke or the generator gave up, so nobody knows. */
+  /** Null: unknown, because the connection broke or the generator gave up. */
   readonly status: number | null;
   readonly decisionId: string | null;
-  /** What the problem said that was answered instead of 200. */
+  /** The detail of an answer other than 200. */
   readonly refusal: string | null;
 }
 
 interface LoadSettings {
   readonly target: Target;
   readonly connections: number;
-  /** Requests are due at this rate however fast they are answered; null sends the next when one is answered. */
+  /** Requests are due at this rate however fast they are answered; null: the next is sent when one is answered. */
   readonly ratePerSecond: number | null;
   /** Whether each verdict carries its orderRef as Idempotency-Key; not when absent. */
   readonly idempotent?: boolean;
-  /** How long an answer is waited for; 10 s when absent. */
+  /** How long to wait for an answer; 10 s when absent. */
   readonly timeoutMs?: number;
   /** The n-th request, from 0. */
   readonly ask: (n: number) => Ask;
-  /** Bounds what is remembered; the load ends by itself there. */
+  /** Limits the memory; the load ends by itself there. */
   readonly samplesMax?: number;
 }
 
@@ -44,7 +44,7 @@ const RECONNECT_MS = 20;
 const TIMEOUT_MS = 10_000;
 const SAMPLES_MAX = 500_000;
 
-/** Verdicts asked for over keep-alive connections until it is stopped, each remembered with its fate. */
+/** Asks for verdicts over keep-alive connections until it is stopped, and remembers the result of each. */
 export class Load {
   readonly samples: Sample[] = [];
   /** Requests that were due while every connection was still waiting for an answer. */
@@ -114,7 +114,7 @@ export class Load {
   }
 }
 
-/** Asks for one verdict on a connection of its own choosing. */
+/** Asks for one verdict on a given connection. */
 export async function askOnce(
   connection: KeepAliveConnection,
   target: Target,
@@ -139,7 +139,7 @@ function sampleOf(ask: Ask, sentAtMs: number, exchange: Exchange): Sample {
   };
 }
 
-/** Null where a proxy in front answered something of its own. */
+/** Null for an answer of a proxy. */
 function detailOf(body: string): string | null {
   if (!body.startsWith('{')) return null;
   const { detail }: { detail?: unknown } = JSON.parse(body);
@@ -160,7 +160,7 @@ function requestFor(target: Target, ask: Ask, idempotent: boolean): string {
 
 const ADDRESSES = 500;
 
-/** Asks for so many payers in turn, each time for another order, from 500 addresses of a network. */
+/** Asks for the payers in turn, each time for a new order, from 500 addresses of a network. */
 export function payersInTurn(payers: number, prefix = '', network = 0): (n: number) => Ask {
   return (n) => ({
     clientIdKey: `${prefix}payer-${n % payers}`,
@@ -169,18 +169,18 @@ export function payersInTurn(payers: number, prefix = '', network = 0): (n: numb
   });
 }
 
-/** Requests that got no answer, or another than 200. */
+/** Requests without an answer of 200. */
 export function failed(samples: readonly Sample[]): readonly Sample[] {
   return samples.filter(({ status }) => status !== 200);
 }
 
-/** The value below which so many percent of the values lie; NaN of nothing. */
+/** The value below which `percent` of the values are; NaN without values. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
 }
 
-/** How long so many percent of the requests took at most, ms; NaN of nothing. */
+/** A percentile of the durations of requests, ms; NaN without requests. */
 export function latencyPercentile(samples: readonly Sample[], percent: number): number {
   return percentile(
     samples.map(({ sentAtMs, answeredAtMs }) => answeredAtMs - sentAtMs),
@@ -190,7 +190,7 @@ export function latencyPercentile(samples: readonly Sample[], percent: number): 
 
 const LIGHT_LOAD = { ratePerSecond: 100, connections: 16, ask: payersInTurn(500) };
 
-/** The verdicts that were asked for while something was done to the service. */
+/** The verdicts during some work, and its result. */
 interface During<T> {
   readonly samples: readonly Sample[];
   readonly result: T;
@@ -206,7 +206,7 @@ export async function loadDuring<T>(target: Target, work: () => Promise<T>): Pro
 const FILLING_LOAD = { ratePerSecond: null, connections: 32, ask: payersInTurn(50) };
 const LOOK_MS = 50;
 
-/** Lets so many verdicts be decided, as fast as the service does it. */
+/** Asks for `count` verdicts as fast as the service answers. */
 export async function fill(target: Target, count: number): Promise<readonly Sample[]> {
   const load = new Load({ target, ...FILLING_LOAD, samplesMax: count });
   while (load.samples.length < count) await delay(LOOK_MS);
@@ -214,8 +214,7 @@ export async function fill(target: Target, count: number): Promise<readonly Samp
 }
 
 /**
- * The slowest of these answers, ms, without the time in which the machine gave us no processor: a promise about
- * time is a promise about a machine that runs. Only what is over the limit is looked at so closely.
+ * The slowest of these answers, ms. For answers over the limit the time in which this machine stalled does not count.
  * `watchStandstills` must have been called before.
  */
 export function slowestUsableMs(

@@ -5,30 +5,30 @@ import type { ServiceNode } from '../processes/service-node.ts';
 import type { ScenarioRun } from '../scenario.ts';
 import { failed, latencyPercentile, loadDuring, percentile, type Sample } from './load.ts';
 
-/** Odd, so that the median is a round. */
+/** Odd, so that the median is the value of one round. */
 const ROUNDS = { full: 7, quick: 5 } as const;
 const WINDOW_MS = { full: 10_000, quick: 4_000 } as const;
 
-/** Something that is done beside another's callers. */
+/** Work that runs beside the callers of somebody else. */
 export interface WorkBeside<T> {
-  /** What it is called in reports and figures. */
+  /** Its name in reports and figures. */
   readonly what: string;
-  /** Resolves once it is under way; what it gives ends it. */
+  /** Resolves once it is under way, with a function that ends it. */
   readonly begin: () => Promise<() => Promise<T>>;
   /** How long it may still have an effect when it is over. */
   readonly settleMs: number;
 }
 
-/** A window without the work and one beside it, and what the work gave. */
+/** A window without the work, one beside it, and the result of the work. */
 export interface Round<T> {
   readonly alone: readonly Sample[];
   readonly beside: readonly Sample[];
   readonly result: T;
-  /** How much the machine had to do at the end: processes that run or want to, a minute's mean. */
+  /** The load average of the last minute. */
   readonly machineLoad: number;
 }
 
-/** Windows without and with the work take turns, so that a machine that becomes busier meets both. */
+/** Windows without and with the work take turns, so that a machine that becomes busier affects both. */
 export async function takeTurns<T>(
   store: string,
   service: ServiceNode,
@@ -53,8 +53,9 @@ export async function takeTurns<T>(
 }
 
 /**
- * What the verdicts suffered: beside the work their p99 may be so many times as long, the median of all windows each, so
- * that a window in which the machine stood still decides nothing. `log` is the service's, which says why it refused.
+ * The effect on verdicts: beside the work their p99 may be `p99TimesMax` times as long, by the medians of all
+ * windows, so that one window in which the machine stalled decides nothing. `log` is the service's, which says why it
+ * refused.
  */
 export function turnFigures(
   what: string,
@@ -79,7 +80,7 @@ export function turnFigures(
   ];
 }
 
-/** Why verdicts were refused, and how many: as the service's log says it, where that has a line, or as the answer did. */
+/** Why verdicts were refused, and how many, by the service's log or else by the answer. */
 export function causesOf(samples: readonly Sample[], log: string): readonly (readonly [string, number])[] {
   const logged = new Map(log.split('\n').flatMap(reasonIn));
   const causes = failed(samples).map(

@@ -1,11 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Draw, seeded } from '../../../scripts/bench/payer-world.ts';
+import type { Draw } from '../../../scripts/bench/payer-world.ts';
 import type { SplitName } from '../../../src/archive/read/exploration.ts';
 import { importJournal } from '../../../src/archive/ship/journal-file.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { isRuleVersion, type RuleVersion, type Verdict } from '../../../src/rules/rule-set.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { seeded } from '../../simulation/seeded-random.ts';
 import { decisionFor, newClient, newPlatform, T0 } from '../../state/clients.ts';
 
 export const DAY_MS = 86_400_000;

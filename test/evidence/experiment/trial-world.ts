@@ -1,4 +1,3 @@
-import { seeded } from '../../../scripts/bench/payer-world.ts';
 import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
 import { isGrant } from '../../../src/decision/conclude-verdict.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
@@ -11,6 +10,7 @@ import { ScoringService } from '../../../src/service/scoring.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { startQuietNode } from '../../rollout/quiet-node.ts';
 import { addVersion, rulesDirectory } from '../../rollout/rule-folders.ts';
+import { seeded } from '../../simulation/seeded-random.ts';
 import { T0 } from '../../state/clients.ts';
 
 export const SHOP: PlatformName = platformName('shop');

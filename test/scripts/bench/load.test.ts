@@ -52,7 +52,7 @@ describe('a load of the bench', () => {
     return runLoad('autocannon', { url, accessKey: 'ka_bench', connections: 2, seconds: 1, rate, asks });
   }
 
-  it('by autocannon asks for verdicts, each of a client and an order of its own', async () => {
+  it('by autocannon asks for verdicts, each for a new client and order', async () => {
     await load(50);
     const [first] = asked;
     expect(first?.line).to.equal('POST /v1/client/verdict');

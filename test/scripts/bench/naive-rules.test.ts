@@ -28,7 +28,7 @@ describe('the naive peer of the bench', () => {
   it('finds it in overlapping requests, too', async () => {
     const found = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
-        // A shared engine loses rules in runs that begin while another is half done, so they begin apart.
+        // A shared engine loses rules in runs that begin during another, so they begin at different times.
         for (let turns = 0; turns < 20 * index; turns++) await Promise.resolve();
         return naiveVerdictRule(rules, factsOf(rules, again));
       }),
@@ -36,7 +36,7 @@ describe('the naive peer of the bench', () => {
     expect(new Set(found)).to.deep.equal(new Set([again.rule]));
   });
 
-  it('is not measured with a fact that has no value', () => {
+  it('is not measured with a missing fact', () => {
     const { paidCount: _, ...facts } = first.facts;
     expect(() => factsOf(rules, { ...first, facts })).to.throw('no value for paidCount');
   });

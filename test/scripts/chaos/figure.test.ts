@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { allPass, atLeast, atMost, never, reported } from '../../../scripts/chaos/figure.ts';
 
 describe('a figure', () => {
-  it('passes at its bound and misses beyond it', () => {
+  it('passes at its limit and misses beyond it', () => {
     expect(atMost('slowest', 300, 300, 'ms').judgement).to.equal('pass');
     expect(atMost('slowest', 300.4, 300, 'ms').judgement).to.equal('miss');
     expect(atLeast('goodput', 90, 90, '%').judgement).to.equal('pass');

@@ -8,7 +8,7 @@ import { type ArchivePlan, madeUpDay } from './made-up-archive.ts';
 
 const figure = figuresOf('archive');
 
-/** What a made-up day of payments with random ids takes on the disk, and whether it all comes out again. */
+/** The size on disk of a made-up day of payments with random ids, and whether all of it is verified. */
 export async function* measureArchive(plan: ArchivePlan): AsyncGenerator<Figure> {
   const day = await madeUpDay(plan);
   yield* sizes(day);

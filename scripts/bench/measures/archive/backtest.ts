@@ -13,7 +13,7 @@ const TARGETS = {
   'closed-loop': { of: 'events', atLeast: 40_000 },
 } as const satisfies Record<BacktestMode, unknown>;
 
-/** What a second of CPU time does of a backtest on the made-up day, and the memory it takes. */
+/** The speed of a backtest on the made-up day per CPU second, and its memory. */
 export async function* measureBacktest(plan: ArchivePlan): AsyncGenerator<Figure> {
   const day = await madeUpDay(plan);
   for (const mode of BACKTEST_MODES) {
@@ -36,7 +36,7 @@ export async function* measureBacktest(plan: ArchivePlan): AsyncGenerator<Figure
 
 const MEMORY_EVERY_MS = 100;
 
-/** CPU time of all threads, and the most memory that the process had meanwhile. */
+/** The result, with the CPU time of all threads and the peak memory of the process. */
 export async function used<T>(work: () => Promise<T>): Promise<{
   readonly result: T;
   readonly cpuSeconds: number;

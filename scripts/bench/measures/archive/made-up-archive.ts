@@ -12,11 +12,11 @@ import { currentRules } from '../../../../test/service/current-rules.ts';
 import { MadeUpHistory } from '../../made-up-history.ts';
 
 export interface ArchivePlan {
-  /** Where archives are made, or were made by an earlier run: they are taken as they are then. */
+  /** Where archives are made; those of an earlier run are used again. */
   readonly folder: string;
-  /** Decisions that are made, archived, verified and tested back. */
+  /** Decisions that are made, archived, verified and backtested. */
   readonly decisions: number;
-  /** Decisions among which an order is found. */
+  /** Decisions among which an order is looked up. */
   readonly searched: number;
   readonly onProgress: (text: string) => void;
 }
@@ -25,11 +25,11 @@ const DAY_MS = 86_400_000;
 const MIDNIGHT = Date.UTC(2026, 0, 1);
 const PORTION = 20_000;
 
-/** A day of made-up payments with random ids as the shipper leaves it: a segment of each table. */
+/** A day of made-up payments with random ids as the shipper leaves it, with one segment per table. */
 export async function madeUpDay({ folder, decisions, onProgress }: ArchivePlan): Promise<Archive> {
   const archive = new Archive(join(folder, `day-of-${decisions}`));
   if (decisionsIn(archive) === decisions && mergeOf(archive) === null) return archive;
-  // What was left by a run that was ended cannot be continued: nobody knows any more who was in it.
+  // An interrupted run cannot be continued, because its payers are not known any more.
   rmSync(archive.folder, { recursive: true, force: true });
   const history = new MadeUpHistory(currentRules(), MIDNIGHT, DAY_MS / (decisions + 1));
   await writing(archive, async (writer) => {
@@ -37,7 +37,7 @@ export async function madeUpDay({ folder, decisions, onProgress }: ArchivePlan):
       onProgress(`archive: ${done} of ${decisions} decisions are made`);
       const drafts = new RowDrafts(archive);
       const entries = history.take(Math.min(PORTION, decisions - done));
-      // As Redis does it: its own clock, and a number for those of the same millisecond.
+      // Numbered as by Redis: by its clock, and by a number within a millisecond.
       drafts.add(
         entries.map((entry) =>
           rowOf(
@@ -58,7 +58,7 @@ export async function madeUpDay({ folder, decisions, onProgress }: ArchivePlan):
   return archive;
 }
 
-/** The decisions of that day again and again, each time of other clients and orders, until they are as many as are searched. */
+/** Copies of that day with other clients and orders, until there are `searched` decisions. */
 export async function madeUpDays(plan: ArchivePlan, day: Archive): Promise<Archive> {
   const { folder, decisions, searched, onProgress } = plan;
   const days = Math.ceil(searched / decisions);

@@ -13,7 +13,7 @@ const figure = figuresOf('orders');
 const LOOKUPS = 30;
 const target = { atMost: 300 };
 
-/** How long an order is looked for among the days of an archive; half of the orders are not there. */
+/** How long looking up an order takes in an archive of many days; half of the orders are not there. */
 export async function* measureOrders(plan: ArchivePlan): AsyncGenerator<Figure> {
   const days = await madeUpDays(plan, await madeUpDay(plan));
   const all = decisionsIn(days);
@@ -30,7 +30,7 @@ export async function* measureOrders(plan: ArchivePlan): AsyncGenerator<Figure> 
     const found = await reader.decisionsOfOrder(PLATFORM, order, 10);
     times.push(performance.now() - startMs);
     if (found.decisions.length > 0 !== place < orders.length)
-      throw new Error(`order ${order} was not looked up rightly`);
+      throw new Error(`order ${order} was not looked up correctly`);
   }
   await reader.close();
   const [first = Number.NaN, ...others] = times;

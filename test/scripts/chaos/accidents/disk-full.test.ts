@@ -20,12 +20,12 @@ describe('a full disk', () => {
     expect(kept).to.deep.equal({ acknowledged: 1, lost: 1, refused: 0, refusedButTaken: 0, otherAnswers: 0 });
   });
 
-  it('tells refusals from broken connections and other answers', () => {
+  it('distinguishes refusals from broken connections and other answers', () => {
     const kept = account([sample('a', 503), sample('b', null), sample('c', 500)], new Map());
     expect(kept).to.deep.equal({ acknowledged: 0, lost: 0, refused: 1, refusedButTaken: 0, otherAnswers: 2 });
   });
 
-  it('is over with the first verdict that was asked for after there was space', () => {
+  it('is over with the first verdict that was requested after there was space', () => {
     const samples = [sample('a', 200, 10), sample('b', 503, 25), sample('c', 200, 30), sample('d', 200, 40)];
     expect(firstVerdictMs(samples, 20)).to.equal(35);
     expect(firstVerdictMs(samples, 50)).to.equal(null);

@@ -8,17 +8,17 @@ function shown(clientIdKey: string, at: number, verdict = 'GET_NEW') {
 }
 
 describe('a drill of a fleet', () => {
-  it('names payers who were shown a second requisite before a wait was over, in whatever order it is told', () => {
+  it('names payers who were shown a second requisite before a wait was over, in any order of decisions', () => {
     const decisions = [shown('a', 29_999), shown('b', 1), shown('a', 0), shown('c', 5)];
     expect(requisitesAtOnce(decisions, WAIT_MS)).to.deep.equal(['a']);
   });
 
-  it('takes no offence at a second one after the wait, at waits, or at other payers', () => {
+  it('accepts a second one after the wait, waits, and other payers', () => {
     const decisions = [shown('a', 0), shown('a', 10, 'WAIT'), shown('a', 30_000), shown('b', 30_001)];
     expect(requisitesAtOnce(decisions, WAIT_MS)).to.deep.equal([]);
   });
 
-  it('shows where answers differ, however much they have in common before', () => {
+  it('shows where answers differ, also after a long common beginning', () => {
     const answer = (paid: number) => `${'same'.repeat(100)} "paidCount":${paid}`;
     expect(differences([answer(1), answer(1), answer(2)])).to.deep.equal(
       [1, 1, 2].map((paid) => `${answer(paid).slice(-61)}`),

@@ -42,7 +42,7 @@ function judged(mix: Counts): readonly string[] {
 const verdicts = (given: number, refused = 0) => measured({ scores: [0, 0], verdicts: [given, refused] });
 
 describe('too many callers', () => {
-  it('are held against the mean of the loads at peak around them', () => {
+  it('are compared with the mean of the peak loads around them', () => {
     const overload = {
       over: verdicts(95, 40),
       normal: verdicts(89),
@@ -65,7 +65,7 @@ describe('too many callers', () => {
 });
 
 describe('overload with scores and verdicts', () => {
-  it('is kept off verdicts when scores are refused in their stead', () => {
+  it('is kept from verdicts when scores are refused instead', () => {
     expect(judged({ scores: [20, 180], verdicts: [120, 80] })).to.deep.equal([
       '90, 120, 110 report',
       '20 % report',
@@ -75,16 +75,16 @@ describe('overload with scores and verdicts', () => {
     ]);
   });
 
-  it('is not when both are refused alike, or verdicts more', () => {
+  it('is not kept from verdicts when both are refused alike, or verdicts more', () => {
     expect(judged({ scores: [100, 100], verdicts: [100, 100] }).at(-1)).to.equal('0 % miss');
     expect(judged({ scores: [100, 50], verdicts: [100, 100] }).at(-1)).to.equal('-17 % miss');
   });
 
-  it('is not when fewer verdicts are given than before', () => {
+  it('is not kept from verdicts when fewer are given than before', () => {
     expect(judged({ scores: [0, 200], verdicts: [89, 11] })[2]).to.equal('89 % miss');
   });
 
-  it('misses when nobody asked for one of them', () => {
+  it('misses when one of them was never asked for', () => {
     expect(judged({ scores: [0, 0], verdicts: [100, 0] }).at(-1)).to.equal('NaN % miss');
   });
 });

@@ -15,7 +15,7 @@ describe('slow clients', () => {
     expect(callersOf(8081, TABLE).size).to.equal(0);
   });
 
-  it('live as long as the one that stays longest, apart from those that may stay', () => {
+  it('live as long as the longest one, apart from those that may stay', () => {
     const lives = new Map([
       ['healthy', { fromMs: 0, toMs: 9000 }],
       ['slow', { fromMs: 1000, toMs: 6000 }],

@@ -27,7 +27,7 @@ function unknown(startedAtMs: number, kind: 'verdict' | 'paid'): Operation {
   return operation(startedAtMs, Number.POSITIVE_INFINITY, { kind: 'unknown', operation: kind });
 }
 
-/** What a correct service answers to operations that come one after the other. */
+/** The answers of a correct service to sequential operations. */
 function serially(kinds: readonly ('verdict' | 'paid')[]): readonly Seen[] {
   let model: Model = { rung: 0, seq: 0 };
   return kinds.map((kind) => {
@@ -46,7 +46,7 @@ describe('the history checker', () => {
     expect(isLinearizable(history, WAITS)).to.equal(true);
   });
 
-  it('accepts requests at the same time in whatever order they were answered', () => {
+  it('accepts concurrent requests in whatever order they were answered', () => {
     const history = [
       operation(0, 10, verdict(3, 300)),
       operation(0, 10, verdict(1, null)),
@@ -69,7 +69,7 @@ describe('the history checker', () => {
     expect(isLinearizable(history, WAITS)).to.equal(false);
   });
 
-  it('catches an answer from before something that had already ended', () => {
+  it('catches an answer that ignores an operation that had already ended', () => {
     const history = [operation(0, 10, verdict(2, 30)), operation(20, 30, verdict(1, null))];
     expect(isLinearizable(history, WAITS)).to.equal(false);
   });
@@ -98,7 +98,7 @@ describe('the history checker', () => {
     ).to.equal(true);
   });
 
-  it('catches an unheard request that took two steps', () => {
+  it('catches a request without an answer that took two steps', () => {
     const history = [
       operation(0, 10, verdict(1, null)),
       unknown(20, 'verdict'),
@@ -107,7 +107,7 @@ describe('the history checker', () => {
     expect(isLinearizable(history, WAITS)).to.equal(false);
   });
 
-  it('catches an unheard request that took its step before it was sent', () => {
+  it('catches a request without an answer that took its step before it was sent', () => {
     const history = [operation(0, 10, verdict(2, 30)), unknown(20, 'verdict')];
     expect(isLinearizable(history, WAITS)).to.equal(false);
   });
@@ -148,7 +148,7 @@ describe('the history checker', () => {
     );
   });
 
-  it('catches any planted number that was given to somebody else', () => {
+  it('catches any number that was given to two verdicts', () => {
     fc.assert(
       fc.property(kinds, fc.nat(7), fc.nat(7), (all, from, to) => {
         const honest = serially(all);

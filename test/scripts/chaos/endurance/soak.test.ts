@@ -22,7 +22,7 @@ describe('a soak', () => {
     expect(judged(looks((n) => 40 + n + (n % 5) * 8))).to.deep.equal(['miss', 'pass']);
   });
 
-  it('catches handles that pile up', () => {
+  it('catches handles that leak', () => {
     expect(
       judged(
         looks(

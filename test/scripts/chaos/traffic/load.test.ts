@@ -32,7 +32,7 @@ const { decision } = decideVerdict(
   verdictRequest(verdictBody(), 'request-1', 'active'),
 );
 
-describe('what a load is held against', () => {
+describe('the checks of a load', () => {
   it('finds an acknowledged verdict that is not recorded, or under another number', () => {
     const recorded: Recorded = new Map([
       ['order-1', [decision]],

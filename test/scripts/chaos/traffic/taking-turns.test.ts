@@ -9,7 +9,7 @@ function sample(tookMs: number, more: Partial<Sample> = {}): Sample {
 }
 
 describe('windows that take turns', () => {
-  it('are compared by their medians, so that one window in which the machine stood still decides nothing', () => {
+  it('are compared by their medians, so that one stalled window decides nothing', () => {
     const rounds: readonly Round<null>[] = [
       [10, 12],
       [900, 12],
@@ -31,7 +31,7 @@ describe('windows that take turns', () => {
     });
   });
 
-  it('tell why verdicts were refused: as the log says, or else the answer', () => {
+  it('say why verdicts were refused, by the log or else by the answer', () => {
     const refused = (orderRef: string, status: number | null, refusal: string | null) =>
       sample(1, { orderRef, status, refusal });
     const log = [
