@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join, resolve, sep } from 'node:path';
 import type { ProviderSettings } from './access/identity-provider.ts';
@@ -78,8 +79,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function readConfig(env: Environment = process.env): Config {
   const dataDir = resolve(setting(env, 'DATA_DIR') ?? 'data');
   return {
-    caller: address(env, '', '0.0.0.0', 8080),
-    platform: address(env, 'PLATFORM_', '127.0.0.1', 8081),
+    ...addresses(env),
     consoleUrl: consoleUrl(env),
     provider: provider(env),
     basePath: basePath(env),
@@ -115,6 +115,18 @@ function workers(env: Environment): number {
   if (count === 1 || !onSqlite) return count;
   throw new ConfigError(
     `WORKERS is ${count}, but SQLite has one writer: it would be slower with several processes, not faster; set REDIS_URL, or leave WORKERS out`,
+  );
+}
+
+function addresses(env: Environment): Pick<Config, 'caller' | 'platform'> {
+  const caller = address(env, '', '0.0.0.0', 8080);
+  const platform = address(env, 'PLATFORM_', '127.0.0.1', 8081);
+  const [one, other] = [caller.host, platform.host];
+  const areApart =
+    one !== other && [one, other].every((host) => isIP(host) > 0 && !/^(0\.0\.0\.0|::)$/.test(host));
+  if (caller.port !== platform.port || caller.port === 0 || areApart) return { caller, platform };
+  throw new ConfigError(
+    `PORT and PLATFORM_PORT are both ${caller.port}; callers and the platform have a port each, so set one of them to another`,
   );
 }
 
@@ -218,10 +230,11 @@ function duration(env: Environment, name: string, fallback: string, orElse = '')
 
 /** An answer under an Idempotency-Key is rebuilt from its decision, so both are kept for a day at least. */
 function decisionsHot(env: Environment): number {
-  const ms = duration(env, 'DECISIONS_HOT', '1d');
-  if (ms >= RETENTION.idempotencyMs && ms <= RETENTION.decisionMs) return ms;
+  const text = setting(env, 'DECISIONS_HOT') ?? '1d';
+  const ms = parseDuration(text);
+  if (ms !== null && ms >= RETENTION.idempotencyMs && ms <= RETENTION.decisionMs) return ms;
   throw new ConfigError(
-    `DECISIONS_HOT is "${setting(env, 'DECISIONS_HOT')}"; it must be at least 1d, because verdicts under an Idempotency-Key are repeated for a day, and at most 90d`,
+    `DECISIONS_HOT is "${text}"; it must be a whole number of d or h, like 7d or 36h: at least 1d, because verdicts under an Idempotency-Key are repeated for a day, and at most 90d`,
   );
 }
 

@@ -11,8 +11,10 @@ import { type Config, signalSecretOf } from './config.ts';
 import { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
 import { reservePort } from './http/server/listener.ts';
 import { Fleet } from './rollout/fleet.ts';
+import { RulesError } from './rollout/loaded-rules.ts';
 import type { Rollout } from './rollout/rollout.ts';
 import { RolloutNode } from './rollout/rollout-node.ts';
+import { rulesDirRefusal } from './rules/folder/rule-folder.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import { ClientSweep } from './service/client-sweep.ts';
 import { ErasureLedger } from './service/erasure.ts';
@@ -46,6 +48,8 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
   );
   try {
     await requireFreePorts(config, peers);
+    const refusal = rulesDirRefusal(config.rulesDir);
+    if (refusal !== null) throw new RulesError(refusal);
     const clock = storeClock(exactSystemClock, store);
     const withSecret = { ...config, signalSecret: signalSecretOf(config) };
     const signalSecretPrevious = await patiently(() => agreeOnSecret(store.registers, withSecret, clock()));

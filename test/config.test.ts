@@ -286,16 +286,30 @@ describe('the configuration', () => {
     );
   });
   for (const [given, why] of [
+    ['5x', 'of no form'],
+    ['30s', 'much less than a day'],
     ['23h', 'less than a day'],
     ['91d', 'longer than anything is kept'],
   ] as const) {
     it(`refuses a DECISIONS_HOT of ${given}, ${why}`, () => {
       expect(() => read({ DECISIONS_HOT: given })).to.throw(
         ConfigError,
-        `DECISIONS_HOT is "${given}"; it must be at least 1d, because verdicts under an Idempotency-Key are repeated for a day, and at most 90d`,
+        `DECISIONS_HOT is "${given}"; it must be a whole number of d or h, like 7d or 36h: at least 1d, because verdicts under an Idempotency-Key are repeated for a day, and at most 90d`,
       );
     });
   }
+
+  it('refuses one port for callers and the platform, unless they listen on addresses apart', () => {
+    const message =
+      'PORT and PLATFORM_PORT are both 9000; callers and the platform have a port each, so set one of them to another';
+    expectRefused({ PORT: '9000', PLATFORM_PORT: '9000' }, message);
+    const both = { PORT: '9000', PLATFORM_PORT: '9000', PLATFORM_HOST: '10.0.0.1' };
+    expectRefused({ ...both, HOST: '10.0.0.1' }, message);
+    expectRefused({ ...both, HOST: '::' }, message);
+    expectRefused({ ...both, HOST: 'localhost' }, message);
+    expect(read({ ...both, HOST: '10.0.0.2' }).platform.port).to.equal(9000);
+    expect(read({ PORT: '0', PLATFORM_PORT: '0' }).platform.port).to.equal(0);
+  });
 
   it('refuses an ARCHIVE_SHIP that is neither on nor off', () => {
     expectRefused({ ARCHIVE_SHIP: 'no' }, 'ARCHIVE_SHIP is "no"; it must be on or off');

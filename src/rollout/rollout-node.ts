@@ -368,7 +368,11 @@ type StartParts = Pick<NodeParts, 'fleet' | 'dataDir' | 'firstVersion' | 'clock'
 /** The shared rollout; on the very first start, or when the store lost it, this node writes it. */
 async function startingRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
   const stored = await parts.fleet.read();
-  if (stored !== null) return stored.rollout ?? withoutPointer(parts, rules);
+  if (stored !== null) {
+    const rollout = stored.rollout ?? (await withoutPointer(parts, rules));
+    warnAboutFirstVersion(parts, rollout);
+    return rollout;
+  }
   const recalled = parts.firstVersion === null ? recall(parts.dataDir) : null;
   const rollout = recalled ?? firstRollout(first(parts, rules), parts.clock());
   if (await parts.fleet.write(null, rollout)) return rollout;
@@ -386,6 +390,13 @@ async function withoutPointer(parts: StartParts, rules: LoadedRules): Promise<Ro
   const [newest] = (await parts.fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
   const active = newest?.active ?? rules.deciding(parts.firstVersion);
   return { ...firstRollout(active, parts.clock()), revision: newest?.revision ?? 0 };
+}
+
+function warnAboutFirstVersion({ firstVersion, onTrouble }: StartParts, { active }: Rollout): void {
+  if (firstVersion === null || firstVersion === active.version) return;
+  onTrouble(
+    `RULE_VERSION is ${firstVersion}, and ${active.version} decides: RULE_VERSION counts at the first start of a store alone; use rules rollout to change what decides, and leave RULE_VERSION out`,
+  );
 }
 
 /** Logs which version was chosen when nobody chose one. */

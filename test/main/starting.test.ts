@@ -209,6 +209,17 @@ describe('starting the service', () => {
       }
     });
 
+    it('for a RULES_DIR that is no folder', async () => {
+      const rulesDir = join(temporaryDirectory(), 'rules');
+      expect(await refused({ RULES_DIR: rulesDir })).to.equal(
+        `Cannot start: RULES_DIR is ${rulesDir}, where there is no folder; set it to the folder of rule sets\n`,
+      );
+      writeFileSync(rulesDir, '');
+      expect(await refused({ RULES_DIR: rulesDir })).to.equal(
+        `Cannot start: RULES_DIR is ${rulesDir}, which is no folder; set it to the folder of rule sets\n`,
+      );
+    });
+
     it('for a HOST of another machine', async () => {
       expect(await refused({ HOST: '192.0.2.1' })).to.equal(
         'Cannot start: 192.0.2.1 is not an address of this machine; set HOST to one that is\n',

@@ -461,6 +461,16 @@ function describeFleet(open: () => Promise<Store>): void {
     });
   });
 
+  it('says at the start that RULE_VERSION changes nothing of a store that has begun', async () => {
+    const rulesDir = await twoNodes({ draft: false });
+    expect(fleet.troubles).to.deep.equal([]);
+    await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
+    await fleet.start(rulesDir);
+    expect(fleet.troubles).to.deep.equal([
+      'RULE_VERSION is p2.v10, and p2.v11 decides: RULE_VERSION counts at the first start of a store alone; use rules rollout to change what decides, and leave RULE_VERSION out',
+    ]);
+  });
+
   it('remembers the rollout on disk for a start with a store that lost it', async () => {
     const rulesDir = rulesDirectory();
     addVersion(rulesDir, 'p2.v11', []);

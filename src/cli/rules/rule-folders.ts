@@ -3,7 +3,12 @@ import { basename, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { ConfigError, readConfig } from '../../config.ts';
 import { DraftRefused, writeDraft, type YamlEdit } from '../../rules/folder/draft.ts';
-import { formatProblems, listRuleVersions, loadRuleSet } from '../../rules/folder/rule-folder.ts';
+import {
+  formatProblems,
+  listRuleVersions,
+  loadRuleSet,
+  rulesDirRefusal,
+} from '../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleSet } from '../../rules/rule-set.ts';
 import { FindingsError, UsageError } from '../exit.ts';
@@ -12,10 +17,8 @@ import { print } from '../print.ts';
 /** Versions by name, or folders by path; without any, all in RULES_DIR. */
 export function chosenFolders(chosen: readonly string[]): readonly string[] {
   const { rulesDir } = readConfig();
-  if (!existsSync(rulesDir))
-    throw new ConfigError(
-      `RULES_DIR is ${rulesDir}, where there is no folder; set it to the folder of rule sets`,
-    );
+  const refusal = rulesDirRefusal(rulesDir);
+  if (refusal !== null) throw new ConfigError(refusal);
   if (chosen.length === 0) return listRuleVersions(rulesDir).map((version) => join(rulesDir, version));
   return chosen.map((name) => {
     const folder = isRuleVersion(name) ? join(rulesDir, name) : resolve(name);

@@ -65,6 +65,14 @@ export function readRuleSet(folder: string): ReadResult {
   return { ok: true, rules: result.rules, digest: digestOf(files), released: release !== null };
 }
 
+/** Why the folder of rule sets cannot be used, for people; null when it can. */
+export function rulesDirRefusal(rulesDir: string): string | null {
+  const found = statSync(rulesDir, { throwIfNoEntry: false });
+  if (found?.isDirectory() === true) return null;
+  const what = found === undefined ? 'where there is no folder' : 'which is no folder';
+  return `RULES_DIR is ${rulesDir}, ${what}; set it to the folder of rule sets`;
+}
+
 /** Names of the rule sets in `rulesDir`, oldest first. */
 export function listRuleVersions(rulesDir: string): readonly RuleVersion[] {
   return readdirSync(rulesDir, { withFileTypes: true })
