@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from './html.js';
 import { forgetVisits } from './visits.js';
 
-/** @import { Session } from './answers.d.ts' */
+/** @import { EvidenceJob, Session } from './answers.d.ts' */
 
 /**
  * The platform that this tab shows; what another tab signed in for later is refused here.
@@ -33,6 +33,12 @@ const UNREACHABLE_RETRY_SECONDS = 5;
  * compiler of what shape the answer is. A change of something with a revision is made on that one only.
  * @template T
  * @typedef {{ readonly path: string, readonly revision?: number | null, readonly answer?: T }} Question
+ */
+
+/**
+ * A question that a job works out; `result` is never there and tells of what shape that will be.
+ * @template Result
+ * @typedef {Question<EvidenceJob> & { readonly result?: Result }} Work
  */
 
 /**

@@ -1,6 +1,7 @@
 import { ask, follow, may, Refusal, reloadAll, useAnswer } from './api.js';
 import { html, render, useEffect, useRef, useState } from './html.js';
 import { SignInAgain, SignInPage } from './pages/sign-in.js';
+import { goTo, typedInto } from './parts/form.js';
 import { platformText } from './parts/format.js';
 import { toVersion } from './parts/links.js';
 import { Empty, Loading, Trouble } from './parts/notice.js';
@@ -12,7 +13,6 @@ import { Left } from './visits.js';
 /**
  * @import { Session } from './answers.d.ts'
  * @import { PageProps, Place } from './page-props.d.ts'
- * @import { ChoiceEvent, InputEvent } from './parts/form.js'
  * @import { PageBody, PageEntry, PlaceEntry } from './places.js'
  */
 
@@ -142,7 +142,7 @@ function at(platform) {
 
 /** Where else the session reaches. @param {{ session: Session }} props */
 function PlatformSwitch({ session }) {
-  const go = (/** @type {InputEvent} */ event) => location.assign(at(event.currentTarget.value));
+  const go = typedInto((platform) => location.assign(at(platform)));
   return html`<select aria-label="Platform" onChange=${go}>
     ${session.platforms.map(
       (name) => html`<option value=${name} selected=${name === session.platform}>
@@ -257,9 +257,7 @@ function PlaceParts({ places, current, place: { version, query } }) {
   const time = Object.fromEntries([...query].filter(([name]) => TIME.includes(name)));
   const to = (/** @type {string} */ path) =>
     version === '' ? `#/${path}` : toVersion(version, path.split('/')[2], time);
-  const go = (/** @type {string} */ other) => {
-    location.hash = toVersion(other, current.path.split('/')[2], time);
-  };
+  const go = (/** @type {string} */ other) => goTo(toVersion(other, current.path.split('/')[2], time));
   return html`<nav class="parts" aria-label=${version === '' ? here?.title : `Parts of ${version}`}>
     ${version !== '' && html`<${VersionSwitch} version=${version} go=${go} />`}
     ${parts.map(
@@ -273,8 +271,7 @@ function PlaceParts({ places, current, place: { version, query } }) {
 function VersionSwitch({ version, go }) {
   const { data } = useAnswer(RULE_FOLDERS);
   const all = new Set([version, ...(data?.versions ?? []).map((one) => one.version)]);
-  const choose = (/** @type {ChoiceEvent} */ event) => go(event.currentTarget.value);
-  return html`<select aria-label="Version" value=${version} onChange=${choose}>
+  return html`<select aria-label="Version" value=${version} onChange=${typedInto(go)}>
     ${[...all].map((one) => html`<option>${one}</option>`)}
   </select>`;
 }

@@ -2,13 +2,14 @@
 
 /**
  * @import {
- *   AccessKeyList, AuditCheck, AuditPage, CheckedDraft, ClientHistory, ClientLinks, ClientView, Decision,
- *   DecisionWhatIf, Draft, DraftList, DraftPresence, EvidenceJob, EvidenceJobList, Experiment, Explanation,
- *   Explored, FirstSteps, Following, FoundDecisions, IssuedKey, LastHour, ListEntries, OpenedRuleFolder,
- *   People, Proposal, ProposalList, RewrittenCases, RolloutStatus, RuleDiff, RuleFolderList, SavedDraft,
- *   Session, Settings, SharedLists, SignIn, VerdictHistory, WhatIfAnswers, Worked,
+ *   AccessKeyList, AuditCheck, AuditPage, BacktestReport, Calibration, CheckedDraft, ClientHistory,
+ *   ClientLinks, ClientView, Decision, DecisionWhatIf, Draft, DraftList, DraftPresence, Drift,
+ *   EvidenceJobList, Experiment, Explanation, Explored, FirstSteps, Following, FoundDecisions, IssuedKey,
+ *   LastHour, ListEntries, OpenedRuleFolder, People, Proposal, ProposalList, RewrittenCases, RolloutStatus,
+ *   RuleDiff, RuleFolderList, RulesReport, SavedDraft, Session, Settings, SharedLists, SignIn, Suggestion,
+ *   SweepReport, VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
- * @import { Question } from './api.js'
+ * @import { Question, Work } from './api.js'
  */
 
 /** A path, what is put into it encoded; a whole query goes in as it is. */
@@ -86,19 +87,19 @@ export const listEntry = (list, value) => to`lists/${list}/entries?value=${value
 export const WHAT_IF = { path: 'rules/what-if' };
 /** @type {Question<EvidenceJobList>} */
 export const EVIDENCE_JOBS = { path: 'evidence' };
-/** @type {Question<EvidenceJob>} */
+/** @type {Work<RulesReport>} */
 export const RULES_REPORT = { path: 'evidence/report' };
-/** @type {Question<EvidenceJob>} */
+/** @type {Work<SweepReport>} */
 export const SWEEP = { path: 'evidence/sweep' };
-/** @type {Question<EvidenceJob>} */
+/** @type {Work<Calibration>} */
 export const CALIBRATION = { path: 'evidence/calibration' };
-/** @type {Question<EvidenceJob>} */
+/** @type {Work<Drift>} */
 export const DRIFT = { path: 'evidence/drift' };
-/** @type {Question<EvidenceJob>} */
+/** @type {Work<Suggestion>} */
 export const SUGGESTION = { path: 'evidence/suggestion' };
-/** @type {Question<EvidenceJob>} */
+/** @type {Work<BacktestReport>} */
 export const BACKTEST = { path: 'evidence/backtest' };
-/** @type {<Result>(jobId: string) => Question<Worked<Result>>} */
+/** @type {<Result>(jobId: string, of?: Work<Result>) => Question<Worked<Result>>} */
 export const evidenceJob = (jobId) => to`evidence/${jobId}`;
 
 /** @type {Question<RuleFolderList>} */

@@ -1,5 +1,6 @@
 import { may, useAnswer } from './api.js';
 import { html, useEffect, useRef, useState } from './html.js';
+import { goTo, typedInto } from './parts/form.js';
 import { dateTime } from './parts/format.js';
 import { toClient, toDecision, toOrder, toRule, toVersion } from './parts/links.js';
 import { decision, decisions, ROLLOUT_STATUS, RULE_FOLDERS, ruleFolder } from './questions.js';
@@ -7,7 +8,6 @@ import { decision, decisions, ROLLOUT_STATUS, RULE_FOLDERS, ruleFolder } from '.
 /**
  * @import { Decision, FoundDecisions, Session } from './answers.d.ts'
  * @import { Answer } from './api.js'
- * @import { InputEvent } from './parts/form.js'
  */
 
 /**
@@ -42,12 +42,12 @@ export function Search({ session, close }) {
   };
   const go = (/** @type {Hit} */ { href }) => {
     leave();
-    location.hash = href;
+    goTo(href);
   };
-  const type = (/** @type {InputEvent} */ event) => {
-    setText(event.currentTarget.value);
+  const type = typedInto((typed) => {
+    setText(typed);
     setChosen(0);
-  };
+  });
   const press = (/** @type {KeyboardEvent} */ event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === 'Enter' && current !== undefined) go(current);

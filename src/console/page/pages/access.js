@@ -1,9 +1,9 @@
 import { ask, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
-import { Confirm } from '../parts/confirm.js';
-import { Choice, Copy, formValues } from '../parts/form.js';
+import { useProposal } from '../parts/confirm.js';
+import { Choice, Copy, sent } from '../parts/form.js';
 import { counted, dateTime, platformText } from '../parts/format.js';
-import { Answered } from '../parts/notice.js';
+import { answered } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Pill } from '../parts/verdict.js';
 import { accessKey, ISSUE_KEY, KEYS, PEOPLE, SIGN_OUT } from '../questions.js';
@@ -12,7 +12,6 @@ import { accessKey, ISSUE_KEY, KEYS, PEOPLE, SIGN_OUT } from '../questions.js';
  * @import { AccessKeyList, IssuedKey, People } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
  * @import { Proposal } from '../parts/confirm.js'
- * @import { FormEvent } from '../parts/form.js'
  */
 
 /** @typedef {AccessKeyList['keys'][number]} AccessKey */
@@ -23,28 +22,27 @@ import { accessKey, ISSUE_KEY, KEYS, PEOPLE, SIGN_OUT } from '../questions.js';
  */
 export function KeysPage({ session }) {
   const answer = useAnswer(KEYS);
-  const [change, setChange] = useState(/** @type {Proposal<IssuedKey | null> | null} */ (null));
   const [issued, setIssued] = useState(/** @type {IssuedKey | null} */ (null));
-  const done = (/** @type {IssuedKey | null} */ made) => {
-    setChange(null);
+  const { propose, dialog } = useProposal((/** @type {IssuedKey | null} */ made) => {
     setIssued(made);
     answer.reload();
-  };
-  const shown = (/** @type {AccessKeyList} */ { keys, mayGive }) => html`
-    ${issued && html`<${Issued} issued=${issued} />`}
-    <section class="card">
-      <h2>${counted(keys.length, 'key')}</h2>
-      <${Table} name="Keys" kind="in-lines" columns=${COLUMNS}>
-        ${keys.map((one) => html`<${Row} key=${one.id} one=${one} propose=${setChange} />`)}
-      <//>
-    </section>
-    <section class="card">
-      <h2>Issue a key for ${session.platform}</h2>
-      <${IssueForm} mayGive=${mayGive} propose=${setChange} />
-    </section>
-    ${change && html`<${Confirm} ...${change} done=${done} cancel=${() => setChange(null)} />`}
-  `;
-  return html`<${Answered} answer=${answer}>${shown}<//>`;
+  });
+  return answered(
+    answer,
+    ({ keys, mayGive }) => html`
+      ${issued && html`<${Issued} issued=${issued} />`}
+      <section class="card">
+        <h2>${counted(keys.length, 'key')}</h2>
+        <${Table} name="Keys" kind="in-lines" columns=${COLUMNS}>
+          ${keys.map((one) => html`<${Row} key=${one.id} one=${one} propose=${propose} />`)}
+        <//>
+      </section>
+      <section class="card">
+        <h2>Issue a key for ${session.platform}</h2>
+        <${IssueForm} mayGive=${mayGive} propose=${propose} />
+      </section>
+      ${dialog}`,
+  );
 }
 
 const COLUMNS = ['key', 'platform', 'owner', 'may', 'issued', 'ends', ''];
@@ -92,8 +90,7 @@ function Row({ one: { id, platform, owner, operations, status, issuedAt, expires
 
 /** @param {{ mayGive: AccessKeyList['mayGive'], propose: Propose }} props */
 function IssueForm({ mayGive, propose }) {
-  const issue = (/** @type {FormEvent} */ event) => {
-    const { days = '', ...ticked } = formValues(event);
+  const issue = sent(({ days = '', ...ticked }) => {
     const operations = mayGive.filter((one) => one in ticked);
     propose({
       title: `Issue a key for ${operations.join(', ') || 'nothing'}?`,
@@ -101,8 +98,8 @@ function IssueForm({ mayGive, propose }) {
       act: () => ask('POST', ISSUE_KEY, { operations, days: Number(days) }),
       children: html`<p>Whoever holds it may do that for ${days} days. You answer for it.</p>`,
     });
-  };
-  return html`<form onSubmit=${issue}>
+  });
+  return html`<form class="stack" onSubmit=${issue}>
     <fieldset>
       <legend>What it may do</legend>
       <div class="fields">
@@ -126,29 +123,27 @@ function IssueForm({ mayGive, propose }) {
  */
 export function PeoplePage({ session }) {
   const answer = useAnswer(PEOPLE);
-  const [change, setChange] = useState(/** @type {Proposal<IssuedKey | null> | null} */ (null));
-  const done = () => {
-    setChange(null);
-    answer.reload();
-  };
+  const { propose, dialog } = useProposal(answer.reload);
   const isAll = session.platform === '*';
   const at = isAll ? 'everywhere' : `at ${session.platform}`;
-  const shown = (/** @type {People} */ { provider, roles, people }) => html`<section class="card">
-      <h2>${counted(people.length, 'person', 'people')} signed in</h2>
-      <${Table} name="People" kind="in-lines" columns=${['who', 'by', 'since', 'last seen', 'ends', '']}>
-        ${people.map((one) => html`<${PersonRow} key=${one.id} one=${one} at=${at} propose=${setChange} />`)}
-      <//>
-      <p class="faint">
-        Half an hour without use ends a session, too.
-        ${isAll ? '' : ' People with access to all platforms are shown to those who look at all of them.'}
-      </p>
-    </section>
-    <section class="card">
-      <h2>Who may sign in</h2>
-      <${WhoMay} provider=${provider} roles=${roles} />
-    </section>
-    ${change && html`<${Confirm} ...${change} done=${done} cancel=${() => setChange(null)} />`}`;
-  return html`<${Answered} answer=${answer}>${shown}<//>`;
+  return answered(
+    answer,
+    ({ provider, roles, people }) => html`<section class="card">
+        <h2>${counted(people.length, 'person', 'people')} signed in</h2>
+        <${Table} name="People" kind="in-lines" columns=${['who', 'by', 'since', 'last seen', 'ends', '']}>
+          ${people.map((one) => html`<${PersonRow} key=${one.id} ...${{ one, at, propose }} />`)}
+        <//>
+        <p class="faint">
+          Half an hour without use ends a session, too.
+          ${isAll ? '' : ' People with access to all platforms are shown to those who look at all of them.'}
+        </p>
+      </section>
+      <section class="card">
+        <h2>Who may sign in</h2>
+        <${WhoMay} provider=${provider} roles=${roles} />
+      </section>
+      ${dialog}`,
+  );
 }
 
 /** @param {{ one: Person, at: string, propose: Propose }} props */

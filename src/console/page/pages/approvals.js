@@ -1,18 +1,17 @@
 import { ask, may, useAnswer } from '../api.js';
-import { html, useState } from '../html.js';
-import { Confirm } from '../parts/confirm.js';
+import { html } from '../html.js';
+import { useProposal } from '../parts/confirm.js';
 import { ChangedSince } from '../parts/differences.js';
-import { Choice, Field, formValues } from '../parts/form.js';
+import { Choice, Field, sent } from '../parts/form.js';
 import { dateTime } from '../parts/format.js';
-import { Answered, Empty } from '../parts/notice.js';
+import { answered, Empty } from '../parts/notice.js';
 import { Pill } from '../parts/verdict.js';
 import { decideProposal, PROPOSALS } from '../questions.js';
 
 /**
- * @import { Proposal, ProposalList, Session } from '../answers.d.ts'
+ * @import { Proposal, Session } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
  * @import { Proposal as Question } from '../parts/confirm.js'
- * @import { FormEvent } from '../parts/form.js'
  */
 
 /** How often the page looks for proposals of others. */
@@ -24,23 +23,18 @@ const EVERY_MS = 15_000;
  */
 export function ApprovalsPage({ session }) {
   const answer = useAnswer(PROPOSALS, EVERY_MS);
-  const [asked, setAsked] = useState(/** @type {Question<Proposal> | null} */ (null));
-  const done = () => {
-    setAsked(null);
-    answer.reload();
-  };
-  const shown = (/** @type {ProposalList} */ { proposals }) =>
+  const { propose, dialog } = useProposal(answer.reload);
+  const listed = answered(answer, ({ proposals }) =>
     proposals.length === 0
       ? html`<${Empty} title="Nothing waits for approval">
           Where APPROVALS is required, what reaches most payers is proposed here before it is done.
         <//>`
-      : html`${proposals.map(
-          (one) =>
-            html`<${OneProposal} key=${one.proposalId} proposal=${one} session=${session}
-              propose=${setAsked} />`,
-        )}`;
-  return html`<${Answered} answer=${answer}>${shown}<//>
-    ${asked && html`<${Confirm} ...${asked} done=${done} cancel=${() => setAsked(null)} />`}`;
+      : proposals.map(
+          (proposal) =>
+            html`<${OneProposal} key=${proposal.proposalId} ...${{ proposal, session, propose }} />`,
+        ),
+  );
+  return html`${listed}${dialog}`;
 }
 
 /**
@@ -79,14 +73,13 @@ const WAYS = /** @type {const} */ ([
 
 /** @param {{ id: string, subject: string, propose: (question: Question<Proposal>) => void }} props */
 function Decide({ id, subject, propose }) {
-  const submit = (/** @type {FormEvent} */ event) => {
-    const { reason = '', way } = formValues(event);
+  const submit = sent(({ reason = '', way }) => {
     const returns = way === 'reject';
     const action = returns ? `Return ${subject}` : `Approve ${subject}`;
     const act = () => ask('POST', decideProposal(id, returns ? 'reject' : 'approve'), { reason });
     const tone = returns ? 'bad' : 'accent';
     propose({ title: `${action}?`, action, tone, act, children: html`<p>Reason: ${reason}</p>` });
-  };
+  });
   return html`<form class="filters" onSubmit=${submit}>
     <${Choice} label="What to do" name="way" values=${WAYS} />
     <${Field} label="Note to the proposer"><input name="reason" required maxlength="1000" /><//>

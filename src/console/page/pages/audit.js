@@ -1,18 +1,16 @@
 import { ask, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
-import { Choice, Field } from '../parts/form.js';
+import { Choice, Field, goTo, sent } from '../parts/form.js';
 import { counted, dateTime } from '../parts/format.js';
-import { Answered, Empty, Trouble } from '../parts/notice.js';
+import { answered, Empty, useAttempt } from '../parts/notice.js';
 import { csvText, linesOf, saveFile } from '../parts/save-file.js';
 import { Table } from '../parts/table.js';
-import { MinuteField, spanOf, valuesInUtc } from '../parts/time-span.js';
+import { inUtc, MinuteField, spanOf } from '../parts/time-span.js';
 import { AUDIT_CHECK, auditEntries } from '../questions.js';
 
 /**
  * @import { AuditCheck, AuditPage as Entries } from '../answers.d.ts'
- * @import { Refusal } from '../api.js'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { FormEvent } from '../parts/form.js'
  */
 
 /** @typedef {Entries['entries'][number]} Entry */
@@ -23,15 +21,17 @@ import { AUDIT_CHECK, auditEntries } from '../questions.js';
  * @param {PageProps} props
  */
 export function AuditPage({ place: { query } }) {
-  const answer = useAnswer(auditEntries(asked(query)));
-  const shown = (/** @type {Entries} */ { entries, unreadable, next }) => html`<section class="card">
-    <h2>${counted(entries.length, 'entry', 'entries')}</h2>
-    <${Faults} faults=${unreadable} />
-    ${entries.length === 0 ? html`<${Nothing} next=${next} />` : html`<${Found} entries=${entries} />`}
-    ${next !== null && html`<p><a href=${addressOf(query, next)}>Older entries</a></p>`}
-    <${Export} query=${query} />
-  </section>`;
-  return html`<${Chain} /><${Filter} query=${query} /><${Answered} answer=${answer}>${shown}<//>`;
+  const found = answered(
+    useAnswer(auditEntries(asked(query))),
+    ({ entries, unreadable, next }) => html`<section class="card">
+      <h2>${counted(entries.length, 'entry', 'entries')}</h2>
+      <${Faults} faults=${unreadable} />
+      ${entries.length === 0 ? html`<${Nothing} next=${next} />` : html`<${Found} entries=${entries} />`}
+      ${next !== null && html`<p><a href=${addressOf(query, next)}>Older entries</a></p>`}
+      <${Export} query=${query} />
+    </section>`,
+  );
+  return html`<${Chain} /><${Filter} query=${query} />${found}`;
 }
 
 /**
@@ -60,21 +60,14 @@ function addressOf(query, before) {
 
 function Chain() {
   const [check, setCheck] = useState(/** @type {AuditCheck | null} */ (null));
-  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
-  const [busy, setBusy] = useState(false);
-  const look = () => {
-    setBusy(true);
-    setError(null);
-    ask('GET', AUDIT_CHECK)
-      .then(setCheck, setError)
-      .finally(() => setBusy(false));
-  };
+  const { attempt, isBusy, trouble } = useAttempt();
+  const look = () => attempt(() => ask('GET', AUDIT_CHECK).then(setCheck));
   return html`<section class="card">
     <h2>Was it changed?</h2>
     <div role="status">${check && html`<${Checked} check=${check} />`}</div>
-    ${error && html`<${Trouble} error=${error} />`}
-    <button type="button" disabled=${busy} onClick=${look}>
-      ${busy ? 'Following the chain …' : 'Check the chain'}
+    ${trouble}
+    <button type="button" disabled=${isBusy} onClick=${look}>
+      ${isBusy ? 'Following the chain …' : 'Check the chain'}
     </button>
   </section>`;
 }
@@ -98,12 +91,8 @@ function Faults({ faults }) {
 
 /** @param {{ query: URLSearchParams }} props */
 function Filter({ query }) {
-  const find = (/** @type {FormEvent} */ event) => {
-    location.hash = `#/settings/audit?${new URLSearchParams(valuesInUtc(event))}`;
-  };
-  const clear = () => {
-    location.hash = '#/settings/audit';
-  };
+  const find = sent((values) => goTo(`#/settings/audit?${new URLSearchParams(inUtc(values))}`));
+  const clear = () => goTo('#/settings/audit');
   return html`<form class="filters" key=${String(query)} onSubmit=${find} onReset=${clear}>
     <${Field} label="Who"><input name="who" defaultValue=${query.get('who') ?? ''} maxlength="256" /><//>
     <${Choice} label="What" name="action" chosen=${query.get('action')} values=${Object.keys(ACTIONS)}
@@ -182,16 +171,7 @@ function stateText(state) {
 }
 
 const CSV_COLUMNS = [
-  'number',
-  'at',
-  'who',
-  'action',
-  'platform',
-  'subject',
-  'before',
-  'after',
-  'reason',
-  'hash',
+  ...['number', 'at', 'who', 'action', 'platform', 'subject', 'before', 'after', 'reason', 'hash'],
 ];
 
 /**
@@ -199,16 +179,15 @@ const CSV_COLUMNS = [
  * @param {{ query: URLSearchParams }} props
  */
 function Export({ query }) {
-  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
+  const { attempt, trouble } = useAttempt();
   const [lacking, setLacking] = useState(/** @type {readonly Fault[]} */ ([]));
-  const save = (/** @type {'csv' | 'ndjson'} */ kind) => {
-    setError(null);
-    allThatFit(query).then(({ entries, unreadable }) => {
+  const save = (/** @type {'csv' | 'ndjson'} */ kind) =>
+    attempt(async () => {
+      const { entries, unreadable } = await allThatFit(query);
       setLacking(unreadable);
       const type = kind === 'csv' ? 'text/csv' : 'application/x-ndjson';
       saveFile(`audit.${kind}`, type, kind === 'csv' ? csvOf(entries) : linesOf(entries));
-    }, setError);
-  };
+    });
   return html`<div class="buttons">
       <button type="button" onClick=${() => save('csv')}>Save all as CSV</button>
       <button type="button" onClick=${() => save('ndjson')}>Save all as NDJSON</button>
@@ -217,7 +196,7 @@ function Export({ query }) {
       ${lacking.length > 0 && html`<p>The file lacks:</p>`}
       <${Faults} faults=${lacking} />
     </div>
-    ${error && html`<${Trouble} error=${error} />`}`;
+    ${trouble}`;
 }
 
 /** @param {URLSearchParams} query */

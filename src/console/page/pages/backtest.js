@@ -1,35 +1,25 @@
 import { useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
-import { BacktestForm, EvidenceTables, intervalText, Notes, useJob, WorkedOut } from '../parts/evidence.js';
-import { Field } from '../parts/form.js';
+import { BacktestForm, EvidenceTables, intervalText, Notes, useJob, workedOut } from '../parts/evidence.js';
+import { Field, goTo } from '../parts/form.js';
 import { count, dateTime } from '../parts/format.js';
 import { SampleOrders, toVersion } from '../parts/links.js';
-import { Answered, Trouble } from '../parts/notice.js';
+import { answered, useAttempt } from '../parts/notice.js';
 import { numbers, Table } from '../parts/table.js';
 import { Figures, Pill, VERDICTS, Verdict } from '../parts/verdict.js';
-import { EVIDENCE_JOBS, RULE_FOLDERS } from '../questions.js';
+import { BACKTEST, EVIDENCE_JOBS, RULE_FOLDERS } from '../questions.js';
 
 /**
- * @import {
- *   BacktestReport, EvidenceJob, EvidenceJobList, RuleFolderList, VerdictCommand, VerdictMix, Worked,
- * } from '../answers.d.ts'
- * @import { Answer } from '../api.js'
+ * @import { BacktestReport, EvidenceJob, VerdictCommand, VerdictMix } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
  * @import { InputEvent } from '../parts/form.js'
  */
 
 const BYTES_MAX = 20_000_000;
 
-const MEMBERS = /** @type {const} */ ([
-  'ruleVersion',
-  'journal',
-  'transitions',
-  'changes',
-  'outcomes',
-  'ladder',
-  'notes',
-  'tables',
-]);
+const MEMBERS = [
+  ...['ruleVersion', 'journal', 'transitions', 'changes', 'outcomes', 'ladder', 'notes', 'tables'],
+];
 
 const HOW = 'npx scoring rules backtest p2.v11 --journal journal.ndjson --json > result.json';
 
@@ -45,13 +35,12 @@ export function BacktestPage({ place: { version, item } }) {
 /** A result file of `rules backtest --json`, read in the browser and sent nowhere. */
 function FromFile() {
   const [report, setReport] = useState(/** @type {BacktestReport | null} */ (null));
-  const [error, setError] = useState(/** @type {Error | null} */ (null));
-  const open = async (/** @type {InputEvent} */ event) => {
+  const { attempt, trouble } = useAttempt();
+  const open = (/** @type {InputEvent} */ event) => {
     const file = event.currentTarget.files?.[0];
     if (file === undefined) return;
-    const read = await readReport(file);
-    setReport(read instanceof Error ? null : read);
-    setError(read instanceof Error ? read : null);
+    setReport(null);
+    attempt(() => readReport(file).then(setReport));
   };
   return html`
     <div class="card">
@@ -60,35 +49,34 @@ function FromFile() {
         <input type="file" accept=".json,application/json" onChange=${open} />
       <//>
     </div>
-    ${error && html`<${Trouble} error=${error} />`}
-    ${report && html`<${Report} report=${report} />`}`;
+    ${trouble} ${report && html`<${Report} report=${report} />`}`;
 }
 
 /**
- * The report in a file, or why the file holds none.
+ * The report in a file; throws why the file holds none.
  * @param {File} file
- * @returns {Promise<BacktestReport | Error>}
+ * @returns {Promise<BacktestReport>}
  */
 async function readReport(file) {
   if (file.size > BYTES_MAX)
-    return new Error(`${file.name} has more than 20 MB; a result of a backtest is small.`);
-  const text = await file.text();
+    throw new Error(`${file.name} has more than 20 MB; a result of a backtest is small.`);
   const again = 'Run the backtest with --json and open what it prints.';
-  try {
-    const found = JSON.parse(text);
-    const missing = MEMBERS.filter((name) => !['object', 'string'].includes(typeof found?.[name]));
-    if (missing.length === 0) return found;
-    return new Error(`${file.name} is no result of a backtest: it lacks ${missing.join(', ')}. ${again}`);
-  } catch {
-    return new Error(`${file.name} is not JSON. ${again}`);
-  }
+  const found = await file
+    .text()
+    .then(JSON.parse)
+    .catch(() => {
+      throw new Error(`${file.name} is not JSON. ${again}`);
+    });
+  const missing = MEMBERS.filter((name) => !['object', 'string'].includes(typeof found?.[name]));
+  if (missing.length === 0) return found;
+  throw new Error(`${file.name} is no result of a backtest: it lacks ${missing.join(', ')}. ${again}`);
 }
 
 /**
  * Backtests on the archive: one that is opened, or a form for a new one above the newest ones.
  * @param {{ version: string, jobId: string }} props
  */
-export function OnArchive({ version, jobId }) {
+function OnArchive({ version, jobId }) {
   if (jobId === '') return html`<${NewBacktest} version=${version} /><${OfLate} />`;
   return html`<p><a href=${toVersion(version, 'backtest')}>← All backtests</a></p>
     <${Opened} key=${jobId} version=${version} jobId=${jobId} />`;
@@ -96,38 +84,28 @@ export function OnArchive({ version, jobId }) {
 
 /** @param {{ version: string, jobId: string }} props */
 function Opened({ version, jobId }) {
-  /** @type {Answer<Worked<BacktestReport>>} */
-  const answer = useJob(jobId);
-  const again = () => {
-    location.hash = toVersion(version, 'backtest');
-  };
-  const shown = (/** @type {BacktestReport} */ report) => html`<${Report} report=${report} />`;
-  return html`<${WorkedOut} evidence=${{ answer, refusal: null, again }}>${shown}<//>`;
+  const again = () => goTo(toVersion(version, 'backtest'));
+  const evidence = { answer: useJob(jobId, BACKTEST), refusal: null, again };
+  return workedOut(evidence, (report) => html`<${Report} report=${report} />`);
 }
 
 /** @param {{ version: string }} props */
 function NewBacktest({ version }) {
   const folders = useAnswer(RULE_FOLDERS);
-  const open = (/** @type {string} */ jobId) => {
-    location.hash = toVersion(version, `backtest/${jobId}`);
-  };
-  const form = (/** @type {RuleFolderList} */ { versions }) => {
+  const open = (/** @type {string} */ jobId) => goTo(toVersion(version, `backtest/${jobId}`));
+  const form = answered(folders, ({ versions }) => {
     const sound = versions.filter((one) => one.sound).map(({ version }) => version);
     const button = html`<button type="submit" class="button-accent">Run</button>`;
     const form = { rules: { version }, against: { values: sound }, mode: 'recorded', button, onJob: open };
     return html`<${BacktestForm} ...${form} />`;
-  };
-  return html`<section class="card">
-    <h2>Run on the archive</h2>
-    <${Answered} answer=${folders}>${form}<//>
-  </section>`;
+  });
+  return html`<section class="card"><h2>Run on the archive</h2>${form}</section>`;
 }
 
 const COLUMNS = ['asked', 'platform', 'version', 'against', 'how', 'state'];
 
 function OfLate() {
-  const answer = useAnswer(EVIDENCE_JOBS, 5000);
-  const listed = (/** @type {EvidenceJobList} */ { jobs }) => {
+  const listed = answered(useAnswer(EVIDENCE_JOBS, 5000), ({ jobs }) => {
     const backtests = jobs.filter(({ kind }) => kind === 'backtest');
     if (backtests.length === 0)
       return html`<p class="faint">
@@ -137,11 +115,8 @@ function OfLate() {
     return html`<${Table} name="Backtests of late" columns=${COLUMNS}>
       ${backtests.map((job) => html`<${Row} key=${job.jobId} job=${job} />`)}
     <//>`;
-  };
-  return html`<section class="card">
-    <h2>Of late</h2>
-    <${Answered} answer=${answer}>${listed}<//>
-  </section>`;
+  });
+  return html`<section class="card"><h2>Of late</h2>${listed}</section>`;
 }
 
 /** @param {{ job: EvidenceJob }} props */
@@ -165,7 +140,7 @@ const DRAWN = ['verdicts', 'mix', 'changes'];
  * The result of a backtest as tables and bars.
  * @param {{ report: BacktestReport }} props
  */
-export function Report({ report }) {
+function Report({ report }) {
   const { ruleVersion, against, mode, compared, changed, changedShare, notes, tables } = report;
   const figures = [
     ['mode', mode],
@@ -224,7 +199,7 @@ function ByRule({ changes }) {
  * From which verdict to which, and how often.
  * @param {{ transitions: BacktestReport['transitions'], compared: number }} props
  */
-export function Matrix({ transitions, compared }) {
+function Matrix({ transitions, compared }) {
   const cell = (/** @type {VerdictCommand} */ from, /** @type {VerdictCommand} */ to) => {
     const { decisions: times, paid, unpaid, unknown } = transitions[from][to];
     const orders = `of orders paid ${count(paid)}, unpaid ${count(unpaid)}, unknown ${count(unknown)}`;
@@ -265,7 +240,7 @@ function cellClass(same, times, compared) {
  * The verdict mix as one bar, its parts in the colours of the verdicts and read out below.
  * @param {{ name: string, mix: VerdictMix }} props
  */
-export function Mix({ name, mix }) {
+function Mix({ name, mix }) {
   const parts = VERDICTS.map(({ name: verdict, color }) => ({
     verdict,
     share: intervalText(mix[verdict]),

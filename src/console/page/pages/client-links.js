@@ -1,24 +1,23 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
-import { endAfter, Field, formValues, LastDay } from '../parts/form.js';
+import { endAfter, Field, goTo, LastDay, sent } from '../parts/form.js';
 import { counted, dateTime, day } from '../parts/format.js';
 import { toClient } from '../parts/links.js';
-import { Answered } from '../parts/notice.js';
+import { answered } from '../parts/notice.js';
 import { numbers, Table } from '../parts/table.js';
-import { knownAt, MinuteField, valuesInUtc } from '../parts/time-span.js';
+import { inUtc, knownAt, MinuteField } from '../parts/time-span.js';
 import { groupTone, Pill, VERDICTS } from '../parts/verdict.js';
 import { clientLinks, listEntry } from '../questions.js';
 
 /**
  * @import { ClientLinks, Session } from '../answers.d.ts'
  * @import { Proposal } from '../parts/confirm.js'
- * @import { FormEvent } from '../parts/form.js'
  */
 
 /**
  * @typedef {ClientLinks['clients'][number]} LinkedClient
  * @typedef {ClientLinks['devices'][number]} LinkedDevice
- * @typedef {(change: Proposal<object | null>) => void} Propose
+ * @typedef {(change: Proposal<unknown>) => void} Propose
  * @typedef {{ clientIdKey: string, session: Session, propose: Propose }} LinksProps
  */
 
@@ -28,7 +27,7 @@ import { clientLinks, listEntry } from '../questions.js';
  */
 export function Links(props) {
   const [asked, setAsked] = useState(/** @type {{ readonly asOf?: number } | null} */ (null));
-  const show = (/** @type {FormEvent} */ event) => setAsked(knownAt(valuesInUtc(event)['asOf']));
+  const show = sent((values) => setAsked(knownAt(inUtc(values)['asOf'])));
   return html`<section class="card">
     <h2>Links</h2>
     <form class="fields" onSubmit=${show}>
@@ -42,8 +41,7 @@ export function Links(props) {
 /** @param {LinksProps & { asOf: number | undefined }} props */
 function AskedLinks({ clientIdKey, asOf, ...rest }) {
   const answer = useAnswer(clientLinks(clientIdKey, asOf));
-  const shown = (/** @type {ClientLinks} */ links) => html`<${ShownLinks} links=${links} ...${rest} />`;
-  return html`<${Answered} answer=${answer}>${shown}<//>`;
+  return answered(answer, (links) => html`<${ShownLinks} links=${links} ...${rest} />`);
 }
 
 /** @param {{ links: ClientLinks, session: Session, propose: Propose }} props */
@@ -180,8 +178,7 @@ function refusedBy(clients) {
  */
 function BlockForm({ chosen, propose }) {
   const refuses = `${refusedText(refusedBy(chosen))}.`;
-  const put = (/** @type {FormEvent} */ event) => {
-    const { list = '', reason = '', lastDay } = formValues(event);
+  const put = sent(({ list = '', reason = '', lastDay }) => {
     const { expires, howLong } = endAfter(lastDay, 'until somebody removes them');
     const payers = chosen.filter(({ orders }) => orders.paid > 0);
     propose({
@@ -191,8 +188,7 @@ function BlockForm({ chosen, propose }) {
       act: async () => {
         for (const { clientIdKey } of chosen)
           await ask('PUT', listEntry(list, clientIdKey), { kind: 'client', reason, ...expires });
-        location.hash = `#/settings/lists/${list}`;
-        return null;
+        goTo(`#/settings/lists/${list}`);
       },
       children: html`
         <p>Where rules block who is on ${list}, within 2 seconds this refuses ${refuses}</p>
@@ -200,7 +196,7 @@ function BlockForm({ chosen, propose }) {
         <p>They stay on it${howLong}. Reason: ${reason}</p>
       `,
     });
-  };
+  });
   if (chosen.length === 0) return html`<p>Nobody is chosen for a list.</p>`;
   return html`<form onSubmit=${put}>
     <p role="status">A list of those chosen refuses <b>${refuses}</b></p>

@@ -1,12 +1,12 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
-import { Confirm } from '../parts/confirm.js';
+import { useProposal } from '../parts/confirm.js';
 import { LatelySeen } from '../parts/decision-table.js';
-import { Choice, endAfter, Field, formValues, LastDay } from '../parts/form.js';
+import { Choice, endAfter, Field, goTo, LastDay, sent } from '../parts/form.js';
 import { dateTime } from '../parts/format.js';
 import { LadderMove } from '../parts/ladder.js';
 import { toClient, toVersion } from '../parts/links.js';
-import { Answered, Empty } from '../parts/notice.js';
+import { answered, Empty } from '../parts/notice.js';
 import { TimeLine } from '../parts/time-line.js';
 import { FactsTable } from '../parts/trace.js';
 import { Figures, groupTone, Pill } from '../parts/verdict.js';
@@ -18,7 +18,6 @@ import { Links } from './client-links.js';
  * @import { Binding, ClientHistory, ClientView, HistoryEntry, Override, Session } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
  * @import { Proposal } from '../parts/confirm.js'
- * @import { FormEvent } from '../parts/form.js'
  */
 
 /**
@@ -26,9 +25,7 @@ import { Links } from './client-links.js';
  * @param {PageProps} props
  */
 export function ClientPage({ place, session }) {
-  const find = (/** @type {FormEvent} */ event) => {
-    location.hash = toClient(formValues(event)['clientIdKey'] ?? '');
-  };
+  const find = sent(({ clientIdKey = '' }) => goTo(toClient(clientIdKey)));
   return html`
     <form class="filters" key=${place.item} onSubmit=${find}>
       <${Field} label="clientIdKey">
@@ -52,32 +49,31 @@ function NoneChosen({ session }) {
 /** @param {{ clientIdKey: string, session: Session }} props */
 function Known({ clientIdKey, session }) {
   const answer = useAnswer(client(clientIdKey));
-  const [change, setChange] = useState(/** @type {Proposal<object | null> | null} */ (null));
   const [changes, setChanges] = useState(0);
-  const done = () => {
-    setChange(null);
+  const { propose, dialog } = useProposal(() => {
     setChanges(changes + 1);
     answer.reload();
-  };
+  });
   if (answer.error?.status === 404) return html`<${Unknown} clientIdKey=${clientIdKey} />`;
-  const shown = (/** @type {ClientView} */ view) => html`
-    <${State} view=${view} session=${session} />
-    ${may(session, 'clients') && html`<${ByHand} view=${view} propose=${setChange} />`}
-    <${Links} clientIdKey=${clientIdKey} session=${session} propose=${setChange} />
-    <div class="past-and-now">
-      <${Past} view=${view} changes=${changes} session=${session} />
-      <div class="now">
-        <section class="card"><h2>Ladder now</h2><${LadderNow} view=${view} /></section>
-        <section class="card">
-          <h2>Facts now</h2>
-          <p class="faint">As ${view.ruleVersion} sees them; no request is counted.</p>
-          <${FactsTable} facts=${view.facts} />
-        </section>
+  return answered(
+    answer,
+    (view) => html`
+      <${State} view=${view} session=${session} />
+      ${may(session, 'clients') && html`<${ByHand} view=${view} propose=${propose} />`}
+      <${Links} clientIdKey=${clientIdKey} session=${session} propose=${propose} />
+      <div class="past-and-now">
+        <${Past} view=${view} changes=${changes} session=${session} />
+        <div class="now">
+          <section class="card"><h2>Ladder now</h2><${LadderNow} view=${view} /></section>
+          <section class="card">
+            <h2>Facts now</h2>
+            <p class="faint">As ${view.ruleVersion} sees them; no request is counted.</p>
+            <${FactsTable} facts=${view.facts} />
+          </section>
+        </div>
       </div>
-    </div>
-    ${change && html`<${Confirm} ...${change} done=${done} cancel=${() => setChange(null)} />`}
-  `;
-  return html`<${Answered} answer=${answer}>${shown}<//>`;
+      ${dialog}`,
+  );
 }
 
 /** @param {{ clientIdKey: string }} props */
@@ -123,7 +119,7 @@ function LadderNow({ view: { ladder, decisions } }) {
 }
 
 /**
- * @typedef {{ view: ClientView, propose: (change: Proposal<object | null>) => void }} ByHandProps
+ * @typedef {{ view: ClientView, propose: (change: Proposal<unknown>) => void }} ByHandProps
  */
 
 /**
@@ -179,8 +175,7 @@ function untilText({ expiresAt }) {
 
 /** @param {ByHandProps} props */
 function OverrideForm({ view: { clientIdKey, override }, propose }) {
-  const set = (/** @type {FormEvent} */ event) => {
-    const { lastDay, ...body } = formValues(event);
+  const set = sent(({ lastDay, ...body }) => {
     const blocks = body['group'] === 'BLOCKED';
     const { expires, howLong } = endAfter(lastDay, 'until somebody lifts it');
     propose({
@@ -192,7 +187,7 @@ function OverrideForm({ view: { clientIdKey, override }, propose }) {
         From the next request on the group is <b>${body['group']}</b>${howLong}. Reason: ${body['reason']}
       </p>`,
     });
-  };
+  });
   const lift = () =>
     propose({
       title: `Lift the override of ${clientIdKey}?`,
@@ -217,8 +212,7 @@ function OverrideForm({ view: { clientIdKey, override }, propose }) {
 
 /** @param {ByHandProps} props */
 function BindingForm({ view: { clientIdKey, binding }, propose }) {
-  const set = (/** @type {FormEvent} */ event) => {
-    const { lastDay, acceptors = '', ...body } = formValues(event);
+  const set = sent(({ lastDay, acceptors = '', ...body }) => {
     const acceptorKeys = acceptors
       .split(',')
       .map((key) => key.trim())
@@ -233,7 +227,7 @@ function BindingForm({ view: { clientIdKey, binding }, propose }) {
         When no wait is due, the client is shown the requisite <b>${body['requisiteRef']}</b> again${howLong}.
       </p>`,
     });
-  };
+  });
   const lift = () =>
     propose({
       title: `Unbind ${clientIdKey}?`,
@@ -279,17 +273,14 @@ function Past({ view, changes, session }) {
     limits.set(ENTRIES_MAX);
     setLimit(ENTRIES_MAX);
   };
-  const line = (/** @type {ClientHistory} */ { entries, complete }) => {
+  const line = answered({ ...answer, data: shown.current }, ({ entries, complete }) => {
     if (entries.length === 0) return html`<${NoEntries} view=${view} mayLook=${mayLook} />`;
     // Repeats of outcomes are left out: fewer entries than were asked for do not mean that there are no more.
     const older = { view, entries, mayLook, more: limit < ENTRIES_MAX };
     return html`<${TimeLine} entries=${entries} mayLook=${mayLook} />
       ${!complete && html`<${Older} ...${older} showMore=${showMore} />`}`;
-  };
-  return html`<section class="card history">
-    <h2>History</h2>
-    <${Answered} answer=${{ ...answer, data: shown.current }}>${line}<//>
-  </section>`;
+  });
+  return html`<section class="card history"><h2>History</h2>${line}</section>`;
 }
 
 /** @param {{ view: ClientView, mayLook: boolean }} props */

@@ -1,12 +1,12 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useEffect, useState } from '../html.js';
 import { amountOf, DecisionTable, methodOf, outcomeOf } from '../parts/decision-table.js';
-import { Choice, Field } from '../parts/form.js';
+import { Choice, Field, goTo, sent } from '../parts/form.js';
 import { count, dateTime } from '../parts/format.js';
-import { Answered, Empty, Trouble } from '../parts/notice.js';
+import { answered, Empty, Trouble } from '../parts/notice.js';
 import { csvText, linesOf, saveFile } from '../parts/save-file.js';
 import { outcomeText } from '../parts/time-line.js';
-import { MinuteField, spanOf, valuesInUtc } from '../parts/time-span.js';
+import { inUtc, MinuteField, spanOf } from '../parts/time-span.js';
 import { GROUPS, VERDICTS } from '../parts/verdict.js';
 import { decisions, ROLLOUT_STATUS, ruleFolder } from '../questions.js';
 import { Left } from '../visits.js';
@@ -16,7 +16,6 @@ import { OpenedDecision } from './opened-decision.js';
  * @import { Decision, FoundDecisions, Session } from '../answers.d.ts'
  * @import { Refusal } from '../api.js'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { FormEvent } from '../parts/form.js'
  */
 
 const PAGE_DECISIONS = 100;
@@ -58,11 +57,9 @@ function DecisionList({ query, session }) {
   const answer = left === null ? fresh : { data: left.first, error: null, reload: again };
   lastList = location.hash;
   const page = { key: question.toString(), question, filtered: filter.size > 0 };
-  const listed = (/** @type {FoundDecisions} */ found) =>
-    html`<${Pages} ...${page} first=${found} left=${left} />`;
   return html`
     <${Filters} key=${query.toString()} filter=${filter} session=${session} reload=${again} />
-    <${Answered} answer=${answer}>${listed}<//>
+    ${answered(answer, (found) => html`<${Pages} ...${page} first=${found} left=${left} />`)}
     ${filter.has('orderRef') && answer.data && html`<${Newest} found=${answer.data} session=${session} />`}`;
 }
 
@@ -208,25 +205,14 @@ function except({ upTo, unread = [] }) {
  */
 
 /** An orderRef goes before a clientIdKey. */
-const NAMES = /** @type {const} */ ([
-  'orderRef',
-  'clientIdKey',
-  'verdict',
-  'rule',
-  'ruleVersion',
-  'clientGroup',
-  'signal',
-  'sellPointKey',
-  'method',
-  'arm',
-  'outcome',
-  'amountMin',
-  'amountMax',
-  'from',
-  'to',
-]);
+const NAMES = [
+  ...['orderRef', 'clientIdKey', 'verdict', 'rule', 'ruleVersion', 'clientGroup', 'signal', 'sellPointKey'],
+  ...['method', 'arm', 'outcome', 'amountMin', 'amountMax', 'from', 'to'],
+];
 
-const OUTCOMES = /** @type {const} */ (['PAID', 'UNPAID', 'UNKNOWN']);
+const OUTCOMES = ['PAID', 'UNPAID', 'UNKNOWN'];
+const VERDICT_NAMES = VERDICTS.map(({ name }) => name);
+const GROUP_NAMES = GROUPS.map(({ name }) => name);
 
 /**
  * The filter in an address; what the API does not know is left out.
@@ -254,36 +240,25 @@ function asked(filter) {
 
 /** @param {{ filter: Filter, session: Session, reload: () => void }} props */
 function Filters({ filter, session, reload }) {
-  const submit = (/** @type {FormEvent} */ event) => {
-    const values = new URLSearchParams(valuesInUtc(event));
-    location.hash = `#/decisions${values.size === 0 ? '' : `?${values}`}`;
+  const submit = sent((local) => {
+    const values = new URLSearchParams(inUtc(local));
+    goTo(`#/decisions${values.size === 0 ? '' : `?${values}`}`);
     reload();
-  };
-  const clear = () => {
-    location.hash = '#/decisions';
-  };
+  });
+  const clear = () => goTo('#/decisions');
   const name = (/** @type {string} */ one) => ({ name: one, defaultValue: filter.get(one), maxlength: 256 });
   const choice = (/** @type {string} */ one, /** @type {readonly string[]} */ values) => ({
-    name: one,
-    chosen: filter.get(one),
-    values,
-    any: 'any',
+    ...{ name: one, chosen: filter.get(one), values, any: 'any' },
   });
   const version = { pattern: 'p[0-9]+[.]v[0-9]+(-[a-z][a-z0-9]*)?', title: 'A rule version, like p2.v10' };
   return html`<form class="filters" onSubmit=${submit} onReset=${clear}>
     <${Field} label="orderRef"><input ...${name('orderRef')} /><//>
     <${Field} label="clientIdKey"><input ...${name('clientIdKey')} /><//>
-    <${Choice} label="verdict" ...${choice(
-      'verdict',
-      VERDICTS.map((one) => one.name),
-    )} />
+    <${Choice} label="verdict" ...${choice('verdict', VERDICT_NAMES)} />
     <${Field} label="rule"><input ...${name('rule')} list="rules" /><//>
     ${may(session, 'rules:read') && html`<${RuleNames} version=${filter.get('ruleVersion')} />`}
     <${Field} label="ruleVersion"><input ...${name('ruleVersion')} ...${version} placeholder="p2.v10" /><//>
-    <${Choice} label="group" ...${choice(
-      'clientGroup',
-      GROUPS.map((one) => one.name),
-    )} />
+    <${Choice} label="group" ...${choice('clientGroup', GROUP_NAMES)} />
     <${Field} label="signal"><input ...${name('signal')} list="signals" /><//>
     <${Field} label="point of sale"><input ...${name('sellPointKey')} /><//>
     <${Field} label="method"><input ...${name('method')} /><//>

@@ -1,10 +1,10 @@
 import { ask } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
-import { Confirm } from '../parts/confirm.js';
-import { Choice, Field, formValues } from '../parts/form.js';
+import { useProposal } from '../parts/confirm.js';
+import { Choice, Field, goTo, sent } from '../parts/form.js';
 import { takenName, VERSION_NAME } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
-import { Trouble } from '../parts/notice.js';
+import { Trouble, useAttempt } from '../parts/notice.js';
 import { saveFile } from '../parts/save-file.js';
 import { Values } from '../parts/values.js';
 import { Pill } from '../parts/verdict.js';
@@ -15,7 +15,6 @@ import { keptDraft, savedDraft } from '../questions.js';
  * @import { CheckedDraft, RuleFolderList } from '../answers.d.ts'
  * @import { CodeEditor, FileRemark } from '../parts/editor/code-editor.js'
  * @import { Schema } from '../parts/editor/schema.d.ts'
- * @import { FormEvent } from '../parts/form.js'
  * @import { OpenDraft } from '../parts/open-draft.js'
  * @import { ValueEdits } from '../parts/values.js'
  * @import { WorkingCopy } from '../parts/working-copy.js'
@@ -171,15 +170,15 @@ function namesIn({ files }) {
  * @param {Pick<FileEditorProps, 'copy' | 'change' | 'setWanted'>} props
  */
 function AddFile({ copy, change, setWanted }) {
-  const [error, setError] = useState(/** @type {Error | null} */ (null));
-  const add = (/** @type {FormEvent} */ event) => {
-    const { kind = '', name = '' } = formValues(event);
-    const path = kind === 'limits' ? 'limits.yaml' : `${kind}/${name}.yaml`;
-    if (copy.files[path] !== undefined) return setError(new Error(`${path} is there already.`));
-    setError(null);
-    change(withFile(copy, path, BEGINNINGS[kind] ?? ''));
-    setWanted({ path, at: null });
-  };
+  const { attempt, trouble } = useAttempt();
+  const add = sent(({ kind = '', name = '' }) =>
+    attempt(async () => {
+      const path = kind === 'limits' ? 'limits.yaml' : `${kind}/${name}.yaml`;
+      if (copy.files[path] !== undefined) throw new Error(`${path} is there already.`);
+      change(withFile(copy, path, BEGINNINGS[kind] ?? ''));
+      setWanted({ path, at: null });
+    }),
+  );
   return html`<form class="filters" onSubmit=${add}>
       <${Choice} label="what" name="kind" values=${ADDED} />
       <${Field} label="name" hint="of cases or a list, like night">
@@ -187,7 +186,7 @@ function AddFile({ copy, change, setWanted }) {
       <//>
       <div class="buttons"><button type="submit">Add</button></div>
     </form>
-    ${error && html`<${Trouble} error=${error} />`}`;
+    ${trouble}`;
 }
 
 const ADDED = /** @type {const} */ ([
@@ -214,28 +213,33 @@ const BEGINNINGS = {
 
 /** Where the draft is kept, and where else it may be kept. @param {KeepProps} props */
 export function Keep({ draft, checked, list, mayOperate, again }) {
-  const { copy, change } = draft;
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState(/** @type {Error | null} */ (null));
-  const [discarding, setDiscarding] = useState(false);
+  const { copy, change, take } = draft;
+  const { attempt, isBusy, trouble } = useAttempt();
+  const { propose, dialog } = useProposal(() => {
+    take(copy);
+    goTo('#/rules/drafts');
+  });
   const { version, from, files, replaces, revision, saved } = copy;
   // Somebody may type on while it is being saved.
   const latest = useRef(copy);
   latest.current = copy;
-  const save = () => {
-    setBusy(true);
-    setError(null);
-    const body = replaces === null ? { files } : { files, replaces };
-    ask('PUT', savedDraft(version), body)
-      .then(({ digest }) => {
-        const now = latest.current;
-        change({ ...now, replaces: digest, saved: now.files === files });
-        again();
-      }, setError)
-      .finally(() => setBusy(false));
-  };
+  const save = () =>
+    attempt(async () => {
+      const { digest } = await ask('PUT', savedDraft(version), { files, ...(replaces && { replaces }) });
+      const now = latest.current;
+      change({ ...now, replaces: digest, saved: now.files === files });
+      again();
+    });
+  const discard = () =>
+    propose({
+      title: `Discard the draft ${version}?`,
+      action: 'Discard',
+      tone: 'bad',
+      act: () => ask('DELETE', keptDraft(version, revision)),
+      children: html`<p>${saved ? STAYS : CANNOT_BE_BROUGHT_BACK}</p>`,
+    });
   const maySave = mayOperate && list.writable;
-  const isStuck = saved || busy || checked?.sound !== true;
+  const isStuck = saved || isBusy || checked?.sound !== true;
   return html`<section class="card">
     <h2>${version} <${WhereItIs} saved=${saved} /></h2>
     <p class="faint">
@@ -245,37 +249,16 @@ export function Keep({ draft, checked, list, mayOperate, again }) {
       ${
         maySave &&
         html`<button type="button" class="button-accent" disabled=${isStuck} onClick=${save}>
-          ${busy ? 'Saving …' : 'Save to RULES_DIR'}
+          ${isBusy ? 'Saving …' : 'Save to RULES_DIR'}
         </button>`
       }
       <button type="button" onClick=${() => download(copy)}>Download</button>
-      ${
-        revision !== null &&
-        html`<button type="button" onClick=${() => setDiscarding(true)}>Discard …</button>`
-      }
+      ${revision !== null && html`<button type="button" onClick=${discard}>Discard …</button>`}
     </div>
-    ${error && html`<${Trouble} error=${error} />`}
+    ${trouble}
     <${Rename} draft=${draft} list=${list} />
-    ${discarding && html`<${Discard} draft=${draft} cancel=${() => setDiscarding(false)} />`}
+    ${dialog}
   </section>`;
-}
-
-/** @param {Pick<KeepProps, 'draft'> & { cancel: () => void }} props */
-function Discard({ draft: { copy, take }, cancel }) {
-  const { version, revision, saved } = copy;
-  return html`<${Confirm}
-    title=${`Discard the draft ${version}?`}
-    action="Discard"
-    tone="bad"
-    act=${() => ask('DELETE', keptDraft(version, revision))}
-    done=${() => {
-      take(copy);
-      location.hash = '#/rules/drafts';
-    }}
-    cancel=${cancel}
-  >
-    <p>${saved ? STAYS : CANNOT_BE_BROUGHT_BACK}</p>
-  <//>`;
 }
 
 const STAYS = 'It stays in RULES_DIR as it is, and can be opened again.';
@@ -309,18 +292,16 @@ async function download({ version, files }) {
 
 /** @param {Pick<KeepProps, 'draft' | 'list'>} props */
 function Rename({ draft: { copy, take }, list }) {
-  const [error, setError] = useState(/** @type {Error | null} */ (null));
-  const rename = (/** @type {FormEvent} */ event) => {
-    const { version = '' } = formValues(event);
-    if (list.versions.some((one) => one.version === version)) return setError(takenName(version));
-    keep(renamedCopy(copy, version))
-      .then(async () => {
-        if (!copy.saved) await ask('DELETE', keptDraft(copy.version, copy.revision));
-        take(copy);
-        location.hash = toVersion(version, 'draft');
-      })
-      .catch(setError);
-  };
+  const { attempt, trouble } = useAttempt();
+  const rename = sent(({ version = '' }) =>
+    attempt(async () => {
+      if (list.versions.some((one) => one.version === version)) throw takenName(version);
+      await keep(renamedCopy(copy, version));
+      if (!copy.saved) await ask('DELETE', keptDraft(copy.version, copy.revision));
+      take(copy);
+      goTo(toVersion(version, 'draft'));
+    }),
+  );
   return html`<details>
     <summary>${copy.saved ? 'Go on under another name' : 'Rename'}</summary>
     <form class="filters" onSubmit=${rename}>
@@ -329,7 +310,7 @@ function Rename({ draft: { copy, take }, list }) {
       <//>
       <div class="buttons"><button type="submit">Rename</button></div>
     </form>
-    ${error && html`<${Trouble} error=${error} />`}
+    ${trouble}
   </details>`;
 }
 

@@ -1,16 +1,14 @@
 import { ask } from '../api.js';
 import { html, useState } from '../html.js';
-import { Confirm, recordedAs, Typed } from '../parts/confirm.js';
-import { BacktestForm, useJob, WorkedOut } from '../parts/evidence.js';
-import { Field } from '../parts/form.js';
+import { recordedAs, Typed, useProposal } from '../parts/confirm.js';
+import { BacktestForm, useJob, workedOut } from '../parts/evidence.js';
+import { Field, typedInto } from '../parts/form.js';
 import { count, counted } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
-import { keptDraft, releaseOf } from '../questions.js';
+import { BACKTEST, keptDraft, releaseOf } from '../questions.js';
 
 /**
- * @import { BacktestReport, CheckedDraft, RuleFolderList, Session, Worked } from '../answers.d.ts'
- * @import { Answer } from '../api.js'
- * @import { InputEvent } from '../parts/form.js'
+ * @import { BacktestReport, CheckedDraft, RuleFolderList, Session } from '../answers.d.ts'
  * @import { WorkingCopy } from '../parts/working-copy.js'
  */
 
@@ -27,15 +25,24 @@ export function Release({ copy, checked, session, mayOperate }) {
   const { version, replaces, revision } = copy;
   const [typed, setTyped] = useState('');
   const [reason, setReason] = useState('');
-  const [asking, setAsking] = useState(false);
   const missing = stillMissing(copy, checked, mayOperate);
-  const type = (/** @type {InputEvent} */ event) => setReason(event.currentTarget.value);
   const isReady = missing.length === 0 && typed === version && reason.trim() !== '';
   // What somebody typed meanwhile stays a draft; all else is in the version.
-  const released = () =>
+  const { propose, dialog } = useProposal(() =>
     (revision === null ? Promise.resolve() : ask('DELETE', keptDraft(version, revision)))
       .catch(() => {})
-      .finally(() => location.reload());
+      .finally(() => location.reload()),
+  );
+  const release = () =>
+    propose({
+      title: `Release ${version} for good?`,
+      action: `Release ${version}`,
+      act: () => ask('POST', releaseOf(version), { digest: replaces, reason }),
+      children: html`<p>
+          Its files never change from then on. Nobody is decided by it before it is rolled out.
+        </p>
+        <p class="faint">${recordedAs(session)}</p>`,
+    });
   return html`<section class="card" aria-label="Release">
     <h2>Release it</h2>
     <p class="faint">
@@ -50,27 +57,15 @@ export function Release({ copy, checked, session, mayOperate }) {
           </ul>`
         : html`<div class="stack">
             <${Field} label="Reason for the release">
-              <input value=${reason} maxlength="1000" onInput=${type} />
+              <input value=${reason} maxlength="1000" onInput=${typedInto(setReason)} />
             <//>
             <${Typed} label=${`Type ${version} to confirm`} typed=${typed} setTyped=${setTyped} />
           </div>`
     }
     <div class="buttons">
-      <button type="button" disabled=${!isReady} onClick=${() => setAsking(true)}>Release …</button>
+      <button type="button" disabled=${!isReady} onClick=${release}>Release …</button>
     </div>
-    ${
-      asking &&
-      html`<${Confirm}
-        title=${`Release ${version} for good?`}
-        action=${`Release ${version}`}
-        act=${() => ask('POST', releaseOf(version), { digest: replaces, reason })}
-        done=${released}
-        cancel=${() => setAsking(false)}
-      >
-        <p>Its files never change from then on. Nobody is decided by it before it is rolled out.</p>
-        <p class="faint">${recordedAs(session)}</p>
-      <//>`
-    }
+    ${dialog}
   </section>`;
 }
 
@@ -130,15 +125,15 @@ export function TryOut({ copy: { version, files, saved, from }, checked, list })
 
 /** @param {{ version: string, jobId: string }} props */
 function Backtest({ version, jobId }) {
-  /** @type {Answer<Worked<BacktestReport>>} */
-  const answer = useJob(jobId);
-  const shown = (/** @type {BacktestReport} */ { compared, undecidable }) =>
-    html`<p role="status">
+  const answer = useJob(jobId, BACKTEST);
+  return workedOut(
+    { answer, refusal: null, again: answer.reload },
+    ({ compared, undecidable }) => html`<p role="status">
       ${counted(compared, 'decision was', 'decisions were')} compared${lacking(undecidable)}.${' '}
       <a href=${toVersion(version, `backtest/${jobId}`)}>Read the backtest</a>; it stays at this address for
       seven days.
-    </p>`;
-  return html`<${WorkedOut} evidence=${{ answer, refusal: null, again: answer.reload }}>${shown}<//>`;
+    </p>`,
+  );
 }
 
 /**

@@ -1,10 +1,10 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
 import { Cases, Differences } from '../parts/differences.js';
-import { Choice, Field, formValues } from '../parts/form.js';
+import { Choice, Field, goTo, sent } from '../parts/form.js';
 import { dateTime, takenName, VERSION_NAME, versionAfter } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
-import { Answered, Empty, Loading, Trouble } from '../parts/notice.js';
+import { answered, Empty, Loading, Trouble, useAttempt } from '../parts/notice.js';
 import { Standing, useDraft } from '../parts/open-draft.js';
 import { Table } from '../parts/table.js';
 import { useValueEdits } from '../parts/values.js';
@@ -16,11 +16,10 @@ import { Release, TryOut } from './draft-release.js';
 
 /**
  * @import {
- *   CheckedDraft, Draft, DraftList, OpenedRuleFolder, RuleDiff, RuleFolderList, Session,
+ *   CheckedDraft, DraftList, OpenedRuleFolder, RuleDiff, RuleFolderList, Session,
  * } from '../answers.d.ts'
  * @import { Refusal } from '../api.js'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { FormEvent } from '../parts/form.js'
  * @import { WorkingCopy } from '../parts/working-copy.js'
  * @import { Wanted } from './draft-files.js'
  */
@@ -32,12 +31,13 @@ import { Release, TryOut } from './draft-release.js';
 export function DraftsPage({ place: { query } }) {
   const begun = useAnswer(DRAFTS);
   const folders = useAnswer(RULE_FOLDERS);
-  const shown = (/** @type {RuleFolderList} */ list) => (/** @type {DraftList} */ kept) =>
-    html`<${Begin} list=${list} kept=${kept} from=${query.get('from')} />
-      <${Begun} list=${list} kept=${kept} />`;
-  return html`<${Answered} answer=${folders}>
-    ${(/** @type {RuleFolderList} */ list) => html`<${Answered} answer=${begun}>${shown(list)}<//>`}
-  <//>`;
+  return answered(folders, (list) =>
+    answered(
+      begun,
+      (kept) => html`<${Begin} list=${list} kept=${kept} from=${query.get('from')} />
+        <${Begun} list=${list} kept=${kept} />`,
+    ),
+  );
 }
 
 /**
@@ -47,12 +47,10 @@ export function DraftsPage({ place: { query } }) {
 export function DraftPage({ place: { version }, session }) {
   const begun = useAnswer(DRAFTS);
   const folders = useAnswer(RULE_FOLDERS);
-  const shown = (/** @type {RuleFolderList} */ list) => (/** @type {DraftList} */ kept) =>
-    html`<${OpenedDraft} key=${version} version=${version} list=${list} kept=${kept} session=${session}
-      again=${folders.reload} />`;
-  return html`<${Answered} answer=${folders}>
-    ${(/** @type {RuleFolderList} */ list) => html`<${Answered} answer=${begun}>${shown(list)}<//>`}
-  <//>`;
+  const own = { version, session, again: folders.reload };
+  return answered(folders, (list) =>
+    answered(begun, (kept) => html`<${OpenedDraft} key=${version} ...${{ ...own, list, kept }} />`),
+  );
 }
 
 /**
@@ -73,21 +71,18 @@ function OpenedDraft({ version, list, kept, session, again }) {
   const draft = useAnswer(isKept ? keptDraft(version) : null);
   const folder = useAnswer(!isKept && lies ? ruleFolder(version) : null);
   const props = { list, session, again, bytesMax: kept.bytesMax };
-  if (isKept) {
-    const shown = (/** @type {Draft} */ found) =>
-      html`<${Workbench} ...${props} begun=${keptCopyOf(found)} />`;
-    return html`<${Answered} answer=${draft}>${shown}<//>`;
-  }
+  if (isKept)
+    return answered(draft, (found) => html`<${Workbench} ...${props} begun=${keptCopyOf(found)} />`);
   if (!lies)
     return html`<${Empty} title="No such draft">
       Your platform has no draft ${version}, and none lies on this node.
       ${' '}<a href="#/rules/drafts">Begin a new draft</a>.
     <//>`;
-  const opened = (/** @type {OpenedRuleFolder} */ found) =>
+  return answered(folder, (found) =>
     found.released || !found.whole
       ? html`<${NotForEditing} folder=${found} />`
-      : html`<${Workbench} ...${props} begun=${savedCopyOf(found)} />`;
-  return html`<${Answered} answer=${folder}>${opened}<//>`;
+      : html`<${Workbench} ...${props} begun=${savedCopyOf(found)} />`,
+  );
 }
 
 /** @param {{ folder: OpenedRuleFolder }} props */
@@ -147,18 +142,16 @@ function Workbench({ begun, list, session, again, bytesMax }) {
 
 /** @param {{ list: RuleFolderList, kept: DraftList, from: string | null }} props */
 function Begin({ list: { versions }, kept: { drafts }, from }) {
-  const [error, setError] = useState(/** @type {Error | null} */ (null));
-  const begin = (/** @type {FormEvent} */ event) => {
-    const { source = '', version = '' } = formValues(event);
-    if (versions.some((one) => one.version === version)) return setError(takenName(version));
-    ask('GET', ruleFolder(source))
-      .then(async (folder) => {
-        if (!folder.whole) throw new Error(`${source} is too long for this page.`);
-        await keep(copyOf(folder, version));
-        location.hash = toVersion(version, 'draft');
-      })
-      .catch(setError);
-  };
+  const { attempt, trouble } = useAttempt();
+  const begin = sent(({ source = '', version = '' }) =>
+    attempt(async () => {
+      if (versions.some((one) => one.version === version)) throw takenName(version);
+      const folder = await ask('GET', ruleFolder(source));
+      if (!folder.whole) throw new Error(`${source} is too long for this page.`);
+      await keep(copyOf(folder, version));
+      goTo(toVersion(version, 'draft'));
+    }),
+  );
   const names = versions.map(({ version }) => version);
   const taken = [...names, ...drafts.map(({ version }) => version)];
   const preferred = names.find((name) => name === from) ?? versions.find((one) => one.sound)?.version;
@@ -181,7 +174,7 @@ function Begin({ list: { versions }, kept: { drafts }, from }) {
       <//>
       <div class="buttons"><button type="submit" class="button-accent">Begin</button></div>
     </form>
-    ${error && html`<${Trouble} error=${error} />`}
+    ${trouble}
   </section>`;
 }
 
@@ -248,14 +241,13 @@ function Compare({ copy, checked, list }) {
   const others = list.versions
     .filter((one) => one.sound && one.version !== version)
     .map((one) => one.version);
-  const compare = (/** @type {FormEvent} */ event) => {
-    const { before = from } = formValues(event);
+  const compare = sent(({ before = from }) => {
     setCompared({ files, diff: null, error: null });
     ask('POST', COMPARE_DRAFT, { version, files, before }).then(
       (diff) => setCompared({ files, diff, error: null }),
       (error) => setCompared({ files, diff: null, error }),
     );
-  };
+  });
   return html`<section class="card" aria-label="Differences">
     <h2>What it changes</h2>
     <form class="filters" onSubmit=${compare}>

@@ -1,19 +1,17 @@
 import { html } from '../html.js';
-import { EvidenceTables, Notes, useEvidence, WorkedOut } from '../parts/evidence.js';
-import { Field, formValues } from '../parts/form.js';
+import { EvidenceTables, Notes, useEvidence, workedOut } from '../parts/evidence.js';
+import { Field, goTo, sent } from '../parts/form.js';
 import { toVersion } from '../parts/links.js';
 import { Empty } from '../parts/notice.js';
-import { TimeFields, timeIn, valuesInUtc } from '../parts/time-span.js';
+import { inUtc, TimeFields, timeIn } from '../parts/time-span.js';
 import { CALIBRATION, DRIFT, SUGGESTION } from '../questions.js';
 import { RulePage, RulesOnOutcomes } from './rule-evidence.js';
 import { MakeDraft, SweepOf } from './sweep.js';
 
 /**
- * @import { Calibration, Drift, Session, SmoothingQuality, Suggestion } from '../answers.d.ts'
+ * @import { Calibration, Session, SmoothingQuality } from '../answers.d.ts'
  * @import { Html } from '../html.js'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { Evidence } from '../parts/evidence.js'
- * @import { FormEvent } from '../parts/form.js'
  * @import { EvidenceTime } from '../parts/time-span.js'
  */
 
@@ -48,13 +46,13 @@ function Evidence(props) {
 
 /** @param {{ words: EvidenceTime['words'], by: string | null }} props */
 function TimeChoice({ words, by }) {
-  const choose = (/** @type {FormEvent} */ event) => {
-    const { days, ...values } = valuesInUtc(event);
+  const choose = sent((local) => {
+    const { days, ...values } = inUtc(local);
     const isBetween = values['from'] !== undefined || values['to'] !== undefined;
     const chosen = new URLSearchParams(isBetween || days === undefined ? values : { ...values, days });
     if (by !== null) chosen.set('by', by);
-    location.hash = `${location.hash.split('?')[0]}?${chosen}`;
-  };
+    goTo(`${location.hash.split('?')[0]}?${chosen}`);
+  });
   return html`<form class="filters" onSubmit=${choose}>
     <${TimeFields} words=${words} />
     <div class="buttons"><button type="submit" class="button-accent">Show</button></div>
@@ -65,15 +63,11 @@ function TimeChoice({ words, by }) {
  * Rules and thresholds that would have stopped more unpaid orders, within a budget.
  * @param {{ version: string, time: EvidenceTime, query: URLSearchParams, session: Session }} props
  */
-export function SuggestionOf({ version, time, query, session }) {
+function SuggestionOf({ version, time, query, session }) {
   const budget = query.get('budget');
   const body = budget === null ? null : { version, ...time.span, budgetPercent: Number(budget) };
-  /** @type {Evidence<Suggestion>} */
   const evidence = useEvidence(SUGGESTION, body);
-  const shown = (/** @type {Suggestion} */ found) => html`<${Found} found=${found} session=${session} />`;
-  const submit = (/** @type {FormEvent} */ event) => {
-    location.hash = toVersion(version, 'suggest', { ...time.words, ...formValues(event) });
-  };
+  const submit = sent((values) => goTo(toVersion(version, 'suggest', { ...time.words, ...values })));
   return html`<form class="filters" onSubmit=${submit}>
       <${Field} label="budget, %" hint="paid orders that may be refused besides">
         <input
@@ -89,16 +83,14 @@ export function SuggestionOf({ version, time, query, session }) {
             Rules and other thresholds are looked for on the earlier half of the orders, and what they are
             worth is shown on the later half. Nothing is changed by it.
           <//>`
-        : html`<${WorkedOut} evidence=${evidence}>${shown}<//>`
+        : workedOut(
+            evidence,
+            ({ version: from, files, notes, tables }) => html`
+              <${Notes} notes=${notes} />
+              <${EvidenceTables} tables=${tables} />
+              ${files && html`<${MakeDraft} session=${session} found=${{ from, files }} />`}`,
+          )
     }`;
-}
-
-/** @param {{ found: Suggestion, session: Session }} props */
-function Found({ found: { version, files, notes, tables }, session }) {
-  return html`
-    <${Notes} notes=${notes} />
-    <${EvidenceTables} tables=${tables} />
-    ${files && html`<${MakeDraft} session=${session} found=${{ from: version, files }} />`}`;
 }
 
 /**
@@ -109,12 +101,9 @@ function Found({ found: { version, files, notes, tables }, session }) {
  * Whether the payment score is a true probability, as it is and with the smoothing that fits best.
  * @param {{ version: string, time: EvidenceTime, session: Session }} props
  */
-export function Reliability({ version, time, session }) {
-  /** @type {Evidence<Calibration>} */
+function Reliability({ version, time, session }) {
   const evidence = useEvidence(CALIBRATION, { version, ...time.span });
-  const shown = (/** @type {Calibration} */ found) =>
-    html`<${Calibrated} found=${found} session=${session} />`;
-  return html`<${WorkedOut} evidence=${evidence}>${shown}<//>
+  return html`${workedOut(evidence, (found) => html`<${Calibrated} found=${found} session=${session} />`)}
     <${DriftOf} version=${version} time=${time} />`;
 }
 
@@ -131,13 +120,7 @@ function Calibrated({ found, session }) {
         ${isOther && html`<${Side} title="With the smoothing that fits best" quality=${after} />`}
       </div>`
     }
-    ${
-      isOther &&
-      html`<${MakeDraft}
-        session=${session}
-        found=${{ from: version, values: valuesOf(after) }}
-      />`
-    }
+    ${isOther && html`<${MakeDraft} session=${session} found=${{ from: version, values: valuesOf(after) }} />`}
     <${EvidenceTables} tables=${tables} />`;
 }
 
@@ -197,11 +180,10 @@ function Diagram({ deciles }) {
  * What has changed between two parts of the time: answers, outcomes, calibration and facts.
  * @param {{ version: string, time: EvidenceTime }} props
  */
-export function DriftOf({ version, time }) {
-  /** @type {Evidence<Drift>} */
-  const evidence = useEvidence(DRIFT, { version, ...time.span });
-  const shown = (/** @type {Drift} */ { notes, tables }) =>
-    html`<${Notes} notes=${notes} /><${EvidenceTables} tables=${tables} />`;
-  return html`<h2>Drift of the decisions of ${version}</h2>
-    <${WorkedOut} evidence=${evidence}>${shown}<//>`;
+function DriftOf({ version, time }) {
+  const drift = workedOut(
+    useEvidence(DRIFT, { version, ...time.span }),
+    ({ notes, tables }) => html`<${Notes} notes=${notes} /><${EvidenceTables} tables=${tables} />`,
+  );
+  return html`<h2>Drift of the decisions of ${version}</h2>${drift}`;
 }

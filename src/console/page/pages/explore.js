@@ -1,11 +1,11 @@
 import { may, useAnswer } from '../api.js';
-import { html, useMemo, useState } from '../html.js';
+import { html, useMemo } from '../html.js';
 import { Chart, Happened } from '../parts/chart.js';
-import { Confirm } from '../parts/confirm.js';
-import { Choice, Field } from '../parts/form.js';
+import { useProposal } from '../parts/confirm.js';
+import { Choice, Field, goTo, typedInto } from '../parts/form.js';
 import { count, counted, dateTime, share } from '../parts/format.js';
 import { marksOf } from '../parts/marks.js';
-import { Answered, Empty } from '../parts/notice.js';
+import { answered, Empty } from '../parts/notice.js';
 import { csvText, saveFile } from '../parts/save-file.js';
 import { numbers, Table } from '../parts/table.js';
 import { VERDICTS } from '../parts/verdict.js';
@@ -13,10 +13,8 @@ import { exploration, LISTS, ROLLOUT_STATUS } from '../questions.js';
 import { TakeBack } from './take-back.js';
 
 /**
- * @import { Explored, Following, RolloutStatus, Session } from '../answers.d.ts'
+ * @import { Explored, RolloutStatus, Session } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { Proposal } from '../parts/confirm.js'
- * @import { ChoiceEvent } from '../parts/form.js'
  */
 
 /** @typedef {NonNullable<Explored['exploration']>} Exploration */
@@ -74,12 +72,12 @@ export function ExplorePage({ place, session }) {
   const view = { query, span, by: query.get('by') ?? 'verdict', verdict: query.get('verdict') };
   const asked = new URLSearchParams(query);
   asked.delete('measure');
-  const answer = useAnswer(exploration(asked));
-  const shown = (/** @type {Explored} */ { exploration: found }) =>
+  const shown = answered(useAnswer(exploration(asked)), ({ exploration: found }) =>
     found === null
       ? html`<${Empty} title="This node keeps no archive">Set ARCHIVE_DIR, or ask a node that has it.<//>`
-      : html`<${Explanation} found=${found} view=${view} session=${session} />`;
-  return html`<${Controls} view=${view} /><${Answered} answer=${answer}>${shown}<//>`;
+      : html`<${Explanation} found=${found} view=${view} session=${session} />`,
+  );
+  return html`<${Controls} view=${view} />${shown}`;
 }
 
 /** @typedef {{ from: number, to: number }} Span */
@@ -135,9 +133,8 @@ function address({ query }, changes) {
 /** @param {{ view: View }} props */
 function Controls({ view }) {
   const { query, span, by, verdict } = view;
-  const go = (/** @type {string} */ name) => (/** @type {ChoiceEvent} */ event) => {
-    location.hash = address(view, { [name]: event.currentTarget.value || null });
-  };
+  const go = (/** @type {string} */ name) => (/** @type {string} */ value) =>
+    goTo(address(view, { [name]: value || null }));
   const until = knownAt(query) ?? Date.now();
   const before = { againstFrom: utc(2 * span.from - span.to), againstTo: utc(span.from) };
   const weekAgo = { againstFrom: utc(span.from - 168 * HOUR_MS), againstTo: utc(span.to - 168 * HOUR_MS) };
@@ -173,11 +170,11 @@ function Controls({ view }) {
 
 /** @param {{ label: string, name: string, at: number | null, view: View }} props */
 function Moment({ label, name, at, view }) {
-  const go = (/** @type {Event & { readonly currentTarget: HTMLInputElement }} */ event) => {
-    const chosen = Date.parse(`${event.currentTarget.value}Z`);
-    if (!Number.isNaN(chosen)) location.hash = address(view, { [name]: utc(chosen) });
-    else if (name === 'asOf') location.hash = address(view, { asOf: null });
-  };
+  const go = typedInto((text) => {
+    const chosen = Date.parse(`${text}Z`);
+    if (!Number.isNaN(chosen)) goTo(address(view, { [name]: utc(chosen) }));
+    else if (name === 'asOf') goTo(address(view, { asOf: null }));
+  });
   return html`<${Field} label=${label}>
     <input type="datetime-local" value=${at === null ? '' : utc(at).slice(0, 16)} onChange=${go} />
   <//>`;
@@ -193,19 +190,11 @@ function Explanation({ found, view, session }) {
   );
   const measure = measureOf(view);
   const series = useMemo(() => seriesOf(found, measure), [found, measure]);
-  const brush = (/** @type {number} */ from, /** @type {number} */ to) => {
-    location.hash = address(view, { from: utc(from), to: utc(to) });
-  };
+  const brush = (/** @type {number} */ from, /** @type {number} */ to) =>
+    goTo(address(view, { from: utc(from), to: utc(to) }));
   const title = `${view.verdict ?? 'Decisions'} by ${view.by}`;
-  const chart = {
-    title,
-    note: 'drag over the bars to look closer',
-    kind: 'bars',
-    at: found.slots,
-    series,
-    marks,
-    brush,
-  };
+  const note = 'drag over the bars to look closer';
+  const chart = { title, note, kind: 'bars', at: found.slots, series, marks, brush };
   const status = { session, status: rollout.data, reload: rollout.reload };
   return html`${found.change && html`<${WhatChanged} change=${found.change} view=${view} ...${status} />`}
     <h2 class="only-read">What was decided</h2>
@@ -386,7 +375,7 @@ function WhatChanged({ change: { before, after, contributions }, view, session, 
  * }} props
  */
 function Remedy({ first, session, status, reload }) {
-  const [proposal, setProposal] = useState(/** @type {Proposal<Following> | null} */ (null));
+  const { propose, dialog } = useProposal(reload);
   const rollout = status?.rollout ?? null;
   if (rollout === null || status === null || !may(session, 'operate')) return null;
   if (first?.dimension !== 'version' && first?.dimension !== 'arm') return null;
@@ -398,17 +387,6 @@ function Remedy({ first, session, status, reload }) {
       ${first.value} decides while others are on trial: <a href="#/rollouts">end these first</a>, then take it
       back.
     </p>`;
-  const done = () => {
-    setProposal(null);
-    reload();
-  };
-  const cancel = () => setProposal(null);
-  return html`<h3>Take it back</h3>
-    <${TakeBack}
-      rollout=${{ ...rollout, candidates: blamed }}
-      previous=${status.previous}
-      session=${session}
-      propose=${setProposal}
-    />
-    ${proposal && html`<${Confirm} ...${proposal} done=${done} cancel=${cancel} />`}`;
+  const own = { rollout: { ...rollout, candidates: blamed }, previous: status.previous, session, propose };
+  return html`<h3>Take it back</h3><${TakeBack} ...${own} />${dialog}`;
 }

@@ -1,13 +1,10 @@
 import { ask, may, reloadAll, useAnswer } from '../api.js';
-import { html, useState } from '../html.js';
+import { html } from '../html.js';
 import { toDecision, toVersion } from '../parts/links.js';
-import { Trouble } from '../parts/notice.js';
+import { useAttempt } from '../parts/notice.js';
 import { FIRST_STEPS } from '../questions.js';
 
-/**
- * @import { FirstSteps, Session } from '../answers.d.ts'
- * @import { Refusal } from '../api.js'
- */
+/** @import { FirstSteps, Session } from '../answers.d.ts' */
 
 /**
  * The first steps of a newcomer on a new store; shows nothing once real payers are there.
@@ -23,23 +20,16 @@ export function FirstStepsCard({ session }) {
 }
 
 function NoTraffic() {
-  const [isUnderWay, setIsUnderWay] = useState(false);
-  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
-  const make = () => {
-    setIsUnderWay(true);
-    setError(null);
-    ask('POST', FIRST_STEPS)
-      .then(reloadAll, setError)
-      .finally(() => setIsUnderWay(false));
-  };
+  const { attempt, isBusy, trouble } = useAttempt();
+  const make = () => attempt(() => ask('POST', FIRST_STEPS).then(reloadAll));
   return html`<p>
       This store is new. A day of traffic can be made up in it: payers who pay, who come back too
       early, and who abuse the checkout. Nobody of them exists.
     </p>
-    ${error && html`<${Trouble} error=${error} retry=${make} />`}
+    ${trouble}
     <div class="buttons">
-      <button type="button" class="button-accent" disabled=${isUnderWay} onClick=${make}>
-        ${isUnderWay ? 'Making up traffic …' : 'Make up traffic'}
+      <button type="button" class="button-accent" disabled=${isBusy} onClick=${make}>
+        ${isBusy ? 'Making up traffic …' : 'Make up traffic'}
       </button>
     </div>`;
 }

@@ -1,9 +1,9 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useEffect, useState } from '../html.js';
-import { Confirm } from '../parts/confirm.js';
-import { Choice, endAfter, Field, formValues, LastDay } from '../parts/form.js';
+import { useProposal } from '../parts/confirm.js';
+import { Choice, endAfter, Field, goTo, LastDay, sent } from '../parts/form.js';
 import { counted, dateTime } from '../parts/format.js';
-import { Answered, Empty, Trouble } from '../parts/notice.js';
+import { answered, Empty, useAttempt } from '../parts/notice.js';
 import { linesOf, saveFile } from '../parts/save-file.js';
 import { numbers, Table } from '../parts/table.js';
 import { Pill } from '../parts/verdict.js';
@@ -11,10 +11,8 @@ import { LISTS, listEntries, listEntry, listLines } from '../questions.js';
 
 /**
  * @import { ListEntries, SharedLists } from '../answers.d.ts'
- * @import { Refusal } from '../api.js'
  * @import { PageProps } from '../page-props.d.ts'
  * @import { Proposal } from '../parts/confirm.js'
- * @import { FormEvent } from '../parts/form.js'
  */
 
 /**
@@ -28,14 +26,13 @@ import { LISTS, listEntries, listEntry, listLines } from '../questions.js';
 export function ListsPage({ place, session }) {
   const mayChange = may(session, 'lists');
   const answer = useAnswer(LISTS);
-  const [change, setChange] = useState(/** @type {Proposal<object | null> | null} */ (null));
   const [changes, setChanges] = useState(0);
   const done = () => {
-    setChange(null);
     setChanges((number) => number + 1);
     answer.reload();
   };
-  const shown = (/** @type {SharedLists} */ { lists, isStale }) => {
+  const { propose, dialog } = useProposal(done);
+  return answered(answer, ({ lists, isStale }) => {
     const chosen = lists.find((one) => one.list === place.item && !one.ofInstallation);
     return html`
       ${isStale && html`<p class="notice notice-bad">This copy is old: the store does not answer.</p>`}
@@ -43,20 +40,19 @@ export function ListsPage({ place, session }) {
       ${
         place.item !== '' &&
         html`<${OpenedList} key=${place.item} name=${place.item} changes=${changes}
-        before=${place.query.get('before')} propose=${mayChange ? setChange : null} />`
+        before=${place.query.get('before')} propose=${mayChange ? propose : null} />`
       }
       ${
         mayChange &&
         html`<section class="card">
         <h2>${place.item === '' ? 'Start a list' : `Put on ${place.item}`}</h2>
-        <${PutForm} name=${place.item} kind=${chosen?.kind ?? null} propose=${setChange} />
+        <${PutForm} name=${place.item} kind=${chosen?.kind ?? null} propose=${propose} />
         ${chosen && html`<${ImportList} key=${chosen.list} list=${chosen} done=${done} />`}
       </section>`
       }
-      ${change && html`<${Confirm} ...${change} done=${done} cancel=${() => setChange(null)} />`}
+      ${dialog}
     `;
-  };
-  return html`<${Answered} answer=${answer}>${shown}<//>`;
+  });
 }
 
 /** @param {{ lists: readonly SharedList[], chosen: string }} props */
@@ -107,7 +103,7 @@ const KIND_WORDS = /** @type {const} */ ({
 
 /**
  * @typedef {ListEntries['entries'][number]} ListEntry
- * @typedef {(change: Proposal<object | null>) => void} Propose
+ * @typedef {(change: Proposal<unknown>) => void} Propose
  */
 
 const COLUMNS = ['value', 'reason', 'by', 'since', 'until', ''];
@@ -122,7 +118,7 @@ function OpenedList({ name, before, changes, propose }) {
   useEffect(() => {
     if (changes > 0) answer.reload();
   }, [changes]);
-  const shown = (/** @type {ListEntries} */ { entries, total, complete }) => {
+  return answered(answer, ({ entries, total, complete }) => {
     const search = html`<${Search} value=${value} setValue=${setValue} />`;
     if (entries.length === 0 && value !== '')
       return html`${search}
@@ -142,8 +138,7 @@ function OpenedList({ name, before, changes, propose }) {
       ${!complete && html`<p><a href=${older}>Older entries</a></p>`}
       <${ExportList} name=${name} />
     </section>`;
-  };
-  return html`<${Answered} answer=${answer}>${shown}<//>`;
+  });
 }
 
 /**
@@ -151,7 +146,7 @@ function OpenedList({ name, before, changes, propose }) {
  * @param {{ value: string, setValue: (value: string) => void }} props
  */
 function Search({ value, setValue }) {
-  const find = (/** @type {FormEvent} */ event) => setValue((formValues(event)['sought'] ?? '').trim());
+  const find = sent(({ sought = '' }) => setValue(sought.trim()));
   return html`<form class="filters" onSubmit=${find} onReset=${() => setValue('')}>
     <${Field} label="Find a value"><input name="sought" defaultValue=${value} maxlength="256" /><//>
     <div class="buttons"><button type="submit">Find</button><button type="reset">Clear</button></div>
@@ -188,23 +183,21 @@ function Row({ list, one, propose }) {
 
 /**
  * Puts a value on a list; the first value of a list says what it holds.
- * @param {{ name: string, kind: Kind | null, propose: (change: Proposal<object | null>) => void }} props
+ * @param {{ name: string, kind: Kind | null, propose: Propose }} props
  */
 function PutForm({ name, kind, propose }) {
-  const put = (/** @type {FormEvent} */ event) => {
-    const { list = name, value = '', lastDay, ...body } = formValues(event);
+  const put = sent(({ list = name, value = '', lastDay, ...body }) => {
     const { expires, howLong } = endAfter(lastDay, 'until somebody removes it');
     propose({
       title: `Put ${value} on ${list}?`,
       action: 'Put it on the list',
       act: async () => {
         await ask('PUT', listEntry(list, value), { ...body, ...expires });
-        location.hash = `#/settings/lists/${list}`;
-        return null;
+        goTo(`#/settings/lists/${list}`);
       },
       children: html`<p>Within 2 seconds every verdict counts it${howLong}. Reason: ${body['reason']}</p>`,
     });
-  };
+  });
   return html`<form onSubmit=${put}>
     <div class="fields">
     ${
@@ -235,25 +228,19 @@ const HINTS = /** @type {const} */ ({
  * Saves all entries of a list as lines that can be put on a list again.
  * @param {{ name: string }} props
  */
-export function ExportList({ name }) {
-  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
-  const save = () => {
-    setError(null);
-    allEntries(name).then((entries) => {
-      const items = entries.map(({ value, reason, who, addedAt, expiresAt }) => ({
-        value,
-        reason,
-        ...(expiresAt === null ? {} : { expiresAt }),
-        who,
-        addedAt,
+function ExportList({ name }) {
+  const { attempt, trouble } = useAttempt();
+  const save = () =>
+    attempt(async () => {
+      const items = (await allEntries(name)).map(({ value, reason, who, addedAt, expiresAt }) => ({
+        ...{ value, reason, ...(expiresAt !== null && { expiresAt }), who, addedAt },
       }));
       saveFile(`${name}.ndjson`, 'application/x-ndjson', linesOf(items));
-    }, setError);
-  };
+    });
   return html`<div class="buttons">
       <button type="button" onClick=${save}>Save all as NDJSON</button>
     </div>
-    ${error && html`<${Trouble} error=${error} />`}`;
+    ${trouble}`;
 }
 
 /** @param {string} name */
@@ -275,19 +262,17 @@ async function allEntries(name) {
  * Puts many values on a list at once: one a line, or the lines of a file that was saved.
  * @param {{ list: SharedLists['lists'][number], done: () => void }} props
  */
-export function ImportList({ list: { list: name, kind }, done }) {
+function ImportList({ list: { list: name, kind }, done }) {
   const [told, setTold] = useState(/** @type {readonly string[]} */ ([]));
-  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
-  const put = (/** @type {FormEvent} */ event) => {
-    const { values = '', reason = '', lastDay } = formValues(event);
-    const given = { reason, kind, ...endAfter(lastDay, '').expires };
-    const lines = values.split('\n').flatMap((line) => lineOf(line.trim(), given));
-    setError(null);
-    ask('POST', listLines(name), `${lines.join('\n')}\n`).then((results) => {
-      setTold(wordsOf(results));
+  const { attempt, trouble } = useAttempt();
+  const put = sent(({ values = '', reason = '', lastDay }) =>
+    attempt(async () => {
+      const given = { reason, kind, ...endAfter(lastDay, '').expires };
+      const lines = values.split('\n').flatMap((line) => lineOf(line.trim(), given));
+      setTold(wordsOf(await ask('POST', listLines(name), `${lines.join('\n')}\n`)));
       done();
-    }, setError);
-  };
+    }),
+  );
   return html`<details>
     <summary>Put many on ${name}</summary>
     <form onSubmit=${put}>
@@ -303,7 +288,7 @@ export function ImportList({ list: { list: name, kind }, done }) {
     <div role="status">
       ${told.length > 0 && html`<ul class="notes">${told.map((line) => html`<li>${line}</li>`)}</ul>`}
     </div>
-    ${error && html`<${Trouble} error=${error} />`}
+    ${trouble}
   </details>`;
 }
 

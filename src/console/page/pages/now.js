@@ -1,11 +1,12 @@
 import { may, useAnswer } from '../api.js';
 import { html, useEffect, useMemo, useState } from '../html.js';
 import { Chart, Happened } from '../parts/chart.js';
+import { goTo, sent } from '../parts/form.js';
 import { count, share, shortDigest } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
 import { marksOf } from '../parts/marks.js';
-import { Answered, Empty, UnreadableRollout } from '../parts/notice.js';
-import { MinuteField, spanOf, valuesInUtc } from '../parts/time-span.js';
+import { answered, Empty, UnreadableRollout } from '../parts/notice.js';
+import { inUtc, MinuteField, spanOf } from '../parts/time-span.js';
 import { Figures, GROUPS, Pill, VERDICTS } from '../parts/verdict.js';
 import { LAST_HOUR, ROLLOUT_STATUS, verdictHistory } from '../questions.js';
 import { Nodes } from './now-nodes.js';
@@ -14,7 +15,6 @@ import { Nodes } from './now-nodes.js';
  * @import { LastHour, Rollout, RolloutStatus, Session, TrialCounts, VerdictHistory } from '../answers.d.ts'
  * @import { Html } from '../html.js'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { FormEvent } from '../parts/form.js'
  * @import { Mark } from '../parts/marks.js'
  */
 
@@ -46,15 +46,12 @@ export function NowPage({ session, place }) {
   const history = useAnswer(verdictHistory(chosen.span, to), to === undefined ? chosen.everyMs : 0);
   const hour = useAnswer(LAST_HOUR, history.data?.history ? NODE_EVERY_MS : EVERY_MS);
   const rollout = useAnswer(may(session, 'rules:read') ? ROLLOUT_STATUS : null, EVERY_MS);
-  const deciding = (/** @type {RolloutStatus} */ status) => html`<${Deciding} status=${status} />`;
   const upTo = place.query.get('to');
   const shown = { chosen, hour: to === undefined ? hour.data : null, isPast: to !== undefined };
-  const ofFleet = (/** @type {VerdictHistory} */ { history: found }) =>
-    html`<${Fleet} ...${{ ...shown, found, rollout: rollout.data?.rollout ?? null }} />`;
-  const ofNode = (/** @type {LastHour} */ { requests }) => html`<${RequestCharts} minutes=${requests} />`;
+  const fleet = { ...shown, rollout: rollout.data?.rollout ?? null };
   return html`
     ${session.platform === 'demo' && html`<${FirstSteps} session=${session} />`}
-    ${may(session, 'rules:read') && html`<${Answered} answer=${rollout}>${deciding}<//>`}
+    ${may(session, 'rules:read') && answered(rollout, (status) => html`<${Deciding} status=${status} />`)}
     <nav class="tabs" aria-label="How far back">
       ${SPANS.map(
         ({ span }) => html`<a
@@ -65,8 +62,8 @@ export function NowPage({ session, place }) {
       )}
     </nav>
     <${UpTo} key=${place.query} span=${chosen.span} minute=${upTo} />
-    <${Answered} answer=${history}>${ofFleet}<//>
-    ${to === undefined && html`<${Answered} answer=${hour}>${ofNode}<//>`}
+    ${answered(history, (all) => html`<${Fleet} ...${fleet} found=${all.history} />`)}
+    ${to === undefined && answered(hour, (own) => html`<${RequestCharts} minutes=${own.requests} />`)}
     ${rollout.data?.nodes && html`<${Nodes} rollout=${rollout.data.rollout} nodes=${rollout.data.nodes} />`}
   `;
 }
@@ -96,9 +93,7 @@ function addressOf(span, to) {
  * @param {{ span: string, minute: string | null }} props
  */
 function UpTo({ span, minute }) {
-  const submit = (/** @type {FormEvent} */ event) => {
-    location.hash = addressOf(span, valuesInUtc(event)['to']);
-  };
+  const submit = sent((values) => goTo(addressOf(span, inUtc(values)['to'])));
   return html`<form class="filters" onSubmit=${submit}>
     <${MinuteField} label="up to (empty: now)" name="to" minute=${minute} />
     <div class="buttons"><button type="submit">Show</button></div>

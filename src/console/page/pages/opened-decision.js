@@ -6,17 +6,14 @@ import { dateTime, shortDigest } from '../parts/format.js';
 import { outcomeTone } from '../parts/history.js';
 import { LadderMove } from '../parts/ladder.js';
 import { toClient, toDecision, toOrder, toVersion } from '../parts/links.js';
-import { Answered, Empty } from '../parts/notice.js';
+import { answered, Empty } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { outcomeText } from '../parts/time-line.js';
 import { FactsTable, RulesTrace } from '../parts/trace.js';
 import { Figures, Pill, Verdict } from '../parts/verdict.js';
 import { clientHistory, decisionWhatIf, explanation, RULE_FOLDERS } from '../questions.js';
 
-/**
- * @import { ClientHistory, Decision, DecisionWhatIf, Explanation, Session } from '../answers.d.ts'
- * @import { ChoiceEvent } from '../parts/form.js'
- */
+/** @import { Decision, DecisionWhatIf, Explanation, Session } from '../answers.d.ts' */
 
 /**
  * A decision as somebody needs it in a dispute: what was answered and why, what became of the order, what
@@ -25,9 +22,7 @@ import { clientHistory, decisionWhatIf, explanation, RULE_FOLDERS } from '../que
  */
 export function OpenedDecision({ decisionId, session }) {
   const answer = useAnswer(explanation(decisionId));
-  const opened = (/** @type {Explanation} */ found) =>
-    html`<${Explained} explanation=${found} session=${session} />`;
-  return html`<${Answered} answer=${answer}>${opened}<//>`;
+  return answered(answer, (found) => html`<${Explained} explanation=${found} session=${session} />`);
 }
 
 /** @param {{ explanation: Explanation, session: Session }} props */
@@ -119,7 +114,7 @@ const ENTRIES_LOOKED_AT = 500;
 function OrderOutcome({ decision }) {
   const { orderRef, clientIdKey } = decision;
   const answer = useAnswer(clientHistory(clientIdKey, ENTRIES_LOOKED_AT));
-  const shown = (/** @type {ClientHistory} */ { entries, complete }) => {
+  const shown = answered(answer, ({ entries, complete }) => {
     const outcomes = entries.flatMap((entry) =>
       entry.kind === 'outcome' && entry.orderRef === orderRef ? [entry] : [],
     );
@@ -135,11 +130,11 @@ function OrderOutcome({ decision }) {
         </li>`,
       )}
     </ul>`;
-  };
+  });
   return html`<section class="card">
     <h2>What became of the order</h2>
     <p>${amountOf(decision)} by ${methodOf(decision)}</p>
-    <${Answered} answer=${answer}>${shown}<//>
+    ${shown}
   </section>`;
 }
 
@@ -155,13 +150,12 @@ function OtherVersion({ decision }) {
     (one) => one.sound && one.version !== decision.ruleVersion,
   );
   if (folders.data !== null && others.length === 0) return null;
-  const choose = (/** @type {ChoiceEvent} */ event) => setVersion(event.currentTarget.value);
-  const shown = (/** @type {DecisionWhatIf} */ then) => html`<${Then} then=${then} was=${decision} />`;
+  const shown = version !== '' && answered(answer, (then) => html`<${Then} then=${then} was=${decision} />`);
   return html`<section class="card">
     <h2>Another version then</h2>
     <${Choice} label="Version" hint="Asked on the recorded facts; what came afterwards does not count."
-      any="choose" values=${others.map((one) => one.version)} go=${choose} />
-    <div role="status">${version !== '' && html`<${Answered} answer=${answer}>${shown}<//>`}</div>
+      any="choose" values=${others.map((one) => one.version)} go=${setVersion} />
+    <div role="status">${shown}</div>
   </section>`;
 }
 

@@ -2,7 +2,7 @@ import { may, useAnswer } from '../api.js';
 import { html } from '../html.js';
 import { count, dateTime, duration, platformText } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
-import { Answered } from '../parts/notice.js';
+import { answered } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { KEYS, PEOPLE, ROLLOUT_STATUS, SETTINGS } from '../questions.js';
 
@@ -21,8 +21,9 @@ import { KEYS, PEOPLE, ROLLOUT_STATUS, SETTINGS } from '../questions.js';
  * @param {PageProps} props
  */
 export function PlatformPage({ session }) {
-  const answer = useAnswer(SETTINGS);
-  const shown = (/** @type {Settings} */ settings) => html`<section class="card">
+  return answered(
+    useAnswer(SETTINGS),
+    (settings) => html`<section class="card">
       <h2>${platformText(settings.platform)}</h2>
       <${Table} name="Settings" kind="in-lines" columns=${['what', 'is', 'changed by']}>
         ${may(session, 'rules:read') && html`<${ActiveVersion} />`}
@@ -49,8 +50,8 @@ export function PlatformPage({ session }) {
       <p>
         Its <code>baseUrl</code> is <code>${baseUrl(settings)}</code>, or what stands for that at a proxy.
       </p>
-    </section>`;
-  return html`<${Answered} answer=${answer}>${shown}<//>`;
+    </section>`,
+  );
 }
 
 /** @type {Readonly<Record<Settings['approvals'], string>>} */

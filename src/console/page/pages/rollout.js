@@ -1,10 +1,10 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
-import { Confirm, recordedAs, Typed } from '../parts/confirm.js';
-import { Choice, Field, formValues } from '../parts/form.js';
+import { recordedAs, Typed, useProposal } from '../parts/confirm.js';
+import { Choice, Field, sent, typedInto } from '../parts/form.js';
 import { counted, dateTime, shortDigest, versionAfter } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
-import { Answered, Empty, UnreadableRollout } from '../parts/notice.js';
+import { answered, Empty, UnreadableRollout } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Figures, Pill } from '../parts/verdict.js';
 import { ROLL_OUT, ROLLOUT_STATUS, RULE_FOLDERS } from '../questions.js';
@@ -15,7 +15,6 @@ import { ExperimentPart, Trial } from './trial.js';
  * @import { Following, Rollout, RolloutStatus, RuleFolderList, Session } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
  * @import { Proposal } from '../parts/confirm.js'
- * @import { ChoiceEvent, FormEvent, InputEvent } from '../parts/form.js'
  * @import { Tone } from '../parts/verdict.js'
  */
 
@@ -32,18 +31,16 @@ const EVERY_MS = 5_000;
 export function RolloutPage({ session }) {
   const status = useAnswer(ROLLOUT_STATUS, EVERY_MS);
   const folders = useAnswer(RULE_FOLDERS);
-  const [change, setChange] = useState(/** @type {Proposal<Following> | null} */ (null));
   const [told, setTold] = useState(/** @type {string | null} */ (null));
-  const propose = (/** @type {Proposal<Following>} */ next) => {
-    setTold(null);
-    setChange(next);
-  };
-  const done = (/** @type {Following} */ following) => {
-    setChange(null);
+  const { propose: confirm, dialog } = useProposal((/** @type {Following} */ following) => {
     setTold(followingText(following));
     status.reload();
+  });
+  const propose = (/** @type {Proposal<Following>} */ next) => {
+    setTold(null);
+    confirm(next);
   };
-  const shown = (/** @type {RolloutStatus} */ { rollout, unreadable, trials, previous }) => {
+  return answered(status, ({ rollout, unreadable, trials, previous }) => {
     if (unreadable) return html`<${UnreadableRollout} />`;
     if (rollout === null)
       return html`<${Empty} title="No version decides yet">
@@ -57,9 +54,8 @@ export function RolloutPage({ session }) {
       <${ExperimentPart} ...${{ rollout, session, propose }} />
       ${may(session, 'operate') ? html`<${Changes} ...${changes} />` : html`<${OnlyOperators} />`}
       <${History} history=${rollout.history} />
-      ${change && html`<${Confirm} ...${change} done=${done} cancel=${() => setChange(null)} />`}`;
-  };
-  return html`<${Answered} answer=${status}>${shown}<//>`;
+      ${dialog}`;
+  });
 }
 
 function OnlyOperators() {
@@ -174,6 +170,8 @@ function toneOf(action) {
  * @typedef {{ version: string, mode: Mode, percent: string, guard: string, keeps: boolean }} Plan
  */
 
+const FIRST_PLAN = /** @type {const} */ ({ mode: 'shadow', percent: '10', guard: '5', keeps: true });
+
 /** @type {readonly Mode[]} */
 const MODES = ['shadow', 'canary', 'active'];
 
@@ -187,15 +185,7 @@ const ACTIONS = { shadow: 'Shadow', canary: 'Start the canary of', active: 'Prom
  */
 function BringIn({ rollout, session, others, propose }) {
   const preferred = rollout.candidates[0]?.version ?? others[0]?.version ?? '';
-  const [plan, setPlan] = useState(
-    /** @returns {Plan} */ () => ({
-      version: preferred,
-      mode: 'shadow',
-      percent: '10',
-      guard: '5',
-      keeps: true,
-    }),
-  );
+  const [plan, setPlan] = useState(/** @returns {Plan} */ () => ({ ...FIRST_PLAN, version: preferred }));
   const [typed, setTyped] = useState('');
   const { version, mode } = plan;
   const { revision } = rollout;
@@ -210,21 +200,15 @@ function BringIn({ rollout, session, others, propose }) {
   };
   const beside = besideOf(plan, rollout);
   const choices = { plan, setPlan: choose, others, isReleased, mayReturn, beside };
-  const submit = (/** @type {FormEvent} */ event) => {
-    const { reason = '', accept, emergency } = formValues(event);
-    const accepts = {
-      ...(accept === undefined ? {} : { acceptDifference: true }),
-      ...(emergency === undefined ? {} : { emergency: true }),
-    };
+  const submit = sent(({ reason = '', accept, emergency }) => {
+    const accepts = { ...(accept && { acceptDifference: true }), ...(emergency && { emergency: true }) };
     const action = `${ACTIONS[mode]} ${version}`;
     const act = () => ask('POST', ROLL_OUT, { ...bodyOf(plan, rollout), ...accepts, reason, revision });
     const alone = emergency !== undefined && html`<p>Without anybody else's approval; an alert tells.</p>`;
     propose({ title: `${action}?`, action, act, children: html`${does}${alone}<p>Reason: ${reason}</p>` });
-  };
+  });
   return html`<form class="two" onSubmit=${submit}>
-    <div class="stack">
-      <${Choices} ...${choices} />
-    </div>
+    <div class="stack"><${Choices} ...${choices} /></div>
     <div class="stack">
       ${does}
       <${Field} label="Reason"><input name="reason" required maxlength="1000" /><//>
@@ -289,10 +273,9 @@ function isForAll({ percent, keeps }, beside) {
  */
 function Choices({ plan, setPlan, others, isReleased, mayReturn, beside }) {
   const { version, mode, percent, guard, keeps } = plan;
-  const choose = (/** @type {ChoiceEvent} */ event) =>
-    setPlan({ ...plan, version: event.currentTarget.value, mode: 'shadow' });
-  const take = (/** @type {'percent' | 'guard'} */ name) => (/** @type {InputEvent} */ event) =>
-    setPlan({ ...plan, [name]: event.currentTarget.value });
+  const choose = (/** @type {string} */ chosen) => setPlan({ ...plan, version: chosen, mode: 'shadow' });
+  const take = (/** @type {'percent' | 'guard'} */ name) =>
+    typedInto((text) => setPlan({ ...plan, [name]: text }));
   const turn = () => setPlan({ ...plan, keeps: !keeps });
   const range = { type: 'number', min: '0.1', max: '100', step: '0.1' };
   return html`<${Choice} label="Version" name="version" chosen=${version} values=${others.map(nameOf)}

@@ -12,22 +12,20 @@ import {
   ShownTable,
   sumOf,
   useEvidence,
-  WorkedOut,
+  workedOut,
 } from '../parts/evidence.js';
-import { Choice } from '../parts/form.js';
+import { Choice, goTo } from '../parts/form.js';
 import { count } from '../parts/format.js';
 import { toRule, toVersion } from '../parts/links.js';
-import { Answered, Empty } from '../parts/notice.js';
+import { answered, Empty } from '../parts/notice.js';
 import { numbers, sorted, Table, useSort } from '../parts/table.js';
 import { Figures } from '../parts/verdict.js';
 import { decisions, ROLLOUT_STATUS, RULES_REPORT, ruleFolder } from '../questions.js';
 
 /**
  * @import {
- *   EvidenceTable, FoundDecisions, OpenedRuleFolder, RuleReport, RulesReport, Session, SliceName,
+ *   EvidenceTable, OpenedRuleFolder, RuleReport, RulesReport, Session, SliceName,
  * } from '../answers.d.ts'
- * @import { Evidence } from '../parts/evidence.js'
- * @import { ChoiceEvent } from '../parts/form.js'
  * @import { EvidenceTime } from '../parts/time-span.js'
  */
 
@@ -51,14 +49,11 @@ const OF_MONEY = ['money', 'sliceMoney', 'ruleMoney', 'rungs'];
 export function RulesOnOutcomes({ version, time, query }) {
   const isLong = (time.span.to ?? Date.now()) - (time.span.from ?? 0) > LONG_MS;
   const by = query.get('by') ?? (isLong ? 'week' : 'day');
-  /** @type {Evidence<RulesReport>} */
   const evidence = useEvidence(RULES_REPORT, { version, ...time.span, by });
-  const shown = (/** @type {RulesReport} */ report) => html`<${Counted} report=${report} />`;
-  const choose = (/** @type {ChoiceEvent} */ { currentTarget: { value } }) => {
-    location.hash = `${location.hash.split('?')[0]}?${new URLSearchParams({ ...time.words, by: value })}`;
-  };
+  const choose = (/** @type {string} */ slice) =>
+    goTo(`${location.hash.split('?')[0]}?${new URLSearchParams({ ...time.words, by: slice })}`);
   return html`<${Choice} label="parted by" chosen=${by} values=${Object.entries(SLICES)} go=${choose} />
-    <${WorkedOut} evidence=${evidence}>${shown}<//>`;
+    ${workedOut(evidence, (report) => html`<${Counted} report=${report} />`)}`;
 }
 
 /** @param {{ report: RulesReport }} props */
@@ -128,17 +123,8 @@ function RuleTable({ file, rules, report }) {
  * @param {number} place
  */
 function cellOf({ name, orders, matched, decided, sole, unpaidShare, lift }, place) {
-  const values = [
-    name,
-    sumOf(orders),
-    sumOf(orders),
-    matched,
-    decided,
-    sole,
-    unpaidShare?.value ?? null,
-    lift,
-  ];
-  return values[place] ?? null;
+  const all = sumOf(orders);
+  return [name, all, all, matched, decided, sole, unpaidShare?.value, lift][place] ?? null;
 }
 
 /**
@@ -173,16 +159,12 @@ export function RulePage({ version, item, time, session }) {
   const [stage = '', name = ''] = item.split('/');
   const file = `${stage}.yaml`;
   const folder = useAnswer(ruleFolder(version));
-  /** @type {Evidence<RulesReport>} */
   const evidence = useEvidence(RULES_REPORT, { version, ...time.span, by: 'week' });
-  const written = (/** @type {OpenedRuleFolder} */ opened) =>
-    html`<${Written} folder=${opened} file=${file} name=${name} />`;
-  const worth = (/** @type {RulesReport} */ report) => html`<${Worth} ...${{ report, file, name }} />`;
   return html`<p><a href=${toVersion(version, 'evidence', time.words)}>← All rules of ${version}</a></p>
     <h2>${name}</h2>
     <${OnTrial} version=${version} />
-    <${Answered} answer=${folder}>${written}<//>
-    <${WorkedOut} evidence=${evidence}>${worth}<//>
+    ${answered(folder, (opened) => html`<${Written} folder=${opened} file=${file} name=${name} />`)}
+    ${workedOut(evidence, (report) => html`<${Worth} ...${{ report, file, name }} />`)}
     ${may(session, 'decisions') && html`<${Newest} ...${{ version, file, name }} />`}`;
 }
 
@@ -242,12 +224,12 @@ function Newest({ version, file, name }) {
   const query = { [member ?? '']: name, ruleVersion: version, include: 'outcomes', limit: NEWEST_DECISIONS };
   const answer = useAnswer(member === null ? null : decisions(new URLSearchParams(query)));
   if (member === null) return null;
-  const listed = (/** @type {FoundDecisions} */ found) =>
+  const listed = answered(answer, (found) =>
     found.decisions.length === 0
       ? html`<${Empty} title="No decision of it is kept" />`
-      : html`<${DecisionTable} found=${found} />`;
-  return html`<h2>Its newest decisions</h2>
-    <${Answered} answer=${answer}>${listed}<//>`;
+      : html`<${DecisionTable} found=${found} />`,
+  );
+  return html`<h2>Its newest decisions</h2>${listed}`;
 }
 
 /** Where its version is compared with another. @param {{ version: string }} props */

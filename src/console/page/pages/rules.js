@@ -2,21 +2,20 @@ import { useAnswer } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
 import { Cases, ChangedSince, Differences } from '../parts/differences.js';
 import { sumOf, useEvidence } from '../parts/evidence.js';
-import { Choice, formValues } from '../parts/form.js';
+import { Choice, sent } from '../parts/form.js';
 import { count, shortDigest } from '../parts/format.js';
 import { LadderSteps } from '../parts/ladder.js';
 import { toVersion } from '../parts/links.js';
-import { Answered, Empty } from '../parts/notice.js';
+import { answered, Empty } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { sinceDays } from '../parts/time-span.js';
 import { Pill } from '../parts/verdict.js';
 import { ROLLOUT_STATUS, RULE_FOLDERS, RULES_REPORT, ruleDiff, ruleFolder } from '../questions.js';
 
 /**
- * @import { OpenedRuleFolder, Rollout, RuleDiff, RuleFolderList, RulesReport } from '../answers.d.ts'
+ * @import { OpenedRuleFolder, Rollout, RuleFolderList, RulesReport } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
  * @import { Evidence } from '../parts/evidence.js'
- * @import { FormEvent } from '../parts/form.js'
  */
 
 /**
@@ -28,14 +27,13 @@ export function RulesPage() {
   const folders = useAnswer(RULE_FOLDERS);
   const status = useAnswer(ROLLOUT_STATUS);
   const rollout = status.data?.rollout ?? null;
-  const listed = (/** @type {RuleFolderList} */ { versions }) => {
+  return answered(folders, ({ versions }) => {
     if (versions.length === 0)
       return html`<${Empty} title="No rule set on this node">
         Set RULES_DIR to the folder of rule sets; each lies in a folder like p2.v10.
       <//>`;
     return html`<${Versions} list=${versions} rollout=${rollout} /><${Compare} list=${versions} />`;
-  };
-  return html`<${Answered} answer=${folders}>${listed}<//>`;
+  });
 }
 
 /** @param {{ list: readonly RuleFolder[], rollout: Rollout | null }} props */
@@ -96,9 +94,8 @@ function WhatChanged({ one, before }) {
 export function VersionPage({ place: { version, query } }) {
   const answer = useAnswer(ruleFolder(version));
   const sound = answer.data?.sound === true;
-  /** @type {Evidence<RulesReport>} */
   const evidence = useEvidence(RULES_REPORT, sound ? { version, from: sinceDays('30') } : null);
-  const opened = (/** @type {OpenedRuleFolder} */ folder) => {
+  return answered(answer, (folder) => {
     const { problems, ladder, coverage, platforms, rules } = folder;
     return html`
       ${problems.length > 0 && html`<${Problems} problems=${problems} version=${version} />`}
@@ -106,8 +103,7 @@ export function VersionPage({ place: { version, query } }) {
       <${Holdouts} rules=${rules} />
       ${coverage && html`<${Cases} run=${coverage} />`}
       <${Files} key=${query} folder=${folder} evidence=${evidence} query=${query} />`;
-  };
-  return html`<${Answered} answer=${answer}>${opened}<//>`;
+  });
 }
 
 /**
@@ -281,11 +277,7 @@ function Compare({ list }) {
       one.
     </p>`;
   }
-  const compare = (/** @type {FormEvent} */ event) => {
-    const { before = second, after = newest } = formValues(event);
-    setPair({ before, after });
-  };
-  const shown = (/** @type {RuleDiff} */ diff) => html`<${Differences} diff=${diff} />`;
+  const compare = sent(({ before = second, after = newest }) => setPair({ before, after }));
   return html`<section class="card">
     <h2>Compare two versions</h2>
     <form class="filters" onSubmit=${compare}>
@@ -293,6 +285,6 @@ function Compare({ list }) {
       <${Choice} label="after" name="after" values=${sound} chosen=${newest} />
       <div class="buttons"><button type="submit">Compare</button></div>
     </form>
-    ${pair && html`<${Answered} answer=${answer}>${shown}<//>`}
+    ${pair && answered(answer, (diff) => html`<${Differences} diff=${diff} />`)}
   </section>`;
 }

@@ -1,13 +1,10 @@
 import { ask, Refusal } from '../api.js';
-import { html, useEffect, useRef, useState } from '../html.js';
-import { Field, formValues } from '../parts/form.js';
-import { Trouble } from '../parts/notice.js';
+import { html, useEffect, useRef } from '../html.js';
+import { Field, sent } from '../parts/form.js';
+import { Trouble, useAttempt } from '../parts/notice.js';
 import { SESSION, SIGN_IN } from '../questions.js';
 
-/**
- * @import { Session, SignIn } from '../answers.d.ts'
- * @import { FormEvent } from '../parts/form.js'
- */
+/** @import { Session, SignIn } from '../answers.d.ts' */
 
 /** @typedef {{ enter: (session: Session) => void, provider: SignIn['provider'] }} Entering */
 
@@ -67,16 +64,14 @@ function WithProvider({ provider, target }) {
 
 /** @param {Pick<Entering, 'enter'>} props */
 function WithKey({ enter }) {
-  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
-  const submit = (/** @type {FormEvent} */ event) => {
-    const { key = '' } = formValues(event);
-    setError(null);
-    ask('POST', SESSION, { key: key.trim() }).then(
+  const { attempt, trouble } = useAttempt();
+  const submit = sent(({ key = '' }) =>
+    attempt(async () => {
+      const own = await ask('POST', SESSION, { key: key.trim() });
       // At the platform that the address names, where the key reaches it.
-      (own) => ask('GET', SESSION).then(enter, () => enter(own)),
-      setError,
-    );
-  };
+      enter(await ask('GET', SESSION).catch(() => own));
+    }),
+  );
   return html`<p class="faint">
       An access key of your platform is exchanged for a session of this browser; the key is not kept.
     </p>
@@ -86,5 +81,5 @@ function WithKey({ enter }) {
       <//>
       <button type="submit" class="button-accent">Sign in</button>
     </form>
-    ${error && html`<${Trouble} error=${error} />`}`;
+    ${trouble}`;
 }

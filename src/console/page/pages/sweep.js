@@ -1,21 +1,18 @@
 import { ask, may, useAnswer } from '../api.js';
 import { html, useMemo, useState } from '../html.js';
-import { EvidenceTables, intervalText, Notes, useEvidence, WorkedOut } from '../parts/evidence.js';
-import { Choice, Field, formValues } from '../parts/form.js';
+import { EvidenceTables, intervalText, Notes, useEvidence, workedOut } from '../parts/evidence.js';
+import { Choice, Field, goTo, sent } from '../parts/form.js';
 import { count, takenName, VERSION_NAME } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
-import { Answered, Empty, Loading, Trouble } from '../parts/notice.js';
+import { answered, Empty, Loading, Trouble, useAttempt } from '../parts/notice.js';
 import { numbers, Table } from '../parts/table.js';
 import { Pill } from '../parts/verdict.js';
 import { copyOf, keep, keptCopyOf, renamedCopy, useCheck, withValues } from '../parts/working-copy.js';
 import { DRAFTS, keptDraft, RULE_FOLDERS, ruleFolder, SWEEP, savedDraft } from '../questions.js';
 
 /**
- * @import {
- *   DraftList, OpenedRuleFolder, Session, SweepReport, SweptCombination, TradeOff,
- * } from '../answers.d.ts'
- * @import { Evidence } from '../parts/evidence.js'
- * @import { FormEvent, InputEvent } from '../parts/form.js'
+ * @import { OpenedRuleFolder, Session, SweepReport, SweptCombination, TradeOff } from '../answers.d.ts'
+ * @import { InputEvent } from '../parts/form.js'
  * @import { EvidenceTime } from '../parts/time-span.js'
  * @import { Constant, WorkingCopy } from '../parts/working-copy.js'
  */
@@ -37,27 +34,27 @@ const FIRST_PATH = /unpaidChain$/;
  * @param {SweepProps} props
  */
 export function SweepOf(props) {
-  const shown = (/** @type {DraftList} */ { drafts }) =>
+  return answered(useAnswer(DRAFTS), ({ drafts }) =>
     drafts.some(({ version, saved }) => version === props.version && !saved)
       ? html`<${SweepOfDraft} ...${props} />`
-      : html`<${SweepOfFolder} ...${props} />`;
-  return html`<${Answered} answer=${useAnswer(DRAFTS)}>${shown}<//>`;
+      : html`<${SweepOfFolder} ...${props} />`,
+  );
 }
 
 /** @param {SweepProps} props */
 function SweepOfDraft(props) {
   const draft = useAnswer(keptDraft(props.version));
   const copy = useMemo(() => draft.data && keptCopyOf(draft.data), [draft.data]);
-  const shown = () => copy && html`<${SweepOfCopy} ...${props} copy=${copy} />`;
-  return html`<${Answered} answer=${draft}>${shown}<//>`;
+  return answered(draft, () => copy && html`<${SweepOfCopy} ...${props} copy=${copy} />`);
 }
 
 /** @param {SweepProps} props */
 function SweepOfFolder(props) {
   const folder = useAnswer(ruleFolder(props.version));
-  const shown = (/** @type {OpenedRuleFolder} */ { constants }) =>
-    html`<${Sweep} ...${props} constants=${constants} copy=${null} />`;
-  return html`<${Answered} answer=${folder}>${shown}<//>`;
+  return answered(
+    folder,
+    ({ constants }) => html`<${Sweep} ...${props} constants=${constants} copy=${null} />`,
+  );
 }
 
 /** @param {SweepProps & { copy: WorkingCopy }} props */
@@ -82,11 +79,10 @@ function Sweep({ version, time, query, session, constants, copy }) {
   const rules = copy === null ? { version } : { version, files: copy.files };
   const body =
     path === null || values === null ? null : { ...rules, ...time.span, vary: [`${path}=${values}`] };
-  /** @type {Evidence<SweepReport>} */
   const evidence = useEvidence(SWEEP, body);
   const draft = copy === null ? null : { copy, constants };
   const shown = (/** @type {SweepReport} */ report) =>
-    html`<${TradeOffCurve} key=${`${path} ${values}`} report=${report} session=${session} draft=${draft} />`;
+    html`<${TradeOffCurve} key=${`${path} ${values}`} ...${{ report, session, draft }} />`;
   return html`<${Variation} key=${`${version} ${path}`} ...${{ constants, version, time, path, values }} />
     ${
       body === null
@@ -94,7 +90,7 @@ function Sweep({ version, time, query, session, constants, copy }) {
             History is replayed once for each value, with only those outcomes that its grants let happen.
             The later half of the time is shown; nothing is changed by it.
           <//>`
-        : html`<${WorkedOut} evidence=${evidence}>${shown}<//>`
+        : workedOut(evidence, shown)
     }`;
 }
 
@@ -109,11 +105,8 @@ function Variation({ constants, version, time, path, values }) {
     constants.find((one) => one.path === path) ?? constants.find((one) => FIRST_PATH.test(one.path));
   const [chosen, setChosen] = useState(first ?? constants[0]);
   if (chosen === undefined) return null;
-  const choose = (/** @type {{ currentTarget: HTMLSelectElement }} */ { currentTarget }) =>
-    setChosen(constants.find((one) => one.path === currentTarget.value));
-  const submit = (/** @type {FormEvent} */ event) => {
-    location.hash = toVersion(version, 'sweep', { ...time.words, ...formValues(event) });
-  };
+  const choose = (/** @type {string} */ other) => setChosen(constants.find((one) => one.path === other));
+  const submit = sent((tried) => goTo(toVersion(version, 'sweep', { ...time.words, ...tried })));
   const suggested = chosen.path === path && values !== null ? values : around(chosen.text);
   return html`<form class="filters" onSubmit=${submit}>
     <${Choice} label="constant" hint=${`now ${chosen.text}`} name="path" chosen=${chosen.path}
@@ -228,16 +221,17 @@ function signed(difference) {
  * }} props
  */
 function Draft({ version, chosen, session, draft }) {
-  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const { attempt, trouble } = useAttempt();
   if (chosen.present) return null;
   if (draft !== null) {
     const take = () =>
-      keep(withValues(draft.copy, draft.constants, chosen.values)).then(() => {
-        location.hash = toVersion(version, 'draft');
-      }, setError);
+      attempt(async () => {
+        await keep(withValues(draft.copy, draft.constants, chosen.values));
+        goTo(toVersion(version, 'draft'));
+      });
     return html`<div class="buttons">
       <button type="button" onClick=${take}>Put ${valuesText(chosen)} into ${version}</button>
-      ${error && html`<${Trouble} error=${error} />`}
+      ${trouble}
     </div>`;
   }
   return html`<${MakeDraft} session=${session} found=${{ from: version, values: chosen.values }} />`;
@@ -307,20 +301,19 @@ function scale(values, from, to) {
  */
 export function MakeDraft({ session, found }) {
   const folders = useAnswer(RULE_FOLDERS);
-  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const { attempt, trouble } = useAttempt();
   const [made, setMade] = useState(/** @type {string | null} */ (null));
   if (folders.data === null) return null;
   const { versions, writable } = folders.data;
   const keeps = writable && may(session, 'operate');
-  const make = (/** @type {FormEvent} */ event) => {
-    const { version = '' } = formValues(event);
-    setError(null);
-    if (versions.some((one) => one.version === version)) return setError(takenName(version));
-    if (keeps) return ask('PUT', savedDraft(version), found).then(() => setMade(version), setError);
-    return ask('GET', ruleFolder(found.from))
-      .then((folder) => workOn(folder, version, found))
-      .catch(setError);
-  };
+  const make = sent(({ version = '' }) =>
+    attempt(async () => {
+      if (versions.some((one) => one.version === version)) throw takenName(version);
+      if (!keeps) return workOn(await ask('GET', ruleFolder(found.from)), version, found);
+      await ask('PUT', savedDraft(version), found);
+      return setMade(version);
+    }),
+  );
   if (made !== null)
     return html`<p role="status">
       <a href=${toVersion(made)}>${made}</a> is a draft in RULES_DIR. Its cases may pin old values;
@@ -334,7 +327,7 @@ export function MakeDraft({ session, found }) {
         <button type="submit">${keeps ? 'Save to RULES_DIR' : 'Work on it'}</button>
       </div>
     </form>
-    ${error && html`<${Trouble} error=${error} />`}`;
+    ${trouble}`;
 }
 
 /**
@@ -351,5 +344,5 @@ async function workOn(folder, version, { values = {}, files = {} }) {
   const same = withValues(copyOf(folder, folder.version), folder.constants, values);
   const copy = renamedCopy(same, version);
   await keep({ ...copy, files: { ...copy.files, ...files } });
-  location.hash = toVersion(version, 'draft');
+  goTo(toVersion(version, 'draft'));
 }

@@ -1,13 +1,12 @@
 import { ask } from '../api.js';
 import { html, useState } from '../html.js';
 import { recordedAs, Typed } from '../parts/confirm.js';
-import { Field, formValues } from '../parts/form.js';
+import { Field, sent } from '../parts/form.js';
 import { ROLL_BACK } from '../questions.js';
 
 /**
  * @import { Following, Rollout, RolloutStatus, Session } from '../answers.d.ts'
  * @import { Proposal } from '../parts/confirm.js'
- * @import { FormEvent } from '../parts/form.js'
  */
 
 /** @typedef {(change: Proposal<Following>) => void} Propose */
@@ -34,21 +33,16 @@ export function TakeBack({ rollout, previous, session, propose }) {
  */
 function TakeOneBack({ version, meaning, isCandidate, rollout, session, propose }) {
   const [typed, setTyped] = useState('');
-  const submit = (/** @type {FormEvent} */ event) => {
-    const { reason } = formValues(event);
+  const { revision } = rollout;
+  const submit = sent(({ reason }) =>
     propose({
       title: `Take ${version} back?`,
       action: `Take ${version} back`,
       tone: 'bad',
-      act: () =>
-        ask('POST', ROLL_BACK, {
-          ...(isCandidate ? { version } : {}),
-          reason,
-          revision: rollout.revision,
-        }),
+      act: () => ask('POST', ROLL_BACK, { ...(isCandidate && { version }), reason, revision }),
       children: html`<p>${meaning}</p><p>${recordedAs(session)}</p><p>Reason: ${reason}</p>`,
-    });
-  };
+    }),
+  );
   return html`<p>${meaning} <span class="faint">${recordedAs(session)}</span></p>
     <form class="filters" onSubmit=${submit}>
       <${Field} label="Reason for taking it back"><input name="reason" required maxlength="1000" /><//>

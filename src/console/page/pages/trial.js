@@ -7,7 +7,7 @@ import { intervalText, Notes, ShownTable } from '../parts/evidence.js';
 import { Choice } from '../parts/form.js';
 import { count, shareOf } from '../parts/format.js';
 import { SampleOrders } from '../parts/links.js';
-import { Answered } from '../parts/notice.js';
+import { answered } from '../parts/notice.js';
 import { numbers, Table } from '../parts/table.js';
 import { GROUPS } from '../parts/verdict.js';
 import { EXPERIMENT, ROLL_BACK, ROLL_OUT } from '../questions.js';
@@ -15,7 +15,7 @@ import { EXPERIMENT, ROLL_BACK, ROLL_OUT } from '../questions.js';
 /**
  * @import { Experiment, Following, Rollout, Session, TrialCounts } from '../answers.d.ts'
  * @import { Proposal } from '../parts/confirm.js'
- * @import { ChoiceEvent, InputEvent } from '../parts/form.js'
+ * @import { InputEvent } from '../parts/form.js'
  */
 
 /**
@@ -169,21 +169,20 @@ export function ExperimentPart({ rollout, session, propose }) {
   const canaries = rollout.candidates.filter(({ mode }) => mode === 'canary');
   if (canaries.length === 0 || !may(session, 'rules')) return null;
   const work = () => setIsAsked(true);
+  const worked = (/** @type {Experiment} */ { notes, tables, trend }) => html`
+    <${Notes} notes=${notes} />
+    ${trend.length > 0 && html`<${Trend} trend=${trend} />`}
+    ${tables.map(
+      (table) => html`<div key=${table.title}>
+        <h3>${table.title}</h3>
+        <${ShownTable} table=${table} />
+      </div>`,
+    )}`;
   return html`<section class="card">
     <h2>What they are worth</h2>
     ${
       isAsked
-        ? html`<${Answered} answer=${answer}>
-            ${(/** @type {Experiment} */ { notes, tables, trend }) => html`
-              <${Notes} notes=${notes} />
-              ${trend.length > 0 && html`<${Trend} trend=${trend} />`}
-              ${tables.map(
-                (table) => html`<div key=${table.title}>
-                  <h3>${table.title}</h3>
-                  <${ShownTable} table=${table} />
-                </div>`,
-              )}`}
-          <//>`
+        ? answered(answer, worked)
         : html`<p>
             Orders, money, requisites and waits of the clients of each version, from the archive.
             <button type="button" onClick=${work}>Work it out</button>
@@ -213,11 +212,10 @@ export function ExperimentPart({ rollout, session, propose }) {
  */
 function Trend({ trend }) {
   const [metric, setMetric] = useState('paid');
-  const choose = (/** @type {ChoiceEvent} */ event) => setMetric(event.currentTarget.value);
   const metrics = [...new Set(trend.map((one) => one.metric))];
   const versions = [...new Set(trend.map((one) => one.version))];
   return html`<h3>How the differences went</h3>
-    <${Choice} label="Of" chosen=${metric} values=${metrics} go=${choose} />
+    <${Choice} label="Of" chosen=${metric} values=${metrics} go=${setMetric} />
     ${versions.map((version) => html`<${TrendChart} key=${version} ...${{ trend, version, metric }} />`)}`;
 }
 

@@ -1,21 +1,18 @@
 import { ask, may, Refusal, useAnswer } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
 import { LatelySeen } from '../parts/decision-table.js';
-import { Choice, Field, formValues } from '../parts/form.js';
+import { Choice, Field, goTo, sent } from '../parts/form.js';
 import { factText } from '../parts/format.js';
 import { LadderMove } from '../parts/ladder.js';
 import { toClient, toVersion } from '../parts/links.js';
-import { Answered, Empty, Trouble } from '../parts/notice.js';
+import { answered, Empty, Trouble } from '../parts/notice.js';
 import { FactsTable, RulesTrace } from '../parts/trace.js';
 import { Figures, groupTone, Pill, Verdict } from '../parts/verdict.js';
 import { client, RULE_FOLDERS, ruleFolder, WHAT_IF } from '../questions.js';
 
 /**
- * @import {
- *   ClientView, ConditionTrace, FactValue, OpenedRuleFolder, RuleFolderList, WhatIfAnswers,
- * } from '../answers.d.ts'
+ * @import { ClientView, ConditionTrace, FactValue, OpenedRuleFolder, WhatIfAnswers } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { ChoiceEvent, FormEvent } from '../parts/form.js'
  */
 
 /**
@@ -25,9 +22,7 @@ import { client, RULE_FOLDERS, ruleFolder, WHAT_IF } from '../questions.js';
 export function WhatIfPage({ place, session }) {
   const to = (/** @type {string} */ clientIdKey) =>
     toVersion(place.version, `what-if/${encodeURIComponent(clientIdKey)}`);
-  const start = (/** @type {FormEvent} */ event) => {
-    location.hash = to(formValues(event)['clientIdKey'] ?? '');
-  };
+  const start = sent(({ clientIdKey = '' }) => goTo(to(clientIdKey)));
   return html`<form class="filters" key=${place.item} onSubmit=${start}>
       <${Field} label="clientIdKey">
         <input name="clientIdKey" required maxlength="256" defaultValue=${place.item} />
@@ -50,7 +45,7 @@ function Client({ clientIdKey, preferred }) {
   const folders = useAnswer(RULE_FOLDERS);
   const known = useAnswer(client(clientIdKey));
   const isUnknown = known.error?.status === 404;
-  const asked = (/** @type {RuleFolderList} */ { versions }) => {
+  return answered(folders, ({ versions }) => {
     const sound = versions
       .filter((one) => one.sound)
       .map(({ version }) => version)
@@ -59,10 +54,9 @@ function Client({ clientIdKey, preferred }) {
       return html`<${Empty} title="No sound version">
         The place Rules shows what is wrong with those on this node.
       <//>`;
-    if (known.data === null && !isUnknown) return html`<${Answered} answer=${known}>${() => null}<//>`;
+    if (known.data === null && !isUnknown) return answered(known, () => null);
     return html`<${Question} clientIdKey=${clientIdKey} view=${known.data} versions=${sound} />`;
-  };
-  return html`<${Answered} answer=${folders}>${asked}<//>`;
+  });
 }
 
 /**
@@ -90,12 +84,10 @@ function Question({ clientIdKey, view, versions }) {
   useEffect(() => {
     pose({ ...first, version: newest, beside: second });
   }, []);
-  const choose = (/** @type {ChoiceEvent} */ event) => setVersion(event.currentTarget.value);
-  const submit = (/** @type {FormEvent} */ event) => pose(formValues(event));
-  return html`<form class="card" onSubmit=${submit}>
+  return html`<form class="card" onSubmit=${sent(pose)}>
       <h2>${clientIdKey} <${Standing} view=${view} /></h2>
       <div class="fields">
-        <${Choice} label="One version" name="version" chosen=${version} values=${versions} go=${choose} />
+        <${Choice} label="One version" name="version" chosen=${version} values=${versions} go=${setVersion} />
         <${Choice} label="Beside it" name="beside" chosen=${second} values=${versions} any="none" />
         ${REQUEST.map((member) => {
           const field = { name: member, required: member !== 'toPayCurrency', maxlength: 256 };
@@ -251,13 +243,10 @@ const PREFIX = 'fact:';
  */
 function OwnValues({ facts, present }) {
   const [added, setAdded] = useState(/** @type {readonly string[]} */ ([]));
+  const add = (/** @type {string} */ label) => setAdded([...added, label]);
   const deciding = decidingFacts(present);
   const shown = facts.filter(({ label }) => deciding.has(label) || added.includes(label));
   const others = facts.filter((fact) => !shown.includes(fact));
-  const add = (/** @type {ChoiceEvent} */ event) => {
-    setAdded([...added, event.currentTarget.value]);
-    event.currentTarget.value = '';
-  };
   return html`<fieldset>
     <legend>Suppose otherwise</legend>
     <div class="fields">

@@ -1,16 +1,14 @@
-import { Refusal } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
-import { Field } from './form.js';
-import { Trouble } from './notice.js';
+import { Field, typedInto } from './form.js';
+import { useAttempt } from './notice.js';
 
 /**
  * @import { Session } from '../answers.d.ts'
  * @import { ComponentChildren } from 'preact'
- * @import { InputEvent } from './form.js'
  */
 
 /**
- * A change that somebody is about to make: `act` makes it and may throw a Refusal, which is shown.
+ * A change that somebody is about to make: `act` makes it and may be refused, which is shown.
  * @template T
  * @typedef {object} Proposal
  * @property {string} title
@@ -21,42 +19,49 @@ import { Trouble } from './notice.js';
  */
 
 /**
- * Asks once more before something is changed, and says what; `done` gets the result of `act`.
+ * The changes of a page: `propose` asks once more before one is made, where `dialog` stands, and `done` gets its
+ * result.
+ * @template T
+ * @param {(result: T) => void} done
+ */
+export function useProposal(done) {
+  const [proposal, propose] = useState(/** @type {Proposal<T> | null} */ (null));
+  const close = () => propose(null);
+  const finish = (/** @type {T} */ result) => {
+    close();
+    done(result);
+  };
+  return { propose, dialog: proposal && html`<${Confirm} ...${proposal} done=${finish} cancel=${close} />` };
+}
+
+/**
  * @template T
  * @param {Proposal<T> & { done: (result: T) => void, cancel: () => void }} props
  */
-export function Confirm({ title, action, tone = 'accent', act, done, cancel, children }) {
+function Confirm({ title, action, tone = 'accent', act, done, cancel, children }) {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
+  const { attempt, isBusy, trouble } = useAttempt();
   useEffect(() => dialog.current?.showModal(), []);
   // Gives the focus back to the button that asked; removing a dialog alone would not.
   const close = () => dialog.current?.close();
-  const go = async () => {
-    setBusy(true);
-    setError(null);
-    try {
+  const go = () =>
+    attempt(async () => {
       const result = await act();
       close();
       done(result);
-    } catch (refusal) {
-      if (!(refusal instanceof Refusal)) throw refusal;
-      setError(refusal);
-      setBusy(false);
-    }
-  };
+    });
   const leave = () => {
     close();
     cancel();
   };
   return html`<dialog ref=${dialog} aria-labelledby="confirm-title" onCancel=${leave}>
     <h2 id="confirm-title">${title}</h2>
-    ${children} ${error && html`<${Trouble} error=${error} />`}
+    ${children} ${trouble}
     <div class="buttons">
-      <button type="button" class=${`button-${tone}`} disabled=${busy} onClick=${go}>
-        ${busy ? 'Working …' : action}
+      <button type="button" class=${`button-${tone}`} disabled=${isBusy} onClick=${go}>
+        ${isBusy ? 'Working …' : action}
       </button>
-      <button type="button" onClick=${leave} disabled=${busy}>Cancel</button>
+      <button type="button" onClick=${leave} disabled=${isBusy}>Cancel</button>
     </div>
   </dialog>`;
 }
@@ -66,9 +71,8 @@ export function Confirm({ title, action, tone = 'accent', act, done, cancel, chi
  * @param {{ label: string, typed: string, setTyped: (typed: string) => void }} props
  */
 export function Typed({ label, typed, setTyped }) {
-  const type = (/** @type {InputEvent} */ event) => setTyped(event.currentTarget.value);
   return html`<${Field} label=${label}>
-    <input value=${typed} autocomplete="off" spellcheck="false" onInput=${type} />
+    <input value=${typed} autocomplete="off" spellcheck="false" onInput=${typedInto(setTyped)} />
   <//>`;
 }
 

@@ -4,7 +4,7 @@ import { decisions } from '../questions.js';
 import { dateTime, factText, moneyText } from './format.js';
 import { outcomeTone } from './history.js';
 import { toClient, toDecision, toOrder } from './links.js';
-import { Answered, Empty } from './notice.js';
+import { answered, Empty } from './notice.js';
 import { numbers, Table } from './table.js';
 import { outcomeText } from './time-line.js';
 import { groupTone, Pill, Verdict } from './verdict.js';
@@ -93,8 +93,7 @@ const LISTED_MAX = 20;
  * @param {{ to: (clientIdKey: string) => string }} props where a name leads
  */
 export function LatelySeen({ to }) {
-  const answer = useAnswer(decisions(LOOKED_AT));
-  const listed = (/** @type {FoundDecisions} */ found) => {
+  return answered(useAnswer(decisions(LOOKED_AT)), (found) => {
     const last = [...Map.groupBy(found.decisions, ({ clientIdKey }) => clientIdKey).values()].flatMap(
       (ofClient) => ofClient.slice(0, 1),
     );
@@ -108,8 +107,7 @@ export function LatelySeen({ to }) {
         ${last.slice(0, LISTED_MAX).map((decision) => html`<${LastRow} decision=${decision} to=${to} />`)}
       <//>
     </section>`;
-  };
-  return html`<${Answered} answer=${answer}>${listed}<//>`;
+  });
 }
 
 /** @param {{ decision: Decision, to: (clientIdKey: string) => string }} props */

@@ -2,7 +2,7 @@ import { ask, useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
 import { REWRITE_CASES, ruleDiff } from '../questions.js';
 import { counted, factText } from './format.js';
-import { Answered, Trouble } from './notice.js';
+import { answered, useAttempt } from './notice.js';
 import { Pill } from './verdict.js';
 import { withFile } from './working-copy.js';
 
@@ -23,16 +23,14 @@ const LISTED_AT_FIRST = 4;
  * @param {{ before: string, after: string }} props
  */
 export function ChangedSince({ before, after }) {
-  const answer = useAnswer(ruleDiff(before, after));
-  const listed = (/** @type {RuleDiff} */ { differences }) => {
+  return answered(useAnswer(ruleDiff(before, after)), ({ differences }) => {
     if (differences.length === 0) return html`<span class="faint">decides like ${before}</span>`;
     const more = differences.length - LISTED_AT_FIRST;
     return html`<ul class="plain">
         ${differences.slice(0, LISTED_AT_FIRST).map(({ text }) => html`<li>${arrowed(text)}</li>`)}
       </ul>
       <span class="faint">since ${before}${more > 0 && `; ${more} more below, by Compare`}</span>`;
-  };
-  return html`<${Answered} answer=${answer}>${listed}<//>`;
+  });
 }
 
 /** @param {{ diff: RuleDiff }} props */
@@ -110,7 +108,7 @@ export function Cases({ run: { passed, failed, failures, coverage }, draft }) {
     ${
       oneSidedConditions.length > 0 &&
       html`<details>
-        <summary>${oneSidedConditions.length} conditions seen only one way</summary>
+        <summary>${counted(oneSidedConditions.length, 'condition')} seen only one way</summary>
         <ul class="plain">
           ${oneSidedConditions.map(
             ({ rule, condition, missing }) =>
@@ -156,12 +154,9 @@ function Failure({ failure: { caseName, at, lines } }) {
  */
 function NewLengths({ copy, change }) {
   const [found, setFound] = useState(/** @type {RewrittenCases | null} */ (null));
-  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const { attempt, trouble } = useAttempt();
   const { version, files } = copy;
-  const look = () => {
-    setError(null);
-    ask('POST', REWRITE_CASES, { version, files }).then(setFound, setError);
-  };
+  const look = () => attempt(() => ask('POST', REWRITE_CASES, { version, files }).then(setFound));
   const write = () =>
     change(Object.entries(found?.files ?? {}).reduce((all, [path, text]) => withFile(all, path, text), copy));
   return html`<div class="buttons">
@@ -174,7 +169,7 @@ function NewLengths({ copy, change }) {
         </button>`
       }
     </div>
-    ${error && html`<${Trouble} error=${error} />`}
+    ${trouble}
     <div role="status">${found && html`<${Lines} found=${found} />`}</div>`;
 }
 

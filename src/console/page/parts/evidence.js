@@ -1,18 +1,16 @@
 import { ask, useAnswer, useHealing } from '../api.js';
 import { html, useEffect, useState } from '../html.js';
 import { BACKTEST, evidenceJob } from '../questions.js';
-import { Choice, formValues } from './form.js';
+import { Choice, sent } from './form.js';
 import { count, share } from './format.js';
-import { Loading, Trouble } from './notice.js';
+import { Loading, Trouble, useAttempt } from './notice.js';
 import { sorted, Table, useSort } from './table.js';
 import { Reach, sinceDays } from './time-span.js';
 
 /**
  * @import { EvidenceJob, EvidenceTable, OrderCounts, ShareInterval, Shown, Worked } from '../answers.d.ts'
- * @import { Answer, Question, Refusal } from '../api.js'
- * @import { Html } from '../html.js'
+ * @import { Answer, Refusal, Work } from '../api.js'
  * @import { ComponentChildren } from 'preact'
- * @import { FormEvent } from './form.js'
  * @import { WorkingCopy } from './working-copy.js'
  */
 
@@ -178,7 +176,7 @@ const FOLLOW_MS = 1000;
 /**
  * Evidence for a body, asked for whenever the body changes and followed until it is there. Null asks nothing.
  * @template Result
- * @param {Question<EvidenceJob>} question
+ * @param {Work<Result>} question
  * @param {object | null} body
  * @returns {Evidence<Result>}
  */
@@ -200,7 +198,7 @@ export function useEvidence(question, body) {
   }, [wanted, round]);
   const { jobId, refusal } = asked.wanted === wanted ? asked : nothingAsked();
   useHealing(refusal, again);
-  return { answer: useJob(jobId), refusal, again };
+  return { answer: useJob(jobId, question), refusal, again };
 }
 
 /** @returns {{ wanted: string | null, jobId: string | null, refusal: Refusal | null }} */
@@ -212,12 +210,12 @@ function nothingAsked() {
  * A job by its id, followed until it is over.
  * @template Result
  * @param {string | null} jobId
+ * @param {Work<Result>} work that it is for
  * @returns {Answer<Worked<Result>>}
  */
-export function useJob(jobId) {
+export function useJob(jobId, work) {
   const [isOver, setOver] = useState(false);
-  /** @type {Answer<Worked<Result>>} */
-  const asked = useAnswer(jobId === null ? null : evidenceJob(jobId), isOver ? 0 : FOLLOW_MS);
+  const asked = useAnswer(jobId === null ? null : evidenceJob(jobId, work), isOver ? 0 : FOLLOW_MS);
   const answer = cancelledIfGone(asked);
   const job = answer.data?.job;
   useEffect(() => setOver(job !== undefined && !isUnderWay(job)), [job?.state]);
@@ -245,14 +243,15 @@ function isUnderWay({ state }) {
 /**
  * The result of a job once it is there; until then, how far it is and what can be done.
  * @template Result
- * @param {{ evidence: Evidence<Result>, children: (result: Result, job: EvidenceJob) => Html }} props
+ * @param {Evidence<Result>} evidence
+ * @param {(result: Result) => ComponentChildren} shown
  */
-export function WorkedOut({ evidence: { answer, refusal, again }, children }) {
-  const { data, error } = answer;
-  if (refusal) return html`<${Trouble} error=${refusal} retry=${again} />`;
-  if (data === null) return error ? html`<${Trouble} error=${error} retry=${again} />` : html`<${Loading} />`;
+export function workedOut({ answer: { data, error }, refusal, again }, shown) {
+  const trouble = refusal ?? (data === null ? error : null);
+  if (trouble) return html`<${Trouble} error=${trouble} retry=${again} />`;
+  if (data === null) return html`<${Loading} />`;
   const { job, result } = data;
-  if (result !== null) return html`${children(result, job)}`;
+  if (result !== null) return shown(result);
   switch (job.state) {
     case 'waiting':
     case 'running':
@@ -277,8 +276,8 @@ function Ended({ title, again, children }) {
 
 /** @param {{ job: EvidenceJob }} props */
 function UnderWay({ job }) {
-  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
-  const cancel = () => ask('DELETE', evidenceJob(job.jobId)).catch(setError);
+  const { attempt, trouble } = useAttempt();
+  const cancel = () => attempt(() => ask('DELETE', evidenceJob(job.jobId)));
   const { done, of } = job.progress ?? { done: 0, of: 0 };
   return html`<div class="notice" role="status">
     <label class="under-way">
@@ -286,7 +285,7 @@ function UnderWay({ job }) {
       <progress max=${Math.max(of, 1)} value=${of === 0 ? undefined : done}></progress>
     </label>
     <button type="button" onClick=${cancel}>Cancel</button>
-    ${error && html`<${Trouble} error=${error} />`}
+    ${trouble}
   </div>`;
 }
 
@@ -307,31 +306,27 @@ const MODES = /** @type {const} */ ([
 ]);
 
 /**
- * Asks for a backtest on the archive. The children name the version that is asked, or `rules` are a draft as
- * it stands; `against` are the options for what it is compared with, `mode` is chosen at first.
+ * Asks for a backtest on the archive, of a version or of a draft as it stands; `against` are the options for
+ * what it is compared with, `mode` is chosen at first.
  * @param {{
- *   children?: ComponentChildren,
- *   rules?: { readonly version: string, readonly files?: WorkingCopy['files'] },
+ *   rules: { readonly version: string, readonly files?: WorkingCopy['files'] },
  *   against: ComponentChildren,
  *   mode: 'recorded' | 'closed-loop',
  *   button: ComponentChildren,
  *   onJob: (jobId: string) => void,
  * }} props
  */
-export function BacktestForm({ children, rules, against, mode, button, onJob }) {
-  const [error, setError] = useState(/** @type {Refusal | null} */ (null));
-  const run = (/** @type {FormEvent} */ event) => {
-    const { days = '', ...values } = formValues(event);
-    setError(null);
+export function BacktestForm({ rules, against, mode, button, onJob }) {
+  const { attempt, trouble } = useAttempt();
+  const run = sent(({ days = '', ...values }) => {
     const body = { ...rules, ...values, from: sinceDays(days) };
-    ask('POST', BACKTEST, body).then(({ jobId }) => onJob(jobId), setError);
-  };
+    attempt(() => ask('POST', BACKTEST, body).then(({ jobId }) => onJob(jobId)));
+  });
   return html`<form class="filters" onSubmit=${run}>
-      ${children}
       <${Choice} label="against" name="against" ...${against} any="what was recorded" />
       <${Choice} label="how" name="mode" chosen=${mode} values=${MODES} />
       <${Reach} />
       <div class="buttons">${button}</div>
     </form>
-    ${error && html`<${Trouble} error=${error} />`}`;
+    ${trouble}`;
 }

@@ -2,10 +2,13 @@ import { html, useRef, useState } from '../html.js';
 
 /** @import { ComponentChildren } from 'preact' */
 
-/** A form was sent. @typedef {Event & { readonly currentTarget: HTMLFormElement }} FormEvent */
-/** Something else was chosen. @typedef {Event & { readonly currentTarget: HTMLSelectElement }} ChoiceEvent */
 /** Something was typed or picked. */
 /** @typedef {Event & { readonly currentTarget: HTMLInputElement }} InputEvent */
+
+/** Hears what stands in a field now. @param {(text: string) => void} take */
+export function typedInto(take) {
+  return (/** @type {{ currentTarget: { value: string } }} */ event) => take(event.currentTarget.value);
+}
 
 /**
  * A labelled field; `hint` says what belongs into it.
@@ -22,32 +25,38 @@ export function Field({ label, hint, children }) {
  * @param {{
  *   label: string, hint?: string, name?: string, chosen?: string | null | undefined,
  *   values: readonly (string | readonly [value: string, words: string])[], any?: string,
- *   go?: (event: ChoiceEvent) => void,
+ *   go?: (value: string) => void,
  * }} props
  */
 export function Choice({ label, hint, name, chosen, values, any, go }) {
   return html`<${Field} label=${label} hint=${hint}>
-    <select name=${name} onChange=${go}>
+    <select name=${name} onChange=${go && typedInto(go)}>
       ${any && html`<option value="">${any}</option>`}
       ${values.map((one) => {
         const [value, words] = typeof one === 'string' ? [one, one] : one;
-        return html`<option value=${value} selected=${value === chosen}>${words}</option>`;
+        return html`<option key=${value} value=${value} selected=${value === chosen}>${words}</option>`;
       })}
     </select>
   <//>`;
 }
 
 /**
- * The values of a form by name, without those left empty. The form is not sent anywhere.
- * @param {FormEvent} event
- * @returns {Record<string, string>}
+ * Hears the values of a form by name, without those left empty. The form is not sent anywhere.
+ * @param {(values: Record<string, string>) => void} take
  */
-export function formValues(event) {
-  event.preventDefault();
-  const entries = [...new FormData(event.currentTarget)].flatMap(([name, value]) =>
-    typeof value === 'string' && value !== '' ? [/** @type {const} */ ([name, value])] : [],
-  );
-  return Object.fromEntries(entries);
+export function sent(take) {
+  return (/** @type {Event & { readonly currentTarget: HTMLFormElement }} */ event) => {
+    event.preventDefault();
+    const entries = [...new FormData(event.currentTarget)].flatMap(([name, value]) =>
+      typeof value === 'string' && value !== '' ? [/** @type {const} */ ([name, value])] : [],
+    );
+    take(Object.fromEntries(entries));
+  };
+}
+
+/** Leads to another place of the page. @param {string} address after its hash */
+export function goTo(address) {
+  location.hash = address;
 }
 
 /**

@@ -1,8 +1,7 @@
-import { html } from '../html.js';
+import { html, useState } from '../html.js';
 
 /**
  * @import { Answer } from '../api.js'
- * @import { Html } from '../html.js'
  * @import { ComponentChildren } from 'preact'
  */
 
@@ -31,15 +30,29 @@ export function Trouble({ error, retry }) {
 }
 
 /**
- * The children of an answer once it is there; until then, what is the matter.
+ * What is shown of an answer once it is there; until then, what is the matter.
  * @template T
- * @param {{ answer: Answer<T>, children: (data: T) => Html }} props
+ * @param {Answer<T>} answer
+ * @param {(data: T) => ComponentChildren} shown
  */
-export function Answered({ answer, children }) {
-  const { data, error, reload } = answer;
+export function answered({ data, error, reload }, shown) {
   const trouble = error && html`<${Trouble} error=${error} retry=${reload} />`;
   if (data === null) return trouble ?? html`<${Loading} />`;
-  return html`${trouble}${children(data)}`;
+  return html`${trouble}${shown(data)}`;
+}
+
+/** For what may be refused: `attempt` tries it, `isBusy` meanwhile, and `trouble` says why it failed. */
+export function useAttempt() {
+  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const [isBusy, setIsBusy] = useState(false);
+  const attempt = (/** @type {() => Promise<unknown>} */ act) => {
+    setIsBusy(true);
+    setError(null);
+    act()
+      .catch(setError)
+      .finally(() => setIsBusy(false));
+  };
+  return { attempt, isBusy, trouble: error && html`<${Trouble} error=${error} />` };
 }
 
 /** @param {number | undefined} status undefined of an error that is not an answer of the service */

@@ -1,16 +1,15 @@
 import { ask, useHealing, whoTypes } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
 import { keptDraft, presenceAt } from '../questions.js';
-import { Field, formValues } from './form.js';
+import { Field, goTo, sent } from './form.js';
 import { VERSION_NAME } from './format.js';
 import { toVersion } from './links.js';
-import { Trouble } from './notice.js';
+import { Trouble, useAttempt } from './notice.js';
 import { keep, keptCopyOf, renamedCopy } from './working-copy.js';
 
 /**
  * @import { DraftPresence, Session } from '../answers.d.ts'
  * @import { Refusal } from '../api.js'
- * @import { FormEvent } from './form.js'
  * @import { WorkingCopy } from './working-copy.js'
  */
 
@@ -207,20 +206,20 @@ export function Standing({ draft, session, bytesMax }) {
 
 /** @param {{ draft: OpenDraft, conflict: Conflict }} props */
 function TwoCopies({ draft: { copy, take }, conflict: { detail, theirs } }) {
-  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const { attempt, trouble } = useAttempt();
   const { version } = copy;
   const leave = () => {
     take(theirs ?? copy);
-    if (theirs === null) location.hash = '#/rules/drafts';
+    if (theirs === null) goTo('#/rules/drafts');
   };
-  const keepMine = (/** @type {FormEvent} */ event) => {
-    const { name = '' } = formValues(event);
-    const mine = { ...renamedCopy(copy, name), revision: null };
-    keep(mine).then(({ revision }) => {
+  const keepMine = sent(({ name = '' }) =>
+    attempt(async () => {
+      const mine = { ...renamedCopy(copy, name), revision: null };
+      const { revision } = await keep(mine);
       take(name === version ? { ...mine, revision } : (theirs ?? copy));
-      location.hash = toVersion(name, 'draft');
-    }, setError);
-  };
+      goTo(toVersion(name, 'draft'));
+    }),
+  );
   const free = theirs === null ? version : `${version.replace(/-.*/, '')}-mine`;
   return html`<section class="notice notice-bad" role="alert" aria-label="Changed meanwhile">
     <strong>What you typed is not saved</strong>
@@ -235,7 +234,7 @@ function TwoCopies({ draft: { copy, take }, conflict: { detail, theirs } }) {
         <button type="button" onClick=${leave}>${theirs ? 'Take theirs' : 'Leave it'}</button>
       </div>
     </form>
-    ${error && html`<${Trouble} error=${error} />`}
+    ${trouble}
   </section>`;
 }
 

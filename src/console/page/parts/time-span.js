@@ -1,7 +1,5 @@
 import { html } from '../html.js';
-import { Choice, Field, formValues } from './form.js';
-
-/** @import { FormEvent } from './form.js' */
+import { Choice, Field } from './form.js';
 
 /**
  * Minutes as addresses name them, `2026-01-01T14:03Z`: a link means the same time in every time zone. Fields
@@ -62,15 +60,15 @@ export function MinuteField({ name, label = name, minute }) {
 
 /**
  * The values of a form, with its minutes `from`, `to` and `asOf` as addresses name them.
- * @param {FormEvent} event
+ * @param {Readonly<Record<string, string>>} local
+ * @returns {Record<string, string>}
  */
-export function valuesInUtc(event) {
-  const values = formValues(event);
-  for (const name of ['from', 'to', 'asOf']) {
-    const local = values[name];
-    if (local !== undefined) values[name] = `${minuteIn(new Date(local).getTime())}Z`;
-  }
-  return values;
+export function inUtc(local) {
+  const isMinute = (/** @type {string} */ name) => ['from', 'to', 'asOf'].includes(name);
+  const entries = Object.entries(local).map(([name, text]) =>
+    isMinute(name) ? [name, `${minuteIn(new Date(text).getTime())}Z`] : [name, text],
+  );
+  return Object.fromEntries(entries);
 }
 
 const DAY_MS = 86_400_000;
@@ -88,7 +86,7 @@ const REACHES = /** @type {const} */ ([
  * The field `days`: how far back the decisions reach.
  * @param {{ days?: string }} props what is chosen at first
  */
-export function Reach({ days }) {
+export function Reach({ days = DAYS_AT_FIRST }) {
   return html`<${Choice} label="on decisions of" name="days" chosen=${days} values=${REACHES} />`;
 }
 
@@ -126,7 +124,7 @@ export function timeIn(query) {
  * @param {{ words: EvidenceTime['words'] }} props
  */
 export function TimeFields({ words }) {
-  return html`<${Reach} days=${words['days'] ?? DAYS_AT_FIRST} />
+  return html`<${Reach} days=${words['days']} />
     <${MinuteField} label="or from" name="from" minute=${words['from']} />
     <${MinuteField} name="to" minute=${words['to']} />
     <${MinuteField} label="as known at" name="asOf" minute=${words['asOf']} />`;
