@@ -28,10 +28,13 @@ export interface FirstStepsParts {
   readonly serviceAt: (clock: () => number) => ScoringService;
 }
 
-export const TRAFFIC = ['none', 'possible', 'made'] as const;
+export const TRAFFIC = ['none', 'possible', 'made', 'used'] as const;
 
 export interface FirstStepsView {
-  /** `possible`: made-up traffic may be asked for; `made`: it was; `none`: the store is for real traffic. */
+  /**
+   * `possible`: made-up traffic may be asked for; `made`: it was; `used`: it would mix with decisions that are there
+   * already; `none`: the store is for real traffic.
+   */
   readonly traffic: (typeof TRAFFIC)[number];
   /** The newest decision of the kind; null when there is none. */
   readonly waiting: string | null;
@@ -44,7 +47,7 @@ const NOTHING: FirstStepsView = { traffic: 'none', waiting: null, blocked: null,
 const REGISTER = 'first-steps';
 
 /** More decisions than somebody makes who tries the printed calls. */
-const TRIED_DECISIONS_MAX = 20;
+export const TRIED_DECISIONS_MAX = 20;
 
 /** The newcomer's first steps on a new store. */
 export class FirstSteps {
@@ -94,7 +97,7 @@ export class FirstSteps {
     if (begun === null || (await keys.list()).some((key) => key.platform !== DEMO)) return 'none';
     if (begun === 'made') return 'made';
     const { decisions } = await records.findDecisions(DEMO, {}, TRIED_DECISIONS_MAX);
-    return decisions.length < TRIED_DECISIONS_MAX ? 'possible' : 'none';
+    return decisions.length < TRIED_DECISIONS_MAX ? 'possible' : 'used';
   }
 
   async #newest(verdict: Verdict) {

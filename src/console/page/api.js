@@ -135,15 +135,15 @@ export function reloadAll() {
 const LOST_MS = 30_000;
 
 /**
- * The answer to a GET, asked for again whenever the path changes, on `reload`, and every `everyMs`, but not
- * while the answer is under way: one that always comes late would never be shown. A null question asks
- * nothing. What was shown stays while the service is away for a moment.
+ * The answer to a GET, asked for again whenever the path changes, on `reload`, and every so many ms, which
+ * the last answer may tell, but not while one is under way: what always comes late would never be shown. A
+ * null question asks nothing. What was shown stays while the service is away for a moment.
  * @template T
  * @param {Question<T> | null} question
- * @param {number} [everyMs]
+ * @param {number | ((data: T) => number)} [every]
  * @returns {Answer<T>}
  */
-export function useAnswer(question, everyMs = 0) {
+export function useAnswer(question, every = 0) {
   const path = question?.path ?? null;
   const [known, setKnown] = useState(() => nothingKnown(question));
   const [round, setRound] = useState(0);
@@ -172,13 +172,14 @@ export function useAnswer(question, everyMs = 0) {
       left = true;
     };
   }, [path, round]);
+  const { data, error } = known.path === path ? known : nothingKnown(question);
+  const everyMs = typeof every === 'number' ? every : data === null ? 0 : every(data);
   useEffect(() => {
     if (everyMs === 0) return undefined;
     const isUnderWay = () => performance.now() - askedAtMs.current < LOST_MS;
     const timer = setInterval(() => document.hidden || heals.current || isUnderWay() || reload(), everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
-  const { data, error } = known.path === path ? known : nothingKnown(question);
   heals.current = (error?.retryAfterSeconds ?? null) !== null;
   useHealing(error, reload);
   return { data, error, reload };

@@ -178,7 +178,8 @@ export function rungsTable(found: readonly Rung[]): EvidenceTable {
     ],
     rows: found.flatMap(({ money, shares, backAfterSeconds: after, ...rung }) => {
       const sums = Object.entries(money);
-      const none = [['-', { asked: 0, paid: 0, lost: 0 }]] as const;
+      // Nobody knows yet what became of any of the orders.
+      const none = [['-', { asked: 'unknown', paid: 'unknown', lost: 'unknown' }]] as const;
       return (sums.length === 0 ? none : sums).map(([currency, { asked, paid, lost }]) => [
         ...[rung.version, rung.ladder ?? '-', String(rung.level), currency, asked, paid, lost],
         ...[rung.waitSeconds, rung.orders, rung.unknown, rung.early, rung.cameBack, shares.cameBack],

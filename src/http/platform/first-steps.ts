@@ -1,4 +1,4 @@
-import { type FirstSteps, TRAFFIC } from '../../service/first-steps.ts';
+import { type FirstSteps, TRAFFIC, TRIED_DECISIONS_MAX } from '../../service/first-steps.ts';
 import { choice, named, nullable, shape, word } from '../../shapes.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import { HttpProblem, refusal } from '../request/problems.ts';
@@ -8,7 +8,7 @@ export const FirstStepsSchema = named(
   shape('What a new store leads through', {
     traffic: choice(
       TRAFFIC,
-      'possible: made-up traffic may be asked for; made: it was; none: the store is for real traffic',
+      'possible: made-up traffic may be asked for; made: it was; used: it would mix with decisions that are there already; none: the store is for real traffic',
     ),
     waiting: nullable(word('The decisionId of the newest WAIT; null before there is made-up traffic')),
     blocked: nullable(word('The decisionId of the newest BLOCK; null before there is made-up traffic')),
@@ -50,7 +50,7 @@ const NO_TRAFFIC = refusal(
     new HttpProblem(
       409,
       'no made-up traffic',
-      'Traffic is made up once, on the platform demo of a store that is new and that no other platform uses. Start the service on an empty DATA_DIR.',
+      `Traffic is made up once, on the platform demo of a store with fewer than ${TRIED_DECISIONS_MAX} decisions that no other platform uses. Start the service on an empty DATA_DIR.`,
     ),
 );
 

@@ -43,6 +43,17 @@ describeConsole("the console's place Payers", (tab) => {
     expect(tab.complaints).to.deep.equal([]);
   });
 
+  it('draws no frame round the whole page after a look up', async () => {
+    await tab.open('#/payers');
+    await tab.page.getByLabel('clientIdKey').fill('impatient-ivan');
+    await tab.page.keyboard.press('Enter');
+    await tab.page.getByRole('heading', { name: 'History' }).waitFor();
+    const drawn = await tab.page.evaluate(
+      "[document.activeElement.id, getComputedStyle(document.querySelector('main')).outlineStyle]",
+    );
+    expect(drawn).to.deep.equal(['main', 'none']);
+  });
+
   it('sets and removes a binding', async () => {
     await tab.shop.verdict({ clientIdKey: 'bound-bea' });
     await tab.open('#/payers/bound-bea');

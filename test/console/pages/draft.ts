@@ -49,6 +49,7 @@ describeConsole("the console's page Draft", (tab) => {
     await page.getByLabel('call it').fill('p2.v33');
     await tab.button('Begin').click();
     await page.getByText('Every node would take this version.').waitFor();
+    expect(await page.getByLabel('on decisions of').inputValue()).to.equal('30');
     await tab.button('Backtest').click();
     await page.getByText(/^[1-9]\d* decisions were compared/).waitFor();
     await page.getByRole('link', { name: 'sweep', exact: true }).click();

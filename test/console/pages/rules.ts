@@ -19,6 +19,14 @@ describeConsole("the console's page Rules", (tab) => {
     );
   });
 
+  it('say to a platform that the cases of others are not among its own, and to nobody else', async () => {
+    await tab.open('#/rules/p2.v10');
+    await tab.page.getByText('Those of other platforms are neither shown nor counted.').waitFor();
+    await tab.openOwn(tab.seeded.operatorKey, '#/rules/p2.v10');
+    await tab.page.getByRole('heading', { name: /^Its cases 57 passed/ }).waitFor();
+    expect(await tab.page.getByText('Those of other platforms').count()).to.equal(0);
+  });
+
   it('say in the list what changed in each version', async () => {
     await tab.open('#/rules');
     const changed = tab.page.getByRole('row', { name: /^p2\.v11/ });

@@ -44,6 +44,16 @@ describeConsole("the console's keys", (tab) => {
 });
 
 describeConsole("the console's audit", (tab) => {
+  it('tells a change in words, also what lies deeper', async () => {
+    await tab.openOwn(tab.seeded.operatorKey, '#/settings/audit?action=rollout');
+    const changes = tab.page.locator('td[data-of="from what to what"]');
+    await changes.first().waitFor();
+    const text = (await changes.allTextContents()).join('\n');
+    expect(text).to.match(/active: p2\.v10, candidates: \(version p2\.v11, mode shadow, percent 0\)/);
+    expect(text).to.include('candidates: none');
+    expect(text).not.to.match(/[{}[\]"]/);
+  });
+
   it('tells who did what, is searched, saved whole, and checked', async () => {
     await tab.openOwn(tab.seeded.key, '#/settings/audit', NARROW);
     const { page } = tab;

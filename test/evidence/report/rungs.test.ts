@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { DuckRow } from '../../../src/archive/duck.ts';
 import { report } from '../../../src/evidence/report/report.ts';
 import type { Report } from '../../../src/evidence/report/rule-report.ts';
+import { rungsTable } from '../../../src/evidence/report/rungs.ts';
 import { type Evidence, type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { History, JULY, Workplace } from '../backtest/backtest-history.ts';
 import { all, livedEvidence } from '../source/lived-evidence.ts';
@@ -46,6 +47,15 @@ describe('the price of a wait by rung', () => {
       money: { EUR: { asked: 30, paid: 20, lost: 10 } },
     });
     expect(second).to.deep.include({ level: 2, orders: 1, unknown: 1, backAfterSeconds: null, money: {} });
+  });
+
+  it('is told in no money while nobody knows what became of the orders', async () => {
+    const { archive } = await livedEvidence(async (store) => {
+      const history = new History(store, place.rules('p2.v10'));
+      for (const order of ['1', '2']) await history.verdict('new', order, '10.00');
+    });
+    const [row = []] = rungsTable(await rungsOf(archive)).rows;
+    expect(row.slice(3, 7)).to.deep.equal(['-', 'unknown', 'unknown', 'unknown']);
   });
 
   it('counts a payment for one wait, the last before the grant that it came after', async () => {

@@ -145,7 +145,7 @@ function Found({ entries }) {
         <td data-of="what">${action}</td>
         <td data-of="platform">${platform ?? html`<span class="faint">all</span>`}</td>
         <td data-of="about">${subject ?? ''}</td>
-        <td class="wide" data-of="change">${changeText(before, after)}</td>
+        <td class="wide" data-of="from what to what">${changeText(before, after)}</td>
         <td class="wide" data-of="why">${reason ?? ''}</td>
       </tr>`,
     )}
@@ -160,14 +160,28 @@ function changeText(before, after) {
   return before === null && after === null ? '' : `${stateText(before)} → ${stateText(after)}`;
 }
 
-/** @param {unknown} state */
+/**
+ * `active: p2.v11, candidates: (version p2.v12, percent 10)`; what lies deeper stands in brackets.
+ * @param {unknown} state
+ * @returns {string}
+ */
 function stateText(state) {
-  if (state === null) return 'nothing';
-  if (typeof state !== 'object') return String(state);
-  const text = (/** @type {unknown} */ value) => (typeof value === 'string' ? value : JSON.stringify(value));
-  return Object.entries(state ?? {})
-    .map(([name, value]) => `${name}: ${text(value)}`)
+  if (typeof state !== 'object' || state === null) return state === null ? 'nothing' : String(state);
+  return Object.entries(state)
+    .map(([name, value]) => `${name}: ${innerText(value)}`)
     .join(', ');
+}
+
+/**
+ * @param {unknown} value
+ * @returns {string}
+ */
+function innerText(value) {
+  if (Array.isArray(value)) return value.map(innerText).join(', ') || 'none';
+  if (typeof value !== 'object' || value === null) return value === null ? 'none' : String(value);
+  return `(${Object.entries(value)
+    .map(([name, inner]) => `${name} ${innerText(inner)}`)
+    .join(', ')})`;
 }
 
 const CSV_COLUMNS = [

@@ -1,6 +1,14 @@
 import { useAnswer } from '../api.js';
 import { html, useState } from '../html.js';
-import { BacktestForm, EvidenceTables, intervalText, Notes, useJob, workedOut } from '../parts/evidence.js';
+import {
+  BacktestForm,
+  EvidenceTables,
+  intervalText,
+  isUnderWay,
+  Notes,
+  useJob,
+  workedOut,
+} from '../parts/evidence.js';
 import { Field, goTo } from '../parts/form.js';
 import { count, dateTime } from '../parts/format.js';
 import { SampleOrders, toVersion } from '../parts/links.js';
@@ -104,8 +112,12 @@ function NewBacktest({ version }) {
 
 const COLUMNS = ['asked', 'platform', 'version', 'against', 'how', 'state'];
 
+/** While one is under way, and otherwise, for those of others. */
+const [FOLLOW_MS, LOOK_MS] = [5_000, 60_000];
+
 function OfLate() {
-  const listed = answered(useAnswer(EVIDENCE_JOBS, 5000), ({ jobs }) => {
+  const late = useAnswer(EVIDENCE_JOBS, ({ jobs }) => (jobs.some(isUnderWay) ? FOLLOW_MS : LOOK_MS));
+  const listed = answered(late, ({ jobs }) => {
     const backtests = jobs.filter(({ kind }) => kind === 'backtest');
     if (backtests.length === 0)
       return html`<p class="faint">

@@ -134,7 +134,10 @@ function Workbench({ begun, list, session, again, bytesMax }) {
     <${FileEditor} copy=${copy} change=${change} edit=${edit} checked=${checked}
       wanted=${wanted} setWanted=${setWanted} rewritten=${rewritten + draft.round} values=${values} />
     <${Remarks} checked=${checked} checking=${checking} error=${error} go=${go} />
-    ${checked?.coverage && html`<${Cases} run=${checked.coverage} draft=${{ copy, change: rewrite }} />`}
+    ${
+      checked?.coverage &&
+      html`<${Cases} run=${checked.coverage} session=${session} draft=${{ copy, change: rewrite }} />`
+    }
     <${Compare} copy=${copy} checked=${checked} list=${list} />
     <${TryOut} copy=${copy} checked=${checked} list=${list} />
     <${Release} copy=${copy} checked=${checked} session=${session} mayOperate=${mayOperate} />`;

@@ -120,7 +120,7 @@ function Calibrated({ found, session }) {
         ${isOther && html`<${Side} title="With the smoothing that fits best" quality=${after} />`}
       </div>`
     }
-    ${isOther && html`<${MakeDraft} session=${session} found=${{ from: version, values: valuesOf(after) }} />`}
+    ${isOther && html`<${MakeDraft} ...${{ session, found: { from: version, values: valuesOf(after) } }} />`}
     <${EvidenceTables} tables=${tables} />`;
 }
 

@@ -13,6 +13,10 @@ import { FIRST_STEPS } from '../questions.js';
 export function FirstStepsCard({ session }) {
   const { data } = useAnswer(may(session, 'decisions') ? FIRST_STEPS : null);
   if (data === null || data.traffic === 'none') return null;
+  if (data.traffic === 'used')
+    return html`<p class="faint">
+      This store has decisions already, so no traffic is made up beside them. An empty DATA_DIR begins anew.
+    </p>`;
   return html`<section class="card" aria-label="First steps">
     <h2>First steps</h2>
     ${data.traffic === 'made' ? html`<${WhatToLookAt} ...${data} />` : html`<${NoTraffic} />`}

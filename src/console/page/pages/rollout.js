@@ -22,14 +22,17 @@ import { ExperimentPart, Trial } from './trial.js';
 
 /** @typedef {RolloutStatus['previous']} Previous */
 
-const EVERY_MS = 5_000;
+/** While a version is on trial, and otherwise, for what others do. */
+const [TRIAL_MS, STILL_MS] = [5_000, 60_000];
 
 /**
  * Which version decides, how a trial goes, and the ways to change both.
  * @param {PageProps} props
  */
 export function RolloutPage({ session }) {
-  const status = useAnswer(ROLLOUT_STATUS, EVERY_MS);
+  const status = useAnswer(ROLLOUT_STATUS, ({ rollout }) =>
+    rollout?.candidates.length ? TRIAL_MS : STILL_MS,
+  );
   const folders = useAnswer(RULE_FOLDERS);
   const [told, setTold] = useState(/** @type {string | null} */ (null));
   const { propose: confirm, dialog } = useProposal((/** @type {Following} */ following) => {

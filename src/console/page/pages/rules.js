@@ -91,7 +91,7 @@ function WhatChanged({ one, before }) {
  * A rule set: its problems, or its ladder and its cases; and its files.
  * @param {PageProps} props
  */
-export function VersionPage({ place: { version, query } }) {
+export function VersionPage({ place: { version, query }, session }) {
   const answer = useAnswer(ruleFolder(version));
   const sound = answer.data?.sound === true;
   const evidence = useEvidence(RULES_REPORT, sound ? { version, from: sinceDays('30') } : null);
@@ -101,7 +101,7 @@ export function VersionPage({ place: { version, query } }) {
       ${problems.length > 0 && html`<${Problems} problems=${problems} version=${version} />`}
       ${ladder && html`<${Ladders} version=${version} ladder=${ladder} platforms=${platforms} />`}
       <${Holdouts} rules=${rules} />
-      ${coverage && html`<${Cases} run=${coverage} />`}
+      ${coverage && html`<${Cases} run=${coverage} session=${session} />`}
       <${Files} key=${query} folder=${folder} evidence=${evidence} query=${query} />`;
   });
 }

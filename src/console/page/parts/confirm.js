@@ -19,7 +19,7 @@ import { useAttempt } from './notice.js';
  */
 
 /**
- * The changes of a page: `propose` asks once more before one is made, where `dialog` stands, and `done` gets its
+ * The changes of a page: `propose` asks once more before one is made, where `dialog` stands; `done` gets its
  * result.
  * @template T
  * @param {(result: T) => void} done

@@ -7,7 +7,7 @@ import { Pill } from './verdict.js';
 import { withFile } from './working-copy.js';
 
 /**
- * @import { OpenedRuleFolder, RewrittenCases, RuleDiff } from '../answers.d.ts'
+ * @import { OpenedRuleFolder, RewrittenCases, RuleDiff, Session } from '../answers.d.ts'
  * @import { WorkingCopy } from './working-copy.js'
  */
 
@@ -85,12 +85,13 @@ function factsOf(facts) {
 /**
  * What the cases of a version say: those that failed first, then what they leave untested. Those of a draft
  * may be rewritten.
- * @param {{ run: CasesRun, draft?: Draft }} props
+ * @param {{ run: CasesRun, session: Session, draft?: Draft }} props
  */
-export function Cases({ run: { passed, failed, failures, coverage }, draft }) {
+export function Cases({ run: { passed, failed, failures, coverage }, session: { platform }, draft }) {
   const { rules, conditions, untestedRules, oneSidedConditions } = coverage;
   return html`<section class="card">
     <h2>Its cases ${casesPill(passed, failed)}</h2>
+    ${platform !== '*' && html`<p class="faint">Those of other platforms are neither shown nor counted.</p>`}
     ${failures.map((failure) => html`<${Failure} failure=${failure} />`)}
     ${failed > 0 && draft && html`<${NewLengths} key=${draft.copy.files} ...${draft} />`}
     ${failed > failures.length && html`<p class="faint">And ${failed - failures.length} more.</p>`}

@@ -109,7 +109,7 @@ export function ShownTable({ table: { title, columns, rows } }) {
   );
   const sort = useSort(title);
   return html`<${Table} name=${title} columns=${heads} sort=${sort}>
-    ${sorted(rows, sort, (row, place) => cellOf(row[place] ?? null)).map(
+    ${sorted(rows, sort, (row, place) => cellOf(row[place] ?? null, columns[place]?.kind)).map(
       (row) => html`<tr>
         ${columns.map(({ kind }, place) => {
           const text = cellText(row[place] ?? null, kind);
@@ -121,8 +121,13 @@ export function ShownTable({ table: { title, columns, rows } }) {
   <//>`;
 }
 
-/** @param {Cell} cell */
-function cellOf(cell) {
+/**
+ * What is sorted by; a word among figures is none.
+ * @param {Cell} cell
+ * @param {Column['kind'] | undefined} kind
+ */
+function cellOf(cell, kind) {
+  if (typeof cell === 'string') return kind === 'text' ? cell : null;
   return cell !== null && typeof cell === 'object' ? cell.value : cell;
 }
 
@@ -214,29 +219,16 @@ function nothingAsked() {
  * @returns {Answer<Worked<Result>>}
  */
 export function useJob(jobId, work) {
-  const [isOver, setOver] = useState(false);
-  const asked = useAnswer(jobId === null ? null : evidenceJob(jobId, work), isOver ? 0 : FOLLOW_MS);
-  const answer = cancelledIfGone(asked);
-  const job = answer.data?.job;
-  useEffect(() => setOver(job !== undefined && !isUnderWay(job)), [job?.state]);
-  return answer;
-}
-
-/**
- * Who cancels a job at the moment at which it ends has the service forget it: it was under way when
- * it was last shown, and is not known any more.
- * @template Result
- * @param {Answer<Worked<Result>>} answer
- * @returns {Answer<Worked<Result>>}
- */
-function cancelledIfGone(answer) {
+  const question = jobId === null ? null : evidenceJob(jobId, work);
+  const answer = useAnswer(question, ({ job }) => (isUnderWay(job) ? FOLLOW_MS : 0));
   const { data, error } = answer;
   if (data === null || error?.status !== 404 || !isUnderWay(data.job)) return answer;
+  // Who cancels a job at the moment at which it ends has the service forget it.
   return { ...answer, data: { ...data, job: { ...data.job, state: 'cancelled' } } };
 }
 
 /** @param {EvidenceJob} job */
-function isUnderWay({ state }) {
+export function isUnderWay({ state }) {
   return state === 'waiting' || state === 'running';
 }
 
