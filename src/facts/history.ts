@@ -105,10 +105,7 @@ const AMONG_FINAL = `Counted among the newest ${RECENT_OUTCOMES_MAX} final order
 /** What the client tried to pay lately, and what it paid. */
 export const ORDER_FACTS = {
   paidOrders: outcomes('Orders that became PAID.', 'PAID'),
-  unpaidOrders: outcomes(
-    'Orders that became UNPAID; technical failures and orders that were turned away count neither way.',
-    'UNPAID',
-  ),
+  unpaidOrders: outcomes('Orders that became UNPAID, as unpaidCount counts them.', 'UNPAID'),
   paidAmount: windowed(
     MONEY,
     'currency units',

@@ -76,7 +76,7 @@ export const LISTED_FACTS = {
     domain: YES_NO,
     unit: null,
     description:
-      "The request has an entry on the shared list: by its client, its method or its point of sale, or by a fingerprint or IP address that a score of the last 24 hours showed, as the list's kind says. False for a list that does not exist.",
+      "The request is on the shared list: by client, method or point of sale, or by a fingerprint or IP address that a score of the last 24 hours showed, as the list's kind says. False for a list that does not exist.",
     read: ({ isListed }, list) => isListed(list),
   },
 } as const satisfies Record<string, Fact>;
@@ -85,11 +85,11 @@ export const LISTED_FACTS = {
 export const SHARING_FACTS = {
   clientsOnFingerprint: sharing(
     'fingerprint',
-    'Different clients of the platform, this one included, who asked for a verdict with a fingerprint that this one showed within 24 hours; of several the most shared one.',
+    'Clients of the platform, this one included, who asked for a verdict with a fingerprint that this one showed within 24 hours; of several the most shared one.',
   ),
   clientsOnIp: sharing(
     'ip',
-    'Different clients of the platform, this one included, who asked for a verdict from an IP address that this one showed within 24 hours; of several the most shared one.',
+    'Clients of the platform, this one included, who asked for a verdict from an IP address that this one showed within 24 hours; of several the most shared one.',
   ),
 } as const satisfies Record<string, WindowedFact>;
 
@@ -98,7 +98,7 @@ function sharing(kind: keyof Sightings, description: string): WindowedFact {
     kind: 'windowed',
     domain: count(CLIENTS_ON_DEVICE_MAX),
     unit: 'clients',
-    description: `${description} 0 when the last 24 hours brought no score with one. Counted up to ${CLIENTS_ON_DEVICE_MAX}.`,
+    description: `${description} 0 without one. Counted up to ${CLIENTS_ON_DEVICE_MAX}.`,
     longestWindowMs: SHARING_WINDOW_MS_MAX,
     sharing: kind,
     read: ({ sightings }, windowMs) => sightings[kind].get(windowMs) ?? 0,
