@@ -12,7 +12,7 @@ import {
 describe('the outcomes of the clients of an arm', () => {
   const fate = fc.constantFrom<ClientFate>('paid', 'unpaid', 'unknown');
 
-  it('count each client once, by what is known last: a payment that is taken back is none', () => {
+  it('count each client once by the latest outcome, without reversed payments', () => {
     fc.assert(
       fc.property(fc.array(fc.array(fate, { maxLength: 6 }), { maxLength: 8 }), (clients) => {
         let counts = NO_COUNTS;
@@ -29,8 +29,8 @@ describe('the outcomes of the clients of an arm', () => {
   });
 });
 
-describe('what a verdict tells of its client in a stage', () => {
-  /** The figures of one client after some verdicts, each told with the mark that the ones before it left. */
+describe('a client in a stage', () => {
+  /** The figures of one client after some verdicts, each with the mark of those before it. */
   function clientAfter(...verdicts: readonly (readonly [since: number, verdict: string, isBot?: boolean])[]) {
     let mark: StageMark | null = null;
     let counts = NO_COUNTS;
@@ -42,7 +42,7 @@ describe('what a verdict tells of its client in a stage', () => {
     return { seen, blocked, waited, bots };
   }
 
-  it('is counted by any of its verdicts, and once for each answer', () => {
+  it('is counted by its verdicts once for each answer', () => {
     const counted = clientAfter(
       [1, 'GET_NEW'],
       [1, 'WAIT'],

@@ -16,7 +16,7 @@ import { addVersion, BLOCK_OTHERWISE, LONGER_FIRST_WAIT, rulesDirectory } from '
 
 const ACTIVE: Goal = { mode: 'active' };
 
-/** A rule before all others that holds back whoever asks for a bag of money. */
+/** A rule before all others that blocks large amounts. */
 const BLOCK_ALL = {
   file: 'verdicts.yaml',
   from: 'rules:',
@@ -56,7 +56,7 @@ describeOnStores('what a version would have answered', (store) => {
     return rollOut(fleet, node.rules, version, goal, change(acceptDifference));
   }
 
-  /** Payers of a platform, each of whom asks once. */
+  /** Payers of a platform who ask once each. */
   async function payersAsk(platform: PlatformName, count: number): Promise<void> {
     await new AccessKeys(store().documents, clock).issue(platform, ['verdict'], null);
     for (let payer = 0; payer < count; payer += 1) {
@@ -85,7 +85,7 @@ describeOnStores('what a version would have answered', (store) => {
     await node?.stop();
   });
 
-  it('has nothing to be compared with before anybody has asked', async () => {
+  it('is unknown before anybody has asked', async () => {
     const { compared } = await toGoal('p2.v11', ACTIVE);
     expect(compared).to.equal(
       'nobody asked for a verdict in the last day, so there is nothing to compare with',
@@ -93,13 +93,13 @@ describeOnStores('what a version would have answered', (store) => {
     await rollBack(fleet, node.rules.rulesDir, change());
   });
 
-  it('is refused when it blocks clients whom no rule names, although nobody has asked yet', async () => {
+  it('is refused when it blocks clients that match no rule, although nobody has asked yet', async () => {
     expect(await refusalOf('p2.v12', ACTIVE)).to.equal(
       'p2.v12 answers much otherwise than the active version: its verdicts end with otherwise: BLOCK, where those of the active one do not. Look at "rules diff", and begin with a canary of up to 20 %; when it is meant so, pass --accept-difference (acceptDifference: true), which the audit keeps',
     );
   });
 
-  it('is refused for more than 20 % with the figures of the platform that it would close', async () => {
+  it('is refused for more than 20 % with the figures of the platform that it would block', async () => {
     const platform = newPlatform();
     await payersAsk(platform, 24);
     const figures = `it would BLOCK 24 of 24 recent payers of ${platform} that the active one let pay`;
@@ -110,13 +110,13 @@ describeOnStores('what a version would have answered', (store) => {
     await rollBack(fleet, node.rules.rulesDir, change());
   });
 
-  it('becomes active when it answers alike, and says how many payers it was compared on', async () => {
+  it('becomes active when it gives the same answers, and says how many payers were compared', async () => {
     const { compared } = await toGoal('p2.v11', ACTIVE);
     expect(compared).to.equal('of 24 payers who asked in the last day it would let or hold back 0 otherwise');
     await rollBack(fleet, node.rules.rulesDir, change());
   });
 
-  it('becomes active all the same when the difference is accepted, which history and audit keep', async () => {
+  it('becomes active all the same when the difference is accepted, as history and audit say', async () => {
     const { rollout } = await toGoal('p2.v13', ACTIVE, true);
     const { acceptedDifference } = rollout.history.at(-1) ?? {};
     expect(acceptedDifference).to.match(/^it would BLOCK 24 of 24 recent payers/);

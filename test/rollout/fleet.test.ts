@@ -30,7 +30,7 @@ import {
 
 const FIRST_VERSION = versionOf('p2.v10');
 
-/** A fleet of nodes on one store, each with a RULES_DIR of its own. */
+/** A fleet of nodes on one store, each with its own RULES_DIR. */
 class TestFleet {
   readonly nodes: RolloutNode[] = [];
   readonly troubles: string[] = [];
@@ -72,7 +72,7 @@ class TestFleet {
     const store = await this.#open();
     this.#stores.push(store);
     await store.registers.compareAndSet('rollout', await store.registers.read('rollout'), text);
-    // A node that looked a moment ago does not ask again.
+    // A node that has just read does not ask again.
     await delay(500);
   }
 
@@ -91,7 +91,7 @@ class TestFleet {
     return rollBack(await this.fleet(), this.nodes[0]?.rules.rulesDir ?? '', change, version);
   }
 
-  /** Every node takes up its folders and reports. */
+  /** Every node reads its folders and reports. */
   async look(): Promise<void> {
     for (const node of this.nodes) {
       await node.refresh();
@@ -135,7 +135,7 @@ function describeFleet(open: () => Promise<Store>): void {
 
   const actives = () => fleet.nodes.map((node) => node.active.version);
 
-  it('tells which node holds shared lists that are too old', async () => {
+  it('says which node has stale shared lists', async () => {
     await twoNodes();
     fleet.nodes[1]?.watchLists(() => true);
     await fleet.look();
@@ -170,7 +170,7 @@ function describeFleet(open: () => Promise<Store>): void {
     expect(actives()).to.deep.equal(['p2.v10', 'p2.v10']);
   });
 
-  it('takes nothing back and brings nothing in over a change that nobody had seen', async () => {
+  it('neither rolls back nor rolls out over a change that the person had not seen', async () => {
     const rulesDir = await twoNodes({ draft: false });
     await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' }, 1);
     const canary = { mode: 'canary', percent: 10, guardPoints: null } as const;
@@ -183,7 +183,7 @@ function describeFleet(open: () => Promise<Store>): void {
     expect(actives()).to.deep.equal(['p2.v11', 'p2.v11']);
   });
 
-  it('does not bring a version in again that was taken back, however often somebody rolls back', async () => {
+  it('does not return to a withdrawn version, however often somebody rolls back', async () => {
     const rulesDir = await twoNodes({ draft: false });
     await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
     expect((await fleet.status()).previous?.version).to.equal('p2.v10');
@@ -225,7 +225,7 @@ function describeFleet(open: () => Promise<Store>): void {
     );
   });
 
-  it('refuses what is active already, what is not there, and a rollback from the first version', async () => {
+  it('refuses an active version, a missing one, and a rollback from the first version', async () => {
     const rulesDir = await twoNodes();
     expect(await refusal(fleet.rollOut(rulesDir, 'p2.v10', { mode: 'active' }))).to.equal(
       'p2.v10 is active already',
@@ -238,7 +238,7 @@ function describeFleet(open: () => Promise<Store>): void {
     );
   });
 
-  it('lets one of two changes at the same time win', async () => {
+  it('lets one of two concurrent changes win', async () => {
     const rulesDir = await twoNodes({ draft: false });
     const results = await Promise.all([
       refusal(fleet.rollOut(rulesDir, 'p2.v11', { mode: 'shadow' })),
@@ -250,7 +250,7 @@ function describeFleet(open: () => Promise<Store>): void {
     ]);
   });
 
-  it('goes on deciding with what is loaded when a node loses the active files', async () => {
+  it('keeps deciding with the loaded rules when a node loses the active files', async () => {
     const rulesDir = await twoNodes({ draft: false });
     await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
     rmSync(join(rulesDir, 'p2.v11'), { recursive: true });
@@ -270,7 +270,7 @@ function describeFleet(open: () => Promise<Store>): void {
     ]);
   });
 
-  it('goes on with pointer and heartbeat when a folder cannot be read, and refuses that folder by name', async () => {
+  it('keeps following and reporting when a folder cannot be read, and refuses that folder by name', async () => {
     const rulesDir = await twoNodes({ draft: false });
     mkdirSync(join(rulesDir, 'p2.v99'));
     symlinkSync('cases', join(rulesDir, 'p2.v99', 'cases'));
@@ -303,7 +303,7 @@ function describeFleet(open: () => Promise<Store>): void {
     expect((await fleet.status()).rollout?.active.version).to.equal('p2.v11');
   });
 
-  it('keeps what was counted of a trial when its nodes restart', async () => {
+  it('keeps the counts of a trial when its nodes restart', async () => {
     const rulesDir = await twoNodes({ draft: false });
     await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'canary', percent: 10, guardPoints: null });
     const client = newClient();
@@ -360,7 +360,7 @@ function describeFleet(open: () => Promise<Store>): void {
       ]);
     });
 
-    it('lose the one that strays to the guard, and nothing else', async () => {
+    it('lose only the one that strays to the guard', async () => {
       await twoCanaries();
       const [first, second] = fleet.nodes;
       if (first === undefined || second === undefined) throw new Error('there are no two nodes');
@@ -394,7 +394,7 @@ function describeFleet(open: () => Promise<Store>): void {
       expect((await fleet.status()).rollout?.candidates).to.deep.equal([]);
     });
 
-    it('are taken back by name', async () => {
+    it('are withdrawn by name', async () => {
       await twoCanaries();
       expect(await refusal(fleet.rollBack(null, versionOf('p2.v13')))).to.equal(
         'p2.v13 is not on trial; on trial: p2.v11, p2.v12',
@@ -406,7 +406,7 @@ function describeFleet(open: () => Promise<Store>): void {
     });
   });
 
-  it('goes on when what is stored as the rollout is damaged, says so, and a rollback repairs it', async () => {
+  it('goes on with a damaged stored rollout, says so, and a rollback repairs it', async () => {
     const rulesDir = await twoNodes({ draft: false });
     await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
     await fleet.damage('{"revision":7');
@@ -432,7 +432,7 @@ function describeFleet(open: () => Promise<Store>): void {
     expect((await fleet.status()).nodes?.map(({ trouble }) => trouble)).to.deep.equal([null, null, null]);
   });
 
-  it('does not begin afresh with a version that was rolled back, until it is wanted again', async () => {
+  it('does not start with a version that was rolled back, until it is rolled out again', async () => {
     const rulesDir = await twoNodes({ draft: false });
     await fleet.rollOut(rulesDir, 'p2.v11', { mode: 'active' });
     await fleet.rollBack();
@@ -471,7 +471,7 @@ function describeFleet(open: () => Promise<Store>): void {
     ]);
   });
 
-  it('remembers the rollout on disk for a start with a store that lost it', async () => {
+  it('keeps the rollout on disk for a start with a store that lost it', async () => {
     const rulesDir = rulesDirectory();
     addVersion(rulesDir, 'p2.v11', []);
     const dataDir = join(temporaryDirectory(), 'not', 'made yet');

@@ -14,7 +14,7 @@ const clients = (seen: number, blocked: number, more: Partial<ArmClients['active
 });
 
 describe('the guard of a canary', () => {
-  it('names the share that strayed, with the clients of both sides, the bound and the chance', () => {
+  it('names the share that strayed, with the clients of both sides, the limit and the probability', () => {
     const arms = { active: clients(9000, 450), candidate: clients(1000, 150) };
     expect(guardBreach(arms, 10, 5)).to.match(
       /^BLOCK share 15\.0 % of 1000 clients against 5\.0 % of 9000: more than 5 points apart, which chance shows in less than 1 of \d+ trials$/,
@@ -24,7 +24,7 @@ describe('the guard of a canary', () => {
   const breach = (active: object, candidate: object) =>
     guardBreach({ active: clients(1000, 0, active), candidate: clients(1000, 0, candidate) }, 50, 5);
 
-  it('minds waits, bot flags and payments as well', () => {
+  it('checks waits, bot flags and payments as well', () => {
     expect(breach({ waited: 100 }, { waited: 400 })).to.match(/^WAIT share 40\.0 %/);
     expect(breach({ bots: 10 }, { bots: 300 })).to.match(/^bot flag share 30\.0 %/);
     expect(breach({ paid: 600 }, { paid: 300 })).to.match(
@@ -32,7 +32,7 @@ describe('the guard of a canary', () => {
     );
   });
 
-  it('takes no candidate back for being better, and says it', () => {
+  it('keeps a candidate that is better, and says so', () => {
     const active = clients(1000, 400, { waited: 400, bots: 300, paid: 300 });
     const candidate = clients(1000, 10, { waited: 10, bots: 10, paid: 600 });
     expect(guardBreach({ active, candidate }, 50, 5)).to.equal(null);
@@ -46,12 +46,12 @@ describe('the guard of a canary', () => {
     expect(guardGains({ active: candidate, candidate: active }, 50, 5)).to.deep.equal([]);
   });
 
-  it('lets a difference pass that is within the points, however sure it is', () => {
+  it('accepts a difference within the points, however certain', () => {
     const arms = { active: clients(100_000, 5000), candidate: clients(100_000, 9000) };
     expect(guardBreach(arms, 50, 5)).to.equal(null);
   });
 
-  it('lets a difference pass that chance explains', () => {
+  it('accepts a difference that chance explains', () => {
     expect(guardBreach({ active: clients(100, 5), candidate: clients(100, 12) }, 50, 5)).to.equal(null);
   });
 
@@ -89,7 +89,7 @@ describe('the evidence of the guard', () => {
     );
   });
 
-  it('so is rarely large in a trial of identical rules that is looked at after every client', () => {
+  it('is rarely large in a trial of identical rules that is checked after every client', () => {
     const alarms = Array.from({ length: 200 }, (_, seed) => {
       const run = evidences(seed, 10, { active: 0.05, candidate: 0.05 });
       return run.take(2000).some((evidence) => evidence > Math.log(100));
@@ -106,7 +106,7 @@ describe('the evidence of the guard', () => {
   });
 });
 
-/** What the guard sees of a trial after each client: who pays may take it back later, and who came before may be blocked. */
+/** The guard's view of a trial after each client, with reversals and blocks of earlier clients. */
 function* trials(seed: number, percent: number, moreBlocked: number): Generator<ArmClients> {
   const random = new SeededRandom(seed);
   const arms = { active: { ...clients(0, 0) }, candidate: { ...clients(0, 0) } };
@@ -134,12 +134,12 @@ describe('the guard over a trial in which clients are answered and pay later on'
         .some((arms) => guardBreach(arms, percent, 5) !== null),
     ).length;
 
-  it('takes back at most 1 of 100 candidates whose rules are the same', () => {
+  it('withdraws at most 1 of 100 candidates with the same rules', () => {
     expect(takenBack(100, 50, 0)).to.be.at.most(1);
     expect(takenBack(100, 10, 0)).to.be.at.most(1);
   });
 
-  it('takes back 95 of 100 that block ten points more within 2,000 clients', () => {
+  it('withdraws 95 of 100 that block ten points more within 2,000 clients', () => {
     expect(takenBack(100, 50, 0.1)).to.be.at.least(95);
   });
 });

@@ -9,7 +9,7 @@ import { addVersion, edit, LONGER_FIRST_WAIT, release, rulesDirectory } from './
 const versions = (rules: LoadedRules) => rules.all().map(({ version }) => version);
 
 describe('the rule sets of a node', () => {
-  it('take up a new version folder without a restart', async () => {
+  it('include a new version folder without a restart', async () => {
     const directory = rulesDirectory();
     const rules = await LoadedRules.read(directory);
     expect(versions(rules)).to.deep.equal(['p2.v10']);
@@ -42,7 +42,7 @@ describe('the rule sets of a node', () => {
     ]);
   });
 
-  it('accept a version once it is mended', async () => {
+  it('accept a version once it is corrected', async () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v11', [{ file: 'ladder.yaml', from: '[30s', to: '[30x' }], { draft: true });
     const rules = await LoadedRules.read(directory);
@@ -53,7 +53,7 @@ describe('the rule sets of a node', () => {
     expect(rules.get('p2.v11')?.released).to.equal(false);
   });
 
-  it('refuse a released version that was changed, and still have what was loaded before', async () => {
+  it('refuse a released version that was changed, and keep the loaded one', async () => {
     const directory = rulesDirectory();
     const rules = await LoadedRules.read(directory);
     const digest = rules.get('p2.v10')?.digest ?? '';
@@ -66,7 +66,7 @@ describe('the rule sets of a node', () => {
     expect(rules.withDigest(digest)?.version).to.equal('p2.v10');
   });
 
-  it('forget a folder that is gone, but not its digest', async () => {
+  it('forget a removed folder, but not its digest', async () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v11', []);
     const rules = await LoadedRules.read(directory);
@@ -113,7 +113,7 @@ describe('the first rule set to decide', () => {
     );
   });
 
-  it('must be there', async () => {
+  it('must exist', async () => {
     const directory = rulesDirectory();
     expect(await refusal(directory, 'p2.v77')).to.equal(
       'there is no rule set p2.v77 in RULES; set RULE_VERSION to one that is there, or RULES_DIR to its folder',
@@ -124,7 +124,7 @@ describe('the first rule set to decide', () => {
       );
   });
 
-  it('must be as it was released', async () => {
+  it('must be unchanged since its release', async () => {
     const directory = rulesDirectory();
     edit(join(directory, 'p2.v10'), 'ladder.yaml', '[30s', '[20s');
     expect(await refusal(directory, 'p2.v10')).to.match(
@@ -132,7 +132,7 @@ describe('the first rule set to decide', () => {
     );
   });
 
-  it('must be sound', async () => {
+  it('must be valid', async () => {
     const directory = rulesDirectory();
     writeFileSync(join(directory, 'p2.v10', 'ladder.yaml'), 'levels: []\n');
     expect(await refusal(directory, null)).to.contain(

@@ -4,11 +4,11 @@ import { expect } from 'chai';
 
 const SRC = join(import.meta.dirname, '..', '..', 'src');
 
-/** What takes as long as an author of rule files likes. */
+/** Functions whose time depends on the author of rule files. */
 const HARD_WORK =
   /\b(loadRuleSet|readRuleSet|readRuleFiles|listRuleVersions|scanRuleFolders|runCases|prove|diffRuleSets|diffExamples\w*)\b/;
 
-/** Files of the folders that work on the thread that answers, with what they take from where rule files are read. */
+/** Files that run on the thread that answers, with their imports from where rule files are read. */
 function importers(...folders: readonly string[]): readonly string[] {
   return folders
     .flatMap((folder) =>
@@ -22,11 +22,11 @@ function importers(...folders: readonly string[]): readonly string[] {
 }
 
 describe('the thread that answers requests', () => {
-  it('never parses, proves, compares, runs or lists rule files: other threads do, within limits', () => {
+  it('never parses, proves, compares, runs or lists rule files, which other threads do within limits', () => {
     expect(importers('http', 'rollout', 'service')).to.deep.equal([]);
   });
 
-  it('would be seen to, as commands are, which have nothing else to do', () => {
+  it('is told apart from commands, which may do all of that', () => {
     expect(importers('cli/rules')).to.include(join('cli/rules', 'check.ts'));
   });
 });

@@ -4,7 +4,7 @@ import { directReader } from '../../src/rules/folder/rule-reader.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { currentRules } from '../service/current-rules.ts';
 
-/** A node that decides with p2.v10 to begin with, and tells nobody of its trouble. `clock` gives epoch ms. */
+/** A node that starts with p2.v10 and does not log. `clock` gives epoch ms. */
 export function startQuietNode(fleet: Fleet, rulesDir: string, clock: () => number): Promise<RolloutNode> {
   return RolloutNode.start({
     fleet,

@@ -86,7 +86,7 @@ describe('a rollout', () => {
     expect(next.candidates).to.deep.equal([]);
   });
 
-  it('takes a candidate back first', () => {
+  it('first withdraws a candidate on a rollback', () => {
     const next = takeBack(advance(START, V11, canary(10), by('try')), by('no'));
     expect(next?.active).to.deep.equal(V10);
     expect(next?.candidates).to.deep.equal([]);
@@ -98,12 +98,12 @@ describe('a rollout', () => {
     });
   });
 
-  it('returns to the version before when nothing is on trial', () => {
+  it('returns to the version before on a rollback without a candidate', () => {
     const next = takeBack(advance(START, V11, { mode: 'active' }, by('go')), by('back'));
     expect(next?.active).to.deep.equal(V10);
   });
 
-  it('goes back one version after the other, never to one that was taken back', () => {
+  it('goes back one version after the other, never to a withdrawn one', () => {
     const v12 = { version: version('p2.v12'), digest: 'digest-12' };
     const tried = advance(
       advance(advance(START, V11, { mode: 'active' }, by('go')), V10, canary(10), by('compare')),
@@ -121,7 +121,7 @@ describe('a rollout', () => {
     ]);
   });
 
-  it('returns to a version that was taken back once and made active again since', () => {
+  it('returns to a withdrawn version that was made active again since', () => {
     const back = takeBack(advance(START, V11, { mode: 'active' }, by('go')), by('back'));
     if (back === null) throw new Error('nothing was taken back');
     const again = advance(back, V11, { mode: 'active' }, by('mended'));
@@ -148,7 +148,7 @@ describe('a canary', () => {
   const inCanary = (rollout: Rollout, client: string) => drawOf(rollout, client)?.candidate != null;
   const anyClient = fc.string({ minLength: 22, maxLength: 22 });
 
-  it('keeps every client that is in when its percentage grows', () => {
+  it('keeps every client when its percentage grows', () => {
     fc.assert(
       fc.property(
         anyClient,
@@ -162,11 +162,11 @@ describe('a canary', () => {
     );
   });
 
-  it('holds everybody at 100 percent', () => {
+  it('has everybody at 100 percent', () => {
     fc.assert(fc.property(anyClient, (client) => inCanary(at(100), client)));
   });
 
-  it('holds about its percentage of many clients', () => {
+  it('has about its percentage of many clients', () => {
     const clients = Array.from({ length: 20_000 }, (_, index) => `client-${index}`);
     const share = clients.filter((client) => inCanary(at(10), client)).length / clients.length;
     expect(share).to.be.within(0.09, 0.11);
@@ -188,7 +188,7 @@ describe('a canary', () => {
     expect(stageOf(beside).trial).not.to.equal(stageOf(candidateOf(first)).trial);
   });
 
-  it('begins with other clients when a version comes back for another trial', () => {
+  it('begins with other clients in another trial of a version', () => {
     const first = advance(START, V11, canary(10), by('try', 2000));
     const without = takeBack(first, by('no'));
     if (without === null) throw new Error('nothing was taken back');
@@ -210,7 +210,7 @@ describe('several canaries', () => {
     );
   const armOf = (rollout: Rollout, client: string) => drawOf(rollout, client)?.draw.version ?? null;
 
-  it('share one draw: each client is in one arm, and the record says the chance of that', () => {
+  it('share one draw: each client is in one arm, and the record has its chance', () => {
     const rollout = both(20, [[V12, 30]]);
     const shares = ['p2.v10', 'p2.v11', 'p2.v12'].map((name) => {
       const drawn = clients.filter((client) => armOf(rollout, client) === name);
@@ -267,7 +267,7 @@ describe('several canaries', () => {
     ]);
   });
 
-  it('stay as they are when one of them is taken back: its clients go to nobody who is compared', () => {
+  it('stay as they are when one of them is withdrawn, whose clients join no compared arm', () => {
     const before = both(20, [[V12, 30]]);
     const after = takeBack(before, by('bad', 4000), { action: 'guard', version: 'p2.v12' });
     if (after === null) throw new Error('nothing was taken back');
@@ -279,7 +279,7 @@ describe('several canaries', () => {
     }
   });
 
-  it('give the clients of one that was taken back away when a share changes, in another stage', () => {
+  it('take over the clients of a withdrawn one when a share changes, in a new stage', () => {
     const after = takeBack(both(20, [[V12, 30]]), by('bad', 4000), { version: 'p2.v12' });
     const grown = both(25, [], after ?? START, 5000);
     expect(grown.ended).to.deep.equal([]);
@@ -290,7 +290,7 @@ describe('several canaries', () => {
     ]);
   });
 
-  it('are taken back together when none is named, each with a line in the history', () => {
+  it('are withdrawn together when none is named, each with a line in the history', () => {
     const after = takeBack(both(20, [[V12, 30]]), by('no', 4000));
     expect(after?.candidates).to.deep.equal([]);
     expect(after?.ended).to.deep.equal([]);
@@ -306,7 +306,7 @@ describe('several canaries', () => {
     expect(candidateOf(after)).to.include({ version: 'p2.v12', percent: 30, stageSince: 5000 });
   });
 
-  it('are read back from what is stored, and damage is not', () => {
+  it('are read from their stored form, and damaged forms are refused', () => {
     const rollout = both(20, [[V12, 30]]);
     expect(parseRollout(JSON.stringify(rollout))).to.deep.equal(rollout);
     expect(parseRollout(JSON.stringify({ ...rollout, ended: [{ version: 'p2.v12' }] }))).to.equal(null);

@@ -11,7 +11,7 @@ export function versionOf(text: string): RuleVersion {
   return text;
 }
 
-/** A RULES_DIR of a test's own, with p2.v10 in it. */
+/** A RULES_DIR for one test, with p2.v10. */
 export function rulesDirectory(): string {
   const directory = temporaryDirectory();
   cpSync(RULES_FOLDER, join(directory, 'p2.v10'), { recursive: true });

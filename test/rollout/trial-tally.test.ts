@@ -50,7 +50,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 describe('the tally of a trial', () => {
-  it('is a number a field, from which the figures come back', () => {
+  it('is stored as one number per field, from which the figures are read', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
         const counts = steps.reduce((before, step) => step(before), noTrialCounts('t'));
@@ -69,7 +69,7 @@ describe('the tally of a trial', () => {
     );
   });
 
-  it('has no more clients with an outcome than clients, also when those who saw them were killed', () => {
+  it('never has more clients with an outcome than clients, also after its nodes were killed', () => {
     const killed = countFate(noTrialCounts('t'), shop, 'candidate', ['unknown', 'paid']);
     const { clients } = sumTrialCounts(countsOfTally('t', tallyOf(killed)), null).arms.candidate;
     expect(clients).to.deep.include({ seen: 1, paid: 1 });
@@ -86,7 +86,7 @@ describeOnStores('the tally of a trial', (store) => {
   const seenOf = async (trial: string) =>
     sumTrialCounts(await sharedCounts(store().tallies, trial), null).arms.active.clients.seen;
 
-  it('is what all processes counted, however often they send it, and stays when they restart', async () => {
+  it('is the sum of all processes, however often they send it, and survives their restart', async () => {
     const [one, other] = [new TrialTally('both'), new TrialTally('both')];
     for (let round = 0; round < 3; round++) {
       one.count(countOne);
@@ -103,7 +103,7 @@ describeOnStores('the tally of a trial', (store) => {
     expect(await seenOf('another')).to.equal(0);
   });
 
-  it('has nothing twice and nothing missing when the store was away, whether a batch had arrived or not', async () => {
+  it('counts everything once when the store was away, whether a batch had arrived or not', async () => {
     for (const arrives of [true, false]) {
       const trial = `away ${arrives}`;
       const tally = new TrialTally(trial);

@@ -54,7 +54,7 @@ describe('the view of a trial', () => {
     expect(none.shadow).to.deep.include({ compared: 0, different: 0, differences: [] });
   });
 
-  it('gives the paid share of a canary among the clients of whom an outcome is known', async () => {
+  it('gives the paid share of a canary among the clients with a known outcome', async () => {
     const canary = { ...CANDIDATE, mode: 'canary', percent: 50 } as const;
     const clients = { ...NO_COUNTS.clients, seen: 100, paid: 30, unpaid: 10 };
     const figures = {
@@ -69,7 +69,7 @@ describe('the view of a trial', () => {
     expect(shares.find(({ name }) => name === 'BLOCK')?.candidate?.value).to.equal(0);
   });
 
-  it('says that the guard takes a canary back only where it does: by the clients of all platforms', async () => {
+  it('says that the guard withdraws a canary only where it does: by the clients of all platforms', async () => {
     const canary = { ...CANDIDATE, mode: 'canary', percent: 50, guardPoints: 5 } as const;
     const arm = (blocked: number) => ({
       ...NO_COUNTS,

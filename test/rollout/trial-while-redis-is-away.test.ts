@@ -124,7 +124,7 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
       const paid = active.clients.paid + candidate.clients.paid;
       return active.verdicts + candidate.verdicts >= recorded.length && paid >= payers.length;
     }).catch(() => {
-      // What is missing is told by the figures.
+      // The figures say what is missing.
     });
     return { counted: await countedIn(first), recorded };
   }
@@ -144,7 +144,7 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
   };
 
   for (const [title, [begin, end]] of Object.entries(outages))
-    it(`has counted exactly what was recorded after it ${title}, answered or not`, async () => {
+    it(`has counted exactly the recorded verdicts after it ${title}, answered or not`, async () => {
       const own = Array.from({ length: PAYERS }, (_, index) => `payer-${index} while it ${title}`);
       payers.push(...own);
       await isBack();

@@ -19,10 +19,10 @@ import { addVersion, BLOCK_OTHERWISE, LONGER_FIRST_WAIT, rulesDirectory } from '
 
 const WORKERS = 12;
 
-/** A change takes seconds until every node follows; requests are under way at all times without filling them. */
+/** A light load that keeps requests under way during the seconds of every change. */
 const PAUSE_MS = 45;
 
-/** What a change can catch are the requests under way, so more between two changes find no more. */
+/** Only requests under way matter to a change, so more requests between changes find no more. */
 const STEP_EVERY = 20 * WORKERS;
 
 interface Seen {
@@ -30,7 +30,7 @@ interface Seen {
   readonly answer: Answer<VerdictAnswer>;
 }
 
-/** Verdicts from so many clients over all nodes, until it is stopped. */
+/** Verdicts of these clients over all nodes, until it is stopped. */
 class Load {
   readonly seen: Seen[] = [];
   readonly #workers: Promise<void>[];
@@ -107,7 +107,7 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
   const rollout = (body: object) => operate(0, 'rollout', body);
   const rollback = () => operate(1, 'rollback', {});
 
-  it('answers every request by one rule set while versions come and go', async function () {
+  it('answer every request by one rule set while versions come and go', async function () {
     this.timeout(300_000);
     const load = new Load(tenants, 400);
     const steps = [
@@ -144,14 +144,14 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
     expect(checked).to.be.at.least(STEP_EVERY * (steps.length + 1));
   });
 
-  it('takes a guarded canary back by itself when it strays, and says so in the history', async function () {
+  it('withdraw a guarded canary by themselves when it strays, and say so in the history', async function () {
     this.timeout(300_000);
     const [operator] = operators;
     if (operator === undefined) throw new Error('there is no node');
     const status = async () =>
       (await askUnlessStandstill(() => operator.ask<{ rollout: FollowReport['rollout'] }>('GET', 'rules')))
         .body.rollout;
-    // A rollback that is asked twice, because the machine stood still, leads back to p2.v11.
+    // A second rollback after a stall of the machine would lead back to p2.v11.
     if ((await status()).active.version !== 'p2.v10') await rollout({ version: 'p2.v10', mode: 'active' });
     const load = new Load(tenants, 1_000_000);
     const canary = { mode: 'canary', percent: 50, guard: 5, acceptDifference: true };
@@ -191,7 +191,7 @@ const answerOf = ({ verdict, rule, isBot, clientGroup, signals }: Decision) => (
   signals,
 });
 
-/** The same decision from its recorded facts by the rule set that it is stamped with. */
+/** Decides again from the recorded facts by the recorded rule set. */
 function rederived(decision: Decision, rules: LoadedRules) {
   const ruleSet: RuleSet | null = rules.withDigest(decision.digest);
   if (ruleSet?.version !== decision.ruleVersion)

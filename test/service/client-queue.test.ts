@@ -41,7 +41,7 @@ describe('the queue of a client', () => {
     expect(results).to.deep.equal([10, 20, 30]);
   });
 
-  it('goes on after work that failed, and tells only its own caller', async () => {
+  it('goes on after work that failed, whose error goes to its own caller alone', async () => {
     const queue = new ClientQueue(100);
     const failing = queue.run('a', async () => {
       throw new Error('this one');
@@ -52,7 +52,7 @@ describe('the queue of a client', () => {
     expect(succeeded).to.deep.include({ status: 'fulfilled', value: 'fine' });
   });
 
-  it('goes on after work that throws before it is a promise', async () => {
+  it('goes on after work that throws synchronously', async () => {
     const queue = new ClientQueue(100);
     const failing = queue.run('a', () => {
       throw new Error('at once');
@@ -63,7 +63,7 @@ describe('the queue of a client', () => {
     expect(succeeded).to.deep.include({ status: 'fulfilled', value: 'fine' });
   });
 
-  it('refuses with null when too much is waiting, for that client only', async () => {
+  it('refuses with null when too much work of that client is waiting', async () => {
     const queue = new ClientQueue(2);
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     const accepted = [queue.run('a', () => opened), queue.run('a', () => opened)];

@@ -9,7 +9,7 @@ const HOUR_MS = 3600_000;
 const DAY_MS = 24 * HOUR_MS;
 const T0 = Date.UTC(2026, 0, 1);
 
-/** A payer of whom nothing but a score is known. */
+/** A payer known by a score alone. */
 function scoredAt(at: number): ClientState {
   const hints = {
     scoredAt: at,
@@ -35,7 +35,7 @@ describeOnStores('the sweep over the states of payers', (store) => {
   };
   const hintsOf = async (client: ClientKey) => (await store().load(client)).state.hints;
 
-  it('leaves out what can change no answer of those who stay away, and nothing else', async () => {
+  it('removes only what can change no answer of payers who stay away', async () => {
     const now = T0 + 2 * DAY_MS;
     const away: ClientKey[] = [];
     for (let payer = 0; payer < 20; payer++) away.push(await keep(scoredAt(T0)));
@@ -46,7 +46,7 @@ describeOnStores('the sweep over the states of payers', (store) => {
     expect(await hintsOf(present)).to.deep.equal(scoredAt(now - HOUR_MS).hints);
   });
 
-  it('begins once a day, whichever node looks', async () => {
+  it('begins once a day, whichever node checks', async () => {
     const client = await keep(scoredAt(T0));
     expect(await sweep(T0 + 3 * DAY_MS - 1)).to.equal(0);
     expect(await hintsOf(client)).not.to.equal(null);
@@ -54,7 +54,7 @@ describeOnStores('the sweep over the states of payers', (store) => {
     expect(await hintsOf(client)).to.equal(null);
   });
 
-  it('continues the pass of a node that reports nothing any more', async () => {
+  it('continues the pass of a node that has died', async () => {
     const client = await keep(scoredAt(T0));
     const movedAt = T0 + 3 * DAY_MS + HOUR_MS;
     const { registers } = store();
@@ -65,7 +65,7 @@ describeOnStores('the sweep over the states of payers', (store) => {
     expect(await hintsOf(client)).to.equal(null);
   });
 
-  it('never takes the place of a newer state, nor brings back one that is gone', async () => {
+  it('never overwrites a newer state, nor brings back one that is gone', async () => {
     const client = await keep(scoredAt(T0));
     expect(await store().texts.replaceState(client.hash, 'another text', '[]')).to.equal(false);
     const text = (await store().load(client)).stamp.raw ?? '';

@@ -16,7 +16,7 @@ function erased(clientIdKey: string, at: number) {
 describe('the erasure ledger', () => {
   const newPath = () => join(temporaryDirectory(), 'ledger');
 
-  it('tells every process of one node the same, in the order in which it was noted', async () => {
+  it('gives every process of a node the same entries in order', async () => {
     const path = newPath();
     const [one, other] = [new ErasureLedger(path), new ErasureLedger(path)];
     await one.append(erased('ann', 1));
@@ -26,7 +26,7 @@ describe('the erasure ledger', () => {
     expect([one.read(), other.read(), new ErasureLedger(path).read()]).to.deep.equal([all, all, all]);
   });
 
-  it('goes on after a line that a crash cut off, and counts it', async () => {
+  it('continues after a line that a crash cut off, and counts it', async () => {
     const path = newPath();
     await new ErasureLedger(path).append(erased('ann', 1));
     appendFileSync(path, '{"at":2,"platf');
@@ -35,13 +35,13 @@ describe('the erasure ledger', () => {
     expect(ledger.read()).to.deep.equal({ erased: [erased('ann', 1), erased('bob', 3)], unreadable: 1 });
   });
 
-  it('holds no id', async () => {
+  it('contains no client id', async () => {
     const path = newPath();
     await new ErasureLedger(path).append(erased('ann of the ledger', 1));
     expect(readFileSync(path, 'utf8')).to.not.include('ann of the ledger');
   });
 
-  it('is refused where another file is, and where none can be', () => {
+  it('is refused at the path of another file, and where no file can be', () => {
     const path = newPath();
     writeFileSync(path, 'Dear Ann\n');
     expect(() => new ErasureLedger(path)).to.throw(

@@ -26,12 +26,12 @@ describe('the first steps of a store', () => {
   });
   after(() => service.stop());
 
-  it('are none where the first start printed no key', async () => {
+  it('are offered only where the first start printed a key', async () => {
     expect(await stands(demo)).to.equal('none');
     await expectRefused(demo);
   });
 
-  it('are a day of decisions of all kinds that ends now, made once however often it is asked for', async () => {
+  it('make a day of decisions of all kinds that ends now, once however often they are asked for', async () => {
     await beginFirstSteps(service.store.registers);
     await demo.verdict({ clientIdKey: 'tried by hand' });
     expect(await stands(demo)).to.equal('possible');
@@ -52,7 +52,7 @@ describe('the first steps of a store', () => {
     await expectRefused(demo);
   });
 
-  it('are noted with who asked for them', async () => {
+  it('are noted with the person who asked for them', async () => {
     const { entries } = await new Audit(service.store.auditLog, service.clock.now).read(null, 1000);
     const noted = entries.filter(({ action }) => action === 'made-up traffic');
     expect(noted.map(({ who, platform, after }) => ({ who, platform, after }))).to.deep.equal([
@@ -60,7 +60,7 @@ describe('the first steps of a store', () => {
     ]);
   });
 
-  it('are none on another platform, nor beside one', async () => {
+  it('are not offered on another platform, nor beside another platform', async () => {
     expect(await stands(demo)).to.equal('made');
     const shop = await service.tenant('shop');
     expect([await stands(shop), await stands(demo)]).to.deep.equal(['none', 'none']);
@@ -68,8 +68,8 @@ describe('the first steps of a store', () => {
   });
 });
 
-describe('a store with traffic on the platform demo', () => {
-  it('gets none made up', async () => {
+describe('a store with real traffic on the platform demo', () => {
+  it('gets no made-up traffic', async () => {
     const service = await startService();
     await beginFirstSteps(service.store.registers);
     const demo = await service.tenant('demo');

@@ -54,7 +54,7 @@ describeOnStores('hints of several scores', (store) => {
     expect((await shop.verdict({ clientIdKey: other })).body.verdict).to.equal('BLOCK');
   });
 
-  /** What a payer of whom a verdict was asked is told, by the same score at first and so long after an earlier one. */
+  /** The answers to the same score, at first and some time after an earlier one. */
   async function repeatedScore(
     earlier: readonly object[],
     own: object,
@@ -73,25 +73,25 @@ describeOnStores('hints of several scores', (store) => {
   }
 
   for (const hours of [23.9, 24, 24.9]) {
-    it(`answer a repeated score from a trap that another shop saw ${hours} hours ago`, async () => {
+    it(`answer a repeated score with a trap that another shop saw ${hours} hours ago`, async () => {
       const trapped = { ...BROWSER, clientHints: { honeypotTriggered: true } };
       expect(await repeatedScore([trapped], BROWSER, [], hours)).to.deep.equal([true, true]);
     });
 
-    it(`answer a repeated score from a User-Agent that another shop saw ${hours} hours ago`, async () => {
+    it(`answer a repeated score with a User-Agent that another shop saw ${hours} hours ago`, async () => {
       const own = { clientHints: { jsOk: false } };
       expect(await repeatedScore([BROWSER], own, [], hours)).to.deep.equal([false, false]);
     });
   }
 
-  it('answer a repeated score from a device that four others at another shop have pushed out', async () => {
+  it('answer a repeated score with a device that four others at another shop have pushed out', async () => {
     const { fingerprint } = await blockedSharer();
     const others = Array.from({ length: 4 }, () => ({ fingerprint: randomUUID(), ...BROWSER }));
     const shared = { fingerprint, ...BROWSER };
     expect(await repeatedScore([shared], BROWSER, others, 2)).to.deep.equal([true, true]);
   });
 
-  it('leave the answer to a repeated score as it was, whatever other points of sale send between', async () => {
+  it('keep the answer to a repeated score, whatever other points of sale send in between', async () => {
     const anyHints = fc.record({
       fingerprint: fc.constantFrom(null, 'device-1', 'device-2'),
       ip: fc.constantFrom(null, '192.0.2.1', '192.0.2.2'),
@@ -118,7 +118,7 @@ describeOnStores('hints of several scores', (store) => {
 });
 
 describeOnStores('a long absence', (store) => {
-  it('is seen alike by the ladder and by the facts of the client view', async () => {
+  it('counts for the ladder and in the facts of the client view alike', async () => {
     const running = await startService({ store: store() });
     const shop = await running.tenant();
     const clientIdKey = randomUUID();

@@ -18,7 +18,7 @@ export interface Problem {
   readonly requestId: string;
 }
 
-/** Asks again while overload control has no room, for bursts of tests that are not about it: nothing was changed. */
+/** Retries while overload control refuses, which changed nothing; for tests with bursts. */
 export async function untilTaken<Body>(ask: () => Promise<Answer<Body>>): Promise<Answer<Body>> {
   for (;;) {
     const answer = await ask();

@@ -4,7 +4,7 @@ import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { TEST_SALT } from '../client/client-keys.ts';
 import { openPatiently } from '../stores/temporary-store.ts';
 
-/** Where the key belongs: the Redis when it is named, else the SQLite file under `dataDir`. */
+/** Where the key is stored: in Redis when it is named, else in the SQLite file under `dataDir`. */
 export interface KeptAt {
   readonly dataDir: string;
   readonly redisUrl?: string | undefined;

@@ -2,7 +2,7 @@ import type { AskedInput, Input } from '../../src/evidence/backtest/input.ts';
 import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
 import { type JournalEntry, recordedExposure } from '../../src/state/journal.ts';
 
-/** What a backtest would replay of verdicts for the method `card` and of reports. */
+/** The inputs of a backtest: verdicts for the method `card`, and reports. */
 export function inputsOf(entries: readonly JournalEntry[]): readonly Input[] {
   return entries.flatMap(inputOf);
 }

@@ -1,7 +1,7 @@
 /** 2026-01-01, a Thursday: where the clock of every running service starts. */
 export const START_MS = Date.UTC(2026, 0, 1);
 
-/** A clock that stands still until it is moved. */
+/** A clock that the test moves. */
 export class MovableClock {
   #nowMs = START_MS;
 

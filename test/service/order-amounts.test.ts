@@ -34,14 +34,14 @@ otherwise: { verdict: GET_NEW, reason: "ok" }
 `,
 });
 
-/** One thing that happens: an hour of the payer's life, and what is told or asked then. */
+/** One event: the hour, and the request or report. */
 type Step =
   | { readonly hour: number; readonly ask: string; readonly amount: string }
   | ({ readonly hour: number; readonly tell: string } & Told);
 
 interface Told {
   readonly result: 'PAID' | 'UNPAID' | 'REVERSED';
-  /** Absent: the hour at which it is told; null: the report does not say. */
+  /** Absent: the hour of the report; null: the report has no time. */
   readonly dated?: number | null;
 }
 
@@ -152,7 +152,7 @@ describeOnStores('the amount of an order', (store) => {
   }
 
   for (const { title, steps, paid } of HISTORIES) {
-    it(`is the one of the report that counted, live, repaired and in a backtest: ${title}`, async () => {
+    it(`is that of the report that counted, live, rebuilt and in a backtest: ${title}`, async () => {
       const clientIdKey = randomUUID();
       await live(clientIdKey, [...steps, ask(31, 'last', '1')]);
       const view = await records.client(PLATFORM, clientIdKey);
@@ -171,7 +171,7 @@ function reportOf({ result, hour, dated = hour }: Told & { readonly hour: number
   return { outcome: result, cause: null, occurredAt };
 }
 
-/** What the last verdict of a journal sees as paid, when the journal is replayed. */
+/** The paid amount at the last verdict of a replayed journal. */
 function backtested(entries: readonly JournalEntry[]): unknown {
   const lives = new Lives([{ rulesOf: () => RULES, outcomes: 'granted' }], () => RULES, NO_HOLDOUTS);
   const index = RULES.facts.find(({ label }) => label === PAID_AMOUNT)?.index ?? -1;

@@ -69,7 +69,7 @@ describeOnStores('outcomes on the service', (store) => {
     };
   }
 
-  /** A report at a moment before now. */
+  /** A report with an earlier time. */
   function dated(told: readonly ToldOrder[]): readonly ToldOrder[] {
     return told.map(({ order, report }) => ({
       order,
@@ -97,7 +97,7 @@ describeOnStores('outcomes on the service', (store) => {
     );
   });
 
-  it('keep a client blocked whose newest 20 of 24 unpaid orders turn out technical', async () => {
+  it('keep a client blocked when the newest 20 of 24 unpaid orders turn out technical', async () => {
     const clientIdKey = randomUUID();
     const corrected = unpaidOrders(20, 5).map(({ order, report }) => ({
       order,
@@ -109,7 +109,7 @@ describeOnStores('outcomes on the service', (store) => {
     expect(facts).to.deep.include({ unpaidCount: 4, unpaidChain: 4, lastOutcome: 'UNPAID' });
   });
 
-  it('say what each report did, and journal the report where it is not the outcome that holds', async () => {
+  it('say what each report did, and keep in the journal a report that does not hold', async () => {
     const clientIdKey = randomUUID();
     const report = (outcome: 'PAID' | 'UNPAID', cause: 'REVERSED' | null, occurredAt: number): ToldOrder => ({
       order: 'order-1',
@@ -147,7 +147,7 @@ describeOnStores('outcomes on the service', (store) => {
     [null, null],
     ['DECLINED', 'EXPIRED'],
   ] as const) {
-    it(`reset the ladder by a payment that was not known, between ${first ?? 'UNPAID'} and ${then ?? 'UNPAID'}`, async () => {
+    it(`reset the ladder after a new payment between ${first ?? 'UNPAID'} and ${then ?? 'UNPAID'}`, async () => {
       const clientIdKey = await waiting();
       const unpaid = (cause: 'DECLINED' | 'EXPIRED' | null, at: number) => unpaidAt('asked', cause, at);
       await tell(clientIdKey, dated([paidAt('asked', 0), unpaid(first, 1), unpaid(then, 3)]));
@@ -160,7 +160,7 @@ describeOnStores('outcomes on the service', (store) => {
     });
   }
 
-  it('leave nothing behind when what is not there is lifted', async () => {
+  it('leave nothing behind when a missing binding or override is lifted', async () => {
     const clientIdKey = randomUUID();
     await service.setBinding(PLATFORM, clientIdKey, null);
     expect(await service.setOverride(PLATFORM, clientIdKey, null, 'key 1')).to.deep.equal({
@@ -171,7 +171,7 @@ describeOnStores('outcomes on the service', (store) => {
     expect((await store().historyOfClient(clientKey(PLATFORM, clientIdKey), 10)).entries).to.deep.equal([]);
   });
 
-  it('are known of a client who only has technical ones: it is not new any more', async () => {
+  it('make a client known, also when all are technical', async () => {
     const clientIdKey = randomUUID();
     const trapped = {
       sellPointKey: 's',
@@ -187,7 +187,7 @@ describeOnStores('outcomes on the service', (store) => {
     expect((await viewOf(clientIdKey)).facts).to.deep.include({ isNewClient: false, lastOutcome: 'NONE' });
   });
 
-  it('never let score, view or what-if use a time before the last recorded one', async () => {
+  it('never let score, view or what-if use a time before the last record', async () => {
     const clientIdKey = await waiting();
     const binding = { requisiteRef: 'r', acceptorKeys: ['a'], method: null, expiresAt: nowMs - 1 };
     await service.setBinding(PLATFORM, clientIdKey, binding);

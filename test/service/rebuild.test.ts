@@ -17,7 +17,7 @@ import type { Tenant } from './tenant.ts';
 
 const NONSENSE = '{"torn';
 
-describeOnStores('what cannot be read in a store', (store) => {
+describeOnStores('unreadable data in a store', (store) => {
   let service: RunningService;
   let shop: Tenant;
   before(async () => {
@@ -29,12 +29,12 @@ describeOnStores('what cannot be read in a store', (store) => {
   const unreadable = (): Promise<readonly Unreadable[]> =>
     Array.fromAsync(unreadableTexts(store(), () => undefined));
 
-  it('is nothing where everything can be read', async () => {
+  it('is not found where everything can be read', async () => {
     await shop.verdict({ clientIdKey: 'sound' });
     expect(await unreadable()).to.deep.equal([]);
   });
 
-  it('of a client is rebuilt to what it was, from what was recorded of it', async () => {
+  it("of a client is rebuilt from the client's records", async () => {
     const client = await liveALittle('lived');
     const { state } = await store().load(client);
     await spoil(store(), placeOf(client));
@@ -46,7 +46,7 @@ describeOnStores('what cannot be read in a store', (store) => {
     expect((await shop.verdict({ clientIdKey: 'lived' })).status).to.equal(200);
   });
 
-  it('and was rebuilt is one entry of the audit, with what was there and what is there now, and goes with its client', async () => {
+  it('has an entry in the audit once it is rebuilt, with the state before and after, which is erased with its client', async () => {
     const client = await liveALittle('audited');
     await spoil(store(), placeOf(client));
     await rebuild(client);
@@ -67,7 +67,7 @@ describeOnStores('what cannot be read in a store', (store) => {
     expect(await rebuildsOf('audited')).to.deep.equal([]);
   });
 
-  it('is found among all that can, with whose it is', async () => {
+  it('is found among readable data, with its client', async () => {
     const client = await liveALittle('found');
     await spoil(store(), placeOf(client));
     const found = await unreadable();
@@ -76,7 +76,7 @@ describeOnStores('what cannot be read in a store', (store) => {
     expect(await unreadable()).to.deep.equal([]);
   });
 
-  it('is rebuilt without giving a decision number twice, also when the journal holds nothing of the client', async () => {
+  it('is rebuilt without reusing a decision number, also without a journal of the client', async () => {
     const client = await liveALittle('forgotten');
     await store().trimJournal((await endOfJournal(store())) ?? '', {
       journalEntries: 0,
@@ -89,7 +89,7 @@ describeOnStores('what cannot be read in a store', (store) => {
     expect((await store().decisionsOfClient(client, 10)).map(({ seq }) => seq)).to.deep.equal([3, 2, 1]);
   });
 
-  it('is neither what can be read nor what is not there: both stay as they are', async () => {
+  it('is not rebuilt where it is readable or missing', async () => {
     const client = await liveALittle('readable');
     const before = await store().texts.read(placeOf(client));
     expect(await rebuild(client)).to.equal(null);
@@ -105,7 +105,7 @@ describeOnStores('what cannot be read in a store', (store) => {
     ]);
   });
 
-  /** Six entries: a score, two verdicts, an outcome, a binding and a decision by a person. */
+  /** Six entries: a score, two verdicts, an outcome, a binding and an override. */
   async function liveALittle(clientIdKey: string): Promise<ClientKey> {
     await shop.score({ clientIdKey, fingerprint: `device-of-${clientIdKey}` });
     for (const orderRef of ['order-1', 'order-2']) {
@@ -134,7 +134,7 @@ function placeOf({ hash }: ClientKey): TextPlace {
   return { kind: 'client', name: hash };
 }
 
-/** Puts nonsense in the place of a stored text, as a failing disk or another program would. */
+/** Replaces a stored text with nonsense, as a failing disk or another program might. */
 async function spoil({ texts }: Store, place: TextPlace, text = NONSENSE): Promise<void> {
   const found = await texts.read(place);
   expect(await texts.replace(place, found?.stamp ?? '', text)).to.equal(true);

@@ -1,11 +1,11 @@
 import { SeededRandom } from '../simulation/seeded-random.ts';
 import type { Tenant } from './tenant.ts';
 
-/** Who is who in a small world with planted rings. */
+/** The payers of a small world with planted rings. */
 export interface RingWorld {
   /** Each ring's members; the first of them uses all of its devices. */
   readonly rings: readonly (readonly string[])[];
-  /** Pays, and lives behind the address of the first ring. */
+  /** Pays, and shares the address of the first ring. */
   readonly neighbour: string;
   /** Two who pay and share a device. */
   readonly household: readonly string[];
@@ -19,8 +19,8 @@ const WEEKS = 5;
 const address = (number: number) => `198.51.100.${number}`;
 
 /**
- * Lives some weeks of honest payers and of rings, whose members share two devices and leave orders unpaid, or pay them and
- * take that back. `nextWeek` is called between the weeks.
+ * Simulates some weeks of honest payers and of rings, whose members share two devices and leave orders unpaid, or pay
+ * and reverse them. `nextWeek` is called between the weeks.
  */
 export async function liveRings(
   shop: Tenant,
@@ -50,14 +50,14 @@ async function weekOfRing(
   week: number,
 ): Promise<void> {
   for (const [index, clientIdKey] of members.entries()) {
-    // The first one holds the ring together; of the others each has one of the devices.
+    // The first member uses both devices; the others use one each.
     const device = index === 0 ? week % 2 : index % 2;
     await shop.score({ clientIdKey, fingerprint: `ring-${ring}-${device}`, ip: address(ring) });
     const orderRef = `${clientIdKey}-${week}`;
     await shop.verdict({ clientIdKey, orderRef });
     const paid = random.chance(0.5);
     if (paid) await shop.outcome(clientIdKey, orderRef, 'PAID');
-    // What was paid last is not taken back yet.
+    // The last payments are not reversed yet.
     if (!paid) await shop.outcome(clientIdKey, orderRef, 'UNPAID', { cause: 'EXPIRED' });
     else if (week < WEEKS - 1) await shop.outcome(clientIdKey, orderRef, 'UNPAID', { cause: 'REVERSED' });
   }

@@ -55,7 +55,7 @@ export const SIGNAL_SECRET = 'a secret of the tests, long enough';
 /** The rate limit of most tests: none. */
 export const NO_RATE_LIMIT: RateLimit = { ratePerSecond: 0, burst: 20, trustedProxies: 0 };
 
-/** On a starved machine a request may wait ten times as long for its turn; the tests of that deadline bring their own. */
+/** On a starved machine a request may wait ten times as long for its turn; the tests of that deadline set their own. */
 const PATIENT: Pace = {
   monotonicMs: () => performance.now() / 10,
   pauseAfterRace: () => sleep(Math.random()),

@@ -16,7 +16,7 @@ import { verdictBody } from './request-bodies.ts';
 import { type RunningService, startService } from './running-service.ts';
 import { Tenant } from './tenant.ts';
 
-/** Every decision has its own number, and begins on the ladder where the one before it ended. */
+/** Checks that every decision has its own number, and begins on the ladder where the one before ended. */
 function expectUnbrokenChain(newestFirst: readonly Decision[], length: number): void {
   const decisions = newestFirst.toReversed();
   expect(decisions.map(({ seq }) => seq)).to.deep.equal(Array.from({ length }, (_, index) => index + 1));
@@ -122,7 +122,7 @@ describeOnStores('the service', (store) => {
     expect((await shop.client('twofold')).body.decisionCount).to.equal(1);
   });
 
-  it('turns requests of one client away when 200 are waiting, and records just those it answered', async () => {
+  it('refuses requests of one client when 200 are waiting, and records just those that it answered', async () => {
     const service = composed();
     const body = verdictBody({ clientIdKey: 'flooded' });
     const context = { requestId: 'flood', idempotencyKey: null };
@@ -136,7 +136,7 @@ describeOnStores('the service', (store) => {
     expect(view.decisionCount).to.equal(300 - refusals.length);
   });
 
-  it('changes nothing for a request that the rate limit turns away while it is read', async () => {
+  it('changes nothing for a request that the rate limit refuses while it is read', async () => {
     const service = composed();
     const platform = platformName('shop');
     const payer = { sellPointKey: 'shop-1', clientIdKey: 'turned-away', amountRequested: '25.00' };
@@ -167,7 +167,7 @@ describeOnStores('the service', (store) => {
     expect(clock.now()).to.be.at.least(START_MS);
   });
 
-  it('neither scores nor shows a client as it was before what is recorded of it, and tries nothing there', async () => {
+  it('never scores, shows or tries a client at a time before its last record', async () => {
     const clientIdKey = 'seen-later';
     const script = { fingerprint: 'device-7', jsOk: false };
     await shop.score({ clientIdKey, ...script });
@@ -193,7 +193,7 @@ describeOnStores('the service', (store) => {
     expect(before.whatIf.map(({ at, verdict }) => [at, verdict])).to.deep.equal([[clock.now(), 'BLOCK']]);
   });
 
-  it('keeps its state when it is started again', async () => {
+  it('keeps its state over a restart', async () => {
     await shop.verdict({ clientIdKey: 'returning' });
     const again = await startService({ store: first.store, clock });
     const tenant = new Tenant(again.application, shop.key);

@@ -21,8 +21,8 @@ export interface ServiceProcess {
 }
 
 /**
- * Starts the real process on free ports and waits for its start-up line; throws with its output if it ends. One that
- * gave up a Redis which got no processor is started again.
+ * Starts the real process on free ports and waits for its start-up line; throws with its output if it ends. Started
+ * again when it gave up on a Redis that got no CPU.
  */
 export async function spawnService(
   dataDir: string,
@@ -77,7 +77,7 @@ export function beginService(
   return startNode([MAIN], { env: environment(dataDir, env), under });
 }
 
-/** Runs the real process where it is expected to end by itself. */
+/** Runs the real process until it ends by itself. */
 export function runService(dataDir: string, env: HeaderList): Promise<EndedProcess> {
   return runNode([MAIN], { env: environment(dataDir, env) });
 }

@@ -17,7 +17,7 @@ describeOnStores('the secret of the HMACs', (store) => {
     agreeOnSecret(store().registers, { signalSecret, signalSecretPrevious }, now);
   const refusal = (agreed: Promise<unknown>) => agreed.catch((error: unknown) => error);
 
-  it('is the one that the first node has, and no node with another one starts', async () => {
+  it('is that of the first node, and no node with another one starts', async () => {
     expect(await agree(FIRST)).to.equal(null);
     expect(await agree(FIRST)).to.equal(null);
     const refused = await refusal(agree(SECOND));
@@ -28,13 +28,13 @@ describeOnStores('the secret of the HMACs', (store) => {
     expect(await refusal(agree(SECOND, THIRD))).to.be.instanceOf(SecretRefused);
   });
 
-  it('is not kept in the store, only what tells it apart', async () => {
+  it('is not kept in the store, only a fingerprint of it', async () => {
     const noted = (await store().registers.read('signal-secret')) ?? '';
     expect(JSON.parse(noted)).to.have.all.keys('fingerprint', 'former', 'since');
     expect(noted).not.to.include(FIRST);
   });
 
-  it('is changed by a node that brings the one of before, and both count while devices are remembered', async () => {
+  it('is changed by a node that has the former one, too, and both count while devices are remembered', async () => {
     expect(await agree(SECOND, FIRST)).to.equal(FIRST);
     expect(await agree(SECOND, FIRST, NOW + RETENTION.sightingMs - 1)).to.equal(FIRST);
     expect(await agree(FIRST), 'a node that was not given the new one yet').to.equal(null);
@@ -44,7 +44,7 @@ describeOnStores('the secret of the HMACs', (store) => {
     expect(await refusal(agree(FIRST, null, later))).to.be.instanceOf(SecretRefused);
   });
 
-  it('is asked for again when what is noted of it cannot be read', async () => {
+  it('is asked for again when its note cannot be read', async () => {
     const noted = await store().registers.read('signal-secret');
     await store().registers.compareAndSet('signal-secret', noted, '{"torn');
     expect(String(await refusal(agree(SECOND)))).to.equal(
@@ -52,7 +52,7 @@ describeOnStores('the secret of the HMACs', (store) => {
     );
   });
 
-  it('changes without losing sight of who shares a device, or taking one device for two', async () => {
+  it('changes without losing who shares a device, or counting one device as two', async () => {
     const clock = new MovableClock();
     const before = await startService({ store: store(), clock, signalSecret: FIRST });
     const shop = await before.tenant('shop');
@@ -76,7 +76,7 @@ describeOnStores('the secret of the HMACs', (store) => {
   });
 });
 
-/** What the rules see of a client that scores and asks for a verdict, on a node with these secrets. */
+/** The facts of a client after a score and a verdict, on a node with these secrets. */
 async function factsOfNext(
   store: Store,
   clock: MovableClock,

@@ -10,7 +10,7 @@ export interface DecisionList {
 
 type DecisionQuery = Readonly<Record<string, string>>;
 
-/** What the platform sees of a client, as far as tests read it. */
+/** The view of a client, as far as tests read it. */
 export interface ClientBody {
   readonly clientIdKey: string;
   readonly clientGroup: string;
@@ -24,7 +24,7 @@ export interface ClientBody {
   readonly decisions: readonly Decision[];
 }
 
-/** One platform's way to a running service: its key, and a method for each thing it may ask. */
+/** One platform of a running service: its key, and a method for each operation. */
 export class Tenant {
   readonly callerUrl: string;
   readonly platformUrl: string;
@@ -82,12 +82,12 @@ export class Tenant {
     return this.ask('GET', `client?clientIdKey=${encodeURIComponent(clientIdKey)}`);
   }
 
-  /** The newest that fit, as many as one answer holds. */
+  /** The newest matching ones, as many as one answer has. */
   async decisions(query: DecisionQuery = {}): Promise<readonly Decision[]> {
     return (await this.#listed(query)).decisions;
   }
 
-  /** All that fit, page by page. */
+  /** All matching ones, page by page. */
   async allDecisions(query: DecisionQuery): Promise<readonly Decision[]> {
     const found: Decision[] = [];
     for (let next: string | null = ''; next !== null; ) {
@@ -99,7 +99,7 @@ export class Tenant {
     return found;
   }
 
-  /** Asks again where a busy machine lets the store answer too late. */
+  /** Retries where the store answers too late on a busy machine. */
   async #listed(query: DecisionQuery, tries = 5): Promise<DecisionList> {
     const answer = await this.ask<DecisionList>('GET', `decisions?${new URLSearchParams(query)}`);
     if (answer.status === 200) return answer.body;

@@ -144,7 +144,7 @@ describeOnStores('an order that was turned away', (store) => {
     });
   }
 
-  it('blocks nobody: one requisite was shown, and three waits are reported EXPIRED', async () => {
+  it('blocks nobody when one requisite was shown and three waits are reported EXPIRED', async () => {
     start(currentRules());
     const clientIdKey = randomUUID();
     const verdicts: string[] = [];
@@ -174,13 +174,13 @@ describeOnStores('an order that was turned away', (store) => {
     expect(recent.map(({ outcome }) => outcome).slice(0, 3)).to.deep.equal(['PAID', 'PAID', 'UNPAID']);
   });
 
-  describe('on a node without the archive that others write', () => {
+  describe("on a node without the fleet's archive", () => {
     const long = randomUUID();
     beforeEach(async () => {
       start(RULES);
       const { registers } = store();
       await registers.compareAndSet(ARCHIVE_REGISTER, await registers.read(ARCHIVE_REGISTER), 'of-others');
-      // So many that the first requests are forgotten.
+      // Enough that the first requests are forgotten.
       for (let order = 0; order < 70; order++) {
         nowMs += 1000;
         await ask(long, `${nowMs}-${order}`, '13');
@@ -191,7 +191,7 @@ describeOnStores('an order that was turned away', (store) => {
       await registers.compareAndSet(ARCHIVE_REGISTER, 'of-others', 'none');
     });
 
-    it('differs from one that nobody asked for', async () => {
+    it('differs from an order without a request', async () => {
       const refused = await tell(long, 'shipped-long-ago', 'EXPIRED').catch((error: unknown) => error);
       expect(refused).to.be.instanceOf(StoreUnavailable);
       expect(refused).to.have.property(
@@ -202,7 +202,7 @@ describeOnStores('an order that was turned away', (store) => {
       expect(state.outcomes).to.deep.include({ unpaidCount: 0, neitherCount: 0 });
     });
 
-    it('is taken where the hot store tells what it was, or there is nothing else to be known', async () => {
+    it('is accepted where the hot store knows what it was, or nothing else can be known', async () => {
       expect(await tell(long, `${nowMs}-69`, 'EXPIRED')).to.equal('recorded');
       expect(await tell(randomUUID(), 'of-somebody-new', 'EXPIRED')).to.equal('recorded');
     });

@@ -6,16 +6,16 @@ import type { StoreServer } from './simulated-store.ts';
 import type { StoredClients } from './stored-clients.ts';
 import { type Sabotage, type Storm, storm } from './storm.ts';
 
-/** How many seeds are run; or only one, which is how a failing seed is looked at again. */
+/** How many seeds are run, or only one, to repeat a failing seed. */
 const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 500);
 const ONLY = process.env['SIMULATION_SEED'];
 
 const FILE = 'test/simulation/commit-protocol.test.ts';
 
-/** A planted bug that so many seeds do not show would be one that the suite cannot see. */
+/** A planted bug must show within this many seeds. */
 const SEEDS_FOR_A_BUG = 300;
 
-/** What is wrong after one seed, with the way to see it again. */
+/** What is wrong after one seed, with the command to repeat it. */
 async function complaints(seed: number, sabotage?: Sabotage): Promise<readonly string[]> {
   const found = await storm(seed, sabotage).then(violations, (error) => [String(error)]);
   if (found.length === 0) return [];
@@ -59,7 +59,7 @@ function withoutDecision({ decision: _forgotten, ...rest }: Change): Change {
   return rest;
 }
 
-/** Bugs that a store could have, and what must be said of the first seed that shows them. */
+/** Bugs that a store could have, and what the first seed must report that shows them. */
 const BUGS: readonly { readonly name: string; readonly sabotage: Sabotage; readonly says: RegExp }[] = [
   {
     name: 'a commit that does not compare',
@@ -111,14 +111,14 @@ describe('the commit protocol, simulated', () => {
     for (let seed = 1; seed <= SEEDS; seed++) expect(await complaints(seed)).to.deep.equal([]);
   });
 
-  it('goes the same way for the same seed', async () => {
+  it('runs in the same way for the same seed', async () => {
     const [first, again, other] = [await storm(7), await storm(7), await storm(8)];
     expect(first.history).to.deep.equal(again.history);
     expect(first.clients.dump()).to.equal(again.clients.dump());
     expect(first.clients.dump()).to.not.equal(other.clients.dump());
   });
 
-  it('meets everything it is there for: races, lost answers, refusals, replays, waits', async () => {
+  it('includes races, lost answers, refusals, replays and waits', async () => {
     const seen = new Set<string>();
     for (let seed = 1; seed <= 200; seed++) {
       for (const what of whatHappened(await storm(seed))) seen.add(what);
@@ -135,7 +135,7 @@ describe('the commit protocol, simulated', () => {
   });
 
   for (const { name, sabotage, says } of BUGS) {
-    it(`would notice ${name}`, async () => {
+    it(`would find ${name}`, async () => {
       const found = await firstComplaint(sabotage);
       expect(found[0]).to.match(/^seed \d+: SIMULATION_SEED=\d+ npx mocha --no-config \S+$/);
       expect(found.slice(1).join('\n')).to.match(says);

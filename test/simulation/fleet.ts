@@ -8,7 +8,7 @@ import type { SeededRandom } from './seeded-random.ts';
 import { type Carrier, SimulatedStore, type StoreServer } from './simulated-store.ts';
 import type { StoredClients } from './stored-clients.ts';
 
-/** How a seed's world goes wrong; probabilities a message, a call, or a request. */
+/** The faults of a seed, as probabilities per message, call or request. */
 export interface Faults {
   /** A call to the store is lost before it is applied. */
   readonly requestLost: number;
@@ -27,7 +27,7 @@ export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 }
 
-/** One life of a node: what it had under way dies with it. */
+/** One run of a node; its work under way is lost with it. */
 interface Node {
   readonly service: ScoringService;
   readonly died: Promise<never>;
@@ -62,12 +62,12 @@ export class SimulatedFleet {
     this.#nodes = Array.from({ length: parts.nodes }, () => this.#boot());
   }
 
-  /** From now on nothing goes wrong any more. */
+  /** Ends all faults. */
   heal(): void {
     this.#faults = { ...this.#faults, requestLost: 0, answerLost: 0, crash: 0, replyLost: 0 };
   }
 
-  /** Sends a request to any node, and gives its answer unless that is lost on the way. */
+  /** Sends a request to any node, and gives its answer unless that is lost. */
   async ask<T>(request: (service: ScoringService) => Promise<T>): Promise<T> {
     const index = this.#random.whole(0, this.#nodes.length - 1);
     const node = this.#nodes[index];
@@ -115,7 +115,7 @@ export class SimulatedFleet {
     return { service, died, die };
   }
 
-  /** A message to the store and one back: each is a step of its own, and each may be lost. */
+  /** A message to the store and one back, each a step that may be lost. */
   #carrier(life: { readonly alive: boolean }): Carrier {
     return <T>(call: () => T) => {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -125,7 +125,7 @@ export class SimulatedFleet {
         });
       const unheard = () => hear(() => reject(new StoreUnavailable('the store did not answer')));
       this.#scheduler.later(() => {
-        // What a node sent right before it died may be on its way still.
+        // Messages that a node sent right before it died may still arrive.
         if (!life.alive && this.#random.chance(0.5)) return;
         if (this.#random.chance(this.#faults.requestLost)) return unheard();
         const value = call();

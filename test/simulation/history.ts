@@ -2,7 +2,7 @@ import type { OutcomeEffect } from '../../src/client/changes.ts';
 import type { OrderOutcome } from '../../src/client/order.ts';
 import type { AnsweredVerdict } from '../../src/service/scoring.ts';
 
-/** What became of one request: answered, surely without effect, or unknown to its caller. */
+/** The result of one request: answered, certainly without effect, or unknown to its caller. */
 export type Fate<T> =
   | { readonly kind: 'answered'; readonly answer: T }
   | { readonly kind: 'refused' }

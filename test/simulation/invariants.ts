@@ -13,7 +13,7 @@ import { currentRules } from '../service/current-rules.ts';
 import type { History, OutcomeAttempt, VerdictAttempt } from './history.ts';
 import { PLATFORM, type Storm } from './storm.ts';
 
-/** What the store holds of one client after a storm. */
+/** The data of one client after a storm. */
 interface Remains {
   readonly state: ClientState;
   readonly decisions: readonly Decision[];
@@ -22,7 +22,7 @@ interface Remains {
 
 type OutcomeEntry = Extract<JournalEntry, { readonly kind: 'outcome' }>;
 
-/** Everything in a storm that must never happen, in words; empty when all is well. */
+/** The violations in a storm, in words; empty when there is none. */
 export function violations({ history, clients }: Storm): readonly string[] {
   const journal = clients.journal().filter((entry) => entry.kind !== 'erasure');
   return history.clientIdKeys.flatMap((clientIdKey) => {
@@ -52,7 +52,7 @@ function ofClient({ verdicts, outcomes }: History, clientIdKey: string) {
   };
 }
 
-/** The networks around an address are kept in the state alone. */
+/** Without the networks around an address, which only the state has. */
 function withoutNetworks(state: ClientState): ClientState {
   if (state.hints === null) return state;
   const bare = ({ networks: _networks, ...hint }: Hint): Hint => hint;
@@ -61,14 +61,14 @@ function withoutNetworks(state: ClientState): ClientState {
   return { ...state, hints: { ...state.hints, shown, asked } };
 }
 
-/** The journal tells all else that a state holds, so that one that cannot be read is made again from it. */
+/** The journal has everything else, so that an unreadable state can be rebuilt from it. */
 function* brokenRebuilding({ state, journal }: Remains): Generator<string> {
   // A state is stored without what can change no answer any more.
   if (!isDeepStrictEqual(compact(rebuiltState(journal), state.lastAt), withoutNetworks(state)))
     yield 'its state is not what its journal tells';
 }
 
-/** No step is lost: the numbers have no gap, and the state has counted all of them. */
+/** No step is lost: the numbers have no gap, and the state counts all of them. */
 function* brokenNumbers({ state, decisions }: Remains): Generator<string> {
   for (const [index, { seq }] of decisions.entries()) {
     if (seq !== index + 1) yield `decision ${index + 1} has the number ${seq}`;
@@ -77,7 +77,7 @@ function* brokenNumbers({ state, decisions }: Remains): Generator<string> {
     yield `${decisions.length} decisions, but the state counts ${state.seq}`;
 }
 
-/** The journal tells the same decisions in the same order. */
+/** The journal has the same decisions in the same order. */
 function* brokenJournal({ decisions, journal }: Remains): Generator<string> {
   const told = journal.flatMap((entry) => (entry.kind === 'verdict' ? [entry.decision] : []));
   if (!isDeepStrictEqual(told, decisions)) {
@@ -113,7 +113,7 @@ function* brokenLadder({ state, journal }: Remains): Generator<string> {
   }
 }
 
-/** What is told of one order that still counts, the last report behind it, and whether the order is turned away. */
+/** The reports of one order that still count, the last of them, and whether the order is turned away. */
 interface Told {
   readonly before: readonly OrderOutcome[];
   readonly report: OrderOutcome;

@@ -6,12 +6,12 @@ interface Task {
   readonly work: () => void;
 }
 
-/** No seed needs nearly as many; one that does goes round in circles. */
+/** No seed needs nearly as many; one that does loops for ever. */
 const STEPS_MAX = 20_000;
 
 /**
- * Everything that happens between processes, one thing at a time, in an order that the seed chooses: of
- * all tasks that are due any may be the next. Time is virtual and jumps to the next task when none is due.
+ * Runs everything between processes one step at a time, in an order that the seed chooses among all due tasks. Time
+ * is virtual and jumps to the next task when none is due.
  */
 export class Scheduler {
   readonly #random: SeededRandom;

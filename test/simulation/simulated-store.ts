@@ -26,13 +26,13 @@ import type { StoreHealth } from '../../src/state/store-health.ts';
 import { TEST_KEYS } from '../client/client-keys.ts';
 import type { StoredClients } from './stored-clients.ts';
 
-/** Takes a call to the store and its answer back, or does not. */
+/** Carries a call to the store and its answer back, or loses them. */
 export type Carrier = <T>(call: () => T) => Promise<T>;
 
 /** The store's clients with the calls that may change them, any of which a test may put a bug into. */
 export type StoreServer = Pick<StoredClients, 'load' | 'commit' | 'sightings' | 'claim'>;
 
-/** Nobody mends a simulation. */
+/** A simulation needs no repair. */
 const NO_OPERATOR: StoredTexts = {
   all: async function* () {},
   read: async () => null,
@@ -72,7 +72,7 @@ export class SimulatedStore implements Store {
     this.registers = memoryRegisters();
   }
 
-  /** Made when they are asked for: they take more time to make than a whole seed. */
+  /** Made only when used, since making them takes longer than a whole seed. */
   get rateBuckets(): RateBuckets {
     this.#rateBuckets ??= new LocalRateBuckets(this.#clock);
     return this.#rateBuckets;
@@ -151,7 +151,7 @@ export class SimulatedStore implements Store {
     return this.#carry(() => this.#clients.journal(0, Number.MAX_SAFE_INTEGER).length);
   }
 
-  /** Storms are short: all that is kept is within what may be looked back over. */
+  /** Storms are short, so that a search covers everything. */
   async trimJournal(through: string): Promise<void> {
     this.#shippedEntries = Number(through);
     this.#clients.forgetErasures(this.#shippedEntries);

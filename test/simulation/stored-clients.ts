@@ -23,7 +23,7 @@ import {
 import type { Change, LoadAlso, SightingsAsk, Snapshot } from '../../src/state/store.ts';
 import { answerOf, readSnapshot } from '../../src/state/stored-parts.ts';
 
-/** All that is kept of one client, each thing as the text that the real stores keep. */
+/** All data of one client, as the texts of the real stores. */
 interface StoredClient {
   readonly raw: string;
   readonly decisions: ReadonlyMap<number, string>;
@@ -61,7 +61,7 @@ export class StoredClients {
     return 'committed';
   }
 
-  /** Writes a change without asking what it was made from. */
+  /** Writes a change without checking what it was made from. */
   write({ client, state, entry, decision, shape, displaced, idempotencyKey }: Change): void {
     const { decisions, orders, answers } = this.#clients.get(client.hash) ?? NOTHING;
     if (shape !== undefined && !this.#shapes.has(shape.id)) this.#shapes.set(shape.id, readShape(shape.text));

@@ -13,7 +13,7 @@ import { StoredClients } from './stored-clients.ts';
 
 export const PLATFORM = platformName('shop');
 
-/** What a seed did and what the store holds after it. */
+/** The history of a seed, and the store after it. */
 export interface Storm {
   readonly history: History;
   readonly clients: StoredClients;
@@ -29,7 +29,7 @@ const HEALTHY_AFTER_MS = 30 * HOUR_MS;
 // One for all seeds: its default metrics watch the process, and nothing ends them.
 const metrics = new Metrics();
 
-/** Runs what the seed has in store for callers, nodes and store. */
+/** Runs the storm of a seed. */
 export async function storm(seed: number, sabotage: Sabotage = (clients) => clients): Promise<Storm> {
   const random = new SeededRandom(seed);
   const clients = new StoredClients();
@@ -46,7 +46,7 @@ export async function storm(seed: number, sabotage: Sabotage = (clients) => clie
   const callers = new Callers(fleet, scheduler, random);
   scheduler.later(() => fleet.heal(), HEALTHY_AFTER_MS);
   const living = callers.live();
-  // When nothing is left to do, whoever still waits would wait for ever.
+  // With no task left, a waiting caller would wait for ever.
   const history = await Promise.race([living, scheduler.run().then(hangs)]);
   return { history, clients };
 }
@@ -110,7 +110,7 @@ class Callers {
     }
   }
 
-  /** Asks until there is an answer; with a key at times twice at once, as a hasty proxy would. */
+  /** Asks until there is an answer; with a key sometimes twice at once, like an impatient proxy. */
   async #verdict(clientIdKey: string): Promise<void> {
     this.#operations += 1;
     const operation = `operation-${this.#operations}`;
@@ -146,7 +146,7 @@ class Callers {
       outcome === 'PAID'
         ? null
         : this.#random.pick(['DECLINED', 'TECHNICAL'] as const satisfies readonly unknown[]);
-    // At times of a moment that others report, too, and then often after them.
+    // Sometimes with the time of another report, which often arrived before.
     const occurredAt = this.#random.pick([null, START_MS, START_MS + HOUR_MS]);
     const report = { clientIdKey, orderRef, outcome, cause, occurredAt };
     for (let tries = 1; tries <= PATIENCE; tries++) {

@@ -18,10 +18,10 @@ import { emptyRedisUrl } from '../stores/empty-redis.ts';
 import { openPatiently } from '../stores/temporary-store.ts';
 import { newClient, T0 } from './clients.ts';
 
-/** A store, and a hand that writes past it. */
+/** A store, and a way to change its data behind its back. */
 interface Opened {
   readonly store: Store;
-  /** Puts these in the place of all entries; the number that was given last stays. */
+  /** Replaces all entries; the last number stays. */
   readonly put: (links: readonly AuditLink[], newest: number) => Promise<void>;
   readonly end: () => Promise<void>;
 }
@@ -71,7 +71,7 @@ function describeAudit(open: () => Promise<Opened>): void {
     expect(await faults()).to.deep.equal([]);
   });
 
-  it('names whatever is changed, dropped or swapped past the service', async () => {
+  it("names every entry that is changed, dropped or swapped behind the service's back", async () => {
     const [erased, other] = [newClient(), newClient()];
     for (const one of [note(), about(erased), about(other), note({ entry: 'last' })]) await log.append(one);
     await log.forget(erased.hash, { at: T0, entry: 'erased' }, true);
@@ -95,7 +95,7 @@ function describeAudit(open: () => Promise<Opened>): void {
         await opened.put(links, whole.length);
         const kept = new Map(links.map((link) => [link.number, JSON.stringify(link)]));
         const changed = whole.filter((link) => kept.get(link.number) !== JSON.stringify(link));
-        // What is missing may be named by where it begins or by the entry that misses it.
+        // A gap may be named by its beginning or by the entry after it.
         const near = changed.flatMap(({ number }) => [number, number + 1]);
         expect((await faults()).map(({ number }) => number)).to.include.oneOf(near);
       }),
@@ -105,7 +105,7 @@ function describeAudit(open: () => Promise<Opened>): void {
     expect(await faults()).to.deep.equal([]);
   }).timeout(60_000);
 
-  it('is read around an entry of which somebody changed any character, which is shown or named', async () => {
+  it('can be read around an entry with any changed character, which is shown or named', async () => {
     const audit = new Audit(log, () => T0);
     const client = newClient();
     for (const who of ['key 1', 'key 2', 'key 3']) await audit.noteReading(who, client);
@@ -131,7 +131,7 @@ function describeAudit(open: () => Promise<Opened>): void {
     );
   }).timeout(60_000);
 
-  it('says what it was that somebody did', async () => {
+  it('says what was changed', async () => {
     for (const one of [note(), note({ entry: 2 }), about(newClient()), note(), note()]) await log.append(one);
     const [first, second, third, fourth, fifth] = await kept();
     if (!first || !second || !third || !fourth || !fifth) throw new Error('five were noted');
@@ -151,7 +151,7 @@ function describeAudit(open: () => Promise<Opened>): void {
     expect(unknown[0]?.what).to.equal('Entry 4 is not the one that was known.');
   });
 
-  it('keeps its chain when a payer is erased, and nothing of the payer', async () => {
+  it("keeps its chain when a payer is erased, without the payer's data", async () => {
     const [erased, other] = [newClient(), newClient()];
     for (const client of [erased, other, erased]) await log.append(about(client));
     await log.forget(erased.hash, { at: T0, entry: 'erased' }, true);
@@ -162,7 +162,7 @@ function describeAudit(open: () => Promise<Opened>): void {
     expect({ found, forgotten: check.forgotten }).to.deep.equal({ found: [], forgotten: 2 });
   });
 
-  it('forgets by age alone, and the newest of the old ones stays as the end of the chain', async () => {
+  it('forgets by age alone, and keeps the newest of the old entries as the end of the chain', async () => {
     const day = 24 * 3600_000;
     for (let index = 0; index < 5; index += 1) await log.append(about(newClient()));
     const later = T0 + RETENTION.auditMs + day;

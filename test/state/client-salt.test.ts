@@ -14,7 +14,7 @@ const ANOTHER_SALT = 'salt-of-another-house-';
 
 const hashOf = ({ clientKeys }: Store) => clientKeys.of(SHOP, 'ann').hash;
 
-/** Opens one installation again and again; a new one each time `begin` is called. */
+/** Opens one installation several times; `begin` starts a new one. */
 interface Installations {
   begin(): Promise<void>;
   open(): Promise<Store>;
@@ -48,7 +48,7 @@ function saltSuite(make: () => Installations): void {
     expect(hashOf(await opened())).to.not.equal(here);
   });
 
-  it('is told what to put back when it is damaged', async () => {
+  it('is refused with what to restore when it is damaged', async () => {
     const { registers, clientKeys } = await opened();
     await registers.compareAndSet(SALT_REGISTER, clientKeys.salt, '{"torn');
     const refused = await opened().catch((error: unknown) => error);
@@ -86,7 +86,7 @@ describeWithServer('redis-server', 'the salt of payers on Redis', () => {
     open,
   }));
 
-  it('is put back by a running node when Redis lost everything', async () => {
+  it('is restored by a running node when Redis lost everything', async () => {
     await flush();
     const node = await open();
     await flush();
@@ -96,7 +96,7 @@ describeWithServer('redis-server', 'the salt of payers on Redis', () => {
     await Promise.all([node.close(), newcomer.close()]);
   });
 
-  it('that another store brought makes a running node say that it must be restarted', async () => {
+  it('of another store makes a running node say that it must be restarted', async () => {
     await flush();
     const node = await open();
     await flush();

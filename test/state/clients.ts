@@ -12,7 +12,7 @@ import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 import type { Change, SightingsAsk, Snapshot, Store } from '../../src/state/store.ts';
 import { clientKey } from '../client/client-keys.ts';
 
-/** 2026-11-01T00:00:00Z: stores must not care that decisions are dated in another time than theirs. */
+/** 2026-11-01T00:00:00Z: stores must not care that decisions have times unlike theirs. */
 export const T0 = 1_793_491_200_000;
 
 export const MINUTE_MS = 60_000;
@@ -62,7 +62,7 @@ export function decisionFor(
   };
 }
 
-/** A verdict about a client as it stands in a snapshot. */
+/** A verdict about a client in a snapshot. */
 export function verdictOn(
   client: ClientKey,
   { state, stamp }: Snapshot,
@@ -114,7 +114,7 @@ export function withAnswer(change: Change, idempotencyKey: string): Change {
   return { ...change, idempotencyKey };
 }
 
-/** One verdict as the service asks for it: seen, decided, committed; once more when the race was lost. */
+/** One verdict as in the service: loaded, decided, committed; repeated after a lost race. */
 export async function verdict(
   store: Store,
   client: ClientKey,

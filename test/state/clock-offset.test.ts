@@ -4,7 +4,7 @@ import { ClockOffset, medianOffset, storeClock } from '../../src/state/clock-off
 
 const HOUR_MS = 3600_000;
 
-/** What a store answers whose clock is ahead by `aheadMs`, over a way of so many ms each. */
+/** The answer of a store whose clock is ahead by `aheadMs`, with this latency in ms each way. */
 function reading(atMs: number, aheadMs: number, thereMs: number, backMs: number) {
   return {
     sentMs: atMs,
@@ -17,7 +17,7 @@ const way = fc.double({ min: 0, max: 200, noNaN: true });
 const ahead = fc.double({ min: -200 * 24 * HOUR_MS, max: 200 * 24 * HOUR_MS, noNaN: true });
 
 describe('the offset of a clock', () => {
-  it('is not known before the first reading', () => {
+  it('is unknown before the first reading', () => {
     expect(new ClockOffset().offsetMs).to.equal(null);
   });
 

@@ -22,7 +22,7 @@ function paged(all: readonly Decision[]) {
   return { pages, nextPage };
 }
 
-describe('looking back through decisions', () => {
+describe('a search back through decisions', () => {
   it('goes on over pages until nothing is left', async () => {
     const all = decisions(2 * PAGE_DECISIONS_MAX + 1, PAGE_DECISIONS_MAX);
     const { decisions: found, lookedAt } = await findInPages(paged(all).nextPage, { rule: 'rare' }, 10);
@@ -30,7 +30,7 @@ describe('looking back through decisions', () => {
     expect(lookedAt).to.deep.equal({ decisions: all.length, backTo: T0 + 1, complete: true, next: null });
   });
 
-  it('needs one more page to know that a full one was the last', async () => {
+  it('reads one more page after a full last one', async () => {
     const { pages, nextPage } = paged(decisions(PAGE_DECISIONS_MAX, PAGE_DECISIONS_MAX));
     const { lookedAt } = await findInPages(nextPage, { rule: 'none' }, 10);
     expect(pages.given).to.equal(2);
@@ -42,7 +42,7 @@ describe('looking back through decisions', () => {
     });
   });
 
-  it('asks for no page more than the limit needs, and does not claim to have seen all', async () => {
+  it('reads no more pages than the limit needs, and does not claim to have seen all', async () => {
     const all = decisions(5 * PAGE_DECISIONS_MAX, 10);
     const { pages, nextPage } = paged(all);
     const { decisions: found, lookedAt } = await findInPages(nextPage, { rule: 'rare' }, 3);
@@ -63,12 +63,12 @@ describe('looking back through decisions', () => {
     expect(lookedAt).to.deep.equal({ decisions: 2, backTo: T0 + 2, complete: false, next });
   });
 
-  it('gives up after so many decisions, however many are left', async () => {
+  it('gives up after a number of decisions, however many are left', async () => {
     const all = decisions(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX, 1_000_000);
     const { pages, nextPage } = paged(all);
     const { decisions: found, lookedAt } = await findInPages(nextPage, { rule: 'rare' }, 1);
     expect(found).to.deep.equal([]);
-    // One page more tells that the last millisecond has ended.
+    // One more page shows that the last millisecond has ended.
     expect(pages.given * PAGE_DECISIONS_MAX).to.equal(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX);
     expect(lookedAt).to.deep.equal({
       decisions: LOOKED_AT_DECISIONS_MAX,
@@ -78,7 +78,7 @@ describe('looking back through decisions', () => {
     });
   });
 
-  it('names no place to look on from when it did not come as far as the last look', async () => {
+  it('names no place to continue from when it did not come as far as the search before', async () => {
     const all = decisions(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX, 1_000_000);
     const after = parseDecisionId(all.at(-2)?.decisionId ?? '') ?? undefined;
     const { lookedAt } = await findInPages(paged(all).nextPage, after === undefined ? {} : { after }, 1);

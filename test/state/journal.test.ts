@@ -60,7 +60,7 @@ describe('a journal entry as it is stored', () => {
       );
     });
 
-  it('has the values of an outcome and of a score by their places', () => {
+  it('stores outcomes and scores by position', () => {
     const names = { platform: platformName('shop'), clientIdKey: 'payer-1' };
     const told: JournalEntry = {
       ...names,
@@ -125,7 +125,7 @@ describe('a journal entry as it is stored', () => {
     expect(JSON.stringify(parseJournalText(text))).to.equal(JSON.stringify(entry));
   });
 
-  it('of another form is refused', () => {
+  it('of another format is refused', () => {
     expect(() => parseJournalText('x[1]')).to.throw(TypeError, 'no journal entry is stored as x[1]');
   });
 });

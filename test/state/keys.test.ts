@@ -13,7 +13,7 @@ import {
 
 const SLOTS = 16_384;
 
-/** How many partitions each master has when the masters share the slots in equal ranges. */
+/** How many partitions each master has when masters have equal ranges of slots. */
 function sharesOf(masters: number): readonly number[] {
   const shares = Array.from({ length: masters }, () => 0);
   for (const partition of PARTITIONS) {
@@ -45,7 +45,7 @@ describe('the keys of a client', () => {
     });
   }
 
-  it('of something that is not the hash of a client are none', () => {
+  it('are none for something that is not the hash of a client', () => {
     expect(() => partitionOf('')).to.throw('"" is not the hash of a client');
     expect(() => partitionOf('*x')).to.throw('"*x" is not the hash of a client');
   });

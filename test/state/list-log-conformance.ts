@@ -14,7 +14,7 @@ export function describeListLog(store: () => Store): void {
     return (await log().read(Number.MAX_SAFE_INTEGER, 1)).latest;
   }
 
-  it('are told in the order in which they were last written, each once', async () => {
+  it('are read in the order in which they were last written, each once', async () => {
     const before = await latest();
     expect(await log().write([put('a'), put('b'), put('c'), put('a', 'again')])).to.deep.equal([
       true,
@@ -32,7 +32,7 @@ export function describeListLog(store: () => Store): void {
     expect(await since(before, 2)).to.have.length(2);
   });
 
-  it('report that one was removed, once, and nothing of it', async () => {
+  it('report a removed one once, without its content', async () => {
     await log().write([put('gone', 'a secret')]);
     const before = await latest();
     expect(await log().write([{ id: 'gone', text: null }])).to.deep.equal([true]);
@@ -43,7 +43,7 @@ export function describeListLog(store: () => Store): void {
     expect(await since(before + 1)).to.deep.equal([{ id: 'gone', version: before + 2, text: 'back' }]);
   });
 
-  it('change only what is as it was expected, when something is expected', async () => {
+  it('change only what is as expected, when something is expected', async () => {
     await log().write([put('kept')]);
     const version = await latest();
     await log().write([put('kept', 'newer')]);
@@ -53,7 +53,7 @@ export function describeListLog(store: () => Store): void {
     expect(await log().write([{ id: 'kept', text: 'x', expected: version + 2 }])).to.deep.equal([false]);
   });
 
-  it('are not written when a record beside them was given another text meanwhile', async () => {
+  it('are not written when a related record was changed meanwhile', async () => {
     const before = await latest();
     await log().write([put('beside/a', 'red a'), put('elsewhere/a', 'blue a')]);
     const unless = { since: before, idsBegin: 'beside/', textsBegin: 'blue ' };
@@ -69,7 +69,7 @@ export function describeListLog(store: () => Store): void {
     expect(await log().write([put('beside/c', 'blue c')], unless)).to.deep.equal([true]);
   });
 
-  it('take many at once, and one name for as long as the store is not emptied', async () => {
+  it('take many at once, and keep their epoch until the store is emptied', async () => {
     const before = await latest();
     const { epoch } = await log().read(0, 1);
     const many = Array.from({ length: 500 }, (_, n) => put(`many ${n}`, 'ä'.repeat(100)));

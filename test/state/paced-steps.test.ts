@@ -2,7 +2,7 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { PacedSteps, STEP_ITEMS_MAX } from '../../src/state/paced-steps.ts';
 
-describe('steps that hold up nobody', () => {
+describe('paced steps', () => {
   it('run one at a time, in the order in which they were asked for', async () => {
     const steps = new PacedSteps();
     const told: string[] = [];
@@ -16,7 +16,7 @@ describe('steps that hold up nobody', () => {
     expect(told).to.deep.equal(['first begins', 'first ends', 'second begins', 'second ends']);
   });
 
-  it('leave the thread to others after each', async () => {
+  it('yield the thread after each', async () => {
     const steps = new PacedSteps();
     const told: string[] = [];
     const first = steps.run(async () => told.push('first'));
@@ -38,7 +38,7 @@ describe('steps that hold up nobody', () => {
     expect(await next).to.equal('done');
   });
 
-  it('are not taken any more for work that nobody waits for', async () => {
+  it('stop for work that nobody waits for', async () => {
     const steps = new PacedSteps();
     const told: string[] = [];
     let isWanted = true;
@@ -55,14 +55,14 @@ describe('steps that hold up nobody', () => {
     expect(await other).to.equal('of somebody else');
   });
 
-  it('throw what went wrong in work that is still waited for', async () => {
+  it('throw the error of work that is still waited for', async () => {
     const steps = new PacedSteps();
     const failing = () => steps.run(() => Promise.reject(new Error('the store is away')));
     const seen = await steps.whileWanted(() => true, failing, 'nothing').catch(String);
     expect(seen).to.equal('Error: the store is away');
   });
 
-  it('make something of many things a few at a time, in their order', async () => {
+  it('map many items a few at a time, in order', async () => {
     const sizes: number[] = [];
     const from = Array.from({ length: 2 * STEP_ITEMS_MAX + 1 }, (_, index) => index);
     const made = await new PacedSteps().map(from, async (some) => {
@@ -73,7 +73,7 @@ describe('steps that hold up nobody', () => {
     expect(made).to.deep.equal(from.map((index) => index * 10));
   });
 
-  it('make few things at once, also while others have their turn', async () => {
+  it('map few items at once, also while others have their turn', async () => {
     const steps = new PacedSteps();
     const { promise, resolve } = Promise.withResolvers<void>();
     const long = steps.run(() => promise);

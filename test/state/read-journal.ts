@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { JournalRecord, Placed } from '../../src/state/journal.ts';
 import type { Store } from '../../src/state/store.ts';
 
-/** An entry as it was written; where it stands is the store's to say. */
+/** An entry as it was written, without the place that the store gave it. */
 export function withoutPlace({ place: _, ...entry }: Placed<JournalRecord>): JournalRecord {
   return entry;
 }

@@ -36,15 +36,15 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 /** A store that was made for the tests. */
 export interface StoreUnderTest {
   readonly store: Store;
-  /** Everything that is kept, as text in which names and ids can be searched. */
+  /** All stored data, as text that can be searched. */
   dump(): Promise<string>;
-  /** Puts a text in the place of a client's stored state, past the store. */
+  /** Replaces a client's stored state behind the store's back. */
   spoil(client: ClientKey, text: string): Promise<void>;
   /** Closes the store and removes what it kept. */
   end(): Promise<void>;
 }
 
-/** What every adapter of the port does: the one meaning of `Store`. */
+/** The conformance suite of `Store`, for every adapter. */
 export function describeStore(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(`the store port on ${name}`, () => {
     let opened: StoreUnderTest;
@@ -56,7 +56,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
 
     describe('a client', () => describeClients(store));
     describe('decisions', () => describeDecisions(store));
-    describe('found decisions', () => describeFoundDecisions(store));
+    describe('searching decisions', () => describeFoundDecisions(store));
     describe('orders, answers and claims', () => describeOrders(store));
     describe('sightings', () => describeSightings(store));
     describe('documents', () => describeDocuments(store));
@@ -67,7 +67,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     describe('the history of a client', () => describeHistory(store));
     describe('erasure', () => describeErasure(store, () => opened.dump()));
     describe('a state that cannot be read', () => describeUnreadable(() => opened));
-    it('takes a write on every server when it is asked how it is, and says which store it is', async () => {
+    it('checks its health by a write on every server, and says which store it is', async () => {
       const health = await store().check();
       expect(health).not.to.deep.equal([]);
       expect(health.map(({ failure }) => failure)).to.deep.equal(health.map(() => null));
@@ -77,7 +77,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
 }
 
 function describeClients(store: () => Store): void {
-  it('that is not known has the unknown state and nothing else', async () => {
+  it('that is unknown has the unknown state and nothing else', async () => {
     const snapshot = await store().load(newClient(), { orderRef: 'o', idempotencyKey: 'k' });
     expect(snapshot.state).to.deep.equal(UNKNOWN_CLIENT);
     expect(snapshot.order).to.equal(null);
@@ -116,7 +116,7 @@ function describeClients(store: () => Store): void {
     expect((await store().load(client)).state).to.deep.equal(UNKNOWN_CLIENT);
   });
 
-  it('gets nothing at all from a change that lost the race', async () => {
+  it('is left as it is by a change that lost the race', async () => {
     const client = newClient();
     const snapshot = await store().load(client);
     await verdict(store(), client, 'order-1');
@@ -144,7 +144,7 @@ function describeClients(store: () => Store): void {
     expect(kept.map(({ seq }) => seq)).to.deep.equal(seqs.toReversed());
   });
 
-  it('is told apart whatever characters its names have', async () => {
+  it('is distinguished whatever characters its names have', async () => {
     const platform = newPlatform();
     const names = [
       'a\0b',
@@ -193,7 +193,7 @@ function describeDecisions(store: () => Store): void {
     expect(await store().decisionsOfOrder(newPlatform(), 'shared')).to.deep.equal([]);
   });
 
-  it('about an order that 25 clients used are all there, up to 100', async () => {
+  it('about an order of 25 clients are all found, up to 100', async () => {
     const platform = newPlatform();
     const orders = { few: 25, many: 104 };
     for (const [order, clients] of Object.entries(orders)) {
@@ -234,7 +234,7 @@ function describeDecisions(store: () => Store): void {
   });
 }
 
-/** Decisions of one platform, every third by a rule of its own, between those of others. */
+/** Decisions of one platform, every third by a special rule, among those of others. */
 async function mixedDecisions(store: Store, platform: PlatformName): Promise<readonly Decision[]> {
   const made: Decision[] = [];
   for (let count = 0; count < 30; count += 1) {
@@ -253,7 +253,7 @@ async function mixedDecisions(store: Store, platform: PlatformName): Promise<rea
   return made.toReversed();
 }
 
-/** All that is listed when each page begins after the one before. */
+/** All decisions, page by page. */
 async function pagesOf(store: Store, platform: PlatformName, limit: number): Promise<readonly Decision[]> {
   const all: Decision[] = [];
   let filter: DecisionFilter = {};
@@ -267,7 +267,7 @@ async function pagesOf(store: Store, platform: PlatformName, limit: number): Pro
   }
 }
 
-/** A store may add decisions in another order than that in which they were made, but only within so short a time. */
+/** A store may add decisions out of order, but only within this time. */
 const SWAPPED_WITHIN_MS = 200;
 
 /** Eight decisions in each of three milliseconds; begins again when the machine stood still before they were added. */
@@ -291,7 +291,7 @@ async function inThreeMilliseconds(
 const RARE: readonly Partial<Decision>[] = [{}, { verdict: 'BLOCK', rule: 'rare' }, { verdict: 'BLOCK' }];
 
 function describeFoundDecisions(store: () => Store): void {
-  it('that fit come newest first, with all of them looked at', async () => {
+  it('finds matching ones newest first, and says that all were searched', async () => {
     const platform = newPlatform();
     const decisions = await mixedDecisions(store(), platform);
     const lookedAt = { decisions: 30, backTo: T0, complete: true, next: null };
@@ -307,7 +307,7 @@ function describeFoundDecisions(store: () => Store): void {
     expect(await store().findDecisions(platform, {}, 100)).to.deep.equal({ decisions, lookedAt });
   });
 
-  it('are none when nothing fits, or nothing is there', async () => {
+  it('finds none when nothing matches or exists', async () => {
     const platform = newPlatform();
     await mixedDecisions(store(), platform);
     for (const filter of [{ rule: 'no-such' }, { ruleVersion: 'p1.v2' }, { verdict: 'WAIT' } as const]) {
@@ -322,7 +322,7 @@ function describeFoundDecisions(store: () => Store): void {
     });
   });
 
-  it('end at the limit, and say back to when was looked', async () => {
+  it('ends at the limit, and says how far back it went', async () => {
     const platform = newPlatform();
     const decisions = await mixedDecisions(store(), platform);
     const rare = decisions.filter(({ rule }) => rule === 'rare').slice(0, 4);
@@ -337,7 +337,7 @@ function describeFoundDecisions(store: () => Store): void {
     });
   });
 
-  it('are listed each once over pages of any length, those of one millisecond too', async () => {
+  it('lists each once over pages of any length, also within one millisecond', async () => {
     const { platform, decisions } = await inThreeMilliseconds(store());
     const all = decisions.toSorted(newestFirst);
     for (const limit of [1, 3, 8, 23, 24, 25])
@@ -346,7 +346,7 @@ function describeFoundDecisions(store: () => Store): void {
 }
 
 function describeOrders(store: () => Store): void {
-  it('keep an order with its client that the state does not remember', async () => {
+  it('keep with its client an order that the state does not remember', async () => {
     const client = newClient();
     const change = paymentOf(client, await store().load(client), 'order-1');
     await store().commit(change);
@@ -406,14 +406,14 @@ function describeSightings(store: () => Store): void {
   const see = (client: ClientKey, device: string, at = T0) =>
     store().sightings(askFor(client, { at, fingerprint: device, record }));
 
-  it('count the asking client, noted or not', async () => {
+  it('count the asking client, whether noted or not', async () => {
     const client = newClient();
     expect(await count(client, 'device')).to.equal(1);
     await see(client, 'device');
     expect(await count(client, 'device')).to.equal(1);
   });
 
-  it('count the clients of each window, on fingerprint and IP apart', async () => {
+  it('count the clients of each window, separately by fingerprint and IP', async () => {
     const platform = newPlatform();
     await store().sightings(askFor(newClient(platform), { at: T0, fingerprint: 'f', ip: 'i', record }));
     await store().sightings(askFor(newClient(platform), { at: T0 + MINUTE_MS, ip: 'i', record }));
@@ -435,20 +435,20 @@ function describeSightings(store: () => Store): void {
     expect([seen.fingerprint.size, seen.ip.size]).to.deep.equal([0, 0]);
   });
 
-  it('leave out who was last seen exactly at the edge of the window', async () => {
+  it('leave out a client last seen exactly at the edge of the window', async () => {
     const platform = newPlatform();
     await see(newClient(platform), 'device', T0);
     expect(await count(newClient(platform), 'device', T0 + 999, 1000)).to.equal(2);
     expect(await count(newClient(platform), 'device', T0 + 1000, 1000)).to.equal(1);
   });
 
-  it('are not noted when only asked for', async () => {
+  it('are not noted when they are only read', async () => {
     const platform = newPlatform();
     await count(newClient(platform), 'device');
     expect(await count(newClient(platform), 'device')).to.equal(1);
   });
 
-  it('keep when a client was last seen although time runs backwards', async () => {
+  it('keep the latest time of a client when time runs backwards', async () => {
     const platform = newPlatform();
     const client = newClient(platform);
     await see(client, 'device', T0 + MINUTE_MS);
@@ -516,7 +516,7 @@ function describeDocuments(store: () => Store): void {
 }
 
 function describeRegisters(store: () => Store): void {
-  it('are empty until they are set, and change only from what they hold', async () => {
+  it('are empty until they are set, and change only from their current value', async () => {
     const name = randomUUID();
     const { registers } = store();
     expect(await registers.read(name)).to.equal(null);
@@ -540,7 +540,7 @@ function describeRegisters(store: () => Store): void {
 }
 
 function describeRateBuckets(store: () => Store): void {
-  it('admit a burst at once, then delay, then turn away', async () => {
+  it('admit a burst at once, then delay, then refuse', async () => {
     const bucket = randomUUID();
     const settings = { ratePerSecond: 0.1, burst: 3, delayMsMax: 15_000 };
     const take = () => store().rateBuckets.take(bucket, settings);
@@ -586,14 +586,14 @@ function describeJournal(store: () => Store): void {
     expect(await store().readJournal(end, 10)).to.deep.equal({ entries: [], cursor: end, gap: null });
   });
 
-  it('knows how much it holds', async () => {
+  it('knows its length', async () => {
     await verdict(store(), newClient(), 'order-1');
     const before = await store().journalLength();
     for (let count = 1; count <= 3; count += 1) await verdict(store(), newClient(), `order-${count}`);
     expect(await store().journalLength()).to.equal(before + 3);
   });
 
-  it('names erased clients until the erasure is shipped', async () => {
+  it('has erased clients until the erasure is shipped', async () => {
     const [early, late] = [newClient(), newClient()];
     await store().erase(early);
     const shipped = (await endOfJournal(store())) ?? expect.fail('the journal is empty');
@@ -614,7 +614,7 @@ function describeJournal(store: () => Store): void {
     for (const { hash } of [early, late]) expect(left).not.to.include(clientNumber(hash));
   });
 
-  it('reports that a client was erased, by a number and nothing else', async () => {
+  it('reports an erased client by a number and nothing else', async () => {
     const start = await endOfJournal(store());
     const client = newClient();
     await verdict(store(), client, 'order-1');
@@ -630,7 +630,7 @@ function describeJournal(store: () => Store): void {
     });
   });
 
-  it('forgets on request what was read, but for what is kept to look back over', async () => {
+  it('forgets read entries on request, except those kept for searches', async () => {
     const start = await endOfJournal(store());
     const client = newClient();
     for (let count = 1; count <= 5; count += 1) await verdict(store(), client, `order-${count}`);
@@ -663,7 +663,7 @@ function describeJournal(store: () => Store): void {
     );
   });
 
-  it('loses and doubles nothing while it is read in pages and written', async () => {
+  it('loses and repeats nothing while it is read in pages and written', async () => {
     const start = await endOfJournal(store());
     const clients = Array.from({ length: 12 }, () => newClient());
     const writing = Promise.all(
@@ -679,7 +679,7 @@ function describeJournal(store: () => Store): void {
     });
     for (let last = false; !last; ) {
       last = done;
-      // A store in this process answers without a turn of the event loop, in which the writers write.
+      // A store in this process answers without a turn of the event loop, so the writers need one.
       await delay(1);
       const page = await readAll(store(), cursor, 9);
       seen.push(...page.entries.map(nameOfEntry));
@@ -694,7 +694,7 @@ function describeJournal(store: () => Store): void {
 }
 
 function describeHistory(store: () => Store): void {
-  it('has entries of every kind, newest first, with all that they hold', async () => {
+  it('has entries of every kind, newest first and complete', async () => {
     const client = newClient();
     for (const [index, entry] of entriesOfEachKind(client).entries()) {
       const { state, stamp } = await store().load(client);
@@ -706,7 +706,7 @@ function describeHistory(store: () => Store): void {
     expect(complete).to.equal(true);
   });
 
-  it('has the same places as the journal, of which a client has later ones for later entries', async () => {
+  it('has the places of the journal, which grow with every entry of a client', async () => {
     const start = await endOfJournal(store());
     const client = newClient();
     for (const order of ['order-1', 'order-2', 'order-3']) await verdict(store(), client, order);
@@ -714,12 +714,12 @@ function describeHistory(store: () => Store): void {
     const { entries } = await store().readJournal(start, 10);
     expect(history.toReversed()).to.deep.equal(entries);
     expect(new Set(history.map(({ place }) => place.partition))).to.have.property('size', 1);
-    // The same time for all, so that their places alone put them in order.
+    // The same time for all, so that only their places order them.
     const inOneMoment = history.map((entry) => ({ ...entry, at: T0 }));
     expect(inOneMoment.toReversed().toSorted(newestEntryFirst)).to.deep.equal(inOneMoment);
   });
 
-  it('is complete when exactly as many entries are wanted as there are, and not with one fewer', async () => {
+  it('is complete when the limit is the number of entries, and not with one fewer', async () => {
     const client = newClient();
     for (const order of ['order-1', 'order-2', 'order-3']) await verdict(store(), client, order);
     const orders = async (limit: number) => {
@@ -731,7 +731,7 @@ function describeHistory(store: () => Store): void {
     expect(await orders(2)).to.deep.equal(['order-3', 'order-2', false]);
   });
 
-  it('goes on before a place, until it is complete', async () => {
+  it('continues before a place until it is complete', async () => {
     const client = newClient();
     const orders = Array.from({ length: 7 }, (_, index) => `order-${index + 1}`);
     for (const order of orders) await verdict(store(), client, order);
@@ -747,11 +747,11 @@ function describeHistory(store: () => Store): void {
     expect(pages.flat()).to.deep.equal(all);
   });
 
-  it('of a client that is not known is empty and complete', async () => {
+  it('of an unknown client is empty and complete', async () => {
     expect(await store().historyOfClient(newClient(), 10)).to.deep.equal({ entries: [], complete: true });
   });
 
-  it('is found among many entries of others in the same partition, and of a namesake elsewhere', async () => {
+  it('is found among many entries of others in the same partition, and of the same name at another platform', async () => {
     const [client, ...others] = clientsOfOnePartition(9);
     if (client === undefined) throw new Error('no client');
     await verdict(store(), client, 'first');
@@ -821,7 +821,7 @@ function orderOf(entry: JournalEntry): string {
 }
 
 function describeErasure(store: () => Store, dump: () => Promise<string>): void {
-  it('leaves no trace of the client and all of the others', async () => {
+  it('leaves no trace of the client, and all of the others', async () => {
     const platform = newPlatform();
     const [client, other] = [newClient(platform), newClient(platform)];
     for (const each of [client, other]) await live(store(), each);
@@ -844,7 +844,7 @@ function describeErasure(store: () => Store, dump: () => Promise<string>): void 
     expect([seen.fingerprint.get(windowMs), seen.ip.get(windowMs)]).to.deep.equal([2, 2]);
   });
 
-  it('of a client that is not known does nothing', async () => {
+  it('of an unknown client does nothing', async () => {
     await store().erase(newClient());
   });
 
@@ -887,7 +887,7 @@ function describeErasure(store: () => Store, dump: () => Promise<string>): void 
     expect(await store().decisionsOfClient(client, 10)).to.deep.equal([decision]);
   });
 
-  it('gives no later decision the name of one that it forgot', async () => {
+  it('gives no later decision the id of a forgotten one', async () => {
     const client = newClient();
     const forgotten = await verdict(store(), client, 'order-1', T0);
     await store().erase(client);
@@ -900,7 +900,7 @@ function describeErasure(store: () => Store, dump: () => Promise<string>): void 
 
 function describeUnreadable(opened: () => StoreUnderTest): void {
   for (const text of ['[99,1]', 'not even JSON']) {
-    it(`like ${JSON.stringify(text)} is no new client, and can be erased without a trace`, async () => {
+    it(`like ${JSON.stringify(text)} does not count as a new client, and can be erased without a trace`, async () => {
       const { store } = opened();
       const client = newClient();
       await live(store, client);

@@ -5,7 +5,7 @@ import { type BucketSettings, TokenLeases, takeToken } from '../../src/state/rat
 const AS_PROMISED: BucketSettings = { ratePerSecond: 20, burst: 20, delayMsMax: 2000 };
 const TOKEN_MS = 1000 / AS_PROMISED.ratePerSecond;
 
-/** Nodes with one bucket between them, in a time of their own. What the bucket does, the store's tests hold Redis to. */
+/** Nodes that share one bucket, in simulated time. The store's tests check that Redis's bucket does the same. */
 class Fleet {
   nowMs = 0;
   calls = 0;
@@ -16,7 +16,7 @@ class Fleet {
     this.#nodes = Array.from({ length: nodes }, () => new TokenLeases(() => this.nowMs));
   }
 
-  /** How long the request waits; null when it is turned away. */
+  /** How long the request waits; null when it is refused. */
   ask(node: number): number | null {
     const leases = this.#nodes[node % this.#nodes.length];
     const wanted = leases?.ask('10.0.0.1', AS_PROMISED) ?? 0;
@@ -37,7 +37,7 @@ class Fleet {
 
 const SECONDS = 60;
 
-/** A minute of requests, evenly but for a jitter: when each comes, and how long it waits. */
+/** A minute of evenly spaced requests with jitter: when each comes, and how long it waits. */
 function minute(
   fleet: Fleet,
   perSecond: number,
@@ -91,7 +91,7 @@ describe('leases of tokens', () => {
     expect(delays.filter((delayMs) => delayMs !== 0)).to.deep.equal([]);
   });
 
-  it('spare a busy address most of its calls, and ask for each request of one that is not', () => {
+  it('save most calls of a busy address, and ask for each request of a quiet one', () => {
     const busy = new Fleet(1);
     minute(busy, 15, [0], () => 0);
     expect(busy.calls / SECONDS).to.be.at.most(6);
@@ -100,7 +100,7 @@ describe('leases of tokens', () => {
     expect(calm.calls).to.equal(2 * SECONDS);
   });
 
-  it('lapse after a quarter of a second', () => {
+  it('end after a quarter of a second', () => {
     const fleet = new Fleet(1);
     for (let one = 0; one < 4; one++) fleet.ask(0);
     const { calls } = fleet;

@@ -3,10 +3,9 @@ import { describeWithServer } from '../servers/needed-programs.ts';
 import { type TemporaryStore, temporaryRedis, temporarySqlite } from './temporary-store.ts';
 
 /**
- * A suite that must hold on every store: it runs on SQLite and on Redis, each time with an empty store. The
- * store is there within hooks and tests, so the suite is given a function for it. Without redis-server one
- * loud line says that half of the suite is skipped. `on` is for what costs much and is the same wherever it was stored:
- * one of the two is then enough.
+ * A suite that must hold on every store: it runs on SQLite and on Redis, each time with an empty store. The store is
+ * there within hooks and tests, so the suite is given a function for it. Without redis-server one loud line says that
+ * half of the suite is skipped. `on` names one store for expensive tests that do not depend on the store.
  */
 export function describeOnStores(title: string, suite: Suite): void {
   describe(`${title} on SQLite`, function () {

@@ -12,7 +12,7 @@ export interface SharedState {
   readonly key: string;
 }
 
-/** A suite about processes that must hold on every kind of state that they may share, made again by `share`. */
+/** A suite about processes, run on every kind of state that they may share; `share` makes a new one. */
 export function describeOnSharedStates(
   title: string,
   suite: (share: () => Promise<SharedState>) => void,
@@ -21,7 +21,7 @@ export function describeOnSharedStates(
   describeWithServer('redis-server', `${title} on one Redis`, () => suite(shareRedis));
 }
 
-/** A quarter of what a start costs is the process that ships beside the service; test/archive has its tests. */
+/** Without the shipping process, which is a quarter of the time of a start; test/archive tests it. */
 const NOT_SHIPPING: HeaderList = { ARCHIVE_DIR: 'off' };
 
 async function shareDataDir(): Promise<SharedState> {

@@ -1,6 +1,6 @@
 import type { Store } from '../../src/state/store.ts';
 
-/** A store with some parts of it replaced; the others are those of the store itself. */
+/** A store with some parts replaced. */
 export function storeWith(store: Store, parts: Partial<Store>): Store {
   return new Proxy(store, {
     get: (target, name) => {

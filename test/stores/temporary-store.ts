@@ -7,7 +7,7 @@ import { emptyRedisUrl } from './empty-redis.ts';
 
 const PATIENCE_MS = 10_000;
 
-/** For tests of what callers are promised: only opening the store takes its time. */
+/** For tests of the promised deadlines; only opening the store may take longer. */
 export const AS_PROMISED = { commandTimeoutMs: 200 };
 
 /** An empty store for a test, and how to get rid of it. */
@@ -40,7 +40,7 @@ export async function temporaryRedis(): Promise<TemporaryStore> {
  */
 export async function openPatiently(url: string, options: RedisStoreOptions = {}): Promise<Store> {
   const ignore = () => {
-    // A failed call tells it.
+    // A failed call reports it.
   };
   const triedFromMs = performance.now();
   for (;;) {

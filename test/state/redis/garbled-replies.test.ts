@@ -35,7 +35,7 @@ describeWithServer('redis-server', 'a garbled answer of Redis', () => {
     return store.commit(verdictOn(client, await store.load(client), 'order-1'));
   }
 
-  /** Puts other bytes in the place of the first that match, once. */
+  /** Replaces the first matching bytes, once. */
   function spoilOnce(pattern: RegExp, spoiled: (found: string) => string): void {
     proxy.meddle((piece) => {
       const text = piece.toString('latin1');
@@ -64,7 +64,7 @@ describeWithServer('redis-server', 'a garbled answer of Redis', () => {
     ['a kind that does not exist', /\*2\r\n\$1\r/, () => '\x002\r\n$1\r'],
     ['a text of another length', /\$1\r\n/, () => '$9\r\n'],
   ] as const)
-    it(`like ${what} is refused, and the next is believed again`, async () => {
+    it(`like ${what} is refused, and the next one is accepted again`, async () => {
       // A ticket of one letter, as in the patterns, where the process has sent few calls; else of any length.
       const ticket = new RegExp(pattern.source.replace(String.raw`\$1\r`, String.raw`\$\d\r`));
       spoilOnce(ticket, spoiled);
@@ -74,7 +74,7 @@ describeWithServer('redis-server', 'a garbled answer of Redis', () => {
       expect(store.clockOffsetMs()).to.be.within(-1000, 1000);
     });
 
-  it('to another question is not taken for the answer', async () => {
+  it('to another question does not count as the answer', async () => {
     let held: Buffer | null = null;
     proxy.meddle((piece) => {
       if (held === null) {
@@ -91,14 +91,14 @@ describeWithServer('redis-server', 'a garbled answer of Redis', () => {
     await answersAgain();
   });
 
-  it('to a change is looked into: what was made is acknowledged', async () => {
+  it('to a change is checked: a change that was made is acknowledged', async () => {
     const client = newClient();
     const change = verdictOn(client, await store.load(client), 'order-1');
     spoilOnce(/:1\r\n/, () => '+1\r\n');
     expect(await store.commit(change)).to.equal('committed');
   });
 
-  it('is lost with its connection, and what was made is acknowledged', async () => {
+  it('is lost with its connection, and a change that was made is acknowledged', async () => {
     const client = newClient();
     const change = verdictOn(client, await store.load(client), 'order-1');
     proxy.meddle(() => {

@@ -71,7 +71,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
       await command(port(), ['REPLICAOF', '127.0.0.1', String(other.nodes[0]?.port)]);
       const health = await store.check();
       expect(servesClients(health)).to.equal(false);
-      // The next look may come while the address is connected to again.
+      // The next check may come during the reconnect.
       expect(healthTexts(health)[0]).to.match(
         /get 503: (READONLY You can't write against a read only replica|MASTERDOWN|LOADING)/,
       );
@@ -100,7 +100,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     ]);
   });
 
-  it('tells how much of its memory is used, and warns before it is full', async () => {
+  it('says how much of its memory is used, and warns before it is full', async () => {
     const [bounded] = await store.check();
     expect(bounded).not.to.have.property('memoryUsedShare');
     const used = Number(/used_memory:(\d+)/.exec(String(await command(port(), ['INFO', 'memory'])))?.[1]);
@@ -159,7 +159,7 @@ describeWithServer('redis-server', 'the health of a Redis Cluster with one hangi
     await servers.stop();
   });
 
-  it('names that master alone, and stays fit for the clients of the others', async () => {
+  it('names that master alone, and stays ready for the clients of the others', async () => {
     const before = await store.check();
     expect(before.map(({ failure }) => failure)).to.deep.equal([null, null, null]);
     const [hanging] = servers.nodes;
@@ -191,7 +191,7 @@ describeWithServer(
     });
     after(() => servers.stop());
 
-    it('is bad there as soon as another node has seen all of them later, and good again when it reaches them', async () => {
+    it('is bad there once another node has reached all of them later, and good again when it reaches them', async () => {
       const [cut, well] = both();
       const master = cut.cutOff(0);
       expect(servesClients(await cut.health.check())).to.equal(true);
@@ -230,7 +230,7 @@ describeWithServer(
   },
 );
 
-/** How a node sees the servers whose way to one of them can be cut. */
+/** A node whose connection to one of the servers can be cut. */
 class CutOff {
   readonly health: RedisHealth;
   readonly #connection: RedisConnection;
@@ -250,7 +250,7 @@ class CutOff {
     });
   }
 
-  /** Cuts the way to one server, by its number; gives its name. */
+  /** Cuts the connection to one server, by its number; gives its name. */
   cutOff(number: number | null): string {
     this.#cut = number === null ? null : (this.#connection.nodes()[number] ?? null);
     return `Redis at ${this.#cut}`;

@@ -27,7 +27,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
   });
   afterEach(() => servers.stop());
 
-  it('is made once, and every node takes it over', async () => {
+  it('is made once and used by every node', async () => {
     const stores = await Promise.all([1, 2, 3].map(() => openPatiently(servers.url)));
     for (const store of stores) {
       const client = newClient();
@@ -37,7 +37,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
     for (const store of stores) await store.close();
   });
 
-  it('refuses a change once the master is that of another one, applies nothing, and names both', async () => {
+  it('refuses a change once the master belongs to another one, applies nothing, and names both', async () => {
     const store = await openPatiently(servers.url);
     const client = newClient();
     const ours = await command(port(), ['GET', registerKey('installation')]);
@@ -57,7 +57,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
     await store.close();
   });
 
-  it('has to be one for all partitions, or a node does not start', async () => {
+  it('must be the same for all partitions, or a node does not start', async () => {
     const store = await openPatiently(servers.url);
     await store.close();
     const ours = await command(port(), ['GET', registerKey('installation')]);
@@ -70,7 +70,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
 });
 
 describeWithServer('redis-server', 'the installation of a Redis Cluster', () => {
-  it('is one on all of its masters', async () => {
+  it('is the same on all of its masters', async () => {
     const servers = await startCluster();
     const stores = await Promise.all([1, 2].map(() => openPatiently(servers.url)));
     for (let n = 0; n < 40; n++) {

@@ -14,7 +14,7 @@ describeWithServer('redis-server', 'a slot of a Redis Cluster that moves to anot
   let store: Store;
   before(async () => {
     servers = await startCluster(NO_FAILOVER_MS);
-    // No master is to be replaced because the machine had no time for it.
+    // No master is to be replaced because of a busy machine.
     for (const { port } of servers.nodes)
       await command(port, ['CONFIG', 'SET', 'cluster-node-timeout', '60000']);
     store = await openPatiently(servers.url);
@@ -38,7 +38,7 @@ describeWithServer('redis-server', 'a slot of a Redis Cluster that moves to anot
       (error: unknown) => error,
     );
 
-  it('has its clients refused, and changes nothing of them, until it has arrived', async () => {
+  it('refuses its clients and changes nothing of them until it has arrived', async () => {
     const masters = servers.nodes.slice(0, 3);
     const client = newClient();
     await verdict(store, client, 'order-1');

@@ -10,13 +10,13 @@ import { openPatiently } from '../../stores/temporary-store.ts';
 
 const KEYS = 12;
 const VERDICTS = 75;
-/** Each key is used less often than it would be read again if its age alone counted. */
+/** Each key is used so rarely that its age alone would have it read again. */
 const PAUSE_MS = 66;
 
 /** A client's state is read by the script that loads it, and by the one that commits. */
 const READS_OF_STATE = 2;
 
-describeWithServer('redis-server', 'what a verdict reads in Redis', () => {
+describeWithServer('redis-server', 'a verdict on Redis', () => {
   let port: number;
   let store: Store;
   let service: RunningService;
@@ -31,7 +31,7 @@ describeWithServer('redis-server', 'what a verdict reads in Redis', () => {
     await store.close();
   });
 
-  it('is no document: twelve keys at fifteen verdicts a second are followed by their version', async () => {
+  it('reads no document: twelve keys at fifteen verdicts a second are followed by their version', async () => {
     const tenants: Tenant[] = [];
     for (let number = 0; number < KEYS; number++) tenants.push(await service.tenant(`shop-${number}`));
     const tenantOf = (number: number): Tenant => {

@@ -32,7 +32,7 @@ describeWithServer('redis-server', 'a Lua script', () => {
     await servers.stop();
   });
 
-  it('is refused another number of keys than its name says', async () => {
+  it('is refused with another number of keys than its name says', async () => {
     const script = new RedisScript('load-2.lua');
     const failure = await script.run(connection.commands, ['a'], []).catch((error: unknown) => error);
     expect(failure)

@@ -75,7 +75,7 @@ describeWithServer('redis-server', 'a node with a wrong clock', () => {
     expect(await keys.list()).to.have.length(2);
   });
 
-  it('200 days ahead forgets no name of a document that another node is just writing', async () => {
+  it('200 days ahead forgets no name of a document that another node is writing', async () => {
     await ahead(200 * DAY_MS, async () => {
       await right.documents.list('nodes');
       await right.documents.set('nodes', 'a', { id: 1 }, 60_000);
@@ -92,7 +92,7 @@ describeWithServer('redis-server', 'a process whose clock is 10 minutes ahead', 
     removeDirectory(directory);
   });
 
-  it('dates what a command does by the store, too', async () => {
+  it("dates a command's changes by the store's clock, too", async () => {
     const redisUrl = await emptyRedisUrl();
     const env = { REDIS_URL: redisUrl, NODE_OPTIONS: skewedBy(directory, 10 * MINUTE_MS) };
     const before = systemClock();
@@ -116,7 +116,7 @@ describeWithServer('redis-server', 'a process whose clock is 10 minutes ahead', 
     expect(Date.parse(JSON.parse(issued.stdout).expiresAt)).to.be.below(systemClock() + 61 * MINUTE_MS);
   });
 
-  it('skips no wait, dates nothing ahead of the store, and says so in log, readyz and metrics', async () => {
+  it('skips no wait, dates nothing ahead of the store, and warns in log, readyz and metrics', async () => {
     const redisUrl = await emptyRedisUrl();
     const dataDir = join(directory, 'data');
     const key = await issueKey({ dataDir, redisUrl });
@@ -154,7 +154,7 @@ describeWithServer('redis-server', 'a process whose clock is 10 minutes ahead', 
   });
 });
 
-/** Runs something while Date.now() of this process is ahead: that is what libraries look at. */
+/** Runs something while Date.now() of this process is ahead, which libraries use. */
 async function ahead(ms: number, run: () => Promise<void>): Promise<void> {
   const { now } = Date;
   Date.now = () => now() + ms;
@@ -165,7 +165,7 @@ async function ahead(ms: number, run: () => Promise<void>): Promise<void> {
   }
 }
 
-/** NODE_OPTIONS that set the clock of a process ahead before anything of it runs. */
+/** NODE_OPTIONS that set the clock of a process ahead from its start. */
 function skewedBy(directory: string, ms: number): string {
   const file = join(directory, 'skew.mjs');
   writeFileSync(

@@ -130,10 +130,10 @@ describeWithServer('redis-server', 'the Redis store', () => {
     expect((await store.load(client)).state.seq).to.equal(0);
   });
 
-  /** What Redis says of a key that has met its end since it was listed. */
+  /** Redis's answer for a key that has expired since it was listed. */
   const GONE = -2;
 
-  it('gives every key an end or a bound', async () => {
+  it('gives every key a time to live or a limit', async () => {
     for (let count = 0; count < 5; count += 1) await useEverything(store);
     const { port } = master();
     for (const key of await keysOf(port)) {
@@ -145,7 +145,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
     }
   });
 
-  it('tells orders apart that share a key, and forgets the decisions of each by time', async () => {
+  it('distinguishes orders that share a key, and forgets the decisions of each by time', async () => {
     const client = newClient();
     const { platform } = client;
     const byKey = Map.groupBy(
@@ -164,7 +164,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
     expect(await command(master().port, ['ZCARD', key])).to.equal(1);
   });
 
-  it('forgets an answer and a displaced order by time, and all that is noted of a client with the last of it', async () => {
+  it("forgets an answer and a displaced order by time, and a client's notes with the last of them", async () => {
     const client = newClient();
     const notes = notesKey(client.hash);
     await store.commit(paymentOf(client, await store.load(client), 'order-1'));
@@ -178,7 +178,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
     expect(endsInMs).to.be.within(RETENTION.idempotencyMs, 2 * RETENTION.idempotencyMs);
   });
 
-  it('keeps whose an Idempotency-Key is for longer than its answer, however late that is given', async () => {
+  it('keeps the owner of an Idempotency-Key for longer than its answer, however late that is given', async () => {
     const { port } = master();
     const platform = newPlatform();
     const claim = claimKey(platform, nameOf('key'));
@@ -197,7 +197,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
     expect(await store.rateBuckets.take('10.0.0.1', settings)).to.deep.equal({ admitted: true, delayMs: 0 });
   });
 
-  it('asks less often than a busy address does, and lets no more of its requests go on', async () => {
+  it('asks Redis less often than a busy address asks, and lets through no more of its requests', async () => {
     const settings = { ratePerSecond: 0.001, burst: 20, delayMsMax: 1333.3 };
     await store.rateBuckets.take('10.0.0.2', settings);
     expect(await keysOf(master().port), 'the bucket of all nodes').to.include(rateKey('10.0.0.2'));
@@ -209,7 +209,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
     expect(admitted).to.be.at.most(20);
   });
 
-  it('keeps a decision for 90 days until it was shipped, and only as long as it is hot from then on', async () => {
+  it('keeps a decision for 90 days until it is shipped, and from then on only while it is hot', async () => {
     const client = newClient();
     await verdict(store, client, 'order');
     const daysLeft = async () =>
@@ -222,7 +222,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
     expect(await daysLeft()).to.be.within(1, 2);
   });
 
-  it('asks two commands for a verdict', async () => {
+  it('needs two commands for a verdict', async () => {
     const client = newClient();
     await verdict(store, client, 'warm the scripts');
     const before = await callsOf(master().port);
@@ -318,7 +318,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
       expect(performance.now() - started).to.be.at.least(150);
       expect(usableMsSince(started)).to.be.at.most(1500);
 
-      // Others are told at once, so that nothing queues up.
+      // Others are refused at once, so that nothing queues up.
       const failures = await Promise.all(
         Array.from({ length: 200 }, () => failureOf(store.load(newClient()))),
       );
@@ -332,7 +332,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
       expect(await store.decision(decisionId(client.hash, 2, T0 + 2))).to.equal(null);
     });
 
-    it('works again after Redis hung for long', async () => {
+    it('works again after a long hang of Redis', async () => {
       master().suspend();
       await failureOf(store.load(newClient()));
       await delay(4500);
@@ -402,7 +402,7 @@ describeWithServer('redis-server', 'a Redis master behind Sentinel', () => {
     await servers.stop();
   });
 
-  it('that hangs is replaced, and what it was asked for then is never applied', async () => {
+  it('that hangs is replaced, and changes sent to it are never applied', async () => {
     const client = newClient();
     await verdict(store, client, 'order-1');
     await until('the replica has it', async () => (await dump(servers)).split(client.clientIdKey).length > 2);
@@ -505,7 +505,7 @@ async function fillJournal(port: number, journal: string, entries: number): Prom
   await command(port, ['EVAL', script, '1', journal, String(entries)]);
 }
 
-/** Commands that clients asked for: what scripts call inside is not counted, nor are pings. */
+/** Commands of clients, without calls inside scripts and pings. */
 async function callsOf(port: number): Promise<number> {
   const stats = String(await command(port, ['INFO', 'commandstats']));
   return [...stats.matchAll(/cmdstat_(?:evalsha|eval):calls=(\d+)/g)].reduce(
@@ -525,7 +525,7 @@ async function dumpOf(port: number): Promise<string> {
   try {
     return String(await command(port, ['EVAL', DUMP, '0']));
   } catch (error) {
-    // A replica of a cluster sends its readers to the master, which is dumped itself.
+    // A replica redirects reads to its master, which is dumped itself.
     if (error instanceof Error && /MOVED|non local key/.test(error.message)) return 'on its master';
     throw error;
   }

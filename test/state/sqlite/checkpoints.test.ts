@@ -6,7 +6,7 @@ import { SqliteCheckpoints } from '../../../src/state/sqlite/checkpoints.ts';
 import { removeDirectory, temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
 
-describe('the thread that puts the log of SQLite in its place', () => {
+describe('the checkpoint thread of SQLite', () => {
   it('is started again when it has died', async () => {
     const directory = temporaryDirectory();
     const folder = join(directory, 'not there yet');

@@ -6,11 +6,11 @@ import { GroupCommit } from '../../../src/state/sqlite/group-commit.ts';
 import { StoreLate } from '../../../src/state/store-errors.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 
-/** A disk that takes as long as the test wants. */
+/** A disk whose syncs the test ends. */
 class HeldDisk {
   readonly #syncs: PromiseWithResolvers<void>[] = [];
 
-  /** How many were asked for. */
+  /** The number of requested syncs. */
   get syncs(): number {
     return this.#syncs.length;
   }
@@ -70,7 +70,7 @@ describe('the group commit', () => {
     expect(await write).to.equal(1);
   });
 
-  it('lets what is committed during three syncs share the next one', async () => {
+  it('lets all commits during three syncs share the next one', async () => {
     const early = ['one', 'two', 'three'].map(put);
     const [first] = early;
     if (first === undefined) throw new Error('no write');
@@ -102,7 +102,7 @@ describe('the group commit', () => {
     expect(await first).to.equal(1);
   });
 
-  it('gives up a write that cannot be made, and makes those that came with it', async () => {
+  it('gives up a write that fails, and makes those that came with it', async () => {
     const [first, again, other] = [put('one'), put('one'), put('two')];
     expect(await settledSoon(again)).to.equal('UNIQUE constraint failed: words.word');
     disk.finish();
@@ -118,7 +118,7 @@ describe('the group commit', () => {
     expect(words()).to.deep.equal([]);
   });
 
-  it('acknowledges nothing any more once the disk refused what was committed, and tells so', async () => {
+  it('acknowledges nothing any more, and says so, once the disk refused a commit', async () => {
     const refused =
       'the disk refused to keep what was written (EIO); look at the disk, then start the service again, which reads what the disk holds';
     const first = put('one');
@@ -135,7 +135,7 @@ describe('the group commit', () => {
     expect(writes.lost?.message).to.equal(refused);
   });
 
-  it('gives a write up when another process has kept the file locked for as long as it may wait', async () => {
+  it('gives up a write when another process keeps the file locked for too long', async () => {
     const path = join(temporaryDirectory(), 'words.sqlite');
     const [ours, theirs] = [new DatabaseSync(path, { timeout: 0 }), new DatabaseSync(path)];
     ours.exec('CREATE TABLE words (word TEXT PRIMARY KEY)');

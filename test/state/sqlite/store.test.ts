@@ -35,7 +35,7 @@ describe('the SQLite store', () => {
   });
   afterEach(() => rmSync(directory, { recursive: true }));
 
-  it('lets two handles on one file take every step once', async () => {
+  it('takes every step once over two handles on one file', async () => {
     const handles = [
       openSqliteStore(directory, { salt: TEST_SALT }),
       openSqliteStore(directory, { salt: TEST_SALT }),
@@ -84,7 +84,7 @@ describe('the SQLite store', () => {
     await store.close();
   });
 
-  it('says that nothing can be written', async () => {
+  it('reports in its health that nothing can be written', async () => {
     const store = openSqliteStore(directory, { salt: TEST_SALT });
     const other = new DatabaseSync(join(directory, 'scoring.sqlite'));
     other.exec('DROP TABLE registers');
@@ -111,7 +111,7 @@ describe('the SQLite store', () => {
     await store.close();
   });
 
-  it('keeps whose an Idempotency-Key is for longer than its answer, however late that is given', async () => {
+  it('keeps the owner of an Idempotency-Key for longer than its answer, however late that is given', async () => {
     const dayMs = 24 * 60 * MINUTE_MS;
     let now = T0;
     const store = openSqliteStore(directory, { clock: () => now, salt: TEST_SALT });
@@ -131,7 +131,7 @@ describe('the SQLite store', () => {
     await store.close();
   });
 
-  it('keeps a decision for 90 days until it was shipped, and only as long as it is hot from then on', async () => {
+  it('keeps a decision for 90 days until it is shipped, and from then on only while it is hot', async () => {
     const dayMs = 24 * 60 * MINUTE_MS;
     const store = openSqliteStore(directory, { clock: () => T0, salt: TEST_SALT });
     await verdict(store, newClient(), 'order');
@@ -148,7 +148,7 @@ describe('the SQLite store', () => {
     await store.close();
   });
 
-  it('removes what is past its retention, far more than 200 rows a second', async () => {
+  it('removes rows past their retention, far more than 200 a second', async () => {
     const day = 24 * 60 * MINUTE_MS;
     let aheadMs = -500 * day;
     const store = openSqliteStore(directory, { clock: () => Date.now() + aheadMs, salt: TEST_SALT });
@@ -174,7 +174,7 @@ describe('the SQLite store', () => {
     await later.close();
   });
 
-  it('gives the disk back what is no longer needed', async () => {
+  it('frees disk space that is no longer needed', async () => {
     const path = join(directory, 'scoring.sqlite');
     const store = openSqliteStore(directory, { salt: TEST_SALT });
     const filler = new DatabaseSync(path);
@@ -222,7 +222,7 @@ describe('the SQLite store', () => {
     await after.close();
   });
 
-  it('keeps its log short under steady writing, and gives up nothing of it when it is closed', async function () {
+  it('keeps its log short under steady writing, and loses nothing of it when it is closed', async function () {
     // 2,500 syncs one after the other, on a disk that may take 50 ms for each.
     this.timeout(300_000);
     const store = openSqliteStore(directory, { salt: TEST_SALT });
@@ -249,7 +249,7 @@ function dump(directory: string): string {
   return JSON.stringify(rows);
 }
 
-/** Whether a text stands in any file of the folder, in whichever part of it. */
+/** Whether any file of the folder contains a text. */
 function filesHold(directory: string, text: string): boolean {
   return readdirSync(directory).some((file) => readFileSync(join(directory, file)).includes(text));
 }

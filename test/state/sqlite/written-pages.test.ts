@@ -13,7 +13,7 @@ import { TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { currentRules } from '../../service/current-rules.ts';
 
-/** What a page takes in SQLite's log. */
+/** The size of a page in SQLite's log. */
 const LOGGED_PAGE_BYTES = 4096 + 24;
 
 const PAYERS = 12_000;
@@ -23,7 +23,7 @@ const AT_ONCE = 32;
 
 const MEASURED = 640;
 
-describe('what a verdict writes to SQLite', () => {
+describe('the SQLite log of a verdict', () => {
   const dataDir = temporaryDirectory();
   const store = openSqliteStore(dataDir, { salt: TEST_SALT });
   const file = new DatabaseSync(join(dataDir, 'scoring.sqlite'), { timeout: 5000 });
@@ -43,11 +43,11 @@ describe('what a verdict writes to SQLite', () => {
     await store.close();
   });
 
-  it('is at most 4.2 pages of its log for a new payer', async () => {
+  it('takes at most 4.2 pages for a new payer', async () => {
     expect(await pagesEach(Array.from({ length: MEASURED }, () => randomUUID()))).to.be.within(2, 4.2);
   });
 
-  it('is at most 4.2 pages of its log for a known payer', async () => {
+  it('takes at most 4.2 pages for a known payer', async () => {
     expect(await pagesEach(known.slice(0, MEASURED))).to.be.within(2, 4.2);
   });
 
@@ -63,7 +63,7 @@ describe('what a verdict writes to SQLite', () => {
   }
 
   async function pagesEach(payers: readonly string[]): Promise<number> {
-    // An empty log grows with each page, and these are fewer than those with which SQLite begins it anew.
+    // The log grows with each page, and these are too few for SQLite to restart it.
     file.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     await ask(payers, AT_ONCE);
     return statSync(join(dataDir, 'scoring.sqlite-wal')).size / LOGGED_PAGE_BYTES / payers.length;

@@ -55,7 +55,7 @@ describe('the circuit breaker', () => {
     expect(started).to.equal(0);
   });
 
-  it('gives up what only reads once another call is overdue, and lets a change have all of its time', async () => {
+  it('gives up reads once another call is overdue, and gives a change all of its time', async () => {
     const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     const overdue = failureOf(breaker.run(never));
     await delay(LIMIT_MS / 2);
@@ -108,7 +108,7 @@ describe('the circuit breaker', () => {
     const answer = breaker.run(() => promise);
     const until = performance.now() + 3 * LIMIT_MS;
     while (performance.now() < until) {
-      // Nothing else of this process can run.
+      // Blocks this process.
     }
     setImmediate(resolve, 'in time');
     expect(await answer).to.equal('in time');
@@ -121,7 +121,7 @@ describe('the circuit breaker', () => {
     for (let pause = 0; pause < 6; pause++) {
       const until = performance.now() + LIMIT_MS / 2;
       while (performance.now() < until) {
-        // Nothing else of this process can run.
+        // Blocks this process.
       }
       await new Promise((go) => setTimeout(go));
     }

@@ -9,7 +9,7 @@ import { until } from '../../../servers/until.ts';
 import { openPatiently } from '../../../stores/temporary-store.ts';
 import { newClient, verdict } from '../../clients.ts';
 
-/** An address that leads new connections to whichever server is the master; open ones stay where they are. */
+/** An address that leads new connections to the current master; open ones stay where they are. */
 async function addressOf(master: () => number): Promise<{ readonly server: Server; readonly url: string }> {
   const server = createServer((near) => {
     const far = connect(master(), '127.0.0.1');
@@ -44,7 +44,7 @@ describeWithServer('redis-server', 'a Redis whose address leads to another maste
     for (const one of servers) await one.stop();
   });
 
-  it('is found again over a connection that still leads to the former one', async () => {
+  it('is found again although a connection still leads to the former one', async () => {
     const client = newClient();
     await verdict(store, client, 'order-1');
     const [former, next] = [portOf(0), portOf(1)];

@@ -10,8 +10,8 @@ import { issueKey } from '../../../service/issued-key.ts';
 import { spawnService } from '../../../service/service-process.ts';
 import { Tenant } from '../../../service/tenant.ts';
 
-describe('the way to a server and back', () => {
-  it('takes as long as the fastest answer of late, however busy the server is', () => {
+describe('the round trip to a server', () => {
+  it('is the fastest recent answer, however busy the server is', () => {
     let nowMs = 0;
     const roundTrips = new RoundTrips(() => nowMs);
     expect(roundTrips.of('a')).to.equal(0);
@@ -25,14 +25,14 @@ describe('the way to a server and back', () => {
     expect(roundTrips.of('a')).to.equal(60);
   });
 
-  it('stays as it was while nothing is answered', () => {
+  it('stays the same while nothing is answered', () => {
     let nowMs = 0;
     const roundTrips = new RoundTrips(() => nowMs);
     roundTrips.observe('a', 3);
     for (nowMs = 0; nowMs < 20_000; nowMs += 1000) expect(roundTrips.of('a')).to.equal(3);
   });
 
-  it('gives a call and a token 300 ms together, five round trips where those are longer, and a second at most', () => {
+  it('allows a call and a token 300 ms together, or five round trips if longer, and a second at most', () => {
     for (const [roundTripMs, togetherMs] of [
       [0, 250],
       [60, 290],
@@ -47,7 +47,7 @@ describe('the way to a server and back', () => {
 });
 
 describeWithServer('redis-server', 'a Redis that is 230 ms away', () => {
-  it('answers payers once the way is known, and is ready', async () => {
+  it('serves payers once the round trip is known, and is ready', async () => {
     const redis = await startStandalone();
     const proxy = await startUnrulyProxy(Number(new URL(redis.url).port));
     const dataDir = temporaryDirectory();

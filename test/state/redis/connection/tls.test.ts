@@ -16,7 +16,7 @@ import { until } from '../../../servers/until.ts';
 import { newClient, verdict } from '../../clients.ts';
 
 const IGNORED = () => {
-  // A failed call tells it.
+  // A failed call reports it.
 };
 
 describeWithServer('redis-server', 'Redis behind TLS', () => {
@@ -29,7 +29,7 @@ describeWithServer('redis-server', 'Redis behind TLS', () => {
     const directory = temporaryDirectory();
     processes.push(own(spawn('redis-server', [...args, '--dir', directory], { stdio: 'ignore' })));
   };
-  /** What keeps a store from being opened; null when nothing does. */
+  /** The error when a store is opened; null without one. */
   const failure = async (url: string, security: RedisSecurity): Promise<string | null> => {
     try {
       const store = await openRedisStore(url, IGNORED, { security });
@@ -51,7 +51,7 @@ describeWithServer('redis-server', 'Redis behind TLS', () => {
       cert: readFileSync(client.certificateFile, 'utf8'),
       key: readFileSync(client.keyFile, 'utf8'),
     };
-    // Redis asks who connects for a certificate unless it is told not to.
+    // By default Redis asks clients for a certificate.
     secureOptions = [
       ...['--port', '0', '--bind', '127.0.0.1', '--tls-replication', 'yes'],
       ...['--tls-cert-file', server.certificateFile, '--tls-key-file', server.keyFile],
@@ -60,7 +60,7 @@ describeWithServer('redis-server', 'Redis behind TLS', () => {
   });
   after(() => Promise.all(processes.map((each) => end(each))));
 
-  it('is used with its authority and a client certificate, and refuses who lacks either', async () => {
+  it('is used with its authority and a client certificate, and refuses clients without either', async () => {
     const port = await freePort();
     start('--tls-port', String(port), '--requirepass', 'secret', ...secureOptions);
     const url = `rediss://:secret@127.0.0.1:${port}`;
@@ -75,7 +75,7 @@ describeWithServer('redis-server', 'Redis behind TLS', () => {
     expect(await failure(`redis://:secret@127.0.0.1:${port}`, {})).to.match(/cannot be reached/);
   });
 
-  it('is used as a Cluster, whose masters tell of each other by their secure ports', async () => {
+  it('is used as a Cluster, whose masters announce each other by their TLS ports', async () => {
     const masters = await Promise.all(
       [0, 1, 2].map(async () => ({
         port: await freePort(),

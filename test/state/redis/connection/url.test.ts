@@ -79,7 +79,7 @@ describe('REDIS_URL', () => {
     });
   }
 
-  it('is told by its addresses only', () => {
+  it('is shown by its addresses only', () => {
     expect(addressesOf(parseRedisUrl('redis://me:secret@a:1,[::1]:2'))).to.equal('a:1, [::1]:2');
   });
 });
