@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { expect } from 'chai';
 import { SIGNAL_SECRET } from '../service/running-service.ts';
 
-/** Expects that a text tells nothing of a device: neither what was sent nor the HMACs that are kept. */
+/** Expects that a text contains nothing of a device: neither what was sent nor the stored HMACs. */
 export function expectHidden(
   text: string,
   device: { readonly fingerprint: string; readonly ip: string; readonly userAgent: string },

@@ -12,7 +12,7 @@ import { rawExchange, rawStatus } from '../raw-exchange.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** A key of the right form that nobody was issued. */
+/** A key of the right form that was never issued. */
 const UNKNOWN_KEY = `ka_0123456789ab_${'x'.repeat(43)}`;
 
 describe('the API for callers', () => {
@@ -60,7 +60,7 @@ describe('the API for callers', () => {
       await refused({}, 'The header X-KA-Access-Key is missing.');
     });
 
-    it('must be known, to the last character', async () => {
+    it('must be right to the last character', async () => {
       const { key } = shop;
       const typo = key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A');
       for (const wrong of ['', 'x', UNKNOWN_KEY, typo, `${key}A`, key.slice(1), key.toUpperCase()]) {
@@ -68,12 +68,12 @@ describe('the API for callers', () => {
       }
     });
 
-    it('is asked for by the header that HTTP has for it', async () => {
+    it('is asked for in WWW-Authenticate', async () => {
       const answer = await call<Problem>('POST', url('/v1/client/verdict'), {}, verdictBody());
       expect(answer.headers.get('WWW-Authenticate')).to.equal('ApiKey header="X-KA-Access-Key"');
     });
 
-    it('is not looked for anywhere else', async () => {
+    it('is not accepted anywhere else', async () => {
       await refused({ Authorization: `Bearer ${shop.key}` }, 'The header X-KA-Access-Key is missing.');
     });
 
@@ -105,7 +105,7 @@ describe('the API for callers', () => {
   });
 
   describe('the order of checks', () => {
-    it('is key before scope, scope before type and size, those before the body', async () => {
+    it('is the key, then the grant, then type and size, then the body', async () => {
       const scoreOnly = await service.tenant('shop', ['score']);
       const nobody = new Tenant(shop, UNKNOWN_KEY);
       const status = async (tenant: Tenant, type: string, body: string) =>
@@ -177,7 +177,7 @@ describe('the API for callers', () => {
       }
     });
 
-    it('stands in refusals, in header and body', async () => {
+    it('is in refusals, in header and body', async () => {
       const answer = await shop.post('score', '{', { 'X-Request-Id': 'bad-1' });
       expect(answer.headers.get('X-Request-Id')).to.equal('bad-1');
       expect(answer.body.requestId).to.equal('bad-1');
@@ -200,7 +200,7 @@ describe('the API for callers', () => {
       expect((await shop.client('retried')).body.decisionCount).to.equal(1);
     });
 
-    it('takes a request for the same however its members are ordered', async () => {
+    it('treats requests as equal however their members are ordered', async () => {
       const members = Object.entries(verdictBody({ clientIdKey: 'reordered' }));
       const texts = [members, members.toReversed()].map((entries) =>
         JSON.stringify(Object.fromEntries(entries)),
@@ -253,7 +253,7 @@ describe('the API for callers', () => {
       expect(answer.headers.has('Idempotent-Replayed')).to.equal(false);
     });
 
-    it('is not used up by a request that was refused', async () => {
+    it('is not used up by a refused request', async () => {
       expect((await shop.post('verdict', '{}', keyed('after-refusal'))).status).to.equal(400);
       const answer = await shop.verdict({ clientIdKey: 'after-refusal' }, keyed('after-refusal'));
       expect(answer.status).to.equal(200);

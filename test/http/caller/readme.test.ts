@@ -5,7 +5,7 @@ import { expect } from 'chai';
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const page = readFileSync(join(ROOT, 'src', 'http', 'caller', 'README.md'), 'utf8');
 
-/** Where a section of the interface is cited: the place and the section's number. */
+/** A citation of a section of the interface: where it is, and the section's number. */
 function citations(folder: string): readonly (readonly [place: string, section: string])[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.(ts|js|yaml|json|md)$/.test(entry.name))

@@ -92,7 +92,7 @@ describeOnStores('POST /v1/client/score', (store) => {
     });
   });
 
-  it('keeps preferredAcceptorKey back when a bound client is in another group', async () => {
+  it('leaves out preferredAcceptorKey when a bound client is in another group', async () => {
     await shop.bind('bound-and-trusted');
     await shop.override('bound-and-trusted', 'TRUSTED');
     const { body } = await shop.score({ clientIdKey: 'bound-and-trusted' });

@@ -6,17 +6,17 @@ import { expect } from 'chai';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
-/** Enough that V8 has compiled what every verdict passes through. */
+/** Enough for V8 to compile the code of a verdict. */
 const WARM_UP = 3000;
 const COUNTED = 1000;
 /**
- * On a busy machine V8 compiles later, what is not compiled yet allocates more, and more of the node's own work falls
- * between the requests: the leanest window tells.
+ * On a busy machine V8 compiles later, uncompiled code allocates more, and more of the node's own work runs between
+ * requests, so the leanest window counts.
  */
 const WINDOWS = 5;
 const AT_ONCE = 32;
 
-/** Each request comes from an address of its own, so that none has a token before it asks. */
+/** Each request comes from a new address, so that none has a token yet. */
 const RATE_LIMIT = { ratePerSecond: 1_000_000, burst: 1_000_000, trustedProxies: 1 };
 
 describeOnStores('a plain verdict of a new payer', function (store) {
@@ -33,7 +33,7 @@ describeOnStores('a plain verdict of a new payer', function (store) {
   });
   after(() => service.stop());
 
-  /** What a verdict adds to a counter, at the least. */
+  /** The least that a verdict adds to a counter. */
   const perVerdict = async (counter: () => number) => {
     const seen: number[] = [];
     for (let window = 0; window < WINDOWS; window++) {
@@ -75,7 +75,10 @@ async function socketTo(url: string): Promise<Socket> {
 
 let payers = 0;
 
-/** By events, so that what is counted is the service's; each socket asks again as soon as it is answered. */
+/**
+ * With events instead of promises, so that only the service's are counted; each socket asks again once it is
+ * answered.
+ */
 function askVerdicts(sockets: readonly Socket[], key: string, count: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let asked = 0;

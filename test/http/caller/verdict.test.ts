@@ -100,14 +100,14 @@ describeOnStores('POST /v1/client/verdict', (store) => {
       expect((await ask()).body.waitSeconds).to.equal(300);
     });
 
-    it('gives the real seconds of the platform: sandbox has shorter levels', async () => {
+    it("uses the platform's own levels: sandbox has shorter ones", async () => {
       const sandbox = await service.tenant('sandbox');
       const waits: unknown[] = [];
       for (let request = 0; request < 4; request++) waits.push((await sandbox.verdict()).body.waitSeconds);
       expect(waits).to.deep.equal([undefined, 10, 60, 600]);
     });
 
-    it('rounds a part of a second up, so that nobody who waits waitSeconds is early', async () => {
+    it('rounds seconds up, so that nobody who waits waitSeconds is early', async () => {
       const ask = () => shop.verdict({ clientIdKey: 'fraction' });
       await ask();
       await ask();
@@ -115,7 +115,7 @@ describeOnStores('POST /v1/client/verdict', (store) => {
       expect((await ask()).body.reason).to.match(/^Asked 1 s before|^Asked 0\.5 s before/);
     });
 
-    it('asks each client to wait for itself, at all points of sale', async () => {
+    it('applies to each client separately, at all points of sale', async () => {
       await shop.verdict({ clientIdKey: 'everywhere', sellPointKey: 'shop-1' });
       const elsewhere = await shop.verdict({ clientIdKey: 'everywhere', sellPointKey: 'shop-2' });
       expect(elsewhere.body.verdict).to.equal('WAIT');

@@ -14,7 +14,7 @@ export interface Promised {
   readonly status: string;
 }
 
-/** An API document that live answers are held against; objects may hold nothing that it does not name. */
+/** An API document for checking live answers; objects may have no other members. */
 export class DescribedApi {
   readonly document: OpenApiDocument;
   readonly #ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
@@ -34,7 +34,7 @@ export class DescribedApi {
     );
   }
 
-  /** What of the answer the document does not promise; empty when it is as documented. */
+  /** The differences of an answer from the document; empty when there is none. */
   complaints(operationId: string, answer: LiveAnswer): readonly string[] {
     const responses = this.#operations().find((one) => one.operationId === operationId)?.responses ?? {};
     const response = responses[String(answer.status)] ?? responses['default'];
@@ -77,7 +77,7 @@ export class DescribedApi {
   }
 }
 
-/** The schema with all objects closed that name their members. */
+/** The schema without additional members in objects that name their members. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;

@@ -28,8 +28,8 @@ export function operationsOf({ paths }: OpenApiDocument, basePath = ''): readonl
 }
 
 /**
- * Where routes and document part ways, in words; empty when each route is either an operation of the
- * document or one of the `files`, which it leaves out.
+ * The differences between routes and document, in words; empty when each route is an operation of the document or one
+ * of the `files`.
  */
 export function disagreements(
   routes: readonly string[],

@@ -26,7 +26,7 @@ describeWithServer('chromium', 'the page of the API document in a browser', () =
       await page.getByText(path).first().click();
       await page.getByRole('button', { name: 'Try it out' }).click();
       await page.getByRole('button', { name: 'Execute' }).waitFor();
-      // Highlighting is set by script, element by element: it would be the first to go.
+      // Highlighting is set by script on each element, so it would be the first to fail.
       const code = page.locator('.highlight-code code span').first();
       expect(await code.evaluate('(element) => getComputedStyle(element).color')).to.not.equal(
         'rgb(0, 0, 0)',
@@ -40,7 +40,7 @@ describeWithServer('chromium', 'the page of the API document in a browser', () =
     });
   }
 
-  it('would complain of a style in the markup', async () => {
+  it('would report a style in the markup', async () => {
     const { page, complaints } = await openConsole(browser, `${service.application.platformUrl}/docs`);
     await page.evaluate('document.body.setAttribute("style", "color: red")');
     expect(complaints.join()).to.include('Content Security Policy');

@@ -44,7 +44,7 @@ function withStrayParameter(ask: Ask): Ask {
   return { ...ask, path: `${ask.path}${ask.path.includes('?') ? '&' : '?'}stray=1` };
 }
 
-/** What every operation with a key answers alike. */
+/** The common answers of operations with a key. */
 function shared(operationId: string, good: Ask): readonly Case[] {
   const as = (key: string): Ask => ({ ...good, headers: { ...good.headers, 'X-KA-Access-Key': key } });
   return [
@@ -69,7 +69,7 @@ function sharedByKey(operationId: string, good: Ask): readonly Case[] {
   ];
 }
 
-/** What every operation with a body answers alike. */
+/** The common answers of operations with a body. */
 function withBody(
   operationId: string,
   good: Ask,
@@ -518,7 +518,7 @@ async function judged(live: Live): Promise<string> {
   return CLIENT;
 }
 
-/** What everything that is worked out from the archive answers alike; the first one finds no archive. */
+/** The common answers of evidence; the first one finds no archive. */
 function ofEvidence(
   operationId: string,
   good: Ask,
@@ -552,12 +552,12 @@ function whenArchived(good: Ask, isThere: boolean) {
   };
 }
 
-/** About a draft that comes along, and is not sound. */
+/** About a bad draft in the request. */
 function withDraft(good: Ask): Ask {
   return { ...good, body: { ...objectOf(good.body), ...DRAFT } };
 }
 
-/** A node takes a few jobs at once, and these tests wait for no result: each is ended before the next one is asked for. */
+/** A node runs only a few jobs at once, so each is ended before the next one. */
 async function dropJobs(live: Live): Promise<void> {
   await until('no evidence is worked on', async () => {
     const { jobs }: { jobs: readonly { readonly jobId: string; readonly state: string }[] } = JSON.parse(
@@ -588,7 +588,7 @@ function wholeDraft(): object {
   };
 }
 
-/** The path of a job that was asked for. */
+/** The path of a requested job. */
 async function evidenceJob(live: Live): Promise<string> {
   const { jobId }: { jobId: string } = JSON.parse((await live.ask(RULE_REPORT)).text);
   return `${EVIDENCE}/${jobId}`;
@@ -640,7 +640,7 @@ for (const { name, api, cases } of [
   { name: 'the platform', api: platform, cases: [...PLATFORM_CASES, ...PLATFORM_CASES.flatMap(byQuery)] },
 ]) {
   describe(`the API document for ${name}`, () => {
-    it('has nothing that the recommended rules of redocly call an error', async () => {
+    it('passes the recommended rules of redocly', async () => {
       const problems = await lint(api.document);
       // Health answers take no input that could be refused.
       expect(
@@ -650,7 +650,7 @@ for (const { name, api, cases } of [
       ).to.deep.equal([]);
     });
 
-    it('names the pause before another try with every answer that asks for one', () => {
+    it('has Retry-After in every answer that asks for a retry', () => {
       const pausing = Object.values(api.document.paths)
         .flatMap((methods) => Object.values(methods))
         .flatMap(({ responses }) =>
@@ -661,7 +661,7 @@ for (const { name, api, cases } of [
       for (const [, { headers }] of pausing) expect(headers).to.have.property('Retry-After');
     });
 
-    it('shows an example of every body, and each fits its schema', () => {
+    it('has an example of every body, which fits its schema', () => {
       const bodies = Object.values(api.document.paths)
         .flatMap((methods) => Object.values(methods))
         .flatMap(({ requestBody, responses }) => [
@@ -720,7 +720,7 @@ function isSame(a: Promised, b: Promised): boolean {
   return a.operationId === b.operationId && a.status === b.status;
 }
 
-describe('holding answers against a document', () => {
+describe('comparing answers with a document', () => {
   const headers = new Headers({
     'X-Request-Id': 'r-1',
     'Cache-Control': 'no-store',
@@ -846,7 +846,7 @@ interface Choices {
   readonly constants: Readonly<Record<string, unknown>>;
 }
 
-/** The places where one of several objects stands, each with other values of a member that they share. */
+/** The places of unions of objects with a common member. */
 function choicesIn(value: unknown, schemas: Readonly<Record<string, unknown>>): readonly Choices[] {
   if (typeof value !== 'object' || value === null) return [];
   const below = Object.values(value).flatMap((part) => choicesIn(part, schemas));
@@ -868,7 +868,7 @@ function choicesIn(value: unknown, schemas: Readonly<Record<string, unknown>>): 
 }
 
 describe('the API documents', () => {
-  it('tells shapes apart by their constant member wherever they have one, with the name of each', () => {
+  it('have a discriminator wherever shapes have a constant member', () => {
     for (const { document } of [callers, platform]) {
       const found = choicesIn(document, document.components.schemas);
       expect(found.length).to.be.greaterThan(0);
@@ -884,7 +884,7 @@ describe('the API documents as served', () => {
   });
   after(() => service.stop());
 
-  it('lie on each listener, for callers below the base path, without a key', async () => {
+  it('are served on each listener, for callers below the base path, without a key', async () => {
     const { callerUrl, platformUrl } = service.application;
     const forCallers = await call('GET', `${callerUrl}/openapi.json`, {});
     expect(callerUrl).to.match(/\/pay$/);

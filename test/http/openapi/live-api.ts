@@ -23,7 +23,7 @@ export const ARCHIVE = join(temporaryDirectory(), 'archive');
 /** Paths that only a key of the installation may ask. */
 const OPERATES = /\/rules\/(roll(out|back)(\?|$)|versions\/p)/;
 
-/** A store that fails as it is told to; what keeps access keys has a trouble of its own. */
+/** A store that fails on demand, with a separate switch for access keys. */
 function troubled<T extends object>(
   part: T,
   trouble: () => Error | null,
@@ -40,7 +40,7 @@ function troubled<T extends object>(
       if (typeof value !== 'function') return value;
       return (...args: unknown[]) => {
         const error = name === 'close' ? null : trouble();
-        // A store tells in its health what is wrong with it; it throws nothing there.
+        // A store reports faults in its health instead of throwing.
         if (error !== null && name === 'check')
           return [{ server: 'the store', failure: error.message, warnings: [] }];
         return error === null ? Reflect.apply(value, target, args) : Promise.reject(error);
@@ -51,7 +51,7 @@ function troubled<T extends object>(
 
 type Keys = Readonly<Record<'all' | 'none' | 'operator' | 'ann' | 'bob' | 'ann of all', string>>;
 
-/** The whole service with a rollout, and a store that can be put into trouble. */
+/** The whole service with a rollout, and a store that can fail. */
 export class Live {
   readonly application: Application;
   /** The same, where somebody else has to approve. */

@@ -135,7 +135,7 @@ describe('routes and API documents', () => {
     expect(disagreements(platformRoutes, operations, platformFiles(platformRoutes))).to.deep.equal([]);
   });
 
-  it('would part ways with a route that nobody described', () => {
+  it('differ when a route is not described', () => {
     const secret = new Router({ prefix: '/v1/platform' });
     secret.put('/secrets/:name', () => {});
     const routes = [...platformRoutes, ...routesOf([secret])];
@@ -144,7 +144,7 @@ describe('routes and API documents', () => {
     ).to.deep.equal(['PUT /v1/platform/secrets/{name} is not in the document']);
   });
 
-  it('would part ways over an operation without a route, by its method and the name of its parameter', () => {
+  it('differ when an operation has no route with its method and parameter name', () => {
     const routes = platformRoutes.filter((route) => route !== 'GET /v1/platform/decisions/{decisionId}');
     const renamed = [...routes, 'GET /v1/platform/decisions/{id}', 'POST /livez'];
     expect(
@@ -156,7 +156,7 @@ describe('routes and API documents', () => {
     ]);
   });
 
-  it('would part ways over a file that is not there any more, or is described after all', () => {
+  it('differ when a file is missing, or is described after all', () => {
     const files = [...platformFiles(platformRoutes), 'GET /gone.js', 'GET /livez'];
     expect(disagreements(platformRoutes, operationsOf(platformDocument()), files)).to.deep.equal([
       'GET /gone.js is left out, and has no route',

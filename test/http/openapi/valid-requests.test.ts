@@ -34,7 +34,7 @@ interface DescribedParameter {
   readonly schema: Schema;
 }
 
-/** Values that a schema allows, as somebody would make them who has read nothing else. */
+/** Values that a schema allows, made from the schema alone. */
 class Values {
   readonly #schemas: Readonly<Record<string, Schema>>;
   readonly #ajv = new Ajv2020({ strict: false, validateFormats: false });
@@ -46,7 +46,7 @@ class Values {
     this.#ajv.addSchema({ $id: 'api', components: { schemas: components.schemas } });
   }
 
-  /** Values that it allows with all its words, also those that say what must not be. */
+  /** Values that pass the whole schema, including what it excludes. */
   allowedBy(schema: Schema): fc.Arbitrary<unknown> {
     const { $ref } = schema;
     const validate = this.#ajv.compile($ref === undefined ? schema : { $ref: `api${$ref}` });
@@ -161,14 +161,14 @@ function askOf(
   };
 }
 
-/** Statuses that say that the request itself is not as it should be. */
+/** Statuses of bad requests. */
 const REFUSALS = [400, 405, 413, 415];
 
 /** What holds between two members or parameters, and no schema can say; the descriptions do. */
 const UNSAID =
   /must be after from|must not be before from|goes with neither orderRef nor clientIdKey|is no place of this installation|is for keys of the whole installation/;
 
-describe('requests that the API documents allow', () => {
+describe('a request that the API documents allow', () => {
   let live: Live;
   before(async () => {
     live = await Live.start();

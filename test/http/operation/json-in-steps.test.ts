@@ -16,7 +16,7 @@ describe('JSON that is written in steps', () => {
     );
   });
 
-  it('has all items of a long list, in their order', async () => {
+  it('has all items of a long list in order', async () => {
     const decisions = Array.from({ length: 100 }, (_, seq) => ({
       seq,
       rule: seq % 2 === 0 ? null : undefined,

@@ -12,7 +12,7 @@ describe('a query parameter that an operation does not know', () => {
   });
   after(() => service?.stop());
 
-  it('is refused with what is known, instead of a list that was filtered by nothing', async () => {
+  it('is refused with the known ones, instead of an unfiltered list', async () => {
     const { status, body } = await shop.ask('GET', 'decisions?verdct=BLOCK');
     expect(status).to.equal(400);
     expect(body).to.deep.include({
@@ -22,7 +22,7 @@ describe('a query parameter that an operation does not know', () => {
     });
   });
 
-  it('is refused by an operation that has none, and nothing is changed', async () => {
+  it('is refused by an operation without parameters, and changes nothing', async () => {
     await shop.verdict({ clientIdKey: 'kept' });
     const { status, body } = await shop.ask('DELETE', 'clients/kept?dryRun=true');
     expect(status).to.equal(400);
@@ -30,12 +30,12 @@ describe('a query parameter that an operation does not know', () => {
     expect((await shop.client('kept')).status).to.equal(200);
   });
 
-  it('is told only to a key that may ask', async () => {
+  it('is reported only to a key with the grant', async () => {
     const checkout = await service.tenant('shop', ['score']);
     expect((await checkout.ask('GET', 'decisions?verdct=BLOCK')).status).to.equal(403);
   });
 
-  it('is ignored where a checkout asks, and by health checks', async () => {
+  it("is ignored by the caller's operations and by health checks", async () => {
     const score = { sellPointKey: 's', clientIdKey: 'c', amountRequested: '1', selectedMethodKey: 'card' };
     const key = { 'X-KA-Access-Key': shop.key };
     expect((await call('POST', `${shop.callerUrl}/v1/client/score?trace=1`, key, score)).status).to.equal(
@@ -45,7 +45,7 @@ describe('a query parameter that an operation does not know', () => {
   });
 });
 
-describe('what is answered', () => {
+describe('an answer', () => {
   let service: RunningService;
   let shop: Tenant;
   before(async () => {
@@ -54,7 +54,7 @@ describe('what is answered', () => {
   });
   after(() => service?.stop());
 
-  it('is kept by no cache on the way: answers, refusals and metrics', async () => {
+  it('is never cached, nor are refusals and metrics', async () => {
     const stored = async (method: string, url: string, headers: Record<string, string> = {}) =>
       (await call<Problem>(method, url, headers)).headers.get('Cache-Control');
     const key = { 'X-KA-Access-Key': shop.key };
@@ -68,13 +68,13 @@ describe('what is answered', () => {
     expect(await stored('POST', `${shop.callerUrl}/v1/client/score`)).to.equal('no-store');
   });
 
-  it('names members of the body that are ignored, and nothing when none is', async () => {
+  it('names ignored members of the body, if there are any', async () => {
     const ignored = async (members: object) => (await shop.verdict(members)).headers.get('X-Ignored-Members');
     expect(await ignored({})).to.equal(null);
     expect(await ignored({ fingerPrint: 'f', 'ü\n': 1 })).to.equal('fingerPrint, %C3%BC%0A');
   });
 
-  it('may be kept, to be asked about again, when it is a file of a page', async () => {
+  it('may be cached with revalidation when it is a file of a page', async () => {
     for (const path of ['/', '/docs', '/openapi.json']) {
       const { headers } = await call('GET', `${shop.platformUrl}${path}`, {});
       expect(headers.get('Cache-Control'), path).to.equal('no-cache');

@@ -34,7 +34,7 @@ describeOnStores('the audit over HTTP', (store) => {
     await audit.note({ ...entry, platform: platformName(platform), reason: null });
   };
 
-  it('lists the newest first, who did what to whom and why', async () => {
+  it('lists who did what to whom and why, newest first', async () => {
     const shop = await tenant();
     await shop.ask('PUT', 'clients/ivan/override', OVERRIDE);
     await shop.ask('PUT', 'lists/closed/entries/card', LISTED);
@@ -48,7 +48,7 @@ describeOnStores('the audit over HTTP', (store) => {
     });
   });
 
-  it('is of one platform; the whole installation is shown all', async () => {
+  it('is limited to one platform; the whole installation sees all', async () => {
     const [shop, bank] = [await tenant(), await tenant()];
     await bank.ask('PUT', 'clients/secret-payer/override', OVERRIDE);
     expect(await found(shop)).to.deep.equal({ entries: [], unreadable: [], next: null });
@@ -56,7 +56,7 @@ describeOnStores('the audit over HTTP', (store) => {
     expect(told(await found(new Tenant(shop, key)))).to.include('override secret-payer');
   });
 
-  it('is found by who, what and when', async () => {
+  it('is searched by who, what and when', async () => {
     const shop = await tenant();
     const name = `audited-${number}`;
     for (const [at, who] of [
@@ -77,7 +77,7 @@ describeOnStores('the audit over HTTP', (store) => {
     ]);
   });
 
-  it('comes in pages, each entry once, however many of others lie between', async () => {
+  it('comes in pages, each entry once, however many other entries are in between', async () => {
     const shop = await tenant();
     const name = `audited-${number}`;
     for (let count = 0; count < 5; count += 1) {
@@ -96,7 +96,7 @@ describeOnStores('the audit over HTTP', (store) => {
     expect((await found(shop, 'before=999999999999')).entries).to.have.length(5);
   });
 
-  it('looks through five thousand entries for a page, and leads on from there', async () => {
+  it('searches five thousand entries for a page, and continues from there', async () => {
     const shop = await tenant();
     const name = `audited-${number}`;
     await note(name, 1_000_000_000_000);
@@ -146,7 +146,7 @@ describeOnStores('the audit over HTTP', (store) => {
     expect([two.entries, two.unreadable.length, two.next]).to.deep.equal([[], 2, newest - 2]);
   });
 
-  it('is whole as long as nobody changes it', async () => {
+  it('verifies as long as nobody changes it', async () => {
     const shop = await tenant();
     await shop.ask('PUT', 'lists/closed/entries/card', LISTED);
     const whole = (await shop.ask<Check>('GET', 'audit/check')).body;

@@ -53,7 +53,7 @@ describeOnStores('the feed over HTTP', (store) => {
   const all = async () => (await pages(null)).flatMap(({ events }) => events);
   const end = async () => (await pages(null)).at(-1)?.next ?? expect.fail('nothing happened yet');
 
-  it('tells of verdicts, outcomes, bindings, overrides and erasures, with an id that never changes', async () => {
+  it('has verdicts, outcomes, bindings, overrides and erasures, each with a constant id', async () => {
     await shop.verdict({ clientIdKey: 'ann', orderRef: 'order-1' });
     await shop.outcome('ann', 'order-1', 'PAID');
     await shop.bind('ann');
@@ -92,7 +92,7 @@ describeOnStores('the feed over HTTP', (store) => {
     });
   });
 
-  it('lets one key wait a few times at once and no more', async () => {
+  it('lets one key have a few waiting requests at once and no more', async () => {
     const waiting = Array.from({ length: 9 }, () => ask<Problem>('wait=2'));
     const answers = await Promise.all(waiting);
     expect(answers.map(({ status }) => status).toSorted()).to.deep.equal([...Array(8).fill(200), 429]);
@@ -105,7 +105,7 @@ describeOnStores('the feed over HTTP', (store) => {
     for (const { status } of await waiting.answers) expect(status).to.equal(401);
   });
 
-  it('refuses what is no place of its feed, and says what is', async () => {
+  it('refuses a bad cursor, and says what is allowed', async () => {
     for (const after of ['no%20place', '1.x', 'abc', '99999999999999999999']) {
       const { status, body } = await ask<Problem>(`after=${after}`);
       expect([after, status]).to.deep.equal([after, 400]);
@@ -116,7 +116,7 @@ describeOnStores('the feed over HTTP', (store) => {
     );
   });
 
-  it('is for keys that were granted it', async () => {
+  it('needs a key with the grant', async () => {
     const stranger = await service.tenant(newPlatform(), ['decisions']);
     expect((await ask<Problem>('', stranger)).status).to.equal(403);
   });

@@ -46,7 +46,7 @@ describeOnStores('keys over HTTP', (store) => {
     return entries[0];
   };
 
-  it('are issued with an end, shown once, let in at once, and noted', async () => {
+  it('are issued with an end, shown once, valid at once, and noted', async () => {
     const shop = await tenant();
     const { status, body } = await shop.ask<Issued>('POST', 'keys', SOME);
     expect(status).to.equal(200);
@@ -62,7 +62,7 @@ describeOnStores('keys over HTTP', (store) => {
     expect(entry?.after).to.deep.equal(body.record);
   });
 
-  it('are refused from their revocation on, which may be said twice', async () => {
+  it('are refused once they are revoked, which may be repeated', async () => {
     const shop = await tenant();
     const { body } = await shop.ask<Issued>('POST', 'keys', SOME);
     const path = `keys/${body.record.id}`;
@@ -94,7 +94,7 @@ describeOnStores('keys over HTTP', (store) => {
     expect((await keys(owner)).mayGive).to.deep.equal(['keys']);
   });
 
-  it('are given no more than whoever makes them has, and never to operate or to approve', async () => {
+  it('are granted no more than their issuer has, and never to operate or to approve', async () => {
     const { key } = await service.application.keys.issue(INSTALLATION, OPERATIONS, null);
     const owner = new Tenant(await tenant(), key);
     const few = await service.tenant(`keys-${number}`, ['keys', 'rules:read']);
@@ -113,7 +113,7 @@ describeOnStores('keys over HTTP', (store) => {
     }
   });
 
-  it('end no later than the key that made them', async () => {
+  it('end no later than the key that issued them', async () => {
     const shop = await tenant();
     const made = await service.application.keys.issue(
       platformName(`keys-${number}`),
@@ -127,7 +127,7 @@ describeOnStores('keys over HTTP', (store) => {
     expect(body.record.expiresAt).to.equal(made.record.expiresAt);
   });
 
-  it('answer for nothing without an operation, and end within ten years', async () => {
+  it('need an operation, and an end within ten years', async () => {
     const shop = await tenant();
     const none = await shop.ask('POST', 'keys', { operations: [], days: 1 });
     expect([none.status, none.body.errors?.[0]?.pointer]).to.deep.equal([400, '/operations']);
@@ -135,7 +135,7 @@ describeOnStores('keys over HTTP', (store) => {
     expect([long.status, long.body.errors?.[0]?.pointer]).to.deep.equal([400, '/days']);
   });
 
-  it('are no more than 200 live ones at once', async () => {
+  it('are limited to 200 live ones', async () => {
     const shop = await tenant();
     for (let at = (await keys(shop)).keys.length; at < 200; at += 1)
       await service.tenant(`keys-${number}`, ['score']);
@@ -170,7 +170,7 @@ describeOnStores('keys that a person issues', (store) => {
       call<Problem & Issued>(method, `${service.application.platformUrl}/v1/platform/${path}`, headers, body);
   };
 
-  it('answer to the person, at the platform that the page shows, for programs too', async () => {
+  it('have the person as owner, at the platform of the page, also for programs', async () => {
     const ask = await as('boss', 'bank');
     const { status, body } = await ask('POST', 'keys', { operations: ['score', 'outcomes'], days: 1 });
     expect(status).to.equal(200);
@@ -181,7 +181,7 @@ describeOnStores('keys that a person issues', (store) => {
     });
   });
 
-  it('are only for callers with the operation keys', async () => {
+  it('need the operation keys', async () => {
     const ask = await as('ops', 'shop');
     expect((await ask('POST', 'keys', SOME)).status).to.equal(403);
     expect((await ask('GET', 'keys')).status).to.equal(403);

@@ -46,7 +46,7 @@ describe('a stream of outcomes', () => {
       .map((line): ResultLine => JSON.parse(line));
   };
 
-  it('gives a result a line, in the order of the lines', async () => {
+  it('gives one result per line, in the order of the lines', async () => {
     const lines = await send(
       `${report('in-order', 'a')}\n${report('in-order', 'b')}\n${report('in-order', 'a')}\n`,
     );
@@ -57,7 +57,7 @@ describe('a stream of outcomes', () => {
     ]);
   });
 
-  it('records the good lines among bad ones, and says what is wrong with each of these', async () => {
+  it('records the good lines among bad ones, and says what is wrong with each bad one', async () => {
     const bytes = Buffer.concat([
       Buffer.from(`${report('mixed', 'good-1')}\n`),
       Buffer.from('{"clientIdKey":\n'),
@@ -122,7 +122,7 @@ describe('a stream of outcomes', () => {
     expect(await send('\n\n')).to.deep.equal([]);
   });
 
-  it('keeps the order of one client: the last word about an order stays', async () => {
+  it("keeps the order of one client's lines: the last report of an order holds", async () => {
     const outcomes = ['UNPAID', 'PAID', 'UNPAID', 'PAID'];
     const lines = await send(
       outcomes.map((outcome) => report('last-word', 'order-1', { outcome })).join('\n'),
@@ -149,7 +149,7 @@ describe('a stream of outcomes', () => {
     expect((await shop.client('payer-499')).body.outcomes.paidCount).to.equal(10);
   });
 
-  it('says where it stops when there are more lines than it takes', async () => {
+  it('says where it stops when there are too many lines', async () => {
     const lines = await send('7\n'.repeat(100_010));
     expect(lines).to.have.length(100_001);
     expect(lines.at(-1)).to.deep.equal({
@@ -160,7 +160,7 @@ describe('a stream of outcomes', () => {
     });
   });
 
-  it('has 200 more requests of one client wait for another try, and stays alive', async () => {
+  it('marks requests beyond 200 waiting for one client as retryable, and goes on', async () => {
     const text = Array.from({ length: 64 }, (_, index) => report('crowd', `order-${index}`)).join('\n');
     const streams = await Promise.all(Array.from({ length: 12 }, () => send(text)));
     const lines = streams.flat();
@@ -172,7 +172,7 @@ describe('a stream of outcomes', () => {
     expect((await shop.client('crowd')).body.outcomes.paidCount).to.equal(64);
   });
 
-  it('announces lines before their turn, at most a thousand', async () => {
+  it('queues lines before their turn, at most a thousand', async () => {
     const bytes = Array.from({ length: 5000 }, (_, index) => Buffer.from(report('ann', `order-${index}`)));
     let expected = 0;
     const { promise: first, resolve: goOn } = Promise.withResolvers<void>();
@@ -198,7 +198,7 @@ describe('a stream of outcomes', () => {
     grant.stop();
   });
 
-  it('records the lines around one that meets a fault, and asks to have that one again', async () => {
+  it('records the lines around one that fails, and marks that one as retryable', async () => {
     const faults: unknown[] = [];
     const bytes = ['good-1', 'poison', 'good-2'].map((orderRef) => Buffer.from(report('ann', orderRef)));
     const record = async ({ orderRef }: OrderReport) => {
@@ -230,7 +230,7 @@ describe('a stream of outcomes', () => {
     expect(status).to.equal(415);
   });
 
-  it('is not taken for a single outcome: that one is application/json', async () => {
+  it('does not count as a single outcome, which is application/json', async () => {
     const two = `${report('single', 'a')}\n${report('single', 'b')}`;
     expect((await shop.ask('POST', 'outcomes', two)).status).to.equal(400);
     expect((await shop.client('single')).status).to.equal(404);

@@ -48,7 +48,7 @@ describeOnStores('people over HTTP', (store) => {
   const signOut = (of: Tenant, id: string) => of.ask<Problem>('POST', 'people/sign-out', { id });
   const isOpen = async (secret: string) => (await sessions.find(secret)) !== null;
 
-  it('are told with their roles and each of their browsers, the newest first', async () => {
+  it('are listed with their roles and their browsers, newest first', async () => {
     const began = service.clock.now();
     await start('ann', FRAUD);
     service.clock.moveSeconds(60);
@@ -62,7 +62,7 @@ describeOnStores('people over HTTP', (store) => {
     });
   });
 
-  it('who signed in with a key are told by it', async () => {
+  it('who signed in with a key are listed by it', async () => {
     const id = `key ${shop.key.slice(3, 15)}`;
     const own = { 'Sec-Fetch-Site': 'same-origin' };
     await call('POST', `${shop.platformUrl}/v1/platform/session`, own, { key: shop.key });
@@ -70,7 +70,7 @@ describeOnStores('people over HTTP', (store) => {
     expect(one).to.deep.include({ who: id, access: [{ platform: 'shop', role: null }] });
   });
 
-  it('may sign in as the claims of the provider say', async () => {
+  it('may sign in by the claims of the provider', async () => {
     const { provider, roles } = await people(shop);
     expect(provider).to.equal('login.example');
     expect(roles).to.deep.equal([
@@ -87,7 +87,7 @@ describeOnStores('people over HTTP', (store) => {
     expect(everywhere[2]?.operations).to.include.members(['clients', 'decisions', 'operate']);
   });
 
-  it('of another platform, and of the whole installation, are told to the whole installation alone', async () => {
+  it('of another platform, and of the whole installation, are listed for the whole installation alone', async () => {
     await start('bob', DESK);
     await start('cleo', FRAUD, OPS);
     await start('dora', FRAUD, DESK);
@@ -99,7 +99,7 @@ describeOnStores('people over HTTP', (store) => {
     expect((await find(all, 'dora'))?.access).to.have.length(2);
   });
 
-  it('who took another role in another browser are told with both', async () => {
+  it('who have another role in another browser are listed with both', async () => {
     await start('emma', FRAUD);
     await start('emma', OPS);
     expect(await find(shop, 'emma')).to.equal(undefined);
@@ -109,7 +109,7 @@ describeOnStores('people over HTTP', (store) => {
     ]);
   });
 
-  it('are signed out in every browser, of which the audit tells', async () => {
+  it('are signed out in every browser, which the audit notes', async () => {
     const secrets = [await start('finn', FRAUD), await start('finn', FRAUD)];
     const other = await start('gina', FRAUD);
     expect((await signOut(shop, 'person:finn')).status).to.equal(204);
@@ -124,7 +124,7 @@ describeOnStores('people over HTTP', (store) => {
     });
   });
 
-  it('are signed out of what they may do at the platform alone, and by the whole installation everywhere', async () => {
+  it('are signed out at the platform alone, and everywhere by the whole installation', async () => {
     const both = await start('kim', FRAUD, DESK);
     const desk = await start('kim', DESK);
     expect((await find(shop, 'kim'))?.sessions).to.have.length(1);
@@ -140,7 +140,7 @@ describeOnStores('people over HTTP', (store) => {
     expect(await Promise.all([both, desk].map(isOpen))).to.deep.equal([false, false]);
   });
 
-  it('whom a platform is not told of are not signed out from there', async () => {
+  it('whom a platform may not see are not signed out from there', async () => {
     const secrets = [await start('hugo', DESK), await start('ines', FRAUD, OPS)];
     for (const id of ['person:hugo', 'person:ines', 'person:nobody']) {
       const { status, body } = await signOut(shop, id);
@@ -150,7 +150,7 @@ describeOnStores('people over HTTP', (store) => {
     expect((await signOut(all, 'person:hugo')).status).to.equal(204);
   });
 
-  it('are no longer told once their session has ended, and looking at them prolongs none', async () => {
+  it('are not listed once their session has ended, and listing prolongs none', async () => {
     await start('jane', FRAUD);
     service.clock.moveSeconds(29 * 60);
     expect(await find(shop, 'jane')).not.to.equal(undefined);
@@ -158,7 +158,7 @@ describeOnStores('people over HTTP', (store) => {
     expect(await find(shop, 'jane')).to.equal(undefined);
   });
 
-  it('are told to nobody without `keys`', async () => {
+  it('are listed for nobody without `keys`', async () => {
     const { status, body } = await (await service.tenant('shop', ['audit'])).ask('GET', 'people');
     expect([status, body.detail]).to.deep.equal([
       403,

@@ -8,7 +8,7 @@ import { Tenant } from '../../service/tenant.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { expectHidden } from '../hidden-device.ts';
 
-/** What each operation of a key opens on the platform's listener. */
+/** The routes of the platform's listener by operation. */
 const REQUESTS: readonly { readonly operation: Operation; readonly method: string; readonly path: string }[] =
   [
     { operation: 'outcomes', method: 'POST', path: 'outcomes' },
@@ -52,7 +52,7 @@ describeOnStores('the API for the platform', (store) => {
       expect([outcomes.paidCount, outcomes.unpaidCount]).to.deep.equal([1, 0]);
     });
 
-    it('that are no outcomes are refused, and change nothing', async () => {
+    it('that are malformed are refused, and change nothing', async () => {
       const good = { clientIdKey: 'bad-outcome', orderRef: 'order-1', outcome: 'PAID' };
       const refusals: readonly (readonly [object, string])[] = [
         [{ ...good, outcome: 'LOST' }, '/outcome must be one of PAID, UNPAID.'],
@@ -78,7 +78,7 @@ describeOnStores('the API for the platform', (store) => {
     const verdict = async (clientIdKey: string, method = 'card') =>
       (await shop.verdict({ clientIdKey, method })).body.verdict;
 
-    it('is given back as it was understood', async () => {
+    it('is answered as it was understood', async () => {
       const answer = await shop.bind('bound', { method: 'card', expiresAt: '2026-12-31T00:00:00Z' });
       expect(answer.status).to.equal(200);
       expect(answer.body).to.deep.equal({
@@ -121,7 +121,7 @@ describeOnStores('the API for the platform', (store) => {
       expect(body.stickyRequisiteRef).to.equal('new');
     });
 
-    it('that is none is refused, and changes nothing', async () => {
+    it('that is malformed is refused, and changes nothing', async () => {
       const refusals: readonly (readonly [object, string])[] = [
         [{ requisiteRef: undefined }, '/requisiteRef is required.'],
         [{ requisiteRef: '' }, '/requisiteRef must not be empty.'],
@@ -147,7 +147,7 @@ describeOnStores('the API for the platform', (store) => {
   describe('an override', () => {
     const group = async (clientIdKey: string) => (await shop.score({ clientIdKey })).body.clientGroup;
 
-    it('is given back with its moment', async () => {
+    it('is answered with its time', async () => {
       const answer = await shop.override('overridden', 'BLOCKED');
       expect(answer.body).to.deep.equal({
         group: 'BLOCKED',
@@ -192,7 +192,7 @@ describeOnStores('the API for the platform', (store) => {
       expect((await ask()).waitSeconds).to.equal(30);
     });
 
-    it('that is none is refused, and changes nothing', async () => {
+    it('that is malformed is refused, and changes nothing', async () => {
       const good = { group: 'BLOCKED', reason: 'r', by: 'ann' };
       const refusals: readonly (readonly [object, string])[] = [
         [{ ...good, group: 'PAYING' }, '/group must be one of BLOCKED, TRUSTED.'],
@@ -245,7 +245,7 @@ describeOnStores('the API for the platform', (store) => {
       expectHidden(text, device);
     });
 
-    it('is 404 for a client that is not known', async () => {
+    it('is 404 for an unknown client', async () => {
       const { status, body } = await shop.ask('GET', 'clients/nobody');
       expect(status).to.equal(404);
       expect(body.detail).to.equal('Nothing is known of this client.');
@@ -303,7 +303,7 @@ describeOnStores('the API for the platform', (store) => {
     });
   });
 
-  it('journals with which key a client was overridden, whoever it is said to be by', async () => {
+  it('keeps in the journal the key that overrode a client, whatever `by` says', async () => {
     const { key, record } = await service.application.keys.issue(
       platformName('shop'),
       ['clients'],
@@ -341,7 +341,7 @@ describeOnStores('the API for the platform', (store) => {
       expect(mine[2]?.after).to.equal(null);
     });
 
-    it('forgets an erased client, and keeps that somebody erased one', async () => {
+    it('forgets an erased client, but keeps that somebody erased one', async () => {
       const clientIdKey = 'audited-and-erased';
       await shop.override(clientIdKey, 'BLOCKED', { reason: 'his name is Carl' });
       await shop.ask('DELETE', `clients/${clientIdKey}`);
@@ -358,7 +358,7 @@ describeOnStores('the API for the platform', (store) => {
   });
 
   describe('erasure', () => {
-    it('forgets the client: unknown, without decisions, new again', async () => {
+    it('makes the client unknown, without decisions, and new again', async () => {
       const clientIdKey = 'erased';
       await shop.verdict({ clientIdKey, orderRef: 'erased-1' });
       await shop.outcome(clientIdKey, 'erased-1', 'PAID');
@@ -376,7 +376,7 @@ describeOnStores('the API for the platform', (store) => {
       expect((await shop.client(clientIdKey)).body.decisionCount).to.equal(1);
     });
 
-    it('takes the client off the devices it was seen on', async () => {
+    it('removes the client from the devices where it was seen', async () => {
       const fingerprint = 'shared-then-erased';
       for (const clientIdKey of ['sharer-1', 'sharer-2']) {
         await shop.score({ clientIdKey, fingerprint });
@@ -387,7 +387,7 @@ describeOnStores('the API for the platform', (store) => {
       expect((await shop.score({ clientIdKey: 'sharer-2', fingerprint })).body.isBot).to.equal(false);
     });
 
-    it('of somebody unknown is fine, and repeatable', async () => {
+    it('of an unknown client succeeds, also twice', async () => {
       expect((await shop.ask('DELETE', 'clients/never-seen')).status).to.equal(204);
       expect((await shop.ask('DELETE', 'clients/never-seen')).status).to.equal(204);
     });
@@ -412,7 +412,7 @@ describeOnStores('the API for the platform', (store) => {
       expect(await seqs({ limit: '2' })).to.deep.equal([4, 3]);
     });
 
-    it('are listed newest first without a wish', async () => {
+    it('are listed newest first without a filter', async () => {
       const fresh = await service.tenant('fresh');
       for (const orderRef of ['first', 'second', 'third']) {
         await fresh.verdict({ clientIdKey: orderRef, orderRef });
@@ -443,7 +443,7 @@ describeOnStores('the API for the platform', (store) => {
       }
     });
 
-    it('need a sound query', async () => {
+    it('need a valid query', async () => {
       const refusals: readonly (readonly [string, string])[] = [
         ['limit=0', 'The parameter limit must be a whole number from 1 to 500.'],
         ['limit=501', 'The parameter limit must be a whole number from 1 to 500.'],
@@ -529,7 +529,7 @@ describeOnStores('the API for the platform', (store) => {
     }
   });
 
-  it('tells liveness, readiness and metrics without a key', async () => {
+  it('shows liveness, readiness and metrics without a key', async () => {
     const get = (path: string) => call<string>('GET', `${shop.platformUrl}${path}`, {});
     expect((await get('/livez')).body).to.deep.equal({ status: 'live' });
     expect((await get('/readyz')).body).to.deep.equal({ status: 'ready' });

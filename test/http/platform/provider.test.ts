@@ -73,7 +73,7 @@ describeOnStores('signing in at an identity provider', (store) => {
   const ask = <Body = Problem>(method: string, path: string, headers: HeaderList, body?: object) =>
     call<Body>(method, `${url}/v1/platform/${path}`, headers, body);
 
-  it('leads back to where the page was, as a person with the roles of the groups', async () => {
+  it('leads back to the page, as a person with the roles of the groups', async () => {
     const { visitor, end } = await signIn('ann', '?platform=bank#/decisions');
     expect(end).to.equal(`${url}/?platform=bank#/decisions`);
     const { status, body } = await ask('GET', 'session', { Cookie: visitor.cookie });
@@ -96,7 +96,7 @@ describeOnStores('signing in at an identity provider', (store) => {
     expect((await at('club')).body.detail).to.include('may not see the platform "club"');
   });
 
-  it('puts changes down to the person', async () => {
+  it('notes changes under the person', async () => {
     const { visitor } = await signIn('ops');
     const headers = { ...OWN, Cookie: visitor.cookie, 'X-KA-Platform': 'shop' };
     const override = { group: 'BLOCKED', reason: 'chargebacks', by: 'somebody' };
@@ -128,19 +128,19 @@ describeOnStores('signing in at an identity provider', (store) => {
     expect(victim.cookie).not.to.match(/(^|; )session=/);
   });
 
-  it('takes a callback once', async () => {
+  it('accepts a callback once', async () => {
     const visitor = new Visitor();
     const callback = await visitor.toCallback(start(), 'ann');
     expect(await visitor.visit(callback)).to.equal(`${url}/`);
     expect(await visitor.visit(callback)).to.equal(`${url}/?sign-in=refused`);
   });
 
-  it('leads to no other site afterwards', async () => {
+  it('never leads to another site afterwards', async () => {
     for (const back of ['//evil.example', 'https://evil.example', '?platform=a#/x y', '#/\\evil'])
       expect((await signIn('ann', back)).end, back).to.equal(`${url}/`);
   });
 
-  it('keeps no token: what is stored is who it is, and the roles', async () => {
+  it('stores no token, only the person and the roles', async () => {
     await signIn('ann');
     const sessions = JSON.stringify(await store().documents.list('sessions'));
     expect(sessions)
@@ -155,7 +155,7 @@ describeOnStores('signing in at an identity provider', (store) => {
     expect((await ask('GET', 'session', { Cookie: there.cookie })).status).to.equal(401);
   });
 
-  it('says that the provider cannot be reached, and goes on with keys', async () => {
+  it('says that the provider cannot be reached, while keys still work', async () => {
     const away = await startService({
       store: store(),
       consoleUrl: new URL(url),

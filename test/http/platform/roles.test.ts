@@ -18,7 +18,7 @@ function mayAsk(role: Role, grant: Grant): boolean {
   return grantLists(grant).some((needed) => needed.every((one) => operations.includes(one)));
 }
 
-/** Which roles may ask each operation, as the declarations say. */
+/** The roles that may use each operation, by the declarations. */
 function table(): Readonly<Record<string, string>> {
   return Object.fromEntries(
     DECLARED.flatMap(({ operationId, grant }) =>
@@ -35,7 +35,7 @@ const WITH_RULES = 'analyst operator admin';
 const IN_CHARGE = 'operator admin';
 
 describe('operations by role', () => {
-  it('are what this table says, for every operation that is declared', () => {
+  it('are those of this table, for every declared operation', () => {
     expect(table()).to.deep.equal({
       reportOutcomes: '',
       makeUpTraffic: '',
@@ -105,7 +105,7 @@ describe('operations by role', () => {
     });
   });
 
-  it('give no role what programs do', () => {
+  it('give no role the operations of programs', () => {
     for (const role of NAMES)
       expect(ROLES[role], role).not.to.include.oneOf(['score', 'verdict', 'outcomes', 'events']);
     expect(OPERATIONS).to.include.members(['score', 'verdict', 'outcomes', 'events']);
@@ -122,7 +122,7 @@ describe('operations by role', () => {
     after(() => service?.stop());
 
     for (const role of NAMES)
-      it(`are granted and refused to ${role} as the table says`, async () => {
+      it(`are granted and refused to ${role} by the table`, async () => {
         const { documents } = service.store;
         const keys = new AccessKeys(documents, service.clock.now);
         const sessions = new Sessions(documents, keys, roles, service.clock.now);

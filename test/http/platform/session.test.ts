@@ -8,7 +8,7 @@ import { type RunningService, startService } from '../../service/running-service
 import type { Tenant } from '../../service/tenant.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
-/** As a browser sends it from the console itself. */
+/** The headers of a browser on the console itself. */
 const OWN = { 'Sec-Fetch-Site': 'same-origin' };
 
 describeOnStores('signing in with a key', (store) => {
@@ -32,7 +32,7 @@ describeOnStores('signing in with a key', (store) => {
     return entries.filter((entry) => entry.action === action);
   };
 
-  it('gives a cookie that no script can read and no other site makes a browser send', async () => {
+  it('gives a cookie that no script can read and no other site can have sent', async () => {
     const { status, headers, body } = await signIn(shop.key);
     expect(status).to.equal(200);
     expect(body).to.include({ platform: 'shop' });
@@ -52,7 +52,7 @@ describeOnStores('signing in with a key', (store) => {
     expect(entry?.who).to.equal(`key ${shop.key.slice(3, 15)}`);
   });
 
-  it('refuses a wrong key, and one that opens nothing here', async () => {
+  it('refuses a wrong key, and one without grants here', async () => {
     const wrong = await signIn('ka_wrong');
     expect([wrong.status, wrong.body.detail]).to.deep.equal([
       401,
@@ -63,7 +63,7 @@ describeOnStores('signing in with a key', (store) => {
     expect((await signIn(checkout.key)).status).to.equal(403);
   });
 
-  it('refuses an address that tried too often, and takes no more keys from there', async () => {
+  it('refuses an address that tried too often, also with a good key', async () => {
     const own = await startService({ store: store() });
     const { key } = await own.tenant();
     const url = `${own.application.platformUrl}/v1/platform/session`;
@@ -79,7 +79,7 @@ describeOnStores('signing in with a key', (store) => {
     await own.stop();
   });
 
-  it('ends by signing out, of which the audit tells', async () => {
+  it('ends by signing out, which the audit notes', async () => {
     const Cookie = await cookieOf();
     const answer = await ask('DELETE', 'session', { ...OWN, Cookie });
     expect(answer.status).to.equal(204);
@@ -111,7 +111,7 @@ describeOnStores('signing in with a key', (store) => {
     expect((await ask('GET', 'session', { Cookie })).status).to.equal(401);
   });
 
-  it('ends the session that the browser had before', async () => {
+  it('ends the earlier session of the browser', async () => {
     const before = await cookieOf();
     await signIn(shop.key, { ...OWN, Cookie: before });
     expect((await ask('GET', 'session', { Cookie: before })).status).to.equal(401);
@@ -141,15 +141,15 @@ describeOnStores('signing in with a key', (store) => {
       expect((await put({ Origin: 'http://127.0.0.1:9' })).status).to.equal(403);
     });
 
-    it('is refused when nothing says where it comes from', async () => {
+    it('is refused when its origin is unknown', async () => {
       expect((await put({})).status).to.equal(403);
     });
 
-    it('is taken from the console by the origin alone, as old browsers send it', async () => {
+    it('is accepted from the console by the origin alone, for old browsers', async () => {
       expect((await put({ Origin: own() })).status).to.equal(200);
     });
 
-    it('cannot read either, sign in or sign out', async () => {
+    it('can neither read, nor sign in or out', async () => {
       const Cookie = await cookieOf();
       const foreign = { 'Sec-Fetch-Site': 'cross-site', Cookie };
       expect((await ask('GET', 'decisions', foreign)).status).to.equal(403);
@@ -159,7 +159,7 @@ describeOnStores('signing in with a key', (store) => {
     });
   });
 
-  it('is refused for another platform than the page believes to be on', async () => {
+  it('is refused for another platform than that of the page', async () => {
     const Cookie = await cookieOf();
     const { status, body } = await ask('GET', 'decisions', { Cookie, 'X-KA-Platform': 'bank' });
     expect([status, body.detail]).to.deep.equal([
@@ -168,7 +168,7 @@ describeOnStores('signing in with a key', (store) => {
     ]);
   });
 
-  it('looks with a key of the installation at one platform or at all, and says what it may do there', async () => {
+  it('shows one platform or all with a key of the installation, and what it may do there', async () => {
     const { key } = await service.application.keys.issue(INSTALLATION, ['rules', 'operate'], null);
     const Cookie = await cookieOf(key);
     const at = async (platform: string) =>
@@ -180,20 +180,20 @@ describeOnStores('signing in with a key', (store) => {
     expect(shown.status).to.equal(403);
   });
 
-  it('leaves the header of programs as it is: a wrong key is refused beside a good cookie', async () => {
+  it('does not replace the header of programs: a wrong key is refused beside a good cookie', async () => {
     const Cookie = await cookieOf();
     const { status } = await ask('GET', 'session', { Cookie, 'X-KA-Access-Key': 'ka_wrong' });
     expect(status).to.equal(401);
   });
 
-  it('opens nothing on the listener of callers', async () => {
+  it('grants nothing on the listener of callers', async () => {
     const Cookie = await cookieOf();
     const url = `${service.application.callerUrl}/v1/client/verdict`;
     const { status, body } = await call<Problem>('POST', url, { ...OWN, Cookie }, verdictBody());
     expect([status, body.detail]).to.deep.equal([401, 'The header X-KA-Access-Key is missing.']);
   });
 
-  it('takes the address that people use for its own, and asks browsers for TLS where that has it', async () => {
+  it('accepts the address that people use as its own, and sends HSTS where that has TLS', async () => {
     const own = await startService({ store: store(), consoleUrl: new URL('https://scoring.example.com') });
     const { key } = await own.application.keys.issue(platformName('shop'), ['decisions'], null);
     const url = `${own.application.platformUrl}/v1/platform/session`;

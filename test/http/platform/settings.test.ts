@@ -9,8 +9,8 @@ type Settings = Shape<typeof SettingsSchema>;
 
 const DAY_MS = 24 * 3_600_000;
 
-describe('what the service is set to, over HTTP', () => {
-  it('is what this node was started with', async () => {
+describe('the settings over HTTP', () => {
+  it('are those that this node was started with', async () => {
     const rateLimit = { ratePerSecond: 7, burst: 9, trustedProxies: 0 };
     const service = await startService({ basePath: '/scoring', rateLimit });
     const shop = await service.tenant('shop', ['figures']);
@@ -27,7 +27,7 @@ describe('what the service is set to, over HTTP', () => {
     });
   });
 
-  it('says that somebody else approves where that is so', async () => {
+  it('say whether somebody else has to approve', async () => {
     const { store, remove } = temporarySqlite();
     const eyes = await startFourEyes(store);
     const { body } = await (await eyes.person('ann', 'shop')).ask<Settings>('GET', 'settings');

@@ -5,7 +5,7 @@ import { type RunningService, startService } from '../../service/running-service
 import { rawStatus } from '../raw-exchange.ts';
 
 const BLOCK = 'x'.repeat(64 * 1024);
-/** Far more than the system keeps between two sockets. */
+/** Far more than the system buffers between two sockets. */
 const UPLOAD_BLOCKS = 2_000;
 
 describe('a refusal while the body is still being sent', () => {
@@ -15,7 +15,7 @@ describe('a refusal while the body is still being sent', () => {
   });
   after(() => service?.stop());
 
-  /** Sends a body without end in chunks, for as long as somebody reads it; what was answered, and how much was sent. */
+  /** Sends an endless body in chunks for as long as it is read; gives the answer, and how much was sent. */
   const upload = async (url: string, path: string, headers: readonly string[]) => {
     const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname);
@@ -55,7 +55,7 @@ describe('a refusal while the body is still being sent', () => {
     expect([401, null]).to.include(rawStatus(answer));
   });
 
-  it('says on the answer that the connection ends with it', async () => {
+  it('says in the answer that the connection is closed', async () => {
     const { hostname, port } = new URL(service.application.platformUrl);
     const socket = connect(Number(port), hostname);
     socket.write('POST /v1/platform/outcomes HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{');

@@ -19,11 +19,11 @@ describe('the lines of a body', () => {
     expect(await linesOf(10, ...whole)).to.deep.equal(expected);
   });
 
-  it('are null where they are longer than allowed, and those after them are whole', async () => {
+  it('are null where they are too long, and later ones are whole', async () => {
     expect(await linesOf(3, 'four\nabc\n', 'fi', 've!')).to.deep.equal([null, 'abc', null]);
   });
 
-  it('leave others their turn, however many come in one chunk', async () => {
+  it('let others have their turn, however many come in one chunk', async () => {
     let turns = 0;
     let next: NodeJS.Immediate | null = null;
     const turn = () => {

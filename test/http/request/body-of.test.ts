@@ -7,7 +7,7 @@ import type { Tenant } from '../../service/tenant.ts';
 
 type Operation = 'score' | 'verdict';
 
-/** What a refusal must say about one member of a body. */
+/** The expected refusal of one member of a body. */
 interface Refusal {
   readonly operation: Operation;
   readonly member: string;
@@ -184,7 +184,7 @@ describe('the members of a request body', () => {
       ]);
     });
 
-    it('are named up to a bound, with how many there are', async () => {
+    it('are named up to a limit, with their number', async () => {
       const acceptorKeys = Array.from({ length: 10_000 }, () => 1);
       const { body } = await shop.ask('PUT', 'clients/a/binding', { requisiteRef: 'r', acceptorKeys });
       expect(body.errors).to.have.length(20);
@@ -274,7 +274,7 @@ describe('the members of a request body', () => {
   });
 
   describe('of any kind', () => {
-    it('never answers 5xx, and 200 only to a valid body', async () => {
+    it('never lead to 5xx, and to 200 only in a valid body', async () => {
       const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 300 }), fc.constant('25.00'));
       const member = fc.oneof(text, fc.jsonValue(), fc.double(), fc.constant(undefined));
       const bodies = fc.oneof(

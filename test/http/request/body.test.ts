@@ -114,7 +114,7 @@ describe('a request body', () => {
       });
     });
 
-    it('of 1 MB, to a caller that sends all of it before it reads', async () => {
+    it('of 1 MB, to a caller that sends all of it before reading the answer', async () => {
       const body = verdictOfBytes(1_000_000);
       const answer = await shop.post('verdict', body);
       expect(answer.status).to.equal(413);
@@ -129,7 +129,7 @@ describe('a request body', () => {
       expect(answer).to.include('"title":"body too large"');
     });
 
-    it('that is endless, cut off in the end', async () => {
+    it('that is endless, and cut off in the end', async () => {
       const answer = await send(head('Content-Length: 999999999999'), 'x'.repeat(3_000_000));
       expect([413, null]).to.include(rawStatus(answer));
     });
@@ -201,7 +201,7 @@ describe('a request body', () => {
     await fresh.stop();
   });
 
-  it('of a caller who hangs up before it is read leaves nothing under way', async () => {
+  it('leaves nothing under way when the caller hangs up before it is read', async () => {
     const own = temporarySqlite();
     const { documents } = own.store;
     const { promise: closed, resolve: close } = Promise.withResolvers<void>();
@@ -219,7 +219,7 @@ describe('a request body', () => {
     await delay(100);
     close();
     const metrics = async () => (await call<string>('GET', `${tenant.platformUrl}/metrics`, {})).body;
-    // When the service notices the closing too late it answers, which is an end, too.
+    // The service may notice the closing too late and answer, which ends it, too.
     await until('the request has ended', async () =>
       (await metrics()).includes('request_duration_seconds_count{operation="verdict"'),
     );
@@ -291,7 +291,7 @@ describe('a request body', () => {
         occurredAt: text,
       });
 
-    it('takes moments as RFC 3339 or milliseconds', async () => {
+    it('takes times as RFC 3339 or milliseconds', async () => {
       const moments = [
         START_MS,
         0,
@@ -302,7 +302,7 @@ describe('a request body', () => {
       for (const moment of moments) expect((await at(moment)).status, String(moment)).to.equal(200);
     });
 
-    it('refuses moments that do not exist or are of another form', async () => {
+    it('refuses times that do not exist or have another form', async () => {
       const moments = [
         ...['2025-02-29T10:00:00Z', '2025-02-30T10:00:00Z', '2025-04-31T10:00:00Z', '2025-13-01T10:00:00Z'],
         ...['2025-01-01T24:01:00Z', '2025-01-01', '2025-01-01T10:00:00', 'yesterday', '1735689600000'],

@@ -19,7 +19,7 @@ interface Arrival {
   readonly delayMs: number | null;
 }
 
-/** What happens to requests that come one after the other, each so many ms after the one before. */
+/** The results of requests with these pauses (ms) between them. */
 function arrivals(gapsMs: readonly number[], startMs: number, settings: BucketSettings): readonly Arrival[] {
   let atMs = startMs;
   let fullAtMs = 0;
@@ -32,7 +32,7 @@ function arrivals(gapsMs: readonly number[], startMs: number, settings: BucketSe
 }
 
 describe('a rate bucket', () => {
-  it('lets the burst pass, then delays, then turns away', () => {
+  it('lets the burst pass, then delays, then refuses', () => {
     const atOnce = Array.from({ length: 70 }, () => 0);
     const delays = arrivals(atOnce, 1_000_000, AS_PROMISED).map(({ delayMs }) => delayMs);
     expect(delays.slice(0, 20)).to.deep.equal(Array.from({ length: 20 }, () => 0));
@@ -81,7 +81,7 @@ describe('a rate bucket', () => {
     );
   });
 
-  it('never lets more than burst + rate * time go on in all, delays included', () => {
+  it('never lets more than burst + rate * time through in all, delays included', () => {
     const gapsMs = fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 200 });
     fc.assert(
       fc.property(gapsMs, (gaps) => {
@@ -96,7 +96,7 @@ describe('a rate bucket', () => {
     );
   });
 
-  it('says beforehand whether the next request goes on at once', async () => {
+  it('says beforehand whether the next request passes at once', async () => {
     let nowMs = 1000;
     const buckets = new LocalRateBuckets(() => nowMs);
     const two: BucketSettings = { ratePerSecond: 1, burst: 2, delayMsMax: 2000 };
@@ -111,7 +111,7 @@ describe('a rate bucket', () => {
     expect(await free()).to.equal(true);
   });
 
-  it('is as short as another node made it', async () => {
+  it('has fewer tokens after requests at another node', async () => {
     let nowMs = 1000;
     const buckets = new LocalRateBuckets(() => nowMs);
     const two: BucketSettings = { ratePerSecond: 1, burst: 2, delayMsMax: 2000 };
@@ -132,7 +132,7 @@ describe('a rate bucket', () => {
   });
 });
 
-describe('the address that a request counts for', () => {
+describe('the caller address of a request', () => {
   let address: (forwarded: readonly string[], trustedProxies: number) => Promise<string>;
   const server = createServer();
   before(async () => {
@@ -161,7 +161,7 @@ describe('the address that a request counts for', () => {
     expect(await address(['203.0.113.9'], 0)).to.equal('127.0.0.1');
   });
 
-  it('is what the one trusted proxy saw, not what the caller wrote before it', async () => {
+  it('is what the one trusted proxy saw, not what the caller wrote', async () => {
     expect(await address(['203.0.113.9'], 1)).to.equal('203.0.113.9');
     expect(await address(['1.1.1.1, 2.2.2.2, 203.0.113.9'], 1)).to.equal('203.0.113.9');
     expect(await address(['1.1.1.1', '203.0.113.9'], 1)).to.equal('203.0.113.9');
@@ -172,7 +172,7 @@ describe('the address that a request counts for', () => {
     expect(await address(['203.0.113.9', '10.0.0.2'], 2)).to.equal('203.0.113.9');
   });
 
-  it('is the address alone when a proxy writes the port of the connection, too', async () => {
+  it('is the address without the port that a proxy may add', async () => {
     expect(await address(['203.0.113.9:51234'], 1)).to.equal('203.0.113.9');
     expect(await address(['[2001:db8::9]:51234'], 1)).to.equal('2001:db8::9');
     expect(await address(['[2001:db8::9]'], 1)).to.equal('2001:db8::9');
@@ -180,7 +180,7 @@ describe('the address that a request counts for', () => {
     expect(await address(['203.0.113.9:51234, 10.0.0.2:80'], 2)).to.equal('203.0.113.9');
   });
 
-  it('is the connection when a request came around the proxies', async () => {
+  it('is the connection when a request bypassed the proxies', async () => {
     expect(await address([], 1)).to.equal('127.0.0.1');
     expect(await address(['203.0.113.9'], 2)).to.equal('127.0.0.1');
     expect(await address([' , ,'], 1)).to.equal('127.0.0.1');
@@ -230,7 +230,7 @@ describe('the rate limit (interface, section 8)', () => {
 
   const metrics = async () => (await call<string>('GET', `${shop.platformUrl}/metrics`, {})).body;
 
-  it('lets a burst pass, delays what is over it, and drops the connection of who goes on', async () => {
+  it('lets a burst pass, delays what is over it, and then drops the connection', async () => {
     await startLimited(20, 5, 0);
     const startedMs = performance.now();
     const answers = await Promise.all(Array.from({ length: 100 }, () => scoreFrom('-')));
@@ -246,7 +246,7 @@ describe('the rate limit (interface, section 8)', () => {
     expect(text).not.to.match(/status="404"/);
   });
 
-  it('is each caller address its own, behind a trusted proxy', async () => {
+  it('is separate for each caller address behind a trusted proxy', async () => {
     await startLimited(1, 1, 1);
     const first = await Promise.all(['203.0.113.1', '203.0.113.2', '203.0.113.3'].map(scoreFrom));
     expect(first.map(rawStatus)).to.deep.equal([200, 200, 200]);
@@ -278,13 +278,13 @@ describe('the rate limit (interface, section 8)', () => {
 
   it('is off at 0', async () => {
     await startLimited(0, 1, 0);
-    // So many are never too much at once: overload control has nothing to refuse.
+    // Few enough at once that overload control refuses nothing.
     const answers = await Promise.all(Array.from({ length: 30 }, () => shop.score()));
     expect(answers.filter(({ status }) => status !== 200)).to.deep.equal([]);
     expect(await metrics()).not.to.include('effect=');
   });
 
-  it('does not hold for the platform', async () => {
+  it("does not apply to the platform's listener", async () => {
     await startLimited(1, 1, 0);
     const answers = await Promise.all(Array.from({ length: 20 }, () => shop.ask('GET', 'decisions')));
     expect(answers.every(({ status }) => status === 200)).to.equal(true);

@@ -41,7 +41,7 @@ describeWithServer('openssl', 'a listener with TLS', () => {
     copyFileSync(keyFile, files.keyFile);
     copyFileSync(certificateFile, files.certificateFile);
   };
-  /** The name that the server shows to whoever connects now. */
+  /** The name in the server's present certificate. */
   const shownName = async () => {
     const socket = connect({ port, host: '127.0.0.1', ca: authority.ca });
     await once(socket, 'secureConnect');
@@ -72,7 +72,7 @@ describeWithServer('openssl', 'a listener with TLS', () => {
     expect((await get(agent)).body).to.equal('ok');
   });
 
-  it('speaks no cipher without forward secrecy, and asks browsers for TLS from then on', async () => {
+  it('uses no cipher without forward secrecy, and sends HSTS', async () => {
     const ciphers = 'AES256-GCM-SHA384:AES128-GCM-SHA256:AES128-SHA';
     const old = connect({ port, host: '127.0.0.1', ca: authority.ca, maxVersion: 'TLSv1.2', ciphers });
     const [error] = await once(old, 'error');
@@ -83,7 +83,7 @@ describeWithServer('openssl', 'a listener with TLS', () => {
     answer.resume();
   });
 
-  it('warns of a key that every user may read', () => {
+  it('warns of a key file that every user may read', () => {
     chmodSync(files.keyFile, 0o644);
     expect(keyFileWarning(files)).to.equal(
       `${files.keyFile} can be read by every user of this machine; make it chmod 600 (or 640)`,
@@ -105,12 +105,12 @@ describeWithServer('openssl', 'a listener with TLS', () => {
     agent.destroy();
   });
 
-  it('keeps its certificate while the files do not fit together', async () => {
+  it('keeps its certificate while certificate and key do not match', async () => {
     const shown = await shownName();
     const { certificateFile, keyFile } = authority.issue('third');
     copyFileSync(certificateFile, files.certificateFile);
     expect(() => readCertificate(files)).to.throw(CertificateError);
-    // Longer than it takes to look at the files.
+    // Longer than the interval at which the files are checked.
     await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(await shownName()).to.equal(shown);
     copyFileSync(keyFile, files.keyFile);
@@ -132,7 +132,7 @@ describeWithServer('openssl', 'a listener with TLS', () => {
     const asker = new URL(await listen(large, address, 'PORT'));
     const socket = connect({ port: Number(asker.port), host: asker.hostname, ca: authority.ca }).pause();
     socket.on('error', () => {
-      // A reset is what is waited for.
+      // The test waits for this reset.
     });
     await once(socket, 'secureConnect');
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -143,7 +143,7 @@ describeWithServer('openssl', 'a listener with TLS', () => {
     await closeListener(large);
   });
 
-  it('is not opened with files that cannot be used, and says which', () => {
+  it('is not opened with unusable files, and says which', () => {
     const folder = temporaryDirectory();
     const [one, other] = [authority.issue('one'), authority.issue('other')];
     const away = join(folder, 'away.pem');

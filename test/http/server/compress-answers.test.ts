@@ -28,7 +28,7 @@ describe('long answers', () => {
   });
   after(() => service?.stop());
 
-  it('of the platform are compressed for clients that accept gzip, and say the same', async () => {
+  it('of the platform are compressed for clients that accept gzip, with the same content', async () => {
     const decisions = (encoding: string) =>
       asked(`${shop.platformUrl}/v1/platform/decisions?limit=20`, encoding, shop.key);
     const plain = await decisions('identity');
@@ -39,7 +39,7 @@ describe('long answers', () => {
     expect(compressed.text).to.equal(plain.text);
   });
 
-  it('are sent as they are where an ETag names their bytes, and so are short ones', async () => {
+  it('are sent uncompressed where they have an ETag, and so are short ones', async () => {
     const app = new Koa<RequestState>();
     app.use(compressAnswers());
     app.use((ctx) => {

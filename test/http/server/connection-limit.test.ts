@@ -47,7 +47,7 @@ describe('connections of one address', () => {
     return Promise.race([data, closed]).catch(() => false);
   };
 
-  it('are taken up to the bound, and closed above it', async () => {
+  it('are accepted up to the limit, and closed above it', async () => {
     for (let n = 0; n < PER_ADDRESS_MAX; n++) expect(await isAnswered(open())).to.equal(true);
     expect(await isAnswered(open())).to.equal(false);
   });
@@ -63,7 +63,7 @@ describe('connections of one address', () => {
     await until('a connection is taken', () => isAnswered(open()));
   });
 
-  it('are those of the node: each of its workers takes its share', async () => {
+  it('are limited for the node, with a share for each of its workers', async () => {
     const service = await startService({ peers: { ...alone(), workers: 1000 } });
     for (const url of [service.application.callerUrl, service.application.platformUrl]) {
       port = Number(new URL(url).port);

@@ -5,7 +5,7 @@ import { startService } from '../../service/running-service.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
 describeOnStores('a platform that keeps the service full from 500 addresses', (store) => {
-  it('takes no verdict from its neighbour, and is refused what is more than its share', async () => {
+  it('costs its neighbour no verdict, and is refused beyond its share', async () => {
     const { promise: gate, resolve: release } = Promise.withResolvers<void>();
     let refused = 0;
     const slowForOne = new Proxy(store(), {

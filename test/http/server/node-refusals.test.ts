@@ -6,7 +6,7 @@ import type { Problem } from '../../service/http-call.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import { rawExchange, rawStatus } from '../raw-exchange.ts';
 
-/** The problem in a raw answer, after a look at the headers that all problems have. */
+/** The problem in a raw answer; checks the headers that all problems have. */
 function problemIn(answer: string): Problem {
   const [head = '', body = ''] = answer.split('\r\n\r\n');
   expect(head).to.match(/\r\nContent-Type: application\/problem\+json(\r\n|$)/i);
@@ -17,7 +17,7 @@ function problemIn(answer: string): Problem {
   return problem;
 }
 
-describe('requests that Node refuses before any route', () => {
+describe('a request that Node refuses before any route', () => {
   let service: RunningService;
   before(async () => {
     service = await startService();
@@ -47,7 +47,7 @@ describe('requests that Node refuses before any route', () => {
     await refused('GET /livez HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400, 'bad request', NO_HTTP);
   });
 
-  it('is a problem with 417 when it expects anything but to go on', async () => {
+  it('is a problem with 417 when it expects anything but 100-continue', async () => {
     const detail = 'The header Expect may only be 100-continue.';
     const request = 'GET /livez HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n';
     await refused(request, 417, 'expectation failed', detail);
@@ -59,7 +59,7 @@ describe('requests that Node refuses before any route', () => {
     await refused(request, 431, 'headers too large', detail);
   });
 
-  it('repeats the id of a request that has one', async () => {
+  it('is answered with its own id when it has one', async () => {
     const answer = await rawExchange(
       service.application.callerUrl,
       'GET / HTTP/1.1\r\nHost: x\r\nX-Request-Id: r-7\r\nExpect: tea\r\n\r\n',
@@ -67,7 +67,7 @@ describe('requests that Node refuses before any route', () => {
     expect(problemIn(answer).requestId).to.equal('r-7');
   });
 
-  it('lets requests of HTTP/1.0 pass without a Host', async () => {
+  it('is not one of HTTP/1.0 without a Host', async () => {
     const answer = await rawExchange(service.application.platformUrl, 'GET /livez HTTP/1.0\r\n\r\n');
     expect(rawStatus(answer)).to.equal(200);
   });
@@ -94,7 +94,7 @@ describe('a request that does not arrive in time', () => {
     server.close();
   });
 
-  it('is refused with a problem with 408, in its headers and in its body', async () => {
+  it('is refused with a problem with 408, late headers as well as a late body', async () => {
     const address = server.address();
     const url = `http://127.0.0.1:${address === null || typeof address === 'string' ? 0 : address.port}`;
     for (const part of ['GET / HT', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{']) {

@@ -57,7 +57,7 @@ describe('an overloaded service', () => {
     close();
   });
 
-  it('still gives verdicts when it gives no more scores', async () => {
+  it('still gives verdicts when it refuses scores', async () => {
     const { ask, close } = await fullServer(new Set(['score'] as const));
     const statuses = await Promise.all(
       ['score', 'verdict', 'verdict?from=here', 'verdicts'].map(async (path) => (await ask(path)).status),
@@ -87,7 +87,7 @@ describe('an overloaded service', () => {
     close();
   });
 
-  it('makes a caller who asked for too much wait for the refusal, and no other refusal', async () => {
+  it('delays the refusal of a caller who asked for too much, and no other refusal', async () => {
     const refusals: Readonly<Record<string, Error>> = {
       key: TOO_MANY_AT_ONCE.problem('access key'),
       listener: OVERLOADED.problem(),

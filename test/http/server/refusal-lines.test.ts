@@ -3,8 +3,8 @@ import { pino } from 'pino';
 import { RefusalLines } from '../../../src/http/server/request-log.ts';
 import { until } from '../../servers/until.ts';
 
-describe('lines about failed requests', () => {
-  it('are ten of a kind within ten seconds, and one with how many more there were', async () => {
+describe('log lines about failed requests', () => {
+  it('are limited to ten of a kind within ten seconds, and one with the number of the others', async () => {
     const lines: Record<string, unknown>[] = [];
     const log = pino({ base: null, timestamp: false }, { write: (line) => lines.push(JSON.parse(line)) });
     const refusals = new RefusalLines(log, 50);

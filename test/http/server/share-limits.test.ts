@@ -61,7 +61,7 @@ describe('the shares of a listener', () => {
     return socket;
   };
 
-  it('let a key have a bounded number of requests under way, and refuse the next with 429', async () => {
+  it('limit the requests under way of a key, and refuse the next with 429', async () => {
     const first = [ask('a'), ask('a')];
     await letIn(2);
     const refused = await ask('a');
@@ -78,7 +78,7 @@ describe('the shares of a listener', () => {
     for (const answer of await Promise.all([...first, other])) expect(answer.status).to.equal(200);
   });
 
-  it('let an address have so many, whichever keys it brings', async () => {
+  it('limit the requests of an address, whatever its keys', async () => {
     const first = [ask('a'), ask('b'), ask('c')];
     await letIn(3);
     const refused = await ask('d');
@@ -88,7 +88,7 @@ describe('the shares of a listener', () => {
     await Promise.all(first);
   });
 
-  it('refuse with 503 a request too many for the listener, whoever asks', async () => {
+  it('refuse with 503 what is too many for the listener, whoever asks', async () => {
     pipeline(2, '127.0.0.2', 'a');
     pipeline(2, '127.0.0.3', 'b');
     await letIn(4);
@@ -97,7 +97,7 @@ describe('the shares of a listener', () => {
     expect(refused.headers.get('Retry-After')).to.equal('1');
   });
 
-  it('count what one connection pipelines, and are free again when it closes', async () => {
+  it('count pipelined requests of a connection, and are free again when it closes', async () => {
     const socket = pipeline(10, '127.0.0.1', 'a');
     await letIn(2);
     expect((await ask('a')).status).to.equal(429);
@@ -126,7 +126,7 @@ describe('the shares of a listener', () => {
   });
 });
 
-describe('metrics that are asked for without a key, over and over', () => {
+describe('many requests for metrics without a key', () => {
   let service: RunningService;
   before(async () => {
     service = await startService();

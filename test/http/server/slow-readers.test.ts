@@ -6,13 +6,13 @@ import { expect } from 'chai';
 import { cutOffSlowReaders } from '../../../src/http/server/listener.ts';
 import { until } from '../../servers/until.ts';
 
-/** Given in parts, as the service gives its documents: only a whole part counts as taken. */
+/** Sent in parts, like the service's documents, of which only a whole part counts as read. */
 const PART = Buffer.alloc(64 * 1024);
-/** Together more than the system keeps for a connection. */
+/** Together more than the system buffers for a connection. */
 const PARTS = 512;
 const LIMIT_MS = 1000;
 
-describe('readers that do not take their answers', () => {
+describe('clients that do not read their answers', () => {
   let server: Server;
   let port: number;
 
@@ -42,7 +42,7 @@ describe('readers that do not take their answers', () => {
     reader.destroy();
   });
 
-  it('leave those in peace that take theirs, however large', async () => {
+  it('do not include those that read large answers', async () => {
     const reader = ask('/large');
     let taken = 0;
     reader.on('data', (chunk: Buffer) => {
@@ -53,7 +53,7 @@ describe('readers that do not take their answers', () => {
     reader.destroy();
   });
 
-  it('do not include those that ask for nothing more', async () => {
+  it('do not include idle ones', async () => {
     const reader = ask('/small');
     let ended = false;
     reader.on('close', () => {

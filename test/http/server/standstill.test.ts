@@ -6,7 +6,7 @@ import { forgiveStandstill, TIMEOUT_CHECK_MS } from '../../../src/http/server/li
 
 const LIMIT_MS = 1000;
 
-describe('a process that stood still', () => {
+describe('a process that was paused', () => {
   let server: Server;
 
   beforeEach(async () => {
@@ -47,7 +47,7 @@ describe('a process that stood still', () => {
     socket.destroy();
   });
 
-  it('takes the rest of a request that had begun', async () => {
+  it('reads the rest of a request that had begun', async () => {
     const socket = await connected();
     socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{');
     await once(server, 'request');

@@ -2,7 +2,7 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { WorkLimit } from '../../../src/http/server/overload.ts';
 
-/** What the event loop of a machine with time to spare looks like. */
+/** The event loop of an idle machine. */
 const CALM = { utilization: 0.5, underWayMax: 32, meanMs: 6 };
 const BUSY = { ...CALM, utilization: 1 };
 /** More under way than can be done at once. */
@@ -12,7 +12,7 @@ function overload(limit: WorkLimit, looks: number): void {
   for (let look = 0; look < looks; look++) limit.observe(STANDING);
 }
 
-/** Takes so much of the limit until it is released. */
+/** Takes part of the limit until it is released. */
 function occupy(limit: WorkLimit, count: number): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();
   for (let n = 0; n < count; n++) limit.run(() => promise);
@@ -32,7 +32,7 @@ describe('the limit of work under way', () => {
     for (const release of releases) release();
   });
 
-  it('gives back what is done, also when it fails', async () => {
+  it('frees what is done, also when it fails', async () => {
     const limit = new WorkLimit();
     await limit.run(async () => {
       expect(limit.underWay).to.equal(1);
@@ -42,7 +42,7 @@ describe('the limit of work under way', () => {
     expect(limit.underWay).to.equal(0);
   });
 
-  it('refuses nothing of a burst that is worked off within half a second, however busy it keeps the process', () => {
+  it('refuses nothing of a burst that is done within half a second, however busy it keeps the process', () => {
     const limit = new WorkLimit();
     for (let look = 0; look < 9; look++) limit.observe({ ...BUSY, underWayMax: 256 });
     expect(limit.limit).to.equal(256);
@@ -51,13 +51,13 @@ describe('the limit of work under way', () => {
     expect(limit.limit).to.equal(256);
   });
 
-  it('leaves a process that has just started its limit while it is busy with little', () => {
+  it('stays the same for a process that is busy just after its start', () => {
     const limit = new WorkLimit();
     for (let look = 0; look < 50; look++) limit.observe({ ...BUSY, underWayMax: 48, meanMs: 400 });
     expect(limit.limit).to.equal(256);
   });
 
-  it('shrinks when more than the least has stood for half a second without a pause, down to 48', () => {
+  it('shrinks when more than the minimum waits for half a second without a pause, down to 48', () => {
     const limit = new WorkLimit();
     overload(limit, 10);
     expect(limit.limit).to.equal(192);
@@ -67,7 +67,7 @@ describe('the limit of work under way', () => {
     expect(limit.limit).to.equal(48);
   });
 
-  it('shrinks at once when there was a pause, but not for long enough to be over', () => {
+  it('shrinks at once when the last pause was too short', () => {
     const limit = new WorkLimit();
     overload(limit, 50);
     limit.observe(CALM);
@@ -77,7 +77,7 @@ describe('the limit of work under way', () => {
     expect(limit.limit).to.equal(48);
   });
 
-  it('grows again when it has pauses, up to 256', () => {
+  it('grows again with pauses, up to 256', () => {
     const limit = new WorkLimit();
     overload(limit, 50);
     limit.observe({ ...STANDING, utilization: 0.95 });
@@ -86,21 +86,21 @@ describe('the limit of work under way', () => {
     expect(limit.limit).to.equal(256);
   });
 
-  it('shrinks while many take much longer than few do, however idle the event loop is', () => {
+  it('shrinks while many requests take much longer than few, however idle the event loop is', () => {
     const limit = new WorkLimit();
     limit.observe(CALM);
     for (let look = 0; look < 10; look++) limit.observe({ ...CALM, underWayMax: 200, meanMs: 10 });
     expect(limit.limit).to.equal(192);
   });
 
-  it('lets many be under way to a Redis that is far away', () => {
+  it('allows many requests to a Redis that is far away', () => {
     const limit = new WorkLimit();
     limit.observe({ ...CALM, meanMs: 60 });
     for (let tick = 0; tick < 50; tick++) limit.observe({ ...CALM, underWayMax: 256, meanMs: 70 });
     expect(limit.limit).to.equal(256);
   });
 
-  it('takes a machine that became slower for usual after a while', () => {
+  it('adapts to a machine that became slower', () => {
     const limit = new WorkLimit();
     limit.observe(CALM);
     for (let tick = 0; tick < 50; tick++) limit.observe({ ...CALM, underWayMax: 48, meanMs: 20 });
@@ -108,7 +108,7 @@ describe('the limit of work under way', () => {
     expect(limit.limit).to.equal(256);
   });
 
-  it('shrinks also where all that arrived together is finished together', async () => {
+  it('also shrinks where requests arrive and finish together', async () => {
     const limit = new WorkLimit();
     const spin = async () => {
       const untilMs = performance.now() + 1;
@@ -122,7 +122,7 @@ describe('the limit of work under way', () => {
     expect(limit.limit).to.be.below(256);
   });
 
-  it('decides 32 at once of each of several platforms, and eight while the event loop has no pause', async () => {
+  it('allows each of several platforms 32 decisions at once, and eight while the event loop has no pause', async () => {
     const limit = new WorkLimit();
     for (const owner of ['hostile', 'neighbour']) limit.own(owner);
     expect(decideAtOnce(limit, 'first', 40).begun()).to.equal(32);
@@ -134,7 +134,7 @@ describe('the limit of work under way', () => {
     expect(begun()).to.equal(9);
   });
 
-  it('decides twice as many at once at each look that finds somebody waiting beside pauses', async () => {
+  it('doubles these at each check that finds pauses and somebody waiting', async () => {
     const limit = new WorkLimit();
     for (const owner of ['hostile', 'neighbour']) limit.own(owner);
     limit.observe(BUSY);
@@ -150,7 +150,7 @@ describe('the limit of work under way', () => {
     expect(begun()).to.equal(34);
   });
 
-  it('lets a platform that is alone begin without a turn', () => {
+  it('needs no turns for a single platform', () => {
     const limit = new WorkLimit();
     limit.own('hostile');
     limit.observe(BUSY);
@@ -158,7 +158,7 @@ describe('the limit of work under way', () => {
   });
 });
 
-/** Has so many decided that end one by one. */
+/** Starts decisions that end one by one. */
 function decideAtOnce(limit: WorkLimit, owner: string, count: number) {
   const ends: (() => void)[] = [];
   for (let n = 0; n < count; n++)

@@ -82,7 +82,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     expect((await rollout()).revision).to.equal(revision + 1);
   });
 
-  it('a canary of up to 20 % waits for nobody, nor does a smaller share or a rollback', async () => {
+  it('a canary of up to 20 %, a smaller share and a rollback need no approval', async () => {
     expect((await rollOut(ann, { version: 'p2.v12', mode: 'canary', percent: 25 })).status).to.equal(200);
     expect((await ann.ask('POST', 'rules/rollback', REASON)).status).to.equal(200);
     expect((await rollOut(ann, { version: 'p2.v12', mode: 'canary', percent: 20 })).status).to.equal(200);
@@ -104,7 +104,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     expect((await rollout()).active.version).to.equal('p2.v11');
   });
 
-  it('one person alone returns in an emergency to what was active before, and nowhere else', async () => {
+  it('in an emergency one person alone can return to the version before, and to no other', async () => {
     const elsewhere = await rollOut(ann, { version: 'p2.v12', mode: 'active', emergency: true });
     expect([elsewhere.status, elsewhere.body.detail]).to.deep.equal([
       409,
@@ -119,7 +119,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     expect(entries.findLast(({ action }) => action === 'rollout')?.after).to.include({ emergency: true });
   });
 
-  it('a release waits with what was examined, and is refused when the files are others by then', async () => {
+  it('a release is proposed with its digest, and refused when the files have changed since', async () => {
     const { body } = await ann.ask<{ versions: { version: string; digest: string }[] }>(
       'GET',
       'rules/versions',
@@ -145,7 +145,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     expect(await isReleased()).to.equal(true);
   });
 
-  it('nobody alone trusts a payer, and blocking waits for nobody', async () => {
+  it('nobody alone can trust a payer, and blocking needs no approval', async () => {
     const proposalId = await proposed(annOfShop.override('payer-1', 'TRUSTED'));
     const override = async () => (await annOfShop.client('payer-1')).body.override;
     expect((await annOfShop.override('payer-1', 'BLOCKED')).status).to.equal(200);
@@ -159,7 +159,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     expect(await override()).to.include({ group: 'TRUSTED' });
   });
 
-  it('a range of addresses waits, an address does not, and lines with ranges are refused', async () => {
+  it('a range of addresses needs approval, a single address does not, and lines with ranges are refused', async () => {
     const put = (value: string, members: object = { kind: 'ip' }) =>
       annOfShop.ask('PUT', `lists/trusted/entries?value=${encodeURIComponent(value)}`, {
         ...REASON,
@@ -189,7 +189,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     }
   });
 
-  it('a person who may propose and not approve sees the own proposals, and nothing else', async () => {
+  it('a person who may propose and not approve sees only the own proposals', async () => {
     const dora = await eyes.person('dora', 'shop', ['clients']);
     const proposalId = await proposed(dora.override('payer-7', 'TRUSTED'));
     await proposed(annOfShop.override('payer-8', 'TRUSTED'));
@@ -212,7 +212,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     expect((await decide(otherSpelling, 'approve', proposalId)).status).to.equal(409);
   });
 
-  it('the client library says that nothing was changed yet, and which proposal waits', async () => {
+  it('the client library says that nothing was changed yet, and names the proposal', async () => {
     const client = new PlatformClient({ baseUrl: eyes.application.platformUrl, accessKey: annOfShop.key });
     const override = { group: 'TRUSTED', reason: 'knows us', by: 'ann' } as const;
     const error = await client.setOverride('payer-6', override).catch((reason: unknown) => reason);
@@ -224,7 +224,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     );
   });
 
-  it('somebody with a session and a key is one, where the key was issued with the person as its owner', async () => {
+  it('a person and a key with that person as its owner count as one', async () => {
     const { id: person, owner } = actorOfPerson({ sub: '248', email: null });
     const change = { what: 'override', clientIdKey: 'payer-5', group: 'TRUSTED', by: 'ann' } as const;
     const { clientKeys, registers, auditLog } = eyes.store;
@@ -244,7 +244,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     ]);
   });
 
-  it('nobody proposes without end', async () => {
+  it('open proposals are limited for everybody', async () => {
     const greedy = await eyes.person('greedy', 'shop');
     const answers: number[] = [];
     for (let payer = 0; payer < 21; payer += 1)
@@ -253,7 +253,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     await proposed(annOfShop.override('payer-4', 'TRUSTED'));
   });
 
-  it('erasing a payer forgets what was proposed about it', async () => {
+  it('erasing a payer forgets proposals about it', async () => {
     await proposed(annOfShop.override('payer-to-erase', 'TRUSTED'));
     expect((await annOfShop.ask('DELETE', 'clients/payer-to-erase')).status).to.equal(204);
     expect(JSON.stringify(await eyes.store.registers.read('proposals:shop'))).to.not.contain(
@@ -261,7 +261,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     );
   });
 
-  it('what nobody decides in a week is over', async () => {
+  it('a proposal expires after a week', async () => {
     const proposalId = await proposed(annOfShop.override('payer-5', 'TRUSTED'));
     eyes.clock.moveSeconds(7 * 24 * 3600);
     expect((await decide(bobOfShop, 'approve', proposalId)).body.detail).to.equal(

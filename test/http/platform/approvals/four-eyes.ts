@@ -33,7 +33,7 @@ export interface FourEyes {
   readonly rulesDir: string;
   /** Somebody's key, for all operations of the platform when none are named. */
   person(owner: string | undefined, platform: string, operations?: readonly Operation[]): Promise<Tenant>;
-  /** Mallory, who signed in and has at shop all that OIDC_ROLES can give. */
+  /** Mallory, who signed in and has every role at shop that OIDC_ROLES can give. */
   signedIn(platform: string): Promise<Asker>;
   stop(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export async function startFourEyes(store: Store, requiresApproval = true): Prom
   const application = await startApplication({
     store,
     requiresApproval,
-    // Nobody is led there: a session begins where the provider has vouched for somebody.
+    // Never visited: sessions here begin after the provider's check.
     provider: { issuer: new URL('https://id.example'), clientId: 'it', clientSecret: 'it', roles: ROLES },
     archive: null,
     clock: clock.now,

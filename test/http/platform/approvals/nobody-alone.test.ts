@@ -11,10 +11,10 @@ const OPERATIONS = [...always, ...withRollout, ...withEvidence, ...withRuleFolde
   ({ grant }) => grant !== null,
 );
 
-/** Of a payer of the neighbour; nobody else may ever be shown it. */
+/** A secret of the neighbour's payer, which nobody else may ever see. */
 const SECRET = 'order-of-the-neighbour';
 
-/** What the parameters and members of a request are called, and what somebody would want to be in them. */
+/** Values for parameters and members by name, as an attacker would choose them. */
 const WANTED: Readonly<Record<string, readonly (string | number | boolean | null)[]>> = {
   version: ['p2.v12', 'p2.v13'],
   versions: ['p2.v12'],
@@ -38,7 +38,7 @@ interface Request {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Requests of an operation, made from its declaration: every member that can be turned to some use is. */
+/** Requests of an operation, made from its declaration, with every useful member set. */
 function requestsOf(
   { method, path, parameters = [], body }: (typeof OPERATIONS)[number],
   known: Readonly<Record<string, readonly string[]>>,
@@ -93,7 +93,7 @@ function bodiesOf(
   });
 }
 
-/** Whose keys they are: a person and the keys that name it as their owner count as one. */
+/** The owner: a person and the keys with that owner count as one. */
 const SELF = 'person:mallory';
 
 interface Seen {
@@ -119,8 +119,7 @@ async function keysOf(eyes: FourEyes) {
 }
 
 /**
- * Everything that one person can ask with all keys that anybody would issue him: twice, so that steps add up, and once
- * where one step is enough.
+ * All requests that one person can make with all keys that could be issued: twice where steps add up, otherwise once.
  */
 async function tryEverything(
   eyes: FourEyes,
@@ -131,7 +130,7 @@ async function tryEverything(
   const { mighty, plain } = await keysOf(eyes);
   for (const operation of operations) {
     const requests = requestsOf(operation, await knownTo(eyes, mighty.at(-1)));
-    // What a key may not ask for once it may not ask for in other words, and a key of all grants asks more than one of one.
+    // A refused request is not tried in other words, and a key with all grants covers keys with one.
     let askers = [...mighty, ...plain];
     for (const { method, path, body, headers } of requests) {
       const granted: Asker[] = [];
@@ -147,7 +146,7 @@ async function tryEverything(
   return { seen, active };
 }
 
-/** Names that nobody can guess, and anybody can read. */
+/** Names that cannot be guessed but are easy to read. */
 async function knownTo({ store }: FourEyes, key: Asker | undefined) {
   const texts = await Promise.all(['*', 'shop'].map((one) => store.registers.read(`proposals:${one}`)));
   const ids = texts.map((text) => /"proposalId":"(\w+)"/.exec(text ?? '')?.[1] ?? 'none');
@@ -161,7 +160,7 @@ const hasRange = ({ body }: Seen) => body.includes('"value":"10.0.0.0/8"');
 
 describe('nobody alone, with APPROVALS=required,', function () {
   this.timeout(600_000);
-  // What may be asked is declared above both stores, and proposals on each are tested beside this.
+  // One store is enough: operations do not depend on it, and proposals are tested on both.
   const opened = temporarySqlite();
   let eyes: FourEyes;
   before(async () => {
@@ -195,7 +194,7 @@ describe('nobody alone, with APPROVALS=required,', function () {
 describe('one person alone, with APPROVALS=off,', function () {
   this.timeout(600_000);
 
-  it('does all of that by the same requests', async () => {
+  it('can do all of that by the same requests', async () => {
     const opened = temporarySqlite();
     const eyes = await startFourEyes(opened.store, false);
     try {

@@ -27,7 +27,7 @@ interface Exported {
   readonly complete: boolean;
 }
 
-describeOnStores('all that is held on a client', (store) => {
+describeOnStores('the export of a client', (store) => {
   let archived: ArchivedStore;
   let reader: ArchiveReader;
   let service: RunningService;
@@ -50,7 +50,7 @@ describeOnStores('all that is held on a client', (store) => {
     return body;
   };
 
-  /** As a key does where somebody else approves it. */
+  /** As by a key with approvals required. */
   async function proposeTrust(clientIdKey: string): Promise<void> {
     const { registers, auditLog, clientKeys } = store();
     const { now } = service.clock;
@@ -64,7 +64,7 @@ describeOnStores('all that is held on a client', (store) => {
     );
   }
 
-  /** As much as fills several pages of the document, with every kind of entry among it. */
+  /** Enough for several pages of the document, with every kind of entry. */
   async function live(clientIdKey: string, verdicts: number, from = 1): Promise<void> {
     await shop.score({ clientIdKey, fingerprint: 'device-of-ann', ip: '192.0.2.7' });
     const orders = Array.from({ length: verdicts }, (_, index) => `order-${from + index}`);
@@ -97,7 +97,7 @@ describeOnStores('all that is held on a client', (store) => {
     expect(document.complete).to.equal(true);
   });
 
-  it('has the lists, the proposals, the pseudonyms of devices, and the audit with this very reading', async () => {
+  it('has the lists, the proposals, the pseudonyms of devices, and the audit including this reading', async () => {
     await shop.score({ clientIdKey: 'cleo', fingerprint: 'device-of-cleo' });
     await shop.ask('PUT', 'lists/fraud-ring/entries/cleo', { kind: 'client', reason: 'seen with bob' });
     await shop.override('cleo', 'BLOCKED');
@@ -117,7 +117,7 @@ describeOnStores('all that is held on a client', (store) => {
     ]);
   });
 
-  it('of a client that nobody knows holds nothing but that somebody looked', async () => {
+  it('of an unknown client has only the note of this reading', async () => {
     const { at: _, audit, ...nothing } = { at: 0, ...(await exported('nobody')) };
     expect(audit.map(({ action }) => action)).to.deep.equal(['client read']);
     const empty = { state: null, lists: [], proposals: [], decisions: [], history: [], complete: true };
@@ -133,7 +133,7 @@ describeOnStores('all that is held on a client', (store) => {
     expect(complete).to.equal(false);
   });
 
-  it('has for a device the name that this platform alone knows, whole and shortened', async () => {
+  it("has the platform's own names of a device, whole and shortened", async () => {
     const bank = await service.tenant('bank');
     const device = { clientIdKey: 'eve', fingerprint: 'device-of-eve', ip: '192.0.2.66' };
     const texts: string[] = [];
@@ -155,7 +155,7 @@ describeOnStores('all that is held on a client', (store) => {
     }
   });
 
-  it('of a namesake at another platform is his own', async () => {
+  it('does not mix in a client of the same name at another platform', async () => {
     const bank = await service.tenant('bank');
     await bank.verdict({ clientIdKey: 'ann', orderRef: 'of-the-bank' });
     const { decisions, lists, proposals } = await exported('ann', bank);

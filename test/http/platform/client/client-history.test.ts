@@ -18,7 +18,7 @@ function historyOf(shop: Tenant, clientIdKey: string, query = '') {
   return shop.ask<History>('GET', `${path}${query.replace('?', '&')}`);
 }
 
-/** An entry in a few words: what somebody who reads the history looks at first. */
+/** A short form of an entry. */
 function inWords(entry: HistoryEntry): string {
   switch (entry.kind) {
     case 'score':
@@ -45,7 +45,7 @@ describeOnStores('the history of a client', (store) => {
   });
   after(() => service?.stop());
 
-  it('lists everything that happened, newest first, each with its moment', async () => {
+  it('lists everything that happened, newest first, each with its time', async () => {
     const clientIdKey = 'lively';
     const startedAt = service.clock.now();
     const next = () => service.clock.moveSeconds(10);
@@ -80,7 +80,7 @@ describeOnStores('the history of a client', (store) => {
     ]);
   });
 
-  it('has a verdict as its decision, and an outcome with when it happened', async () => {
+  it('has a verdict as its decision, and an outcome with its time', async () => {
     const clientIdKey = 'exact';
     await shop.verdict({ clientIdKey, orderRef: 'exact-1' });
     await shop.outcome(clientIdKey, 'exact-1', 'PAID', { occurredAt: START_MS - 5000 });
@@ -114,7 +114,7 @@ describeOnStores('the history of a client', (store) => {
     ]);
   });
 
-  it('says of a score whether it named a device, and never which, not even as HMACs', async () => {
+  it('says of a score whether it had a device, but never which, not even as HMACs', async () => {
     const device = { fingerprint: 'finger-17', ip: '203.0.113.17', userAgent: 'curl/8.17' };
     await shop.score({ clientIdKey: 'veiled', ...device, toPayCurrency: 'usd' });
     await shop.score({ clientIdKey: 'veiled' });
@@ -166,12 +166,12 @@ describeOnStores('the history of a client', (store) => {
     });
   }
 
-  it('is refused in words with a limit that is too large', async () => {
+  it('says what is allowed when the limit is too large', async () => {
     const { body } = await shop.ask('GET', 'clients/lively/history?limit=501');
     expect(body.detail).to.equal('The parameter limit must be a whole number from 1 to 500.');
   });
 
-  it('is 404 for a client that is not known, and for one that was erased', async () => {
+  it('is 404 for an unknown and for an erased client', async () => {
     const unknown = await shop.ask('GET', 'clients/nobody/history');
     expect(unknown.status).to.equal(404);
     expect(unknown.body.detail).to.equal('Nothing is known of this client.');
@@ -180,7 +180,7 @@ describeOnStores('the history of a client', (store) => {
     expect((await historyOf(shop, 'forgotten')).status).to.equal(404);
   });
 
-  it("is the platform's own: a namesake of another platform is not shown", async () => {
+  it("is the platform's own: a client of the same name elsewhere is not shown", async () => {
     const other = await service.tenant('elsewhere');
     await shop.verdict({ clientIdKey: 'namesake', orderRef: 'ours' });
     expect((await historyOf(other, 'namesake')).status).to.equal(404);
@@ -198,7 +198,7 @@ describeOnStores('the history of a client', (store) => {
 });
 
 describe('the history of a client whose oldest entries the journal has forgotten', () => {
-  it('is not complete, although all that is kept was given', async () => {
+  it('is marked incomplete', async () => {
     const directory = temporaryDirectory();
     const store = openSqliteStore(directory, { salt: TEST_SALT });
     const service = await startService({ store });

@@ -8,7 +8,7 @@ import { rawExchange, rawStatus } from '../../raw-exchange.ts';
 /** Clients that a request about another one must never reach. */
 const BYSTANDERS = ['binding', 'override', 'history', 'b', 'a', 'client', 'clients'];
 
-/** Ids that URL parsers or proxies could make something else of. */
+/** Ids that URL parsers or proxies could change. */
 const TRICKY = [
   '.',
   '..',
@@ -49,7 +49,7 @@ describe('the client that a request is about', () => {
     }
   };
 
-  /** A request as it stands here, without what a URL parser would make of it. */
+  /** A request sent as written, past any URL parser. */
   const raw = async (method: string, target: string) => {
     const { host } = new URL(shop.platformUrl);
     const head = [`${method} ${target} HTTP/1.1`, `Host: ${host}`, `X-KA-Access-Key: ${shop.key}`];
@@ -80,7 +80,7 @@ describe('the client that a request is about', () => {
     }
   });
 
-  it('is never changed to another one by the way fetch writes a path', async () => {
+  it('is never changed by how fetch writes a path', async () => {
     for (const id of TRICKY) {
       for (const method of ['DELETE', 'PUT']) {
         for (const below of ['', '/binding', '/override']) {
@@ -92,7 +92,7 @@ describe('the client that a request is about', () => {
     await expectNobodyTouched('');
   });
 
-  it('is never another one in a path as it came, with dots, double slashes and encodings of them', async () => {
+  it('is never another one in a raw path with dots, double slashes or their encodings', async () => {
     const ids = [
       '.',
       '..',
@@ -125,7 +125,7 @@ describe('the client that a request is about', () => {
     await expectNobodyTouched('');
   });
 
-  it('gets a hint at the query when a path cannot carry its id', async () => {
+  it('is answered with a hint at the query when a path cannot have its id', async () => {
     const { body } = await shop.ask('DELETE', 'clients/a%2Fbinding');
     expect(body).to.deep.include({
       title: 'bad request',
@@ -136,7 +136,7 @@ describe('the client that a request is about', () => {
     });
   });
 
-  it('is told an address that ends with the id and not with the full stop behind it', async () => {
+  it('gets an address in the hint that ends with the id, without a full stop', async () => {
     const { answer } = await raw('DELETE', '/v1/platform/clients/.');
     expect(answer).to.include('name it in the query: /v1/platform/client?clientIdKey=%2E."');
   });
@@ -157,7 +157,7 @@ describe('the client that a request is about', () => {
     await expectNobodyTouched('');
   });
 
-  it('is itself, or nobody, for every id in a path', async () => {
+  it('is the one with that id, or none, for every id in a path', async () => {
     const characters = fc.constantFrom('.', '/', '\\', '%', '2', 'e', 'f', 'b', '?', '#', ';', ' ', 'ü');
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: characters, minLength: 1, maxLength: 8 }), async (id) => {

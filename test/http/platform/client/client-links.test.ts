@@ -69,25 +69,25 @@ describeOnStores('the links of a client', (store) => {
     return clients.find((one) => one.clientIdKey === clientIdKey) ?? expect.fail(`${clientIdKey} is linked`);
   }
 
-  /** Of each ring the member who holds it together, and two of those who have one device each. */
+  /** Of each ring the member with both devices, and two with one device each. */
   const asked = () =>
     world.rings.flatMap((ring) => ring.slice(0, 3).map((member) => [ring, member] as const));
 
-  it('finds every member of each planted ring from any of its members', async () => {
+  it('include every member of each planted ring, from any of its members', async () => {
     for (const ring of world.rings)
       for (const member of ring) expect(keysOf(await linksOf(member)), member).to.include.members([...ring]);
   });
 
-  it('proposes most members of a ring, and nobody else', async () => {
+  it('propose most members of a ring, and nobody else', async () => {
     for (const [ring, member] of asked()) {
       const { proposal } = await linksOf(member);
       expect(ring, member).to.include.members([...proposal.clients]);
-      // Not those whose last payment outweighs what they left unpaid: nobody knows yet that it is taken back.
+      // Not those with a recent payment, whose reversal is not known yet.
       expect(proposal.clients.length, member).to.be.at.least(3);
     }
   });
 
-  it('comes out with asOf as it was answered then, with whom a person trusted then', async () => {
+  it('are with asOf as they were answered then, including trusted clients', async () => {
     expect(recorded.map(({ links }) => links[1]?.clients[0]?.override)).to.deep.equal([
       null,
       'TRUSTED',
@@ -99,7 +99,7 @@ describeOnStores('the links of a client', (store) => {
     await expectRecorded();
   });
 
-  it('tells an innocent neighbour on a shared address apart', async () => {
+  it('leave out an innocent neighbour on a shared address', async () => {
     const [ring = []] = world.rings;
     const links = await linksOf(ring[0] ?? '');
     const { tie, proposed, orders, money } = figuresOf(links, world.neighbour);
@@ -111,17 +111,17 @@ describeOnStores('the links of a client', (store) => {
     });
   });
 
-  it('says which paying clients a block of each device and address would refuse', async () => {
+  it('say which paying clients a block of each device and address would refuse', async () => {
     const [ring = []] = world.rings;
     const { devices } = await linksOf(ring[0] ?? '');
     const refused = devices.find(
       ({ kind, clients }) => kind === 'ip' && clients === ring.length + 1,
     )?.refused;
-    // What two of the ring paid last is not taken back yet; the neighbour paid five times.
+    // The last payments of two members are not reversed yet; the neighbour paid five times.
     expect(refused).to.deep.equal({ clients: 6, payers: 3, orders: 7, money: { EUR: 175 } });
   });
 
-  it('proposes nobody among payers who share a device', async () => {
+  it('propose nobody among payers who share a device', async () => {
     const { proposal, clients } = await linksOf('wife');
     expect(clients.map(({ clientIdKey, tie }) => [clientIdKey, tie])).to.deep.equal([
       ['wife', 'self'],
@@ -133,12 +133,12 @@ describeOnStores('the links of a client', (store) => {
     });
   });
 
-  it('never names clients of another platform', async () => {
+  it('never include clients of another platform', async () => {
     expect(keysOf(await linksOf('stranger', '', rival))).to.deep.equal(['stranger', 'ring-0-0']);
     for (const ring of world.rings) expect(keysOf(await linksOf(ring[0] ?? ''))).not.to.include('stranger');
   });
 
-  it('looks a step further with depth 2, and back over as many days as it is told', async () => {
+  it('reach a step further with depth 2, and back over the given number of days', async () => {
     for (const [clientIdKey, device] of [
       ['first', 'a'],
       ['middle', 'a'],
@@ -152,13 +152,13 @@ describeOnStores('the links of a client', (store) => {
     expect(keysOf(await linksOf('first', '?days=1'))).to.deep.equal(['first']);
   });
 
-  it('shows what is there and cut, the weakest ties first', async () => {
+  it('are cut at the limit, the weakest links first', async () => {
     const links = await linksOf('ring-0-0', '?limit=5');
     expect(keysOf(links)).not.to.include(world.neighbour);
     expect(links.cut).to.deep.equal({ devices: 0, clients: 1 });
   });
 
-  it('shows overrides and lists', async () => {
+  it('show overrides and lists', async () => {
     await shop.override('ring-1-1', 'TRUSTED');
     await shop.ask('PUT', 'lists/ring-list/entries/ring-1-2', { kind: 'client', reason: 'a ring' });
     const links = await linksOf('ring-1-0');
@@ -172,7 +172,7 @@ describeOnStores('the links of a client', (store) => {
     ]);
   });
 
-  it('shows a device of very many, and follows nobody there', async () => {
+  it('show a device with very many clients, without following it', async () => {
     const many = Array.from({ length: DEVICE_CLIENTS_MAX + 5 }, (_, index) => `guest-${index}`);
     const guests = (some: readonly string[]) =>
       Promise.all(some.map((clientIdKey) => shop.score({ clientIdKey, fingerprint: 'terminal' })));
@@ -185,7 +185,7 @@ describeOnStores('the links of a client', (store) => {
     expect(shown).to.deep.equal([[many.length, false, null]]);
   });
 
-  it('does not know an erased client any more, before the archive has taken it out and after', async () => {
+  it('do not include an erased client, neither before nor after the archive removed it', async () => {
     const ring = world.rings[2] ?? [];
     await shop.ask('DELETE', 'clients/ring-2-4');
     expect(keysOf(await linksOf('ring-2-0'))).to.have.members(ring.slice(0, 4));
@@ -193,11 +193,11 @@ describeOnStores('the links of a client', (store) => {
     expect(keysOf(await linksOf('ring-2-0'))).to.have.members(ring.slice(0, 4));
   });
 
-  it('says how many payers were erased since a moment of the past', async () => {
+  it('say how many payers were erased since a time in the past', async () => {
     const at = recorded[1]?.at ?? 0;
     const erasedSince = async () => (await linksOf('ring-1-0', `?asOf=${at}`)).asOf;
     expect(await erasedSince()).to.deep.include({ at, erasedPayers: 1 });
-    // Of each week a score, a decision and what became of it.
+    // Of each week a score, a decision and its outcome.
     expect((await erasedSince())?.erasedRows).to.be.at.least(5 * 3);
     await shop.ask('DELETE', 'clients/ring-2-3');
     expect(await erasedSince()).to.deep.include({ at, erasedPayers: 2 });
@@ -206,7 +206,7 @@ describeOnStores('the links of a client', (store) => {
     expect((await linksOf('ring-1-0', `?asOf=${later}`)).asOf?.erasedPayers).to.equal(0);
   });
 
-  it('answers the same once everything is shipped', async () => {
+  it('are the same once everything is shipped', async () => {
     const before = await linksOf('ring-0-1');
     const then = await linksThen(`?asOf=${recorded[3]?.at}`);
     await ship();
@@ -217,7 +217,7 @@ describeOnStores('the links of a client', (store) => {
     );
   });
 
-  it('answers nothing for a client that nobody knows, and notes who was shown whom', async () => {
+  it('are empty for an unknown client, and noted in the audit', async () => {
     expect((await shop.ask('GET', 'clients/nobody/links')).status).to.equal(404);
     const { entries } = await new Audit(store().auditLog, service.clock.now).read(null, 500);
     const read = entries.filter(({ action }) => action === 'client read').map(({ subject }) => subject);
@@ -225,7 +225,7 @@ describeOnStores('the links of a client', (store) => {
     expect(read).not.to.include('nobody');
   });
 
-  it('says that it is not all when a file of the archive cannot be read', async () => {
+  it('are marked incomplete when a file of the archive cannot be read', async () => {
     expect((await linksOf('husband')).complete).to.equal(true);
     const segments = place.archive.segments(place.archive.read(), { table: 'scores' });
     for (const segment of segments) writeFileSync(place.archive.pathOf(segment), 'torn');

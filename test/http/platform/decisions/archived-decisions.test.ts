@@ -20,7 +20,7 @@ import { changeTo } from '../../../state/clients.ts';
 
 describe('decisions that the archive alone keeps', () => {
   let place: ArchivedStore;
-  /** Has nothing hot, and another rule set than the one that decided. */
+  /** Has no hot decisions, and another rule set than the one that decided. */
   let forgetful: Store;
   let reader: ArchiveReader;
   let service: RunningService;
@@ -65,7 +65,7 @@ describe('decisions that the archive alone keeps', () => {
 
   const unread = () => [{ from: damaged.from, to: damaged.to, decisions: 1 }];
 
-  it('are not all that there are while a file cannot be read that may hold more, however they are looked for', async () => {
+  it('are marked incomplete while a file that may have more cannot be read, however they are searched', async () => {
     for (const [query, orders] of [
       ['clientIdKey=ann', []],
       ['orderRef=order-ann', []],
@@ -80,13 +80,13 @@ describe('decisions that the archive alone keeps', () => {
     }
   });
 
-  it('are all that there are of an order that the file does not hold', async () => {
+  it('are complete for an order that is not in that file', async () => {
     const { body } = await shop.ask<FoundDecisions>('GET', 'decisions?orderRef=order-bob');
     expect(body.decisions).to.deep.equal([kept]);
     expect(body.lookedAt).to.include({ complete: true }).and.not.to.have.property('unread');
   });
 
-  it('are answered with 503 and never with 404 while the file cannot be read that may hold them', async () => {
+  it('are answered with 503 and never with 404 while the file that may have them cannot be read', async () => {
     const at = new Date(damaged.from).toISOString();
     for (const path of ['', '/explanation']) {
       const { status, headers, body } = await shop.ask('GET', `decisions/${lost.decisionId}${path}`);
@@ -102,7 +102,7 @@ describe('decisions that the archive alone keeps', () => {
     expect((await other.ask('GET', `decisions/${lost.decisionId}`)).status).to.equal(404);
   });
 
-  it('are missing from the last ones of a client, which says so', async () => {
+  it('are missing from the last ones of a client, which is said there', async () => {
     const client = clientKey(platformName('shop'), 'ann');
     const snapshot = await forgetful.load(client);
     await forgetful.commit(changeTo(client, snapshot, touch(snapshot.state, damaged.from)));

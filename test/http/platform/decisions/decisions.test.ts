@@ -11,7 +11,7 @@ type DecisionList = Static<typeof DecisionListSchema>;
 
 const MOMENT = 'must be a moment like 2026-11-21T10:00:00Z, or milliseconds since 1970.';
 
-describeOnStores('looking for decisions', (store) => {
+describeOnStores('the search for decisions', (store) => {
   let service: RunningService;
   let shop: Tenant;
   /** All of the shop's decisions, newest first. */
@@ -33,7 +33,7 @@ describeOnStores('looking for decisions', (store) => {
     (await shop.ask<FoundDecisions>('GET', `decisions?${new URLSearchParams(query)}`)).body;
   const ids = (decisions: readonly Decision[]) => decisions.map(({ decisionId }) => decisionId);
 
-  it('finds those with a verdict, a rule or a version, and says that all were looked at', async () => {
+  it('finds those with a verdict, a rule or a version, and says that all were searched', async () => {
     expect(all.length).to.equal(10);
     const lookedAt = { decisions: 10, backTo: all.at(-1)?.at, complete: true, next: null };
     for (const [query, fits] of [
@@ -54,7 +54,7 @@ describeOnStores('looking for decisions', (store) => {
     }
   });
 
-  it('finds those from a time on, and says that there are no more', async () => {
+  it('finds those since a time, and says that there are no more', async () => {
     const from = all[3]?.at ?? 0;
     const { decisions, lookedAt } = await find({ from: new Date(from).toISOString() });
     expect(ids(decisions)).to.deep.equal(ids(all.slice(0, 4)));
@@ -66,7 +66,7 @@ describeOnStores('looking for decisions', (store) => {
     expect(ids(decisions)).to.deep.equal(ids(all.slice(5)));
   });
 
-  it('goes on after the last one listed, of all, of a client and of an order', async () => {
+  it('continues after the last one listed, of all, of a client and of an order', async () => {
     for (const whose of [{}, { clientIdKey: 'ann' }, { orderRef: 'order-ann' }]) {
       const whole = await find(whose);
       const first = await find({ ...whose, limit: '1' });
@@ -76,7 +76,7 @@ describeOnStores('looking for decisions', (store) => {
     }
   });
 
-  it('refuses to go on after what is no decision', async () => {
+  it('refuses to continue after something other than a decision', async () => {
     const refused = await shop.ask<{ detail: string }>('GET', 'decisions?after=yesterday');
     expect(refused.status).to.equal(400);
     expect(refused.body.detail).to.equal(
@@ -84,7 +84,7 @@ describeOnStores('looking for decisions', (store) => {
     );
   });
 
-  it('ends at the limit, and says back to when was looked', async () => {
+  it('ends at the limit, and says how far back it went', async () => {
     const waits = all.filter(({ verdict }) => verdict === 'WAIT');
     const { decisions, lookedAt } = await find({ verdict: 'WAIT', limit: '2' });
     expect(ids(decisions)).to.deep.equal(ids(waits.slice(0, 2)));
@@ -108,10 +108,10 @@ describeOnStores('looking for decisions', (store) => {
     }
   });
 
-  it('tells on demand what was reported about the orders, each once, and of the others nothing', async () => {
+  it('gives on demand the outcomes of the listed orders, each once', async () => {
     const occurredAt = service.clock.now();
     await shop.outcome('ann', 'order-ann', 'UNPAID', { cause: 'EXPIRED', occurredAt });
-    // Of another client, the same order is another one.
+    // The same order reference of another client is another order.
     await shop.outcome('dora', 'order-bob', 'PAID');
     const asked = await shop.ask<DecisionList>('GET', 'decisions?include=outcomes');
     expect(asked.body.outcomes).to.deep.equal([
@@ -120,7 +120,7 @@ describeOnStores('looking for decisions', (store) => {
     expect((await shop.ask<DecisionList>('GET', 'decisions')).body.outcomes).to.equal(null);
   });
 
-  it('needs sound parameters', async () => {
+  it('needs valid parameters', async () => {
     for (const [query, detail] of [
       [{ verdict: 'wait' }, 'The parameter verdict must be one of GET_NEW, GET_SAME_STICKY, WAIT, BLOCK.'],
       [

@@ -51,7 +51,7 @@ describe('GET /v1/platform/decisions/{decisionId}/explanation', () => {
     });
   });
 
-  it('says of which level of the ladder a wait is, and where that is written', async () => {
+  it('names the level of the ladder of a wait, and where it is written', async () => {
     await tenant.verdict({ clientIdKey: 'impatient' });
     await tenant.verdict({ clientIdKey: 'impatient' });
     const [wait] = await tenant.decisions({ clientIdKey: 'impatient' });

@@ -38,7 +38,7 @@ describe('POST /v1/platform/evidence', () => {
     }
   }
 
-  it('works out what each rule was worth, keeps it under its address, and lists it', async () => {
+  it('works out the worth of each rule, keeps it under its address, and lists it', async () => {
     const { status, body } = await shop.ask<ShownJob>('POST', 'evidence/report', {
       version: 'p2.v10',
       by: 'day',
@@ -76,11 +76,11 @@ describe('POST /v1/platform/evidence', () => {
       expect(result.notes.join('\n')).to.match(/\d+ decisions, \d{4}-\d\d-\d\dT/);
       for (const { columns, rows } of result.tables)
         for (const row of rows) expect(row).to.have.length(columns.length);
-      // Nothing is suggested of so short a life, and nothing was on trial in it.
+      // A history so short has no suggestions and no trial.
       expect(result.tables.length > 0).to.equal(kind !== 'suggestion' && kind !== 'experiment');
     });
 
-  it('uses what was known at a moment of the past', async () => {
+  it('uses what was known at a time in the past', async () => {
     const question = { version: 'p2.v10', asOf: '2020-01-01T00:00:00Z' };
     const { body } = await shop.ask<ShownJob>('POST', 'evidence/report', question);
     expect(body.asOf).to.equal(Date.UTC(2020, 0));
@@ -91,7 +91,7 @@ describe('POST /v1/platform/evidence', () => {
     ]);
   });
 
-  describe('of a draft that lies nowhere, whose files come along', () => {
+  describe('of a draft whose files are sent with the request', () => {
     const filesOf = (version: string, ...edits: readonly (readonly [string, string, string])[]) => {
       const files = Object.fromEntries(readRuleFiles(RULES_FOLDER, []) ?? []);
       for (const [path, from, to] of [['ruleset.yaml', 'p2.v10', version], ...edits]) {
@@ -102,7 +102,7 @@ describe('POST /v1/platform/evidence', () => {
       return files;
     };
 
-    it('backtests it, and keeps nothing of it but its name and digest', async () => {
+    it('backtests it, and keeps only its name and digest', async () => {
       const files = filesOf('p2.v20', ['ladder.yaml', '[30s', '[45s']);
       const { status, body } = await shop.ask<ShownJob>('POST', 'evidence/backtest', {
         version: 'p2.v20',
@@ -145,7 +145,7 @@ describe('POST /v1/platform/evidence', () => {
       expect([backtest.ruleVersion, backtest.changed]).to.deep.equal(['p2.v11', 0]);
     });
 
-    it('says what is wrong with it before anything is worked out', async () => {
+    it('says what is wrong with it before working anything out', async () => {
       const unsound = await shop.ask('POST', 'evidence/backtest', {
         version: 'p2.v20',
         files: filesOf('p2.v20', ['verdicts.yaml', 'fact: attemptOpen', 'fact: atemptOpen']),
@@ -171,14 +171,14 @@ describe('POST /v1/platform/evidence', () => {
     expect((await shop.ask('GET', `evidence/${asked.jobId}`)).status).to.equal(404);
   });
 
-  it('shows the owner of the installation what is under way of a platform, and stops it for him', async () => {
+  it("shows a platform's running jobs to the owner of the installation, who may stop them", async () => {
     const owner = new Tenant(seeded, seeded.operatorKey);
     const ask = (value: string) =>
       shop.ask<ShownJob>('POST', 'evidence/sweep', {
         version: 'p2.v10',
         vary: [`ladder.levels[0]=${value}`],
       });
-    // Behind the first two the third one waits.
+    // The third one waits behind the first two.
     const [, , third] = [await ask('20s,25s'), await ask('21s,26s'), await ask('22s,27s')];
     const address = `evidence/${third.body.jobId}`;
     const { body: seen } = await owner.ask<{ jobs: ShownJob[] }>('GET', 'evidence');
@@ -205,7 +205,7 @@ describe('POST /v1/platform/evidence', () => {
     ]);
   });
 
-  it('refuses what it cannot work out: unknown and unsound versions, a time that ends before it begins, a key without rules', async () => {
+  it('refuses unknown and bad versions, a time that ends before it begins, and a key without rules', async () => {
     const unknown = await shop.ask('POST', 'evidence/report', { version: 'p2.v99' });
     expect([unknown.status, unknown.body.detail]).to.deep.equal([
       404,

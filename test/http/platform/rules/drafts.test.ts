@@ -49,7 +49,7 @@ describe('the drafts of the platform API', () => {
   const save = (version: string, body: object, by = owner) =>
     by.ask<Saved & Problem>('PUT', `rules/versions/${version}`, body);
 
-  it('are checked as they stand: problems with their places, then cases that fail, and nothing is kept', async () => {
+  it('are checked without being kept: problems with their places, then failing cases', async () => {
     const unsound = await check(await draftOf('p2.v20', { 'verdicts.yaml': ['attemptOpen', 'atemptOpen'] }));
     expect(unsound.sound).to.equal(false);
     expect(unsound.problems.map(({ at, message }) => `${at.file}:${at.line} ${message}`)).to.deep.equal([
@@ -66,7 +66,7 @@ describe('the drafts of the platform API', () => {
     expect(existsSync(join(seeded.environment.RULES_DIR, 'p2.v20'))).to.equal(false);
   });
 
-  it('have their cases rewritten where only lengths of waits differ, and then pass these', async () => {
+  it('have their cases rewritten where only the lengths of waits differ, and then pass', async () => {
     const rewritten = async (draft: object) =>
       (await shop.ask<Shape<typeof RewrittenCasesSchema>>('POST', 'rules/drafts/cases', draft)).body;
     const draft = await draftOf('p2.v20', { 'ladder.yaml': ['30s', '40s'] });
@@ -81,7 +81,7 @@ describe('the drafts of the platform API', () => {
     expect(await rewritten(unsound)).to.deep.equal({ files: {}, lines: [], left: 0 });
   });
 
-  it('begin with files in which the parts of other platforms are not shown', async () => {
+  it('begin with files without the parts of other platforms', async () => {
     const ofOwner = (await owner.ask<Opened>('GET', 'rules/versions/p2.v10')).body;
     expect(ofOwner.platforms.map(({ name }) => name)).to.deep.equal(['sandbox']);
     const ofShop = await open('p2.v10');
@@ -90,7 +90,7 @@ describe('the drafts of the platform API', () => {
     expect([ofShop.sound, ofShop.coverage?.failed, ofShop.filesDigest]).to.deep.equal([true, 0, null]);
   });
 
-  it('leave the desk to others while one platform sends four and never ends them', async () => {
+  it('are checked for others while one platform sends four without ending them', async () => {
     const { hostname, port } = new URL(seeded.platformUrl);
     const head = [
       'POST /v1/platform/rules/drafts/check HTTP/1.1',
@@ -116,7 +116,7 @@ describe('the drafts of the platform API', () => {
         answer = await ask(shop);
         return answer.status === 503;
       });
-      // Not asked once more: on a busy machine slow senders may have been cut off by then.
+      // Not repeated: on a busy machine slow senders may have been cut off by then.
       expect(answer.body.detail).to.equal(
         'This node takes 16 drafts at once, 4 of them of one platform, and has as many at hand already. Try again in a moment.',
       );
@@ -127,7 +127,7 @@ describe('the drafts of the platform API', () => {
     await until('the turns are given back', async () => (await ask(shop)).status === 200);
   });
 
-  it('are told of shared lists with nothing on them', async () => {
+  it('get a note about shared lists without entries', async () => {
     const condition = 'fact: listed, params: { list: blocked-devices }, operator: equal, value: true';
     const draft = await draftOf('p2.v20', {
       'verdicts.yaml': ['fact: clientGroup, operator: equal, value: BLOCKED', condition],
@@ -138,7 +138,7 @@ describe('the drafts of the platform API', () => {
     );
   });
 
-  it('are told nothing of the lists of other platforms, neither that they are there nor what they are called', async () => {
+  it('get no note about the lists of other platforms, neither their existence nor their names', async () => {
     const onList = (name: string) => ({
       'verdicts.yaml': [
         'fact: clientGroup, operator: equal, value: BLOCKED',
@@ -174,7 +174,7 @@ describe('the drafts of the platform API', () => {
     ]);
   });
 
-  it('are kept by the owner of the installation, loaded by the node as drafts, and noted', async () => {
+  it('are saved by the owner of the installation, loaded by the node as drafts, and noted', async () => {
     const { files } = await draftOf('p2.v21', { 'ladder.yaml': ['30s', '40s'] });
     const { status, body } = await save('p2.v21', { files });
     expect([status, body.version, body.loaded]).to.deep.equal([200, 'p2.v21', true]);
@@ -195,19 +195,19 @@ describe('the drafts of the platform API', () => {
     expect(entries.at(-1)?.who).to.match(/^key [0-9a-f]{12} of maria$/);
   });
 
-  it('begin with another version and other values, as a sweep leads to them', async () => {
+  it('begin with another version and other values, as from a sweep', async () => {
     const { status, body } = await save('p2.v22', { from: 'p2.v10', values: { 'ladder.levels[1]': '10m' } });
     expect([status, body.version]).to.deep.equal([200, 'p2.v22']);
     expect((await open('p2.v22')).ladder?.levelsMs).to.deep.equal([30_000, 600_000, 1_800_000]);
   });
 
-  it('are kept by nobody else: a key of a platform may check, and not save', async () => {
+  it('are saved by nobody else: a key of a platform may check, but not save', async () => {
     const { status } = await save('p2.v23', { from: 'p2.v10' }, shop);
     expect(status).to.equal(403);
     expect(existsSync(join(seeded.environment.RULES_DIR, 'p2.v23'))).to.equal(false);
   });
 
-  it('never replace a released version, of what is on trial, or of what somebody else saved', async () => {
+  it('never replace a released version, one on trial, or one that somebody else saved', async () => {
     const released = readFileSync(join(seeded.environment.RULES_DIR, 'p2.v10', 'ladder.yaml'), 'utf8');
     const { status, body } = await save('p2.v10', { from: 'p2.v10', values: { 'ladder.levels[0]': '1m' } });
     expect([status, body.detail]).to.deep.equal([
@@ -237,7 +237,7 @@ describe('the drafts of the platform API', () => {
     expect(body.detail).to.match(/^p2\.v25 is not kept, because it is not sound:\nladder\.yaml:\d+:\d+ {2}/);
   });
 
-  it('are released in a step of its own: with the digest that was looked at, and nothing in the way', async () => {
+  it('are released in a separate step, with the digest that was reviewed and without problems', async () => {
     const release = (version: string, digest: string, by = owner) =>
       by.ask('POST', `rules/versions/${version}/release`, { digest, reason: 'a longer first wait' });
     const { body } = await save('p2.v26', { from: 'p2.v10', values: { 'ladder.levels[0]': '40s' } });
@@ -263,12 +263,12 @@ describe('the drafts of the platform API', () => {
     ]);
   });
 
-  it('say what they lost of the cases of the version released before them, before a release and on it', async () => {
+  it('say at and before a release which cases of the version before they have lost', async () => {
     const { version, files } = await draftOf('p2.v28', {}, owner);
     const { 'cases/readings.yaml': _, ...kept } = files;
     const { lostCases } = await check({ version, files: kept }, owner);
     expect([lostCases?.before, lostCases?.of, lostCases?.names.length]).to.deep.equal(['p2.v27', 57, 7]);
-    // Of the 57 two are about another platform.
+    // Two of the 57 are about another platform.
     expect((await check({ version, files: kept })).lostCases?.of).to.equal(55);
     const { body: saved } = await save(version, { files: kept });
     const { body } = await owner.ask<{ readonly lostCases: unknown }>(

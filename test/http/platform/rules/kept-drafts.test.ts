@@ -35,7 +35,7 @@ describe('drafts that the platform API keeps', () => {
   const listed = async (by: Tenant) =>
     (await by.ask<Shape<typeof DraftListSchema>>('GET', 'rules/drafts')).body.drafts;
 
-  it('come back as they were typed, sound or not, with their revision as ETag', async () => {
+  it('come back as they were typed, valid or not, with their revision as ETag', async () => {
     const written = await write(ann, 'p2.v50', 'levels: [');
     const { status, headers, body } = await read(bob, 'p2.v50');
     expect([status, body.files, body.changedBy]).to.deep.equal([
@@ -49,7 +49,7 @@ describe('drafts that the platform API keeps', () => {
     expect(none.status, 'nothing of it lies in RULES_DIR').to.equal(404);
   });
 
-  it('are not overwritten by a person who did not see the last change, who is told whose it was', async () => {
+  it('are not overwritten by a person who has not seen the last change, and is told its author', async () => {
     const { body: first } = await write(ann, 'p2.v51', 'levels: [30s]');
     const { body: second } = await write(bob, 'p2.v51', 'levels: [40s]', first.revision);
     const { status, body } = await write(ann, 'p2.v51', 'levels: [50s]', first.revision);
@@ -62,7 +62,7 @@ describe('drafts that the platform API keeps', () => {
     expect((await read(ann, 'p2.v51')).body.files).to.deep.equal({ 'ladder.yaml': 'levels: [40s]' });
   });
 
-  it('are seen neither by another platform nor by the installation', async () => {
+  it('are visible neither to another platform nor to the installation', async () => {
     await write(ann, 'p2.v52', 'levels: [30s]');
     expect((await listed(bob)).map(({ version }) => version)).to.include('p2.v52');
     expect(await listed(owner)).to.deep.equal([]);
@@ -73,7 +73,7 @@ describe('drafts that the platform API keeps', () => {
     ]);
   });
 
-  it('are discarded by a person who saw their last revision, which the audit notes', async () => {
+  it('are discarded by a person who has seen their last revision, which the audit notes', async () => {
     const { body } = await write(ann, 'p2.v53', 'levels: [30s]');
     const discard = (revision: number) =>
       bob.ask('DELETE', 'rules/drafts/p2.v53', undefined, { 'If-Match': `"${revision}"` });
@@ -93,7 +93,7 @@ describe('drafts that the platform API keeps', () => {
     });
   });
 
-  it('tell a page how they stand and who else has them open, and no other platform', async () => {
+  it('show their state and who else has them open, to their platform alone', async () => {
     const present = async (by: Tenant, tab: string) =>
       (await by.ask<Shape<typeof PresenceSchema>>('POST', 'rules/drafts/p2.v54/presence', { tab })).body;
     expect(await present(ann, 'first')).to.deep.equal({ draft: null, alsoHere: [] });
