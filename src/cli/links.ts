@@ -94,11 +94,13 @@ function describe({ clients, devices, cut, from, asOf, proposal }: ClientLinks):
     ...asOfNotes(asOf),
     `Since ${new Date(from).toISOString()}:`,
     '',
-    table(
-      ['DEVICE', 'VALUE', 'CLIENTS', 'FIRST SEEN', 'LAST SEEN', 'LISTS', 'BLOCKING IT REFUSES'],
-      devices.map(deviceCells),
-      { right: [2] },
-    ),
+    devices.length === 0
+      ? 'Nobody shares a device or an address with it.'
+      : table(
+          ['DEVICE', 'VALUE', 'CLIENTS', 'FIRST SEEN', 'LAST SEEN', 'LISTS', 'BLOCKING IT REFUSES'],
+          devices.map(deviceCells),
+          { right: [2] },
+        ),
     '',
     table(
       ['CLIENT', 'TIE', 'PAID', 'REVERSED', 'UNPAID', 'TURNED AWAY', 'UNKNOWN', 'MONEY', 'VERDICTS', 'BLOCK'],

@@ -63,6 +63,7 @@ describe('the links command', () => {
       since: 'Since 2019-12-04T00:00:00.000Z:',
     });
     expect(stdout).to.include('Nobody is proposed for a list.');
+    expect(stdout).to.include('Nobody shares a device or an address with it.').and.not.include('DEVICE');
     expect(await run('ann', '--as-of', 'then')).to.deep.include({ exitCode: 2 });
   });
 

@@ -35,7 +35,7 @@ import { print, printError, table } from '../print.ts';
 interface RolloutOptions extends ApprovalOption {
   readonly shadow?: true;
   readonly canary?: string;
-  readonly also: readonly string[];
+  readonly also?: readonly string[];
   readonly active?: true;
   readonly guard?: string;
   readonly revision?: string;
@@ -68,8 +68,7 @@ export function rolloutCommands(rules: Command): void {
     .option(
       '--also <version:percent>',
       'another candidate of the same draw, like p2.v12:10; may be repeated; what is on trial and not named ends',
-      (text: string, all: readonly string[]) => [...all, text],
-      [],
+      (text: string, all: readonly string[] = []) => [...all, text],
     )
     .addOption(new Option('--active', 'decide for everybody').conflicts(['shadow', 'canary']))
     .option(
@@ -174,7 +173,7 @@ function describe({ rollout, following, lagging, compared }: FollowReport): stri
   return lines.join('\n');
 }
 
-function goalOf(version: RuleVersion, { shadow, canary, also, active, guard }: RolloutOptions): Goal {
+function goalOf(version: RuleVersion, { shadow, canary, also = [], active, guard }: RolloutOptions): Goal {
   if (also.length > 0 && canary === undefined) throw new UsageError('--also goes only with --canary');
   if (guard !== undefined && canary === undefined) throw new UsageError('--guard goes only with --canary');
   if (shadow === true) return { mode: 'shadow' };

@@ -29,6 +29,9 @@ describe('rules rollout', () => {
   });
 
   it('takes other candidates of the same draw, and refuses shares that cannot be drawn', async () => {
+    expect((await run('--help')).stdout)
+      .to.include('may be repeated')
+      .and.not.include('default:');
     const canary = ['--canary', '60', '--also', 'p2.v12:30'];
     expect((await run(...canary)).stderr).to.include('refused: there is no rule set p2.v12');
     const refusals: readonly (readonly [string, ...string[]])[] = [
