@@ -1,5 +1,7 @@
 import { timeText } from '../../client/instant.ts';
 import { Type } from '../../json-schema.ts';
+import { counted } from '../../rules/condition-text.ts';
+import { parseDuration } from '../../rules/duration.ts';
 import {
   always,
   choice,
@@ -84,6 +86,7 @@ const CombinationSchema = shape('One choice of values and what it does', {
     later: yesNo('In the later part'),
   }),
   heldOut: heldOutCounts,
+  opened: count('Orders that were turned away and that it grants: what they would have come to nobody knows'),
   stopped: nullable(stoppedPayments),
 });
 
@@ -104,8 +107,9 @@ export type SweepReport = Shape<typeof SweepSchema>;
 
 /** A sweep for its reader. */
 export function shownSweep(report: SweepReport): Shown {
-  const { version, outcomes, span, parts, combinations } = report;
-  const paths = Object.keys(combinations[0]?.values ?? {});
+  const { version, outcomes, span, parts } = report;
+  const paths = Object.keys(report.combinations[0]?.values ?? {});
+  const combinations = report.combinations.toSorted((a, b) => compareValues(a, b, paths));
   const present = combinations.find((one) => one.present);
   const ofLadder = paths.some((path) => /\bladders?\b/.test(path));
   return {
@@ -116,9 +120,8 @@ export function shownSweep(report: SweepReport): Shown {
       ...heldOutNotes(`${version} as it is`, present?.heldOut ?? []),
       ...emptyListsNotes(report.emptyLists),
       ...reversalNotes(report.reversals),
-      ...combinations.flatMap(({ values, stopped }) =>
-        adviceNotes(paths.map((path) => `${path}=${values[path]}`).join(' '), stopped),
-      ),
+      ...combinations.flatMap((one) => adviceNotes(choiceText(one, paths), one.stopped)),
+      ...openedNotes(combinations, present?.opened ?? 0, paths),
       PAYERS_REPLAYED,
       ofLadder
         ? noLadderNote('rules rollout VERSION')
@@ -131,6 +134,41 @@ export function shownSweep(report: SweepReport): Shown {
           amountsTable(combinations, paths),
         ],
   };
+}
+
+/** Smaller numbers and shorter durations first, by the first path in which two differ. */
+function compareValues(one: SweptCombination, other: SweptCombination, paths: readonly string[]): number {
+  const measure = (text: string) => parseDuration(text) ?? Number(text);
+  for (const path of paths) {
+    const [a, b] = [one.values[path] ?? '', other.values[path] ?? ''];
+    const difference = measure(a) - measure(b);
+    if (difference !== 0) return Number.isNaN(difference) ? a.localeCompare(b, 'en') : difference;
+  }
+  return 0;
+}
+
+function choiceText({ values }: SweptCombination, paths: readonly string[]): string {
+  return paths.map((path) => `${path}=${values[path]}`).join(' ');
+}
+
+const OPENED_NAMED_MAX = 5;
+
+/** A choice that grants what was turned away may look harmless: of those orders nothing is known. */
+function openedNotes(
+  combinations: readonly SweptCombination[],
+  openedNow: number,
+  paths: readonly string[],
+): readonly string[] {
+  const milder = combinations.filter(({ opened }) => opened > openedNow);
+  if (milder.length === 0) return [];
+  const names =
+    milder.length > OPENED_NAMED_MAX
+      ? [`${milder.length} of the choices`]
+      : milder.map((one) => choiceText(one, paths));
+  const most = Math.max(...milder.map(({ opened }) => opened)) - openedNow;
+  return [
+    `Milder than what decided: ${names.join(', ')}, by up to ${counted(most, 'order')} turned away when it was recorded. What they would have come to nobody knows, and no figure counts them: zeros here do not mean harmless. A holdout of the rule shows it on real payers; "rules backtest" says which verdicts change.`,
+  ];
 }
 
 function partTable(

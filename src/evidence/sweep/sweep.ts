@@ -39,6 +39,7 @@ export async function sweep(evidence: Evidence, ask: Sweep): Promise<SweepReport
   if (first === undefined) throw new Error('a sweep needs at least one combination');
   const tried = results.flatMap(({ tradeOffs }) => tradeOffs);
   const heldOut = results.flatMap((result) => result.heldOut);
+  const opened = results.flatMap((result) => result.opened);
   const stopped = results.flatMap((result) => result.stopped);
   const [earlier, later] = [
     paretoFront(tried.map((one) => one.earlier)),
@@ -65,6 +66,7 @@ export async function sweep(evidence: Evidence, ask: Sweep): Promise<SweepReport
           ...tradeOff,
           onFront,
           heldOut: heldOut[place] ?? [],
+          opened: opened[place] ?? 0,
           stopped: stopped[place] ?? null,
         },
       ];

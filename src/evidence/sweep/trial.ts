@@ -42,6 +42,8 @@ export interface TrialResult {
   readonly added: readonly AddedEffect[];
   /** In the order of the rule sets: whom each held out of a rule that matched, as in live traffic. */
   readonly heldOut: readonly (readonly HeldOutCount[])[];
+  /** In the order of the rule sets: how many orders that were turned away each would have granted. */
+  readonly opened: readonly number[];
   /** In the order of the rule sets: which payments each would have stopped. */
   readonly stopped: readonly StoppedPayments[];
   /** Shared lists that the present rules ask about and that nobody was on, because inputs do not tell. */
@@ -75,6 +77,7 @@ export async function tryRuleSets(evidence: Evidence, trial: Trial): Promise<Tri
     }),
     added: trial.growing === true ? addedEffects(later) : [],
     heldOut,
+    opened: await openedOrders(duck, sides),
     stopped: await Array.fromAsync(trial.ruleSets, (_, side) => stoppedPaymentsOf(duck, reversals, side)),
     emptyLists: sharedListsOf(trial.present),
   };
@@ -138,6 +141,15 @@ async function timePart(duck: Duck, part: PartName, splitAt: number): Promise<Ti
     to: numberOf(row['last']),
     orders: outcomeCells(row),
   };
+}
+
+async function openedOrders(duck: Duck, sides: number): Promise<readonly number[]> {
+  const counts = Array.from(
+    { length: sides },
+    (_, side) => `count(*) FILTER (fate = 'TURNED_AWAY' AND granted_${side}) AS opened_${side}`,
+  );
+  const [row = {}] = await duck.rows(`SELECT ${counts.join(', ')} FROM answered_orders`);
+  return counts.map((_, side) => numberOf(row[`opened_${side}`]) ?? 0);
 }
 
 /** What each side did to the orders of a part, with intervals by client. */

@@ -51,6 +51,21 @@ describe('a sweep', () => {
     expect(report.combinations[1]?.later.unpaidStopped.amount).to.have.keys('EUR');
   });
 
+  it('shows its choices by value, and says of a milder one that nothing is known of whom it lets through', async () => {
+    const report = await run(`${CHAIN}=5,3`);
+    expect(report.combinations.map(({ values, opened }) => [values[CHAIN], opened])).to.deep.equal([
+      ['4', 0],
+      ['5', 1],
+      ['3', 0],
+    ]);
+    const { notes, tables } = shownSweep(report);
+    for (const { rows } of tables) expect(rows.map(([value]) => value)).to.deep.equal(['3', '4 (now)', '5']);
+    expect(notes).to.include(
+      `Milder than what decided: ${CHAIN}=5, by up to 1 order turned away when it was recorded. What they would have come to nobody knows, and no figure counts them: zeros here do not mean harmless. A holdout of the rule shows it on real payers; "rules backtest" says which verdicts change.`,
+    );
+    expect(shownSweep(await run(`${CHAIN}=3`)).notes.join()).not.to.include('Milder');
+  });
+
   it('shows no figures of another ladder, and says what would show what it does', async () => {
     const { notes, tables } = shownSweep(await run('ladder.levels[0]=15s,60s'));
     expect(tables).to.deep.equal([]);
