@@ -163,6 +163,17 @@ export function numberOf(value: JS | undefined): number | null {
   return value instanceof Date ? value.getTime() : null;
 }
 
+/** The numbers of a row in the columns that `none` names, with its number where the row has none. */
+export function numbersOf<Numbers extends Readonly<Record<string, number>>>(
+  row: DuckRow,
+  none: Numbers,
+): Numbers {
+  const found = Object.entries(none).map(
+    ([column, other]) => [column, numberOf(row[column]) ?? other] as const,
+  );
+  return { ...none, ...Object.fromEntries(found) };
+}
+
 export function textOf(value: JS | undefined): string | null {
   return typeof value === 'string' ? value : null;
 }

@@ -1,4 +1,4 @@
-import { type Duck, type DuckRow, numberOf, quote, quoteName, textOf } from '../archive/duck.ts';
+import { type Duck, type DuckRow, numberOf, numbersOf, quote, quoteName, textOf } from '../archive/duck.ts';
 import { factLabel } from '../archive/record-columns.ts';
 import { byVerdict, VERDICTS } from '../rules/rule-set.ts';
 import { populationStability } from '../statistics/distributions.ts';
@@ -108,12 +108,7 @@ async function factDrift(
        count(*) FILTER (NOT (${later})) AS earlier, count(*) FILTER (${later}) AS later
      FROM decisions GROUP BY ALL ORDER BY ALL`,
   );
-  const cells = rows.map((row) => ({
-    bin: numberOf(row['bin']) ?? -1,
-    cluster: numberOf(row['cluster']) ?? 0,
-    earlier: numberOf(row['earlier']) ?? 0,
-    later: numberOf(row['later']) ?? 0,
-  }));
+  const cells = rows.map((row) => numbersOf(row, { bin: -1, cluster: 0, earlier: 0, later: 0 }));
   const counts = [...Map.groupBy(cells, ({ bin }) => bin)].map(([bin, some]) => ({
     bin,
     earlier: sumOf(some, 'earlier'),

@@ -52,6 +52,12 @@ export type OrderCounts = Shape<typeof ORDER_COUNTS>;
 
 export const NO_ORDERS: OrderCounts = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
 
+/** The sum of two by their members. */
+export function plus<Sums extends Readonly<Record<string, number>>>(one: Sums, other: Sums): Sums {
+  const sums = Object.entries(one).map(([name, sum]) => [name, sum + (other[name] ?? 0)] as const);
+  return { ...one, ...Object.fromEntries(sums) };
+}
+
 /** Where orders of this fate, as the view `orders` has it, are counted. */
 export function fateMember(fate: unknown): keyof OrderCounts {
   if (fate === 'PAID') return 'paid';

@@ -9,7 +9,7 @@ import {
   type TwoTimes,
 } from '../../statistics/distributions.ts';
 import type { ArchiveGap } from '../archive-log.ts';
-import { type DuckRow, numberOf, quote, textOf } from '../duck.ts';
+import { type DuckRow, numbersOf, quote, textOf } from '../duck.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import type { AsOf } from './as-of.ts';
 import { filterCondition } from './segment-rows.ts';
@@ -228,13 +228,13 @@ class SlotTable {
   }
 
   addRow(row: DuckRow): void {
-    const [place, decisions] = [numberOf(row['slot']) ?? 0, numberOf(row['decisions']) ?? 0];
+    const { slot: place, decisions, amount } = numbersOf(row, { slot: 0, decisions: 0, amount: 0 });
     const value = textOf(row['value']);
     const currency = textOf(row['currency']) ?? NO_CURRENCY;
     const asked = textOf(row['asked']);
     if (asked !== null) this.asks(currency, asked, value ?? '');
     else if (value === null) addAt(this.all, place, decisions);
-    else this.add({ place, value, currency, decisions, amount: numberOf(row['amount']) ?? 0 });
+    else this.add({ place, value, currency, decisions, amount });
   }
 
   add(cell: Cell): void {
@@ -295,14 +295,10 @@ async function changeSince(
           for (const value of SPLITS[dimension].of(decision)) counts.add(time, dimension, value, part, 1);
       },
     );
-    for (const row of rows)
-      counts.add(
-        time,
-        textOf(row['dimension']),
-        textOf(row['value']) ?? '',
-        numberOf(row['part']) ?? 0,
-        numberOf(row['whole']) ?? 0,
-      );
+    for (const row of rows) {
+      const { part, whole } = numbersOf(row, { part: 0, whole: 0 });
+      counts.add(time, textOf(row['dimension']), textOf(row['value']) ?? '', part, whole);
+    }
   }
   const { all } = counts;
   // Of one verdict alone its name explains nothing.

@@ -5,12 +5,13 @@ import {
   type DuckAppender,
   type DuckRow,
   numberOf,
+  numbersOf,
   textOf,
 } from '../../archive/duck.ts';
 import { ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/order-fate.ts';
 import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-state.ts';
 import { byVerdict, VERDICTS, type Verdict } from '../../rules/rule-set.ts';
-import { fateMember, NO_ORDERS, type OrderCounts } from '../shown.ts';
+import { fateMember, NO_ORDERS } from '../shown.ts';
 import { clusterOf, MoneySums } from '../source/order-clusters.ts';
 import type { LadderLevelReport, OrderEffects, OrderSums } from './backtest-report.ts';
 import {
@@ -59,17 +60,14 @@ export class Aftermath {
   /** Paid and unpaid orders by the paymentScore that a side had for them when they were first asked for. */
   async scored(side: number): Promise<readonly ClusteredScore[]> {
     const rows = await this.#duck.rows(
-      `SELECT ${clusterOf('client_hash')} AS cluster, score_${side} AS score, granted, has_history,
+      `SELECT ${clusterOf('client_hash')} AS cluster, score_${side} / 10_000 AS score, granted, has_history,
          count(*) FILTER (fate = 'PAID') AS paid, count(*) FILTER (fate = 'UNPAID') AS unpaid
        FROM answered_orders WHERE fate IN ('PAID', 'UNPAID') GROUP BY ALL ORDER BY ALL`,
     );
     return rows.map((row) => ({
-      cluster: cell(row, 'cluster'),
-      score: cell(row, 'score') / 10_000,
+      ...numbersOf(row, { cluster: 0, score: 0, paid: 0, unpaid: 0 }),
       hasHistory: row['has_history'] === true,
       granted: row['granted'] === true,
-      paid: cell(row, 'paid'),
-      unpaid: cell(row, 'unpaid'),
     }));
   }
 
@@ -81,10 +79,9 @@ export class Aftermath {
        FROM answers GROUP BY ALL ORDER BY ALL`,
     );
     return rows.map((row) => ({
-      cluster: cell(row, 'cluster'),
+      ...numbersOf(row, { cluster: 0, decisions: 0 }),
       base: verdictAt(cell(row, 'base')),
       candidate: verdictAt(cell(row, 'candidate')),
-      decisions: cell(row, 'decisions'),
     }));
   }
 
@@ -99,19 +96,13 @@ export class Aftermath {
       base: this.#answers.answerOf(cell(row, 'base')),
       candidate: this.#answers.answerOf(cell(row, 'candidate')),
       decisions: cell(row, 'decisions'),
-      orders: outcomeCells(row),
+      orders: numbersOf(row, NO_ORDERS),
     }));
   }
 
   async ladder(side: number): Promise<readonly LadderLevelReport[]> {
     const rows = await this.#duck.rows(ladderLevels(side));
-    return rows.map((row) => ({
-      level: cell(row, 'level'),
-      waits: cell(row, 'waits'),
-      clients: cell(row, 'clients'),
-      cameBack: cell(row, 'came_back'),
-      paid: cell(row, 'paid'),
-    }));
+    return rows.map((row) => numbersOf(row, { level: 0, waits: 0, clients: 0, cameBack: 0, paid: 0 }));
   }
 
   async #tally(which: string): Promise<OrderSums> {
@@ -172,25 +163,16 @@ function ladderLevels(side: number): string {
       LEFT JOIN answered_orders USING (order_key)
       GROUP BY ALL
     )
-    SELECT level, sum(waits) AS waits, count(*) AS clients, count(*) FILTER (came_back) AS came_back,
+    SELECT level, sum(waits) AS waits, count(*) AS clients, count(*) FILTER (came_back) AS "cameBack",
       count(*) FILTER (paid) AS paid
     FROM followed
     GROUP BY level ORDER BY level`;
 }
 
-/** SQL: an aggregate for each fate, as `outcomeCells` reads them, without technical failures. */
+/** SQL: an aggregate for each fate, by the members of OrderCounts, without technical failures. */
 export function byOutcome(aggregate: string): string {
   return `${aggregate} FILTER (fate = 'PAID') AS paid, ${aggregate} FILTER (fate = 'UNPAID') AS unpaid,
-    ${aggregate} FILTER (fate = 'TURNED_AWAY') AS turned_away, ${aggregate} FILTER (fate = 'UNKNOWN') AS unknown`;
-}
-
-export function outcomeCells(row: DuckRow): OrderCounts {
-  return {
-    paid: cell(row, 'paid'),
-    unpaid: cell(row, 'unpaid'),
-    turnedAway: cell(row, 'turned_away'),
-    unknown: cell(row, 'unknown'),
-  };
+    ${aggregate} FILTER (fate = 'TURNED_AWAY') AS "turnedAway", ${aggregate} FILTER (fate = 'UNKNOWN') AS unknown`;
 }
 
 function cell(row: DuckRow, column: string): number {

@@ -1,10 +1,10 @@
-import { type Duck, numberOf, textOf } from '../../archive/duck.ts';
+import { type Duck, numbersOf, textOf } from '../../archive/duck.ts';
 import { type HeldOut, holdoutShares } from '../../decision/holdout.ts';
 import { byVerdict, type RuleSet, VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import type { ScoredOrders } from '../../statistics/calibration.ts';
 import { clusteredInterval, type ShareInterval } from '../../statistics/intervals.ts';
 import { type JudgedOrders, scoreFigures } from '../calibrate/score-figures.ts';
-import { type HeldOutCount, NO_ORDERS, type OrderCounts, type VerdictMix } from '../shown.ts';
+import { type HeldOutCount, NO_ORDERS, type OrderCounts, plus, type VerdictMix } from '../shown.ts';
 import type { AnswerComparison, ScoreQuality, WaitChanges } from './backtest-report.ts';
 import type { LifeAnswer } from './lives.ts';
 
@@ -67,16 +67,7 @@ function groupsOf(pairs: readonly AnsweredPair[]): readonly GroupChange[] {
 }
 
 function total(pairs: readonly AnsweredPair[]): DecisionCount {
-  return pairs.reduce(
-    (sum, { decisions, orders }) => ({
-      decisions: sum.decisions + decisions,
-      paid: sum.paid + orders.paid,
-      unpaid: sum.unpaid + orders.unpaid,
-      turnedAway: sum.turnedAway + orders.turnedAway,
-      unknown: sum.unknown + orders.unknown,
-    }),
-    NONE,
-  );
+  return pairs.reduce((sum, { decisions, orders }) => plus(sum, { decisions, ...orders }), NONE);
 }
 
 type Change = Pick<LifeAnswer, 'verdict' | 'rule'>;
@@ -249,9 +240,7 @@ export async function recordedHoldouts(duck: Duck): Promise<readonly HeldOutCoun
     GROUP BY rule ORDER BY rule`);
   return rows.map((row) => ({
     rule: textOf(row['rule']) ?? '',
-    share: numberOf(row['share']) ?? 0,
-    decisions: numberOf(row['decisions']) ?? 0,
-    clients: numberOf(row['clients']) ?? 0,
+    ...numbersOf(row, { share: 0, decisions: 0, clients: 0 }),
   }));
 }
 

@@ -1,4 +1,4 @@
-import { type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
+import { type DuckRow, numberOf, numbersOf, textOf } from '../../archive/duck.ts';
 import { ORDER_KEY_SQL } from '../../archive/order-fate.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { paymentScore, type Smoothing } from '../../client/payment-score.ts';
@@ -181,14 +181,14 @@ export async function scoredOrders(
   for (const [pass, clients] of passes.entries()) {
     onProgress(pass, passes.length);
     const rows = await duck.rows(`
-      SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, rule_version, recorded_score, paid_before,
-        final_before, granted, count(*) FILTER (fate = 'PAID') AS paid, count(*) FILTER (fate = 'UNPAID') AS unpaid,
+      SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, rule_version, "recordedScore", "paidBefore",
+        "finalBefore", granted, count(*) FILTER (fate = 'PAID') AS paid, count(*) FILTER (fate = 'UNPAID') AS unpaid,
         count(*) FILTER (fate = 'UNKNOWN') AS unknown
       FROM (
         SELECT ${ORDER_KEY_SQL} AS order_key, ${clusterOf('any_value(client_hash)')} AS cluster,
           min(decided_at) AS first_at, arg_min(rule_version, seq) AS rule_version,
-          arg_min(payment_score, seq)::DOUBLE AS recorded_score,
-          arg_min(fact_paidCount, seq) AS paid_before, arg_min(fact_finalCount, seq) AS final_before
+          arg_min(payment_score, seq)::DOUBLE AS "recordedScore",
+          arg_min(fact_paidCount, seq) AS "paidBefore", arg_min(fact_finalCount, seq) AS "finalBefore"
         FROM decisions WHERE ${clients} GROUP BY order_key
       ) JOIN (SELECT order_key, fate, granted FROM orders WHERE ${clients}) USING (order_key)
       GROUP BY ALL ORDER BY ALL`);
@@ -202,16 +202,13 @@ export async function scoredOrders(
 }
 
 function groupOf(row: DuckRow): ScoredGroup {
+  const numbers = { cluster: 0, recordedScore: 0, paidBefore: 0, finalBefore: 0, paid: 0, unpaid: 0 };
+  const known = numbersOf(row, numbers);
   return {
-    cluster: numberOf(row['cluster']) ?? 0,
+    ...known,
     later: row['later'] === true,
     ruleVersion: textOf(row['rule_version']) ?? '',
-    recordedScore: numberOf(row['recorded_score']) ?? 0,
-    paidBefore: numberOf(row['paid_before']) ?? 0,
-    finalBefore: numberOf(row['final_before']) ?? 0,
-    hasHistory: (numberOf(row['final_before']) ?? 0) > 0,
+    hasHistory: known.finalBefore > 0,
     granted: row['granted'] === true,
-    paid: numberOf(row['paid']) ?? 0,
-    unpaid: numberOf(row['unpaid']) ?? 0,
   };
 }

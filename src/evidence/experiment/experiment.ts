@@ -1,4 +1,4 @@
-import { type Duck, type DuckRow, numberOf, quote, textOf } from '../../archive/duck.ts';
+import { type Duck, type DuckRow, numberOf, numbersOf, quote, textOf } from '../../archive/duck.ts';
 import {
   askedFateSql,
   GRANTED_SQL,
@@ -8,6 +8,7 @@ import {
 } from '../../archive/order-fate.ts';
 import { addMoments, type Moments, NO_MOMENTS } from '../../statistics/confidence-sequence.ts';
 import { NO_CURRENCY } from '../report/report.ts';
+import { NO_ORDERS, plus } from '../shown.ts';
 import { type Evidence, knownRows, withDayAfter } from '../source/evidence.ts';
 import { clientPasses } from '../source/shared-devices.ts';
 import { type Experiment, type ExperimentLevel, experimentOf } from './experiment-report.ts';
@@ -201,10 +202,8 @@ const LEVELS_SQL = `
   SELECT arm, level, ${['unknown', ...COUNTED].map((one) => `sum(${counted(one)})::DOUBLE AS "${one}"`).join(', ')}
   FROM compared WHERE next IS NULL GROUP BY ALL`;
 
-const NO_FIGURES = {
-  orders: { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 },
-  ...{ requisites: 0, waits: 0, lostAfterWait: 0 },
-};
+const NO_OTHERS = { requisites: 0, waits: 0, lostAfterWait: 0 };
+const NO_FIGURES = { orders: NO_ORDERS, ...NO_OTHERS };
 
 /** By what the sums of an arm grew from one look to the next. */
 interface ArmGrowth {
@@ -220,8 +219,9 @@ class ArmSums {
 
   addCounted(row: DuckRow): void {
     const arm = this.#arm(row);
-    arm.clients += numberOf(row['clients']) ?? 0;
-    arm.unknown += numberOf(row['unknown']) ?? 0;
+    const { clients, unknown } = numbersOf(row, { clients: 0, unknown: 0 });
+    arm.clients += clients;
+    arm.unknown += unknown;
     for (const metric of COUNTED) this.#add(row, metric, metric);
   }
 
@@ -234,21 +234,9 @@ class ArmSums {
     const [version, level] = [textOf(row['arm']) ?? '', numberOf(row['level']) ?? 0];
     const name = `${version}/${level}`;
     const known = this.#levels.get(name) ?? { version, level, ...NO_FIGURES };
-    const plus = (sum: number, column: string) => sum + (numberOf(row[column]) ?? 0);
     const { orders, requisites, waits, lostAfterWait } = known;
-    this.#levels.set(name, {
-      version,
-      level,
-      orders: {
-        paid: plus(orders.paid, 'paid'),
-        unpaid: plus(orders.unpaid, 'unpaid'),
-        turnedAway: plus(orders.turnedAway, 'turnedAway'),
-        unknown: plus(orders.unknown, 'unknown'),
-      },
-      requisites: plus(requisites, 'requisites'),
-      waits: plus(waits, 'waits'),
-      lostAfterWait: plus(lostAfterWait, 'lostAfterWait'),
-    });
+    const sums = plus({ requisites, waits, lostAfterWait }, numbersOf(row, NO_OTHERS));
+    this.#levels.set(name, { version, level, orders: plus(orders, numbersOf(row, NO_ORDERS)), ...sums });
   }
 
   /** As it was known at a look, the first being 1. */

@@ -1,4 +1,4 @@
-import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
+import { type Duck, type DuckRow, numbersOf, textOf } from '../../archive/duck.ts';
 import {
   type AskedFate,
   askedFateSql,
@@ -47,13 +47,12 @@ interface KnownOrders {
   readonly unpaid: number;
 }
 
+export const NO_WAITS = { orders: 0, granted: 0, paid: 0 } as const satisfies WaitCounts;
+
 /** What came after the WAIT verdicts of a rule, counted in orders. */
-export interface WaitGroup {
-  readonly rule: string;
-  readonly orders: number;
-  readonly granted: number;
-  readonly paid: number;
-}
+type WaitCounts = Readonly<Record<'orders' | 'granted' | 'paid', number>>;
+
+export type WaitGroup = WaitCounts & { readonly rule: string };
 
 export interface PassResult {
   readonly decisions: readonly DecisionGroup[];
@@ -112,7 +111,7 @@ async function onePass(duck: Duck, clients: string, parts: PassParts): Promise<P
   const decisions = combinations.map((row): DecisionGroup => {
     const numbers = codeColumns.map((column) => bigOf(row, column));
     const judgement = judged.getOrInsertComputed(numbers.join(), () => parts.judge(numbers));
-    return { judgement, place: numberOf(row['place']) ?? 0, decisions: numberOf(row['decisions']) ?? 0 };
+    return { judgement, ...numbersOf(row, { place: 0, decisions: 0 }) };
   });
   await makeMasks(duck, codeColumns, judged, parts.rules);
   await makeAsked(duck, codeColumns, parts.rules);
@@ -160,11 +159,9 @@ async function orderGroups(duck: Duck, rules: number): Promise<readonly OrderGro
     FROM asked GROUP BY ALL`);
   return rows.map((row) => ({
     matched: placesOf(masks.map((mask) => bigOf(row, mask))),
-    place: numberOf(row['place']) ?? 0,
+    ...numbersOf(row, { place: 0, orders: 0, amount: 0 }),
     fate: fateOf(row),
     reversed: row['reversed'] === true,
-    orders: numberOf(row['orders']) ?? 0,
-    amount: numberOf(row['amount']) ?? 0,
   }));
 }
 
@@ -209,12 +206,7 @@ async function waitGroups(duck: Duck): Promise<readonly WaitGroup[]> {
         ON waits.client_hash = grants.client_hash AND waits.seq < grants.seq
     ) LEFT JOIN told ON told.order_key = granted_key
     GROUP BY rule`);
-  return rows.map((row) => ({
-    rule: textOf(row['rule']) ?? '',
-    orders: numberOf(row['orders']) ?? 0,
-    granted: numberOf(row['granted']) ?? 0,
-    paid: numberOf(row['paid']) ?? 0,
-  }));
+  return rows.map((row) => ({ rule: textOf(row['rule']) ?? '', ...numbersOf(row, NO_WAITS) }));
 }
 
 function masksOf(rules: number): readonly string[] {

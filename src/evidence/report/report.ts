@@ -4,12 +4,12 @@ import { OTHERWISE } from '../../decision/decision.ts';
 import { holdoutShares } from '../../decision/holdout.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { clusteredShare } from '../../statistics/intervals.ts';
-import { fateMember, NO_ORDERS, type OrderCounts } from '../shown.ts';
+import { fateMember, NO_ORDERS, type OrderCounts, plus } from '../shown.ts';
 import { columnsOf, type Evidence } from '../source/evidence.ts';
 import { clusterOf, MoneySums, OrderClusters } from '../source/order-clusters.ts';
 import { reversalsOf } from '../source/reversals.ts';
 import { factCells, Judge, type NamedRule, namedRules, valuesOf, vectorCodes } from './fact-cells.ts';
-import { OrderTally, orderPasses, type PassResult, type WaitGroup } from './order-passes.ts';
+import { NO_WAITS, OrderTally, orderPasses, type PassResult, type WaitGroup } from './order-passes.ts';
 import type { HoldoutReport, Report, RuleReport, SliceName, SliceReport } from './rule-report.ts';
 import { rungsOf } from './rungs.ts';
 
@@ -155,13 +155,8 @@ class ReportSums {
       for (const rule of matched) tallies[rule]?.clusters.add(cluster, paid, unpaid);
   }
 
-  #addWait({ rule, orders, granted, paid }: WaitGroup): void {
-    const before = this.#waits.get(rule) ?? NO_WAITS;
-    this.#waits.set(rule, {
-      orders: before.orders + orders,
-      granted: before.granted + granted,
-      paid: before.paid + paid,
-    });
+  #addWait({ rule, ...waits }: WaitGroup): void {
+    this.#waits.set(rule, plus(this.#waits.get(rule) ?? NO_WAITS, waits));
   }
 
   #talliesAt(place: number): readonly (readonly OrderTally[])[] {
@@ -170,8 +165,6 @@ class ReportSums {
     return sliced === undefined ? [this.#tallies] : [this.#tallies, sliced];
   }
 }
-
-const NO_WAITS = { orders: 0, granted: 0, paid: 0 };
 
 /** The facts that the rules ask and some decisions do not have. */
 async function missingFacts(

@@ -1,9 +1,9 @@
-import { type Duck, type DuckRow, numberOf, textOf } from '../../archive/duck.ts';
+import { type Duck, type DuckRow, numberOf, numbersOf, textOf } from '../../archive/duck.ts';
 import { paidAfterWait, waitWorthUntil } from '../../archive/order-fate.ts';
 import { Type } from '../../json-schema.ts';
 import { count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { clusteredInterval } from '../../statistics/intervals.ts';
-import { columns, type EvidenceTable, interval, number } from '../shown.ts';
+import { columns, type EvidenceTable, interval, number, plus } from '../shown.ts';
 import { amountSum } from '../source/order-clusters.ts';
 
 const KNOWN = 'of those of which it is known';
@@ -135,16 +135,15 @@ function keyOf({ version, ladder, level }: DuckRow): string {
   return JSON.stringify([version, ladder, level].map(String));
 }
 
+const NO_COUNTS = { orders: 0, early: 0, cameBack: 0, lost: 0, granted: 0, paid: 0 };
+
 function countsOf(clusters: readonly DuckRow[]) {
-  const cell = (row: DuckRow, column: string) => numberOf(row[column]) ?? 0;
-  const sum = (column: string) => clusters.reduce((total, row) => total + cell(row, column), 0);
-  const known = (row: DuckRow) => cell(row, 'early') + cell(row, 'cameBack') + cell(row, 'lost');
-  const share = (column: string) =>
-    clusteredInterval(clusters.map((row) => ({ part: cell(row, column), whole: known(row) })));
-  const [orders, early, cameBack, lost] = [sum('orders'), sum('early'), sum('cameBack'), sum('lost')];
+  const counts = clusters.map((row) => numbersOf(row, NO_COUNTS));
+  const { orders, early, cameBack, lost, granted, paid } = counts.reduce(plus, NO_COUNTS);
+  const share = (what: keyof typeof NO_COUNTS) =>
+    clusteredInterval(counts.map((one) => ({ part: one[what], whole: one.early + one.cameBack + one.lost })));
   return {
-    ...{ orders, unknown: orders - early - cameBack - lost, early, cameBack, lost },
-    ...{ granted: sum('granted'), paid: sum('paid') },
+    ...{ orders, unknown: orders - early - cameBack - lost, early, cameBack, lost, granted, paid },
     shares: { cameBack: share('cameBack'), paid: share('paid'), lost: share('lost') },
   };
 }

@@ -64,8 +64,6 @@ interface DecidingRules {
   readonly ruleVersion: string;
   readonly digest: string;
   readonly decisions: number;
-  /** When it last decided, epoch ms. */
-  readonly lastAt: number;
 }
 
 /** What the engine may keep in memory; what does not fit goes to a temporary folder. */
@@ -96,13 +94,12 @@ export class Evidence {
   /** The rule sets that decided, the last one first. */
   async decidingRules(): Promise<readonly DecidingRules[]> {
     const rows = await this.duck.rows(
-      'SELECT rule_version, digest, count(*) AS decisions, max(decided_at) AS last_at FROM decisions GROUP BY ALL ORDER BY last_at DESC, rule_version',
+      'SELECT rule_version, digest, count(*) AS decisions FROM decisions GROUP BY ALL ORDER BY max(decided_at) DESC, rule_version',
     );
     return rows.map((row) => ({
       ruleVersion: textOf(row['rule_version']) ?? '',
       digest: textOf(row['digest']) ?? '',
       decisions: numberOf(row['decisions']) ?? 0,
-      lastAt: numberOf(row['last_at']) ?? 0,
     }));
   }
 }

@@ -1,9 +1,9 @@
-import { numberOf, textOf } from '../../archive/duck.ts';
+import { numberOf, numbersOf, textOf } from '../../archive/duck.ts';
 import { CAUSE_SQL, fateSql, ORDER_KEY_SQL, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
 import { OUTCOME_CAUSES } from '../../client/order.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import { choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
-import { bootstrapInterval, type ClusterCount, clusteredInterval } from '../../statistics/intervals.ts';
+import { bootstrapInterval, clusteredInterval } from '../../statistics/intervals.ts';
 import { type AgedPayments, expectedEvents, maturityOf } from '../../statistics/reversal-ages.ts';
 import { columns, countText, type EvidenceTable, interval, number, shareText } from '../shown.ts';
 import { type Evidence, knownRows } from './evidence.ts';
@@ -88,16 +88,10 @@ interface Payments {
 }
 
 async function agedPayments(duck: Duck): Promise<Payments> {
-  const rows =
-    await duck.rows(`SELECT cluster, day, count(*) FILTER (result = 'REVERSED')::DOUBLE AS reversed,
-      count(*)::DOUBLE AS n
+  const rows = await duck.rows(`SELECT cluster, day, count(*) FILTER (result = 'REVERSED')::DOUBLE AS events,
+      count(*)::DOUBLE AS "left"
     FROM payments WHERE was_paid AND result IN ('PAID', 'REVERSED') GROUP BY ALL ORDER BY ALL`);
-  const aged = rows.map((row) => ({
-    cluster: numberOf(row['cluster']) ?? 0,
-    day: numberOf(row['day']) ?? 0,
-    events: numberOf(row['reversed']) ?? 0,
-    left: numberOf(row['n']) ?? 0,
-  }));
+  const aged = rows.map((row) => numbersOf(row, { cluster: 0, day: 0, events: 0, left: 0 }));
   return {
     all: aged,
     clusters: [...Map.groupBy(aged, ({ cluster }) => cluster).values()],
@@ -111,9 +105,9 @@ async function expectedOf(
   immature: string,
 ): Promise<Reversals['expected']> {
   const rows = await duck.rows(
-    `SELECT day, count(*)::DOUBLE AS n FROM payments JOIN orders USING (order_key) WHERE ${immature} GROUP BY day ORDER BY day`,
+    `SELECT day, count(*)::DOUBLE AS payments FROM payments JOIN orders USING (order_key) WHERE ${immature} GROUP BY day ORDER BY day`,
   );
-  const young = rows.map((row) => ({ day: numberOf(row['day']) ?? 0, payments: numberOf(row['n']) ?? 0 }));
+  const young = rows.map((row) => numbersOf(row, { day: 0, payments: 0 }));
   const all = young.reduce((sum, { payments }) => sum + payments, 0);
   const drawn = bootstrapInterval(clusters.length, (times) =>
     expectedEvents(
@@ -220,19 +214,10 @@ export async function stoppedPaymentsOf(
 ): Promise<StoppedPayments> {
   const rows =
     await duck.rows(`SELECT cluster, count(*) FILTER (mature AND result = 'REVERSED')::DOUBLE AS part,
-      count(*) FILTER (mature)::DOUBLE AS whole, count(*)::DOUBLE AS n
+      count(*) FILTER (mature)::DOUBLE AS whole, count(*)::DOUBLE AS "all"
     FROM (SELECT *, ${matureSql(maturity)} AS mature FROM payments) JOIN answered_orders USING (order_key)
     WHERE was_paid AND result IN ('PAID', 'REVERSED') AND NOT granted_${side} GROUP BY cluster ORDER BY cluster`);
-  return stoppedFrom(
-    rows.map((row) => ({
-      part: numberOf(row['part']) ?? 0,
-      whole: numberOf(row['whole']) ?? 0,
-      all: numberOf(row['n']) ?? 0,
-    })),
-  );
-}
-
-function stoppedFrom(clusters: readonly (ClusterCount & { readonly all: number })[]): StoppedPayments {
+  const clusters = rows.map((row) => numbersOf(row, { part: 0, whole: 0, all: 0 }));
   const sum = (of: 'part' | 'whole' | 'all') => clusters.reduce((total, one) => total + one[of], 0);
   const [reversed, mature, all] = [sum('part'), sum('whole'), sum('all')];
   const reversedShare = clusteredInterval(clusters);

@@ -1,4 +1,4 @@
-import { type Duck, numberOf, quoteName, textOf } from '../../archive/duck.ts';
+import { type Duck, numberOf, numbersOf, quote, quoteName, textOf } from '../../archive/duck.ts';
 import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
 import {
   bootstrapInterval,
@@ -7,12 +7,12 @@ import {
   clusteredInterval,
   type Estimate,
 } from '../../statistics/intervals.ts';
-import { Aftermath, AnswerTable, byOutcome, outcomeCells } from '../backtest/aftermath.ts';
+import { Aftermath, AnswerTable, byOutcome } from '../backtest/aftermath.ts';
 import type { OnProgress } from '../backtest/backtest.ts';
 import { HeldOutTally } from '../backtest/comparison.ts';
 import { inputsOf } from '../backtest/input.ts';
 import { Lives, type OutcomeAssumption } from '../backtest/lives.ts';
-import type { HeldOutCount } from '../shown.ts';
+import { type HeldOutCount, NO_ORDERS } from '../shown.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { immatureOrders, reversalsOf, type StoppedPayments, stoppedPaymentsOf } from '../source/reversals.ts';
 import { makeInputView } from '../source/shared-devices.ts';
@@ -136,11 +136,7 @@ async function timePart(duck: Duck, part: PartName, splitAt: number): Promise<Ti
     `SELECT min(first_at) AS first, max(first_at) AS last, ${byOutcome('count(*)')}
      FROM answered_orders WHERE ${inPart(part, splitAt)}`,
   );
-  return {
-    from: numberOf(row['first']),
-    to: numberOf(row['last']),
-    orders: outcomeCells(row),
-  };
+  return { from: numberOf(row['first']), to: numberOf(row['last']), orders: numbersOf(row, NO_ORDERS) };
 }
 
 async function openedOrders(duck: Duck, sides: number): Promise<readonly number[]> {
@@ -215,7 +211,7 @@ async function clientSums(duck: Duck, part: PartName, splitAt: number, sides: nu
   const [counted = {}] = await duck.rows(
     `SELECT count(DISTINCT client_hash) AS clients FROM answered_orders WHERE ${where}`,
   );
-  const clients = numberOf(counted['clients']) ?? 0;
+  const { clients } = numbersOf(counted, { clients: 0 });
   const columns = new Map(sums.map(([name]) => [name, new Float64Array(clients)]));
   const select = sums.map(([name, sql]) => `coalesce(${sql}, 0)::DOUBLE AS ${quoteName(name)}`);
   const sql = `SELECT ${select.join(', ')} FROM answered_orders WHERE ${where} GROUP BY client_hash ORDER BY client_hash`;
@@ -240,7 +236,7 @@ function sumsOf(sides: number, currencies: readonly string[]): readonly (readonl
       for (const [place, currency] of currencies.entries())
         sums.push([
           `${name}_${side}_${place}`,
-          `sum(amount) FILTER (${which} AND currency = '${currency.replaceAll("'", "''")}')`,
+          `sum(amount) FILTER (${which} AND currency = ${quote(currency)})`,
         ]);
     }
   return sums;
