@@ -1,7 +1,7 @@
 import type { BacktestReport, OrderSums, ScoreQuality } from '../../src/evidence/backtest/backtest-report.ts';
 import { readable } from '../../src/evidence/result.ts';
 import { NO_ORDERS, type OrderCounts, type Shown } from '../../src/evidence/shown.ts';
-import type { ShareInterval } from '../../src/statistics/intervals.ts';
+import type { Estimate } from '../../src/statistics/intervals.ts';
 
 /** What `rules backtest --json` prints, with figures of every kind in it. */
 export function backtestResult(): BacktestReport & Shown {
@@ -82,7 +82,7 @@ export function backtestResult(): BacktestReport & Shown {
 }
 
 /** With an interval of about the width for that many decisions. */
-function about(value: number): ShareInterval {
+function about(value: number): Estimate {
   return { value, low: value - 0.01, high: value + 0.01 };
 }
 

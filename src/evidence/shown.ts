@@ -4,7 +4,7 @@ import { Type } from '../json-schema.ts';
 import { sharedListsText } from '../rules/condition-text.ts';
 import { byVerdict } from '../rules/rule-set.ts';
 import { count, epochMs, list, meaning, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
-import type { ShareInterval } from '../statistics/intervals.ts';
+import type { Estimate } from '../statistics/intervals.ts';
 import type { EvidenceSpan } from './source/evidence.ts';
 
 /** The shapes that several kinds of evidence have in their results; member names are stable. */
@@ -242,7 +242,7 @@ export function countText(value: number): string {
   return value.toLocaleString('en');
 }
 
-export function shareText(share: ShareInterval | null): string {
+export function shareText(share: Estimate | null): string {
   return cellText(share, 'share');
 }
 

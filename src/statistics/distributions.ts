@@ -84,8 +84,8 @@ interface PopulationStability {
   readonly byChance: number;
 }
 
-/** The 95 % point of the normal distribution. */
-const NORMAL_95 = 1.6448536269514722;
+/** The 95 % point of the normal distribution: below it lie 95 % of all draws. */
+export const NORMAL_95 = 1.6448536269514722;
 
 /** Added to every bin, so that none has a share of 0. */
 const EMPTY_BIN = 0.5;

@@ -1,8 +1,9 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import { NORMAL_95 } from './distributions.ts';
 
-/** A share with its 95 % interval, all from 0 to 1. */
-export interface ShareInterval {
+/** An estimate with its 95 % interval; of a share all are from 0 to 1. */
+export interface Estimate {
   readonly value: number;
   readonly low: number;
   readonly high: number;
@@ -16,15 +17,12 @@ const NORMAL_975 = 1.959963984540054;
  * few cases (Wilson, Probable inference, the law of succession, and statistical inference, 1927; Brown, Cai and
  * DasGupta, Interval estimation for a binomial proportion, 2001). Null without anybody to count.
  */
-export function shareInterval(part: number, whole: number): ShareInterval | null {
+export function shareInterval(part: number, whole: number): Estimate | null {
   if (whole === 0) return null;
   const { value, middle, half } = wilson(part, whole, NORMAL_975);
   // At the ends the two terms cancel out except for rounding.
   return { value, low: part === 0 ? 0 : middle - half, high: part === whole ? 1 : middle + half };
 }
-
-/** The 95 % point of the normal distribution: below it lie 95 % of all draws. */
-const NORMAL_95 = 1.6448536269514722;
 
 /**
  * The upper bound of a share with 95 % confidence: the end of Wilson's one-sided interval. 1 without anybody to
@@ -61,13 +59,13 @@ const CLUSTERED_ORDERS_MIN = 30;
  * expected number of positive counts, 1998), by the variance of the ratio between clients. With few clients that
  * variance is uncertain itself, which lowers the effective number further. Null for too few orders.
  */
-export function clusteredShare(clusters: readonly ClusterCount[]): ShareInterval | null {
+export function clusteredShare(clusters: readonly ClusterCount[]): Estimate | null {
   const whole = clusters.reduce((sum, cluster) => sum + cluster.whole, 0);
   return whole < CLUSTERED_ORDERS_MIN ? null : clusteredInterval(clusters);
 }
 
 /** The same for any number of orders; null without one. */
-export function clusteredInterval(clusters: Iterable<ClusterCount>): ShareInterval | null {
+export function clusteredInterval(clusters: Iterable<ClusterCount>): Estimate | null {
   const all = [...clusters];
   let [part, whole, spread] = [0, 0, 0];
   for (const cluster of all) {
@@ -103,13 +101,6 @@ export function student975(degrees: number): number {
     (79 * x ** 9 + 776 * x ** 7 + 1482 * x ** 5 - 1920 * x ** 3 - 945 * x) / 92160,
   ];
   return FIRST[degrees - 1] ?? terms.reduce((sum, term, power) => sum + term / degrees ** power, 0);
-}
-
-/** An estimate with the interval that contains 95 % of its resamples. */
-export interface Estimate {
-  readonly value: number;
-  readonly low: number;
-  readonly high: number;
 }
 
 /** Of 400 resamples, 10 lie below the interval and 10 above it. */

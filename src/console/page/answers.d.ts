@@ -104,4 +104,4 @@ export type {
   TrialCounts,
   VerdictCommand,
 } from '../../sdk/records.ts';
-export type { ShareInterval } from '../../statistics/intervals.ts';
+export type { Estimate } from '../../statistics/intervals.ts';

@@ -2,7 +2,7 @@ import { type Duck, numbersOf, textOf } from '../../archive/duck.ts';
 import { type HeldOut, holdoutShares } from '../../decision/holdout.ts';
 import { byVerdict, type RuleSet, VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import type { ScoredOrders } from '../../statistics/calibration.ts';
-import { clusteredInterval, type ShareInterval } from '../../statistics/intervals.ts';
+import { clusteredInterval, type Estimate } from '../../statistics/intervals.ts';
 import { type JudgedOrders, scoreFigures } from '../calibrate/score-figures.ts';
 import { type HeldOutCount, NO_ORDERS, type OrderCounts, plus, type VerdictMix } from '../shown.ts';
 import type { AnswerComparison, ScoreQuality, WaitChanges } from './backtest-report.ts';
@@ -140,7 +140,7 @@ export interface ClusterVerdicts {
 /** Shares of the decisions, with intervals that take a client's decisions together. */
 interface DecisionShares {
   /** Decisions whose verdict changes. */
-  readonly changedShare: ShareInterval | null;
+  readonly changedShare: Estimate | null;
   readonly mix: { readonly base: VerdictMix; readonly candidate: VerdictMix };
 }
 

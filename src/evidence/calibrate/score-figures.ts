@@ -11,7 +11,6 @@ import {
   bootstrapIntervals,
   clusteredInterval,
   type Estimate,
-  type ShareInterval,
 } from '../../statistics/intervals.ts';
 import { OrderClusters } from '../source/order-clusters.ts';
 import type { ReliabilityRow, ScoreFigures } from './calibration.ts';
@@ -100,7 +99,7 @@ function reliabilityRows<Group extends ClusteredOrders>(
 }
 
 /** Share of the orders that were paid, with its interval by client; null without an order. */
-export function paidShareOf(groups: readonly ClusteredOrders[]): ShareInterval | null {
+export function paidShareOf(groups: readonly ClusteredOrders[]): Estimate | null {
   const clusters = new OrderClusters();
   for (const { cluster, paid, unpaid } of groups) clusters.add(cluster, paid, unpaid);
   return clusteredInterval(clusters.counts('paid'));
@@ -123,7 +122,7 @@ export function differenceOf<Group extends ClusteredOrders>(
 
 type Figure = (scored: readonly ScoredOrders[]) => number | null;
 
-const NO_SHARE: ShareInterval = { value: 0, low: 0, high: 1 };
+const NO_SHARE: Estimate = { value: 0, low: 0, high: 1 };
 
 /** Orders by score and cluster, in plain arrays: they are summed up for each of hundreds of draws. */
 class ClusteredScores<Group extends ClusteredOrders> {

@@ -9,7 +9,7 @@ import {
   REPORT_NUMBER_SQL,
   waitWorthUntil,
 } from '../../archive/order-fate.ts';
-import { clusteredInterval, type ShareInterval } from '../../statistics/intervals.ts';
+import { clusteredInterval, type Estimate } from '../../statistics/intervals.ts';
 import { fateMember, type Money, NO_ORDERS, type OrderCounts } from '../shown.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { clusterOf, type FateMoney, MoneySums, OrderClusters } from '../source/order-clusters.ts';
@@ -268,12 +268,12 @@ export class OrderTally {
   }
 
   /** Of the orders with a known outcome. */
-  get unpaidShare(): ShareInterval | null {
+  get unpaidShare(): Estimate | null {
     return clusteredInterval(this.clusters.counts('unpaid'));
   }
 
   /** `baseShare` is that of all orders, with which the rule's is compared; `otherwise` cannot be left out. */
-  figures(baseShare: ShareInterval | null, isOtherwise: boolean): RuleFigures {
+  figures(baseShare: Estimate | null, isOtherwise: boolean): RuleFigures {
     const { orders, unpaidShare: share } = this;
     return {
       matched: this.#decisions.matched,

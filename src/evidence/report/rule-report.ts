@@ -1,7 +1,7 @@
 import { OTHERWISE } from '../../decision/decision.ts';
 import { Type } from '../../json-schema.ts';
 import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
-import { type ShareInterval, shareInterval } from '../../statistics/intervals.ts';
+import { type Estimate, shareInterval } from '../../statistics/intervals.ts';
 import {
   amounts,
   type Cell,
@@ -280,10 +280,7 @@ function waitsTable(rules: readonly RuleReport[]): EvidenceTable {
 }
 
 function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
-  const cells = (orders: OrderCounts, paid: ShareInterval | null) => [
-    ...fateCells(orders),
-    paid ?? 'too few',
-  ];
+  const cells = (orders: OrderCounts, paid: Estimate | null) => [...fateCells(orders), paid ?? 'too few'];
   return {
     name: 'holdouts',
     title: 'Held out',

@@ -8,7 +8,7 @@ import { sorted, Table, useSort } from './table.js';
 import { Reach, sinceDays } from './time-span.js';
 
 /**
- * @import { EvidenceJob, EvidenceTable, OrderCounts, ShareInterval, Shown, Worked } from '../answers.d.ts'
+ * @import { EvidenceJob, EvidenceTable, OrderCounts, Estimate, Shown, Worked } from '../answers.d.ts'
  * @import { Answer, Refusal, Work } from '../api.js'
  * @import { ComponentChildren } from 'preact'
  * @import { WorkingCopy } from './working-copy.js'
@@ -52,7 +52,7 @@ export function FateLegend() {
 
 /**
  * `56.4 % (55.0 to 57.9)`; `–` without a case.
- * @param {ShareInterval | null} interval
+ * @param {Estimate | null} interval
  */
 export function intervalText(interval) {
   return cellText(interval, 'share');
@@ -60,7 +60,7 @@ export function intervalText(interval) {
 
 /**
  * A share as a point on its 95 % interval, and the share of all as a line.
- * @param {{ interval: ShareInterval | null, all: ShareInterval | null }} props
+ * @param {{ interval: Estimate | null, all: Estimate | null }} props
  */
 export function IntervalBar({ interval, all }) {
   if (interval === null) return html`<span class="faint">no outcome</span>`;

@@ -1,4 +1,4 @@
-/** @import { FactValue, ShareInterval } from '../answers.d.ts' */
+/** @import { FactValue, Estimate } from '../answers.d.ts' */
 
 const NEVER_SECONDS = 999999999;
 
@@ -155,7 +155,7 @@ const NORMAL_975 = 1.959963984540054;
  * The share with its 95 % interval by Wilson, of counts that came without one. Null without clients.
  * @param {number} part
  * @param {number} whole
- * @returns {ShareInterval | null}
+ * @returns {Estimate | null}
  */
 export function shareOf(part, whole) {
   if (whole === 0) return null;

@@ -147,10 +147,10 @@ async function audited<T>(
   action: 'binding' | 'override',
   clientIdKey: string,
   { before, after }: BeforeAndAfter<T>,
-  reason: string | null = null,
 ): Promise<T | null> {
   const { platform } = caller;
-  const entry = { who: caller.actor.text, action, platform, subject: clientIdKey, before, after, reason };
+  const who = caller.actor.text;
+  const entry = { who, action, platform, subject: clientIdKey, before, after, reason: null };
   await audit.note(entry, clientKeys.of(platform, clientIdKey));
   return after;
 }
