@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { type Config, ConfigError, readConfig, signalSecretOf } from '../src/config.ts';
 import { temporaryDirectory } from './servers/temporary-directory.ts';
 
-/** One setting that is wrong, and what must be said about it. */
+/** One wrong setting, and the expected message. */
 type Refusal = readonly [name: string, value: string, message: string];
 
 const NUMBER_REFUSALS: readonly Refusal[] = [
@@ -89,7 +89,7 @@ describe('the configuration', () => {
       expect(found?.clientSecret).to.equal('of a file');
     });
 
-    it('is reached over TLS, except on this very machine', () => {
+    it('is reached over TLS, except on this machine', () => {
       const OIDC_ISSUER = 'http://login.example.com';
       const message = `OIDC_ISSUER must be the https address of the identity provider, as its issuer, not "${OIDC_ISSUER}"`;
       expectRefused({ ...provider, OIDC_ISSUER }, message);
@@ -133,7 +133,7 @@ describe('the configuration', () => {
     });
   });
 
-  it('is told in full by the table of README.md', () => {
+  it('is listed in full in the table of README.md', () => {
     const root = join(import.meta.dirname, '..');
     const source = readFileSync(join(root, 'src', 'config.ts'), 'utf8');
     const read = [...source.matchAll(/'([A-Z][A-Z]*(?:_[A-Z]+)+|HOST|PORT)'/g)].map(([, name]) => name ?? '');
@@ -233,7 +233,7 @@ describe('the configuration', () => {
     );
   });
 
-  it('reads what Redis is trusted by, and what is shown to it', () => {
+  it('reads the authority and the client certificate for Redis', () => {
     const [ca, cert, key] = ['ca', 'cert', 'key'].map((name) => join(directory, `${name}.pem`));
     for (const path of [ca, cert, key]) writeFileSync(path ?? '', `text of ${path}`);
     const REDIS_URL = 'rediss-sentinel://:secret@s1,s2/scoring';
@@ -255,7 +255,7 @@ describe('the configuration', () => {
     );
   });
 
-  it('takes several WORKERS on Redis alone, and one by itself on SQLite', () => {
+  it('takes several WORKERS only on Redis, and one for auto on SQLite', () => {
     const REDIS_URL = 'redis://localhost';
     expect(read({ REDIS_URL, WORKERS: '4' }).workers).to.equal(4);
     expect(read({ REDIS_URL, WORKERS: 'auto' }).workers).to.equal(availableParallelism());
@@ -278,7 +278,7 @@ describe('the configuration', () => {
     );
   });
 
-  it('takes 0 for no DRAIN_GRACE, and refuses what is no duration', () => {
+  it('takes 0 for no DRAIN_GRACE, and refuses a malformed duration', () => {
     expect(read({ DRAIN_GRACE: '0' }).drainGraceMs).to.equal(0);
     expectRefused(
       { DRAIN_GRACE: 'soon' },
@@ -315,20 +315,20 @@ describe('the configuration', () => {
     expectRefused({ ARCHIVE_SHIP: 'no' }, 'ARCHIVE_SHIP is "no"; it must be on or off');
   });
 
-  it('refuses an ARCHIVE_KEEP that is no duration', () => {
+  it('refuses a malformed ARCHIVE_KEEP', () => {
     expectRefused(
       { ARCHIVE_KEEP: 'a year' },
       'ARCHIVE_KEEP is "a year"; it must be a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d',
     );
   });
 
-  it('takes an empty or blank setting for none', () => {
+  it('treats an empty or blank setting as not set', () => {
     expect(read({ PORT: '', BASE_PATH: ' ', REDIS_URL: '', RULE_VERSION: '', LOG_LEVEL: '' })).to.deep.equal(
       read(),
     );
   });
 
-  it('takes a BASE_PATH of one slash for none', () => {
+  it('treats a BASE_PATH of one slash as none', () => {
     expect(read({ BASE_PATH: '/' }).basePath).to.equal('');
   });
 
@@ -359,7 +359,7 @@ describe('the configuration', () => {
       );
     });
 
-    it('may not come both ways', () => {
+    it('may not be given both ways', () => {
       expectRefused(
         { SIGNAL_SECRET_FILE: '/anywhere' },
         'SIGNAL_SECRET and SIGNAL_SECRET_FILE are both set; keep one of them',
@@ -373,7 +373,7 @@ describe('the configuration', () => {
       );
     });
 
-    it('of signals have 32 characters or more, the one of before too', () => {
+    it('of signals have 32 characters or more, the previous one, too', () => {
       const long = 'x'.repeat(32);
       expect(read({ SIGNAL_SECRET: long, SIGNAL_SECRET_PREVIOUS: GIVEN })).to.include({
         signalSecret: long,
@@ -409,7 +409,7 @@ describe('the configuration', () => {
       expect(secretOf()).to.equal(first);
     });
 
-    it('are made only for who asks for them', () => {
+    it('are made only when they are needed', () => {
       const dataDir = join(directory, 'unused', 'data');
       expect(readConfig({ DATA_DIR: dataDir }).signalSecret).to.equal(null);
       expect(existsSync(dataDir)).to.equal(false);

@@ -1,4 +1,4 @@
-/** One piece of code of a guide, with what the guide says it prints. */
+/** One block of code in a guide, with its documented output. */
 export interface Block {
   readonly language: string;
   readonly text: string;
@@ -6,7 +6,7 @@ export interface Block {
   readonly prints: string | null;
 }
 
-/** What says what a block prints, not what to do. */
+/** Languages of blocks that show output. */
 const OUTPUTS = ['json', 'text'];
 
 export function blocksOf(guide: string): readonly Block[] {

@@ -8,7 +8,7 @@ const GUIDES = globSync(['*.md', 'packaging/alerts.yaml', '{packaging,rules,scri
   cwd: ROOT,
 });
 
-/** Begins like a command, and is what the log says. */
+/** Looks like a command, and is a line of the log. */
 const LOGGED = 'decisions are not shipped';
 
 /** Commands of a guide, as words: lines of a shell, and what begins like one in backticks. */
@@ -24,7 +24,7 @@ function commandsIn(text: string, groups: readonly string[]): readonly (readonly
 
 const helps = new Map<string, Promise<string | null>>();
 
-/** What the help of a command says; null when there is no such command. */
+/** The help of a command; null when there is no such command. */
 function helpOf(path: string): Promise<string | null> {
   const asked = helps.get(path) ?? ask(path);
   helps.set(path, asked);
@@ -46,7 +46,7 @@ async function isThere(words: readonly string[]): Promise<boolean> {
 }
 
 describe('commands in the guides', () => {
-  it('are there, with the options that they are given', async () => {
+  it('exist with their options', async () => {
     const { stdout } = await scoring(['--help'], {});
     const groups = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, group = '']) => group);
     const commands = GUIDES.flatMap((guide) =>

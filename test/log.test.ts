@@ -23,7 +23,7 @@ function stderrOf(calls: string): string {
 }
 
 describe('the log', () => {
-  it('writes one JSON line with what it is told', () => {
+  it('writes one JSON line per call', () => {
     const { service, msg, operation, status } = lineOf(
       `log.info({ operation: 'verdict', status: 200 }, 'request')`,
     );
@@ -35,7 +35,7 @@ describe('the log', () => {
     });
   });
 
-  it('hides what has the name of a secret, three levels deep', () => {
+  it('hides members with the name of a secret, three levels deep', () => {
     const { key, caller, more } = lineOf(
       `log.info({ key: 'a', caller: { ip: 'b', name: 'n' }, more: { deep: { fingerprint: 'c' } } }, 'm')`,
     );
@@ -46,7 +46,7 @@ describe('the log', () => {
     });
   });
 
-  it('tells an error with its stack, and hides the secrets that it carries', () => {
+  it('writes an error with its stack, and hides secrets in it', () => {
     const { err } = lineOf(`log.warn({ err: Object.assign(new Error('broken'), { password: 'p' }) }, 'm')`);
     expect(err).to.include({ type: 'Error', message: 'broken', password: '[redacted]' });
     expect(err).to.have.property('stack').that.includes('Error: broken');
@@ -79,7 +79,7 @@ describe('the log', () => {
     ]);
   });
 
-  it('does not stop the process while nobody reads, and then misses lines', async () => {
+  it('does not block the process while nobody reads, and then drops lines', async () => {
     const script = `import { createLog } from '${LOG}'; const log = createLog('info');
       let ticks = 0;
       const timer = setInterval(() => {
@@ -93,7 +93,7 @@ describe('the log', () => {
     expect(said).to.match(/^alive, \d{2,3} MiB\n$/);
   });
 
-  it('changes nothing in the object it is given', () => {
+  it('does not change the given object', () => {
     const { msg, key } = lineOf(
       `const told = { key: 'a' }; log.info(told, 'told'); if (told.key !== 'a') throw new Error('changed');`,
     );

@@ -5,10 +5,10 @@ import packageFile from '../package.json' with { type: 'json' };
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** Pages for who works on the project, which name files and folders. */
+/** Pages for contributors, which name files and folders. */
 const PAGES = ['src/README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'test/README.md'];
 
-/** Everything that somebody reads about the project. */
+/** All pages about the project. */
 const GUIDES = globSync(['*.md', '{packaging,rules,scripts,src,test}/**/*.md'], { cwd: ROOT }).toSorted();
 
 /** The headings of a page, as links name them. */
@@ -63,7 +63,7 @@ describe('the guides', () => {
   });
 
   for (const guide of GUIDES) {
-    it(`link to what is there, and run scripts that package.json has: ${guide}`, () => {
+    it(`link to existing pages, and run existing scripts of package.json: ${guide}`, () => {
       expect(brokenLinks(guide)).to.deep.equal([]);
       const run = [...text(guide).matchAll(/npm run (?:-s )?([\w:-]+)/g)].map(([, name = '']) => name);
       expect(run.filter((name) => !Object.hasOwn(packageFile.scripts, name))).to.deep.equal([]);
@@ -73,12 +73,12 @@ describe('the guides', () => {
 
 describe('the pages for contributors', () => {
   for (const page of PAGES) {
-    it(`name files that are there: ${page}`, () => {
+    it(`name existing files: ${page}`, () => {
       expect(namedPaths(page).filter((path) => !isThere(page, path))).to.deep.equal([]);
     });
   }
 
-  it('draw every folder of src in the picture of the storeys', () => {
+  it('show every folder of src in the picture of the storeys', () => {
     const [, picture = ''] = /## The storeys[\s\S]*?```\n([\s\S]*?)```/.exec(text('src/README.md')) ?? [];
     const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) =>
       entry.isDirectory(),

@@ -50,7 +50,7 @@ describe('the command scoring', () => {
     (path) => !/^v2[6-9]\./.test(spawnSync(path, ['--version']).stdout?.toString() ?? 'v26.'),
   );
 
-  it('says which Node it needs on a machine that has an older one alone', function () {
+  it('says which Node it needs on a machine with only an older one', function () {
     if (system === undefined) this.skip();
     const alone = temporaryDirectory();
     for (const file of ['package.json', 'bin/scoring.js']) cpSync(join(ROOT, file), join(alone, file));
@@ -59,7 +59,7 @@ describe('the command scoring', () => {
     expect(status).to.equal(3);
   });
 
-  it('finds the Node that came with the packages on a machine that has an older one', function () {
+  it('uses the Node from the packages on a machine with an older one', function () {
     if (system === undefined) this.skip();
     const helped = scoring(system, 'keys', 'list', '--help');
     expect(helped).to.include({ status: 0, stderr: '' });

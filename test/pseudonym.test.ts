@@ -8,7 +8,7 @@ const names = platformNames(SECRET);
 const [SHOP, BANK] = [platformName('shop'), platformName('bank')];
 
 describe("a platform's name for a device", () => {
-  it('leads back to its pseudonym, and is no name of it on another platform or under another secret', () => {
+  it('leads back to its pseudonym, but not on another platform or under another secret', () => {
     const other = platformNames('another secret of this test');
     fc.assert(
       fc.property(fc.string(), (text) => {
@@ -22,7 +22,7 @@ describe("a platform's name for a device", () => {
     );
   });
 
-  it('is as short as its stored form, and the same for the same', () => {
+  it('is as short as its stored form, and always the same', () => {
     const [token, network] = ['abc123', 'abcdefghij'];
     for (const kept of [token, network, '']) {
       const name = names.nameOf(SHOP, kept);

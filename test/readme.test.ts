@@ -31,7 +31,7 @@ describe('README.md', () => {
       );
   }
 
-  /** What each block prints when all of them are run in order in one shell, which ends at the first that fails. */
+  /** The output of each block when all are run in order in one shell, which ends at the first failure. */
   async function run(blocks: readonly Block[]): Promise<readonly string[]> {
     const script = blocks.map(({ text }) => `${here(text)}\necho; echo '--- next block'\n`).join('');
     const path = [join(ROOT, 'node_modules', '.bin'), process.env['PATH']].join(delimiter);
@@ -42,7 +42,7 @@ describe('README.md', () => {
     return stdout.split('--- next block\n').slice(0, -1);
   }
 
-  it('shows four first tasks that work in order and print what it says', async () => {
+  it('has four first tasks that work in order and print what it says', async () => {
     const blocks = blocksOf(section(README, 'Four first tasks')).filter(({ language }) => language === 'sh');
     expect(blocks.length).to.be.above(8);
     const printed = await run(blocks);

@@ -21,13 +21,13 @@ const SCRIPTS = new Map([
   ['example-data', 'scripts/example-data.ts'],
 ]);
 
-/** Lines without their indentation and the widths of their columns, which depend on the lines beside them. */
+/** Lines without indentation and column widths, which depend on other lines. */
 function linesOf(text: string): readonly string[] {
   return text.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
 }
 
 describe('rules/README.md', function () {
-  // Two replays of four weeks and twenty commands, which a busy machine takes minutes for.
+  // Two replays of four weeks and twenty commands may take minutes on a busy machine.
   this.timeout(900_000);
   let folder: string;
   let rules: string;
@@ -35,7 +35,7 @@ describe('rules/README.md', function () {
 
   after(() => service?.stop());
 
-  /** What a reader has before the first line; a second try begins there, too. */
+  /** The state before the first line; a second try begins there, too. */
   async function begin(): Promise<void> {
     await service?.stop();
     folder = temporaryDirectory();
@@ -66,7 +66,7 @@ describe('rules/README.md', function () {
     return stdout;
   }
 
-  it('works a change through, from the report to the rollback, and every line that it shows is printed', async () => {
+  it('works through a change from the report to the rollback, and prints every line that it shows', async () => {
     expect(STEPS).to.have.lengthOf.above(6);
     await begin();
     for (const { text, prints } of STEPS) {
@@ -76,7 +76,7 @@ describe('rules/README.md', function () {
     }
   });
 
-  it('leaves a version that no first start chooses by itself', async () => {
+  it('leaves a version that no first start chooses', async () => {
     const fresh = await spawnService(join(folder, 'fresh'), { RULES_DIR: rules });
     try {
       expect(fresh.stdout()).to.contain('rules p2.v10 ');

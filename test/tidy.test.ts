@@ -94,7 +94,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['json-schema.ts', 'key-length.ts', 'named-error.ts'],
 ];
 
-/** Decide the same from the same inputs: no clock, no chance, no I/O. */
+/** These decide the same from the same inputs, without clock, chance or I/O. */
 const PURE = /^src\/(client|facts|decision|rules\/(parse|evaluate|proof))\/|^src\/rules\/[a-z-]+\.ts$/;
 
 const IMPURE: readonly RegExp[] = [
@@ -107,7 +107,7 @@ const IMPURE: readonly RegExp[] = [
   /\bfetch\(/,
 ];
 
-/** Packages that one folder alone may know. */
+/** Packages that only one folder may import. */
 const CONFINED: readonly { readonly packages: readonly string[]; readonly home: string }[] = [
   { packages: ['@redis/client', '@keyv/redis', 'keyv', 'node:sqlite'], home: 'src/state/' },
   { packages: ['json-rules-engine', 'yaml'], home: 'src/rules/' },
@@ -115,7 +115,7 @@ const CONFINED: readonly { readonly packages: readonly string[]; readonly home: 
   { packages: ['@aws-sdk/client-s3'], home: 'src/archive/s3/' },
 ];
 
-/** Words that were replaced, each with the one of the glossary in src/README.md that stands in its place. */
+/** Replaced words, each with its replacement in the glossary of src/README.md. */
 const REPLACED_WORDS: readonly (readonly [RegExp, string])[] = [
   [/\bliv(?:e|es|ed|ing) (?:\w+ )?through\b/i, 'replay'],
   [/This cannot be done/, 'what was refused, and why'],
@@ -138,7 +138,7 @@ interface SourceFile {
   readonly path: string;
   readonly text: string;
   readonly lines: readonly string[];
-  /** What stands after `from` or inside `import()`. */
+  /** The modules after `from` or in `import()`. */
   readonly imports: readonly string[];
 }
 
@@ -166,7 +166,7 @@ const GLOSSARY = readSource(join(ROOT, 'src/README.md'));
 
 const STYLE = readSource(join(ROOT, 'src/console/page/style.css'));
 
-/** Where each line stands that one of the patterns finds; comments and quoted texts are left out. */
+/** The places of all lines that the pattern matches, without comments and quoted texts. */
 function findings(files: readonly SourceFile[], pattern: RegExp): readonly string[] {
   return files.flatMap(({ path, lines }) =>
     lines.flatMap((line, index) =>
@@ -175,7 +175,7 @@ function findings(files: readonly SourceFile[], pattern: RegExp): readonly strin
   );
 }
 
-/** Where each line stands that the pattern finds, comments included. */
+/** The places of all lines that the pattern matches, comments included. */
 function linesWith(files: readonly SourceFile[], pattern: RegExp): readonly string[] {
   return files.flatMap(({ path, lines }) =>
     lines.flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1} ${line.trim()}`] : [])),
@@ -187,14 +187,14 @@ function classesOf(style: string): readonly string[] {
   return [...new Set([...code.matchAll(/\.([a-zA-Z][\w-]*)/g)].map(([, name]) => name ?? ''))];
 }
 
-/** Also when the class is put together from a family and a variant: `pill-${tone}`. */
+/** Also finds a class made from a family and a variant: `pill-${tone}`. */
 function usesClass(code: string, name: string): boolean {
   if (new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(code)) return true;
   const [family = '', ...variant] = name.split('-');
   return code.includes(`${family}-\${`) && new RegExp(`['"]${variant.join('-')}['"]`).test(code);
 }
 
-/** A line without its comment and without what it quotes. */
+/** A line without its comment and quoted texts. */
 function codeOf(line: string): string {
   if (/^\s*(\*|\/\*)/.test(line)) return '';
   return line.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`/g, "''").replace(/\/\/.*$/, '');
@@ -202,7 +202,7 @@ function codeOf(line: string): string {
 
 const PLACES = STOREYS.flat().toSorted((a, b) => b.length - a.length);
 
-/** The most closely named place that a file of src/ stands in; what no storey names is a place of its own. */
+/** The closest named place of a file of src/; a file that no storey names is a place of its own. */
 function placeOf(path: string): string {
   const below = path.replace(/^src\//, '');
   return PLACES.find((place) => below === place || below.startsWith(`${place}/`)) ?? below;
@@ -212,7 +212,7 @@ function storeyOf(place: string): number {
   return STOREYS.findIndex((storey) => storey.includes(place));
 }
 
-/** The own files that a file imports, by their paths. */
+/** The paths of our own files that a file imports. */
 function ownImports({ path, imports }: SourceFile): readonly string[] {
   return imports.filter((name) => name.startsWith('.')).map((name) => join(dirname(path), name));
 }
@@ -248,7 +248,7 @@ describe('the source', () => {
 
   it('has no files that import each other in a circle', () => {
     const importing = new Map([...SRC, ...PAGE].map((file) => [file.path, ownImports(file)]));
-    // What imports nothing that is left is in no circle, nor is what nothing that is left imports.
+    // A file that imports none of the others, or is imported by none of them, is in no circle.
     for (let before = -1; before !== importing.size; ) {
       before = importing.size;
       const imported = new Set([...importing.values()].flat());
@@ -258,7 +258,7 @@ describe('the source', () => {
     expect([...importing.keys()]).to.deep.equal([]);
   });
 
-  it('never imports what lies outside src', () => {
+  it('never imports files outside src', () => {
     const outward = SRC.flatMap((file) =>
       ownImports(file)
         .filter((target) => !target.startsWith('src/') && target !== 'package.json')
@@ -354,7 +354,7 @@ describe('the source', () => {
     expect(SRC.map(({ path }) => path).filter((path) => drawers.test(path))).to.deep.equal([]);
   });
 
-  it('says in a docstring what every exported function does that is not small', () => {
+  it('has a docstring for every exported function that is not small', () => {
     expect(SRC.flatMap(undocumented)).to.deep.equal([]);
   });
 });

@@ -20,7 +20,7 @@ process.on('disconnect', () => process.exit());
 
 async function run({ args, env, cwd }: Command): Promise<EndedProcess> {
   for (const name of Object.keys(process.env)) delete process.env[name];
-  // What has no value is not set, as when a process is started.
+  // Variables without a value are not set, as for a new process.
   for (const [name, value] of Object.entries(env)) if (value !== undefined) process.env[name] = value;
   process.chdir(cwd);
   process.exitCode = undefined;
@@ -29,12 +29,12 @@ async function run({ args, env, cwd }: Command): Promise<EndedProcess> {
     await main(args);
     return { exitCode: Number(process.exitCode ?? 0), stdout: stdout.end(), stderr: stderr.end() };
   } catch (error) {
-    // What would have ended a process of its own, with its stack.
+    // An error that would have ended the process, with its stack.
     return { exitCode: 1, stdout: stdout.end(), stderr: `${stderr.end()}${inspect(error)}` };
   }
 }
 
-/** Keeps what is written to a stream, until the end. */
+/** Collects what is written to a stream. */
 function capture(stream: NodeJS.WriteStream): { end(): string } {
   const { write } = stream;
   const chunks: string[] = [];

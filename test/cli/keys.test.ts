@@ -39,7 +39,7 @@ describe('keys', () => {
     expect(shown.stdout.split('\n')[0]).to.contain(`${who}  key issued  shop ${id}: nothing -> {"id":`);
   });
 
-  it('end after a year, or when it is said, or never when that is said', async () => {
+  it('end after a year, at a given time, or never on request', async () => {
     const daysOf = async (...args: string[]) => {
       const { expiresAt } = JSON.parse(
         (await issue('--platform', 'shop', '--operations', 'score', ...args)).stdout,
@@ -68,7 +68,7 @@ describe('keys', () => {
     );
   });
 
-  it('are issued as soon as another process gives a locked SQLite file free, and the wait is explained', async () => {
+  it('are issued as soon as another process unlocks the SQLite file, and the wait is explained', async () => {
     await scoring(['keys', 'list'], env);
     const other = new DatabaseSync(join(env.DATA_DIR, 'scoring.sqlite'));
     other.exec('BEGIN IMMEDIATE');

@@ -12,7 +12,7 @@ describe('the links command', () => {
     const store = openSqliteStore(dataDir, { salt: TEST_SALT });
     const service = await startService({ store });
     const shop = await service.tenant('shop');
-    // The command looks back from the present.
+    // The command searches back from the present.
     service.clock.moveSeconds((Date.now() - service.clock.now()) / 1000);
     for (const clientIdKey of ['ann', 'bob', 'payer']) {
       await shop.score({ clientIdKey, fingerprint: 'shared', ip: '198.51.100.1' });
@@ -54,7 +54,7 @@ describe('the links command', () => {
     expect(proposal.clients).to.deep.equal(['ann', 'bob']);
   });
 
-  it('shows what was known at a moment of the past', async () => {
+  it('shows what was known at a time in the past', async () => {
     const { exitCode, stdout } = await run('ann', '--as-of', '2020-02-02');
     const [known, since] = stdout.split('\n');
     expect({ exitCode, known, since }).to.deep.equal({
@@ -67,7 +67,7 @@ describe('the links command', () => {
     expect(await run('ann', '--as-of', 'then')).to.deep.include({ exitCode: 2 });
   });
 
-  it('has nothing to show of a client that nobody knows', async () => {
+  it('has nothing to show of an unknown client', async () => {
     const { exitCode, stderr } = await run('nobody');
     expect({ exitCode, stderr }).to.deep.equal({
       exitCode: 1,
@@ -75,7 +75,7 @@ describe('the links command', () => {
     });
   });
 
-  it('refuses to block clients whom it does not show, and bounds that it cannot keep', async () => {
+  it('refuses to block clients that it does not show, and limits out of range', async () => {
     expect(await run('ann', '--block', 'eve')).to.include({
       exitCode: 2,
       stderr: 'error: --block names "eve", who is not among the clients shown\n',

@@ -5,8 +5,8 @@ import { until } from '../servers/until.ts';
 import { spawnService } from '../service/service-process.ts';
 import { scoring } from './scoring.ts';
 
-describe('a command on a store that was not there', () => {
-  it('says which store it made, because REDIS_URL may have been forgotten, and says so once', async () => {
+describe('a command on a new store', () => {
+  it('says once which store it made, because REDIS_URL may have been forgotten', async () => {
     const env = { DATA_DIR: join(temporaryDirectory(), 'data') };
     const first = await scoring(['keys', 'list'], env);
     const path = join(env.DATA_DIR, 'scoring.sqlite');
@@ -17,10 +17,10 @@ describe('a command on a store that was not there', () => {
     expect((await scoring(['keys', 'list'], env)).stderr).to.equal('');
   });
 
-  it('that a service made finds the key for trying out, which expires within a day and is audited', async () => {
+  it('made by a service finds the demo key, which expires within a day and is audited', async () => {
     const dataDir = temporaryDirectory();
     const service = await spawnService(dataDir, { ARCHIVE_DIR: 'off' });
-    // It serves before it greets.
+    // It serves before it prints its greeting.
     await until('the key is shown', async () => service.stdout().includes('It expires in 24 hours.'));
     const { stdout } = await scoring(['keys', 'list', '--json'], { DATA_DIR: dataDir });
     const audit = await scoring(['audit', '--json'], { DATA_DIR: dataDir });

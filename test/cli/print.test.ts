@@ -6,15 +6,15 @@ import { printable, printableLine } from '../../src/cli/print.ts';
 
 const CLI = join(import.meta.dirname, '..', '..', 'src', 'cli');
 
-describe('what the commands print', () => {
-  it('shows what steers a terminal as its escape, and leaves words of every language alone', () => {
+describe('the output of commands', () => {
+  it('escapes control characters, and leaves words of every language as they are', () => {
     expect(printable('a\u001b[31mred\u009b2J')).to.equal('a\\u001b[31mred\\u009b2J');
     expect(printable('right-to-left \u202e and back')).to.equal('right-to-left \\u202e and back');
     expect(printable('Ärger, 決済, оплата, 😀')).to.equal('Ärger, 決済, оплата, 😀');
     expect(printableLine('one\ntwo')).to.equal('one\\ntwo');
   });
 
-  it('holds no control character but the end of a line, whatever came in, and JSON stays the same JSON', () => {
+  it('has no control character but line ends, whatever the input, and JSON stays the same', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(printable(text)).not.to.match(/[^\P{Cc}\n]/u);

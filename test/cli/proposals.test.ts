@@ -25,7 +25,7 @@ describe('commands with APPROVALS=required', () => {
   };
   const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout);
 
-  it('propose a key that may approve, which is known once somebody else has approved it', async () => {
+  it('propose a key that may approve, which is valid once somebody else has approved it', async () => {
     const ask = ['keys', 'issue', '--platform', '*', '--operations', 'approve'];
     expect((await run(...ask)).stderr).to.equal('error: a key that may approve needs an owner; pass --owner');
     const { id, proposalId } = await json(...ask, '--owner', 'ann');
@@ -40,14 +40,14 @@ describe('commands with APPROVALS=required', () => {
     );
   });
 
-  it('change at once when they are told to, which the audit keeps', async () => {
+  it('change at once when they are asked to, which the audit notes', async () => {
     const ask = ['keys', 'issue', '--platform', '*', '--operations', 'approve', '--owner', 'ann'];
     const { id } = await json(...ask, '--without-approval');
     expect((await json('keys', 'list')).map((key: { id: string }) => key.id)).to.deep.equal([id]);
     expect((await run('audit')).stdout).to.contain(', without approval  key issued');
   });
 
-  it('propose a range of addresses, and refuse it among lines', async () => {
+  it('propose a range of addresses, and refuse one in a file of lines', async () => {
     const range = ['10.0.0.0/8', ...SHOP, '--kind', 'ip', ...REASON];
     const proposed = await run('lists', 'add', 'trusted', ...range);
     expect(proposed.stdout).to.contain('Nothing was changed: somebody else has to approve it.');

@@ -39,7 +39,7 @@ describe('restore --check of SQLite', () => {
     await store.close();
   });
 
-  it('says as of when the backup is, and what would be lost', async () => {
+  it('says of what time the backup is, and what would be lost', async () => {
     const { exitCode, stdout } = await scoring(['restore', '--check', backup], {});
     expect(stdout.trimEnd().split('\n')).to.deep.equal([
       `A backup of SQLite, as of ${AS_OF}: it starts, and all of it can be read.`,
@@ -50,7 +50,7 @@ describe('restore --check of SQLite', () => {
     expect(exitCode).to.equal(0);
   });
 
-  it('reads an archive in S3, and says what of it came after the backup', async () => {
+  it('reads an archive in S3, and says what came after the backup', async () => {
     const server = await startS3();
     const live = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
     const place = await ArchivedStore.open(live, archivesInS3(server, live, 'years'));
@@ -83,7 +83,7 @@ describe('restore --check of SQLite', () => {
     expect(stderr).to.match(/scoring\.sqlite is damaged: /);
   });
 
-  it('says what a folder that is no backup lacks', async () => {
+  it('says what is missing in a folder that is not a backup', async () => {
     const { exitCode, stderr } = await scoring(['restore', '--check', temporaryDirectory()], {});
     expect(exitCode).to.equal(2);
     expect(stderr).to.contain(
@@ -111,7 +111,7 @@ describeWithServer('redis-server', 'restore --check of Redis', () => {
     await server.kill();
   });
 
-  it('says at once that a file is no append-only file of Redis', async () => {
+  it('says at once that a file is not an append-only file of Redis', async () => {
     const backup = temporaryDirectory();
     mkdirSync(join(backup, 'appendonlydir'));
     writeFileSync(join(backup, 'appendonlydir', 'appendonly.aof.manifest'), 'spoiled\n');
@@ -141,7 +141,7 @@ describeWithServer(
     const masters: RedisProcess[] = [];
     const folders: string[] = [];
     const production = () => masters.map(({ url }) => url).join(',');
-    /** What must not change by a drill. */
+    /** The state of the cluster, which a drill must not change. */
     const seen = async () =>
       Promise.all(
         masters.map(async ({ port }) => ({
@@ -193,7 +193,7 @@ describeWithServer(
       return backup;
     }
 
-    it('has the same payers under an identity of its own, and leaves the other one as it is', async () => {
+    it('has the same payers under a new identity, and leaves the original as it is', async () => {
       const store = await openPatiently(production());
       const clients = await fill(store);
       const backup = backUp();

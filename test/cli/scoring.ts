@@ -12,8 +12,8 @@ export const SCORING = join(import.meta.dirname, '..', '..', 'src', 'cli', 'scor
 const idle: ChildProcess[] = [];
 
 /**
- * Runs `scoring <args>` to its end, with nothing from the environment but PATH and `env`. It runs where other commands
- * ran before it, which spares the start of a process; a test about the process itself starts `SCORING`.
+ * Runs `scoring <args>` to its end, with nothing from the environment but PATH and `env`. It runs in a reused
+ * process, which saves a start; a test about the process itself starts `SCORING`.
  */
 export async function scoring(
   args: readonly string[],

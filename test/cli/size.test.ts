@@ -4,7 +4,7 @@ import { scoring } from './scoring.ts';
 describe('scoring size', () => {
   const size = (...options: readonly string[]) => scoring(['size', ...options], {});
 
-  it('tells in a table what a load needs', async () => {
+  it('shows in a table what a load needs', async () => {
     const { exitCode, stdout } = await size('--verdicts-per-second', '1000', '--payers', '50000000');
     expect(exitCode).to.equal(0);
     expect(stdout).to.include(
@@ -20,14 +20,14 @@ describe('scoring size', () => {
       expect(stdout).to.match(row);
   });
 
-  it('gives the same as one JSON object, with no number of masters where one cluster ends', async () => {
+  it('gives the same as one JSON object, without a number of masters beyond one cluster', async () => {
     const { stdout } = await size('--verdicts-per-second', '1', '--payers', '10000000000', '--json');
     const { load, needs } = JSON.parse(stdout);
     expect(load).to.include({ verdictsPerSecond: 1, payers: 10_000_000_000, days: 90 });
     expect(needs).to.include({ masters: null, mastersForCpu: 1, serviceCores: 1 });
   });
 
-  it('refuses an option that is no size, and says what is', async () => {
+  it('refuses a bad size, and says what is allowed', async () => {
     const { exitCode, stderr } = await size('--verdicts-per-second', '10', '--idempotent', '1.5');
     expect(exitCode).to.equal(2);
     expect(stderr).to.include(

@@ -25,7 +25,7 @@ describe('state check and state rebuild', () => {
     await store.close();
   });
 
-  it('show what cannot be read, why and what to do, and mend it', async () => {
+  it('show unreadable data, why and what to do, and repair it', async () => {
     const check = await scoring(['state', 'check'], env);
     expect(check.exitCode).to.equal(1);
     expect(check.stdout).to.match(
@@ -46,7 +46,7 @@ describe('state check and state rebuild', () => {
     expect([after.exitCode, after.stdout]).to.deep.equal([0, 'All 4 stored texts can be read.\n']);
   });
 
-  it('say what they may be asked', async () => {
+  it('say which arguments are allowed', async () => {
     const [readable, blank] = await Promise.all([rebuild('nobody', 'x'), rebuild('nobody', ' ')]);
     expect([readable.exitCode, readable.stderr]).to.deep.equal([
       1,

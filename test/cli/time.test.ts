@@ -23,7 +23,7 @@ describe('a time on the command line', () => {
     '1793520000',
     '',
   ]) {
-    it(`may not be ${JSON.stringify(text)}, which is none or another in each time zone`, () => {
+    it(`may not be ${JSON.stringify(text)}, which is malformed or depends on the time zone`, () => {
       expect(() => parseTime(text, '--from')).to.throw(
         UsageError,
         `--from is "${text}"; it must be a time like 2026-11-01 (from midnight UTC), 2026-11-01T10:00:00Z or 2026-11-01T11:00:00+01:00`,

@@ -12,10 +12,10 @@ import { Tenant } from '../service/tenant.ts';
 
 const ANN = 'ann-who-is-erased';
 
-describe('a start while the store that speaks S3 is away', function () {
+describe('a start while S3 is away', function () {
   this.timeout(120_000);
 
-  it('serves callers, erases again from the store at once, and from the archive when it is there', async () => {
+  it('serves callers, and repeats erasures in the store at once and in the archive later', async () => {
     const dataDir = temporaryDirectory();
     const ledger = join(temporaryDirectory(), 'ledger');
     const server = await startS3();

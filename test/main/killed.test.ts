@@ -5,24 +5,24 @@ import { type ServiceProcess, spawnService } from '../service/service-process.ts
 import { Tenant } from '../service/tenant.ts';
 import { describeOnSharedStates } from '../stores/shared-state.ts';
 
-/** Each costs a start. Fifty are done by `npm run chaos -- service-kills worker-kills`. */
+/** Few, because each needs a start. Fifty are done by `npm run chaos -- service-kills worker-kills`. */
 const ROUNDS = 2;
 const CALLERS = 8;
 
-/** A round is killed after so many answers or more, another number each time. */
+/** A round is killed after this many answers or more, a different number each time. */
 const ANSWERS_MIN = 10;
 const ANSWERS_MORE_EACH_ROUND = 13;
 
-/** Refusals of a starved Redis count for nothing, so on a busy machine the answers may take long. */
+/** Refusals of a starved Redis do not count, so on a busy machine a round may take long. */
 const LOAD_MS_MAX = 120_000;
 
-/** A service whose Redis gets no processor refuses; who asked again at once would take what is left of it. */
+/** A service whose Redis gets no CPU refuses; asking again at once would only take more CPU. */
 const REST_MS = 50;
 
-/** Orders that were answered with 200 before the service went away, by client. */
+/** Orders answered with 200 before the kill, by client. */
 class Acknowledged {
   readonly orders = new Map<string, string[]>();
-  /** Refused, or not answered at all: decided or not. */
+  /** Refused or unanswered, so decided or not. */
   unknown = 0;
   #count = 0;
 
@@ -73,7 +73,7 @@ async function killUnderLoad(
 }
 
 describeOnSharedStates('a service that is killed', (share) => {
-  it(`${ROUNDS} times in the middle of its work loses no verdict that it gave`, async function () {
+  it(`${ROUNDS} times in the middle of its work loses no given verdict`, async function () {
     this.timeout(600_000);
     const { dataDir, env, key } = await share();
     const quiet = { ...env, LOG_LEVEL: 'silent' };

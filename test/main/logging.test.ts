@@ -43,7 +43,7 @@ describe('the log of a running service', () => {
   });
   after(() => service?.stop());
 
-  it('joins a request with the trace of its caller', async () => {
+  it('links a request to the trace of its caller', async () => {
     const { traceId, parentSpanId } = await lineOfScore(
       'traced',
       '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
@@ -52,7 +52,7 @@ describe('the log of a running service', () => {
     expect(parentSpanId).to.equal('00f067aa0ba902b7');
   });
 
-  it('says which key was refused, and hides where it came from', async () => {
+  it("says which key was refused, and hides the caller's address", async () => {
     const id = 'ab12'.repeat(3);
     const headers = { 'X-KA-Access-Key': `ka_${id}_${'x'.repeat(43)}` };
     await shop.score({}, { ...headers, 'X-Request-Id': 'refused-key' });
@@ -63,7 +63,7 @@ describe('the log of a running service', () => {
     expect(JSON.stringify(lines())).not.to.include('payer@example.org').and.not.to.include('127.0.0.1"');
   });
 
-  it('leaves out a trace that is none', async () => {
+  it('leaves out a malformed trace', async () => {
     for (const [requestId, traceparent] of [
       ['malformed', 'payer@example.org'],
       ['no-trace', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`],
@@ -93,7 +93,7 @@ describe('the log of a running service', () => {
     expect(JSON.stringify(refused)).not.to.include('    at ');
   });
 
-  it('says which version decides, and who made it so', async () => {
+  it('says which version decides, and who rolled it out', async () => {
     const { active, revision, action, who } = await line(({ msg }) => msg === 'following the rollout');
     expect({ active, revision, action, who }).to.deep.equal({
       active: 'p2.v10',
@@ -103,7 +103,7 @@ describe('the log of a running service', () => {
     });
   });
 
-  it('has no line for probes, until a signal asks for all and again for fewer', async () => {
+  it('has no lines for probes, until a signal turns them on and off again', async () => {
     const probe = (requestId: string) =>
       Promise.all(
         ['livez', 'readyz', 'metrics'].map((path) =>

@@ -13,11 +13,11 @@ import { Tenant } from '../service/tenant.ts';
 const NOT_WRITABLE =
   'RULES_DIR of this node may not be written to; download the draft and put it there yourself';
 
-/** Modes bind root only without this: it is what a service has that runs as a user of its own. */
+/** Drops root's privileges, since root ignores file modes. */
 const isRoot = process.getuid?.() === 0;
 const AS_A_USER = isRoot ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
 
-/** A container may keep root from giving anything up. */
+/** A container may not allow root to drop privileges. */
 function canBeBound(): boolean {
   const [program, ...args] = [...AS_A_USER, 'true'];
   if (program === undefined || spawnSync(program, args).status === 0) return true;
@@ -62,7 +62,7 @@ function canBeBound(): boolean {
   });
 
   describeWithServer('chromium', 'in the console', () => {
-    it('lets a draft be worked on and downloaded, and offers no way to save it', async () => {
+    it('allows a draft to be edited and downloaded, and offers no way to save it', async () => {
       const browser = await launchBrowser();
       try {
         const url = `${service.platformUrl}/`;

@@ -8,8 +8,8 @@ import { Tenant } from '../service/tenant.ts';
 
 const PAYERS = 10;
 
-describe('a disk that refuses to keep what SQLite wrote', () => {
-  it('ends the service without another answer, and a restart reads back what the disk holds', async () => {
+describe("a disk that refuses to sync SQLite's writes", () => {
+  it('ends the service without another answer, and a restart reads what is on the disk', async () => {
     const dataDir = temporaryDirectory();
     const key = await issueKey({ dataDir });
     const refusing = join(dataDir, 'refusing');

@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 /**
- * Loaded before the service: as long as the file REFUSING_DISK exists, the disk refuses every sync. A real disk that does
- * takes a kernel module and root.
+ * Loaded before the service: as long as the file REFUSING_DISK exists, the disk refuses every sync. A real disk that
+ * does needs a kernel module and root.
  */
 const { fdatasync } = fs;
 const refusal = Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' });

@@ -25,20 +25,20 @@ const SHOP = platformName('shop');
 const ANN = 'ann-who-is-erased';
 const BOB = 'bob-who-stays';
 
-/** The archive tells by number that somebody was erased, for whoever keeps a copy elsewhere. */
+/** The archive says by number who was erased, for copies elsewhere. */
 const TOMBSTONES = /[/](erasures|staging)[/]/;
 
-/** A store and an archive, and where backups of them are taken from. */
+/** A store and an archive, and the places to back up. */
 interface BackedUp {
   readonly env: HeaderList;
   readonly redisUrl: string | null;
   readonly archiveDir: string;
   readonly archiveS3: S3Place | null;
-  /** Where the archive is kept for good. */
+  /** Where the archive is stored. */
   readonly archiveFolder: string;
   save(): Promise<void>;
   putBack(): Promise<void>;
-  /** A folder that holds every byte of the store. */
+  /** A folder with every byte of the store. */
   bytes(): Promise<string>;
 }
 
@@ -172,7 +172,7 @@ async function leaveTraces(shop: Tenant, clientIdKey: string): Promise<void> {
   for (const ask of asked) expect((await askUnlessStandstill(ask)).status).to.be.within(200, 204);
 }
 
-/** Reads in every way what is kept of a payer, so that it is noted, searched and brought into caches. */
+/** Reads the data of a payer in every way, so that it is in the audit, searched and cached. */
 async function lookFor(shop: Tenant, clientIdKey: string): Promise<void> {
   const client = `clientIdKey=${clientIdKey}`;
   const [decision] = await shop.decisions({ clientIdKey });
@@ -187,7 +187,7 @@ async function lookFor(shop: Tenant, clientIdKey: string): Promise<void> {
     expect((await askUnlessStandstill(() => shop.ask('GET', path))).status, path).to.equal(200);
 }
 
-/** Has evidence worked out, whose result is kept. */
+/** Works out evidence, whose result is kept. */
 async function workOut(shop: Tenant, kind: string): Promise<void> {
   const body = { version: 'p2.v10' };
   const asked = await askUnlessStandstill(() =>
@@ -210,7 +210,7 @@ function filesBelow(folder: string): readonly string[] {
     .filter((path) => statSync(path).isFile());
 }
 
-describe('a backup that is put back on SQLite', () => {
+describe('a restored backup on SQLite', () => {
   drill(async (dataDir) => {
     const saved = join(temporaryDirectory(), 'data');
     const archiveDir = temporaryDirectory();
@@ -230,7 +230,7 @@ describe('a backup that is put back on SQLite', () => {
   });
 });
 
-describeWithServer('redis-server', 'a backup that is put back on Redis, with an archive in S3', () => {
+describeWithServer('redis-server', 'a restored backup on Redis, with an archive in S3', () => {
   drill(async (dataDir) => {
     const [redis, s3] = [await startStandalone(), await startS3()];
     const port = redis.nodes[0]?.port ?? 0;
@@ -262,7 +262,7 @@ const SAVE = `
   for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', 1) end
   return 1`;
 
-/** The copy goes: it is the backup, and not the store. */
+/** Removes the copy, which is the backup and not the store. */
 const PUT_BACK = `
   redis.call('FLUSHDB')
   redis.call('SELECT', 1)

@@ -15,7 +15,7 @@ const ALGORITHMS = getHashes().filter((name) => !/shake/i.test(name));
 const TELLING_BYTES = 8;
 
 describeOnSharedStates('hashes of payers', (share) => {
-  it('are the same for all processes of all nodes, and nowhere the plain hash of an id', async () => {
+  it('are the same for all processes of all nodes, and never the plain hash of an id', async () => {
     const { dataDir, env, key } = await share();
     const redisUrl = env['REDIS_URL'];
     const workers = redisUrl === undefined ? {} : { WORKERS: '2' };
@@ -40,7 +40,7 @@ describeOnSharedStates('hashes of payers', (share) => {
   });
 });
 
-/** A payer who left every kind of trace; gives the ids of its decisions. */
+/** Makes a payer with every kind of trace; gives the ids of its decisions. */
 async function decisionsAbout(
   nodes: readonly ServiceProcess[],
   key: string,

@@ -6,8 +6,8 @@ import { issueKey } from '../service/issued-key.ts';
 import { spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
 
-describe('what the service shows of itself', () => {
-  it('holds no raw key, fingerprint, IP or User-Agent', async () => {
+describe('the output of the service', () => {
+  it('contains no raw key, fingerprint, IP or User-Agent', async () => {
     const dataDir = temporaryDirectory();
     const key = await issueKey({ dataDir });
     const service = await spawnService(dataDir, { LOG_LEVEL: 'trace' });

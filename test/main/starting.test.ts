@@ -26,15 +26,15 @@ const STARTED =
 
 const DEMO_KEY = /ka_[0-9a-f]{12}_[A-Za-z0-9_-]{43}/;
 
-/** A folder of rule sets with a copy of the current one, to be spoilt. */
+/** A folder of rule sets with a copy of the current one, for tests to break. */
 function copiedRules(): string {
   const rulesDir = temporaryDirectory();
   cpSync(RULES_FOLDER, join(rulesDir, 'p2.v10'), { recursive: true });
   return rulesDir;
 }
 
-describeWithServer('redis-server', 'starting on a store that others share', () => {
-  /** To Linux an address of this machine, to the service one like any other. */
+describeWithServer('redis-server', 'starting on a shared store', () => {
+  /** For Linux an address of this machine, for the service any other address. */
   const shared = (url: string) => url.replace('127.0.0.1', '0.0.0.0');
   const output = async (env: Readonly<Record<string, string>>) => {
     const service = await spawnService(temporaryDirectory(), { SIGNAL_SECRET: 's'.repeat(32), ...env });
@@ -50,13 +50,13 @@ describeWithServer('redis-server', 'starting on a store that others share', () =
     expect(told).to.include(
       'There is no access key yet. Issue one: npm run -s scoring -- keys issue --platform NAME --operations score,verdict\n',
     );
-    // Nothing was issued in silence either: a service for this machine alone still finds none.
+    // No key was issued silently either: a service for this machine alone still finds none.
     expect(await output({ HOST: '127.0.0.1', REDIS_URL: shared(redis.url) })).to.match(DEMO_KEY);
     await redis.stop();
   });
 });
 
-describeOnSharedStates('starting where the access keys cannot be looked through', (share) => {
+describeOnSharedStates('starting with an unreadable access key', (share) => {
   it('serves all the same, and says so in the log', async () => {
     const { dataDir, env, key } = await share();
     await damageOneKey({ dataDir, redisUrl: env['REDIS_URL'] ?? null });
@@ -70,7 +70,7 @@ describeOnSharedStates('starting where the access keys cannot be looked through'
   });
 });
 
-/** Of a key that nobody uses. */
+/** The id of an unused key. */
 async function damageOneKey(place: StorePlace): Promise<void> {
   const patience = { limitMs: 10_000, onLongWait: () => {} };
   const store = await openStore({ ...place, patience }, () => {});
@@ -98,7 +98,7 @@ describe('starting the service', () => {
     const demo = new Tenant(first, key);
     expect((await demo.score()).status).to.equal(200);
     expect((await demo.verdict()).body.ruleVersion).to.equal('p2.v10');
-    // It signs in to the console, where the printed address shows why; it changes nothing of the platform.
+    // It signs in to the console, where the printed address leads; it may change nothing.
     expect(first.stdout()).to.include(`See why it was answered so at ${first.platformUrl}/#/decisions`);
     expect((await demo.ask('GET', 'session')).status).to.equal(200);
     expect((await demo.ask('GET', 'decisions')).status).to.equal(200);
@@ -165,7 +165,7 @@ describe('starting the service', () => {
     };
 
     describeWithServer('redis-server', 'with a Redis', () => {
-      it('that takes no writes, and says in its words why', async () => {
+      it('that takes no writes, with its own words why', async () => {
         const redis = await startStandalone([...MEMORY_ONLY, '--min-replicas-to-write', '1']);
         try {
           expect(await refused({ REDIS_URL: redis.url })).to.match(
@@ -177,7 +177,7 @@ describe('starting the service', () => {
       });
     });
 
-    it('for a PORT that is none', async () => {
+    it('for a bad PORT', async () => {
       expect(await refused({ PORT: 'http' })).to.equal(
         'Cannot start: PORT must be a whole number from 0 to 65535, not "http"\n',
       );
@@ -195,7 +195,7 @@ describe('starting the service', () => {
       after(() => other.close());
 
       for (const setting of ['PORT', 'PLATFORM_PORT']) {
-        it(`${setting}, and leaves nothing behind that began`, async () => {
+        it(`${setting}, and leaves nothing running`, async () => {
           const dataDir = temporaryDirectory();
           expect(await refused({ [setting]: String(port) }, dataDir)).to.equal(
             `Cannot start: port ${port} on 127.0.0.1 is taken by another process; stop it or set ${setting} to a free port\n`,
@@ -226,7 +226,7 @@ describe('starting the service', () => {
       );
     });
 
-    it('for rules that are not sound, with file, line and column', async () => {
+    it('for bad rules, with file, line and column', async () => {
       const rulesDir = copiedRules();
       rmSync(join(rulesDir, 'p2.v10', 'release.json'));
       const path = join(rulesDir, 'p2.v10', 'verdicts.yaml');
@@ -248,7 +248,7 @@ describe('starting the service', () => {
       );
     });
 
-    it('for a SIGNAL_SECRET that is another one than the store was begun with, unless it is being changed', async () => {
+    it('for another SIGNAL_SECRET than that of the store, unless it is being changed', async () => {
       const dataDir = temporaryDirectory();
       const changed = `${SIGNAL_SECRET}, and changed`;
       expect(await (await spawnService(dataDir, { SIGNAL_SECRET })).stop()).to.equal(0);
@@ -262,7 +262,7 @@ describe('starting the service', () => {
       expect(await (await spawnService(dataDir, env)).stop()).to.equal(0);
     });
 
-    it('for a file that is no SQLite database', async () => {
+    it('for a file that is not an SQLite database', async () => {
       const dataDir = temporaryDirectory();
       writeFileSync(join(dataDir, 'scoring.sqlite'), 'something else entirely\n'.repeat(100));
       expect(await refused({}, dataDir)).to.include('cannot be used: file is not a database');

@@ -26,7 +26,7 @@ describe('stopping the service', () => {
         Array.from({ length: 12 }, (_, index) =>
           shop.verdict({ clientIdKey: `payer-${index % 5}`, orderRef: `${round}-${index}` }),
         );
-      // Opens the connections, so that the next round is on its way at once.
+      // Opens the connections, so that the next round starts at once.
       await Promise.all(requests('before'));
       const underWay = requests('under-way');
       await underWay[0];
@@ -97,7 +97,7 @@ describe('stopping the service', () => {
     expect(await service.exited).to.equal(0);
   });
 
-  it('serves on for DRAIN_GRACE after SIGTERM, and says meanwhile that it is not ready', async () => {
+  it('keeps serving for DRAIN_GRACE after SIGTERM while it is not ready', async () => {
     const dataDir = temporaryDirectory();
     const key = await issueKey({ dataDir });
     const service = await spawnService(dataDir, { DRAIN_GRACE: '5s' });
@@ -116,7 +116,7 @@ describe('stopping the service', () => {
     expect(performance.now() - askedToStopMs).to.be.at.least(5000);
   });
 
-  it('does not let a person at the keyboard wait for DRAIN_GRACE', async () => {
+  it('skips DRAIN_GRACE for a person at the keyboard', async () => {
     const service = await spawnService(temporaryDirectory(), { DRAIN_GRACE: '1d' });
     service.signal('SIGINT');
     expect(await service.exited).to.equal(0);

@@ -27,13 +27,13 @@ describe('archive query', () => {
     ]);
   });
 
-  it('leaves numbers below zero what they are in CSV', async () => {
+  it('leaves negative numbers as they are in CSV', async () => {
     expect(await query("SELECT -5 AS a, -0.25 AS b, TIMESTAMP '2026-11-21 10:00:00' AS c", 'csv')).to.equal(
       'a,b,c\n-5,-0.25,2026-11-21T10:00:00.000Z\n',
     );
   });
 
-  it('prints every text as it is as JSON', async () => {
+  it('prints every text unchanged as JSON', async () => {
     const rows: { order_ref: string }[] = JSON.parse(await query(TEXTS, 'json'));
     expect(rows.map(({ order_ref }) => order_ref)).to.deep.equal([
       "=cmd|' /C calc'!A0",
@@ -47,8 +47,8 @@ describe('archive query', () => {
   });
 });
 
-describe('an archive command on something that is no archive', () => {
-  it('repeats the message of the system, without a stack, and calls it the environment', async () => {
+describe('an archive command on something other than an archive', () => {
+  it("gives the system's message without a stack, and the exit code for the environment", async () => {
     const file = join(temporaryDirectory(), 'archive');
     writeFileSync(file, 'no folder');
     const env = { DATA_DIR: temporaryDirectory(), ARCHIVE_DIR: file };

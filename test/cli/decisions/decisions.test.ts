@@ -43,7 +43,7 @@ describe('the decisions commands', () => {
       metrics: new Metrics(),
     });
     const platform = platformName('shop');
-    // Without a platform's name, decisions are looked for where there are keys.
+    // Without a platform's name, decisions are searched at platforms with keys.
     await new AccessKeys(store.documents, clock.now).issue(platform, ['verdict'], null);
     for (const seconds of [0, 10, 29]) {
       clock.moveSeconds(seconds);
@@ -58,7 +58,7 @@ describe('the decisions commands', () => {
     scoring(['decisions', ...args], { DATA_DIR: dataDir, RULES_DIR: rulesDir });
   const id = () => ids[2] ?? '';
 
-  it('explain: says why a verdict fell, without colour in a pipe, and that it is reproduced', async () => {
+  it('explain: says why a verdict was given, without colour in a pipe, and that it is reproduced', async () => {
     const { exitCode, stdout, stderr } = await run(['explain', id()]);
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' });
     const lines = stdout.split('\n');
@@ -114,7 +114,7 @@ describe('the decisions commands', () => {
     expect((await run(['explain', id()], rulesFolder(null))).stdout).to.contain('holds no rule set.');
   });
 
-  it('explain: asks the rule set that the archive kept when its folder is gone', async () => {
+  it('explain: uses the rule set in the archive when its folder is gone', async () => {
     const archiveDir = temporaryDirectory();
     new RuleSetShelf(archiveDir, RULES_DIR).keep(currentRules().version, digest);
     const env = { DATA_DIR: dataDir, ARCHIVE_DIR: archiveDir, RULES_DIR: rulesFolder(null), REDIS_URL: '' };
@@ -122,7 +122,7 @@ describe('the decisions commands', () => {
     expect([exitCode, JSON.parse(stdout).reproduced]).to.deep.equal([0, true]);
   });
 
-  it('explain: does not take a draft of the same name for the version that decided', async () => {
+  it('explain: does not use a draft of the same name instead of the version that decided', async () => {
     const drafts = rulesFolder(SOUND_VERSION);
     rmSync(join(drafts, SOUND_VERSION, 'release.json'));
     appendFileSync(join(drafts, SOUND_VERSION, 'ladder.yaml'), '# edited\n');
@@ -170,7 +170,7 @@ describe('the decisions commands', () => {
     });
   });
 
-  it('find: names what it did not find, and what it has to be told', async () => {
+  it('find: names what it did not find, and which argument is missing', async () => {
     const nobody = await run(['find', '--order', 'order-1', '--client', 'payer-2']);
     expect(nobody).to.include({
       exitCode: 1,

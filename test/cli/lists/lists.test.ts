@@ -45,7 +45,7 @@ describe('lists', () => {
     });
   });
 
-  it('take a file of values or of JSON lines, and name each line that is not sound', async () => {
+  it('take a file of values or of JSON lines, and name each bad line', async () => {
     const file = join(env.DATA_DIR, 'values.txt');
     writeFileSync(file, 'ann\n\n{"value":"bob","reason":"by hand"}\n{"value":"carl","kind":"ip"}\n');
     const { stdout, stderr, exitCode } = await lists(

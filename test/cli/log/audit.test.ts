@@ -14,7 +14,7 @@ import { SCORING } from '../scoring.ts';
 
 const AT = Date.parse('2026-11-21T10:00:00Z');
 
-/** On a busy machine a store may get no processor for longer than callers wait. */
+/** On a busy machine a store may get no CPU for longer than callers wait. */
 const PATIENT = { limitMs: 10_000, onLongWait: () => {} };
 
 type Place = Pick<SharedState, 'dataDir' | 'env'>;
@@ -54,7 +54,7 @@ describeOnSharedStates('audit --follow', (share) => {
   afterEach(() => follower.child.kill('SIGKILL'));
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    it(`prints what is there and what comes, each once and in order, and ends without an error at ${signal}`, async () => {
+    it(`prints old and new entries, each once and in order, and ends without an error at ${signal}`, async () => {
       follower = audit(place, '--follow');
       await shows(follower, '"the first"');
       for (const reason of ['the second', 'the third']) {
@@ -84,7 +84,7 @@ describeOnSharedStates('audit --follow', (share) => {
   it('ends without an error when its reader goes away', async () => {
     follower = audit(place, '--follow');
     await shows(follower, '"the first"');
-    // It may be over before the entry is known to be written.
+    // It may end before the write of the entry is known.
     const exit = once(follower.child, 'exit');
     follower.child.stdout?.destroy();
     await note(place, { reason: 'the second' });
@@ -92,7 +92,7 @@ describeOnSharedStates('audit --follow', (share) => {
     expect([follower.child.exitCode, follower.stderr()]).to.deep.equal([0, '']);
   });
 
-  it('lets no escape sequence and no line of its own making through, as text and as JSON', async () => {
+  it('escapes control sequences and line breaks in entries, as text and as JSON', async () => {
     const hostile = 'wipe\u001b[2J\u009b1A\nann  rollout \u202egnp.exe \u{e0041}';
     await note(place, { who: hostile, subject: hostile, after: { [hostile]: hostile }, reason: hostile });
     follower = audit(place, '--follow');
@@ -114,7 +114,7 @@ describeOnSharedStates('audit --follow', (share) => {
 });
 
 describeOnSharedStates('audit verify', (share) => {
-  it('says that all is as it was written, and names what was written down elsewhere and is not there', async () => {
+  it('says that nothing was changed, and names a missing entry that was noted elsewhere', async () => {
     const place = await share();
     await note(place, { reason: 'the first' });
     const follower = audit(place, '--json');
@@ -135,8 +135,8 @@ describeOnSharedStates('audit verify', (share) => {
   });
 });
 
-describe('audit --follow, when what it follows is started again', () => {
-  it('goes on with what the next service notes on SQLite', async () => {
+describe('audit --follow over a restart', () => {
+  it('continues with the entries of the next service on SQLite', async () => {
     const place = { dataDir: temporaryDirectory(), env: { ARCHIVE_DIR: 'off' } };
     const first = await spawnService(place.dataDir, place.env);
     const follower = audit(place, '--follow');
@@ -159,7 +159,7 @@ describe('audit --follow, when what it follows is started again', () => {
     });
     after(() => redis.stop());
 
-    it('says once that the store is away, and goes on where it was', async () => {
+    it('says once that the store is away, and continues where it was', async () => {
       const place = { dataDir: temporaryDirectory(), env: { REDIS_URL: redis.url } };
       const [server] = redis.nodes;
       await note(place, { reason: 'before' });

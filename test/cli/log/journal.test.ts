@@ -45,7 +45,7 @@ describe('journal export', () => {
     for (const line of stdout.trim().split('\n')) expect(line).to.match(/^\{"kind":"/);
   });
 
-  it('goes on after the cursor that --after names', async () => {
+  it('continues after the cursor of --after', async () => {
     await liveThroughJuly(place);
     const { stdout } = await place.scoring('journal', 'export', '--after', '20');
     expect(linesOf(stdout).map(withoutCursor)).to.deep.equal((await everything(place)).slice(20));
@@ -84,7 +84,7 @@ describe('journal export', () => {
     expect(linesOf(stdout)).to.have.length(10);
   });
 
-  it('cuts off what a crash left behind the last cursor, torn or not, and reads it again', async () => {
+  it('cuts off lines that a crash left after the last cursor, and reads them again', async () => {
     await liveThroughJuly(place);
     await place.scoring('journal', 'export', '--output', place.path('j'));
     const [line = ''] = readFileSync(place.path('j'), 'utf8').split('\n');
@@ -101,7 +101,7 @@ describe('journal export', () => {
     expect(fileEntries(place)).to.deep.equal(await everything(place));
   });
 
-  it('leaves a file alone that is something else', async () => {
+  it('leaves another file alone', async () => {
     writeFileSync(place.path('letter'), 'Dear Ann,\n');
     const { code, stderr } = await place.scoring('journal', 'export', '--output', place.path('letter'));
     expect({ code, stderr }).to.deep.equal({
@@ -111,7 +111,7 @@ describe('journal export', () => {
     expect(readFileSync(place.path('letter'), 'utf8')).to.equal('Dear Ann,\n');
   });
 
-  it('calls it the environment when the file cannot be made', async () => {
+  it('ends with the exit code for the environment when the file cannot be made', async () => {
     const { code, stderr } = await place.scoring('journal', 'export', '--output', place.path('no', 'j'));
     expect(code).to.equal(3);
     expect(stderr).to.match(/^error: the journal cannot be written to .+: ENOENT/);
@@ -138,7 +138,7 @@ describe('journal export', () => {
     const complaints: Buffer[] = [];
     exporter.stderr.on('data', (part: Buffer) => complaints.push(part));
     await once(exporter.stdout, 'data');
-    // It may be over before the verdicts are known to be written.
+    // It may end before the writes of the verdicts are known.
     const exit = once(exporter, 'exit');
     exporter.stdout.destroy();
     await addVerdicts(place, 2);
@@ -146,7 +146,7 @@ describe('journal export', () => {
     expect(Buffer.concat(complaints).toString()).to.equal('');
   });
 
-  it('holds every entry exactly once after being killed again and again', async () => {
+  it('writes every entry exactly once although it is killed several times', async () => {
     const store = openSqliteStore(place.dataDir, { salt: TEST_SALT });
     let writing = true;
     const writer = (async () => {

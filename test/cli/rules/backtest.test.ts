@@ -136,7 +136,7 @@ describe('rules backtest', () => {
     );
   });
 
-  it('says what history does not tell of shared lists', async () => {
+  it('says what history does not know of shared lists', async () => {
     expect((await run('p2.v17')).stdout).to.include(
       '13 decisions cannot be decided again: their records lack listed(blocked-devices). Who was on a shared list then is known only where a rule asked; try the version as a shadow.\n',
     );
@@ -152,7 +152,7 @@ describe('rules backtest', () => {
     );
   });
 
-  it('claims nothing of another ladder in closed-loop, and says what would show what it does', async () => {
+  it('claims nothing about another ladder in closed-loop, and says what would show its effect', async () => {
     const { stdout } = await run('p2.v14', '--mode', 'closed-loop');
     expect(stdout).to.include(
       'Replayed payers come back when they did, whatever wait they are told.\nNo headline: waits are of another length, and when payers would have come back nobody knows. Try it on some of the payers beside the others: rules rollout p2.v14 --canary 10; "rules experiment" then shows what both are worth.\n',
@@ -160,7 +160,7 @@ describe('rules backtest', () => {
     expect(stdout).to.not.match(/orders stopped|granted no requisite/);
   });
 
-  it('says when the journal does not begin at the beginning', async () => {
+  it('says when the beginning of the journal is missing', async () => {
     const lines = readFileSync(place.path('j'), 'utf8').split('\n');
     writeFileSync(place.path('later'), lines.slice(3).join('\n'));
     const { stdout } = await place.scoring(
@@ -171,7 +171,7 @@ describe('rules backtest', () => {
     );
   });
 
-  it('refuses to guess the base when the version that decided is not there any more', async () => {
+  it('refuses to guess the base when the version that decided is gone', async () => {
     const text = readFileSync(place.path('j'), 'utf8');
     writeFileSync(place.path('old'), text.replaceAll('"ruleVersion":"p2.v10"', '"ruleVersion":"p2.v9"'));
     const { code, stderr } = await place.scoring(

@@ -31,7 +31,7 @@ describe('rules check', () => {
       rules.folder,
     );
 
-  it('says that a rule set is sound', async () => {
+  it('says that a rule set is valid', async () => {
     editedCopy(rules, 'p1.v1', {});
     expect(await check()).to.deep.equal({ exitCode: 0, stdout: 'p1.v1: sound, 26 rules\n', stderr: '' });
   });
@@ -48,7 +48,7 @@ describe('rules check', () => {
     ]);
   });
 
-  it('tells what is proved, with an example', async () => {
+  it('says what is proved, with an example', async () => {
     editedCopy(rules, 'p1.v1', coveredRule);
     const { exitCode, stdout } = await check();
     expect(exitCode).to.equal(1);
@@ -78,7 +78,7 @@ describe('rules check', () => {
     });
   });
 
-  it('looks on request in the store whether anything is on a shared list', async () => {
+  it('checks on request in the store whether shared lists have entries', async () => {
     const listed = COVERED.replace(
       EARLY,
       '{ fact: listed, params: { list: blocked }, operator: equal, value: true }',
@@ -144,7 +144,7 @@ describe('rules check', () => {
     );
   });
 
-  it('prints nothing for a sound rule set in a workflow', async () => {
+  it('prints nothing for a valid rule set in a workflow', async () => {
     editedCopy(rules, 'p1.v1', {});
     expect(await check('--format', 'github')).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' });
   });

@@ -62,7 +62,7 @@ describe('rules new', () => {
     expect(place.text('p2.v11', 'ruleset.yaml')).to.include('ruleVersion: p2.v11\n');
   });
 
-  it('does not take along that a version was released or rolled back', async () => {
+  it('does not copy that a version was released or rolled back', async () => {
     writeFileSync(join(place.rulesDir, 'p2.v10', 'rolled-back.json'), '{}');
     await place.scoring('rules', 'new', 'p2.v11', '--from', 'p2.v10');
     expect(readdirSync(join(place.rulesDir, 'p2.v11')))
@@ -90,7 +90,7 @@ describe('rules new', () => {
     });
   });
 
-  it('refuses a source that is not there', async () => {
+  it('refuses a missing source', async () => {
     const { code, stderr } = await place.scoring('rules', 'new', 'p2.v11', '--from', 'p2.v9');
     expect({ code, stderr }).to.deep.equal({
       code: 2,
@@ -98,7 +98,7 @@ describe('rules new', () => {
     });
   });
 
-  it('refuses an unsound source and leaves nothing behind', async () => {
+  it('refuses a bad source and leaves nothing behind', async () => {
     const path = join(place.rulesDir, 'p2.v10', 'bot-signals.yaml');
     writeFileSync(path, readFileSync(path, 'utf8').replace('threshold: 4', 'threshold: four'));
     const { code, stderr } = await place.scoring('rules', 'new', 'p2.v11', '--from', 'p2.v10');

@@ -22,13 +22,13 @@ describe('rules release', () => {
 
   const released = (version: string) => existsSync(join(place.rulesDir, version, 'release.json'));
 
-  it('fixes a version in which check and test find nothing', async () => {
+  it('releases a version in which check and test find nothing', async () => {
     const { code, stdout } = await place.scoring('rules', 'release', 'p2.v11');
     expect(stdout).to.match(/^p2\.v11 is released: sha256:[0-9a-f]{64}\n$/);
     expect([code, released('p2.v11')]).to.deep.equal([0, true]);
   });
 
-  it('exits with 1 for files that are not sound, and releases nothing', async () => {
+  it('exits with 1 for bad files, and releases nothing', async () => {
     const { code, stderr } = await place.scoring('rules', 'release', 'p2.v12');
     expect(stderr).to.match(/^error: p2\.v12 is not sound:\n.*bot-signals\.yaml:6:12 {2}/);
     expect([code, released('p2.v12')]).to.deep.equal([1, false]);
@@ -60,7 +60,7 @@ describe('rules release', () => {
     expect([code, released('p2.v16')]).to.deep.equal([1, false]);
   });
 
-  it('says which cases of the version released before it a version has no more', async () => {
+  it('says which cases of the version released before are missing', async () => {
     place.draft('p2.v9');
     rmSync(place.path('rules', 'p2.v9', 'cases', 'readings.yaml'));
     expect((await place.scoring('rules', 'release', 'p2.v9')).stdout).to.match(/^p2\.v9 is released.*\n$/);

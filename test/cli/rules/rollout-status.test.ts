@@ -6,7 +6,7 @@ import { currentRules } from '../../service/current-rules.ts';
 const { version, digest } = currentRules();
 const ACTIVE = { version, digest };
 
-/** What a process tells of itself. */
+/** The report of a process. */
 function report(pid: number, hasStaleLists = false): NodeView {
   return {
     ...{ nodeId: `node-${pid}`, host: 'h', pid, startedAt: 0, seenAt: 0, revision: 1, active: ACTIVE },
@@ -27,7 +27,7 @@ const status = (...nodes: readonly NodeView[]) =>
   );
 
 describe('rules status', () => {
-  it('tells which nodes hold shared lists that are too old', () => {
+  it('says which nodes have stale shared lists', () => {
     expect(status(report(1), report(2, true), report(3, false)).match(/^Shared lists .*$/gm)).to.deep.equal([
       'Shared lists on h/2 could not be compared with the store for more than 10 s; changes since then do not count there.',
     ]);
@@ -37,7 +37,7 @@ describe('rules status', () => {
     expect(status(report(1), report(2, false))).not.to.include('Shared lists');
   });
 
-  it('takes the lists of a node for old when one of its processes holds old ones', () => {
+  it('counts the lists of a node as stale when those of one of its processes are', () => {
     const own = report(1, false);
     expect(joinReports(own, [own, report(2, true)]).hasStaleLists).to.equal(true);
     expect(joinReports(own, [own, report(2, false)]).hasStaleLists).to.equal(false);

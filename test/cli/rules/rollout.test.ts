@@ -9,7 +9,7 @@ describe('rules rollout', () => {
       REDIS_URL: '',
     });
 
-  it('refuses a guard at a canary that leaves it nobody to compare with, and says what to do', async () => {
+  it('refuses a guard for a canary that leaves nobody to compare with, and says what to do', async () => {
     const { exitCode, stdout, stderr } = await run('--canary', '100', '--guard', '5');
     expect([exitCode, stdout]).to.deep.equal([2, '']);
     expect(stderr).to.include(

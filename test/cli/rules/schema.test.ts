@@ -24,7 +24,7 @@ describe('rules schema', () => {
     }
   });
 
-  it('tells which files changed', async () => {
+  it('says which files changed', async () => {
     await schema();
     writeFileSync(join(rules.folder, 'schema', 'limits.schema.json'), '{}\n');
     const { stdout } = await schema();

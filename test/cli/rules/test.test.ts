@@ -36,7 +36,7 @@ describe('rules test', () => {
       DATA_DIR: join(rulesDir, 'data'),
     });
 
-  it('writes into the cases what only the seconds of the ladder changed, and shows it', async () => {
+  it('updates cases where only the seconds of the ladder changed, and shows that', async () => {
     cases('{ name: waits, steps: [{ verdict: {} }, { verdict: {}, expect: { waitSeconds: 30 } }] }');
     edit('ladder.yaml', '[30s, 5m, 30m]', '[45s, 5m, 30m]');
     expect((await run()).exitCode).to.equal(1);
@@ -55,7 +55,7 @@ describe('rules test', () => {
     expect(again.reports[0]).to.include({ passed: 1, failed: 0 });
   });
 
-  it('says how many cases it left as they are, and why', async () => {
+  it('says how many cases it left unchanged, and why', async () => {
     cases(
       '{ name: one, steps: [{ verdict: {}, expect: { verdict: WAIT } }] }',
       '{ name: two, steps: [{ verdict: {}, expect: { isBot: true } }] }',
@@ -94,7 +94,7 @@ describe('rules test', () => {
     );
   });
 
-  it('shows a failing step with what was expected and seen, and its rules with their values', async () => {
+  it('shows a failing step with expected and actual values, and its rules with their values', async () => {
     cases(
       '{ name: second, steps: [{ verdict: {} }, { after: 10s, verdict: {}, expect: { verdict: GET_NEW, isBot: false } }] }',
     );
@@ -120,7 +120,7 @@ describe('rules test', () => {
     expect(stdout).to.contain(`\n${folder}: 0 cases passed, 1 failed\n`);
   });
 
-  it('shows the signals that matched and those that were expected, and says what they weigh', async () => {
+  it('shows the signals that matched and those that were expected, with their weights', async () => {
     cases(
       '{ name: new, steps: [{ score: { clientHints: { honeypotTriggered: true } }, expect: { isBot: true, signals: [honeypot, no-javascript] } }] }',
     );
@@ -139,7 +139,7 @@ describe('rules test', () => {
     ]);
   });
 
-  it('tells the platform, the time and the repetition of a step', async () => {
+  it('shows the platform, the time and the repetition of a step', async () => {
     cases(
       '{ name: far, platform: sandbox, steps: [{ client: "p-{n}", verdict: {}, times: 3, every: 11h, expect: { rule: wait-served } }] }',
     );
@@ -195,7 +195,7 @@ describe('rules test', () => {
     });
   });
 
-  it('tells what is wrong with a case file, with its place', async () => {
+  it('says what is wrong with a case file, with its place', async () => {
     cases('{ name: second, steps: [{ verdict: {}, expect: { verdict: WIAT } }] }');
     const { exitCode, stdout } = await run('--min-coverage', '0');
     expect(exitCode).to.equal(1);

@@ -8,7 +8,7 @@ describe('rules calibrate', () => {
   });
   after(() => place.end());
 
-  it('says on what it found a smoothing, what that is worth later, and writes it into a draft', async () => {
+  it('says from what it found a smoothing and how good that is later, and writes it into a draft', async () => {
     const { code, stdout, stderr } = await place.scoring(
       ...['rules', 'calibrate', 'p2.v10', '--journal', place.path('j'), '--write', 'p2.v11'],
     );

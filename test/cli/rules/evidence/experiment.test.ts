@@ -14,7 +14,7 @@ describe('rules experiment', () => {
   });
   const run = (...args: readonly string[]) => scoring(['rules', 'experiment', ...args], { REDIS_URL: '' });
 
-  it('says how a trial begins where there was none, as words and as JSON', async () => {
+  it('says how to begin a trial where there was none, as text and as JSON', async () => {
     const { exitCode, stdout } = await run('p2.v11', '--journal', journal, '--as-of', '2026-08-01T00:00:00Z');
     expect(exitCode).to.equal(0);
     expect(stdout).to.include('No version was on trial within this time. Begin with: rules rollout p2.v11');
@@ -27,7 +27,7 @@ describe('rules experiment', () => {
     });
   });
 
-  it('refuses what names no version', async () => {
+  it('refuses a bad version name', async () => {
     const { exitCode, stderr } = await run('newest', '--journal', journal);
     expect(exitCode).to.equal(2);
     expect(stderr).to.include('newest');

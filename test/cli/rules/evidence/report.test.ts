@@ -8,7 +8,7 @@ describe('rules report', () => {
   });
   after(() => place.end());
 
-  it('prints what each rule was worth, with intervals, unknown outcomes and the span of time', async () => {
+  it('prints the worth of each rule, with intervals, unknown outcomes and the span of time', async () => {
     const { code, stdout, stderr } = await place.scoring('rules', 'report', '--journal', place.path('j'));
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(stdout.split('\n').slice(1, 22)).to.deep.equal([
@@ -61,7 +61,7 @@ describe('rules report', () => {
     ]);
   });
 
-  it('sorts each table that has a column by it, also in JSON, and refuses a column that none has', async () => {
+  it('sorts each table by a column that it has, also in JSON, and refuses an unknown column', async () => {
     const run = (...args: readonly string[]) =>
       place.scoring('rules', 'report', '--journal', place.path('j'), '--sort', ...args);
     const text = await run('paid');
