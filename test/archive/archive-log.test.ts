@@ -26,14 +26,14 @@ describe('the log of an archive', () => {
     expect(other.read().cursor).to.equal('a');
   });
 
-  it('leaves the cursor alone where a commit ships nothing', () => {
+  it('keeps the cursor where a commit ships nothing', () => {
     const log = new ArchiveLog(temporaryDirectory());
     const shipped = log.commit(log.read(), commit({ cursor: 'a', at: 5, add: [segment('s-1')] }));
     const merged = log.commit(shipped, commit({ at: 9, remove: ['s-1'] }));
     expect([merged.cursor, merged.shippedAt, merged.segments.size]).to.deep.equal(['a', 5, 0]);
   });
 
-  it('tells the same to whoever was there from the start, comes late, or looks seldom', () => {
+  it('is the same for readers from the start, late ones and rare ones', () => {
     const folder = temporaryDirectory();
     const writer = new ArchiveLog(folder);
     const seldom = new ArchiveLog(folder);

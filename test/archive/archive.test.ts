@@ -12,7 +12,7 @@ describe('the folder of an archive', () => {
     archive = new Archive(temporaryDirectory());
   });
 
-  it('keeps each path that it gave out until its version has passed', async () => {
+  it('keeps each path in use until its version has passed', async () => {
     const segment = written(archive, 's-1');
     const reader = new Archive(archive.folder);
     await archive.commit(archive.read(), { ...NOTHING, add: [segment] });
@@ -23,7 +23,7 @@ describe('the folder of an archive', () => {
     expect([existsSync(path), existsSync(staged)]).to.deep.equal([true, false]);
   });
 
-  it('finds a segment whose writer was killed before it had its place, and gives it one', async () => {
+  it('completes a segment whose writer was killed before the rename', async () => {
     const segment = written(archive, 's-1');
     const log = new ArchiveLog(archive.folder);
     log.commit(log.read(), { ...NOTHING, add: [segment] });
@@ -34,7 +34,7 @@ describe('the folder of an archive', () => {
     expect(existsSync(archive.staging())).to.equal(false);
   });
 
-  it('removes files that no commit names once another writer takes over', async () => {
+  it('removes uncommitted files once another writer takes over', async () => {
     written(archive, 'never-committed');
     const segment = written(archive, 's-1');
     await archive.commit(archive.read(), { ...NOTHING, add: [segment] });
@@ -50,7 +50,7 @@ describe('the folder of an archive', () => {
     ]);
   });
 
-  it('repeats work on what a commit took away, and no other', async () => {
+  it('repeats only work on files that a commit removed', async () => {
     const segment = written(archive, 's-1');
     await archive.commit(archive.read(), { ...NOTHING, add: [segment] });
     const writer = new Archive(archive.folder);
@@ -66,7 +66,7 @@ describe('the folder of an archive', () => {
     expect(await failing().catch((error: Error) => error.message)).to.include('ENOENT');
   });
 
-  it('gives up on work whose archive is rewritten each time', async () => {
+  it('gives up on work when the archive is rewritten each time', async () => {
     let tries = 0;
     const failure = await archive
       .reading(async (state) => {

@@ -8,7 +8,7 @@ import { TEST_SALT } from '../client/client-keys.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { T0 } from '../state/clients.ts';
 
-/** Opens the archive for one more node; a disk of its own is for where they share none, and named it is used again. */
+/** Opens the archive for another node; `disk` names its own disk where nodes share none. */
 export type NodeArchives = (folder?: string) => Archive;
 
 /** A store with an archive and the engine to read it; to be closed after the suite. */
@@ -34,7 +34,7 @@ export class ArchivedStore {
     return new ArchivedStore(store, typeof at === 'string' ? () => new Archive(at) : at, duck);
   }
 
-  /** A shipper of its own; several of one name renew each other's lease. */
+  /** A new shipper; several of one name renew each other's lease. */
   shipper(parts: Partial<ShipperParts> & { readonly holder?: string } = {}): Shipper {
     const { holder = 'tester', ...others } = parts;
     return new Shipper({
@@ -51,7 +51,7 @@ export class ArchivedStore {
     });
   }
 
-  /** Ships all that there is; gives what the steps did. */
+  /** Ships everything; gives the results of the steps. */
   async shipAll(shipper: Shipper = this.shipper()): Promise<readonly ShippingStep[]> {
     const steps: ShippingStep[] = [];
     for (;;) {

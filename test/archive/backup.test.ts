@@ -34,7 +34,7 @@ describe('a backup of the archive', () => {
     return decision;
   }
 
-  it('holds what the archive holds, and is one', async () => {
+  it('has the contents of the archive, and is one', async () => {
     const { decision } = await archived('order-1');
     const report = await backUp(place.archive, target);
     const { segments, bytes } = place.archive.contents();
@@ -42,7 +42,7 @@ describe('a backup of the archive', () => {
     expect(await found(target, decision.decisionId)).to.deep.equal(decision);
   });
 
-  it('copies only what is new, and drops what is gone, such as an erased client', async () => {
+  it('copies only new files, and drops removed ones, like those of an erased client', async () => {
     const first = await archived('order-1');
     await backUp(place.archive, target);
     const second = await archived('order-2');
@@ -55,7 +55,7 @@ describe('a backup of the archive', () => {
     expect(new Archive(target).read().version).to.equal(place.archive.read().version);
   });
 
-  it('has the unreadable entries of the journal, but for erased clients', async () => {
+  it('has the unreadable entries of the journal, except for erased clients', async () => {
     const { client } = await archived('order-1');
     const at = { partition: 0, ms: 1, seq: 1 };
     const entry = {
@@ -73,7 +73,7 @@ describe('a backup of the archive', () => {
     expect(readSetAside(target)).to.deep.equal([]);
   });
 
-  it('is shipped on to where it is copied back', async () => {
+  it('can be shipped to after it is copied back', async () => {
     const { decision } = await archived('order-1');
     await backUp(place.archive, target);
     const restored = { archive: new Archive(target) };

@@ -37,13 +37,13 @@ describe('the salt of payers in the archive', () => {
     return decision?.orderRef;
   }
 
-  it('is taken by a store that begins anew, which finds the payers of the lost one', async () => {
+  it('is used by a new store, which finds the payers of the lost one', async () => {
     const store = await beside(archiveDir);
     expect(await found(store, archiveDir)).to.equal('order-1');
     await store.close();
   });
 
-  it('goes with a backup', async () => {
+  it('is in a backup', async () => {
     const target = join(temporaryDirectory(), 'backup');
     await backUp(new Archive(archiveDir), target);
     const store = await beside(target);

@@ -11,14 +11,14 @@ import { ArchivedStore } from './archived-store.ts';
 
 const platform = platformName('shop');
 
-/** What a disk fault leaves of a file that keeps its length. */
+/** What disk faults do to a file that keeps its length. */
 const FAULTS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
   'holds nothing': (bytes) => bytes.fill(0),
   'holds no list of its columns any more': (bytes) => bytes.fill(0xff, bytes.length - 400, bytes.length - 8),
   'holds rows that are damaged': (bytes) => bytes.fill(0, 4, Math.floor(bytes.length / 2)),
 };
 
-describe('a segment whose file has its length', () => {
+describe('a segment with a file of the right length', () => {
   for (const [fault, harmed] of Object.entries(FAULTS))
     describe(`and ${fault}`, () => {
       let place: ArchivedStore;
@@ -50,7 +50,7 @@ describe('a segment whose file has its length', () => {
         });
       });
 
-      it('is a gap in figures, which the others are taken for', async () => {
+      it('is a gap in figures, which the other segments are used for', async () => {
         const ask = all({ kind: 'archive', folder: place.archive.folder });
         const read = await withEvidence(ask, async ({ duck, span }) => {
           const orders = await duck.rows('SELECT DISTINCT * FROM decisions');

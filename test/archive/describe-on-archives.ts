@@ -18,7 +18,7 @@ export function archivesInS3(
     openArchive({ archiveDir, archiveS3: s3Place(server.port, prefix) }, store.registers);
 }
 
-/** A suite that must hold wherever the archive is: in a folder, on each store, and in a store that speaks S3. */
+/** A suite that runs on an archive in a folder, with each store, and on one in S3. */
 export function describeOnArchives(
   title: string,
   suite: (store: () => Store, open: () => Promise<ArchivedStore>) => void,

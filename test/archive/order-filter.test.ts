@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { OrderFilter, orderNumber } from '../../src/archive/order-filter.ts';
 
 describe('the order filter of a segment', () => {
-  it('never denies an order that the segment holds', () => {
+  it('never denies an order that is in the segment', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { maxLength: 300 }), (orders) => {
         const filter = OrderFilter.from(OrderFilter.of(orders.map(orderNumber)).bytes);

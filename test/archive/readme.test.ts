@@ -10,12 +10,12 @@ import { temporaryDirectory } from '../servers/temporary-directory.ts';
 const GUIDE = readFileSync(new URL('../../src/archive/README.md', import.meta.url), 'utf8');
 
 describe('the guide of the archive', () => {
-  it('names every table and column as they are; node scripts/write-tables.ts mends it', () => {
+  it('names every table and column; node scripts/write-tables.ts writes them', () => {
     const [, shown = ''] = /<!-- columns -->\n([\s\S]*?)\n<!-- \/columns -->/.exec(GUIDE) ?? [];
     expect(shown).to.equal(columnsText());
   });
 
-  it('asks questions that an archive answers', async () => {
+  it('has queries that an archive answers', async () => {
     const { archive } = await livedEvidence(async (store) => {
       const place = new Workplace();
       const history = new History(store, place.rules('p2.v10'));

@@ -16,7 +16,7 @@ import { ArchivedStore } from './archived-store.ts';
 
 const platform = platformName('shop');
 
-describe('a segment whose file was cut off', () => {
+describe('a segment with a truncated file', () => {
   let place: ArchivedStore;
   let torn: Segment;
   let backup: string;
@@ -76,7 +76,7 @@ describe('a segment whose file was cut off', () => {
     );
   });
 
-  it('may hold what is looked for by commands, which say so', async () => {
+  it('is named by commands that might have found something in it', async () => {
     const at = new Date(T0).toISOString();
     const unread = `1 decisions from ${at} to ${at} lie in a file of the archive that cannot be read; archive status or archive verify names it.`;
     const { decisionId } = decisionFor(newClient(platform), 1, 'order-1', T0);
@@ -92,7 +92,7 @@ describe('a segment whose file was cut off', () => {
     expect((await decisions('find', '--order', 'order-2', '--platform', platform)).exitCode).to.equal(0);
   });
 
-  it('is a gap in all figures that are taken from its time', async () => {
+  it('is a gap in all figures of its time', async () => {
     const ask = {
       place: { kind: 'archive', folder: place.archive.folder },
       from: null,
@@ -114,7 +114,7 @@ describe('a segment whose file was cut off', () => {
     expect(gaps).to.deep.equal([{ from: torn.from, to: torn.to, entries: 1 }]);
   });
 
-  it('does not keep the whole ones of its day from being merged', async () => {
+  it('does not prevent merging the whole ones of its day', async () => {
     await shipped('order-3', T0 + 2000);
     const aDayLater = place.shipper({ clock: () => T0 + 24 * 3_600_000 });
     await place.shipAll(aDayLater);
@@ -125,7 +125,7 @@ describe('a segment whose file was cut off', () => {
     ]);
   });
 
-  it('keeps neither what is new from being shipped nor an erased client from being taken out of the whole ones', async () => {
+  it('blocks neither shipping nor removing an erased client from the whole ones', async () => {
     const client = newClient(platform);
     await verdict(place.store, client, 'order-3', T0 + 2000);
     await place.shipper().step();
@@ -136,7 +136,7 @@ describe('a segment whose file was cut off', () => {
     expect(await place.store.unshippedErasures()).to.deep.equal([]);
   });
 
-  it('is told by verify', async () => {
+  it('is reported by verify', async () => {
     const { unreadable } = await verifyArchive({
       archiveDir: place.archive.folder,
       rulesDir: RULES_FOLDER,
@@ -148,7 +148,7 @@ describe('a segment whose file was cut off', () => {
     expect(unreadable).to.deep.equal([torn.name]);
   });
 
-  it('does not replace its copy in a backup, and is whole again once that is put back', async () => {
+  it('does not replace its copy in a backup, and is whole again once that is restored', async () => {
     const { exitCode, stderr } = await archive('backup', backup);
     expect([exitCode, stderr]).to.deep.equal([
       1,

@@ -18,7 +18,7 @@ const sight = fc.record({
   afterMs: fc.constantFrom(0, 1, HOUR_MS - 1, HOUR_MS, 24 * HOUR_MS, SHARING_WINDOW_MS_MAX),
 });
 
-/** Every client is looked at again for each count. */
+/** Counts all clients anew each time. */
 function counted(seen: readonly (Sight & { readonly at: number })[], windowMs: number): number {
   const { at: now = 0, device } = seen.at(-1) ?? {};
   const within = seen.filter((other) => other.device === device && other.at > now - windowMs);
@@ -54,7 +54,7 @@ describe('the device book', () => {
     expect([fingerprint.get(HOUR_MS), ip.size]).to.deep.equal([3, 0]);
   });
 
-  it('remembers only the clients of a device who were seen last', () => {
+  it('remembers only the newest clients of a device', () => {
     const book = new DeviceBook();
     const shown = { fingerprints: ['x'], ips: [] };
     for (let number = 0; number < CLIENTS_ON_DEVICE_MAX + 5; number++)

@@ -44,7 +44,7 @@ describeOnStores('drafts', (store) => {
   };
   const text = async () => (await drafts.open(shop, V11))?.files['ladder.yaml'];
 
-  it('say who changed them last and when, from which version they are, and until when they are kept', async () => {
+  it('say who changed them last and when, their base version, and until when they are kept', async () => {
     await write(null);
     clock.moveSeconds(60);
     await write(1, 'levels: [40s]', 'bob');
@@ -64,14 +64,14 @@ describeOnStores('drafts', (store) => {
     expect(await text()).to.equal('levels: [40s]');
   });
 
-  it('keep the first of two changes of one revision, and say who made it', async () => {
+  it('accept the first of two changes of one revision, and say who made it', async () => {
     await write(null);
     await write(1, 'levels: [40s]', 'bob');
     expect(await refusedBy(write(1, 'levels: [50s]', 'ann'))).to.equal('bob');
     expect(await text()).to.equal('levels: [40s]');
   });
 
-  it('take one of many changes that come at once', async () => {
+  it('accept one of many concurrent changes', async () => {
     await write(null);
     const all = Array.from({ length: 8 }, (_, index) => write(1, `levels: [${index}s]`, `person ${index}`));
     const settled = await Promise.allSettled(all);
@@ -80,7 +80,7 @@ describeOnStores('drafts', (store) => {
     expect(await text()).to.equal(`levels: [${draft?.changedBy.slice('person '.length)}s]`);
   });
 
-  it('are not begun twice under one name', async () => {
+  it('cannot be begun twice under one name', async () => {
     await write(null);
     expect(await refusedBy(write(null, 'levels: [50s]', 'bob'))).to.equal('ann');
   });
@@ -92,7 +92,7 @@ describeOnStores('drafts', (store) => {
     expect(await text()).to.equal('levels: [40s]');
   });
 
-  it('are not taken for one that was discarded and begun anew', async () => {
+  it('do not count as one that was discarded and begun anew', async () => {
     const { revision } = await write(null);
     await drafts.discard(shop, V11, revision);
     expect(await refusedBy(write(revision, 'levels: [50s]'))).to.equal('nobody');
@@ -100,7 +100,7 @@ describeOnStores('drafts', (store) => {
     expect(await refusedBy(write(revision, 'levels: [50s]'))).to.equal('bob');
   });
 
-  it('are discarded only as somebody saw them', async () => {
+  it('are discarded only in the revision that was seen', async () => {
     await write(null);
     await write(1, 'levels: [40s]', 'bob');
     expect(await refusedBy(drafts.discard(shop, V11, 1))).to.equal('bob');
@@ -109,7 +109,7 @@ describeOnStores('drafts', (store) => {
     expect(await drafts.open(shop, V11)).to.equal(null);
   });
 
-  it('leave no files of theirs behind', async () => {
+  it('leave no files behind', async () => {
     await write(null);
     await write(1, 'levels: [40s]');
     await refusedBy(write(1, 'levels: [50s]'));
@@ -119,7 +119,7 @@ describeOnStores('drafts', (store) => {
     expect(await kept()).to.deep.equal([]);
   });
 
-  it('are known to be what lies in RULES_DIR by the digest of their files', async () => {
+  it('are compared with RULES_DIR by the digest of their files', async () => {
     const files = { 'ladder.yaml': 'levels: [30s]' };
     const of = (replaces: string) => ({ version: V11, from: 'p2.v10', files, replaces });
     const other = await drafts.write(shop, of('0'.repeat(64)), null, 'ann');
@@ -129,7 +129,7 @@ describeOnStores('drafts', (store) => {
     expect(same.saved).to.equal(true);
   });
 
-  it('are seen by their own platform alone', async () => {
+  it('are visible to their own platform alone', async () => {
     await write(null);
     const bank = platformName('bank');
     expect(await drafts.list(bank)).to.deep.equal([]);
@@ -138,7 +138,7 @@ describeOnStores('drafts', (store) => {
     expect(await drafts.present(shop, V11, { who: 'ann', tab: 'a' })).to.deep.equal([]);
   });
 
-  it(`are ${DRAFTS_MAX} at most, which may still be changed and discarded`, async () => {
+  it(`are limited to ${DRAFTS_MAX}, which can still be changed and discarded`, async () => {
     const name = (minor: number) => versionOf(`p2.v${minor}`);
     for (let minor = 1; minor <= DRAFTS_MAX; minor++) await write(null, 'levels: [30s]', 'ann', name(minor));
     const more = write(null, 'levels: [30s]', 'ann', name(99));
@@ -148,7 +148,7 @@ describeOnStores('drafts', (store) => {
     expect((await write(null, 'levels: [30s]', 'ann', name(99))).version).to.equal('p2.v99');
   });
 
-  it('are forgotten when nobody changed them for long, and leave room', async () => {
+  it('are forgotten after a long time without changes, which leaves room', async () => {
     await write(null);
     clock.moveSeconds(DRAFT_DAYS_MAX * 24 * 3600);
     expect(await drafts.list(shop)).to.deep.equal([]);
@@ -157,7 +157,7 @@ describeOnStores('drafts', (store) => {
     expect(await store().documents.list(`draft-files:${shop}`)).to.have.length(1);
   });
 
-  it('say who else has them open, for a minute after that was said last', async () => {
+  it('say who else has them open, for a minute after the last sign', async () => {
     const present = (tab: string, who: string, version = V11) => drafts.present(shop, version, { who, tab });
     expect(await present('a', 'ann')).to.deep.equal([]);
     const annAt = clock.now();

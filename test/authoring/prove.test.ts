@@ -50,7 +50,7 @@ function matches(rule: Rule<Group>, values: readonly FactValue[]): boolean {
   return matcher(rule.condition)(values);
 }
 
-/** What trying every assignment finds. */
+/** The result of trying every assignment. */
 function tryAll(rules: readonly Rule<Group>[]) {
   const possible = (holds: (values: readonly FactValue[]) => boolean) => ASSIGNMENTS.some(holds);
   const neverMatches = rules.filter((rule) => !possible((values) => matches(rule, values)));
@@ -89,7 +89,7 @@ function named({ findings }: Proofs, kind: string): readonly (string | null)[] {
   return findings.filter((finding) => finding.kind === kind).map(({ rule }) => rule);
 }
 
-describe('what is proved of a list of rules', () => {
+describe('a proof about a list of rules', () => {
   it('is exactly what trying every assignment finds', () => {
     const property = fc.property(ruleList, (rules) => {
       const proofs = proveOrdered(rules, new Reasoner(), HERE);
@@ -136,7 +136,7 @@ describe('what is proved of a list of rules', () => {
 const RULE = (name: string, priority: number, conditions: string) =>
   `  - { name: ${name}, priority: ${priority}, conditions: ${conditions}, event: { type: verdict, params: { verdict: WAIT, reason: "Wait." } } }\n`;
 
-/** A further verdict rule before `otherwise`, which stands in line 71 then. */
+/** Another verdict rule before `otherwise`, in line 71. */
 function withRule(priority: number, conditions: string): Edit {
   return swap('\notherwise:', `\n${RULE('added', priority, conditions)}otherwise:`);
 }
@@ -228,7 +228,7 @@ describe('proving a rule set', () => {
     expect(proved({ 'verdicts.yaml': withRule(65, inEuros) })).to.deep.equal({ findings: [], notes: [] });
   });
 
-  it('does not mind a rule that is covered in part', () => {
+  it('accepts a rule that is partly covered', () => {
     const changes = {
       'verdicts.yaml': withRule(
         40,

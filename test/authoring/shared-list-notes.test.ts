@@ -5,7 +5,7 @@ import { edited, swap } from '../rule-fixtures/sound-rules.ts';
 
 const onList = (name: string) => `{ fact: listed, params: { list: ${name} }, operator: equal, value: true }`;
 
-/** A rule set whose verdicts ask about these shared lists. */
+/** A rule set with verdict rules on these shared lists. */
 function asking(...lists: readonly string[]) {
   const parts = lists.map(onList).join(', ');
   const rule = `  - { name: listed-device, priority: 95, conditions: { any: [${parts}] }, event: { type: verdict, params: { verdict: BLOCK, reason: "Listed." } } }`;
@@ -22,12 +22,12 @@ const notes = (lists: Lists | null, ...asked: readonly string[]) =>
   );
 
 describe('notes on shared lists', () => {
-  it('are none for rules that ask no shared list', () => {
+  it('are none for rules without shared lists', () => {
     expect(sharedListNotes(edited({}), null)).to.deep.equal([]);
     expect(sharedListNotes(edited({}), seen())).to.deep.equal([]);
   });
 
-  it('say in one line that nobody has looked into the store', () => {
+  it('say in one line that the store was not checked', () => {
     expect(notes(null, 'blocked-devices')).to.deep.equal([
       'whether anything is on the shared list "blocked-devices" is not known without the store; --lists looks there',
     ]);
@@ -36,7 +36,7 @@ describe('notes on shared lists', () => {
     ]);
   });
 
-  it('are none for a list with an entry that counts, whatever else is on it on other platforms', () => {
+  it('are none for a list with a valid entry, whatever other platforms have', () => {
     const lists = [
       { name: 'blocked-devices', isInForce: false },
       { name: 'blocked-devices', isInForce: true },
@@ -44,7 +44,7 @@ describe('notes on shared lists', () => {
     expect(notes(lists, 'blocked-devices')).to.deep.equal([]);
   });
 
-  it('tell a list that does not exist, with the name that was probably meant', () => {
+  it('name a list that does not exist, with the name that was probably meant', () => {
     const lists = [{ name: 'blocked-devices', isInForce: true }];
     expect(notes(lists, 'blocked-device', 'night-shift')).to.deep.equal([
       'no platform has anything on the shared list "blocked-device"; did you mean "blocked-devices"?',
@@ -52,13 +52,13 @@ describe('notes on shared lists', () => {
     ]);
   });
 
-  it('tell a list of which every entry has ended', () => {
+  it('name a list with only ended entries', () => {
     expect(notes([{ name: 'blocked-devices', isInForce: false }], 'blocked-devices')).to.deep.equal([
       'every entry of the shared list "blocked-devices" is past its end, so nobody is on it',
     ]);
   });
 
-  it('stand at the first place that asks about the list', () => {
+  it('are at the first use of the list', () => {
     const [note] = sharedListNotes(asking('blocked-devices', 'blocked-devices'), seen());
     expect(note?.at.file).to.equal('verdicts.yaml');
   });

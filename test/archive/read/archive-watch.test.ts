@@ -6,7 +6,7 @@ import { ArchivedStore } from '../archived-store.ts';
 
 const MINUTE_MS = 60_000;
 
-describe('what a node tells about the archive', () => {
+describe("the archive's lag and size on a node", () => {
   let place: ArchivedStore;
   let nowMs = T0;
   let isAway = false;
@@ -23,7 +23,7 @@ describe('what a node tells about the archive', () => {
   });
   afterEach(() => place.close());
 
-  it('is how long the oldest entry has waited, whoever ships', async () => {
+  it('have the waiting time of the oldest entry, whoever ships', async () => {
     const watched = watch();
     expect(await watched.lagMs(), 'an empty journal').to.equal(0);
     await verdict(place.store, newClient(), 'order-1', T0);
@@ -34,7 +34,7 @@ describe('what a node tells about the archive', () => {
     expect(await watched.lagMs()).to.equal(0);
   });
 
-  it('grows while the store cannot be asked', async () => {
+  it('have a growing lag while the store is away', async () => {
     const watched = watch();
     await watched.lagMs();
     isAway = true;
@@ -44,7 +44,7 @@ describe('what a node tells about the archive', () => {
     expect(await watched.lagMs()).to.equal(0);
   });
 
-  it('is how much there is', async () => {
+  it('have the number of segments and bytes', async () => {
     await verdict(place.store, newClient(), 'order-1', T0);
     await place.shipAll();
     expect(watch().contents()).to.deep.equal(place.archive.contents());

@@ -78,14 +78,14 @@ describe('an order that only the archive remembers', () => {
     expect(recent.at(-1)?.reports?.map(({ outcome }) => outcome)).to.deep.equal(['PAID', 'UNPAID']);
   });
 
-  it('is told from a new one, and from one that the state remembers, of which the archive is not asked', async () => {
+  it('is distinguished from a new one, and from one in the state, for which the archive is not asked', async () => {
     expect(await report('a-new-order', PAID, nowMs)).to.equal('recorded');
     readings.length = 0;
     expect(await report('a-new-order', PAID, nowMs)).to.equal('unchanged');
     expect(readings).to.deep.equal([]);
   });
 
-  it('is looked up together with others, one reading after the other', async () => {
+  it('is looked up together with others, one read after the other', async () => {
     readings.length = 0;
     const archived = new ArchivedOrders(async (_platform, asked) => {
       readings.push([...asked]);
@@ -99,7 +99,7 @@ describe('an order that only the archive remembers', () => {
     expect(readings.map((asked) => asked.length)).to.deep.equal([3]);
   });
 
-  it('is looked up with those that are expected in the same request, of which none is asked for again', async () => {
+  it('is looked up with the others of the same request, each once', async () => {
     const expected = ['order-3', 'order-4', 'order-6'].map((orderRef, index) => ({
       clientIdKey: 'ann',
       orderRef,
@@ -173,7 +173,7 @@ describe('an order that was refused weeks ago', () => {
     await place.close();
   });
 
-  it('is told by the archive from one that was granted, and from one that nobody asked for', async () => {
+  it('is distinguished by the archive from a granted one, and from one without a request', async () => {
     const archived = ArchivedOrders.of(reader);
     const found = await Promise.all(
       ['granted', 'refused', 'unheard of'].map((orderRef) => archived.find({ client, orderRef })),
@@ -187,7 +187,7 @@ describe('an order that was refused weeks ago', () => {
     expect(await outcomes()).to.deep.include({ unpaidCount: 1, neitherCount: 1 });
   });
 
-  it('is not taken for one that nobody asked for while a part of the archive cannot be read', async () => {
+  it('does not count as one without a request while a part of the archive cannot be read', async () => {
     const before = await outcomes();
     const [segment] = place.archive.segments(place.archive.read(), { table: 'decisions', platform });
     if (segment === undefined) throw new Error('nothing was shipped');
@@ -199,7 +199,7 @@ describe('an order that was refused weeks ago', () => {
   });
 });
 
-/** As the store does in its time with what was shipped. */
+/** As the store does later with shipped data. */
 function forgetDecisions(folder: string): void {
   const file = new DatabaseSync(join(folder, 'scoring.sqlite'));
   file.exec('DELETE FROM decisions');

@@ -55,7 +55,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
       });
   });
 
-  it('are not said to be all, or not to exist, by a node without the archive that others have', async () => {
+  it("are never called complete or missing by a node without the fleet's archive", async () => {
     const other = new ArchiveReader(temporaryDirectory(), store());
     const unknown = decisionId(client.hash, 99, T0);
     for (const lookup of [new DecisionLookup(store(), null), new DecisionLookup(store(), other)]) {
@@ -73,13 +73,13 @@ describeOnStores('decisions in hot store and archive', (store) => {
     await other.close();
   });
 
-  it('are not found by the id of another client or by no id', async () => {
+  it('are not found by the id of another client or by a malformed id', async () => {
     const stranger = clientKey(platform, 'bob').hash;
     for (const id of [decisionId(stranger, 1, T0), decisionId(client.hash, 99, T0), 'no id'])
       expect(await cold.decision(id, null)).to.deep.equal({ decision: null, unread: [] });
   });
 
-  it('are found by their order once, though both have them', async () => {
+  it('are found by their order once, although both have them', async () => {
     for (const lookup of [hot, cold])
       expect(await lookup.ofOrder(platform, 'order-2')).to.deep.equal(all([decisions[3]]));
   });
@@ -99,7 +99,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
     }
   });
 
-  it('of a platform come newest first, and say how far was looked', async () => {
+  it('of a platform come newest first, with how far the search went', async () => {
     const found = await cold.find(platform, {}, 3);
     expect(found.decisions).to.deep.equal(decisions.slice(0, 3));
     expect(found.lookedAt.complete).to.equal(false);
@@ -126,7 +126,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
       }
   });
 
-  it('are found by what became of their order, from the archive', async () => {
+  it('are found by the outcome of their order, from the archive', async () => {
     for (const lookup of [hot, cold]) {
       const paid = await lookup.findByFate(platform, {}, 'PAID', 10);
       expect(paid?.decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['order-1']);
@@ -137,7 +137,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
     expect(await new DecisionLookup(forgetful, null).findByFate(platform, {}, 'PAID', 10)).to.equal(null);
   });
 
-  it('fit a filter in the archive as they do in the hot store', async () => {
+  it('match a filter in the archive as in the hot store', async () => {
     const [newest] = decisions;
     const filters = [
       { clientGroup: newest?.clientGroup ?? 'NEW' },
@@ -155,7 +155,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
     }
   });
 
-  it('stand in the story of a client with its outcomes', async () => {
+  it('are in the story of a client with its outcomes', async () => {
     const { entries, complete } = await cold.history(client, 10);
     expect(entries.map(({ kind }) => kind)).to.deep.equal([
       'outcome',
@@ -169,19 +169,19 @@ describeOnStores('decisions in hot store and archive', (store) => {
     expect((await hot.history(client, 10)).entries).to.deep.equal(entries);
   });
 
-  it('are found while a segment is linked to its place, as it is right after its commit', async () => {
+  it('are found while a segment is being linked to its place after its commit', async () => {
     const [segment] = place.archive.segments(place.archive.read(), { table: 'decisions', platform });
     if (segment === undefined) throw new Error('there is a segment');
     const [settled, staged] = [place.archive.pathOf(segment), place.archive.stagedPath(segment.name)];
     rmSync(settled);
     const asked = reader.decisionsOfClient(client, 10, 100);
-    // The reader has chosen its paths by now, and its engine has yet to open them.
+    // The reader has chosen its paths, which its engine has not opened yet.
     await Promise.resolve();
     linkSync(staged, settled);
     expect((await asked).decisions).to.deep.equal(decisions);
   });
 
-  it('are found while a merge takes away what is being read', async () => {
+  it('are found while a merge removes what is being read', async () => {
     const asked = reader.findDecisions(platform, {}, T0 + 1_000_000, 10);
     await place.shipAll();
     const state = place.archive.read();
@@ -207,7 +207,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
     expect((await cold.find(platform, {}, 10)).lookedAt).to.deep.include({ complete: false, unread });
   });
 
-  it('are not all that there are while a file cannot be read that may hold more, whatever is asked for', async () => {
+  it('are marked incomplete while a file that may have more cannot be read', async () => {
     const unread = [{ from: T0 + 20, to: T0 + 20, decisions: 1 }];
     const stranger = newClient(platform);
     const id = decisionFor(stranger, 1, 'order-1', T0).decisionId;
@@ -221,7 +221,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
     });
   });
 
-  it('are all that there are when the file that cannot be read does not hold the order, or they were found', async () => {
+  it('are complete when the unreadable file does not have the order, or they were found', async () => {
     const [newest] = decisions;
     expect(await cold.ofOrder(platform, 'order-2')).to.deep.equal(all([decisions[3]]));
     expect(await cold.decision(newest?.decisionId ?? '', null)).to.deep.equal({
@@ -232,7 +232,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
   });
 });
 
-/** What is answered when nothing was unreadable. */
+/** The answer when everything was readable. */
 function all<T>(decisions: readonly T[]) {
   return { decisions, unread: [] };
 }
@@ -249,7 +249,7 @@ describe('without an archive', () => {
   });
 });
 
-describeOnStores('decisions by what became of their order', (store) => {
+describeOnStores('decisions by the outcome of their order', (store) => {
   let place: ArchivedStore;
   let reader: ArchiveReader;
   let lookup: DecisionLookup;
@@ -264,7 +264,7 @@ describeOnStores('decisions by what became of their order', (store) => {
     place?.duck.close();
   });
 
-  it('are not all that came to something until the archive has what was reported, and say since when', async () => {
+  it('are marked incomplete until the archive has all reports, with since when', async () => {
     const fresh = newPlatform();
     const payer = newClient(fresh, 'carl');
     const paid = async () => (await lookup.findByFate(fresh, {}, 'PAID', 10))?.lookedAt;
@@ -282,7 +282,7 @@ describeOnStores('decisions by what became of their order', (store) => {
       .and.not.to.have.property('upTo');
   });
 
-  it('are found by the files of outcomes that can be read beside one that cannot, whose time is told', async () => {
+  it('are found by the readable files of outcomes beside an unreadable one, whose time is given', async () => {
     const fresh = newPlatform();
     const payer = newClient(fresh, 'carl');
     for (const [orderRef, at] of [

@@ -8,7 +8,7 @@ import { ArchivedStore } from '../archived-store.ts';
 
 const SOURCE = join(import.meta.dirname, '..', '..', '..', 'src');
 
-/** Asks twice what was decided about an order: while no further file can be opened, and once more can be. */
+/** Looks up an order twice: while no more files can be opened, and when they can. */
 const ASKER = `
   import { closeSync, openSync } from 'node:fs';
   import { ArchiveReader } from '${SOURCE}/archive/read/archive-reader.ts';
@@ -35,7 +35,7 @@ const ASKER = `
 const WITH_FEW_FILES = ['sh', '-c', 'ulimit -n 128; exec "$@"', 'sh'];
 
 describe('the engine that reads the archive', () => {
-  it('is started by the next question when it could not be started for one', async () => {
+  it('is started by the next question after a failed start', async () => {
     const place = await ArchivedStore.open();
     await verdict(place.store, newClient(platformName('shop')), 'order-1', T0);
     await place.shipAll();

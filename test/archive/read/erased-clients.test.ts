@@ -13,7 +13,7 @@ import { newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clie
 import type { ArchivedStore } from '../archived-store.ts';
 import { describeOnArchives } from '../describe-on-archives.ts';
 
-describeOnArchives('a client who was erased, before the archive is rewritten', (store, open) => {
+describeOnArchives('an erased client before the archive is rewritten', (store, open) => {
   const platform = newPlatform();
   const [erased, other] = [newClient(platform, 'ann'), newClient(platform, 'bob')];
   let place: ArchivedStore;
@@ -52,14 +52,14 @@ describeOnArchives('a client who was erased, before the archive is rewritten', (
     expect(await lookup.history(erased, 10)).to.deep.equal({ entries: [], complete: true });
   });
 
-  it('is not among the decisions of its platform, whatever they are looked for by', async () => {
+  it('is not among the decisions of its platform, however they are searched', async () => {
     const found = await lookup.find(platform, {}, 10);
     const paid = await lookup.findByFate(platform, {}, 'PAID', 10);
     for (const decisions of [found.decisions, paid?.decisions ?? []])
       expect(decisions.map(({ clientIdKey }) => clientIdKey)).to.deep.equal(['bob']);
   });
 
-  it('is not in what evidence is worked out from', async () => {
+  it('is not in evidence', async () => {
     const erasedNow = await erasedClients(store());
     const look = async (evidence: Evidence) => {
       await makeInputView(evidence, []);
@@ -76,7 +76,7 @@ describeOnArchives('a client who was erased, before the archive is rewritten', (
     expect(seen).to.deep.equal([bob, bob, bob, bob]);
   });
 
-  it('is not in what SQL is answered', async () => {
+  it('is not in answers to SQL', async () => {
     const ask = (sql: string) => erasedClients(store()).then((clients) => answer(sql, place, clients));
     expect(await ask(CLIENTS)).to.deep.equal(['bob']);
     expect(await ask('SELECT client_id_key FROM outcomes')).to.deep.equal(['bob']);

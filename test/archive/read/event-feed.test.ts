@@ -10,7 +10,7 @@ import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { storeWith } from '../../stores/store-with.ts';
 import { ArchivedStore } from '../archived-store.ts';
 
-/** The shipper's day is over, so that what it tidies up is merged. */
+/** The shipper's day is over, so that its segments are merged. */
 const NEXT_DAY = () => T0 + 48 * 3_600_000;
 
 describeOnStores('the feed of events', (store) => {
@@ -28,7 +28,7 @@ describeOnStores('the feed of events', (store) => {
     place.duck.close();
   });
 
-  it('tells the same, wherever the events lie, and goes on from every place', async () => {
+  it('gives the same events wherever they are stored, and continues from every cursor', async () => {
     const moves = fc.array(fc.constantFrom('verdict', 'outcome', 'foreign', 'ship', 'merge'), {
       minLength: 5,
       maxLength: 30,
@@ -51,7 +51,7 @@ describeOnStores('the feed of events', (store) => {
     );
   });
 
-  it('goes on behind a place strictly, before shipping, after it and after merging', async () => {
+  it('continues strictly after a cursor, before and after shipping and merging', async () => {
     const platform = newPlatform();
     const client = newClient(platform, 'ann');
     for (const order of ['1', '2']) await verdict(store(), client, order, T0);
@@ -65,7 +65,7 @@ describeOnStores('the feed of events', (store) => {
     expect(await rest()).to.deep.equal(['ann 3', 'ann 4']);
   });
 
-  it('tells a platform nothing of another', async () => {
+  it('gives a platform nothing of another', async () => {
     const [own, foreign] = [newPlatform(), newPlatform()];
     await verdict(store(), newClient(foreign), 'foreign', T0);
     await place.shipAll();
@@ -73,7 +73,7 @@ describeOnStores('the feed of events', (store) => {
     expect(await readAll(feed, own, null, 10)).to.deep.equal([]);
   });
 
-  it('tells of an erasure and of nothing that the client did before', async () => {
+  it('has an erasure, and no earlier events of the client', async () => {
     const platform = newPlatform();
     const [gone, other] = [newClient(platform, 'ann'), newClient(platform, 'bob')];
     for (const client of [gone, other]) await verdict(store(), client, 'before', T0);
@@ -95,7 +95,7 @@ describeOnStores('the feed of events', (store) => {
     ]);
   });
 
-  it('tells nothing of a client who is erased between two pages of the archive', async () => {
+  it('has nothing of a client who is erased between two pages of the archive', async () => {
     const platform = newPlatform();
     const [gone, other] = [newClient(platform, 'ann'), newClient(platform, 'bob')];
     for (const order of ['1', '2', '3'])
@@ -104,7 +104,7 @@ describeOnStores('the feed of events', (store) => {
     const { cursor, records } = await feed.page(platform, null, 2);
     await store().erase(gone);
     const rest = async () => (await readAll(feed, platform, cursor, 1)).map(labelOf);
-    // Those of one millisecond may stand in any order, so that the first page may have told of either client.
+    // Those of one millisecond have no order, so the first page may have had either client.
     const told = records.map(labelOf);
     const untold = ['bob 1', 'bob 2', 'bob 3'].filter((label) => !told.includes(label));
     const expected = [...untold, `erasure ${clientNumber(gone.hash)}`];
@@ -113,7 +113,7 @@ describeOnStores('the feed of events', (store) => {
     expect(await rest()).to.have.members(expected);
   });
 
-  it('tells of an erasure without the number of the client when 30 days are over, and the archive keeps it nowhere', async () => {
+  it("has an erasure without the client's number after 30 days, when the archive has it nowhere", async () => {
     const platform = newPlatform();
     const [gone, other] = [newClient(platform, 'ann'), newClient(platform, 'bob')];
     for (const client of [gone, other]) await verdict(store(), client, 'before', T0);
@@ -132,7 +132,7 @@ describeOnStores('the feed of events', (store) => {
     expect(await place.shipAll(after(31))).to.deep.equal([{ did: 'nothing', because: 'nothing to do' }]);
   });
 
-  it('tells of a gap that the archive knows of, once', async () => {
+  it('reports a gap of the archive once', async () => {
     const platform = newPlatform();
     const client = newClient(platform, 'ann');
     await verdict(store(), client, '1', T0);
@@ -150,7 +150,7 @@ describeOnStores('the feed of events', (store) => {
     expect(await gapsFrom(feed, platform, end, 10)).to.deep.equal([]);
   });
 
-  it('tells of a gap in what was not shipped', async () => {
+  it('reports a gap in unshipped entries', async () => {
     const platform = newPlatform();
     await verdict(store(), newClient(platform, 'ann'), '1', T0);
     const gap = { from: T0, to: T0 + 5, entries: 7 };
@@ -162,7 +162,7 @@ describeOnStores('the feed of events', (store) => {
 
 type Move = 'verdict' | 'outcome' | 'foreign' | 'ship' | 'merge';
 
-/** What a client did is told by its label, `ann 3`. */
+/** The events of a client by label, like `ann 3`. */
 async function live(place: ArchivedStore, moves: readonly Move[]) {
   const platform = newPlatform();
   const [ann, bob] = [newClient(platform, 'ann'), newClient(platform, 'bob')];
@@ -229,13 +229,13 @@ async function gapsFrom(feed: EventFeed, platform: PlatformName, after: string |
   return (await pages(feed, platform, after, limit)).flatMap(({ gaps }) => gaps);
 }
 
-/** The first page that tells anything. */
+/** The first page that is not empty. */
 async function firstPage(feed: EventFeed, platform: PlatformName, limit: number) {
   const found = (await pages(feed, platform, null, limit)).find(({ records }) => records.length > 0);
   return found ?? expect.fail('the feed is empty');
 }
 
-/** The store after its journal ran over, told once. */
+/** The store after its journal overflowed, reported once. */
 function withGap(store: Store, gap: JournalGap): Store {
   let isTold = false;
   const readJournal: Store['readJournal'] = async (after, limit) => {

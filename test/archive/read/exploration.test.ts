@@ -57,7 +57,7 @@ describe('the exploration of decisions', () => {
       );
     };
 
-    it('names the cause first in eighteen of them at least', async () => {
+    it('names the cause first in at least eighteen of them', async () => {
       const missed: string[] = [];
       for (const [place, { name, cause }] of INCIDENTS.entries()) {
         const first = (await incident(place)).change?.contributions[0];
@@ -82,7 +82,7 @@ describe('the exploration of decisions', () => {
       );
     });
 
-    it('counts only what fits a filter', async () => {
+    it('counts only matching decisions', async () => {
       const { values } = await incident(0, { by: 'platform', filter: { rule: 'too-fast', method: 'card' } });
       const all = await incident(0, { by: 'platform', filter: { rule: 'too-fast' } });
       const counted = ({ values }: Pick<Exploration, 'values'>) =>
@@ -147,7 +147,7 @@ describe('the exploration of decisions', () => {
     }
   });
 
-  it('tells of a moment what it would have told then, and who was erased since', async () => {
+  it('gives for a time in the past what it would have given then, and how many were erased since', async () => {
     const place = await ArchivedStore.open();
     const platform = newPlatform('shop');
     const clients = [newClient(platform), newClient(platform), newClient(platform)];

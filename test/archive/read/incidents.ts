@@ -13,7 +13,7 @@ export const DAY_MS = 86_400_000;
 
 const DECISIONS_A_DAY = 1000;
 
-/** Something that went wrong on the day after `from`, and what ought to be named as its cause. */
+/** Something that went wrong on the day after `from`, and the cause to be named. */
 export interface Incident {
   readonly name: string;
   readonly verdict: Verdict;
@@ -101,7 +101,7 @@ export function incidentAt(place: number): number {
   return T0 + 3 * place * DAY_MS;
 }
 
-/** An archive in which each incident has a day of its own, behind one on which nothing is the matter. */
+/** An archive in which each incident has its own day, after a normal one. */
 export async function archiveOfIncidents(seed: number): Promise<string> {
   const lines = INCIDENTS.flatMap(({ strike }, place) => {
     const draw = seeded(seed + place);

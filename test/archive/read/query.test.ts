@@ -34,7 +34,7 @@ describe('a query over the archive', () => {
     expect(more).to.equal(false);
   });
 
-  it('knows orders and what became of them', async () => {
+  it('has orders with their outcomes', async () => {
     const { rows } = await ask(
       'SELECT order_ref, decisions, granted, fate FROM orders ORDER BY order_ref LIMIT 1',
     );
@@ -43,7 +43,7 @@ describe('a query over the archive', () => {
     expect(empty.rows).to.deep.equal([]);
   });
 
-  it('finds the columns of a table that nothing was shipped to', async () => {
+  it('finds the columns of an empty table', async () => {
     expect((await ask('SELECT * FROM overrides')).rows).to.deep.equal([]);
   });
 
@@ -103,7 +103,7 @@ describe('a query over the archive', () => {
     });
   }
 
-  it('leaves the archive by no way round through its own folder', async () => {
+  it('does not leave the archive by a path through its own folder', async () => {
     const { folder } = place.archive;
     const beside = join(folder, '..', 'beside.txt');
     writeFileSync(beside, 'secret');

@@ -54,7 +54,7 @@ describe('the history of verdicts', () => {
     expect(slots.filter(({ bots }) => bots > 0).length).to.be.above(0);
   });
 
-  it('knows nothing of other platforms and of other times', async () => {
+  it('has nothing of other platforms and times', async () => {
     const history = new VerdictHistory(archive, () => newest);
     expect((await history.view(platformName('another'), 'quarter')).to).to.equal(null);
     const before = await new VerdictHistory(archive, () => JULY - 1000).view(PLATFORM, 'day');

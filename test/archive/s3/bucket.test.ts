@@ -29,7 +29,7 @@ describe('objects in a store that speaks S3', () => {
     expect([...(await bucket.list('')).keys()]).to.deep.equal(['log/2']);
   });
 
-  it('say who is away and what to look at', async () => {
+  it('say which server is away and what to check', async () => {
     const nobody = new Bucket(s3Place(await freePort(), 'a'));
     const { message } = await failure(nobody.list(''));
     expect(message).to.match(
@@ -37,7 +37,7 @@ describe('objects in a store that speaks S3', () => {
     );
   });
 
-  it('need the SDK, which is loaded where ARCHIVE_DIR names such a store and nowhere else', () => {
+  it('need the SDK, which is loaded only where ARCHIVE_DIR names such a store', () => {
     const isLoaded = (env: NodeJS.ProcessEnv) => {
       const { status, stderr } = spawnSync(
         process.execPath,

@@ -27,7 +27,7 @@ import { ArchivedStore } from '../archived-store.ts';
 
 const LIMITS = { rowsMax: 100, timeoutMs: 30_000, memoryMiB: 256 };
 
-describe('an archive that no two nodes have on a disk', () => {
+describe('an archive in S3 of nodes without a shared disk', () => {
   let server: S3Server;
   let proxy: S3Proxy;
   before(async () => {
@@ -43,7 +43,7 @@ describe('an archive that no two nodes have on a disk', () => {
   let dataDir: string;
   let place: ArchivedStore;
   let bucket: Bucket;
-  /** A store that has forgotten all decisions: what is found comes from the archive. */
+  /** A store without decisions: those found come from the archive. */
   let forgetful: Store;
   let number = 0;
   const readers: ArchiveReader[] = [];
@@ -80,7 +80,7 @@ describe('an archive that no two nodes have on a disk', () => {
     await place.close();
   });
 
-  it('gives every node the same answer, each from a disk of its own', async () => {
+  it('gives every node the same answer, each from its own disk', async () => {
     const first = await shipped('order-1');
     const [one, other] = [nodeOf(place.store), nodeOf(place.store)];
     for (const node of [one, other])
@@ -113,7 +113,7 @@ describe('an archive that no two nodes have on a disk', () => {
     expect(JSON.parse(report.stdout).decisions).to.equal(1);
   });
 
-  it('is backed up into a folder that is the archive then', async () => {
+  it('is backed up into a folder that is an archive', async () => {
     const decision = await shipped('order-1');
     const target = join(temporaryDirectory(), 'backup');
     const copied = await command('backup', target);
@@ -124,7 +124,7 @@ describe('an archive that no two nodes have on a disk', () => {
     expect((await reader.decision(decision.decisionId, null)).decision).to.deep.equal(decision);
   });
 
-  it('goes on answering from what it has while the store that speaks S3 is away, and says what it lacks', async () => {
+  it('keeps answering from its cache while S3 is away, and says what is missing', async () => {
     const decision = await shipped('order-1');
     const [warm, cold] = [nodeOf(place.store), nodeOf(place.store)];
     await cold.refresh();
@@ -152,7 +152,7 @@ describe('an archive that no two nodes have on a disk', () => {
     [403, 'AccessDenied', 'look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and what they allow'],
     [404, 'NoSuchBucket', 'make the bucket, or set ARCHIVE_DIR right'],
   ] as const)
-    it(`is told by status to answer ${status} ${code}, and shipping goes on by itself afterwards`, async () => {
+    it(`is reported by status when S3 answers ${status} ${code}, and shipping continues by itself afterwards`, async () => {
       await shipped('order-1');
       proxy.treat(() => ({ status, code }));
       const told = await command('status');
@@ -177,7 +177,7 @@ describe('an archive that no two nodes have on a disk', () => {
     );
   });
 
-  it('never shows a part of a file that was cut off on its way', async () => {
+  it('never shows part of a file that was cut off in transit', async () => {
     const decision = await shipped('order-1');
     const node = nodeOf(place.store);
     proxy.treat((asked) => (asked.endsWith('.parquet') ? 'cut' : 'pass'));
@@ -191,7 +191,7 @@ describe('an archive that no two nodes have on a disk', () => {
     expect((await lookupOf(node).decision(decision.decisionId, null)).decision).to.deep.equal(decision);
   });
 
-  it('is not read where an object is gone or is another, which is named and comes back by itself', async () => {
+  it('names a missing or changed object, and reads it again once it is back', async () => {
     const decision = await shipped('order-1');
     const [path = ''] = [...(await bucket.list('decisions/')).keys()].filter((name) =>
       name.endsWith('.parquet'),
@@ -209,7 +209,7 @@ describe('an archive that no two nodes have on a disk', () => {
     expect((await gone.decision(decision.decisionId, null)).decision).to.deep.equal(decision);
   });
 
-  it('brings a file once, however many ask for it at a time', async () => {
+  it('fetches a file once, however many ask for it at a time', async () => {
     const decision = await shipped('order-1');
     const lookup = lookupOf(nodeOf(place.store));
     const before = proxy.asked.length;
@@ -221,7 +221,7 @@ describe('an archive that no two nodes have on a disk', () => {
     expect(brought).to.have.length(1);
   });
 
-  it('keeps no more on a disk than it may, the least recently used goes first', async () => {
+  it('keeps its cache within the limit, and drops the least recently used first', async () => {
     for (const day of [0, 1, 2]) await shipped(`order-${day}`, T0 + day * 24 * 3_600_000);
     const segments = [...place.archive.read().segments.values()].toSorted((a, b) => a.from - b.from);
     const [first, second, third] = segments;
@@ -238,7 +238,7 @@ describe('an archive that no two nodes have on a disk', () => {
     expect([first, second, third].map((segment) => node.hasFile(segment))).to.deep.equal([false, true, true]);
   });
 
-  it('says of what does not fit on a disk which setting to change, and nothing of damage', async () => {
+  it('says which setting to change when a file does not fit on the disk, and does not call it damaged', async () => {
     const first = await shipped('order-1');
     await shipped('order-2', T0 + 24 * 3_600_000);
     const { segments } = place.archive.read();
@@ -260,7 +260,7 @@ describe('an archive that no two nodes have on a disk', () => {
     expect((await lookup.ofOrder(platform, 'order-1')).decisions).to.deep.equal([first]);
   });
 
-  it('tells a file that nobody could fetch from one that is damaged', async () => {
+  it('distinguishes a file that could not be fetched from a damaged one', async () => {
     await shipped('order-1');
     const node = nodeOf(place.store);
     await node.refresh();
@@ -281,7 +281,7 @@ describe('an archive that no two nodes have on a disk', () => {
     );
   });
 
-  it('takes an erased client from the disk of every node', async () => {
+  it('removes an erased client from the disk of every node', async () => {
     const client = newClient(platform);
     await verdict(place.store, client, 'order-1', T0);
     await place.shipAll();
@@ -316,7 +316,7 @@ describe('an archive that no two nodes have on a disk', () => {
     expect(found.decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['order-2', 'order-1']);
   });
 
-  it('loses what a killed writer had put before its commit', async () => {
+  it('drops what a killed writer had put before its commit', async () => {
     await shipped('order-1');
     await bucket.put('decisions/platform=shop/day=2026-11-21/never-committed.parquet', Buffer.from('rows'));
     await place.shipAll(place.shipper());
@@ -325,7 +325,7 @@ describe('an archive that no two nodes have on a disk', () => {
     expect(left[0]).not.to.include('never-committed');
   });
 
-  it('is not taken by another store before a person says so, and then holds all that it held', async () => {
+  it('is not adopted by another store before a person says so, and then keeps its contents', async () => {
     const decision = await shipped('order-1');
     await place.store.close();
     dataDir = temporaryDirectory();

@@ -4,13 +4,13 @@ import { commonDay, nextMerge } from '../../../src/archive/ship/segment-writer.t
 
 const TODAY = '2026-11-21';
 
-describe('which segments become one', () => {
+describe('the segments that are merged', () => {
   it('are those of a day that is over', () => {
     const day = [segment('a', '2026-11-20', 5), segment('b', '2026-11-20', 7)];
     expect(nextMerge([...day, segment('c', '2026-11-19', 5)], TODAY)).to.deep.equal(day);
   });
 
-  it("are today's when ten of about the same size have come together", () => {
+  it("are today's once there are ten of about the same size", () => {
     const ten = Array.from({ length: 10 }, (_, index) => segment(`s-${index}`, TODAY, 10 + index));
     expect(nextMerge(ten.slice(1), TODAY)).to.equal(null);
     expect(nextMerge([...ten, segment('large', TODAY, 1000)], TODAY)).to.deep.equal(ten);
@@ -23,7 +23,7 @@ describe('which segments become one', () => {
     expect(nextMerge([...large, ...small], TODAY)).to.deep.equal(small);
   });
 
-  it('are the quiet days of a month that is over', () => {
+  it('are those of quiet days of a month that is over', () => {
     const [quiet, also] = [segment('a', '2026-10-03', 200), segment('b', '2026-10-31', 50_000)];
     expect(nextMerge([quiet, also, segment('c', '2026-10-04', 50_001)], TODAY)).to.deep.equal([quiet, also]);
     expect(nextMerge([segment('a', '2026-11-03', 200), segment('b', '2026-11-04', 200)], TODAY)).to.equal(
@@ -34,7 +34,7 @@ describe('which segments become one', () => {
     );
   });
 
-  it('are the quiet days of erasures only when these name nobody any more', () => {
+  it('are those of quiet days of erasures only when these name nobody any more', () => {
     const days = ['2026-10-03', '2026-10-04'].map((day) => ({
       ...segment(day, day, 3),
       table: 'erasures' as const,
@@ -56,7 +56,7 @@ describe('which segments become one', () => {
     expect(nextMerge([one, ...others], TODAY)).to.equal(null);
   });
 
-  it('come to at most two million rows', () => {
+  it('have at most two million rows together', () => {
     const day = [
       segment('a', '2026-11-20', 1_500_000),
       segment('b', '2026-11-20', 600_000),

@@ -67,7 +67,7 @@ describe('an imported journal', () => {
     expect(TABLE_NAMES.flatMap((table) => archive.segments(archive.read(), { table }))).to.have.length(2);
   });
 
-  it('cannot name a folder elsewhere as its platform', async () => {
+  it('cannot have a path elsewhere as its platform', async () => {
     const line = { ...verdictOf(newClient(), 1), platform: '../elsewhere' };
     const failure = await imported([line]).catch(String);
     expect(failure).to.equal(

@@ -24,7 +24,7 @@ describe('a shipper that is killed again and again', function () {
     return killAndCount(dataDir, {}, () => new Archive(join(dataDir, 'archive')));
   });
 
-  it('puts every decision into a store that speaks S3 exactly once', async () => {
+  it('puts every decision into S3 exactly once', async () => {
     const server = await startS3();
     try {
       const place = () => ({ archiveDir: temporaryDirectory(), archiveS3: s3Place(server.port, 'years') });
@@ -49,7 +49,7 @@ async function killAndCount(
     const shipper = startNode([SCORING, 'archive', 'ship'], { env: env });
     for (let count = 0; count < 40; count += 1)
       ids.push((await verdict(store, newClient(platform), 'order', Date.now())).decisionId);
-    // Anywhere from before its first step to after it; the lease of a dead shipper would outlast the round.
+    // Before, during or after its first step; later the lease of a dead shipper would outlast the round.
     await sleep(400 + 500 * round);
     shipper.child.kill('SIGKILL');
     await shipper.exited;
@@ -76,7 +76,7 @@ async function shipped(archive: Archive, rows: number): Promise<void> {
   while ((await count()) < rows) await sleep(100);
 }
 
-/** How many rows there are when no decision is there twice. */
+/** The number of rows; fails when a decision is there twice. */
 async function archivedIds(archive: Archive, folder: string): Promise<number> {
   const duck = await Duck.open({ threads: 1, memoryMiB: 256, temporaryFolder: join(folder, 'spill') });
   const segments = archive.segments(archive.read(), { table: 'decisions' });

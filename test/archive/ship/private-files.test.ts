@@ -10,12 +10,12 @@ import { RULES_FOLDER } from '../../service/current-rules.ts';
 import { startService } from '../../service/running-service.ts';
 import { ArchivedStore } from '../archived-store.ts';
 
-describe('what is kept under DATA_DIR', () => {
+describe('the files under DATA_DIR', () => {
   const usual = process.umask();
   before(() => process.umask(0));
   after(() => process.umask(usual));
 
-  it('is for the user of the service alone: store, archive, filters, lease and rule sets', async () => {
+  it('are for the user of the service alone: store, archive, filters, lease and rule sets', async () => {
     const dataDir = join(temporaryDirectory(), 'data');
     const archived = await ArchivedStore.open(
       openSqliteStore(dataDir, { salt: TEST_SALT }),

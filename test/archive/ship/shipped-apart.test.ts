@@ -13,7 +13,7 @@ import { newClient, verdict } from '../../state/clients.ts';
 describe('a service with ARCHIVE_SHIP=off', function () {
   this.timeout(120_000);
 
-  it('leaves the journal to "archive ship", and tells how far that is behind', async () => {
+  it('leaves the journal to "archive ship", and shows how far that is behind', async () => {
     const dataDir = temporaryDirectory();
     const service = await spawnService(dataDir, { ARCHIVE_SHIP: 'off' });
     const gauges = async () => {

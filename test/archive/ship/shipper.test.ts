@@ -25,7 +25,7 @@ describeOnArchives('shipping the journal', (store, open) => {
   });
   after(() => place?.duck.close());
 
-  it('puts every entry into the archive once, as it was', async () => {
+  it('puts every entry into the archive once and unchanged', async () => {
     const client = newClient();
     await verdict(store(), client, 'order-1');
     await store().commit(paymentOf(client, await store().load(client), 'order-1'));
@@ -44,7 +44,7 @@ describeOnArchives('shipping the journal', (store, open) => {
     expect(steps).to.deep.equal([{ did: 'nothing', because: 'nothing to do' }]);
   });
 
-  it('goes on where the last commit ended, whoever ships', async () => {
+  it('continues after the last commit, whoever ships', async () => {
     const client = newClient();
     await verdict(store(), client, 'order-1');
     await place.shipAll(place.shipper());
@@ -53,7 +53,7 @@ describeOnArchives('shipping the journal', (store, open) => {
     expect(await numbersOf(place, client)).to.deep.equal([1, 2]);
   });
 
-  it('ships nothing twice when two nodes both believe that it is their turn', async () => {
+  it('ships nothing twice when two nodes ship at once', async () => {
     const client = newClient();
     for (let count = 1; count <= 20; count += 1) await verdict(store(), client, `order-${count}`);
     const [one, other] = [place.shipper(), place.shipper()];
@@ -70,7 +70,7 @@ describeOnArchives('shipping the journal', (store, open) => {
     });
   });
 
-  it('takes an erased client out of the archive and keeps that it did', async () => {
+  it('removes an erased client from the archive and records the erasure', async () => {
     const platform = newPlatform();
     const [client, other] = [newClient(platform), newClient(platform)];
     for (const each of [client, other]) await verdict(store(), each, 'order-1');
@@ -93,7 +93,7 @@ describeOnArchives('shipping the journal', (store, open) => {
     expect(tombstone?.['client_number']).to.equal(clientNumber(client.hash));
   });
 
-  it('takes an erased client out although the journal lost that it was erased', async () => {
+  it('removes an erased client although the journal lost the erasure', async () => {
     const [erased, other] = [newClient(), newClient()];
     for (const each of [erased, other]) await verdict(store(), each, 'order-1');
     await place.shipAll();
@@ -115,7 +115,7 @@ describeOnArchives('shipping the journal', (store, open) => {
     expect(rows.map((row) => row['order_ref'])).to.deep.equal(['after']);
   });
 
-  it('ships many pages of the journal with one commit, as many as it may', async () => {
+  it('ships as many pages of the journal with one commit as allowed', async () => {
     const client = newClient();
     for (let count = 1; count <= 10; count += 1) await verdict(store(), client, `order-${count}`);
     const steps = await place.shipAll(place.shipper({ limits: { commitEntriesMax: 6, pageEntriesMax: 2 } }));
@@ -126,7 +126,7 @@ describeOnArchives('shipping the journal', (store, open) => {
     expect(await numbersOf(place, client)).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
-  it('takes an erased client out of the pages before the one that tells of it', async () => {
+  it('removes an erased client from the pages before that of its erasure', async () => {
     const platform = newPlatform();
     const [client, other] = [newClient(platform), newClient(platform)];
     for (const order of ['order-1', 'order-2', 'order-3']) {
@@ -140,7 +140,7 @@ describeOnArchives('shipping the journal', (store, open) => {
     expect(await numbersOf(place, other)).to.deep.equal([1, 2, 3, 4]);
   });
 
-  it('forgets in the journal what was shipped, but for the newest', async () => {
+  it('removes shipped entries from the journal, except the newest', async () => {
     const client = newClient();
     for (let count = 1; count <= 5; count += 1) await verdict(store(), client, `order-${count}`);
     await place.shipAll(place.shipper({ kept: { journalEntries: 0, decisionsHotMs: 86_400_000 } }));
@@ -148,7 +148,7 @@ describeOnArchives('shipping the journal', (store, open) => {
     expect(await numbersOf(place, client)).to.deep.equal([1, 2, 3, 4, 5]);
   });
 
-  it('merges small segments of a day without losing or doubling a row', async () => {
+  it('merges small segments of a day without losing or repeating a row', async () => {
     const platform = newPlatform();
     const clients = Array.from({ length: 12 }, () => newClient(platform));
     for (const client of clients) {
@@ -178,7 +178,7 @@ describeOnArchives('shipping the journal', (store, open) => {
     expect(String(refusal)).to.include('set ARCHIVE_DIR to the folder that the fleet shares');
   });
 
-  it('is left to others by a node that cannot write, or whose folder is another, and all can see why', async () => {
+  it('is left to others by a node that cannot write, or has another folder, and all can see why', async () => {
     const file = join(temporaryDirectory(), 'file');
     writeFileSync(file, 'no folder can be below it');
     const unwritable = place.node(place.archive.folder);
@@ -227,7 +227,7 @@ describeOnArchives('shipping the journal', (store, open) => {
 });
 
 describe('shipping the journal of a SQLite store', () => {
-  it('ships what has come since the store was put back to an earlier moment', async () => {
+  it('ships entries since the store was restored to an earlier time', async () => {
     const [folder, client] = [temporaryDirectory(), newClient()];
     const lived = await ArchivedStore.open();
     const kept = await ArchivedStore.open(openSqliteStore(folder, { salt: TEST_SALT }), lived.archive.folder);
@@ -254,7 +254,7 @@ describe('shipping the journal of a SQLite store', () => {
 });
 
 describeOnStores('shipping the journal of a new store', (store) => {
-  it('to the folder of an old one begins with the first entry, however far the old one had come', async () => {
+  it('to the folder of an old one begins with the first entry', async () => {
     const client = newClient();
     const orders = ['new-1', 'new-2', 'new-3'];
     const old = await ArchivedStore.open();
@@ -272,7 +272,7 @@ describeOnStores('shipping the journal of a new store', (store) => {
   });
 });
 
-/** The store after its journal ran over: erasures that nobody had read are a gap. */
+/** The store after its journal overflowed: unread erasures are a gap. */
 function forgetfulJournal(store: Store): Store {
   const readJournal: Store['readJournal'] = async (after, limit) => {
     const page = await store.readJournal(after, limit);
@@ -283,7 +283,7 @@ function forgetfulJournal(store: Store): Store {
   return storeWith(store, { readJournal });
 }
 
-/** An entry of each kind that no verdict or payment makes, with all members set. */
+/** An entry of each kind other than verdict and payment, with all members set. */
 function everyKind({ platform, clientIdKey }: ClientKey): readonly JournalEntry[] {
   const base = { platform, clientIdKey };
   const request = {

@@ -5,7 +5,7 @@ import { platformName } from '../../../src/client/client-key.ts';
 import { newClient, T0, verdict } from '../../state/clients.ts';
 import { ArchivedStore } from '../archived-store.ts';
 
-describe('shipping where something is new at every turn', () => {
+describe('shipping with new entries at every step', () => {
   const platform = platformName('shop');
   let place: ArchivedStore;
   let orders = 0;
@@ -19,7 +19,7 @@ describe('shipping where something is new at every turn', () => {
   const segments = () => place.archive.segments(place.archive.read(), { table: 'decisions', platform });
   const oldest = () => Math.min(...segments().map(({ from }) => from));
 
-  /** Ships with a new order before every turn, for so many orders or until it holds. */
+  /** Ships with a new order before every step, up to a number of orders or until the condition is true. */
   async function keepBusy(ordersMax: number, holds: () => boolean, keepMs = 400 * 24 * 3_600_000) {
     const ending = new AbortController();
     const shipper = place.shipper({ keepMs });
@@ -48,13 +48,13 @@ describe('shipping where something is new at every turn', () => {
   });
 
   it('removes what is past its retention', async () => {
-    // The shipper's clock stands an hour after T0.
+    // The shipper's clock is an hour after T0.
     await keepBusy(20, () => segments().length === 0, 3_600_000 - 5);
     await place.shipper().step();
     expect(oldest()).to.be.above(T0 + 1);
   });
 
-  it('ships what is new at every other turn at least', async () => {
+  it('ships new entries at least at every other step', async () => {
     const turns = await keepBusy(12, () => false);
     expect(turns.filter((turn) => turn === 'ship').length).to.be.at.least(6);
   });

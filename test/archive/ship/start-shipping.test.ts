@@ -53,7 +53,7 @@ async function shippingSomewhere(): Promise<UnderTest> {
   return { shipping, troubles, archiveDir, processes };
 }
 
-describe('a trouble of shipping', () => {
+describe('a failure of shipping', () => {
   const failed = (trouble: string | null) => ({ leads: false, trouble });
   const full = (name: string) => failed(`ENOSPC: no space left on device, open '/archive/staging/${name}'`);
   const away = (path: string) => failed(`s3://years: ${path}.parquet cannot be written: 503 SlowDown`);
@@ -68,7 +68,7 @@ describe('a trouble of shipping', () => {
     expect(reports.map(isNews)).to.deep.equal([true, false, true, false, true]);
   });
 
-  it('is logged once although another node tries in between, and again when shipping had gone on', () => {
+  it('is logged once although another node tries in between, and again after shipping has worked', () => {
     const isNews = newsOfTroubles();
     const reports = [away(one), failed(null), away(other), { leads: true, trouble: null }, away(one)];
     expect(reports.map(isNews)).to.deep.equal([true, false, false, false, true]);
@@ -82,8 +82,8 @@ describe('shipping beside the service', function () {
     if (process.platform !== 'linux') this.skip();
   });
 
-  it('is a process all of whose threads give way to those that answer callers', async function () {
-    // No difference shows where all of us give way already.
+  it('is a process whose threads all have a lower priority than those that answer callers', async function () {
+    // There is no difference to see where this test has a low priority already.
     if (getPriority() !== 0) return this.skip();
     const { shipping, processes } = await shippingSomewhere();
     expect(new Set(processes().flatMap(niceValues))).to.deep.equal(
@@ -92,14 +92,14 @@ describe('shipping beside the service', function () {
     await shipping.stop();
   });
 
-  it('ends when it is told to, and that is no trouble', async () => {
+  it('ends on request without an error', async () => {
     const { shipping, processes, troubles } = await shippingSomewhere();
     expect(processes()).to.have.length(1);
     await shipping.stop();
     expect([...processes(), ...troubles]).to.deep.equal([]);
   });
 
-  it('says why nothing is shipped while the folder cannot be read, and goes on when it can', async () => {
+  it('says why nothing is shipped while the folder cannot be read, and continues afterwards', async () => {
     const { shipping, troubles, archiveDir } = await shippingSomewhere();
     renameSync(archiveDir, `${archiveDir}-away`);
     writeFileSync(archiveDir, 'no folder');
@@ -115,7 +115,7 @@ describe('shipping beside the service', function () {
     await shipping.stop();
   });
 
-  it('is started again when it died, and says so', async () => {
+  it('is restarted when it died, and says so', async () => {
     const { shipping, processes, troubles } = await shippingSomewhere();
     const [first] = processes();
     process.kill(first ?? 0, 'SIGKILL');

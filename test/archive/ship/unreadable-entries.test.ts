@@ -20,7 +20,7 @@ describeWithServer('redis-server', 'an entry of the journal that cannot be read'
     await servers.stop();
   });
 
-  it('is kept beside the archive and named, and everything else is shipped and listed', async () => {
+  it('is set aside and named, while everything else is shipped and listed', async () => {
     const client = newClient();
     const { store, archive } = place;
     const port = servers.nodes[0]?.port ?? 0;

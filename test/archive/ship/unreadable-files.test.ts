@@ -14,14 +14,14 @@ import { ArchivedStore } from '../archived-store.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Ways in which a disk fault leaves a file. */
+/** What disk faults do to a file. */
 const FAULTS: Readonly<Record<string, (path: string) => void>> = {
   'was cut off': (path) => truncateSync(path, Math.floor(statSync(path).size / 2)),
   'is gone': (path) => rmSync(path),
   'has its length and holds nothing': (path) => writeFileSync(path, Buffer.alloc(statSync(path).size)),
 };
 
-/** The engine tells files of one name and length apart by the second in which they were written; a test takes less. */
+/** The engine distinguishes files of one name and length by the second of their writing; a test takes less. */
 function dateAt(path: string, at: number): void {
   utimesSync(path, at / 1000, at / 1000);
 }
@@ -53,7 +53,7 @@ describe('a file of the archive that cannot be read', () => {
     await verdict(place.store, bob, 'bob-2', T0 + 3);
     await place.shipper().step();
   });
-  // What is left of a test must not be in the way of the next one.
+  // Leftovers of a test must not disturb the next one.
   afterEach(() => {
     if (place.archive.read().segments.has(segment.name)) putBack();
   });
@@ -79,7 +79,7 @@ describe('a file of the archive that cannot be read', () => {
     await place.shipper().step();
   }
 
-  /** Orders in the files of the platform as they lie there, whoever is left out of them. */
+  /** Orders in the platform's files, including those that readers leave out. */
   async function ordersInFiles(): Promise<readonly string[]> {
     const paths = segments().map((one) => `'${place.archive.pathOf(one)}'`);
     const rows = await place.duck.rows(`SELECT order_ref FROM read_parquet([${paths.join(', ')}])`);
@@ -108,7 +108,7 @@ describe('a file of the archive that cannot be read', () => {
   }
 
   for (const [fault, harm] of Object.entries(FAULTS)) {
-    it(`and ${fault} holds up neither an erasure nor what is shipped with it`, async () => {
+    it(`and ${fault} blocks neither an erasure nor shipping`, async () => {
       harmBy(harm);
       await place.store.erase(ann);
       await verdict(place.store, bob, 'bob-3', T0 + 4);
@@ -119,7 +119,7 @@ describe('a file of the archive that cannot be read', () => {
       expect(rows.map((row) => row['order_ref'])).to.have.members(['bob-2', 'bob-3']);
     });
 
-    it(`and ${fault} shows nothing of a client who was erased meanwhile when a good copy is put back`, async () => {
+    it(`and ${fault} shows nothing of a client who was erased before a good copy was restored`, async () => {
       harmBy(harm);
       await erase(ann);
       putBack();
@@ -144,7 +144,7 @@ describe('a file of the archive that cannot be read', () => {
       expect(await ordersInFiles()).to.deep.equal(['bob-1', 'bob-2']);
     });
 
-    it(`and ${fault} does not keep the others of its day from being merged`, async () => {
+    it(`and ${fault} does not prevent merging the others of its day`, async () => {
       await verdict(place.store, bob, 'bob-3', T0 + 4);
       await place.shipper().step();
       harmBy(harm);
@@ -169,7 +169,7 @@ describe('a file of the archive that cannot be read', () => {
     expect(segments()).to.deep.equal([]);
   });
 
-  it('is read without the past of an erased client alone, not without what it did since it came back', async () => {
+  it('is read without the past of an erased client, but with its data since its return', async () => {
     harmBy((path) => truncateSync(path, 10));
     await erase(ann);
     await verdict(place.store, ann, 'ann-again', T0 + 5);
@@ -180,7 +180,7 @@ describe('a file of the archive that cannot be read', () => {
     expect(await ordersFound()).to.deep.equal(['ann-again', 'bob-1', 'bob-2']);
   });
 
-  it('goes when its time is over, like any other', async () => {
+  it('is removed after its retention, like any other', async () => {
     harmBy((path) => truncateSync(path, 10));
     await place.shipAll(place.shipper({ keepMs: DAY_MS, clock: () => T0 + 3 * DAY_MS }));
     expect(segments()).to.deep.equal([]);

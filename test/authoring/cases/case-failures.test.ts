@@ -35,7 +35,7 @@ function failure(report: CaseReport): CaseFailure {
 }
 
 describe('a failing case', () => {
-  it('tells the step, its time and place, and every member that differs', () => {
+  it('names the step, its time and place, and every member that differs', () => {
     const failed = failure(
       steps(
         '{ verdict: {} }',
@@ -75,7 +75,7 @@ describe('a failing case', () => {
     });
   });
 
-  it('carries what the rules saw in that step, the last time it happened', async () => {
+  it('has the facts of that step, the last time it ran', async () => {
     const failed = failure(
       steps('{ verdict: {}, times: 3, every: 5s, expect: { verdict: BLOCK } }', '{ verdict: {} }'),
     );
@@ -103,7 +103,7 @@ describe('a failing case', () => {
     ]);
   });
 
-  it('has no trace when the step asks no rules', async () => {
+  it('has no trace when the step evaluates no rules', async () => {
     const failed = failure(steps('{ outcome: { outcome: PAID }, expect: { effect: unchanged } }'));
     expect(failed.differences).to.deep.equal([
       {
@@ -116,7 +116,7 @@ describe('a failing case', () => {
     expect(await traceFailure(rules, failed)).to.equal(null);
   });
 
-  it('ends at its first failing step and leaves the other cases alone', () => {
+  it('ends at its first failing step and does not affect the other cases', () => {
     const one = (name: string, verdict: string) =>
       `  - { name: ${name}, steps: [{ verdict: {}, expect: { verdict: ${verdict} } }, { verdict: {}, expect: { verdict: BLOCK } }] }`;
     const report = run(`cases:\n${one('first', 'WAIT')}\n${one('second', 'GET_NEW')}`);
@@ -236,14 +236,14 @@ describe('a mistyped case file', () => {
     ['{ verdict: {}, every: 1s }', '4:24  "every" says nothing without "times"'],
     ['{ verdict: {}, times: 5000 }', '4:31  times must be from 1 to 1000, not 5000'],
   ] as const) {
-    it(`is told what is wrong with ${step}`, () => {
+    it(`is refused with what is wrong with ${step}`, () => {
       const report = steps(step);
       expect(problems(report)).to.deep.equal([`cases/it.yaml:${expected}`]);
       expect(report.passed).to.equal(0);
     });
   }
 
-  it('is told everything at once, in the order of the file, and runs nothing', () => {
+  it('is refused with all problems at once, in the order of the file, and runs nothing', () => {
     const report = run(
       [
         'cases:',

@@ -49,7 +49,7 @@ describe('the shared lists of a case', () => {
     expect(run(withLists('{}', 'GET_NEW'))).to.deep.equal(['1 passed']);
   });
 
-  it('are refused with their place when they are not sound', () => {
+  it('are refused with their place when they are bad', () => {
     expect(run(withLists('{ Bad: { kind: ip, entries: [x] } }'))).to.deep.equal([
       'cases/own.yaml:3:14  the name of a list has lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods, unlike "Bad"',
     ]);

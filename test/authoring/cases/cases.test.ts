@@ -9,7 +9,7 @@ import {
 import { formatLocation, formatProblem } from '../../../src/rules/problem.ts';
 import { type Edit, edited, RULES_DIR, swap } from '../../rule-fixtures/sound-rules.ts';
 
-/** What running one file of cases tells: problems of the file, or what was not met, or how many passed. */
+/** The result of one file of cases: problems of the file, failures, or how many passed. */
 function run(text: string, changes: Readonly<Record<string, Edit>> = {}): readonly string[] {
   const { problems, failures, passed } = runCases(edited(changes), new Map([['cases/own.yaml', text]]));
   if (problems.length > 0) return problems.map(formatProblem);
@@ -39,13 +39,13 @@ describe('the cases beside the rules', () => {
     });
   }
 
-  it('fail with the step, the member, what should be and what is', () => {
+  it('fail with the step, the member, the expected and the actual value', () => {
     expect(
       run(steps('verdict: {}', '{ after: 10s, verdict: {}, expect: { verdict: WAIT, waitSeconds: 31 } }')),
     ).to.deep.equal(['cases/own.yaml:5:61  own: step 2 (verdict): waitSeconds should be 31 and is 30']);
   });
 
-  it('fail when a member is there that should not be, and when one is not that should', () => {
+  it('fail for a member too many and for a missing one', () => {
     const waits = '{ verdict: {}, expect: { waitSeconds: null } }';
     expect(run(steps('verdict: {}', waits))).to.deep.equal([
       'cases/own.yaml:5:34  own: step 2 (verdict): waitSeconds should be null and is 30',
@@ -86,7 +86,7 @@ describe('the cases beside the rules', () => {
     expect(run(text, changes)).to.deep.equal(['1 passed']);
   });
 
-  it('are refused when they begin at no moment', () => {
+  it('are refused when they begin at an impossible time', () => {
     const text = 'cases:\n  - name: own\n    startsAt: tomorrow\n    steps: [{ verdict: {} }]\n';
     expect(run(text)).to.deep.equal([
       'cases/own.yaml:3:15  startsAt must be a moment with its offset, like "2026-07-03T23:30:00+02:00", not "tomorrow"',
@@ -114,7 +114,7 @@ describe('the cases beside the rules', () => {
     ]);
   });
 
-  it('repeat a step, and expect of the last time', () => {
+  it('repeat a step, and check its last run', () => {
     expect(run(steps('{ verdict: {}, times: 3, every: 1s, expect: { waitSeconds: 300 } }'))).to.deep.equal([
       '1 passed',
     ]);

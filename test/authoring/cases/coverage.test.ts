@@ -105,7 +105,7 @@ describe('coverage by cases', () => {
     ]);
   });
 
-  it('counts a rule that the client of a case is held out of as one that did not decide', () => {
+  it('does not count a rule from which the client of a case is held out', () => {
     const holdout = '    holdout: 10%\n    holdoutMaxAmount: { EUR: "100.00" }';
     const { untestedRules } = coverageOf(
       VERDICTS.replace('    priority: 10\n', `    priority: 10\n${holdout}\n`),
@@ -119,7 +119,7 @@ describe('coverage by cases', () => {
     ]);
   });
 
-  it('lists conditions that were seen only one way, or never, with what is missing', () => {
+  it('lists conditions seen with only one result, or never, with what is missing', () => {
     const { conditions, oneSidedConditions } = coverage(
       '{ score: { clientHints: { honeypotTriggered: true } } }',
       '{ verdict: {} }',
@@ -149,7 +149,7 @@ describe('coverage by cases', () => {
     ]);
   });
 
-  it('is complete when every rule decided and every condition was seen both ways', () => {
+  it('is complete when every rule decided and every condition was seen with both results', () => {
     const complete = coverage(
       '{ verdict: {} }',
       '{ outcome: { outcome: PAID } }',

@@ -43,7 +43,7 @@ function withLadder(levels: string) {
 }
 
 describe('updating cases', () => {
-  it('writes what only the seconds of the ladder changed, and keeps comments and layout', () => {
+  it('updates what only the seconds of the ladder changed, and keeps comments and layout', () => {
     const { rules, files } = withLadder('[20s, 10m, 30m]');
     const updated = updateCases(rules, files);
     const text = CASES.replaceAll('waitSeconds: 300', 'waitSeconds: 600')
@@ -60,7 +60,7 @@ describe('updating cases', () => {
     expect(runCases(rules, new Map([...files, ...updated.files])).failures).to.deep.equal([]);
   });
 
-  it('leaves a case whole in which a verdict differs, also where its waits alone differed before', () => {
+  it('leaves a case with a different verdict as it is, also its waits before that', () => {
     const { rules, files } = withLadder('[40s, 5m, 30m]');
     const { files: changed, written, left } = updateCases(rules, files);
     const [, text = ''] = [...changed][0] ?? [];

@@ -13,7 +13,7 @@ const [SHOP, OTHER, THIRD] = ['shop', 'other', 'third'].map(platformName);
 
 const [V11, V12, V13] = [versionOf('p2.v11'), versionOf('p2.v12'), versionOf('p2.v13')];
 
-/** One more than a platform may have at once, under way and waiting. */
+/** One more than a platform may have running and waiting. */
 const TOO_MANY = 66;
 
 describe('the rule desk', () => {
@@ -25,7 +25,7 @@ describe('the rule desk', () => {
 
   const { version } = currentRules();
 
-  it('has a thread for each of two platforms and one for the owner, however much one of them asks for', async () => {
+  it('has a thread for each of two platforms and one for the owner, however much one of them asks', async () => {
     const ended: string[] = [];
     const ask = async (owner: PlatformName = INSTALLATION) => {
       expect((await desk.open(owner, version))?.coverage?.failed).to.equal(0);
@@ -60,7 +60,7 @@ describe('the rule desk', () => {
     ];
     addVersion(rulesDir, 'p2.v11', edits('41s', '30s'));
     addVersion(rulesDir, 'p2.v12', edits('43s', '35s'));
-    // Not sound, in what is acme's.
+    // The mistake is in acme's part.
     mkdirSync(join(rulesDir, 'p2.v13'));
     for (const [path, text] of readRuleFiles(join(rulesDir, 'p2.v12'), []) ?? [])
       writeFileSync(join(rulesDir, 'p2.v13', path), text.replace('p2.v12', 'p2.v13').replace('77h', '1s'));

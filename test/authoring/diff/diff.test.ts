@@ -140,7 +140,7 @@ describe('the difference between two rule sets', () => {
     ],
   ];
   for (const [title, edits, changes] of expected) {
-    it(`tells ${title}`, () => {
+    it(`reports ${title}`, () => {
       expect(texts(...edits)).to.deep.equal(changes);
     });
   }
@@ -166,7 +166,7 @@ describe('the difference between two rule sets', () => {
     ]);
   });
 
-  it('tells a rule that was added and one that was removed in words', () => {
+  it('describes an added and a removed rule in words', () => {
     const rule = /\n {2}- name: wait-served[\s\S]*?was served\." \}\n/.exec(
       SOUND_FILES.get('verdicts.yaml') ?? '',
     )?.[0];
@@ -181,7 +181,7 @@ describe('the difference between two rule sets', () => {
     ]);
   });
 
-  it('finds the fact values on the boundary that was moved', () => {
+  it('finds the fact values at the moved threshold', () => {
     const { before, after } = compare([
       'verdicts.yaml',
       TOO_EARLY,
@@ -195,7 +195,7 @@ describe('the difference between two rule sets', () => {
     ]);
   });
 
-  it('shows examples whose counts add up', () => {
+  it('shows examples with counts that add up', () => {
     const { before, after } = compare(
       [
         'groups.yaml',
@@ -250,14 +250,14 @@ describe('the difference between two rule sets', () => {
     expect(diffExamples(before, after)).to.deep.equal({ examples: [], searched: true });
   });
 
-  it('proves that a change which no payer notices has no example', () => {
+  it('proves that a change without effect has no example', () => {
     const { before, after } = compare(['verdicts.yaml', 'priority: 80', 'priority: 65']);
     expect(diffRuleSets(before, after)).to.have.lengthOf(1);
-    // Who waits has no open attempt, so which of the two rules is asked first makes no difference.
+    // A waiting client has no open attempt, so the order of the two rules makes no difference.
     expect(diffExamples(before, after)).to.deep.equal({ examples: [], searched: true });
   });
 
-  it('lets each version compute what it computes otherwise, such as the payment score', () => {
+  it('lets each version compute its own values, such as the payment score', () => {
     const { before, after } = compare(['ruleset.yaml', 'prior: 0.5, weight: 0.4', 'prior: 0.5, weight: 3']);
     const { examples } = diffExamples(before, after);
     expect(
@@ -269,7 +269,7 @@ describe('the difference between two rule sets', () => {
     ]);
   });
 
-  it('shows for each rule that decided otherwise a payer whom a lower threshold turns into a bot', () => {
+  it('shows a payer for each rule whose verdict a lower bot threshold changes', () => {
     const { before, after } = compare(['bot-signals.yaml', 'threshold: 4', 'threshold: 3']);
     const { examples, searched } = diffExamples(before, after);
     expect(searched).to.equal(true);

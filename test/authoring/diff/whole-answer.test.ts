@@ -41,7 +41,7 @@ const held = (share: string): Edits => ({
   'groups.yaml': swap('    priority: 80\n', `    priority: 80\n    holdout: ${share}\n`),
 });
 
-/** A change of each part of the answer, where it shows and what the two say. */
+/** A change of each part of the answer, with the place and both values. */
 const PLANTED: readonly (readonly [AnswerMember, string, Edits, Edits, readonly [string, string]])[] = [
   [
     'wait',
@@ -148,7 +148,7 @@ const PLANTED: readonly (readonly [AnswerMember, string, Edits, Edits, readonly 
   ],
 ];
 
-/** What may be changed; many of these change nothing, alone or together. */
+/** Possible changes; many have no effect, alone or together. */
 const CHANGES: readonly (readonly [file: string, edit: Edit])[] = Object.entries({
   'verdicts.yaml': [
     ['priority: 80', 'priority: 65'],
@@ -201,7 +201,7 @@ const CHANGES: readonly (readonly [file: string, edit: Edit])[] = Object.entries
   ],
 } as const).flatMap(([file, changes]) => changes.map(([from, to]) => [file, swap(from, to)] as const));
 
-describe('payers whom two versions answer differently', () => {
+describe('payers with different answers of two versions', () => {
   for (const [member, change, before, after, texts] of PLANTED) {
     it(`are found by ${change}: ${member}`, () => {
       const { examples } = diffExamples(edited(before), edited(after));
@@ -210,13 +210,13 @@ describe('payers whom two versions answer differently', () => {
     });
   }
 
-  it('are told by the platform that they are on, where only that one has another ladder', () => {
+  it('are named with their platform where only that one has another ladder', () => {
     const after = edited({ 'ruleset.yaml': swap('[10s, 1m, 10m]', '[10s, 2m, 10m]') });
     const { examples } = diffExamples(edited({}), after);
     expect(examples.map(({ facts }) => facts['platform'])).to.deep.equal(['sandbox', 'sandbox']);
   });
 
-  it('are none where two rules of one priority are asked the other way round, which is told', () => {
+  it('are none where two rules of one priority are swapped, which is reported', () => {
     const waiting = (name: string, method: string) => `  - name: ${name}
     priority: 85
     conditions: { all: [{ fact: method, operator: equal, value: ${method} }] }
@@ -244,7 +244,7 @@ describe('payers whom two versions answer differently', () => {
     fc.subarray([...CHANGES], { maxLength: changesMax }).map(versionWith);
   const draws = fc.constantFrom(0.005, 0.03, 0.2, 1);
 
-  it('are none only where random requests to random versions are answered alike', () => {
+  it('are none only where random requests to random versions have equal answers', () => {
     fc.assert(
       fc.property(
         versions(1),
@@ -267,7 +267,7 @@ describe('payers whom two versions answer differently', () => {
   });
 });
 
-/** Null where both change the same place, or together make no sound rule set. */
+/** Null where both change the same place, or together make a bad rule set. */
 function versionWith(chosen: typeof CHANGES): RuleSet | null {
   const byFile = Map.groupBy(chosen, ([file]) => file);
   const changes = [...byFile].map(([file, some]) => [file, edits(...some.map(([, edit]) => edit))] as const);
@@ -278,7 +278,7 @@ function versionWith(chosen: typeof CHANGES): RuleSet | null {
   }
 }
 
-/** All that callers and records are told, but for names of rules and reasons. */
+/** All of the answer and the record, except names of rules and reasons. */
 function answersIn(life: Life) {
   const { verdicts, scores } = live(life);
   const decided = verdicts.map(({ decision }) => {

@@ -79,7 +79,7 @@ describe('the explanation of a decision', () => {
     expect(verdicts).to.include({ verdict: 'WAIT', rule: 'asked-too-early' });
   });
 
-  describe('names the level that a wait is of, where it is written', () => {
+  describe('names the level of a wait, and where it is written', () => {
     const lastWhy = async (decisions: readonly Decision[], set = rules) =>
       (await explain(set, last(decisions))).rules?.verdicts.why.replace(/^.*? Its wait/, 'Its wait');
 
@@ -89,7 +89,7 @@ describe('the explanation of a decision', () => {
       );
     });
 
-    it('on a ladder that its rule names, with each level on a line of its own', async () => {
+    it('on a named ladder, with each level on a line of its own', async () => {
       const set = edited({
         'ladder.yaml': swap('resetAfter: 24h', 'resetAfter: 24h\nladders:\n  patient:\n    - 2m\n    - 20m'),
         'verdicts.yaml': swap(
@@ -116,7 +116,7 @@ describe('the explanation of a decision', () => {
     });
   });
 
-  it('adds the weights of the signals up against the threshold', async () => {
+  it("compares the sum of the signals' weights with the threshold", async () => {
     const hammering = last(decide(Array.from({ length: 61 }, (_, second) => second)));
     const { rules: account } = await explain(rules, hammering);
     expect(account?.signals.why).to.equal(
@@ -124,7 +124,7 @@ describe('the explanation of a decision', () => {
     );
   });
 
-  it('tells the ladder before and after in words', async () => {
+  it('describes the ladder before and after in words', async () => {
     const ladders = await Promise.all(
       decide([0, 10, 39, 339, 340]).map(async (decision) => (await explain(rules, decision)).ladder),
     );
@@ -205,13 +205,13 @@ describe('the explanation of a decision', () => {
     ]);
   });
 
-  it('reproduces a decision from before a fact was there that its rules do not ask for', async () => {
+  it('reproduces a decision from before a fact existed that its rules do not use', async () => {
     const { secondsSinceLastVerdict: _, ...facts } = TOO_EARLY.facts;
     const { reproduced, differences } = await explain(rules, { ...TOO_EARLY, facts });
     expect({ reproduced, differences }).to.deep.equal({ reproduced: true, differences: [] });
   });
 
-  it('asks no rule set but the one that decided', async () => {
+  it('uses only the rule set that decided', async () => {
     const other: RuleSet = { ...edited({ 'ladder.yaml': swap('30s, 5m', '31s, 5m') }), digest: 'another' };
     const { rules: account, reproduced, verification } = await explain(other, TOO_EARLY);
     expect({ account, reproduced }).to.deep.equal({ account: null, reproduced: false });
@@ -220,14 +220,14 @@ describe('the explanation of a decision', () => {
     );
   });
 
-  it('survives the way through JSON', async () => {
+  it('survives JSON', async () => {
     const explanation = await explain(rules, TOO_EARLY);
     expect(JSON.parse(JSON.stringify(explanation))).to.deep.equal(explanation);
   });
 });
 
 describe('the text of an explanation', () => {
-  it('reads aloud, every rule with its conditions, values and places in a column', async () => {
+  it('shows every rule with its conditions, values and places in columns', async () => {
     const lines = formatExplanation(await explain(rules, TOO_EARLY)).split('\n');
     expect(lines.slice(0, 6)).to.deep.equal([
       `Decision ${TOO_EARLY.decisionId}: WAIT 300 s`,
@@ -292,7 +292,7 @@ describe('the text of an explanation', () => {
     expect((await explain(rules, TOO_EARLY)).sharedLists).to.deep.equal([]);
   });
 
-  it('lists the differences beside each other', async () => {
+  it('lists the differences side by side', async () => {
     const text = formatExplanation(
       await explain(rules, { ...TOO_EARLY, waitSeconds: 30, rule: 'otherwise' }),
     );
@@ -304,7 +304,7 @@ describe('the text of an explanation', () => {
     ]);
   });
 
-  describe('tells support what it may say to the payer', () => {
+  describe('says what support may tell the payer', () => {
     const asked = 'wait {waitSeconds} s, cooldown level {ladderLevelAfter}."\n\n  - name: attempt-unpaid';
     const saying = (payerText: string) =>
       edited({
@@ -330,7 +330,7 @@ describe('the text of an explanation', () => {
       expect(explainWithout(TOO_EARLY, 'there is none').payerText).to.equal(byDefault);
     });
 
-    it('with the zeros that its currency has, and without an amount where none is on record', () => {
+    it('with the decimals of the currency, and without an amount where none is recorded', () => {
       const of = (facts: Decision['facts']) =>
         explainWithout({ ...TOO_EARLY, facts, verdict: 'BLOCK' }, 'there is none').payerText;
       const rest = 'cannot be started. Please choose another way to pay, or contact the shop.';
@@ -340,7 +340,7 @@ describe('the text of an explanation', () => {
     });
   });
 
-  it('shows what is on record when the rule set is missing', () => {
+  it('shows the record when the rule set is missing', () => {
     const text = formatExplanation(explainWithout(TOO_EARLY, 'rules holds p2.v11'));
     expect(text).to.contain('\nOn record\n');
     expect(text).to.contain(
@@ -352,13 +352,13 @@ describe('the text of an explanation', () => {
     );
   });
 
-  it('lets no text of a caller steer the terminal', async () => {
+  it('escapes control characters in texts of a caller', async () => {
     const request = { ...REQUEST, sellPointKey: '\u001b[2J\u009b31m', orderRef: 'a\nb\u202e' };
     const text = formatExplanation(await explain(rules, last(decide([0], { request }))));
     expect(text).to.contain(String.raw`asked at "\u001b[2J\u009b31m" for order "a\nb\u202e".`);
   });
 
-  it('gives every tone to the one who paints', async () => {
+  it('gives the painter every tone', async () => {
     const explanation = await explain(rules, TOO_EARLY);
     const text = formatExplanation(explanation, (tone, words) => `<${tone}>${words}</${tone}>`);
     expect(text).to.contain('<pass>Reproduced: yes</pass>');

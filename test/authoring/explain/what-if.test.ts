@@ -27,27 +27,27 @@ const { decision } = decideVerdict(
   },
 );
 
-describe('what a version would answer', () => {
+describe('the answer of a version to supposed facts', () => {
   it('is the decision itself when nothing is supposed', async () => {
     const answer = await whatIf(currentRules(), decision, {});
     expect(answer.decision['verdict']).to.equal('GET_NEW');
     expect(answer.decision['facts']).to.deep.equal(decision.facts);
   });
 
-  it('follows from a supposed fact, with the wait that the supposed ladder gives', async () => {
+  it('follows from a supposed fact, with the wait of the supposed ladder', async () => {
     const { decision: answered } = await whatIf(currentRules(), decision, { waitRemainingSeconds: 20 });
     expect(answered['verdict']).to.equal('WAIT');
     expect(answered['waitSeconds']).to.be.a('number');
   });
 
-  it('leaves a supposed fact out that no rule asks for', async () => {
+  it('ignores a supposed fact that no rule uses', async () => {
     const answer = await whatIf(currentRules(), decision, { moonPhase: 'full' });
     expect(answer.decision['facts']).not.to.have.property('moonPhase');
     expect(answer.decision['verdict']).to.equal('GET_NEW');
   });
 });
 
-describe('what another version would have answered then', () => {
+describe('the past answer of another version', () => {
   it('follows from the recorded facts and the ladder as it was', async () => {
     const { decision: waited } = await whatIf(currentRules(), decision, { waitRemainingSeconds: 20 });
     const recorded = { ...decision, facts: { ...decision.facts, waitRemainingSeconds: 20 } };
@@ -63,7 +63,7 @@ describe('what another version would have answered then', () => {
     ]);
   });
 
-  it('cannot be said when the record lacks a fact that the version asks, which is named', async () => {
+  it('is unknown when the record lacks a fact that the version uses, which is named', async () => {
     const { unpaidChain: _, ...facts } = decision.facts;
     const then = await whatIfThen(currentRules(), { ...decision, facts });
     expect(then).to.include({ decision: null, rules: null });
@@ -90,7 +90,7 @@ describe('supposing facts of the ladder', () => {
 });
 
 describe('a supposed value', () => {
-  it('differs from one that its fact can have', () => {
+  it('must be one that its fact can have', () => {
     expect(unfitFact(currentRules(), { attemptOpen: true })).to.equal(null);
     expect(unfitFact(currentRules(), { attemptOpen: 1 })).to.deep.equal({
       label: 'attemptOpen',
@@ -98,7 +98,7 @@ describe('a supposed value', () => {
     });
   });
 
-  it('does not matter for a fact that no rule asks for', () => {
+  it('does not matter for a fact that no rule uses', () => {
     expect(unfitFact(currentRules(), { moonPhase: 'full' })).to.equal(null);
   });
 });

@@ -195,14 +195,14 @@ describe('the schemas of rule files', () => {
     });
   }
 
-  it('accept whatever the rule reader accepts', () => {
+  it('accept all that the rule reader accepts', () => {
     const property = fc.property(randomVerdicts(5), (text) => {
       expect(isValid('verdicts.yaml', text), text).to.equal(true);
     });
     fc.assert(property, { numRuns: 100 });
   });
 
-  it('say what each fact is', () => {
+  it('describe each fact', () => {
     const text = JSON.stringify(ruleSchemas().get('verdicts'));
     for (const [name, { description }] of FACTS) {
       expect(text, name).to.contain(JSON.stringify(name));
