@@ -4,7 +4,7 @@ import { useProposal } from '../parts/confirm.js';
 import { Choice, Copy, sent } from '../parts/form.js';
 import { counted, dateTime, platformText } from '../parts/format.js';
 import { answered } from '../parts/notice.js';
-import { Table } from '../parts/table.js';
+import { columns, Table } from '../parts/table.js';
 import { Pill } from '../parts/verdict.js';
 import { accessKey, ISSUE_KEY, KEYS, PEOPLE, SIGN_OUT } from '../questions.js';
 
@@ -33,9 +33,8 @@ export function KeysPage({ session }) {
       ${issued && html`<${Issued} issued=${issued} />`}
       <section class="card">
         <h2>${counted(keys.length, 'key')}</h2>
-        <${Table} name="Keys" kind="in-lines" columns=${COLUMNS}>
-          ${keys.map((one) => html`<${Row} key=${one.id} one=${one} propose=${propose} />`)}
-        <//>
+        <${Table} name="Keys" kind="in-lines" columns=${KEY_COLUMNS}
+          rows=${keys.map((one) => keyCells(one, propose))} />
       </section>
       <section class="card">
         <h2>Issue a key for ${session.platform}</h2>
@@ -45,7 +44,7 @@ export function KeysPage({ session }) {
   );
 }
 
-const COLUMNS = ['key', 'platform', 'owner', 'may', 'issued', 'ends', ''];
+const KEY_COLUMNS = ['key', 'platform', 'owner', ...columns('wide', 'may'), 'issued', 'ends', ''];
 
 /** @param {{ issued: IssuedKey }} props */
 function Issued({ issued: { key, record } }) {
@@ -58,8 +57,11 @@ function Issued({ issued: { key, record } }) {
 
 /** @typedef {(change: Proposal<IssuedKey | null>) => void} Propose */
 
-/** @param {{ one: AccessKey, propose: Propose }} props */
-function Row({ one: { id, platform, owner, operations, status, issuedAt, expiresAt, revokedAt }, propose }) {
+/**
+ * @param {AccessKey} key
+ * @param {Propose} propose
+ */
+function keyCells({ id, platform, owner, operations, status, issuedAt, expiresAt, revokedAt }, propose) {
   const revoke = () =>
     propose({
       title: `Revoke the key ${id}?`,
@@ -75,17 +77,15 @@ function Row({ one: { id, platform, owner, operations, status, issuedAt, expires
       </p>`,
     });
   const end = revokedAt ?? expiresAt;
-  return html`<tr>
-    <td><code>${id}</code> ${status !== 'live' && html`<${Pill} tone="faint">${status}<//>`}</td>
-    <td data-of="platform">${platform}</td>
-    <td data-of="owner">${owner ?? html`<span class="faint">nobody</span>`}</td>
-    <td class="wide" data-of="may">${operations.join(', ')}</td>
-    <td data-of="issued">${dateTime(Date.parse(issuedAt))}</td>
-    <td data-of="ends">
-      ${end === null ? html`<span class="faint">no end</span>` : dateTime(Date.parse(end))}
-    </td>
-    <td>${status === 'live' && html`<button type="button" onClick=${revoke}>Revoke …</button>`}</td>
-  </tr>`;
+  return [
+    html`<code>${id}</code> ${status !== 'live' && html`<${Pill} tone="faint">${status}<//>`}`,
+    platform,
+    owner ?? html`<span class="faint">nobody</span>`,
+    operations.join(', '),
+    dateTime(Date.parse(issuedAt)),
+    end === null ? html`<span class="faint">no end</span>` : dateTime(Date.parse(end)),
+    status === 'live' && html`<button type="button" onClick=${revoke}>Revoke …</button>`,
+  ];
 }
 
 /** @param {{ mayGive: AccessKeyList['mayGive'], propose: Propose }} props */
@@ -130,9 +130,8 @@ export function PeoplePage({ session }) {
     answer,
     ({ provider, roles, people }) => html`<section class="card">
         <h2>${counted(people.length, 'person', 'people')} signed in</h2>
-        <${Table} name="People" kind="in-lines" columns=${['who', 'by', 'since', 'last seen', 'ends', '']}>
-          ${people.map((one) => html`<${PersonRow} key=${one.id} ...${{ one, at, propose }} />`)}
-        <//>
+        <${Table} name="People" kind="in-lines" columns=${['who', 'by', 'since', 'last seen', 'ends', '']}
+          rows=${people.map((one) => personCells(one, at, propose))} />
         <p class="faint">
           Half an hour without use ends a session, too.
           ${isAll ? '' : ' People with access to all platforms are shown to those who look at all of them.'}
@@ -146,8 +145,12 @@ export function PeoplePage({ session }) {
   );
 }
 
-/** @param {{ one: Person, at: string, propose: Propose }} props */
-function PersonRow({ one: { id, who, access, sessions }, at, propose }) {
+/**
+ * @param {Person} person
+ * @param {string} at where they are signed out
+ * @param {Propose} propose
+ */
+function personCells({ id, who, access, sessions }, at, propose) {
   const signOut = () =>
     propose({
       title: `Sign ${id} out ${at}?`,
@@ -161,14 +164,8 @@ function PersonRow({ one: { id, who, access, sessions }, at, propose }) {
   const ways = access.map(({ platform, role }) => `${role ?? 'key'} at ${platformText(platform)}`);
   const each = (/** @type {'beganAt' | 'usedAt' | 'endsAt'} */ when) =>
     sessions.map((one) => html`<div class="when">${dateTime(one[when])}</div>`);
-  return html`<tr>
-    <td>${who}</td>
-    <td data-of="by">${ways.join(', ')}</td>
-    <td data-of="since">${each('beganAt')}</td>
-    <td data-of="last seen">${each('usedAt')}</td>
-    <td data-of="ends">${each('endsAt')}</td>
-    <td><button type="button" onClick=${signOut}>Sign out …</button></td>
-  </tr>`;
+  const button = html`<button type="button" onClick=${signOut}>Sign out …</button>`;
+  return [who, ways.join(', '), each('beganAt'), each('usedAt'), each('endsAt'), button];
 }
 
 /** @param {Pick<People, 'provider' | 'roles'>} props */
@@ -177,17 +174,12 @@ function WhoMay({ provider, roles }) {
   if (provider === null)
     return html`<p>${byKey}. With OIDC_ISSUER people sign in at an identity provider.</p>`;
   return html`<p>${byKey}, and whoever has one of these roles at ${provider}.</p>
-    <${Table} name="Roles" kind="in-lines" columns=${['claim', 'value', 'role', 'platform', 'may']}>
-      ${roles.map(
-        ({ claim, value, role, platform, operations }) => html`<tr>
-          <td><code>${claim}</code></td>
-          <td data-of="value"><code>${value}</code></td>
-          <td data-of="role">${role}</td>
-          <td data-of="platform">${platformText(platform)}</td>
-          <td class="wide" data-of="may">${operations.join(', ')}</td>
-        </tr>`,
-      )}
-    <//>
+    <${Table} name="Roles" kind="in-lines"
+      columns=${['claim', 'value', 'role', 'platform', ...columns('wide', 'may')]}
+      rows=${roles.map(({ claim, value, role, platform, operations }) => [
+        ...[html`<code>${claim}</code>`, html`<code>${value}</code>`, role],
+        ...[platformText(platform), operations.join(', ')],
+      ])} />
     <p class="faint">
       They are set with OIDC_ROLES. A role that is taken away at the provider lasts until the person signs in
       again: sign them out here.

@@ -4,7 +4,7 @@ import { Choice, Field, goTo, sent } from '../parts/form.js';
 import { counted, dateTime } from '../parts/format.js';
 import { answered, Empty, useAttempt } from '../parts/notice.js';
 import { csvText, linesOf, saveFile } from '../parts/save-file.js';
-import { Table } from '../parts/table.js';
+import { columns, Table } from '../parts/table.js';
 import { inUtc, MinuteField, spanOf } from '../parts/time-span.js';
 import { AUDIT_CHECK, auditEntries } from '../questions.js';
 
@@ -26,7 +26,11 @@ export function AuditPage({ place: { query } }) {
     ({ entries, unreadable, next }) => html`<section class="card">
       <h2>${counted(entries.length, 'entry', 'entries')}</h2>
       <${Faults} faults=${unreadable} />
-      ${entries.length === 0 ? html`<${Nothing} next=${next} />` : html`<${Found} entries=${entries} />`}
+      ${
+        entries.length === 0
+          ? html`<${Nothing} next=${next} />`
+          : html`<${Table} name="Audit" kind="in-lines" columns=${COLUMNS} rows=${entries.map(cellsOf)} />`
+      }
       ${next !== null && html`<p><a href=${addressOf(query, next)}>Older entries</a></p>`}
       <${Export} query=${query} />
     </section>`,
@@ -134,30 +138,16 @@ function Nothing({ next }) {
   <//>`;
 }
 
-/** @param {{ entries: readonly Entry[] }} props */
-function Found({ entries }) {
-  const columns = ['when', 'who', 'what', 'platform', 'about', 'from what to what', 'why'];
-  return html`<${Table} name="Audit" kind="in-lines" columns=${columns}>
-    ${entries.map(
-      ({ number, at, who, action, platform, subject, before, after, reason }) => html`<tr key=${number}>
-        <td class="when">${dateTime(at)}</td>
-        <td data-of="who">${who}</td>
-        <td data-of="what">${action}</td>
-        <td data-of="platform">${platform ?? html`<span class="faint">all</span>`}</td>
-        <td data-of="about">${subject ?? ''}</td>
-        <td class="wide" data-of="from what to what">${changeText(before, after)}</td>
-        <td class="wide" data-of="why">${reason ?? ''}</td>
-      </tr>`,
-    )}
-  <//>`;
-}
+const COLUMNS = [
+  ...[...columns('when', 'when'), 'who', 'what', 'platform', 'about'],
+  ...columns('wide', 'from what to what', 'why'),
+];
 
-/**
- * @param {unknown} before
- * @param {unknown} after
- */
-function changeText(before, after) {
-  return before === null && after === null ? '' : `${stateText(before)} → ${stateText(after)}`;
+/** @param {Entry} entry */
+function cellsOf({ at, who, action, platform, subject, before, after, reason }) {
+  const change = before === null && after === null ? '' : `${stateText(before)} → ${stateText(after)}`;
+  const where = platform ?? html`<span class="faint">all</span>`;
+  return [dateTime(at), who, action, where, subject, change, reason];
 }
 
 /**

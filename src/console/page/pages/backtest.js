@@ -13,7 +13,7 @@ import { Field, goTo } from '../parts/form.js';
 import { count, dateTime } from '../parts/format.js';
 import { SampleOrders, toVersion } from '../parts/links.js';
 import { answered, useAttempt } from '../parts/notice.js';
-import { numbers, Table } from '../parts/table.js';
+import { columns, numbers, Table } from '../parts/table.js';
 import { Figures, Pill, VERDICTS, Verdict } from '../parts/verdict.js';
 import { BACKTEST, EVIDENCE_JOBS, RULE_FOLDERS } from '../questions.js';
 
@@ -110,7 +110,7 @@ function NewBacktest({ version }) {
   return html`<section class="card"><h2>Run on the archive</h2>${form}</section>`;
 }
 
-const COLUMNS = ['asked', 'platform', 'version', 'against', 'how', 'state'];
+const COLUMNS = [...columns('when', 'asked'), 'platform', 'version', 'against', 'how', 'state'];
 
 /** While one is under way, and otherwise, for those of others. */
 const [FOLLOW_MS, LOOK_MS] = [5_000, 60_000];
@@ -124,25 +124,19 @@ function OfLate() {
         None yet. Results are kept for seven days, at an address of their own.
       </p>`;
     // The owner of the installation sees what is under way of other platforms, too.
-    return html`<${Table} name="Backtests of late" columns=${COLUMNS}>
-      ${backtests.map((job) => html`<${Row} key=${job.jobId} job=${job} />`)}
-    <//>`;
+    return html`<${Table} name="Backtests of late" columns=${COLUMNS} rows=${backtests.map(cellsOf)} />`;
   });
   return html`<section class="card"><h2>Of late</h2>${listed}</section>`;
 }
 
-/** @param {{ job: EvidenceJob }} props */
-function Row({ job: { jobId, platform, askedAt, rules, against, mode, state } }) {
+/** @param {EvidenceJob} job */
+function cellsOf({ jobId, platform, askedAt, rules, against, mode, state }) {
   const tone = state === 'done' ? 'good' : state === 'failed' ? 'bad' : 'note';
   const to = toVersion(rules?.ruleVersion ?? '', `backtest/${jobId}`);
-  return html`<tr>
-    <td class="when"><a href=${to}>${dateTime(askedAt)}</a></td>
-    <td>${platform}</td>
-    <td>${rules?.ruleVersion}</td>
-    <td>${against?.ruleVersion ?? 'what was recorded'}</td>
-    <td>${mode}</td>
-    <td><${Pill} tone=${tone}>${state}<//></td>
-  </tr>`;
+  return [
+    ...[html`<a href=${to}>${dateTime(askedAt)}</a>`, platform, rules?.ruleVersion],
+    ...[against?.ruleVersion ?? 'what was recorded', mode, html`<${Pill} tone=${tone}>${state}<//>`],
+  ];
 }
 
 /** Tables that are drawn here, with more than their figures. */
@@ -191,20 +185,22 @@ function Drawn({ report }) {
 function ByRule({ changes }) {
   if (changes.length === 0) return html`<p class="faint">No verdict changed.</p>`;
   const most = Math.max(...changes.map((change) => change.count));
-  const bar = /** @type {const} */ ({ name: 'share of the largest', kind: 'roomy' });
-  const columns = [...numbers('count'), bar, 'from', 'to', 'sample orders'];
+  const heads = [
+    ...numbers('count'),
+    ...columns('roomy', 'share of the largest'),
+    'from',
+    'to',
+    'sample orders',
+  ];
   const part = (/** @type {number} */ times) => ({ width: `${(100 * times) / most}%` });
-  return html`<${Table} name="Changes by rule" columns=${columns}>
-    ${changes.map(
-      (change) => html`<tr>
-        <td class="num">${count(change.count)}</td>
-        <td class="roomy"><span class="bar"><i style=${part(change.count)}></i></span></td>
-        <td><${Verdict} verdict=${change.from} /> ${change.fromRule}</td>
-        <td><${Verdict} verdict=${change.to} /> ${change.toRule}</td>
-        <td><${SampleOrders} orders=${change.samples} /></td>
-      </tr>`,
-    )}
-  <//>`;
+  return html`<${Table} name="Changes by rule" columns=${heads}
+    rows=${changes.map((change) => [
+      count(change.count),
+      html`<span class="bar"><i style=${part(change.count)}></i></span>`,
+      html`<${Verdict} verdict=${change.from} /> ${change.fromRule}`,
+      html`<${Verdict} verdict=${change.to} /> ${change.toRule}`,
+      html`<${SampleOrders} orders=${change.samples} />`,
+    ])} />`;
 }
 
 /**

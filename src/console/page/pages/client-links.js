@@ -63,16 +63,9 @@ function ShownLinks({ links, session, propose }) {
       Since ${day(from)}. A tie by one address alone may be a neighbour. Chosen are those who are tied more
       closely and paid no more orders than they left unpaid or took back. ${left.join(' ')}
     </p>
-    <${Table} name="Linked clients" columns=${CLIENT_COLUMNS}>
-      ${clients.map(
-        (one) => html`<${ClientRow}
-          key=${one.clientIdKey} one=${one} isChosen=${chosen.includes(one.clientIdKey)} toggle=${toggle}
-        />`,
-      )}
-    <//>
-    <${Table} name="Devices and addresses" columns=${DEVICE_COLUMNS}>
-      ${devices.map((one) => html`<${DeviceRow} key=${one.value} one=${one} />`)}
-    <//>
+    <${Table} name="Linked clients" columns=${CLIENT_COLUMNS}
+      rows=${clients.map((one) => clientCells(one, chosen.includes(one.clientIdKey), toggle))} />
+    <${Table} name="Devices and addresses" columns=${DEVICE_COLUMNS} rows=${devices.map(deviceCells)} />
     ${may(session, 'lists') && html`<${BlockForm} chosen=${picked} propose=${propose} />`}`;
 }
 
@@ -92,34 +85,28 @@ const TIES = /** @type {const} */ ({
   address: 'one address',
 });
 
-/** @param {{ one: LinkedClient, isChosen: boolean, toggle: (clientIdKey: string) => void }} props */
-function ClientRow({ one, isChosen, toggle }) {
+/**
+ * @param {LinkedClient} one
+ * @param {boolean} isChosen
+ * @param {(clientIdKey: string) => void} toggle
+ */
+function clientCells(one, isChosen, toggle) {
   const { clientIdKey, tie, orders, money, verdicts, override, lists } = one;
-  const href = toClient(clientIdKey);
   const sums = Object.entries(money).map(
     ([currency, { paid, reversed, unpaid }]) => `${paid} / ${reversed} / ${unpaid} ${currency}`,
   );
   const answers = VERDICTS.flatMap(({ name }) => (verdicts[name] === 0 ? [] : `${name} ${verdicts[name]}`));
-  return html`<tr>
-    <td>
-      <input
-        type="checkbox" aria-label=${`Choose ${clientIdKey}`} checked=${isChosen}
-        onChange=${() => toggle(clientIdKey)}
-      />
-    </td>
-    <td>
-      <a href=${href}>${clientIdKey}</a>
+  const { paid, reversed, unpaid, turnedAway, unknown } = orders;
+  return [
+    html`<input type="checkbox" aria-label=${`Choose ${clientIdKey}`} checked=${isChosen}
+      onChange=${() => toggle(clientIdKey)} />`,
+    html`<a href=${toClient(clientIdKey)}>${clientIdKey}</a>
       ${override && html` <${Pill} tone=${groupTone(override)}>${override}<//>`}
-      ${lists.map((name) => html` <${Pill} tone="note">on ${name}<//>`)}
-    </td>
-    <td>${TIES[tie]}</td>
-    <td class="num">${one.devices.length}</td>
-    ${[orders.paid, orders.reversed, orders.unpaid, orders.turnedAway, orders.unknown].map(
-      (number) => html`<td class="num">${number}${one.cut ? '+' : ''}</td>`,
-    )}
-    <td>${sums.join(', ') || '–'}</td>
-    <td>${answers.join(', ') || '–'}</td>
-  </tr>`;
+      ${lists.map((name) => html` <${Pill} tone="note">on ${name}<//>`)}`,
+    ...[TIES[tie], one.devices.length],
+    ...[paid, reversed, unpaid, turnedAway, unknown].map((number) => `${number}${one.cut ? '+' : ''}`),
+    ...[sums.join(', ') || '–', answers.join(', ') || '–'],
+  ];
 }
 
 const DEVICE_COLUMNS = [
@@ -131,19 +118,16 @@ const DEVICE_COLUMNS = [
   'blocking it refuses',
 ];
 
-/** @param {{ one: LinkedDevice }} props */
-function DeviceRow({ one: { kind, value, clients, firstAt, lastAt, followed, refused, lists } }) {
+/** @param {LinkedDevice} device */
+function deviceCells({ kind, value, clients, firstAt, lastAt, followed, refused, lists }) {
   const unknown = followed
     ? 'more clients than are shown'
     : 'too many clients to be a ring; nobody is linked by it';
-  return html`<tr>
-    <td>${kind === 'ip' ? 'address' : 'device'}</td>
-    <td><code>${value}</code>${lists.map((name) => html` <${Pill} tone="note">on ${name}<//>`)}</td>
-    <td class="num">${clients}</td>
-    <td>${day(firstAt)}</td>
-    <td>${day(lastAt)}</td>
-    <td>${refused === null ? unknown : refusedText(refused)}</td>
-  </tr>`;
+  return [
+    kind === 'ip' ? 'address' : 'device',
+    html`<code>${value}</code>${lists.map((name) => html` <${Pill} tone="note">on ${name}<//>`)}`,
+    ...[clients, day(firstAt), day(lastAt), refused === null ? unknown : refusedText(refused)],
+  ];
 }
 
 /**

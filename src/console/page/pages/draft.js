@@ -6,7 +6,7 @@ import { dateTime, takenName, VERSION_NAME, versionAfter } from '../parts/format
 import { toVersion } from '../parts/links.js';
 import { answered, Empty, Loading, Trouble, useAttempt } from '../parts/notice.js';
 import { Standing, useDraft } from '../parts/open-draft.js';
-import { Table } from '../parts/table.js';
+import { columns, Table } from '../parts/table.js';
 import { useValueEdits } from '../parts/values.js';
 import { Pill } from '../parts/verdict.js';
 import { copyOf, keep, keptCopyOf, savedCopyOf, useCheck, withFile } from '../parts/working-copy.js';
@@ -197,32 +197,28 @@ function Begun({ list: { versions }, kept: { drafts, draftsMax } }) {
     ({ released, version }) => !released && !drafts.some((one) => one.version === version),
   );
   if (drafts.length + lying.length === 0) return null;
+  const link = (/** @type {string} */ version) =>
+    html`<a href=${toVersion(version, 'draft')}><b>${version}</b></a>`;
   return html`<section class="card">
     <h2>Drafts</h2>
     <p class="faint">
       ${drafts.length} of the ${draftsMax} that a platform may have; one that nobody changes is forgotten in
       the end. Those in RULES_DIR count not.
     </p>
-    <${Table} name="Drafts" columns=${['draft', 'where it is', 'changed last', 'kept until']}>
-      ${drafts.map(
-        ({ version, from, saved, changedBy, changedAt, keptUntil }) => html`<tr key=${version}>
-          <td><a href=${toVersion(version, 'draft')}><b>${version}</b></a></td>
-          <td><${WhereItIs} saved=${saved} /></td>
-          <td class="when">${dateTime(changedAt)} by ${changedBy}, begun with ${from}</td>
-          <td class="when">${dateTime(keptUntil)}</td>
-        </tr>`,
-      )}
-      ${lying.map(
-        ({ version, sound }) => html`<tr key=${version}>
-          <td><a href=${toVersion(version, 'draft')}><b>${version}</b></a></td>
-          <td>
-            <${WhereItIs} saved=${true} /> ${!sound && html`<${Pill} tone="bad">has problems<//>`}
-          </td>
-          <td></td>
-          <td></td>
-        </tr>`,
-      )}
-    <//>
+    <${Table} name="Drafts" columns=${['draft', 'where it is', ...columns('when', 'changed last', 'kept until')]}
+      rows=${[
+        ...drafts.map(({ version, from, saved, changedBy, changedAt, keptUntil }) => [
+          link(version),
+          html`<${WhereItIs} saved=${saved} />`,
+          `${dateTime(changedAt)} by ${changedBy}, begun with ${from}`,
+          dateTime(keptUntil),
+        ]),
+        ...lying.map(({ version, sound }) => [
+          link(version),
+          html`<${WhereItIs} saved=${true} /> ${!sound && html`<${Pill} tone="bad">has problems<//>`}`,
+          ...['', ''],
+        ]),
+      ]} />
   </section>`;
 }
 

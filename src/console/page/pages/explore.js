@@ -261,22 +261,19 @@ function Values({ found, view }) {
   const whole = sum(found.all);
   const save = () => saveFile(`explore-${view.by}.csv`, 'text/csv', csvOf(found, view));
   const columns = [view.by, ...numbers('decisions', 'of all', 'asked for'), ''];
-  return html`<${Table} name=${`By ${view.by}`} columns=${columns}>
-      ${found.values.map(({ value, decisions, money }) => {
+  return html`<${Table} name=${`By ${view.by}`} columns=${columns}
+      rows=${found.values.map(({ value, decisions, money }) => {
         const [to, narrow] = [toDecisions(view, view.by, value), parameterOf(view.by)];
         const [number, amounts] = [count(sum(decisions)), Object.entries(money)];
         const only = value === null || narrow === null ? null : address(view, { [narrow]: value });
-        return html`<tr>
-          <td>${value ?? 'others'}</td>
-          <td class="num">${to === null ? number : html`<a href=${to}>${number}</a>`}</td>
-          <td class="num">${share(sum(decisions), whole)}</td>
-          <td class="num">
-            ${amounts.map(([currency, asked]) => `${count(Math.round(sum(asked)))} ${currency} `)}
-          </td>
-          <td>${only && html`<a href=${only}>only ${value}</a>`}</td>
-        </tr>`;
-      })}
-    <//>
+        return [
+          value ?? 'others',
+          to === null ? number : html`<a href=${to}>${number}</a>`,
+          share(sum(decisions), whole),
+          amounts.map(([currency, asked]) => `${count(Math.round(sum(asked)))} ${currency} `),
+          only && html`<a href=${only}>only ${value}</a>`,
+        ];
+      })} />
     <div><button type="button" onClick=${save}>Save as CSV</button></div>`;
 }
 
@@ -351,19 +348,16 @@ function WhatChanged({ change: { before, after, contributions }, view, session, 
       ${share(before.part, before.whole)} of ${count(before.whole)} decisions before,
       ${' '}${share(after.part, after.whole)} of ${count(after.whole)} now. The likely cause stands first.
     </p>
-    <${Table} name="What contributes" columns=${CAUSE_COLUMNS}>
-      ${contributions.map((one) => {
+    <${Table} name="What contributes" columns=${CAUSE_COLUMNS}
+      rows=${contributions.map((one) => {
         const to = toDecisions(view, one.dimension, one.value);
-        return html`<tr>
-          <td><a href=${address(view, { by: one.dimension })}>${one.dimension}</a></td>
-          <td>${to === null ? one.value : html`<a href=${to}>${one.value}</a>`}</td>
-          <td class="num">${count(one.before.part)}</td>
-          <td class="num">${count(one.after.part)}</td>
-          <td class="num">${count(Math.round(one.difference))}</td>
-          <td class="num">${percent(100 * one.share)}</td>
-        </tr>`;
-      })}
-    <//>
+        return [
+          html`<a href=${address(view, { by: one.dimension })}>${one.dimension}</a>`,
+          to === null ? one.value : html`<a href=${to}>${one.value}</a>`,
+          ...[count(one.before.part), count(one.after.part), count(Math.round(one.difference))],
+          percent(100 * one.share),
+        ];
+      })} />
     <${Remedy} first=${contributions[0]} session=${session} status=${status} reload=${reload} />
   </section>`;
 }

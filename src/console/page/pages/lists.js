@@ -5,7 +5,7 @@ import { Choice, endAfter, Field, goTo, LastDay, sent } from '../parts/form.js';
 import { counted, dateTime } from '../parts/format.js';
 import { answered, Empty, useAttempt } from '../parts/notice.js';
 import { linesOf, saveFile } from '../parts/save-file.js';
-import { numbers, Table } from '../parts/table.js';
+import { columns, numbers, Table } from '../parts/table.js';
 import { Pill } from '../parts/verdict.js';
 import { LISTS, listEntries, listEntry, listLines } from '../questions.js';
 
@@ -61,15 +61,10 @@ function AllLists({ lists, chosen }) {
     return html`<${Empty} title="No shared list yet">
       Rules ask about a list with the fact “listed”. A list is there as soon as something is put on it.
     <//>`;
-  const columns = /** @type {const} */ ([
-    'list',
-    'holds',
-    ...numbers('entries', 'ended'),
-    { name: 'last change', kind: 'roomy' },
-  ]);
+  const heads = ['list', 'holds', ...numbers('entries', 'ended'), ...columns('roomy', 'last change')];
   return html`<section class="card">
     <h2>${counted(lists.length, 'list')}</h2>
-    <${Table} name="Lists" columns=${columns}>
+    <${Table} name="Lists" columns=${heads}>
       ${lists.map((one) => {
         const isChosen = one.list === chosen && !one.ofInstallation;
         return html`<tr key=${`${one.list} ${one.ofInstallation}`} class=${isChosen ? 'chosen' : ''}>
@@ -106,7 +101,7 @@ const KIND_WORDS = /** @type {const} */ ({
  * @typedef {(change: Proposal<unknown>) => void} Propose
  */
 
-const COLUMNS = ['value', 'reason', 'by', 'since', 'until', ''];
+const COLUMNS = ['value', ...columns('wide', 'reason'), 'by', 'since', 'until', ''];
 
 /**
  * The entries of a list, a page at a time; asked for again whenever there are more `changes`.
@@ -131,9 +126,8 @@ function OpenedList({ name, before, changes, propose }) {
     return html`<section class="card">
       <h2>${name}: ${counted(total, 'entry', 'entries')}</h2>
       ${search}
-      <${Table} name=${`Entries of ${name}`} kind="in-lines" columns=${COLUMNS}>
-        ${entries.map((one) => html`<${Row} key=${one.change} list=${name} one=${one} propose=${propose} />`)}
-      <//>
+      <${Table} name=${`Entries of ${name}`} kind="in-lines" columns=${COLUMNS}
+        rows=${entries.map((one) => entryCells(name, one, propose))} />
       ${before !== null && html`<p><a href=${`#/settings/lists/${name}`}>Newest entries</a></p>`}
       ${!complete && html`<p><a href=${older}>Older entries</a></p>`}
       <${ExportList} name=${name} />
@@ -153,9 +147,12 @@ function Search({ value, setValue }) {
   </form>`;
 }
 
-/** @param {{ list: string, one: ListEntry, propose: Propose | null }} props */
-function Row({ list, one, propose }) {
-  const { value, reason, who, addedAt, expiresAt, hasEnded } = one;
+/**
+ * @param {string} list
+ * @param {ListEntry} entry
+ * @param {Propose | null} propose
+ */
+function entryCells(list, { value, reason, who, addedAt, expiresAt, hasEnded }, propose) {
   const remove = () =>
     propose?.({
       title: `Take ${value} off ${list}?`,
@@ -164,17 +161,12 @@ function Row({ list, one, propose }) {
       act: () => ask('DELETE', listEntry(list, value)),
       children: html`<p>Within 2 seconds no verdict counts it any more. It was put there for: ${reason}</p>`,
     });
-  return html`<tr>
-    <td><code>${value}</code></td>
-    <td class="wide">${reason}</td>
-    <td data-of="by">${who}</td>
-    <td data-of="since">${dateTime(addedAt)}</td>
-    <td data-of="until">
-      ${expiresAt === null ? html`<span class="faint">no end</span>` : dateTime(expiresAt)}
-      ${hasEnded && html` <${Pill} tone="faint">ended<//>`}
-    </td>
-    <td>${propose && html`<button type="button" onClick=${remove}>Remove …</button>`}</td>
-  </tr>`;
+  const end = expiresAt === null ? html`<span class="faint">no end</span>` : dateTime(expiresAt);
+  return [
+    ...[html`<code>${value}</code>`, reason, who, dateTime(addedAt)],
+    html`${end} ${hasEnded && html` <${Pill} tone="faint">ended<//>`}`,
+    propose && html`<button type="button" onClick=${remove}>Remove …</button>`,
+  ];
 }
 
 /**

@@ -40,7 +40,13 @@ function Explained({ explanation, session }) {
         ${sharedLists.map((list) => html`<${Pill}>on the shared list ${list}<//> `)}
         <${Pill} tone=${proof}>${reproduced ? '✓ reproduced' : '✗ not reproduced'}<//> ${verification}
       </p>
-      ${differences.length > 0 && html`<${Differences} differences=${differences} />`}
+      ${
+        differences.length > 0 &&
+        html`<${Table} name="Differences" columns=${['member', 'on record', 'asked again']}
+          rows=${differences.map(({ member, recorded, rerun }) => [
+            ...[member, JSON.stringify(recorded), JSON.stringify(rerun)],
+          ])} />`
+      }
       <${Copy} label="Link" text=${link} />
     </section>
     <div class="why-and-ladder">
@@ -90,19 +96,6 @@ function figuresOf(decision) {
     ['group', decision.isBot ? `${decision.clientGroup}, bot` : decision.clientGroup],
     ['payment score', decision.paymentScore],
   ];
-}
-
-/** @param {{ differences: Explanation['differences'] }} props */
-function Differences({ differences }) {
-  return html`<${Table} name="Differences" columns=${['member', 'on record', 'asked again']}>
-    ${differences.map(
-      ({ member, recorded, rerun }) => html`<tr>
-        <td>${member}</td>
-        <td>${JSON.stringify(recorded)}</td>
-        <td>${JSON.stringify(rerun)}</td>
-      </tr>`,
-    )}
-  <//>`;
 }
 
 const ENTRIES_LOOKED_AT = 500;

@@ -3,14 +3,17 @@ import { html } from '../html.js';
 import { count, dateTime, duration, platformText } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
 import { answered } from '../parts/notice.js';
-import { Table } from '../parts/table.js';
+import { columns, Table } from '../parts/table.js';
 import { KEYS, PEOPLE, ROLLOUT_STATUS, SETTINGS } from '../questions.js';
 
 /**
- * @import { Rollout, Session, Settings } from '../answers.d.ts'
+ * @import { AccessKeyList, People, Rollout, Settings } from '../answers.d.ts'
  * @import { ComponentChildren } from 'preact'
  * @import { PageProps } from '../page-props.d.ts'
  */
+
+/** @typedef {AccessKeyList['keys'][number]} AccessKey */
+/** @typedef {People['roles'][number]} Role */
 
 /** What is set, to what, and where it is changed. */
 /** @typedef {readonly [what: string, value: ComponentChildren, where: ComponentChildren]} Row */
@@ -21,16 +24,21 @@ import { KEYS, PEOPLE, ROLLOUT_STATUS, SETTINGS } from '../questions.js';
  * @param {PageProps} props
  */
 export function PlatformPage({ session }) {
+  const active = useAnswer(may(session, 'rules:read') ? ROLLOUT_STATUS : null).data?.rollout;
+  // Whoever keeps its keys may know who may approve.
+  const people = useAnswer(may(session, 'keys') ? PEOPLE : null).data;
+  const keys = useAnswer(may(session, 'keys') ? KEYS : null).data;
   return answered(
     useAnswer(SETTINGS),
     (settings) => html`<section class="card">
       <h2>${platformText(settings.platform)}</h2>
-      <${Table} name="Settings" kind="in-lines" columns=${['what', 'is', 'changed by']}>
-        ${may(session, 'rules:read') && html`<${ActiveVersion} />`}
-        <${OneRow} row=${['Somebody else approves', APPROVED[settings.approvals], 'APPROVALS']} />
-        ${settings.approvals === 'required' && html`<${Approvers} session=${session} />`}
-        ${rowsOf(settings).map((row) => html`<${OneRow} row=${row} />`)}
-      <//>
+      <${Table} name="Settings" kind="in-lines" columns=${['what', ...columns('wide', 'is'), 'changed by']}
+        rows=${[
+          ...(active ? [activeRow(active)] : []),
+          ['Somebody else approves', APPROVED[settings.approvals], 'APPROVALS'],
+          ...(settings.approvals === 'required' && people && keys ? [approversRow(people, keys)] : []),
+          ...rowsOf(settings),
+        ]} />
     </section>
     <section class="card">
       <h2>What an erasure does</h2>
@@ -84,26 +92,16 @@ function rowsOf({ limits: { perSecond, burst, atOnce }, keptMs }) {
   ];
 }
 
-/** @param {{ row: Row }} props */
-function OneRow({ row: [what, value, where] }) {
-  return html`<tr>
-    <td>${what}</td>
-    <td class="wide" data-of="is">${value}</td>
-    <td data-of="changed by">${where}</td>
-  </tr>`;
-}
-
-function ActiveVersion() {
-  const rollout = useAnswer(ROLLOUT_STATUS).data?.rollout ?? null;
-  if (rollout === null) return null;
+/**
+ * @param {NonNullable<Rollout>} rollout
+ * @returns {Row}
+ */
+function activeRow(rollout) {
   const came = cameBy(rollout);
   const { version } = rollout.active;
   const how = came && `: ${came.action} on ${dateTime(came.at)} by ${came.who}, “${came.reason}”`;
-  return html`<${OneRow} row=${[
-    'Rules that decide',
-    html`<a href=${toVersion(version)}>${version}</a>${how}`,
-    html`<a href="#/rollouts">Rollouts</a>`,
-  ]} />`;
+  const what = html`<a href=${toVersion(version)}>${version}</a>${how}`;
+  return ['Rules that decide', what, html`<a href="#/rollouts">Rollouts</a>`];
 }
 
 /**
@@ -119,24 +117,20 @@ function cameBy({ active, history }) {
   return came?.to === active.version ? came : null;
 }
 
-/** Of the platform; whoever keeps its keys may know. @param {{ session: Session }} props */
-function Approvers({ session }) {
-  const people = useAnswer(may(session, 'keys') ? PEOPLE : null).data;
-  const keys = useAnswer(may(session, 'keys') ? KEYS : null).data;
-  if (people === null || keys === null) return null;
-  const roles = people.roles.filter(({ operations }) => operations.includes('approve'));
-  const live = keys.keys.filter(
-    ({ status, operations }) => status === 'live' && operations.includes('approve'),
-  );
+/**
+ * @param {People} people
+ * @param {AccessKeyList} keys
+ * @returns {Row}
+ */
+function approversRow({ roles }, { keys }) {
+  const approves = (/** @type {AccessKey | Role} */ { operations }) => operations.includes('approve');
+  const live = keys.filter((key) => key.status === 'live' && approves(key));
   const who = [
-    ...roles.map(
-      ({ claim, value, role, platform }) => `${role} at ${platformText(platform)} (${claim}: ${value})`,
-    ),
+    ...roles
+      .filter(approves)
+      .map(({ claim, value, role, platform }) => `${role} at ${platformText(platform)} (${claim}: ${value})`),
     ...live.map(({ id, owner }) => `key ${id} of ${owner ?? 'nobody'}`),
   ];
-  return html`<${OneRow} row=${[
-    'Who may approve',
-    who.length === 0 ? 'nobody' : who.join('; '),
-    html`<a href="#/settings/people">OIDC_ROLES</a>, <a href="#/settings/keys">keys</a>`,
-  ]} />`;
+  const where = html`<a href="#/settings/people">OIDC_ROLES</a>, <a href="#/settings/keys">keys</a>`;
+  return ['Who may approve', who.join('; ') || 'nobody', where];
 }

@@ -5,7 +5,7 @@ import { Choice, Field, sent, typedInto } from '../parts/form.js';
 import { counted, dateTime, shortDigest, versionAfter } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
 import { answered, Empty, UnreadableRollout } from '../parts/notice.js';
-import { Table } from '../parts/table.js';
+import { columns, Table } from '../parts/table.js';
 import { Figures, Pill } from '../parts/verdict.js';
 import { ROLL_OUT, ROLLOUT_STATUS, RULE_FOLDERS } from '../questions.js';
 import { TakeBack } from './take-back.js';
@@ -131,27 +131,21 @@ function Changes({ rollout, previous, session, versions, propose }) {
 function History({ history }) {
   return html`<section class="card">
     <h2>History</h2>
-    <${Table} name="History" columns=${['time', 'what', 'version', 'who', 'reason']}>
-      ${history.toReversed().map((entry) => html`<${HistoryRow} ...${entry} />`)}
-    <//>
+    <${Table} name="History" columns=${COLUMNS} rows=${history.toReversed().map(historyCells)} />
   </section>`;
 }
 
+const COLUMNS = [
+  ...[...columns('when', 'time'), 'what', ...columns('when', 'version'), 'who', ...columns('wide', 'reason')],
+];
+
 /** @param {Rollout['history'][number]} entry */
-function HistoryRow({ at, action, from, to, percent, also = [], who, reason, emergency }) {
-  return html`<tr>
-    <td class="num">${dateTime(at)}</td>
-    <td>
-      <${Pill} tone=${toneOf(action)}>${action}<//>
-      ${percent !== undefined && html` <span class="num">${percent} %</span>`}
-      ${emergency && html` <${Pill} tone="bad">emergency<//>`}
-    </td>
-    <td class="when">
-      ${from === null || from === to ? to : `${from} → ${to}`}${also.length > 0 && `, ${sharesText(also)}`}
-    </td>
-    <td>${who}</td>
-    <td class="wide">${reason}</td>
-  </tr>`;
+function historyCells({ at, action, from, to, percent, also = [], who, reason, emergency }) {
+  const what = html`<${Pill} tone=${toneOf(action)}>${action}<//>
+    ${percent !== undefined && html` <span class="num">${percent} %</span>`}
+    ${emergency && html` <${Pill} tone="bad">emergency<//>`}`;
+  const versions = from === null || from === to ? to : `${from} → ${to}`;
+  return [dateTime(at), what, [versions, ...also.map(shareText)].join(', '), who, reason];
 }
 
 /**
@@ -350,7 +344,12 @@ function WhatItDoes({ plan, rollout, session }) {
 
 /** @param {readonly { readonly version: string, readonly percent: number }[]} shares */
 function sharesText(shares) {
-  return shares.map(({ version, percent }) => `${version} (${percent} %)`).join(', ');
+  return shares.map(shareText).join(', ');
+}
+
+/** @param {{ readonly version: string, readonly percent: number }} share */
+function shareText({ version, percent }) {
+  return `${version} (${percent} %)`;
 }
 
 /**

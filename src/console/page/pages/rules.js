@@ -7,7 +7,7 @@ import { count, shortDigest } from '../parts/format.js';
 import { LadderSteps } from '../parts/ladder.js';
 import { toVersion } from '../parts/links.js';
 import { answered, Empty } from '../parts/notice.js';
-import { Table } from '../parts/table.js';
+import { columns, Table } from '../parts/table.js';
 import { sinceDays } from '../parts/time-span.js';
 import { Pill } from '../parts/verdict.js';
 import { ROLLOUT_STATUS, RULE_FOLDERS, RULES_REPORT, ruleDiff, ruleFolder } from '../questions.js';
@@ -41,16 +41,13 @@ function Versions({ list, rollout }) {
   const sound = list.filter((one) => one.sound);
   return html`<section class="card">
     <h2>Versions</h2>
-    <${Table} name="Versions" kind="in-lines" columns=${['version, digest', 'state', 'what changed']}>
-      ${list.map((one) => {
-        const before = sound[sound.indexOf(one) + 1]?.version;
-        return html`<tr key=${one.version}>
-          <td><${VersionLink} one=${one} /></td>
-          <td><${VersionState} one=${one} rollout=${rollout} /></td>
-          <td class="wide"><${WhatChanged} one=${one} before=${before} /></td>
-        </tr>`;
-      })}
-    <//>
+    <${Table} name="Versions" kind="in-lines"
+      columns=${['version, digest', 'state', ...columns('wide', 'what changed')]}
+      rows=${list.map((one) => [
+        html`<${VersionLink} one=${one} />`,
+        html`<${VersionState} one=${one} rollout=${rollout} />`,
+        html`<${WhatChanged} one=${one} before=${sound[sound.indexOf(one) + 1]?.version} />`,
+      ])} />
   </section>`;
 }
 

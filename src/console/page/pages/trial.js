@@ -59,16 +59,10 @@ function ShadowDifferences({ shadow: { compared, different, differences }, activ
     </p>
     ${
       differences.length > 0 &&
-      html`<${Table} name="Differences" columns=${columns}>
-        ${mergedByGroup(differences).map(
-          ({ change, times, groups, orders }) => html`<tr>
-            <td class="num">${count(times)}</td>
-            <td>${change}</td>
-            <td>${groups.join(', ')}</td>
-            <td><${SampleOrders} orders=${orders} /></td>
-          </tr>`,
-        )}
-      <//>`
+      html`<${Table} name="Differences" columns=${columns}
+        rows=${mergedByGroup(differences).map(({ change, times, groups, orders }) => [
+          ...[count(times), change, groups.join(', '), html`<${SampleOrders} orders=${orders} />`],
+        ])} />`
     }`;
 }
 
@@ -120,17 +114,12 @@ function Arms({ arms, shares, breach, gains, active, candidate }) {
     'version',
     ...numbers('verdicts', 'clients', ...names, ...fates.map((fate) => `clients ${fate}`)),
   ];
-  return html`<${Table} name="Arms" columns=${columns}>
-      ${rows.map(
-        ([version, arm]) => html`<tr>
-          <td><b>${version}</b></td>
-          <td class="num">${count(arms[arm].verdicts)}</td>
-          <td class="num">${count(arms[arm].clients.seen)}</td>
-          ${shares.map((one) => html`<td class="num">${intervalText(one[arm])}</td>`)}
-          ${fates.map((fate) => html`<td class="num">${count(clientsBy(fate, arms[arm].clients))}</td>`)}
-        </tr>`,
-      )}
-    <//>
+  return html`<${Table} name="Arms" columns=${columns}
+      rows=${rows.map(([version, arm]) => [
+        ...[html`<b>${version}</b>`, count(arms[arm].verdicts), count(arms[arm].clients.seen)],
+        ...shares.map((one) => intervalText(one[arm])),
+        ...fates.map((fate) => count(clientsBy(fate, arms[arm].clients))),
+      ])} />
     <p class="faint">
       Shares of clients with 95 % intervals: each client counts once, by all of its verdicts at this
       percentage. Paid is of those of whom an outcome is known since then: who paid at least once, and

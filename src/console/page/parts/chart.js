@@ -109,14 +109,13 @@ function MinuteTable({ title, at, series, format, isInterval }) {
   const columns = ['time', ...numbers(...series.map(({ name }) => name))];
   return html`<details class="minutes">
     <summary>${title} as a table</summary>
-    <${Table} name=${`${title} by time`} columns=${columns}>
-      ${rows.toReversed().map(
-        ([index, minute]) => html`<tr>
-          <td class="num">${slotTime(minute, at, isInterval)}</td>
-          ${series.map(({ values }) => html`<td class="num">${reading(values[index], format)}</td>`)}
-        </tr>`,
-      )}
-    <//>
+    <${Table} name=${`${title} by time`} columns=${columns}
+      rows=${rows
+        .toReversed()
+        .map(([index, minute]) => [
+          slotTime(minute, at, isInterval),
+          ...series.map(({ values }) => reading(values[index], format)),
+        ])} />
   </details>`;
 }
 

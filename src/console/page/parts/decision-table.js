@@ -5,7 +5,7 @@ import { dateTime, factText, moneyText } from './format.js';
 import { outcomeTone } from './history.js';
 import { toClient, toDecision, toOrder } from './links.js';
 import { answered, Empty } from './notice.js';
-import { numbers, Table } from './table.js';
+import { columns, numbers, Table } from './table.js';
 import { outcomeText } from './time-line.js';
 import { groupTone, Pill, Verdict } from './verdict.js';
 
@@ -14,17 +14,8 @@ import { groupTone, Pill, Verdict } from './verdict.js';
 /** @typedef {NonNullable<FoundDecisions['outcomes']>[number]} OrderOutcome */
 
 const COLUMNS = [
-  'time',
-  'verdict',
-  'order',
-  'client',
-  ...numbers('amount'),
-  'method',
-  'outcome',
-  'rule',
-  'version',
-  'group',
-  ...numbers('score'),
+  ...['time', 'verdict', ...columns('key', 'order', 'client'), ...numbers('amount')],
+  ...[...columns('key', 'method'), 'outcome', 'rule', 'version', 'group', ...numbers('score')],
 ];
 
 /**
@@ -32,12 +23,8 @@ const COLUMNS = [
  * @param {{ found: FoundDecisions }} props
  */
 export function DecisionTable({ found: { decisions, outcomes } }) {
-  return html`<${Table} name="Decisions" columns=${COLUMNS} kind="decisions">
-    ${decisions.map((decision) => {
-      const outcome = outcomeOf(decision, outcomes);
-      return html`<${Row} key=${decision.decisionId} decision=${decision} outcome=${outcome} />`;
-    })}
-  <//>`;
+  const rows = decisions.map((decision) => cellsOf(decision, outcomeOf(decision, outcomes)));
+  return html`<${Table} name="Decisions" columns=${COLUMNS} kind="decisions" rows=${rows} />`;
 }
 
 /**
@@ -49,27 +36,27 @@ export function outcomeOf({ clientIdKey, orderRef }, outcomes) {
   return outcomes?.find((one) => one.orderRef === orderRef && one.clientIdKey === clientIdKey) ?? null;
 }
 
-/** @param {{ decision: Decision, outcome: OrderOutcome | null }} props */
-function Row({ decision, outcome }) {
+/**
+ * @param {Decision} decision
+ * @param {OrderOutcome | null} outcome
+ */
+function cellsOf(decision, outcome) {
   const { decisionId, at, orderRef, clientIdKey, rule, ruleVersion, arm, clientGroup, isBot } = decision;
   const [day = '', time = ''] = dateTime(at).split(' ');
-  return html`<tr>
-    <td class="num">
-      <a href=${toDecision(decisionId)}><span class="when">${day}</span> <span class="when">${time}</span></a>
-    </td>
-    <td><${Verdict} ...${decision} /></td>
-    <td class="key"><a href=${toOrder(orderRef)}>${orderRef}</a></td>
-    <td class="key"><a href=${toClient(clientIdKey)}>${clientIdKey}</a></td>
-    <td class="num">${amountOf(decision)}</td>
-    <td class="key">${methodOf(decision)}</td>
-    <td>
-      ${outcome === null ? '–' : html`<${Pill} tone=${outcomeTone(outcome)}>${outcomeText(outcome)}<//>`}
-    </td>
-    <td>${rule}</td>
-    <td>${ruleVersion}${arm === 'candidate' && html` <${Pill} tone="note">candidate<//>`}</td>
-    <td>${clientGroup}${isBot && html` <${Pill} tone="bad">bot<//>`}</td>
-    <td class="num">${decision.paymentScore}</td>
-  </tr>`;
+  return [
+    html`<a href=${toDecision(decisionId)}>
+      <span class="when">${day}</span> <span class="when">${time}</span>
+    </a>`,
+    html`<${Verdict} ...${decision} />`,
+    html`<a href=${toOrder(orderRef)}>${orderRef}</a>`,
+    html`<a href=${toClient(clientIdKey)}>${clientIdKey}</a>`,
+    ...[amountOf(decision), methodOf(decision)],
+    outcome === null ? '–' : html`<${Pill} tone=${outcomeTone(outcome)}>${outcomeText(outcome)}<//>`,
+    rule,
+    html`${ruleVersion}${arm === 'candidate' && html` <${Pill} tone="note">candidate<//>`}`,
+    html`${clientGroup}${isBot && html` <${Pill} tone="bad">bot<//>`}`,
+    decision.paymentScore,
+  ];
 }
 
 /**
@@ -103,22 +90,14 @@ export function LatelySeen({ to }) {
       <//>`;
     return html`<section class="card">
       <h2>Lately seen</h2>
-      <${Table} name="Clients" columns=${['client', 'group', 'last verdict', 'time']}>
-        ${last.slice(0, LISTED_MAX).map((decision) => html`<${LastRow} decision=${decision} to=${to} />`)}
-      <//>
+      <${Table} name="Clients" columns=${['client', 'group', 'last verdict', ...columns('when', 'time')]}
+        rows=${last.slice(0, LISTED_MAX).map(({ clientIdKey, clientGroup, isBot, at, ...decision }) => [
+          html`<a href=${to(clientIdKey)}>${clientIdKey}</a>`,
+          html`<${Pill} tone=${groupTone(clientGroup)}>${clientGroup}<//>
+            ${isBot && html` <${Pill} tone="bad">bot<//>`}`,
+          html`<${Verdict} ...${decision} />`,
+          dateTime(at),
+        ])} />
     </section>`;
   });
-}
-
-/** @param {{ decision: Decision, to: (clientIdKey: string) => string }} props */
-function LastRow({ decision, to }) {
-  const { clientIdKey, clientGroup, at, isBot } = decision;
-  return html`<tr>
-    <td><a href=${to(clientIdKey)}>${clientIdKey}</a></td>
-    <td>
-      <${Pill} tone=${groupTone(clientGroup)}>${clientGroup}<//>${isBot && html` <${Pill} tone="bad">bot<//>`}
-    </td>
-    <td><${Verdict} ...${decision} /></td>
-    <td class="when">${dateTime(at)}</td>
-  </tr>`;
 }

@@ -2,17 +2,19 @@ import { html, useState } from '../html.js';
 
 /** @import { ComponentChildren } from 'preact' */
 
-/** The head of a column; one of numbers stands at the right. */
-/** @typedef {string | { readonly name: string, readonly kind: 'num' | 'roomy' | 'unsorted' }} Column */
+/** A column by its name; one of numbers stands at the right. */
+/** @typedef {'num' | 'roomy' | 'unsorted' | 'wide' | 'when' | 'key'} ColumnKind */
+/** @typedef {string | { readonly name: string, readonly kind: ColumnKind }} Column */
 
 /**
  * A table that scrolls sideways where it is too wide, also with the keyboard. One with a `sort` is
- * sorted by its heads.
+ * sorted by its heads. A row is its cells, or comes drawn among the children.
  * @param {{
- *   name: string, columns: readonly Column[], kind?: string, sort?: Sort, children: ComponentChildren,
+ *   name: string, columns: readonly Column[], kind?: string, sort?: Sort,
+ *   rows?: readonly (readonly ComponentChildren[])[], children?: ComponentChildren,
  * }} props
  */
-export function Table({ name, columns, kind, sort, children }) {
+export function Table({ name, columns, kind, sort, rows = [], children }) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${name}>
     <table class=${kind}>
       <thead>
@@ -21,10 +23,27 @@ export function Table({ name, columns, kind, sort, children }) {
         </tr>
       </thead>
       <tbody>
+        ${rows.map((cells) => html`<tr>${cells.map((cell, place) => cellOf(cell, columns[place], place))}</tr>`)}
         ${children}
       </tbody>
     </table>
   </div>`;
+}
+
+/**
+ * On a narrow screen a cell says of what column it is.
+ * @param {ComponentChildren} cell
+ * @param {Column} [column]
+ * @param {number} [place]
+ */
+function cellOf(cell, column = '', place = 0) {
+  const { name, kind } = partsOf(column);
+  return html`<td class=${kind} data-of=${place > 0 && name !== '' ? name : undefined}>${cell}</td>`;
+}
+
+/** @param {Column} column */
+function partsOf(column) {
+  return typeof column === 'string' ? { name: column, kind: undefined } : column;
 }
 
 /**
@@ -34,7 +53,7 @@ export function Table({ name, columns, kind, sort, children }) {
  */
 function headOf(column, place, sort) {
   if (column === '') return html`<td></td>`;
-  const { name, kind } = typeof column === 'string' ? { name: column, kind: undefined } : column;
+  const { name, kind } = partsOf(column);
   if (sort === undefined || kind === 'unsorted') return html`<th scope="col" class=${kind}>${name}</th>`;
   const sorted = sort.place === place ? (sort.down ? 'descending' : 'ascending') : undefined;
   return html`<th scope="col" class=${kind} aria-sort=${sorted}>
@@ -93,9 +112,18 @@ export function sorted(rows, { place, down }, cellOf) {
 }
 
 /**
- * The heads of columns of numbers.
+ * Columns of one kind.
+ * @param {ColumnKind} kind
+ * @param {readonly string[]} names
+ */
+export function columns(kind, ...names) {
+  return names.map((name) => ({ name, kind }));
+}
+
+/**
+ * Columns of numbers.
  * @param {readonly string[]} names
  */
 export function numbers(...names) {
-  return names.map((name) => /** @type {const} */ ({ name, kind: 'num' }));
+  return columns('num', ...names);
 }
