@@ -82,10 +82,7 @@ export async function ask(method, { path, revision }, body) {
   throw new Refusal(answer.status, detail, retryAfter === null ? otherwise : Number(retryAfter));
 }
 
-/**
- * @param {string} type
- * @param {string} text
- */
+/** @param {string} type @param {string} text */
 function readValue(type, text) {
   if (text === '' || !type.includes('json')) return null;
   if (!type.includes('ndjson')) return JSON.parse(text);

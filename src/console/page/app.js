@@ -127,10 +127,7 @@ function opensSearch({ key, ctrlKey, metaKey, altKey, target }) {
   return !isTyped && document.querySelector('dialog[open]') === null;
 }
 
-/**
- * @param {Session} session
- * @param {PageEntry} page
- */
+/** @param {Session} session @param {PageEntry} page */
 function isFor(session, { needs, or }) {
   return needs.every((one) => may(session, one)) || or.some((one) => may(session, one));
 }

@@ -168,10 +168,7 @@ function hitOf({ verdict, at }, name, href) {
   return { name, href, about: `${verdict}, ${dateTime(at)}` };
 }
 
-/**
- * @param {Session} session
- * @param {string} clientIdKey
- */
+/** @param {Session} session @param {string} clientIdKey */
 function payerAddress(session, clientIdKey) {
   if (may(session, 'clients:read')) return toClient(clientIdKey);
   return `#/decisions?${new URLSearchParams({ clientIdKey })}`;

@@ -57,10 +57,7 @@ function Issued({ issued: { key, record } }) {
 
 /** @typedef {(change: Proposal<IssuedKey | null>) => void} Propose */
 
-/**
- * @param {AccessKey} key
- * @param {Propose} propose
- */
+/** @param {AccessKey} key @param {Propose} propose */
 function keyCells({ id, platform, owner, operations, status, issuedAt, expiresAt, revokedAt }, propose) {
   const revoke = () =>
     propose({
@@ -117,10 +114,7 @@ function IssueForm({ mayGive, propose }) {
 
 /** @typedef {People['people'][number]} Person */
 
-/**
- * Who is signed in, who may sign in, and a way to end what somebody has open.
- * @param {PageProps} props
- */
+/** Who is signed in, who may sign in, and a way to end what somebody has open. @param {PageProps} props */
 export function PeoplePage({ session }) {
   const answer = useAnswer(PEOPLE);
   const { propose, dialog } = useProposal(answer.reload);

@@ -17,10 +17,7 @@ import { decideProposal, PROPOSALS } from '../questions.js';
 /** How often the page looks for proposals of others. */
 const EVERY_MS = 15_000;
 
-/**
- * What waits for somebody else, with what it would change, and what was decided.
- * @param {PageProps} props
- */
+/** What waits for somebody else, with what it would change, and what was decided. @param {PageProps} props */
 export function ApprovalsPage({ session }) {
   const answer = useAnswer(PROPOSALS, EVERY_MS);
   const { propose, dialog } = useProposal(answer.reload);

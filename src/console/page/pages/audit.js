@@ -38,10 +38,7 @@ export function AuditPage({ place: { query } }) {
   return html`<${Chain} /><${Filter} query=${query} />${found}`;
 }
 
-/**
- * The query of the API for a filter in an address.
- * @param {URLSearchParams} query
- */
+/** The query of the API for a filter in an address. @param {URLSearchParams} query */
 function asked(query) {
   const named = [...query].filter(([name]) => ['who', 'action', 'before'].includes(name));
   const { from, to } = spanOf({ from: query.get('from'), to: query.get('to') });
@@ -52,10 +49,7 @@ function asked(query) {
   });
 }
 
-/**
- * @param {URLSearchParams} query
- * @param {number} before
- */
+/** @param {URLSearchParams} query @param {number} before */
 function addressOf(query, before) {
   const older = new URLSearchParams(query);
   older.set('before', String(before));
@@ -162,10 +156,7 @@ function stateText(state) {
     .join(', ');
 }
 
-/**
- * @param {unknown} value
- * @returns {string}
- */
+/** @param {unknown} value @returns {string} */
 function innerText(value) {
   if (Array.isArray(value)) return value.map(innerText).join(', ') || 'none';
   if (typeof value !== 'object' || value === null) return value === null ? 'none' : String(value);
@@ -178,10 +169,7 @@ const CSV_COLUMNS = [
   ...['number', 'at', 'who', 'action', 'platform', 'subject', 'before', 'after', 'reason', 'hash'],
 ];
 
-/**
- * Saves all that fits, however many pages it takes.
- * @param {{ query: URLSearchParams }} props
- */
+/** Saves all that fits, however many pages it takes. @param {{ query: URLSearchParams }} props */
 function Export({ query }) {
   const { attempt, trouble } = useAttempt();
   const [lacking, setLacking] = useState(/** @type {readonly Fault[]} */ ([]));

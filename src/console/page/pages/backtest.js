@@ -36,8 +36,9 @@ const HOW = 'npx scoring rules backtest p2.v11 --journal journal.ndjson --json >
  * @param {PageProps} props
  */
 export function BacktestPage({ place: { version, item } }) {
-  return html`<${OnArchive} version=${version} jobId=${item} />
-    ${item === '' && html`<${FromFile} />`}`;
+  if (item === '') return html`<${NewBacktest} version=${version} /><${OfLate} /><${FromFile} />`;
+  return html`<p><a href=${toVersion(version, 'backtest')}>← All backtests</a></p>
+    <${Opened} key=${item} version=${version} jobId=${item} />`;
 }
 
 /** A result file of `rules backtest --json`, read in the browser and sent nowhere. */
@@ -57,7 +58,7 @@ function FromFile() {
         <input type="file" accept=".json,application/json" onChange=${open} />
       <//>
     </div>
-    ${trouble} ${report && html`<${Report} report=${report} />`}`;
+    ${trouble} ${report && reported(report)}`;
 }
 
 /**
@@ -80,21 +81,10 @@ async function readReport(file) {
   throw new Error(`${file.name} is no result of a backtest: it lacks ${missing.join(', ')}. ${again}`);
 }
 
-/**
- * Backtests on the archive: one that is opened, or a form for a new one above the newest ones.
- * @param {{ version: string, jobId: string }} props
- */
-function OnArchive({ version, jobId }) {
-  if (jobId === '') return html`<${NewBacktest} version=${version} /><${OfLate} />`;
-  return html`<p><a href=${toVersion(version, 'backtest')}>← All backtests</a></p>
-    <${Opened} key=${jobId} version=${version} jobId=${jobId} />`;
-}
-
 /** @param {{ version: string, jobId: string }} props */
 function Opened({ version, jobId }) {
   const again = () => goTo(toVersion(version, 'backtest'));
-  const evidence = { answer: useJob(jobId, BACKTEST), refusal: null, again };
-  return workedOut(evidence, (report) => html`<${Report} report=${report} />`);
+  return workedOut({ answer: useJob(jobId, BACKTEST), refusal: null, again }, reported);
 }
 
 /** @param {{ version: string }} props */
@@ -142,11 +132,8 @@ function cellsOf({ jobId, platform, askedAt, rules, against, mode, state }) {
 /** Tables that are drawn here, with more than their figures. */
 const DRAWN = ['verdicts', 'mix', 'changes'];
 
-/**
- * The result of a backtest as tables and bars.
- * @param {{ report: BacktestReport }} props
- */
-function Report({ report }) {
+/** The result of a backtest as tables and bars. @param {BacktestReport} report */
+function reported(report) {
   const { ruleVersion, against, mode, compared, changed, changedShare, notes, tables } = report;
   const figures = [
     ['mode', mode],
@@ -159,13 +146,12 @@ function Report({ report }) {
       <${Figures} items=${figures} />
       <${Notes} notes=${notes} />
     </section>
-    ${compared > 0 && html`<${Drawn} report=${report} />`}
+    ${compared > 0 && drawn(report)}
     <${EvidenceTables} tables=${tables.filter(({ name }) => !DRAWN.includes(name))} />`;
 }
 
-/** @param {{ report: BacktestReport }} props */
-function Drawn({ report }) {
-  const { ruleVersion, against, transitions, compared, mix, changes } = report;
+/** @param {BacktestReport} report */
+function drawn({ ruleVersion, against, transitions, compared, mix, changes }) {
   return html`
     <div class="two two-wide">
       <section class="card">
@@ -211,7 +197,9 @@ function Matrix({ transitions, compared }) {
   const cell = (/** @type {VerdictCommand} */ from, /** @type {VerdictCommand} */ to) => {
     const { decisions: times, paid, unpaid, unknown } = transitions[from][to];
     const orders = `of orders paid ${count(paid)}, unpaid ${count(unpaid)}, unknown ${count(unknown)}`;
-    return html`<td class=${cellClass(from === to, times, compared)} title=${orders}>${count(times)}</td>`;
+    const changed = times * 100 >= compared ? 'many' : 'some';
+    const kind = times === 0 ? 'none' : from === to ? 'same' : changed;
+    return html`<td class=${`num cell-${kind}`} title=${orders}>${count(times)}</td>`;
   };
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Transition matrix">
     <table class="matrix">
@@ -231,17 +219,6 @@ function Matrix({ transitions, compared }) {
       </tbody>
     </table>
   </div>`;
-}
-
-/**
- * @param {boolean} same
- * @param {number} times
- * @param {number} compared
- */
-function cellClass(same, times, compared) {
-  if (times === 0) return 'num cell-none';
-  if (same) return 'num cell-same';
-  return times * 100 >= compared ? 'num cell-many' : 'num cell-some';
 }
 
 /**

@@ -130,10 +130,7 @@ function deviceCells({ kind, value, clients, firstAt, lastAt, followed, refused,
   ];
 }
 
-/**
- * Which payers a block hits.
- * @param {LinkedDevice['refused'] & {}} refused
- */
+/** Which payers a block hits. @param {LinkedDevice['refused'] & {}} refused */
 function refusedText({ clients, payers, orders, money }) {
   if (payers === 0) return `${counted(clients, 'client')}, of whom none paid`;
   const sums = Object.entries(money).map(([currency, sum]) => `${sum} ${currency}`);

@@ -33,17 +33,13 @@ export function ClientPage({ place, session }) {
       <//>
       <div class="buttons"><button type="submit" class="button-accent">Look up</button></div>
     </form>
+    ${place.item !== '' && html`<${Known} key=${place.item} clientIdKey=${place.item} session=${session} />`}
     ${
-      place.item === ''
-        ? html`<${NoneChosen} session=${session} />`
-        : html`<${Known} key=${place.item} clientIdKey=${place.item} session=${session} />`
+      place.item === '' &&
+      (may(session, 'decisions')
+        ? html`<${LatelySeen} to=${toClient} />`
+        : html`<${Empty} title="No client chosen">Enter the clientIdKey that the checkout sends.<//>`)
     }`;
-}
-
-/** @param {{ session: Session }} props */
-function NoneChosen({ session }) {
-  if (may(session, 'decisions')) return html`<${LatelySeen} to=${toClient} />`;
-  return html`<${Empty} title="No client chosen">Enter the clientIdKey that the checkout sends.<//>`;
 }
 
 /** @param {{ clientIdKey: string, session: Session }} props */
@@ -54,7 +50,12 @@ function Known({ clientIdKey, session }) {
     setChanges(changes + 1);
     answer.reload();
   });
-  if (answer.error?.status === 404) return html`<${Unknown} clientIdKey=${clientIdKey} />`;
+  if (answer.error?.status === 404)
+    return html`<${Empty} title="Nothing is known of this client">
+      No checkout of this platform has asked about ${clientIdKey}. Keys are compared exactly, capital letters
+      too; copy it from an order, or look for the order in the place <a href="#/decisions">Decisions</a>. A
+      client is known from its first score, verdict or outcome on, until 400 days after the last.
+    <//>`;
   return answered(
     answer,
     (view) => html`
@@ -74,15 +75,6 @@ function Known({ clientIdKey, session }) {
       </div>
       ${dialog}`,
   );
-}
-
-/** @param {{ clientIdKey: string }} props */
-function Unknown({ clientIdKey }) {
-  return html`<${Empty} title="Nothing is known of this client">
-    No checkout of this platform has asked about ${clientIdKey}. Keys are compared exactly, capital letters
-    too; copy it from an order, or look for the order in the place <a href="#/decisions">Decisions</a>. A
-    client is known from its first score, verdict or outcome on, until 400 days after the last.
-  <//>`;
 }
 
 /** @param {{ view: ClientView, session: Session }} props */
@@ -118,40 +110,30 @@ function LadderNow({ view: { ladder, decisions } }) {
     <p class="faint">Before the last decision, and as it stands now.</p>`;
 }
 
-/**
- * @typedef {{ view: ClientView, propose: (change: Proposal<unknown>) => void }} ByHandProps
- */
+/** @typedef {{ view: ClientView, propose: (change: Proposal<unknown>) => void }} ByHandProps */
 
 /**
  * The override and the binding, each with the form to set it and the button to lift it.
  * @param {ByHandProps} props
  */
 function ByHand({ view, propose }) {
-  const { override, binding } = view;
   return html`<div class="two">
     <section class="card">
       <h2>Override</h2>
-      ${
-        override === null
-          ? html`<p class="faint">None: the rules decide the group.</p>`
-          : html`<${OverrideSet} override=${override} />`
-      }
+      ${overrideText(view.override)}
       <${OverrideForm} view=${view} propose=${propose} />
     </section>
     <section class="card">
       <h2>Binding</h2>
-      ${
-        binding === null
-          ? html`<p class="faint">None: each attempt gets a new requisite.</p>`
-          : html`<${BindingSet} binding=${binding} />`
-      }
+      ${bindingText(view.binding)}
       <${BindingForm} view=${view} propose=${propose} />
     </section>
   </div>`;
 }
 
-/** @param {{ override: Override }} props */
-function OverrideSet({ override }) {
+/** @param {Override | null} override */
+function overrideText(override) {
+  if (override === null) return html`<p class="faint">None: the rules decide the group.</p>`;
   const { group, at, by, reason } = override;
   return html`<p>
     <${Pill} tone=${groupTone(group)}>${group}<//> since ${dateTime(at)} by${' '}
@@ -159,8 +141,9 @@ function OverrideSet({ override }) {
   </p>`;
 }
 
-/** @param {{ binding: Binding }} props */
-function BindingSet({ binding }) {
+/** @param {Binding | null} binding */
+function bindingText(binding) {
+  if (binding === null) return html`<p class="faint">None: each attempt gets a new requisite.</p>`;
   const { requisiteRef, method, acceptorKeys } = binding;
   return html`<p>
     Requisite <b>${requisiteRef}</b>${method && ` for ${method}`}${untilText(binding)}; acceptors

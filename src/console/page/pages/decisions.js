@@ -31,10 +31,7 @@ let lastList = '#/decisions';
 /** @type {Left<Listed>} */
 const lists = new Left();
 
-/**
- * The newest decisions with a filter, or one of them opened.
- * @param {PageProps} props
- */
+/** The newest decisions with a filter, or one of them opened. @param {PageProps} props */
 export function DecisionsPage({ place, session }) {
   if (place.item !== '')
     return html`<p><a href=${lastList}>← Back to the decisions</a></p>
@@ -84,10 +81,7 @@ function Pages({ first, left, question, filtered }) {
     ${error && html`<${Trouble} error=${error} retry=${older} />`}`;
 }
 
-/**
- * @param {readonly FoundDecisions[]} pages
- * @returns {FoundDecisions}
- */
+/** @param {readonly FoundDecisions[]} pages @returns {FoundDecisions} */
 function together(pages) {
   const last = pages.at(-1)?.lookedAt ?? { backTo: null, complete: true, next: null };
   const outcomes = pages.flatMap((page) => page.outcomes ?? []);
@@ -98,10 +92,7 @@ function together(pages) {
   return { decisions, lookedAt: { ...lookedAt, complete: false, unread }, outcomes };
 }
 
-/**
- * What could not be read for any of the pages, each file once.
- * @param {readonly FoundDecisions[]} pages
- */
+/** What could not be read for any of the pages, each file once. @param {readonly FoundDecisions[]} pages */
 function unreadOf(pages) {
   const all = pages.flatMap((page) => page.lookedAt.unread ?? []);
   return [...new Map(all.map((one) => [JSON.stringify(one), one])).values()];
@@ -176,10 +167,7 @@ function listedOf(listed, filtered, lookedAt) {
   return filtered ? `${count(listed)} that fit, of ${all}` : `${all.charAt(0).toUpperCase()}${all.slice(1)}`;
 }
 
-/**
- * Whether nothing older is left to look at.
- * @param {FoundDecisions['lookedAt']} lookedAt
- */
+/** Whether nothing older is left to look at. @param {FoundDecisions['lookedAt']} lookedAt */
 function isToTheEnd({ complete, next, upTo, unread }) {
   return complete || ((upTo !== undefined || unread !== undefined) && next === null);
 }
@@ -200,9 +188,7 @@ function except({ upTo, unread = [] }) {
   return parts.join('');
 }
 
-/**
- * @typedef {ReadonlyMap<string, string>} Filter what somebody looks for, by the parameter of the API
- */
+/** @typedef {ReadonlyMap<string, string>} Filter what somebody looks for, by the parameter of the API */
 
 /** An orderRef goes before a clientIdKey. */
 const NAMES = [
@@ -315,10 +301,7 @@ const CSV_COLUMNS = [
   ['reason', ({ reason }) => reason],
 ];
 
-/**
- * The decisions that are shown, as a file.
- * @param {{ found: FoundDecisions }} props
- */
+/** The decisions that are shown, as a file. @param {{ found: FoundDecisions }} props */
 function Export({ found: { decisions, outcomes } }) {
   const shown = decisions.map((one) => ({ ...one, outcome: outcomeOf(one, outcomes) }));
   const csv = () => saveFile('decisions.csv', 'text/csv', csvOf(shown));

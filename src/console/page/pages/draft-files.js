@@ -149,10 +149,7 @@ async function loadEditor() {
   return { CodeEditor, schemas: await answer.json() };
 }
 
-/**
- * By which schema a file is written.
- * @param {string} path
- */
+/** By which schema a file is written. @param {string} path */
 function kindOf(path) {
   if (path.startsWith('cases/')) return 'cases';
   return path.startsWith('lists/') ? 'list' : path.replace(/\.yaml$/, '');
@@ -166,9 +163,7 @@ function namesIn({ files }) {
   return { lists, ladders };
 }
 
-/**
- * @param {Pick<FileEditorProps, 'copy' | 'change' | 'setWanted'>} props
- */
+/** @param {Pick<FileEditorProps, 'copy' | 'change' | 'setWanted'>} props */
 function AddFile({ copy, change, setWanted }) {
   const { attempt, trouble } = useAttempt();
   const add = sent(({ kind = '', name = '' }) =>
@@ -314,10 +309,7 @@ function Rename({ draft: { copy, take }, list }) {
   </details>`;
 }
 
-/**
- * Where a draft is kept.
- * @param {{ saved: boolean }} props
- */
+/** Where a draft is kept. @param {{ saved: boolean }} props */
 export function WhereItIs({ saved }) {
   return saved ? html`<${Pill} tone="good">in RULES_DIR<//>` : html`<${Pill} tone="note">draft<//>`;
 }

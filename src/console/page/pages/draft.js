@@ -24,10 +24,7 @@ import { Release, TryOut } from './draft-release.js';
  * @import { Wanted } from './draft-files.js'
  */
 
-/**
- * A form that opens a version as a new draft, and the drafts that there are.
- * @param {PageProps} props
- */
+/** A form that opens a version as a new draft, and the drafts that there are. @param {PageProps} props */
 export function DraftsPage({ place: { query } }) {
   const begun = useAnswer(DRAFTS);
   const folders = useAnswer(RULE_FOLDERS);
@@ -40,10 +37,7 @@ export function DraftsPage({ place: { query } }) {
   );
 }
 
-/**
- * Work on a draft: from a version that is opened to one that is released.
- * @param {PageProps} props
- */
+/** Work on a draft: from a version that is opened to one that is released. @param {PageProps} props */
 export function DraftPage({ place: { version }, session }) {
   const begun = useAnswer(DRAFTS);
   const folders = useAnswer(RULE_FOLDERS);
@@ -205,7 +199,8 @@ function Begun({ list: { versions }, kept: { drafts, draftsMax } }) {
       ${drafts.length} of the ${draftsMax} that a platform may have; one that nobody changes is forgotten in
       the end. Those in RULES_DIR count not.
     </p>
-    <${Table} name="Drafts" columns=${['draft', 'where it is', ...columns('when', 'changed last', 'kept until')]}
+    <${Table} name="Drafts"
+      columns=${['draft', 'where it is', ...columns('when', 'changed last', 'kept until')]}
       rows=${[
         ...drafts.map(({ version, from, saved, changedBy, changedAt, keptUntil }) => [
           link(version),
@@ -267,10 +262,7 @@ function Outcome({ compared: { diff, error }, isOld }) {
     <${Differences} diff=${diff} />`;
 }
 
-/**
- * @typedef {CheckedDraft['problems'][number]} Remark
- * @typedef {(at: Remark['at']) => void} GoTo
- */
+/** @typedef {CheckedDraft['problems'][number]} Remark @typedef {(at: Remark['at']) => void} GoTo */
 
 /**
  * The remarks about the draft, each with a way to its place.

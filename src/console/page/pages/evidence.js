@@ -16,7 +16,10 @@ import { MakeDraft, SweepOf } from './sweep.js';
  */
 
 // What rules, their constants and the payment score were worth on what happened.
-export const EvidencePage = onTime(Evidence);
+/** All rules, or the one that the address names: `evidence/verdicts/attempt-unpaid`. */
+export const EvidencePage = onTime(
+  (props) => html`<${props.item === '' ? RulesOnOutcomes : RulePage} ...${props} />`,
+);
 export const SweepPage = onTime(SweepOf);
 export const SuggestPage = onTime(SuggestionOf);
 export const CalibrationPage = onTime(Reliability);
@@ -27,21 +30,13 @@ export const CalibrationPage = onTime(Reliability);
  * }} OnTime
  */
 
-/**
- * A view of a version on the time that the address names.
- * @param {(props: OnTime) => Html} view
- */
+/** A view of a version on the time that the address names. @param {(props: OnTime) => Html} view */
 function onTime(view) {
   return (/** @type {PageProps} */ { place: { version, item, query }, session }) => {
     const time = timeIn(query);
     return html`<${TimeChoice} key=${query} words=${time.words} by=${query.get('by')} />
       <${view} key=${`${version} ${item}`} ...${{ version, item, time, query, session }} />`;
   };
-}
-
-/** All rules, or the one that the address names: `evidence/verdicts/attempt-unpaid`. @param {OnTime} props */
-function Evidence(props) {
-  return props.item === '' ? html`<${RulesOnOutcomes} ...${props} />` : html`<${RulePage} ...${props} />`;
 }
 
 /** @param {{ words: EvidenceTime['words'], by: string | null }} props */
@@ -93,9 +88,7 @@ function SuggestionOf({ version, time, query, session }) {
     }`;
 }
 
-/**
- * @typedef {SmoothingQuality['reliability'][number]} Decile
- */
+/** @typedef {SmoothingQuality['reliability'][number]} Decile */
 
 /**
  * Whether the payment score is a true probability, as it is and with the smoothing that fits best.
@@ -110,7 +103,7 @@ function Reliability({ version, time, session }) {
 /** @param {{ found: Calibration, session: Session }} props */
 function Calibrated({ found, session }) {
   const { version, before, after, notes, tables } = found;
-  const isOther = after !== null && !isSame(after.smoothing, before.smoothing);
+  const isOther = after !== null && JSON.stringify(valuesOf(after)) !== JSON.stringify(valuesOf(before));
   return html`
     <${Notes} notes=${notes} />
     ${
@@ -124,17 +117,9 @@ function Calibrated({ found, session }) {
     <${EvidenceTables} tables=${tables} />`;
 }
 
-/** @param {SmoothingQuality} quality */
+/** Its constants by their paths. @param {SmoothingQuality} quality */
 function valuesOf({ smoothing: { prior, weight } }) {
   return { 'ruleset.smoothing.prior': String(prior), 'ruleset.smoothing.weight': String(weight) };
-}
-
-/**
- * @param {SmoothingQuality['smoothing']} one
- * @param {SmoothingQuality['smoothing']} other
- */
-function isSame(one, other) {
-  return one.prior === other.prior && one.weight === other.weight;
 }
 
 /** @param {{ title: string, quality: SmoothingQuality }} props */

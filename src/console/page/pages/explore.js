@@ -3,7 +3,7 @@ import { html, useMemo } from '../html.js';
 import { Chart, Happened } from '../parts/chart.js';
 import { useProposal } from '../parts/confirm.js';
 import { Choice, Field, goTo, typedInto } from '../parts/form.js';
-import { count, counted, dateTime, share } from '../parts/format.js';
+import { count, counted, dateTime, percent, share } from '../parts/format.js';
 import { marksOf } from '../parts/marks.js';
 import { answered, Empty } from '../parts/notice.js';
 import { csvText, saveFile } from '../parts/save-file.js';
@@ -104,10 +104,7 @@ function utc(epochMs) {
   return new Date(epochMs).toISOString();
 }
 
-/**
- * As addresses of lists of decisions name it.
- * @param {number} epochMs
- */
+/** As addresses of lists of decisions name it. @param {number} epochMs */
 function minute(epochMs) {
   return `${utc(epochMs).slice(0, 16)}Z`;
 }
@@ -215,15 +212,7 @@ function AsKnown({ at, erasedPayers }) {
   return html`<p class="faint">As known at ${dateTime(at)}.${erased}</p>`;
 }
 
-/** @param {number} value */
-function percent(value) {
-  return `${value.toFixed(1)} %`;
-}
-
-/**
- * @param {Exploration} found
- * @param {string} measure
- */
+/** @param {Exploration} found @param {string} measure */
 function seriesOf({ values, all }, measure) {
   const currency = mainCurrency(values);
   return values.map(({ value, decisions, money }, place) => ({
@@ -301,10 +290,7 @@ function toDecisions({ query, span, verdict }, dimension, value) {
   return `#/decisions?${found}`;
 }
 
-/**
- * @param {Exploration} found
- * @param {View} view
- */
+/** @param {Exploration} found @param {View} view */
 function csvOf({ slots, all, values, change }, { by }) {
   const currency = mainCurrency(values);
   const counts = values.flatMap(({ value, decisions, money }) =>

@@ -15,14 +15,9 @@ import { LISTS, listEntries, listEntry, listLines } from '../questions.js';
  * @import { Proposal } from '../parts/confirm.js'
  */
 
-/**
- * @typedef {SharedLists['lists'][number]} SharedList
- */
+/** @typedef {SharedLists['lists'][number]} SharedList */
 
-/**
- * The shared lists, which rules ask about and people change without a release.
- * @param {PageProps} props
- */
+/** The shared lists, which rules ask about and people change without a release. @param {PageProps} props */
 export function ListsPage({ place, session }) {
   const mayChange = may(session, 'lists');
   const answer = useAnswer(LISTS);
@@ -164,14 +159,12 @@ function entryCells(list, { value, reason, who, addedAt, expiresAt, hasEnded }, 
   const end = expiresAt === null ? html`<span class="faint">no end</span>` : dateTime(expiresAt);
   return [
     ...[html`<code>${value}</code>`, reason, who, dateTime(addedAt)],
-    html`${end} ${hasEnded && html` <${Pill} tone="faint">ended<//>`}`,
+    html`${end}${hasEnded && html` <${Pill} tone="faint">ended<//>`}`,
     propose && html`<button type="button" onClick=${remove}>Remove …</button>`,
   ];
 }
 
-/**
- * @typedef {SharedLists['lists'][number]['kind']} Kind
- */
+/** @typedef {SharedLists['lists'][number]['kind']} Kind */
 
 /**
  * Puts a value on a list; the first value of a list says what it holds.
@@ -216,10 +209,7 @@ const HINTS = /** @type {const} */ ({
   sellPoint: 'The sellPointKey',
 });
 
-/**
- * Saves all entries of a list as lines that can be put on a list again.
- * @param {{ name: string }} props
- */
+/** Saves all entries of a list as lines that can be put on a list again. @param {{ name: string }} props */
 function ExportList({ name }) {
   const { attempt, trouble } = useAttempt();
   const save = () =>
@@ -284,10 +274,7 @@ function ImportList({ list: { list: name, kind }, done }) {
   </details>`;
 }
 
-/**
- * @param {string} line
- * @param {object} given for values that come without anything else
- */
+/** @param {string} line @param {object} given for values that come without anything else */
 function lineOf(line, given) {
   if (line === '') return [];
   if (!line.startsWith('{')) return [JSON.stringify({ value: line, ...given })];

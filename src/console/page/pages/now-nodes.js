@@ -23,10 +23,7 @@ export function Nodes({ rollout, nodes }) {
 
 const COLUMNS = ['node', 'state', ...columns('when', 'revision'), 'versions', ...columns('when', 'seen')];
 
-/**
- * @param {NodeReport} node
- * @param {Rollout | null} rollout
- */
+/** @param {NodeReport} node @param {Rollout | null} rollout */
 function cellsOf({ host, pid, trouble, revision, versions, refused, seenAt, hasStaleLists }, rollout) {
   return [
     html`<b>${host}</b>/<span class="num">${pid}</span>`,

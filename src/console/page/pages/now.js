@@ -2,7 +2,7 @@ import { may, useAnswer } from '../api.js';
 import { html, useEffect, useMemo, useState } from '../html.js';
 import { Chart, Happened } from '../parts/chart.js';
 import { goTo, sent } from '../parts/form.js';
-import { count, share, shortDigest } from '../parts/format.js';
+import { count, percent, share, shortDigest } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
 import { marksOf } from '../parts/marks.js';
 import { answered, Empty, UnreadableRollout } from '../parts/notice.js';
@@ -18,9 +18,7 @@ import { Nodes } from './now-nodes.js';
  * @import { Mark } from '../parts/marks.js'
  */
 
-/**
- * @typedef {LastHour['verdicts']} VerdictSlots
- */
+/** @typedef {LastHour['verdicts']} VerdictSlots */
 
 const EVERY_MS = 10_000;
 
@@ -80,10 +78,7 @@ function FirstSteps({ session }) {
   return card;
 }
 
-/**
- * @param {string} span
- * @param {string | undefined} to
- */
+/** @param {string} span @param {string | undefined} to */
 function addressOf(span, to) {
   return `#/explore/now?${new URLSearchParams({ span, ...(to !== undefined && { to }) })}`;
 }
@@ -146,9 +141,7 @@ function marksIn(rollout, slots, gaps = []) {
   return marksOf({ rollout, gaps }, { from, to: (slots?.at(-1)?.at ?? from) + step });
 }
 
-/**
- * @typedef {LastHour['verdicts'][number]} VerdictSlot
- */
+/** @typedef {LastHour['verdicts'][number]} VerdictSlot */
 
 const WAIT_COLORS = /** @type {const} */ (['--wait-1', '--wait-2', '--wait-3', '--wait-4']);
 
@@ -194,21 +187,19 @@ function VerdictCharts({ slots, note, marks }) {
   const props = { at, slots, all: verdictsIn(slots), note, marks };
   return html`<h2 class="only-read">What was answered</h2>
     <div class="charts charts-two">
-      <${VerdictMix} ...${props} />
-    <${BotShare} ...${props} />
-    <${Groups} ...${props} />
-    <${Waits} ...${props} />
+      <${Mix} title="Verdicts" ...${props} parts=${VERDICT_PARTS} />
+      <${BotShare} ...${props} />
+      <${Mix} title="Client groups" ...${props} parts=${GROUP_PARTS} />
+      <${Waits} ...${props} />
     </div>`;
 }
 
-/** @param {VerdictChartProps} props */
-function VerdictMix(props) {
-  const parts = VERDICTS.map(({ name, color }) => ({
-    ...{ name, color },
-    pick: (/** @type {VerdictSlot} */ { verdicts }) => verdicts[name],
-  }));
-  return html`<${Mix} title="Verdicts" ...${{ ...props, parts }} />`;
-}
+const VERDICT_PARTS = VERDICTS.map(({ name, color }) => ({
+  ...{ name, color, pick: (/** @type {VerdictSlot} */ { verdicts }) => verdicts[name] },
+}));
+const GROUP_PARTS = GROUPS.map(({ name, color }) => ({
+  ...{ name, color, pick: (/** @type {VerdictSlot} */ { groups }) => groups[name] },
+}));
 
 /**
  * Stacked bars, slot by slot.
@@ -230,28 +221,11 @@ function BotShare({ at, slots, all, marks }) {
       const asked = allOf(slot);
       return asked === 0 ? null : (100 * slot.bots) / asked;
     });
-    const total = share(
-      sumOf(slots, ({ bots }) => bots),
-      all,
-    );
-    return [{ name: 'bot flag', color: '--block', values, total }];
+    const bots = sumOf(slots, (slot) => slot.bots);
+    return [{ name: 'bot flag', color: '--block', values, total: share(bots, all) }];
   }, [slots]);
-  const chart = { title: 'Bot share', note: '% of verdicts', kind: 'lines', format: percentText };
+  const chart = { title: 'Bot share', note: '% of verdicts', kind: 'lines', format: percent };
   return html`<${Chart} ...${chart} ...${{ at, series, marks }} />`;
-}
-
-/** @param {number} value */
-function percentText(value) {
-  return `${value.toFixed(1)} %`;
-}
-
-/** @param {VerdictChartProps} props */
-function Groups(props) {
-  const parts = GROUPS.map(({ name, color }) => ({
-    ...{ name, color },
-    pick: (/** @type {VerdictSlot} */ { groups }) => groups[name],
-  }));
-  return html`<${Mix} title="Client groups" ...${{ ...props, parts }} />`;
 }
 
 /** @param {VerdictChartProps} props */
@@ -309,13 +283,9 @@ function Latency({ at, minutes }) {
       }),
     [minutes],
   );
-  const chart = { title: 'Latency', note: 'ms; score and verdict', kind: 'lines', format: milliseconds };
+  const format = (/** @type {number} */ value) => `${value} ms`;
+  const chart = { title: 'Latency', note: 'ms; score and verdict', kind: 'lines', format };
   return html`<${Chart} ...${chart} at=${at} series=${series} />`;
-}
-
-/** @param {number} value */
-function milliseconds(value) {
-  return `${value} ms`;
 }
 
 /** @param {RequestChartProps} props */
@@ -354,9 +324,7 @@ function summed(slots, all, parts) {
   });
 }
 
-/**
- * @typedef {Rollout['candidates'][number]} Candidate
- */
+/** @typedef {Rollout['candidates'][number]} Candidate */
 
 /** @param {{ status: RolloutStatus }} props */
 function Deciding({ status: { rollout, unreadable, trials } }) {
@@ -393,10 +361,7 @@ function OnTrial({ candidate, trial }) {
     <div><span class="faint">guard</span> ${guardText(candidate)}</div>`;
 }
 
-/**
- * @param {Candidate} candidate
- * @param {TrialCounts} trial
- */
+/** @param {Candidate} candidate @param {TrialCounts} trial */
 function trialText({ mode }, { shadow, arms, candidateErrors }) {
   const errors = candidateErrors === 0 ? '' : `, threw ${count(candidateErrors)} times`;
   return mode === 'shadow'

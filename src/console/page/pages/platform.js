@@ -70,10 +70,7 @@ function baseUrl({ callers: { port, tls, basePath } }) {
   return `${tls ? 'https' : 'http'}://NODE${port === 0 ? '' : `:${port}`}${basePath}`;
 }
 
-/**
- * @param {Settings} settings
- * @returns {readonly Row[]}
- */
+/** @param {Settings} settings @returns {readonly Row[]} */
 function rowsOf({ limits: { perSecond, burst, atOnce }, keptMs }) {
   const rate =
     perSecond === 0 ? 'any number' : `${count(perSecond)} a second, ${count(burst)} at once before that`;
@@ -92,10 +89,7 @@ function rowsOf({ limits: { perSecond, burst, atOnce }, keptMs }) {
   ];
 }
 
-/**
- * @param {NonNullable<Rollout>} rollout
- * @returns {Row}
- */
+/** @param {NonNullable<Rollout>} rollout @returns {Row} */
 function activeRow(rollout) {
   const came = cameBy(rollout);
   const { version } = rollout.active;

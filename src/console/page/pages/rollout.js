@@ -25,10 +25,7 @@ import { ExperimentPart, Trial } from './trial.js';
 /** While a version is on trial, and otherwise, for what others do. */
 const [TRIAL_MS, STILL_MS] = [5_000, 60_000];
 
-/**
- * Which version decides, how a trial goes, and the ways to change both.
- * @param {PageProps} props
- */
+/** Which version decides, how a trial goes, and the ways to change both. @param {PageProps} props */
 export function RolloutPage({ session }) {
   const status = useAnswer(ROLLOUT_STATUS, ({ rollout }) =>
     rollout?.candidates.length ? TRIAL_MS : STILL_MS,
@@ -55,19 +52,17 @@ export function RolloutPage({ session }) {
       <${Deciding} rollout=${rollout} />
       ${trials.map((trial) => html`<${Trial} rollout=${rollout} trial=${trial} />`)}
       <${ExperimentPart} ...${{ rollout, session, propose }} />
-      ${may(session, 'operate') ? html`<${Changes} ...${changes} />` : html`<${OnlyOperators} />`}
+      ${may(session, 'operate') ? html`<${Changes} ...${changes} />` : ONLY_OPERATORS}
       <${History} history=${rollout.history} />
       ${dialog}`;
   });
 }
 
-function OnlyOperators() {
-  return html`<${Empty} title="This key may look, and change nothing">
-    Rolling out and taking back concern all platforms: choose all in the head, with a key of the installation
-    that has the operation operate:
-    ${' '}<code>npx scoring keys issue --platform '*' --operations rules,operate</code>
-  <//>`;
-}
+const ONLY_OPERATORS = html`<${Empty} title="This key may look, and change nothing">
+  Rolling out and taking back concern all platforms: choose all in the head, with a key of the installation
+  that has the operation operate:
+  ${' '}<code>npx scoring keys issue --platform '*' --operations rules,operate</code>
+<//>`;
 
 /** @param {Following} following */
 function followingText({ following, lagging }) {
@@ -148,19 +143,13 @@ function historyCells({ at, action, from, to, percent, also = [], who, reason, e
   return [dateTime(at), what, [versions, ...also.map(shareText)].join(', '), who, reason];
 }
 
-/**
- * @param {Rollout['history'][number]['action']} action
- * @returns {Tone}
- */
+/** @param {Rollout['history'][number]['action']} action @returns {Tone} */
 function toneOf(action) {
   if (action === 'rollback' || action === 'guard') return 'bad';
   return action === 'active' || action === 'start' ? 'good' : 'note';
 }
 
-/**
- * @typedef {RuleFolderList['versions'][number]} RuleFolder
- * @typedef {'shadow' | 'canary' | 'active'} Mode
- */
+/** @typedef {RuleFolderList['versions'][number]} RuleFolder @typedef {'shadow' | 'canary' | 'active'} Mode */
 
 /**
  * What somebody is about to do; `keeps`: the other canaries stay.
@@ -175,11 +164,7 @@ const MODES = ['shadow', 'canary', 'active'];
 /** @type {Readonly<Record<Mode, string>>} */
 const ACTIONS = { shadow: 'Shadow', canary: 'Start the canary of', active: 'Promote' };
 
-/**
- * @param {{
- *   rollout: Rollout, session: Session, others: readonly RuleFolder[], propose: Propose,
- * }} props
- */
+/** @param {{ rollout: Rollout, session: Session, others: readonly RuleFolder[], propose: Propose, }} props */
 function BringIn({ rollout, session, others, propose }) {
   const preferred = rollout.candidates[0]?.version ?? others[0]?.version ?? '';
   const [plan, setPlan] = useState(/** @returns {Plan} */ () => ({ ...FIRST_PLAN, version: preferred }));
@@ -238,10 +223,7 @@ function besideOf({ version }, { candidates }) {
     .map((one) => ({ version: one.version, percent: one.percent }));
 }
 
-/**
- * @param {Plan} plan
- * @param {Rollout} rollout
- */
+/** @param {Plan} plan @param {Rollout} rollout */
 function bodyOf(plan, rollout) {
   const { version, mode, percent, guard, keeps } = plan;
   if (mode !== 'canary') return { version, mode };
@@ -352,10 +334,7 @@ function shareText({ version, percent }) {
   return `${version} (${percent} %)`;
 }
 
-/**
- * @param {Plan} plan
- * @param {ReturnType<typeof besideOf>} beside
- */
+/** @param {Plan} plan @param {ReturnType<typeof besideOf>} beside */
 function guardText(plan, beside) {
   const { guard } = plan;
   if (isForAll(plan, beside)) return 'No guard: no clients of the active version are left to compare with.';
@@ -364,10 +343,7 @@ function guardText(plan, beside) {
     : `The guard ends it when BLOCK, WAIT or bots rise, or payers fall, by over ${guard} points.`;
 }
 
-/**
- * @param {Plan} plan
- * @param {Rollout} rollout
- */
+/** @param {Plan} plan @param {Rollout} rollout */
 function effectsOf(plan, rollout) {
   const { version, mode, percent, keeps } = plan;
   const { active, candidates } = rollout;

@@ -18,9 +18,7 @@ import { ROLLOUT_STATUS, RULE_FOLDERS, RULES_REPORT, ruleDiff, ruleFolder } from
  * @import { Evidence } from '../parts/evidence.js'
  */
 
-/**
- * @typedef {RuleFolderList['versions'][number]} RuleFolder
- */
+/** @typedef {RuleFolderList['versions'][number]} RuleFolder */
 
 /** The rule sets on this node, and how they differ. */
 export function RulesPage() {
@@ -80,14 +78,9 @@ function WhatChanged({ one, before }) {
   return html`<${ChangedSince} before=${before} after=${one.version} />`;
 }
 
-/**
- * @typedef {NonNullable<OpenedRuleFolder['ladder']>} LadderSettings
- */
+/** @typedef {NonNullable<OpenedRuleFolder['ladder']>} LadderSettings */
 
-/**
- * A rule set: its problems, or its ladder and its cases; and its files.
- * @param {PageProps} props
- */
+/** A rule set: its problems, or its ladder and its cases; and its files. @param {PageProps} props */
 export function VersionPage({ place: { version, query }, session }) {
   const answer = useAnswer(ruleFolder(version));
   const sound = answer.data?.sound === true;
@@ -103,9 +96,7 @@ export function VersionPage({ place: { version, query }, session }) {
   });
 }
 
-/**
- * @param {{ version: string, ladder: LadderSettings, platforms: OpenedRuleFolder['platforms'] }} props
- */
+/** @param {{ version: string, ladder: LadderSettings, platforms: OpenedRuleFolder['platforms'] }} props */
 function Ladders({ version, ladder, platforms }) {
   return html`<section class="card">
     <h2>Ladder of ${version}</h2>

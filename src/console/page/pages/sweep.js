@@ -11,7 +11,7 @@ import { copyOf, keep, keptCopyOf, renamedCopy, useCheck, withValues } from '../
 import { DRAFTS, keptDraft, RULE_FOLDERS, ruleFolder, SWEEP, savedDraft } from '../questions.js';
 
 /**
- * @import { OpenedRuleFolder, Session, SweepReport, SweptCombination, TradeOff } from '../answers.d.ts'
+ * @import { OpenedRuleFolder, Session, SweepReport, SweptCombination } from '../answers.d.ts'
  * @import { InputEvent } from '../parts/form.js'
  * @import { EvidenceTime } from '../parts/time-span.js'
  * @import { Constant, WorkingCopy } from '../parts/working-copy.js'
@@ -51,10 +51,7 @@ function SweepOfDraft(props) {
 /** @param {SweepProps} props */
 function SweepOfFolder(props) {
   const folder = useAnswer(ruleFolder(props.version));
-  return answered(
-    folder,
-    ({ constants }) => html`<${Sweep} ...${props} constants=${constants} copy=${null} />`,
-  );
+  return answered(folder, ({ constants }) => html`<${Sweep} ...${{ ...props, constants, copy: null }} />`);
 }
 
 /** @param {SweepProps & { copy: WorkingCopy }} props */
@@ -118,10 +115,7 @@ function Variation({ constants, version, time, path, values }) {
   </form>`;
 }
 
-/**
- * Values around the one that holds, in its own form.
- * @param {string} text
- */
+/** Values around the one that holds, in its own form. @param {string} text */
 function around(text) {
   const [, digits = '', unit = ''] = /^(\d+(?:\.\d+)?)([a-z]*)$/.exec(text) ?? [];
   const number = Number(digits);
@@ -200,19 +194,15 @@ function Effects({ chosen, present }) {
   return html`<${Table} name="What it does" columns=${columns}>
     ${EFFECTS.map(([member, name]) => {
       const { orders, share } = chosen.later[member];
+      const more = orders - present.later[member].orders;
       return html`<tr>
         <th scope="row">${name}</th>
         <td class="num">${count(orders)}</td>
-        <td class="num">${signed(orders - present.later[member].orders)}</td>
+        <td class="num">${more > 0 && '+'}${count(more)}</td>
         <td class="when">${intervalText(share)}</td>
       </tr>`;
     })}
   <//>`;
-}
-
-/** @param {number} difference */
-function signed(difference) {
-  return difference > 0 ? `+${count(difference)}` : count(difference);
 }
 
 /**
@@ -239,17 +229,12 @@ function Draft({ version, chosen, session, draft }) {
 
 const [WIDTH, HEIGHT, EDGE] = [420, 240, 44];
 
-/** @param {TradeOff} later */
-function costOf({ paidRefused, paidHeldBack }) {
-  return paidRefused.orders + paidHeldBack.orders;
-}
-
 /**
  * Each value as a point; the table below has the same numbers.
  * @param {{ swept: readonly SweptCombination[], chosen: number }} props
  */
 function Curve({ swept, chosen }) {
-  const costs = swept.map(({ later }) => costOf(later));
+  const costs = swept.map(({ later }) => later.paidRefused.orders + later.paidHeldBack.orders);
   const gains = swept.map(({ later }) => later.unpaidStopped.orders);
   const [x, y] = [scale(costs, EDGE, WIDTH - 12), scale(gains, HEIGHT - 34, 34)];
   const points = swept.map((_, index) => [x.at(costs[index] ?? 0), y.at(gains[index] ?? 0)]);

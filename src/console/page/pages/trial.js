@@ -129,10 +129,7 @@ function Arms({ arms, shares, breach, gains, active, candidate }) {
     ${gains.map((gain) => html`<p class="good">Better: ${gain}.</p>`)}`;
 }
 
-/**
- * @param {'paid' | 'unpaid' | 'unknown'} fate
- * @param {TrialCounts['arms']['active']['clients']} clients
- */
+/** @param {'paid' | 'unpaid' | 'unknown'} fate @param {TrialCounts['arms']['active']['clients']} clients */
 function clientsBy(fate, { seen, paid, unpaid }) {
   switch (fate) {
     case 'paid':
@@ -234,10 +231,7 @@ function thousandths(value) {
 
 /** @typedef {{ rollout: Rollout, session: Session, version: string }} Ends */
 
-/**
- * @param {Ends} ends
- * @returns {Proposal<Following>}
- */
+/** @param {Ends} ends @returns {Proposal<Following>} */
 function promoted({ rollout: { active, revision }, session, version }) {
   const body = { version, mode: 'active', reason: 'by the experiment', revision };
   let accepts = false;
@@ -258,10 +252,7 @@ function promoted({ rollout: { active, revision }, session, version }) {
   };
 }
 
-/**
- * @param {Ends} ends
- * @returns {Proposal<Following>}
- */
+/** @param {Ends} ends @returns {Proposal<Following>} */
 function takenBack({ rollout: { active, revision }, session, version }) {
   const body = { version, reason: 'by the experiment', revision };
   return {

@@ -85,7 +85,7 @@ function Question({ clientIdKey, view, versions }) {
     pose({ ...first, version: newest, beside: second });
   }, []);
   return html`<form class="card" onSubmit=${sent(pose)}>
-      <h2>${clientIdKey} <${Standing} view=${view} /></h2>
+      <h2>${clientIdKey} ${standing(view)}</h2>
       <div class="fields">
         <${Choice} label="One version" name="version" chosen=${version} values=${versions} go=${setVersion} />
         <${Choice} label="Beside it" name="beside" chosen=${second} values=${versions} any="none" />
@@ -159,16 +159,14 @@ function lastRequest(view) {
   };
 }
 
-/** @param {{ view: ClientView | null }} props */
-function Standing({ view }) {
+/** @param {ClientView | null} view */
+function standing(view) {
   if (view === null) return html`<${Pill}>nobody knows this client<//>`;
   return html`<${Pill} tone=${groupTone(view.clientGroup)}>${view.clientGroup}<//>
     <a href=${toClient(view.clientIdKey)}>its history</a>`;
 }
 
-/**
- * @typedef {WhatIfAnswers['answers'][number]} Answer
- */
+/** @typedef {WhatIfAnswers['answers'][number]} Answer */
 
 const COMPARED = /** @type {const} */ ([
   ['verdict', 'verdict'],
@@ -179,10 +177,7 @@ const COMPARED = /** @type {const} */ ([
   ['paymentScore', 'payment score'],
 ]);
 
-/**
- * What each version would answer, side by side.
- * @param {{ answers: readonly Answer[] }} props
- */
+/** What each version would answer, side by side. @param {{ answers: readonly Answer[] }} props */
 function Answers({ answers }) {
   const [one, two] = answers;
   return html`
@@ -229,9 +224,7 @@ function OneAnswer({ answer: { version, decision, rules }, other }) {
   </section>`;
 }
 
-/**
- * @typedef {OpenedRuleFolder['facts'][number]} Fact
- */
+/** @typedef {OpenedRuleFolder['facts'][number]} Fact */
 
 /** What the names of these fields begin with, to tell them from the members of the request. */
 const PREFIX = 'fact:';
@@ -251,7 +244,8 @@ function OwnValues({ facts, present }) {
     <legend>Suppose otherwise</legend>
     <div class="fields">
       ${shown.map(
-        (fact) => html`<${Field} key=${fact.label} label=${fact.label} hint=${hintOf(fact)}>
+        (fact) => html`<${Field} key=${fact.label} label=${fact.label}
+          hint=${fact.description.replace('999999999', 'never')}>
           <${FactInput} fact=${fact} now=${present.decision.facts[fact.label]} />
         <//>`,
       )}
@@ -275,10 +269,7 @@ function decidingFacts({ rules }) {
   return new Set(asked.flatMap(({ condition }) => factsIn(condition)));
 }
 
-/**
- * @param {ConditionTrace} condition
- * @returns {readonly string[]}
- */
+/** @param {ConditionTrace} condition @returns {readonly string[]} */
 function factsIn(condition) {
   switch (condition.kind) {
     case 'comparison':
@@ -326,24 +317,9 @@ function FactInput({ fact: { label, domain }, now }) {
 function ownValuesOf(values, facts) {
   const own = facts.flatMap(({ label, domain }) => {
     const text = values[`${PREFIX}${label}`];
-    return text === undefined ? [] : [/** @type {const} */ ([label, typed(domain.type, text)])];
+    const typed =
+      domain.type === 'number' ? Number(text) : domain.type === 'boolean' ? text === 'true' : text;
+    return text === undefined ? [] : [/** @type {const} */ ([label, typed])];
   });
   return Object.fromEntries(own);
-}
-
-/**
- * @param {Fact['domain']['type']} type
- * @param {string} text
- */
-function typed(type, text) {
-  if (type === 'number') return Number(text);
-  return type === 'boolean' ? text === 'true' : text;
-}
-
-/**
- * What a fact is, without the number that stands for never.
- * @param {{ readonly description: string }} fact
- */
-function hintOf({ description }) {
-  return description.replace('999999999', 'never');
 }

@@ -90,10 +90,7 @@ export function Chart({ title, note, kind, at, series, format = countText, marks
   </figure>`;
 }
 
-/**
- * @param {number | null | undefined} value
- * @param {(value: number) => string} format
- */
+/** @param {number | null | undefined} value @param {(value: number) => string} format */
 function reading(value, format) {
   return value === null || value === undefined ? '–' : format(value);
 }
@@ -145,10 +142,7 @@ function slotTime(slot, at, isMoment) {
   return !isMoment && slot === at.at(-1) && isRunning(at) ? `${time} so far` : time;
 }
 
-/**
- * Whether the last slot is not over yet.
- * @param {readonly number[]} at
- */
+/** Whether the last slot is not over yet. @param {readonly number[]} at */
 function isRunning(at) {
   return (at.at(-1) ?? 0) + stepOf(at) > Date.now();
 }
@@ -173,10 +167,7 @@ function spanOf(at) {
   return (at.at(-1) ?? 0) - (at[0] ?? 0);
 }
 
-/**
- * @param {Drawing} drawing
- * @returns {UPlot.AlignedData}
- */
+/** @param {Drawing} drawing @returns {UPlot.AlignedData} */
 function dataOf({ kind, at, series }) {
   const columns = kind === 'bars' ? stacked(series) : series.map(({ values }) => [...values]);
   return [at.map((ms) => ms / 1000), ...columns];
@@ -248,7 +239,7 @@ function options(element, now) {
     },
     scales: {
       x: { range: (_plot, min, max) => [min - halfSlot(), max + halfSlot()] },
-      y: { range: (_plot, min, max) => (kind === 'interval' ? aroundZero(min, max) : rangeOf(now.current)) },
+      y: { range: (_plot, min, max) => rangeOf(now.current, min, max) },
     },
     axes: axesOf(kind, spanOf(at) <= DAY_MS ? clockTime : (ms) => day(ms).slice(5)),
     series: [{}, ...drawn.map((one) => seriesOptions(kind, colorOf(one.color)))],
@@ -257,20 +248,15 @@ function options(element, now) {
 }
 
 /**
+ * From zero up, or around it, with some room.
  * @param {Drawing} drawing
- * @returns {[number, number]}
- */
-function rangeOf({ heights }) {
-  return [0, capOf(heights).top * 1.08 || 1];
-}
-
-/**
  * @param {number} min
  * @param {number} max
  * @returns {[number, number]}
  */
-function aroundZero(min, max) {
-  return [Math.min(0, min) * 1.08, Math.max(0, max) * 1.08 || 1];
+function rangeOf({ kind, heights }, min, max) {
+  if (kind === 'interval') return [Math.min(0, min) * 1.08, Math.max(0, max) * 1.08 || 1];
+  return [0, capOf(heights).top * 1.08 || 1];
 }
 
 /** Where nothing differs. @param {UPlot} plot */

@@ -76,10 +76,7 @@ export function Typed({ label, typed, setTyped }) {
   <//>`;
 }
 
-/**
- * Under whose name a change is recorded.
- * @param {Session} session
- */
+/** Under whose name a change is recorded. @param {Session} session */
 export function recordedAs({ who }) {
   return `The history names ${who}, and the reason.`;
 }

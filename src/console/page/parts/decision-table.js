@@ -18,10 +18,7 @@ const COLUMNS = [
   ...[...columns('key', 'method'), 'outcome', 'rule', 'version', 'group', ...numbers('score')],
 ];
 
-/**
- * Decisions as rows, each leading to its explanation.
- * @param {{ found: FoundDecisions }} props
- */
+/** Decisions as rows, each leading to its explanation. @param {{ found: FoundDecisions }} props */
 export function DecisionTable({ found: { decisions, outcomes } }) {
   const rows = decisions.map((decision) => cellsOf(decision, outcomeOf(decision, outcomes)));
   return html`<${Table} name="Decisions" columns=${COLUMNS} kind="decisions" rows=${rows} />`;
@@ -36,10 +33,7 @@ export function outcomeOf({ clientIdKey, orderRef }, outcomes) {
   return outcomes?.find((one) => one.orderRef === orderRef && one.clientIdKey === clientIdKey) ?? null;
 }
 
-/**
- * @param {Decision} decision
- * @param {OrderOutcome | null} outcome
- */
+/** @param {Decision} decision @param {OrderOutcome | null} outcome */
 function cellsOf(decision, outcome) {
   const { decisionId, at, orderRef, clientIdKey, rule, ruleVersion, arm, clientGroup, isBot } = decision;
   const [day = '', time = ''] = dateTime(at).split(' ');
@@ -59,10 +53,7 @@ function cellsOf(decision, outcome) {
   ];
 }
 
-/**
- * `25 EUR`: what was asked for.
- * @param {Decision} decision
- */
+/** `25 EUR`: what was asked for. @param {Decision} decision */
 export function amountOf({ facts: { amount, currency } }) {
   return amount === undefined ? '–' : moneyText(amount, currency === undefined ? '' : factText(currency));
 }

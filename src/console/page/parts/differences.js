@@ -8,13 +8,11 @@ import { withFile } from './working-copy.js';
 
 /**
  * @import { OpenedRuleFolder, RewrittenCases, RuleDiff, Session } from '../answers.d.ts'
+ * @import { Tone } from './verdict.js'
  * @import { WorkingCopy } from './working-copy.js'
  */
 
-/**
- * @typedef {RuleDiff['differences'][number]} Difference
- * @typedef {RuleDiff['examples'][number]} Example
- */
+/** @typedef {RuleDiff['examples'][number]} Example */
 
 const LISTED_AT_FIRST = 4;
 
@@ -40,7 +38,11 @@ export function Differences({ diff: { before, after, differences, examples, note
     ${[...parts].map(
       ([part, ofPart]) => html`<h3>${part}</h3>
         <ul class="differences">
-          ${ofPart.map(({ kind, text }) => html`<li>${kindPill(kind)} ${arrowed(text)}</li>`)}
+          ${ofPart.map(
+            ({ kind, text }) => html`<li>
+              <${Pill} tone=${TONES[kind] ?? 'note'}>${kind}<//> ${arrowed(text)}
+            </li>`,
+          )}
         </ul>`,
     )}
     ${differences.length > 0 && html`<h3>Payers answered differently</h3>`}
@@ -64,11 +66,8 @@ function arrowed(text) {
   return text.replaceAll(' -> ', ' → ');
 }
 
-/** @param {Difference['kind']} kind */
-function kindPill(kind) {
-  const tone = kind === 'added' ? 'good' : kind === 'removed' ? 'bad' : 'note';
-  return html`<${Pill} tone=${tone}>${kind}<//>`;
-}
+/** @type {Readonly<Record<string, Tone>>} */
+const TONES = { added: 'good', removed: 'bad' };
 
 /** @param {Example['facts']} facts */
 function factsOf(facts) {
@@ -121,10 +120,7 @@ export function Cases({ run: { passed, failed, failures, coverage }, session: { 
   </section>`;
 }
 
-/**
- * @param {number} passed
- * @param {number} failed
- */
+/** @param {number} passed @param {number} failed */
 function casesPill(passed, failed) {
   if (passed + failed === 0)
     return html`<span class="faint">There is no cases/*.yaml in this version.</span>`;

@@ -50,10 +50,7 @@ export function FateLegend() {
   </ul>`;
 }
 
-/**
- * `56.4 % (55.0 to 57.9)`; `–` without a case.
- * @param {Estimate | null} interval
- */
+/** `56.4 % (55.0 to 57.9)`; `–` without a case. @param {Estimate | null} interval */
 export function intervalText(interval) {
   return cellText(interval, 'share');
 }
@@ -79,20 +76,14 @@ export function IntervalBar({ interval, all }) {
  * @typedef {EvidenceTable['rows'][number][number]} Cell
  */
 
-/**
- * The result in short, and what a reader must know to trust it.
- * @param {Pick<Shown, 'notes'>} props
- */
+/** The result in short, and what a reader must know to trust it. @param {Pick<Shown, 'notes'>} props */
 export function Notes({ notes }) {
   return html`<ul class="notes">
     ${notes.map((note) => html`<li>${note}</li>`)}
   </ul>`;
 }
 
-/**
- * Tables of a result, each on a card of its own.
- * @param {{ tables: readonly EvidenceTable[] }} props
- */
+/** Tables of a result, each on a card of its own. @param {{ tables: readonly EvidenceTable[] }} props */
 export function EvidenceTables({ tables }) {
   return html`${tables.map(
     (table) => html`<section class="card" key=${table.title}>
@@ -145,10 +136,7 @@ function cellText(cell, kind) {
   return `${numberText(value, kind)}${unit} (${numberText(low, kind)} to ${numberText(high, kind)})`;
 }
 
-/**
- * @param {number} value
- * @param {Column['kind']} kind
- */
+/** @param {number} value @param {Column['kind']} kind */
 function numberText(value, kind) {
   switch (kind) {
     case 'text':

@@ -2,36 +2,24 @@
 
 const NEVER_SECONDS = 999999999;
 
-/**
- * `14:03` in the reader's own time zone.
- * @param {number} epochMs
- */
+/** `14:03` in the reader's own time zone. @param {number} epochMs */
 export function clockTime(epochMs) {
   return new Date(epochMs).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
 }
 
-/**
- * `2026-01-01 14:03:27` in the reader's own time zone.
- * @param {number | null | undefined} epochMs
- */
+/** `2026-01-01 14:03:27` in the reader's own time zone. @param {number | null | undefined} epochMs */
 export function dateTime(epochMs) {
   if (epochMs === null || epochMs === undefined) return '–';
   return `${day(epochMs)} ${clockSeconds(epochMs)}`;
 }
 
-/**
- * `2026-01-01` in the reader's own time zone.
- * @param {number} epochMs
- */
+/** `2026-01-01` in the reader's own time zone. @param {number} epochMs */
 export function day(epochMs) {
   const date = new Date(epochMs);
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
-/**
- * `14:03:27` in the reader's own time zone.
- * @param {number} epochMs
- */
+/** `14:03:27` in the reader's own time zone. @param {number} epochMs */
 export function clockSeconds(epochMs) {
   const date = new Date(epochMs);
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
@@ -50,10 +38,7 @@ const UNITS = [
   [1, 60, 's'],
 ];
 
-/**
- * `30 s`, `5 min`, `1 h 30 min`, `2 d`; the two largest parts.
- * @param {number} ms
- */
+/** `30 s`, `5 min`, `1 h 30 min`, `2 d`; the two largest parts. @param {number} ms */
 export function duration(ms) {
   const seconds = Math.max(0, Math.round(ms / 1000));
   const parts = UNITS.flatMap(([perUnit, below, unit]) => {
@@ -69,13 +54,18 @@ export function count(number) {
   return number.toLocaleString('en');
 }
 
+/** @param {number} value */
+export function percent(value) {
+  return `${value.toFixed(1)} %`;
+}
+
 /**
  * `12.5 %`; `–` of nothing.
  * @param {number} part
  * @param {number} whole
  */
 export function share(part, whole) {
-  return whole === 0 ? '–' : `${((100 * part) / whole).toFixed(1)} %`;
+  return whole === 0 ? '–' : percent((100 * part) / whole);
 }
 
 /**
@@ -135,10 +125,7 @@ function numberText(number) {
   return number.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: 15 });
 }
 
-/**
- * `p2.v11` for p2.v10: what a version made from this one would be called.
- * @param {string} version
- */
+/** `p2.v11` for p2.v10: what a version made from this one would be called. @param {string} version */
 export function versionAfter(version) {
   return version.replace(/\d+$/, (number) => String(Number(number) + 1));
 }

@@ -217,10 +217,7 @@ export function outcomeTone(entry) {
   return whyNeither(entry) === null ? 'bad' : 'plain';
 }
 
-/**
- * Why an outcome counts neither way; null when it counts.
- * @param {ToldOutcome} entry
- */
+/** Why an outcome counts neither way; null when it counts. @param {ToldOutcome} entry */
 export function whyNeither({ outcome, cause, turnedAway = false }) {
   if (cause === 'TECHNICAL') return 'counts neither way';
   return turnedAway && outcome === 'UNPAID' ? 'counts neither way: no requisite was shown for it' : null;

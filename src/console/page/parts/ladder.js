@@ -3,9 +3,7 @@ import { dateTime, duration } from './format.js';
 
 /** @import { Ladder, OpenedRuleFolder } from '../answers.d.ts' */
 
-/**
- * @typedef {NonNullable<OpenedRuleFolder['ladder']>} LadderSettings
- */
+/** @typedef {NonNullable<OpenedRuleFolder['ladder']>} LadderSettings */
 
 const HEIGHT = 150;
 const BOTTOM = 122;
@@ -98,10 +96,7 @@ function Standing({ title, ladder, rungs, at }) {
   </figure>`;
 }
 
-/**
- * @param {Ladder} ladder
- * @param {number} at
- */
+/** @param {Ladder} ladder @param {number} at */
 function standingText({ level, attemptOpen, waitUntil }, at) {
   const step = level === 0 ? 'No wait so far' : `Level ${level}`;
   if (attemptOpen) return `${step}; a requisite is shown and not paid`;

@@ -37,10 +37,7 @@ export function toRule(version, file, name) {
   return toVersion(version, `evidence/${file.replace('.yaml', '')}/${name}`);
 }
 
-/**
- * Orders, each leading to its decisions.
- * @param {{ orders: readonly string[] }} props
- */
+/** Orders, each leading to its decisions. @param {{ orders: readonly string[] }} props */
 export function SampleOrders({ orders }) {
   return orders.map((orderRef) => html`<a class="sample" href=${toOrder(orderRef)}>${orderRef}</a>${' '}`);
 }

@@ -12,10 +12,7 @@ export function saveFile(name, type, content) {
   URL.revokeObjectURL(link.href);
 }
 
-/**
- * Rows as CSV, the names of the columns first.
- * @param {readonly (readonly unknown[])[]} rows
- */
+/** Rows as CSV, the names of the columns first. @param {readonly (readonly unknown[])[]} rows */
 export function csvText(rows) {
   return rows.map((row) => `${row.map(cell).join(',')}\r\n`).join('');
 }
@@ -31,10 +28,7 @@ function cell(value) {
   return /[",;\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
-/**
- * A line of JSON each.
- * @param {readonly unknown[]} items
- */
+/** A line of JSON each. @param {readonly unknown[]} items */
 export function linesOf(items) {
   return items.map((item) => `${JSON.stringify(item)}\n`).join('');
 }

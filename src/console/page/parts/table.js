@@ -23,7 +23,9 @@ export function Table({ name, columns, kind, sort, rows = [], children }) {
         </tr>
       </thead>
       <tbody>
-        ${rows.map((cells) => html`<tr>${cells.map((cell, place) => cellOf(cell, columns[place], place))}</tr>`)}
+        ${rows.map(
+          (cells) => html`<tr>${cells.map((cell, place) => cellOf(cell, columns[place], place))}</tr>`,
+        )}
         ${children}
       </tbody>
     </table>
@@ -120,10 +122,7 @@ export function columns(kind, ...names) {
   return names.map((name) => ({ name, kind }));
 }
 
-/**
- * Columns of numbers.
- * @param {readonly string[]} names
- */
+/** Columns of numbers. @param {readonly string[]} names */
 export function numbers(...names) {
   return columns('num', ...names);
 }

@@ -9,9 +9,7 @@ import { groupTone, Pill, Verdict } from './verdict.js';
  * @import { EntryRow, OutcomeEntry, Row, Wait } from './history.js'
  */
 
-/**
- * @typedef {HistoryEntry['kind']} Kind
- */
+/** @typedef {HistoryEntry['kind']} Kind */
 
 /**
  * All that happened to a client on one line, newest first. `mayLook` says whether the key may open
@@ -38,10 +36,7 @@ export function TimeLine({ entries, mayLook }) {
     )}`;
 }
 
-/**
- * The end of a wait goes with the verdict that began it.
- * @param {Row} row
- */
+/** The end of a wait goes with the verdict that began it. @param {Row} row */
 function kindShownWith(row) {
   return 'entry' in row ? row.kind : 'verdict';
 }
@@ -64,10 +59,7 @@ function Kinds({ entries, hidden, toggle }) {
   </div>`;
 }
 
-/**
- * @param {readonly Row[]} rows
- * @param {readonly HistoryEntry[]} entries
- */
+/** @param {readonly Row[]} rows @param {readonly HistoryEntry[]} entries */
 function summary(rows, entries) {
   const waits = rows.filter((row) => 'wait' in row && row.wait !== null).length;
   const early = entries.filter((entry) => earlyMs(entry) > 0).length;
@@ -96,10 +88,7 @@ function Moment({ row, mayLook }) {
   </li>`;
 }
 
-/**
- * What a row of the time line says.
- * @param {{ row: Row, mayLook: boolean }} props
- */
+/** What a row of the time line says. @param {{ row: Row, mayLook: boolean }} props */
 function MomentBody({ row, mayLook }) {
   if (row.kind === 'over') return html`<p class="faint">wait of level ${row.level} over</p>`;
   if (row.kind === 'running') {
@@ -189,10 +178,7 @@ function RequestsInside({ wait: { at, requests, cut } }) {
   return html`<p><span class="bad" aria-hidden="true">▲ </span>asked again after ${times}${then}</p>`;
 }
 
-/**
- * Programs ask again within a second.
- * @param {number} ms
- */
+/** Programs ask again within a second. @param {number} ms */
 function fineDuration(ms) {
   return ms < 1000 ? `${ms} ms` : duration(ms);
 }
@@ -242,10 +228,7 @@ function OutcomeMoment({ entry, corrects, mayLook }) {
     ${late >= 1000 && html`<p class="faint">happened ${duration(late)} before it was told</p>`}`;
 }
 
-/**
- * `PAID`, `UNPAID EXPIRED`.
- * @param {Pick<OutcomeEntry, 'outcome' | 'cause'>} entry
- */
+/** `PAID`, `UNPAID EXPIRED`. @param {Pick<OutcomeEntry, 'outcome' | 'cause'>} entry */
 export function outcomeText({ outcome, cause }) {
   return cause === null ? outcome : `${outcome} ${cause}`;
 }

@@ -102,10 +102,7 @@ export function Reach({ days = DAYS_AT_FIRST }) {
 
 const DAYS_AT_FIRST = '30';
 
-/**
- * @param {URLSearchParams} query
- * @returns {EvidenceTime}
- */
+/** @param {URLSearchParams} query @returns {EvidenceTime} */
 export function timeIn(query) {
   const [from, to, days] = [query.get('from'), query.get('to'), query.get('days') ?? DAYS_AT_FIRST];
   const minute = query.get('asOf');
@@ -119,10 +116,7 @@ export function timeIn(query) {
   return { words: { ...(from && { from }), ...(to && { to }), ...words }, span: { ...span, ...known } };
 }
 
-/**
- * The fields for it; minutes go before days.
- * @param {{ words: EvidenceTime['words'] }} props
- */
+/** The fields for it; minutes go before days. @param {{ words: EvidenceTime['words'] }} props */
 export function TimeFields({ words }) {
   return html`<${Reach} days=${words['days']} />
     <${MinuteField} label="or from" name="from" minute=${words['from']} />

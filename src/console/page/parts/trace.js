@@ -90,10 +90,7 @@ function OneRule({ rule, version }) {
   </details>`;
 }
 
-/**
- * An "all" at the top of a rule goes without saying.
- * @param {ConditionTrace} condition
- */
+/** An "all" at the top of a rule goes without saying. @param {ConditionTrace} condition */
 function topConditions(condition) {
   return condition.kind === 'all' ? condition.conditions : [condition];
 }
@@ -142,10 +139,7 @@ function innerOf(condition) {
   return 'conditions' in condition ? condition.conditions : [condition.condition];
 }
 
-/**
- * @param {Nested} condition
- * @returns {string}
- */
+/** @param {Nested} condition @returns {string} */
 function kindText(condition) {
   switch (condition.kind) {
     case 'all':

@@ -1,10 +1,10 @@
 import { html, useEffect, useRef, useState } from '../html.js';
+import { sent, typedInto } from './form.js';
 import { withValues } from './working-copy.js';
 
 /**
  * @import { CheckedDraft } from '../answers.d.ts'
  * @import { FileRemark } from './editor/code-editor.js'
- * @import { InputEvent } from './form.js'
  * @import { Constant, WorkingCopy } from './working-copy.js'
  */
 
@@ -63,7 +63,7 @@ export function Values({ path, checked, remarks, values, go }) {
     const own = told.filter((one) => one.constant === constant).map(({ remark }) => remark);
     return html`<${Value} key=${constant.path} ...${{ constant, remarks: own, values, go }} />`;
   };
-  return html`<form class="values" aria-label=${`Values in ${path}`} onSubmit=${stay}>
+  return html`<form class="values" aria-label=${`Values in ${path}`} onSubmit=${sent(() => {})}>
     <h3>Values</h3>
     <p class="faint">
       What rules compare with, and how long waits are. A value is written into the YAML when you leave its
@@ -83,11 +83,6 @@ export function Values({ path, checked, remarks, values, go }) {
       </fieldset>`,
     )}
   </form>`;
-}
-
-/** @param {Event} event */
-function stay(event) {
-  event.preventDefault();
 }
 
 /**
@@ -115,11 +110,10 @@ function Owner({ owner, constants }) {
 function Value({ constant, remarks, values: { edits, edit }, go }) {
   const { path, at, text, description } = constant;
   const [typed, setTyped] = useState(/** @type {string | null} */ (null));
-  const type = (/** @type {InputEvent} */ { currentTarget }) => setTyped(currentTarget.value);
-  const put = (/** @type {InputEvent} */ { currentTarget }) => {
+  const put = typedInto((value) => {
     setTyped(null);
-    edit(path, currentTarget.value.trim());
-  };
+    edit(path, value.trim());
+  });
   const isWrong = remarks.some(({ severity }) => severity === 'error');
   const props = {
     value: typed ?? edits[path]?.text ?? text,
@@ -135,7 +129,7 @@ function Value({ constant, remarks, values: { edits, edit }, go }) {
       <span>${labelOf(constant)}</span>
       ${
         choices === null
-          ? html`<input ...${props} onInput=${type} autocomplete="off" spellcheck=${false} />`
+          ? html`<input ...${props} onInput=${typedInto(setTyped)} autocomplete="off" spellcheck=${false} />`
           : html`<select ...${props}>
             ${choices.map((one) => html`<option value=${one}>${one}</option>`)}
           </select>`

@@ -28,10 +28,7 @@ export function keep({ version, from, files, replaces, revision }) {
   return ask('PUT', keptDraft(version, revision), { from, files, ...(replaces !== null && { replaces }) });
 }
 
-/**
- * @param {Draft} draft
- * @returns {WorkingCopy}
- */
+/** @param {Draft} draft @returns {WorkingCopy} */
 export function keptCopyOf({ version, from, files, replaces, saved, revision }) {
   return { version, from, files, replaces, saved, revision };
 }
@@ -111,10 +108,7 @@ export function withValues(copy, constants, values) {
 const PLAIN_TEXT = /^(?!(?:true|false|null)$)[a-z][\w-]*$/i;
 const PLAIN = /^-?\w[\w.+-]*$/;
 
-/**
- * @param {string} value
- * @param {Constant['allowed']} allowed
- */
+/** @param {string} value @param {Constant['allowed']} allowed */
 function yamlText(value, { type }) {
   return (type === 'text' ? PLAIN_TEXT : PLAIN).test(value) ? value : JSON.stringify(value);
 }
@@ -138,10 +132,7 @@ const ORDER = [
   'ruleset.yaml',
 ];
 
-/**
- * Its files in the order in which people look for them.
- * @param {WorkingCopy} copy
- */
+/** Its files in the order in which people look for them. @param {WorkingCopy} copy */
 export function pathsOf({ files }) {
   const rank = (/** @type {string} */ path) => (ORDER.includes(path) ? ORDER.indexOf(path) : ORDER.length);
   return Object.keys(files).toSorted((a, b) => rank(a) - rank(b) || a.localeCompare(b));
@@ -161,7 +152,9 @@ const TYPING_MS = 300;
  * }}
  */
 export function useCheck({ version, files }) {
-  const [known, setKnown] = useState(() => nothingSaid());
+  const [known, setKnown] = useState(
+    /** @returns {Said} */ () => ({ files: null, of: null, checked: null, error: null }),
+  );
   const [answered, setAnswered] = useState(0);
   const underWay = useRef(false);
   useEffect(() => {
@@ -194,8 +187,3 @@ export function useCheck({ version, files }) {
  * @property {CheckedDraft | null} checked
  * @property {Refusal | null} error
  */
-
-/** @returns {Said} */
-function nothingSaid() {
-  return { files: null, of: null, checked: null, error: null };
-}

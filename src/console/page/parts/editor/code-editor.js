@@ -57,10 +57,7 @@ export class CodeEditor {
   #states = new Map();
   #path = '';
 
-  /**
-   * @param {HTMLElement} place
-   * @param {EditorParts} parts
-   */
+  /** @param {HTMLElement} place @param {EditorParts} parts */
   constructor(place, parts) {
     this.#parts = parts;
     const root = place.shadowRoot ?? place.attachShadow({ mode: 'open' });
@@ -99,10 +96,7 @@ export class CodeEditor {
     );
   }
 
-  /**
-   * Puts the cursor on a place and shows it.
-   * @param {FileRemark['at']} at
-   */
+  /** Puts the cursor on a place and shows it. @param {FileRemark['at']} at */
   goTo(at) {
     const anchor = positionOf(this.#view.state.doc, at);
     this.#view.dispatch({
@@ -116,10 +110,7 @@ export class CodeEditor {
     this.#view.destroy();
   }
 
-  /**
-   * @param {string} path
-   * @param {string} text
-   */
+  /** @param {string} path @param {string} text */
   #stateOf(path, text) {
     const { onChange, names, schemaFor } = this.#parts;
     const schema = schemaFor(path);
@@ -172,10 +163,7 @@ function changeOf(before, after) {
   return { from, to: before.length - same, insert: after.slice(from, after.length - same) };
 }
 
-/**
- * Says what a word means while the pointer rests on it.
- * @param {Schema} schema
- */
+/** Says what a word means while the pointer rests on it. @param {Schema} schema */
 function explaining(schema) {
   return hoverTooltip(({ state }, pos) => {
     const words = wordsOn(schema, state.doc.toString(), pos);
@@ -198,10 +186,7 @@ function diagnosticOf(doc, { at, message, severity }) {
   return { from, to: from + word.length, message, severity };
 }
 
-/**
- * @param {Text} doc
- * @param {FileRemark['at']} at
- */
+/** @param {Text} doc @param {FileRemark['at']} at */
 function positionOf(doc, { line, column }) {
   const { from, to } = doc.line(Math.min(Math.max(line, 1), doc.lines));
   return Math.min(from + column - 1, to);

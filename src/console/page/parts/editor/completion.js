@@ -227,18 +227,12 @@ function itemsOf(sequence) {
   return sequence.getChildren('Item');
 }
 
-/**
- * @param {SyntaxNode} mapping
- * @param {string} text
- */
+/** @param {SyntaxNode} mapping @param {string} text */
 function keysIn(mapping, text) {
   return mapping.getChildren('Pair').map((pair) => keyOf(pair, text));
 }
 
-/**
- * @param {SyntaxNode} pair
- * @param {string} text
- */
+/** @param {SyntaxNode} pair @param {string} text */
 function keyOf(pair, text) {
   const key = pair.getChild('Key')?.firstChild;
   return key ? String(scalarOf(key, text)) : '';
@@ -271,10 +265,7 @@ function readOf(node, text) {
   }
 }
 
-/**
- * The node in which the content of a document, an item or a pair lies.
- * @param {SyntaxNode} node
- */
+/** The node in which the content of a document, an item or a pair lies. @param {SyntaxNode} node */
 function contentOf(node) {
   for (let child = node.lastChild; child !== null; child = child.prevSibling)
     if (/Literal|Mapping|Sequence/.test(child.name)) return child;

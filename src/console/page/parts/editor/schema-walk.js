@@ -155,10 +155,7 @@ function memberOf(value, step) {
   return isMapping(value) && typeof step === 'string' ? (value[step] ?? null) : null;
 }
 
-/**
- * @param {Value} value
- * @returns {value is { readonly [key: string]: Value }}
- */
+/** @param {Value} value @returns {value is { readonly [key: string]: Value }} */
 function isMapping(value) {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
