@@ -49,9 +49,13 @@ describeConsole("the console's audit", (tab) => {
     const changes = tab.page.locator('td[data-of="from what to what"]');
     await changes.first().waitFor();
     const text = (await changes.allTextContents()).join('\n');
-    expect(text).to.match(/active: p2\.v10, candidates: \(version p2\.v11, mode shadow, percent 0\)/);
+    expect(text).to.match(/active: p2\.v10, candidates: \(version: p2\.v11, mode: shadow, percent: 0\)/);
     expect(text).to.include('candidates: none');
-    expect(text).not.to.match(/[{}[\]"]/);
+    await tab.openOwn(tab.seeded.key, '#/settings/audit?action=override');
+    await changes.first().waitFor();
+    const bySupport = (await changes.allTextContents()).find((one) => one.includes('TRUSTED')) ?? '';
+    expect(bySupport).to.match(/group: TRUSTED, .*by: maria, at: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d/);
+    expect(text + bySupport).not.to.match(/[{}[\]"]|null/);
   });
 
   it('tells who did what, is searched, saved whole, and checked', async () => {

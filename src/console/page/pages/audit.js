@@ -145,24 +145,24 @@ function cellsOf({ at, who, action, platform, subject, before, after, reason }) 
 }
 
 /**
- * `active: p2.v11, candidates: (version p2.v12, percent 10)`; what lies deeper stands in brackets.
+ * `active: p2.v11, candidates: (version: p2.v12, percent: 10)`; what lies deeper stands in brackets.
  * @param {unknown} state
- * @returns {string}
  */
 function stateText(state) {
-  if (typeof state !== 'object' || state === null) return state === null ? 'nothing' : String(state);
-  return Object.entries(state)
-    .map(([name, value]) => `${name}: ${innerText(value)}`)
-    .join(', ');
+  return state === null ? 'nothing' : valueText(state).replace(/^\((.*)\)$/s, '$1');
 }
 
-/** @param {unknown} value @returns {string} */
-function innerText(value) {
-  if (Array.isArray(value)) return value.map(innerText).join(', ') || 'none';
-  if (typeof value !== 'object' || value === null) return value === null ? 'none' : String(value);
-  return `(${Object.entries(value)
-    .map(([name, inner]) => `${name} ${innerText(inner)}`)
-    .join(', ')})`;
+/**
+ * @param {unknown} value
+ * @param {string} [name] moments are called `at` or `…At`
+ * @returns {string}
+ */
+function valueText(value, name = '') {
+  if (Array.isArray(value)) return value.map((one) => valueText(one)).join(', ') || 'none';
+  if (typeof value === 'number') return /^at$|At$/.test(name) ? dateTime(value) : String(value);
+  if (typeof value !== 'object' || value === null) return String(value);
+  const members = Object.entries(value).filter(([, inner]) => inner !== null);
+  return `(${members.map(([key, inner]) => `${key}: ${valueText(inner, key)}`).join(', ')})`;
 }
 
 const CSV_COLUMNS = [
