@@ -304,7 +304,7 @@ function complaint(title: string, rules: Rules): string | null {
 }
 
 describeWithServer('promtool', 'the alert rules', () => {
-  it('are taken by Prometheus', () => {
+  it('are accepted by Prometheus', () => {
     const { status, stderr } = spawnSync('promtool', [
       'check',
       'rules',
@@ -319,7 +319,7 @@ describeWithServer('promtool', 'the alert rules', () => {
     });
   }
 
-  it('would miss an outage if they forgot the series that are born with it', () => {
+  it('would miss an outage without the series that begin with it', () => {
     const forgetful: Rules = parse(
       packaged('packaging/alerts.yaml').replaceAll(/ unless (\S+) offset \dm/g, ' * 0'),
     );

@@ -81,7 +81,7 @@ describe('alerts and dashboard', () => {
   });
   after(() => service.stop());
 
-  it('ask only for metrics that a running service shows', () => {
+  it('use only metrics that a running service shows', () => {
     const expressions = [
       ...ALERTS.map(({ alert, expr }) => ({ where: alert, expr })),
       ...DASHBOARD.panels.flatMap(({ title, targets }) =>
@@ -110,7 +110,7 @@ describe('alerts and dashboard', () => {
     expect(own.filter((name) => !asked.has(name))).to.deep.equal([]);
   });
 
-  it('see a metric that does not exist', () => {
+  it('would notice a metric that does not exist', () => {
     expect(metricsIn('sum by (le) (rate(scoring_nothing_total{operation="verdict"}[5m]))')).to.deep.equal([
       'scoring_nothing_total',
     ]);
@@ -121,7 +121,7 @@ describe('alerts and dashboard', () => {
     ]);
   });
 
-  it('say where to look and what to do, in metrics that there are', () => {
+  it('say where to look and what to do, with existing metrics', () => {
     for (const { annotations } of ALERTS) {
       expect(annotations.summary).to.match(/\S/);
       expect(annotations.description).to.match(/^.{20,} Do: .{20,}\.$/);

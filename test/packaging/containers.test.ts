@@ -33,7 +33,7 @@ interface Compose {
 describe('the container files', () => {
   const compose: Compose = parse(packaged('compose.yaml'), { merge: true });
 
-  it('set what the service reads, to what it takes', () => {
+  it('set valid values of existing settings', () => {
     const secrets = temporaryDirectory();
     writeFileSync(join(secrets, 'signal-secret'), 'x'.repeat(32));
     writeFileSync(join(secrets, 'redis-url'), 'rediss://:secret@redis:6379');
@@ -64,7 +64,7 @@ describe('the container files', () => {
     ]);
   });
 
-  it('show nothing to others but the port of the proxy for callers, on this machine', () => {
+  it("open only the proxy's port for callers, on this machine", () => {
     const published = Object.entries(compose.services).flatMap(([name, { ports = [] }]) =>
       ports.map((port) => `${name} ${port}`),
     );
@@ -80,7 +80,7 @@ describe('the container files', () => {
       expect(image).to.match(/:(\d+\.\d+\.\d+(-\w+)?|RELEASE\.[\dTZ-]+)$/);
   });
 
-  it('bound the memory of each, and let none be restarted because the store is away', () => {
+  it('limit the memory of each, and restart none because the store is away', () => {
     for (const [name, { mem_limit }] of Object.entries(compose.services))
       expect(mem_limit, name).to.match(/^\d+[mg]$/);
     expect(packaged('Dockerfile')).to.match(/^HEALTHCHECK (?:.|\n)*127\.0\.0\.1:8081\/livez/m);

@@ -69,12 +69,12 @@ function portOf(url: string): number {
 }
 
 describeWithServer('haproxy', 'haproxy.cfg', () => {
-  it('is taken by haproxy', () => {
+  it('is accepted by haproxy', () => {
     const { status, stderr } = spawnSync('haproxy', ['-c', '-f', packagedPath('packaging/haproxy.cfg')]);
     expect(status, stderr.toString()).to.equal(0);
   });
 
-  it('would be refused with a word that haproxy does not know', () => {
+  it('would be refused with an unknown word', () => {
     const file = fileOf(packaged('packaging/haproxy.cfg').replace('balance leastconn', 'balance bestconn'));
     const { status, stderr } = spawnSync('haproxy', ['-c', '-f', file]);
     expect(status).to.equal(1);
@@ -141,7 +141,7 @@ describeWithServer('haproxy', 'a caller behind the packaged proxy', () => {
     });
   });
 
-  it('does not wait for a node that stands still until the proxy itself gives it up', async () => {
+  it('does not wait for a hanging node until the proxy gives it up', async () => {
     const asked = shop.score().catch(() => ({ status: 0 }));
     service.child.kill('SIGSTOP');
     const standing = await shop.score().catch(() => ({ status: 0 }));
@@ -156,7 +156,7 @@ describeWithServer('haproxy', 'a caller behind the packaged proxy', () => {
     );
   });
 
-  it('gets no text of its X-Request-Id back that could end the problem early', async () => {
+  it('cannot end the problem early by its X-Request-Id', async () => {
     const { body } = await call<Problem>('GET', `${url}/livez`, { 'X-Request-Id': 'a","status":200,"b":"' });
     expect(body.status).to.equal(404);
     expect(body.requestId).to.match(/^[0-9a-f-]{36}$/);

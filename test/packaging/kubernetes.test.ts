@@ -160,7 +160,7 @@ describe('the Kubernetes manifests', () => {
     });
   }
 
-  it('would be refused with a misspelt member, a wrong type, or an amount that is none', () => {
+  it('would be refused with a misspelt member, a wrong type, or a bad amount', () => {
     const text = packaged(`${FOLDER}/deployment.yaml`);
     const complaints = (from: string, to: string) => {
       expect(text).to.include(from);
@@ -203,7 +203,7 @@ describe('the Kubernetes manifests', () => {
     expect(readinessProbe.httpGet).to.deep.equal({ path: '/readyz', port: 'platform' });
   });
 
-  it('set what the service reads, to what it takes', () => {
+  it('set valid values of existing settings', () => {
     const literals = kustomization.configMapGenerator.flatMap(({ literals }) => literals);
     const settings = Object.fromEntries(literals.map((literal) => literal.split('=')));
     const secrets = temporaryDirectory();

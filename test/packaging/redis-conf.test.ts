@@ -24,7 +24,7 @@ describeWithServer('redis-server', 'redis.conf', () => {
     return said;
   };
 
-  it('is taken by redis-server', async () => {
+  it('is accepted by redis-server', async () => {
     const settings = packaged('packaging/redis.conf').split('\n');
     for (const line of ['appendonly yes', 'appendfsync everysec', 'maxmemory-policy noeviction']) {
       expect(settings).to.include(line);
@@ -34,7 +34,7 @@ describeWithServer('redis-server', 'redis.conf', () => {
     expect(said).not.to.include('FATAL CONFIG FILE ERROR');
   });
 
-  it('would be refused with a setting that redis-server does not have', async () => {
+  it('would be refused with an unknown setting', async () => {
     const file = join(temporaryDirectory(), 'redis.conf');
     writeFileSync(file, 'appendonly sometimes\n');
     expect(await startWith(file)).to.include('FATAL CONFIG FILE ERROR');

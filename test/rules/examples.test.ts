@@ -9,7 +9,7 @@ import { RULES_DIR } from '../rule-fixtures/sound-rules.ts';
 const EXAMPLES = join(RULES_DIR, 'examples');
 
 describe('the rule sets to start from', () => {
-  it('are those that the guide names', () => {
+  it('are those named in the guide', () => {
     expect(readdirSync(EXAMPLES).toSorted()).to.deep.equal(['bank-transfers', 'cards', 'digital-goods']);
   });
 

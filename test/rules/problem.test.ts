@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import { formatProblem, sortProblems, suggest } from '../../src/rules/problem.ts';
 
 describe('a problem in a rule file', () => {
-  it('is told with its place, counted from 1', () => {
+  it('is reported with its place, counted from 1', () => {
     const at = { file: 'verdicts.yaml', line: 12, column: 17 };
     expect(formatProblem({ at, message: 'unknown fact "x"' })).to.equal(
       'verdicts.yaml:12:17  unknown fact "x"',
     );
   });
 
-  it('stands in the order of files, lines and columns', () => {
+  it('is sorted by file, line and column', () => {
     const places: readonly (readonly [string, number, number])[] = [
       ['verdicts.yaml', 1, 1],
       ['groups.yaml', 10, 2],

@@ -13,11 +13,11 @@ import { RULES_FOLDER } from '../service/current-rules.ts';
 const GUIDE = readFileSync(join(import.meta.dirname, '..', '..', 'rules', 'README.md'), 'utf8');
 
 describe('the guide for analysts', () => {
-  it('shows the fact catalogue as it is; node scripts/write-tables.ts mends it', () => {
+  it('shows the fact catalogue; node scripts/write-tables.ts writes it', () => {
     expect(/<!-- facts -->\n([\s\S]*?)\n<!-- \/facts -->/.exec(GUIDE)?.[1]).to.equal(factsTable());
   });
 
-  it('leads from the complaint to rules that may be released: sound, nothing found, every case passed', () => {
+  it('leads from the complaint to rules that may be released: valid, nothing found, every case passed', () => {
     const story = section(GUIDE, 'From a complaint to a released change, all in the page');
     const [rules = '', cases = ''] = blocksOf(story).map(({ text }) => text);
     const files = new Map(readRuleFiles(RULES_FOLDER, []) ?? []);

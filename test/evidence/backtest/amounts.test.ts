@@ -6,7 +6,7 @@ import { all, livedEvidence } from '../source/lived-evidence.ts';
 import { Workplace } from './backtest-history.ts';
 
 describe('the amounts in a backtest', () => {
-  it('keep what is less than a cent, and show no digits that adding made', async () => {
+  it('keep fractions of a cent, and show no digits from rounding errors', async () => {
     const place = new Workplace();
     const rules = place.rules('p2.v10');
     const lived = await livedEvidence(async (store) => {

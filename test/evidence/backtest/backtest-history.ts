@@ -37,7 +37,7 @@ export class Workplace {
     cpSync(RULES_FOLDER, join(this.rulesDir, 'p2.v10'), { recursive: true });
   }
 
-  /** One in which something happened, with the journal of it in the file `j`. */
+  /** One with a history, whose journal is in the file `j`. */
   static async after(live: (place: Workplace) => Promise<void>): Promise<Workplace> {
     const place = new Workplace();
     await live(place);
@@ -164,8 +164,8 @@ export class History {
 }
 
 /**
- * What most tests look back on. Ann asks 2 s too early, comes back and pays; Bob never pays and is stopped
- * by his chain of four; Cid and Dan share a device; Eve is bound; Fay is blocked by a person.
+ * The history of most tests. Ann asks 2 s too early, comes back and pays; Bob never pays and is blocked for his chain
+ * of four; Cid and Dan share a device; Eve is bound; Fay is blocked by a person.
  */
 export async function liveThroughJuly(workplace: Workplace): Promise<void> {
   const store = openSqliteStore(workplace.dataDir, { salt: TEST_SALT });
@@ -192,7 +192,7 @@ export async function liveThroughJuly(workplace: Workplace): Promise<void> {
   }
   await history.score('cid', 'shared');
   await history.verdict('cid', 'cid-1', '0.0000001');
-  // Inputs of one moment have no order among different clients.
+  // Inputs of one time have no order among different clients.
   after(0.001);
   await history.score('dan', 'shared');
   await history.verdict('dan', 'dan-1');

@@ -63,7 +63,7 @@ describe('a backtest', () => {
     expect((await run('p2.v10', 'closed-loop')).reproduced).to.equal(13);
   });
 
-  it('tells in closed-loop alone which shared lists nobody was on', async () => {
+  it('says only in closed-loop which shared lists nobody was on', async () => {
     expect((await run('p2.v17', 'closed-loop')).emptyLists).to.deep.equal(['blocked-devices']);
     expect((await run('p2.v10', 'closed-loop', 'p2.v17')).emptyLists).to.deep.equal(['blocked-devices']);
     expect((await run('p2.v10', 'closed-loop')).emptyLists).to.deep.equal([]);
@@ -74,7 +74,7 @@ describe('a backtest', () => {
     });
   });
 
-  it('tells a changed verdict by rule with the order it happened to', async () => {
+  it('shows a changed verdict by rule with its order', async () => {
     expect(fields(await run('p2.v11', 'recorded'))).to.deep.equal({
       compared: 13,
       changed: 1,
@@ -92,7 +92,7 @@ describe('a backtest', () => {
     });
   });
 
-  it('lets a changed verdict change what follows only in closed-loop', async () => {
+  it('lets a changed verdict affect later ones only in closed-loop', async () => {
     const recorded = (await run('p2.v11', 'recorded')).changes.map(({ from, to }) => `${from} -> ${to}`);
     const closed = (await run('p2.v11', 'closed-loop')).changes.map(({ from, to }) => `${from} -> ${to}`);
     expect(recorded).to.deep.equal(['WAIT -> GET_NEW']);
@@ -100,7 +100,7 @@ describe('a backtest', () => {
     expect(closed).to.have.members(['WAIT -> GET_NEW', 'GET_NEW -> WAIT']);
   });
 
-  it('compares with what another version gives on the same facts', async () => {
+  it('compares with another version on the same facts', async () => {
     const report = await run('p2.v11', 'recorded', 'p2.v11');
     expect({ ...fields(report), against: report.against }).to.deep.equal({
       compared: 13,
@@ -110,7 +110,7 @@ describe('a backtest', () => {
     });
   });
 
-  it('counts orders by what became of them: blocked, held back, and without a requisite', async () => {
+  it('counts orders by result: blocked, held back, and without a requisite', async () => {
     const { outcomes } = await run('p2.v12', 'recorded');
     const ordersOf = (effects: OrderEffects) =>
       [effects.blocked, effects.heldBack, effects.stopped].map((one) => one.orders);
@@ -131,7 +131,7 @@ describe('a backtest', () => {
     ]);
   });
 
-  it('lets only outcomes of granted orders happen, unless all are asked for', async () => {
+  it('includes only outcomes of granted orders, unless all are asked for', async () => {
     // With a chain of three Bob is blocked at bob-4, so its outcome does not happen, and the chain does not grow.
     const granted = await run('p2.v12', 'closed-loop', null, place.path('j'), 'granted');
     const all = await run('p2.v12', 'closed-loop', null, place.path('j'), 'all');
@@ -141,7 +141,7 @@ describe('a backtest', () => {
     expect([granted.reproduced, all.reproduced]).to.deep.equal([13, 13]);
   });
 
-  it('tells how well the scores of both sides told what became of the orders', async () => {
+  it('says how well the scores of both sides predicted the outcomes', async () => {
     const { scores } = await run('p2.v12', 'recorded');
     expect(scores.candidate).to.deep.equal(scores.base);
     expect(scores.base.orders).to.equal(6);
@@ -174,14 +174,14 @@ describe('a backtest', () => {
     }
   });
 
-  it('tells by level who waited, came back and paid', async () => {
+  it('counts by level who waited, came back and paid', async () => {
     expect((await run('p2.v10', 'recorded')).ladder.base).to.deep.equal([
       { level: 1, waits: 1, clients: 1, cameBack: 1, paid: 1 },
       { level: 2, waits: 1, clients: 1, cameBack: 1, paid: 1 },
     ]);
   });
 
-  it('tells group changes and bot flags', async () => {
+  it('shows changes of groups and bot flags', async () => {
     expect((await run('p2.v12', 'recorded')).groups).to.deep.equal([
       { from: 'NEW', to: 'BLOCKED', count: 1 },
     ]);
@@ -206,7 +206,7 @@ describe('a backtest', () => {
     });
   });
 
-  it('sees a new ladder in closed-loop', async () => {
+  it('applies a new ladder in closed-loop', async () => {
     const { waits, changed } = await run('p2.v14', 'closed-loop');
     // Ann waits 20 s, not 30: her second try is in time, and the attempt it opens makes her wait later.
     expect({ waits, changed }).to.deep.equal({
@@ -215,7 +215,7 @@ describe('a backtest', () => {
     });
   });
 
-  it('gives a request that named no currency that of the version it asks, in closed-loop', async () => {
+  it('gives a request without a currency that of the version, in closed-loop', async () => {
     for (const against of [null, 'p2.v10']) {
       const { transitions } = await run('p2.v16', 'closed-loop', against);
       // Nobody named a currency, so every request that is not blocked is one in USD and has to wait.
@@ -225,7 +225,7 @@ describe('a backtest', () => {
     }
   });
 
-  it('reads the journal as it is kept: its size, its span and who decided', async () => {
+  it('gives the size and span of the journal, and who decided', async () => {
     const { journal } = await run('p2.v10', 'recorded');
     expect(journal).to.deep.equal({
       decisions: 13,
@@ -248,7 +248,7 @@ describe('a backtest', () => {
     );
   });
 
-  it('leaves out a last line that has no end, and says so', async () => {
+  it('leaves out an incomplete last line, and says so', async () => {
     writeFileSync(place.path('torn'), readFileSync(place.path('j')));
     appendFileSync(place.path('torn'), '{"kind":"verdict","at":17');
     const { journal } = await run('p2.v10', 'recorded', null, place.path('torn'));

@@ -11,10 +11,10 @@ import { Workplace } from './backtest-history.ts';
 const PAYERS = 12;
 const RULE = 'groups/blocked-by-unpaid-chain';
 
-describe('what is decided again under rules that hold clients out', () => {
+describe('a replay under rules with holdouts', () => {
   let place: Workplace;
   let lived: LivedEvidence;
-  /** Payers with four unpaid orders whom the service did not block: it held them out. */
+  /** Payers with four unpaid orders who were not blocked because they were held out. */
   let heldOut = 0;
 
   before(async () => {
@@ -46,7 +46,7 @@ describe('what is decided again under rules that hold clients out', () => {
   });
   after(() => place.end());
 
-  /** The same rules again, on what they decided: whatever comes out otherwise is not as in live traffic. */
+  /** The same rules on their own decisions: any difference is one from live traffic. */
   const again = (evidence: Evidence, mode: BacktestMode): Promise<BacktestReport> =>
     backtest(evidence, {
       candidate: place.rules('p2.v20'),
@@ -57,7 +57,7 @@ describe('what is decided again under rules that hold clients out', () => {
     });
 
   for (const mode of ['recorded', 'closed-loop'] as const) {
-    it(`holds out whom live traffic held out, and says how many (${mode})`, async () => {
+    it(`holds out the clients of live traffic, and says how many (${mode})`, async () => {
       for (const where of [lived.archive, lived.journal]) {
         const ask = { ...all(where), holdoutSecret: SIGNAL_SECRET };
         const report = await withEvidence(ask, (evidence) => again(evidence, mode));
@@ -70,13 +70,13 @@ describe('what is decided again under rules that hold clients out', () => {
     });
   }
 
-  it('holds nobody out without the secret by which clients are drawn', async () => {
+  it('holds nobody out without the secret of the draw', async () => {
     const report = await withEvidence(all(lived.archive), (evidence) => again(evidence, 'recorded'));
     expect(report.changed).to.equal(heldOut);
     expect(report.heldOut.candidate).to.deep.equal([{ rule: RULE, share: 0.5, decisions: 0, clients: 0 }]);
   });
 
-  it('sweeps with the clients held out of every combination that would skip them', async () => {
+  it('holds clients out in every combination of a sweep', async () => {
     const files = readRuleFiles(place.path('rules', 'p2.v20'), []) ?? new Map();
     const chain = parseVariation(files, 'groups.blocked-by-unpaid-chain.unpaidChain=3,6');
     const combinations = combinationsOf('p2.v20', files, [chain]);
@@ -95,7 +95,7 @@ describe('what is decided again under rules that hold clients out', () => {
     ]);
   });
 
-  it('is told by the command for people', async () => {
+  it('is described by the command', async () => {
     const { code, stdout, stderr } = await place.scoring(
       'rules',
       'backtest',

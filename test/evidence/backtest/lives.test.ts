@@ -75,8 +75,8 @@ function verdicts(inputs: readonly Input[], ...assumptions: readonly OutcomeAssu
   });
 }
 
-describe('lives side by side', () => {
-  it('let outcomes of orders that were not granted happen only where all are assumed', () => {
+describe('simulated lives side by side', () => {
+  it('include outcomes of orders that were not granted only where all are assumed', () => {
     // An order every 25 hours: the fifth is blocked for the chain of four unpaid ones. Where blocked orders have no
     // outcome, the chain lapses a week after the fourth, and the eleventh is granted; otherwise the fifth is paid.
     const inputs = Array.from({ length: 13 }, (_, day) => START + day * 25 * HOUR_MS).flatMap((at, day) => [
@@ -88,7 +88,7 @@ describe('lives side by side', () => {
     expect([blocked(0), blocked(1)]).to.deep.equal([6, 1]);
   });
 
-  it('let no order be unpaid that nobody could pay, whatever is assumed', () => {
+  it('include no unpaid outcome of an order that nobody could pay, whatever is assumed', () => {
     const inputs = Array.from({ length: 13 }, (_, day) => START + day * 25 * HOUR_MS).flatMap((at, day) => [
       asked(at, 'bob', `order-${day}`),
       outcome(at + 60_000, 'bob', `order-${day}`, false),
@@ -97,12 +97,12 @@ describe('lives side by side', () => {
     expect(seen.map(([granted]) => granted)).to.deep.equal(seen.map(([, all]) => all));
   });
 
-  it('let an outcome happen of an order that no request asked for', () => {
+  it('include an outcome of an order without a request', () => {
     const before = ['a', 'b', 'c', 'd'].map((order, place) => outcome(START + place, 'ann', order, false));
     expect(verdicts([...before, asked(START + 60_000, 'ann', 'e')], 'granted')).to.deep.equal([['BLOCK']]);
   });
 
-  it('answer as a life of its own does, whatever happens', () => {
+  it('answer like a single life, whatever happens', () => {
     const step = fc.record({
       client: fc.constantFrom('ann', 'bob', 'cid'),
       device: fc.constantFrom('x', 'y'),
@@ -128,7 +128,7 @@ describe('lives side by side', () => {
   });
 });
 
-/** Client by client, each client's in the order in which they were. */
+/** By client, and in order for each client. */
 function byClient<T extends { readonly clientIdKey: string }>(items: readonly T[]): readonly T[] {
   return items.toSorted((a, b) => a.clientIdKey.localeCompare(b.clientIdKey));
 }

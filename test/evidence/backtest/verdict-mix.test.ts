@@ -22,14 +22,14 @@ describe('shares of the decisions of a backtest', () => {
     expect([mix.candidate.GET_NEW?.value, mix.candidate.WAIT?.value]).to.deep.equal([1, 0]);
   });
 
-  it('is as sure as there are clients, however many decisions each of them has', () => {
+  it('has intervals by the number of clients, not of decisions', () => {
     const [once, often] = [decisionShares(twentyClients(1)), decisionShares(twentyClients(50))];
     expect(often.changedShare?.low).to.be.closeTo(once.changedShare?.low ?? 0, 1e-9);
     expect(often.changedShare?.high).to.be.closeTo(once.changedShare?.high ?? 0, 1e-9);
     expect(often.changedShare?.high).to.be.above(shareInterval(200, 1000)?.high ?? 1);
   });
 
-  it('says nothing about nothing', () => {
+  it('is empty without decisions', () => {
     const { changedShare, mix } = decisionShares([]);
     expect([changedShare, mix.base.WAIT, mix.candidate.BLOCK]).to.deep.equal([null, null, null]);
   });

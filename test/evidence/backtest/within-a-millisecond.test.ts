@@ -33,7 +33,7 @@ const anyInput = fc.oneof(
       kind: fc.constant('outcome'),
       orderRef: fc.constantFrom(...ORDERS),
       outcome: fc.constantFrom('PAID', 'UNPAID'),
-      // A report may be news of the past, and leave what holds of its order as it was.
+      // A report may be about the past, and leave the current outcome of its order as it was.
       agoMs: fc.constantFrom(null, 0, 1, 500),
     }),
   },
@@ -44,7 +44,7 @@ const anyInput = fc.oneof(
   },
 );
 
-/** Most things happen in the millisecond of the one before, as on a busy service. */
+/** Most events have the same millisecond as the one before, as on a busy service. */
 const anyHappening = fc.record({
   gapMs: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 31_000),
   input: anyInput,
@@ -52,13 +52,13 @@ const anyHappening = fc.record({
 
 type Happening = typeof anyHappening extends fc.Arbitrary<infer T> ? T : never;
 
-/** What some payers do, and after how many of them the journal is shipped. */
+/** The events of some payers, and after how many of them the journal is shipped. */
 const anyHistory = fc.record({
   payers: fc.array(fc.array(anyHappening, { minLength: 3, maxLength: 30 }), { minLength: 4, maxLength: 8 }),
   shippedPayers: fc.nat({ max: 8 }),
 });
 
-describeOnStores('what happens within a millisecond', (store) => {
+describeOnStores('events within a millisecond', (store) => {
   let place: ArchivedStore;
   let nowMs = T0;
   before(async () => {
@@ -80,7 +80,7 @@ describeOnStores('what happens within a millisecond', (store) => {
     }
   }
 
-  /** What the version that decided says when it decides all of it again. */
+  /** The backtest with the version that decided. */
   function again(from: EvidencePlace, platform: PlatformName) {
     const rules = currentRules();
     const ask = { candidate: rules, against: null, mode: 'closed-loop', outcomes: 'all' } as const;
@@ -90,7 +90,7 @@ describeOnStores('what happens within a millisecond', (store) => {
     });
   }
 
-  it('is replayed in its order, from the journal and from the archive', async () => {
+  it('are replayed in order, from the journal and from the archive', async () => {
     await fc.assert(
       fc.asyncProperty(anyHistory, async ({ payers, shippedPayers }) => {
         const platform = newPlatform();
@@ -117,7 +117,7 @@ describeOnStores('what happens within a millisecond', (store) => {
     );
   });
 
-  it('is told in its order, however much of it was shipped, and makes the state again', async () => {
+  it('are in the history in order, however much of it was shipped, and rebuild the state', async () => {
     const reader = new ArchiveReader(place.archive.folder, store());
     const lookups = {
       cold: new DecisionLookup(emptyStore(), reader),
@@ -139,7 +139,7 @@ describeOnStores('what happens within a millisecond', (store) => {
           const [platform, start] = [newPlatform(), await endOfJournal(store())];
           const client = clientKey(platform, randomUUID());
           await live(platform, client.clientIdKey, happenings.slice(0, shipped));
-          // Nothing stays of what is shipped, so that the story is told by both.
+          // Shipped entries are removed, so that the history needs both.
           const kept = { journalEntries: 0, decisionsHotMs: 0 };
           const before = (await readAll(store(), start, 1000)).entries;
           await place.shipAll(place.shipper({ kept }));

@@ -49,7 +49,7 @@ describe('calibrating paymentScore', () => {
     expect(await calibrateOn(lived.journal)).to.deep.equal(found);
   });
 
-  it('learns nothing from what is reported of orders that were never granted', async () => {
+  it('learns nothing from reports of orders that were never granted', async () => {
     const refused = await livedEvidence(async (store) => {
       const history = new History(store, rules);
       await history.block('ann');
@@ -59,7 +59,7 @@ describe('calibrating paymentScore', () => {
     expect((await calibrateOn(refused.archive)).orders).to.deep.equal({ earlier: 0, later: 0, unknown: 0 });
   });
 
-  it('has the Brier score of what was answered that counting line by line gives', () => {
+  it('has the Brier score of the answers that counting line by line gives', () => {
     const text = lived.journal.kind === 'journal' ? readFileSync(lived.journal.path, 'utf8') : '';
     const { brier, orders, unknown } = brierByHand(text);
     const [recorded] = found.byVersion;

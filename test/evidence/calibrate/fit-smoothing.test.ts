@@ -35,7 +35,7 @@ const smoothings = fc
   .filter(keepsInterface);
 
 describe('the smoothing that fits best', () => {
-  it('has no worse a Brier score than the setting of today, or than any other round one', () => {
+  it("has no worse a Brier score than today's setting, or any other round one", () => {
     fc.assert(
       fc.property(
         groups,
@@ -54,7 +54,7 @@ describe('the smoothing that fits best', () => {
     );
   });
 
-  it('keeps the prior that it is given', () => {
+  it('keeps a given prior', () => {
     fc.assert(
       fc.property(groups, (some) => {
         const best = bestSmoothing(some, 0.5);
@@ -63,7 +63,7 @@ describe('the smoothing that fits best', () => {
     );
   });
 
-  it('finds the share that is there: clients with one unpaid order of whom one in ten pays', () => {
+  it('finds the true share: clients with one unpaid order of whom one in ten pays', () => {
     const unlucky = {
       cluster: 0,
       later: false,

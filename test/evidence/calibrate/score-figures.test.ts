@@ -27,7 +27,7 @@ function worldOf(seed: number, error: number): readonly Scored[] {
 }
 
 describe('the figures of a score', () => {
-  it('have an interval of the calibration error that holds the true one, be the scores right or too high', () => {
+  it('have an interval that contains the true calibration error, with right scores and too high ones', () => {
     for (const error of [0, 0.05, 0.12]) {
       const worlds = Array.from({ length: 25 }, (_, seed) =>
         scoreFigures(worldOf(seed + 1, error), ({ score }) => score),
@@ -42,7 +42,7 @@ describe('the figures of a score', () => {
     }
   });
 
-  it('take the orders of a client together in the shares of the tenths, too', () => {
+  it('have intervals by clients in the shares of the tenths, too', () => {
     const groups = Array.from({ length: 40 }, (_, cluster): Scored => {
       const paid = cluster % 2 === 0 ? 4 : 0;
       return { cluster, score: cluster < 20 ? 0.3 : 0.9, paid, unpaid: 4 - paid, ...KNOWN };
@@ -55,7 +55,7 @@ describe('the figures of a score', () => {
     ]);
   });
 
-  it('are not known of one client, who cannot be drawn in different ways', () => {
+  it('are unknown for one client, who cannot be resampled', () => {
     const one = [{ cluster: 7, score: 0.6, paid: 3, unpaid: 2, ...KNOWN }];
     const { orders, brier, auc, calibrationError } = scoreFigures(one, ({ score }) => score);
     expect({ orders, brier, auc, calibrationError }).to.deep.equal({
@@ -66,7 +66,7 @@ describe('the figures of a score', () => {
     });
   });
 
-  it('tell AUC of clients with and without history apart, on granted orders alone', () => {
+  it('give AUC separately for clients with and without history, on granted orders alone', () => {
     const orders = (hasHistory: boolean, granted: boolean, score: number, paid: number): readonly Scored[] =>
       [0, 1].map((cluster) => ({ cluster, score, paid, unpaid: 1 - paid, hasHistory, granted }));
     const groups = [

@@ -78,7 +78,7 @@ describe('the evidence desk', () => {
     };
     const refusal = (asked: Promise<EvidenceJob>) => asked.catch((error: unknown) => error);
 
-    it('works a report out in a process of its own, and gives what the report itself gives', async () => {
+    it('works out a report in a process of its own, with the same result as the report itself', async () => {
       const desk = open();
       const asked = await desk.ask(shop, task(0));
       expect(asked.state).to.equal('waiting');
@@ -109,7 +109,7 @@ describe('the evidence desk', () => {
       await desk.close();
     });
 
-    it("works nothing out of an archive that is another store's", async () => {
+    it('works nothing out from an archive of another store', async () => {
       const { registers } = store();
       const claimed = storeWith(store(), { registers: { ...registers, read: async () => 'another' } });
       const desk = open(claimed);
@@ -139,7 +139,7 @@ describe('the evidence desk', () => {
       await desk.close();
     });
 
-    it('is done with nothing that was stopped while it was told to be done', async () => {
+    it('does not finish a job that was stopped while it finished', async () => {
       const { documents } = store();
       const stopping: typeof documents = {
         ...documents,
@@ -158,7 +158,7 @@ describe('the evidence desk', () => {
       await desk.close();
     });
 
-    it('keeps 40 jobs of a platform, and none of them for another', async () => {
+    it('keeps 40 jobs of each platform', async () => {
       const desk = open();
       const [before] = await desk.shelf.list(SHOP);
       const old = before ?? expect.fail('no job');
@@ -174,7 +174,7 @@ describe('the evidence desk', () => {
     // The rest is decided above the store.
     if (on === 'Redis') return;
 
-    /** A desk that begins a job and does nothing of it until it is told to. */
+    /** A desk whose jobs wait for the test. */
     const stalled = () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       const unshippedErasures: Store['unshippedErasures'] = async (...asked) => {
@@ -189,7 +189,7 @@ describe('the evidence desk', () => {
       return jobs;
     };
 
-    it('lets some of a platform wait for the one under way, and each can be stopped from another node', async () => {
+    it('lets some jobs of a platform wait for the running one, and each can be stopped from another node', async () => {
       const { desk, goOn } = stalled();
       const [first, ...waiting] = await fill(desk, shop, 100, 1 + PLATFORM_WAITING_MAX);
       expect(await refusal(desk.ask(shop, task(99)))).to.be.instanceOf(EvidenceDeskBusy);
@@ -202,7 +202,7 @@ describe('the evidence desk', () => {
       await desk.close();
     });
 
-    it('takes turns by platform: one that asks much holds up itself', async () => {
+    it('takes turns by platform, so that a busy one delays only itself', async () => {
       const { desk, goOn } = stalled();
       const [first, second] = await fill(desk, shop, 1000, 2);
       const [neighbours] = await fill(desk, await issue(platformName('neighbour')), 1100, 1);
@@ -214,7 +214,7 @@ describe('the evidence desk', () => {
       await desk.close();
     });
 
-    it('always has a place for the owner of the installation, who comes next, and may see and stop what is under way', async () => {
+    it('always has a place for the owner of the installation, who comes next, and may see and stop running jobs', async () => {
       const { desk, goOn } = stalled();
       const owner = await issue(INSTALLATION);
       const [held] = await fill(desk, shop, 2000, 1 + PLATFORM_WAITING_MAX);
@@ -245,7 +245,7 @@ describe('the evidence desk', () => {
       ]);
     });
 
-    it('ends a job, waiting or under way, when its key is revoked', async () => {
+    it('ends a job, waiting or running, when its key is revoked', async () => {
       const { desk, goOn } = stalled();
       const key = await issue(SHOP);
       const jobs = await fill(desk, key, 3000, 2);
@@ -258,7 +258,7 @@ describe('the evidence desk', () => {
       await desk.close();
     });
 
-    it('gives the place back of a job that the store did not take', async () => {
+    it('frees the place of a job that the store did not accept', async () => {
       const desk = open();
       const add = desk.shelf.add.bind(desk.shelf);
       desk.shelf.add = () => Promise.reject(new Error('NOREPLICAS'));
@@ -271,7 +271,7 @@ describe('the evidence desk', () => {
       await desk.close();
     });
 
-    it('says of work whose node was stopped that it must be asked for again', async () => {
+    it('says that a job must be asked for again when its node was stopped', async () => {
       const desk = open();
       const job = await desk.ask(shop, task(200));
       await desk.close();
@@ -285,7 +285,7 @@ describe('the evidence desk', () => {
       expect((await desk.shelf.get(SHOP, 'silent'))?.state).to.equal('failed');
     });
 
-    it('fails with words when the rule set is not the one that was asked about', async () => {
+    it('fails with an explanation when the rule set has changed', async () => {
       const desk = open();
       const other = { ...task(300), rules: { ...task(300).rules, digest: 'ab'.repeat(32) } };
       const ended = await over(desk, await desk.ask(shop, other));
@@ -293,7 +293,7 @@ describe('the evidence desk', () => {
       await desk.close();
     });
 
-    it('drops what may name orders of an erased client, its own and that of the installation, and nothing else', async () => {
+    it('drops only results that may name orders of an erased client, of its platform and of the installation', async () => {
       const desk = open();
       const [known] = await desk.shelf.list(SHOP);
       const report = known ?? expect.fail('no job');

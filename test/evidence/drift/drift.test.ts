@@ -76,7 +76,7 @@ describe('drift', () => {
     expect(await driftOf(lived.journal)).to.deep.equal(found);
   });
 
-  it('compares the decisions of one version alone, and calls those of others no gap', async () => {
+  it('compares the decisions of one version alone, without calling those of others a gap', async () => {
     const ask = (where: EvidencePlace, decidedBy: string) =>
       withEvidence({ ...all(where), decidedBy }, (evidence) => drift(evidence, null));
     for (const place of [lived.archive, lived.journal]) {
@@ -86,7 +86,7 @@ describe('drift', () => {
     }
   });
 
-  it('finds the fact that moved and the values that it moved to, and leaves the others to chance', () => {
+  it('finds the fact that moved and its new values, and attributes the others to chance', () => {
     const [first, ...others] = found.facts;
     const { intervals, ...moved } = first?.moved ?? expect.fail('no fact');
     expect([first?.fact, moved]).to.deep.equal(['amount', { values: 'up to 10', earlier: 1, later: 0 }]);
@@ -97,7 +97,7 @@ describe('drift', () => {
     expect(others.filter(({ index, byChance }) => index > byChance)).to.deep.equal([]);
   });
 
-  it('takes a client who asks most for fewer clients than there are, where it says what chance explains', async () => {
+  it('lowers the effective number of clients for a client with most requests, where it says what chance explains', async () => {
     const uneven = await livedEvidence(liveWithOneWhoAsksMost);
     const { facts, earlier } = await driftOf(uneven.archive);
     expect([earlier.clients, earlier.decisions]).to.deep.equal([10, 19]);
@@ -110,7 +110,7 @@ describe('drift', () => {
     expect(bins.some((one) => Math.abs(one.byChance - byChance) < 1e-9)).to.equal(true);
   });
 
-  it('tells the sizes, verdicts, paid shares and calibration of both parts', () => {
+  it('gives the sizes, verdicts, paid shares and calibration of both parts', () => {
     const { earlier, later, splitAt } = found;
     expect(splitAt).to.be.within(JULY + 60_000, JULY + WEEK);
     expect([earlier.decisions, earlier.clients, later.decisions, later.clients]).to.deep.equal([
@@ -125,7 +125,7 @@ describe('drift', () => {
     expect([earlier.score.brier?.value, later.score.calibrationError?.value]).to.deep.equal([0.25, 0.5]);
   });
 
-  it('counts for each part the orders of which nothing was reported so far', async () => {
+  it('counts for each part the orders without a report so far', async () => {
     const { archive } = await livedEvidence(liveWithLateReports);
     const { earlier, later, unknown } = await driftOf(archive);
     expect([earlier.orders, later.orders, unknown]).to.deep.equal([
@@ -153,7 +153,7 @@ describe('drift', () => {
     expect(await ask(null, began)).to.deep.equal([null, []]);
   });
 
-  it('says nothing about nothing', async () => {
+  it('is empty without decisions', async () => {
     const empty = await livedEvidence(async () => {});
     const { earlier, facts } = await driftOf(empty.archive);
     expect([earlier.decisions, earlier.paidShare, earlier.verdicts.WAIT]).to.deep.equal([0, null, null]);

@@ -30,7 +30,7 @@ describeOnStores('an experiment', (store) => {
     await world.begin(40, 20);
     const before = await world.live(1, 0, CLIENTS / 2);
     await world.restartFirst();
-    // The last one asks a day later, when it is known who did not come back.
+    // The last one asks a day later, when those who did not come back are known.
     const after = await world.live(1, CLIENTS / 2, CLIENTS / 2);
     const last = await world.live(1, CLIENTS + 25 * 60, 1);
     // Whether that one comes back is not known yet.
@@ -47,7 +47,7 @@ describeOnStores('an experiment', (store) => {
     [found = NOTHING, halfway = NOTHING, ...asked] = await experimentsOn(store(), () => asks);
   });
 
-  it('counts what each client did for the version that it was drawn into, over two nodes and a restart', () => {
+  it('counts each client for the version of its draw, over two nodes and a restart', () => {
     expect(found.version).to.equal('p2.v10');
     const arms = ['p2.v10', 'p2.v11', 'p2.v12'].map((version, place) => {
       const mine = lived.filter((one) => one.version === version);
@@ -68,7 +68,7 @@ describeOnStores('an experiment', (store) => {
     ).to.deep.equal(arms);
   });
 
-  it('parts the orders of an arm by the ladder level they were first asked for on', () => {
+  it('divides the orders of an arm by the ladder level of their first request', () => {
     for (const { version, orders, requisites, waits, lostAfterWait } of found.arms) {
       const levels = found.levels.filter((one) => one.version === version);
       expect(levels.map(({ level }) => level)).to.include.members([0, 1]);
@@ -83,19 +83,19 @@ describeOnStores('an experiment', (store) => {
     }
   });
 
-  it('tells what was known at an earlier time', () => {
+  it('gives what was known at an earlier time', () => {
     const clients = (of: Experiment) => sumOf(of, (arm) => arm.clients);
     expect([clients(halfway), clients(found)]).to.deep.equal([CLIENTS / 2, CLIENTS + 1]);
   });
 
-  it('knows of orders before an end whether their clients came back after it', () => {
+  it('knows for orders before an end whether their clients came back after it', () => {
     const lost = (of: Experiment | undefined) => sumOf(of, (arm) => arm.lostAfterWait);
     const [byAll, asOfNow] = asked.map(lost);
     expect(asOfNow).to.equal(byAll);
     expect(byAll).to.be.within(1, lost(found) - 1);
   });
 
-  it('compares nothing before there are clients enough, and says so', () => {
+  it('compares nothing before there are enough clients, and says so', () => {
     expect(found.differences).to.deep.equal([]);
     expect(found.recommendation).to.deep.equal({ version: null, takeBack: [], errorBound: 0.01 });
     const { notes } = readable(found);
@@ -113,7 +113,7 @@ describe('an experiment on two ladders', () => {
     [found, earlier] = await trialLived(1);
   });
 
-  it('tells how their difference went from moment to moment, at the last of them as it is now', () => {
+  it('gives their difference over time, up to the present one', () => {
     const { trend = [], differences = [], since } = found ?? {};
     const moments = [...new Set(trend.map(({ at }) => at))];
     expect(moments).to.have.length.within(5, 30);
@@ -122,7 +122,7 @@ describe('an experiment on two ladders', () => {
     expect(last).to.deep.equal(differences.map(({ clientsToGo: _, ...one }) => one));
   });
 
-  it('tells of a moment what would have been told then', () => {
+  it('gives for a time in the past what it would have given then', () => {
     const at = earlier?.asOf?.at;
     const then = found?.trend.filter((one) => one.at === at) ?? [];
     expect(then.length).to.be.above(3);

@@ -25,8 +25,8 @@ const recommended = (...candidates: readonly ArmTotals[]) => {
   return { version, takeBack };
 };
 
-describe('what an experiment recommends', () => {
-  it('makes active what is paid more, the best of several', () => {
+describe('the recommendation of an experiment', () => {
+  it('activates the candidate with more paid orders, the best of several', () => {
     const [good, better] = [
       arm('p2.v11', { paid: 580, unpaid: 300, 'money.EUR.paid': 580 }),
       arm('p2.v12', { paid: 620, unpaid: 300, 'money.EUR.paid': 620 }),
@@ -35,7 +35,7 @@ describe('what an experiment recommends', () => {
     expect(recommended(good, better)).to.deep.equal({ version: 'p2.v12', takeBack: [] });
   });
 
-  it('takes back what is paid less, and keeps the active version once all are worse', () => {
+  it('withdraws a candidate with fewer paid orders, and keeps the active version once all are worse', () => {
     const worse = arm('p2.v11', { paid: 400, unpaid: 300, 'money.EUR.paid': 400 });
     expect(recommended(worse)).to.deep.equal({ version: 'p2.v10', takeBack: ['p2.v11'] });
     expect(recommended(worse, { ...ACTIVE, version: 'p2.v12' })).to.deep.equal({
@@ -44,7 +44,7 @@ describe('what an experiment recommends', () => {
     });
   });
 
-  it('takes fewer unpaid orders for better only where a loss of paid ones is ruled out', () => {
+  it('counts fewer unpaid orders as better only where a loss of paid ones is ruled out', () => {
     const many = (totals: ArmTotals, times: number): ArmTotals => ({
       ...totals,
       clients: totals.clients * times,
@@ -61,12 +61,12 @@ describe('what an experiment recommends', () => {
     expect(version).to.equal('p2.v11');
   });
 
-  it('leaves to people what gains in one thing and loses in another', () => {
+  it('leaves to people a candidate that gains in one metric and loses in another', () => {
     const mixed = arm('p2.v11', { paid: 620, unpaid: 420, 'money.EUR.paid': 500 });
     expect(recommended(mixed)).to.deep.equal({ version: null, takeBack: [] });
   });
 
-  it('recommends nothing, and compares nothing, without clients of the active version', () => {
+  it('is empty without clients of the active version', () => {
     expect(recommendationOf(null, [ACTIVE])).to.deep.equal({ version: null, takeBack: [], errorBound: 0.01 });
   });
 
@@ -78,8 +78,8 @@ describe('what an experiment recommends', () => {
   });
 });
 
-describe('an experiment in a world that is known', () => {
-  it('recommends nothing on versions that are the same', () => {
+describe('an experiment in a known world', () => {
+  it('recommends nothing for equal versions', () => {
     const waits = [30, 300, 1800] as const;
     const same = ['a', 'b', 'c'].map((version) => ({ version, share: 1 / 3, waits }));
     expect(recommendedShare(30, same, 1500)).to.equal(0);

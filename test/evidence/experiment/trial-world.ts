@@ -15,7 +15,7 @@ import { T0 } from '../../state/clients.ts';
 
 export const SHOP: PlatformName = platformName('shop');
 
-/** What one client did, and what was done with it. */
+/** What one client did, and how it was answered. */
 export interface Lived {
   readonly version: string | null;
   readonly requisites: number;
@@ -39,7 +39,7 @@ const PATIENCE_SECONDS = 600;
 const ORDERS = 4;
 const CLIENT_EVERY_MS = 60_000;
 
-/** Payers who answer to the waits that they are told, of whom p2.v10 and the slower p2.v11 may decide. */
+/** Payers who react to their waits, decided by p2.v10 or the slower p2.v11. */
 export class TrialWorld {
   now = T0;
   readonly rulesDir = rulesDirectory();
@@ -67,13 +67,13 @@ export class TrialWorld {
     for (const one of this.nodes) await one.look();
   }
 
-  /** Another node in the place of the first. */
+  /** Another node instead of the first. */
   async restartFirst(): Promise<void> {
     await this.nodes.shift()?.stop();
     await this.start();
   }
 
-  /** A payment is taken back. */
+  /** Reverses a payment. */
   async reverse({ clientIdKey, orderRef }: PaidOrder): Promise<void> {
     const [node] = this.nodes;
     if (node === undefined) throw new Error('there is no node');
@@ -163,7 +163,7 @@ interface AskedOrder {
   readonly clientIdKey: string;
   readonly orderRef: string;
   readonly amountRequested: string;
-  /** 0 to 1: the greater, the sooner the payer is gone. */
+  /** 0 to 1: the greater, the sooner the payer leaves. */
   readonly stays: number;
 }
 

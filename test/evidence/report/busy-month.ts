@@ -7,7 +7,7 @@ const STEPS = 400;
 
 /**
  * Thirty payers of different kinds for some days, the same each time: most pay, some never do, some hurry, a few
- * share a device, one is blocked by a person and one is bound; a tenth of the orders is never heard of again.
+ * share a device, one is blocked by a person and one is bound; a tenth of the orders is never reported.
  */
 export async function liveBusyMonth(store: Store): Promise<void> {
   const place = new Workplace();

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
-/** What a rule came to, counted line by line, without the service's evaluator, its engine or its SQL. */
+/** The figures of a rule, counted line by line, without the service's evaluator, engine or SQL. */
 export interface HandCount {
   readonly matched: number;
   readonly decided: number;

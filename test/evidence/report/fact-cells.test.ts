@@ -16,7 +16,7 @@ describe('the cells of facts', () => {
   });
   const cells = () => factCells(rules, new Set(rules.facts.map(({ label }) => factColumn(label))));
 
-  it('have a value each, and comparisons tell some two cells apart', () => {
+  it('each have a value, and any two differ in some comparison', () => {
     const all = [...rules.groups.rules, ...rules.signals.rules, ...rules.verdicts.rules];
     for (const { index, values } of cells()) {
       const comparisons = comparisonsIn(all.map(({ condition }) => condition)).filter(
@@ -30,7 +30,7 @@ describe('the cells of facts', () => {
     }
   });
 
-  it('go into codes and come out of them as they were', () => {
+  it('are encoded and decoded without a change', () => {
     const facts = cells();
     const codes = vectorCodes(facts);
     const picks = fc.tuple(...facts.map(({ values }) => fc.nat(values.length - 1)));
@@ -50,7 +50,7 @@ describe('the cells of facts', () => {
     );
   });
 
-  it('are none for a fact that was not recorded', () => {
+  it('do not exist for a fact that was not recorded', () => {
     const facts = factCells(rules, new Set());
     expect(facts.every(({ sql, values }) => sql === '0' && values.length === 0)).to.equal(true);
     expect(valuesOf(vectorCodes(facts), [0n], rules.facts.length)).to.equal(null);

@@ -14,7 +14,7 @@ const CLIENTS = 12;
 describe('the holdout in the report', () => {
   let lived: LivedEvidence;
   let rules: RuleSet;
-  /** Clients whom the service held out, by what became of their order. */
+  /** Clients who were held out, by the outcome of their order. */
   const held: Record<'PAID' | 'UNPAID', number> = { PAID: 0, UNPAID: 0 };
 
   before(async () => {
@@ -30,7 +30,7 @@ describe('the holdout in the report', () => {
     });
   });
 
-  /** Four unpaid orders, and a fifth that only who is held out may try to pay. */
+  /** Four unpaid orders, and a fifth that only held-out clients may try to pay. */
   async function liveChain(shop: Tenant, n: number): Promise<void> {
     const clientIdKey = `payer-${n}`;
     for (const order of ['a', 'b', 'c', 'd']) await shop.outcome(clientIdKey, `${order}-${n}`, 'UNPAID');
@@ -47,7 +47,7 @@ describe('the holdout in the report', () => {
       return found.find(({ name }) => name === 'blocked-by-unpaid-chain')?.holdout;
     });
 
-  it('tells what became of the orders that the rule would have refused, beside those that it did, and that they are too few', async () => {
+  it('gives the outcomes of orders that the rule would have refused, beside those that it did, and says that they are too few', async () => {
     const [paid, unpaid] = [held.PAID, held.UNPAID];
     expect(paid + unpaid).to.be.within(1, CLIENTS - 1);
     expect(await figures(lived.archive)).to.deep.equal({
@@ -67,8 +67,8 @@ describe('the holdout in the report', () => {
   });
 });
 
-describe('the orders that a rule did refuse, beside those of a holdout', () => {
-  it('have an interval that takes the orders of a client together, too', () => {
+describe('the refused orders of a rule, beside those of a holdout', () => {
+  it('have an interval by clients, too', () => {
     const [matched, held] = [new OrderTally(), new HeldOrders(0.5)];
     const addOrders = (fate: 'PAID' | 'UNPAID', orders: number) =>
       matched.addOrders({ fate, reversed: false, currency: 'EUR', orders, amount: 0 });

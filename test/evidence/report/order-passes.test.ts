@@ -14,7 +14,7 @@ const PARTS = {
 };
 
 describe('the passes over orders', () => {
-  it('come to the same in one as in many, and know more rules than a number has bits', async () => {
+  it('give the same in one pass as in many, also for more rules than a number has bits', async () => {
     const lived = await livedEvidence(liveBusyMonth);
     const passed = (decisionsMax: number) =>
       withEvidence(all(lived.archive), async (evidence) => {

@@ -38,7 +38,7 @@ describe('the report on rules', () => {
     return rule;
   };
 
-  it('counts for every rule what counting line by line gives', () => {
+  it('gives for every rule what counting line by line gives', () => {
     const counts = found.rules.map(({ file, name, matched, decided, sole, orders }) => [
       `${file}/${name}`,
       { matched, decided, sole, ...orders },
@@ -65,7 +65,7 @@ describe('the report on rules', () => {
     expect(ruleOf(found, 'no-javascript')).to.deep.include({ matched: 0, unpaidShare: null, lift: null });
   });
 
-  it('takes the orders of a client together in the intervals of unpaid shares, of all and of a rule', async () => {
+  it('has intervals of unpaid shares by clients, of all and of a rule', async () => {
     const byClient = (matching: string) =>
       withEvidence(all(lived.archive), async ({ duck }) => {
         const rows = await duck.rows(
@@ -88,7 +88,7 @@ describe('the report on rules', () => {
     }
   });
 
-  it('sums up amounts by currency, those of the rules that part the decisions to those of all', async () => {
+  it('adds up amounts by currency, so that rules that divide the decisions add up to all', async () => {
     const total = (name: string) => ruleOf(found, name).amount['EUR']?.unpaid ?? 0;
     const sum = await withEvidence(all(lived.archive), ({ duck }) =>
       duck.rows("SELECT sum(amount) AS unpaid FROM orders WHERE fate = 'UNPAID'"),
@@ -99,7 +99,7 @@ describe('the report on rules', () => {
     expect(total('attempt-unpaid')).to.be.below(Number(sum[0]?.['unpaid']));
   });
 
-  it('tells of rules that make clients wait who was granted a requisite later, and who paid then', () => {
+  it('counts for rules with waits who was granted a requisite later, and who paid then', () => {
     const { afterWait } = ruleOf(found, 'attempt-unpaid');
     expect(afterWait?.orders).to.be.above(afterWait?.granted ?? 0);
     expect(afterWait?.granted).to.be.above(afterWait?.paid ?? 0);
@@ -107,7 +107,7 @@ describe('the report on rules', () => {
     expect(ruleOf(found, 'client-blocked').afterWait).to.equal(null);
   });
 
-  it('counts after a wait only what was granted and paid within a day, and each order once', async () => {
+  it('counts after a wait only orders granted and paid within a day, each once', async () => {
     const waits = await livedEvidence(async (store) => {
       const history = new History(store, place.rules('p2.v10'));
       for (const { client, hours } of [
@@ -128,7 +128,7 @@ describe('the report on rules', () => {
     ]);
   });
 
-  it('takes what is reported of orders that were never granted for no proof, and counts every payment', async () => {
+  it('ignores unpaid reports of orders that were never granted, and counts every payment', async () => {
     const refused = await livedEvidence(async (store) => {
       const history = new History(store, place.rules('p2.v10'));
       await history.block('ann');
@@ -147,7 +147,7 @@ describe('the report on rules', () => {
     expect(unpaidShare?.value).to.equal(0);
   });
 
-  it('parts each rule, and all money, by day, by method and by what else is asked, to the same sums', async () => {
+  it('divides each rule, and all money, by day, method and other dimensions, with equal sums', async () => {
     for (const by of SLICE_NAMES) {
       const sliced = await reportOn(lived.archive, place.rules('p2.v10'), by);
       for (const { name, matched, decided, orders, by: parts = [] } of sliced.rules) {
@@ -170,7 +170,7 @@ describe('the report on rules', () => {
     }
   });
 
-  it('parts by version, arm, group and level of the ladder, an order by its last decision', async () => {
+  it('divides by version, arm, group and level of the ladder, an order by its last decision', async () => {
     const waits = await livedEvidence(async (store) => {
       const history = new History(store, place.rules('p2.v10'));
       for (const order of ['1', '1']) await history.verdict('ann', order);
@@ -197,7 +197,7 @@ describe('the report on rules', () => {
     });
   });
 
-  it('asks another version about the facts that were recorded, and says whose decisions they are', async () => {
+  it('applies another version to the recorded facts, and says whose decisions they are', async () => {
     place.draft('p2.v11', { file: 'groups.yaml', from: 'value: 4 }', to: 'value: 2 }' });
     const stricter = await reportOn(lived.archive, place.rules('p2.v11'));
     expect([stricter.version, stricter.ownDecisions, found.ownDecisions]).to.deep.equal([
@@ -208,7 +208,7 @@ describe('the report on rules', () => {
     expect(ruleOf(stricter, 'client-blocked').matched).to.be.above(ruleOf(found, 'client-blocked').matched);
   });
 
-  it('counts decisions whose records lack a fact apart, and names the fact', async () => {
+  it('counts decisions without a recorded fact separately, and names the fact', async () => {
     place.draft('p2.v13', {
       file: 'bot-signals.yaml',
       from: 'clientsOnFingerprint, params: { window: 24h }',

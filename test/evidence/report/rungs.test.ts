@@ -11,7 +11,7 @@ import { liveBusyMonth } from './busy-month.ts';
 
 const DAY = 86_400_000;
 
-describe('the price of a wait by rung', () => {
+describe('the cost of a wait by level', () => {
   const place = new Workplace();
   after(() => place.end());
 
@@ -22,7 +22,7 @@ describe('the price of a wait by rung', () => {
       )
     ).rungs;
 
-  it('tells who came back, who asked too early, who was lost and of whom it is not known yet', async () => {
+  it('counts who came back, asked too early, was lost, or is not known yet', async () => {
     const { archive } = await livedEvidence(async (store) => {
       const history = new History(store, place.rules('p2.v10'));
       for (const client of ['paid', 'back', 'lost']) {
@@ -76,7 +76,7 @@ describe('the price of a wait by rung', () => {
     ]);
   });
 
-  it('counts 24 hours from the wait, as what is told of a rule after its waits does', async () => {
+  it('counts 24 hours from the wait, like the figures of a rule after its waits', async () => {
     const { archive } = await livedEvidence(async (store) => {
       const history = new History(store, place.rules('p2.v10'));
       for (const [client, backAfterMs] of [
@@ -103,7 +103,7 @@ describe('the price of a wait by rung', () => {
     expect(afterWaits).to.deep.equal([{ orders: 2, granted: 1, paid: 1 }]);
   });
 
-  it('comes to what counting decision by decision gives, whenever one looks, and each order has one end', async () => {
+  it('equals a count decision by decision at any time, with one result per order', async () => {
     const { archive } = await livedEvidence(liveBusyMonth);
     const rules = place.rules('p2.v10');
     await fc.assert(
@@ -183,7 +183,7 @@ function orderOf({ client, ref }: DuckRow): string {
   return `${String(client)} ${String(ref)}`;
 }
 
-/** What came of a wait: `back` is what the client asked next, and `told` the last report about that order. */
+/** The result of a wait: `back` is the client's next request, and `told` the last report about that order. */
 function waitOf(row: DuckRow, back: DuckRow | null, told: DuckRow | null, knownUntil: number): HandWait {
   const [toldAt, at] = [Number(row['at']), Number(back?.['at'] ?? Number.POSITIVE_INFINITY)];
   const end = endOf(Number(row['allowed']), toldAt + DAY, at, knownUntil);

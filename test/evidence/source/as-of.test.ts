@@ -46,7 +46,7 @@ describe('figures of the past', () => {
     return opened.remove();
   });
 
-  /** The first moment is looked at before anything was shipped, the second after, and the last is what came since. */
+  /** The first time is before anything was shipped, the second after, and the last covers the rest. */
   async function lookBack(chapter: number): Promise<void> {
     if (chapter === CHAPTERS - 1) return;
     if (chapter === 1) await shipOn(JULY);
@@ -63,21 +63,21 @@ describe('figures of the past', () => {
       );
   };
 
-  it('change from moment to moment', () => {
+  it('change with time', () => {
     const told = recorded.map(({ figures }) => JSON.stringify(figures));
     expect(new Set(told).size).to.equal(CHAPTERS - 1);
   });
 
-  it('come out as they were printed then, from an export of all that came since', async () => {
+  it('are as they were printed then, from an export of everything since', async () => {
     await expectRecorded(await journalOf(store));
   });
 
-  it('come out as they were printed then from the archive, once all is shipped', async () => {
+  it('are as they were printed then from the archive, once all is shipped', async () => {
     await shipOn(JULY);
     await expectRecorded(archiveOf(archived), recorded.slice(0, 1));
   });
 
-  it('come out as they were printed then from the archive, once its days are merged', async () => {
+  it('are as they were printed then from the archive, once its days are merged', async () => {
     await shipOn(JULY);
     const before = archived.archive.read().segments.size;
     await shipOn(JULY + 90 * DAY);
@@ -85,13 +85,13 @@ describe('figures of the past', () => {
     await expectRecorded(archiveOf(archived));
   });
 
-  it('come out as they were printed then where history was replayed with other rules', async () => {
+  it('are as they were printed then in replays with other rules', async () => {
     const at = recorded[1]?.at ?? expect.fail('there is no second moment');
     const again = await replayedFiguresOf(place, await journalOf(store), at);
     expect(withoutMoment(again)).to.deep.equal(withoutMoment(replayed));
   });
 
-  it('say how many payers were erased since, and how many rows went with them', async () => {
+  it('say how many payers were erased since, with how many rows', async () => {
     const first = recorded[0] ?? expect.fail('there is no first moment');
     const { hash } = store.clientKeys.of(PLATFORM, 'client-1');
     const rows = await withEvidence(all(archiveOf(archived)), async ({ duck }) => {
@@ -114,7 +114,7 @@ describe('figures of the past', () => {
   });
 });
 
-/** Some weeks of thirty payers; what became of an order is often told later, and as having happened before. */
+/** Some weeks of thirty payers; outcomes are often reported later, with earlier times. */
 async function liveOn(history: History, random: SeededRandom, chapter: number): Promise<void> {
   const open: (readonly [client: string, order: string])[] = [];
   for (let step = 0; step < STEPS; step++) {
@@ -144,7 +144,7 @@ async function journalOf(store: Store): Promise<EvidencePlace> {
   return { kind: 'journal', path };
 }
 
-/** Without the words for which moment was asked for. */
+/** Without the words about the requested time. */
 function withoutMoment(figures: readonly EvidenceResult[]): unknown {
   return JSON.parse(JSON.stringify(figures), (name, value) => (name === 'asOf' ? undefined : value));
 }

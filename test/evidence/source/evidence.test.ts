@@ -80,7 +80,7 @@ describe('evidence', () => {
   });
 
   for (const kind of places) {
-    it(`tells each order with its last amount and its last outcome, from the ${kind}`, async () => {
+    it(`has each order with its last amount and its last outcome, from the ${kind}`, async () => {
       const rows = await rowsOf(
         all(lived[kind]),
         'SELECT order_ref, decisions::INT AS decisions, amount, currency, method, granted, waited, blocked, fate FROM orders ORDER BY order_ref',
@@ -94,7 +94,7 @@ describe('evidence', () => {
       ]);
     });
 
-    it(`keeps to a span of time, and sees the outcomes that came later, from the ${kind}`, async () => {
+    it(`is limited to a span of time, but has later outcomes, from the ${kind}`, async () => {
       const ask = { ...all(lived[kind]), from: JULY + HOUR, to: JULY + HOUR + 1001 };
       const rows = await rowsOf(ask, 'SELECT order_ref, fate FROM orders ORDER BY order_ref');
       expect(rows).to.deep.equal([
@@ -103,7 +103,7 @@ describe('evidence', () => {
       ]);
     });
 
-    it(`says from when to when it reaches and who decided, from the ${kind}`, async () => {
+    it(`says its span and who decided, from the ${kind}`, async () => {
       const { span, rules } = await withEvidence(all(lived[kind]), async (evidence) => ({
         span: evidence.span,
         rules: await evidence.decidingRules(),
@@ -115,7 +115,7 @@ describe('evidence', () => {
       ]);
     });
 
-    it(`keeps to a platform, from the ${kind}`, async () => {
+    it(`is limited to a platform, from the ${kind}`, async () => {
       const decisions = async (platform: typeof PLATFORM) => {
         const [row] = await rowsOf(
           { ...all(lived[kind]), platform },
@@ -135,7 +135,7 @@ describe('evidence', () => {
     expect(span).to.deep.equal({ from: null, to: null, decisions: 0, gaps: [], torn: false });
   });
 
-  it('names the gaps of an archive that lie within the span', async () => {
+  it('names the gaps of an archive within the span', async () => {
     const folder = temporaryDirectory();
     mkdirSync(join(folder, 'log'));
     const archive = new Archive(folder);
@@ -148,7 +148,7 @@ describe('evidence', () => {
     expect(await gapsOf({ ...ask, to: JULY })).to.deep.equal([]);
   });
 
-  it('wants every table of an archive that is elsewhere: the devices of scores, too, and reports of later', () => {
+  it('fetches every table of a remote archive: also the devices of scores, and later reports', () => {
     const isWanted = isEvidence({ from: JULY, to: JULY + HOUR, platform: PLATFORM });
     const segment = (table: TableName, from: number) => ({
       ...{ name: table, table, platform: PLATFORM, day: '2026-07', from, to: from, rows: 1, bytes: 1 },
@@ -172,7 +172,7 @@ describe('evidence', () => {
     expect(span.gaps).to.deep.equal([{ from: JULY + HOUR, to: JULY + HOUR + 1000, entries: 2 }]);
   });
 
-  it('leaves out a last line that has no end, and says so', async () => {
+  it('leaves out an incomplete last line, and says so', async () => {
     const { span } = await withEvidence(
       all(journalOf(`${journalText()}{"kind":"verdict","at":17`)),
       async (evidence) => evidence,
@@ -180,7 +180,7 @@ describe('evidence', () => {
     expect([span.decisions, span.torn]).to.deep.equal([5, true]);
   });
 
-  it('refuses a file that is no journal, and names the line', async () => {
+  it('refuses a file that is not a journal, and names the line', async () => {
     const lines = journalText().trimEnd().split('\n').length;
     const bad = journalOf(`${journalText()}\nDear Ann,\n`);
     expect(await failure(all(bad))).to.equal('JournalFileError: the line is not JSON');
@@ -197,7 +197,7 @@ describe('evidence', () => {
     ).to.include('"decision" must be a decision with its facts');
   });
 
-  it('reads on while the archive goes on to other segments', async () => {
+  it("keeps reading while the archive's segments change", async () => {
     const { archive, ask } = await ownArchive();
     let tries = 0;
     const decisions = await withEvidence(ask, async ({ duck }) => {
@@ -208,7 +208,7 @@ describe('evidence', () => {
     expect([tries, decisions]).to.deep.equal([1, 5]);
   });
 
-  it('begins anew on what is left when a client is erased meanwhile', async () => {
+  it('begins anew without a client who is erased meanwhile', async () => {
     const { archive, ask } = await ownArchive();
     const seen: string[] = [];
     const decisions = await withEvidence(ask, async ({ duck }) => {
@@ -231,7 +231,7 @@ describe('evidence', () => {
     expect(namesIn(archive.staging())).to.deep.equal(before);
   });
 
-  it('tells what fails as it failed', async () => {
+  it('passes on errors unchanged', async () => {
     const { ask } = await ownArchive();
     const failure = await withEvidence(ask, async () => {
       throw new Error('the question is wrong');
@@ -240,7 +240,7 @@ describe('evidence', () => {
   });
 });
 
-/** An archive of its own, so that a test may change it. */
+/** A new archive, so that a test may change it. */
 async function ownArchive(): Promise<{ readonly archive: Archive; readonly ask: EvidenceAsk }> {
   const { archive: place } = await livedEvidence(live);
   if (place.kind !== 'archive') throw new Error('an archive is wanted');
@@ -252,7 +252,7 @@ async function removeAll(archive: Archive): Promise<void> {
   await archive.commit(state, { by: 'test', at: JULY, add: [], remove: [...state.segments.keys()] });
 }
 
-/** The rows with their columns in one order. */
+/** The rows with sorted columns. */
 function byName(rows: readonly DuckRow[]): readonly object[] {
   return rows.map((row) => Object.fromEntries(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1))));
 }

@@ -8,13 +8,13 @@ import { ArchivedStore } from '../../archive/archived-store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 
-/** What happened with a store, as both kinds of evidence: an archive and an exported journal. */
+/** The history of a store as both kinds of evidence: an archive and an exported journal. */
 export interface LivedEvidence {
   readonly archive: EvidencePlace;
   readonly journal: EvidencePlace;
 }
 
-/** Lets `live` happen on a store of its own, then ships its journal and exports it, too. */
+/** Runs `live` on a new store, then ships and exports its journal. */
 export async function livedEvidence(live: (store: Store) => Promise<void>): Promise<LivedEvidence> {
   const archived = await ArchivedStore.open(openSqliteStore(temporaryDirectory(), { salt: TEST_SALT }));
   try {
@@ -35,7 +35,7 @@ export async function livedEvidence(live: (store: Store) => Promise<void>): Prom
   }
 }
 
-/** Everything at a place. */
+/** All evidence of a source. */
 export function all(place: EvidencePlace): EvidenceAsk {
   return { place, from: null, to: null, platform: null, threads: 1 };
 }

@@ -11,7 +11,7 @@ import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import type { Workplace } from '../backtest/backtest-history.ts';
 import { all } from './lived-evidence.ts';
 
-/** What most commands would print; null: of all that is known. */
+/** The output of most commands; null: of all that is known. */
 export function figuresOf(
   place: Workplace,
   looked: EvidencePlace,
@@ -30,7 +30,7 @@ export function figuresOf(
   ]);
 }
 
-/** The same of those that try versions by replaying, which takes longer. */
+/** The same for those that replay versions, which take longer. */
 export function replayedFiguresOf(
   place: Workplace,
   looked: EvidencePlace,

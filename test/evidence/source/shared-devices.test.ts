@@ -34,7 +34,7 @@ async function live(store: Store): Promise<void> {
   place.end();
 }
 
-describe('how many clients were on a device', () => {
+describe('the number of clients on a device', () => {
   let lived: LivedEvidence;
   let rules: ReturnType<Workplace['rules']>;
   before(async () => {

@@ -11,7 +11,7 @@ const VISITS = 120;
 
 interface Lived {
   readonly archive: EvidencePlace;
-  /** All that was decided, with every fact. */
+  /** All decisions, with every fact. */
   readonly decisions: readonly unknown[];
   readonly reported: number;
 }
@@ -74,7 +74,7 @@ describe('a report of an order that was turned away', () => {
   });
   after(() => place.end());
 
-  it('changes no later decision, and no fact that one was made of', () => {
+  it('changes no later decision, and none of its facts', () => {
     expect(reported.reported).to.be.above(50);
     expect(
       new Set(

@@ -47,7 +47,7 @@ function planted(): KnownOrders {
   };
 }
 
-/** Of a constant with the value 4, with the orders that it blocks. */
+/** Changes of a constant with the value 4, with the orders that each blocks. */
 function edit(path: string, value: string, matched: readonly number[]): Edit {
   const at = { file: 'groups.yaml', line: 1, column: 1 };
   const constant: Edit['constant'] = {
@@ -58,14 +58,14 @@ function edit(path: string, value: string, matched: readonly number[]): Edit {
 }
 
 describe('a search for changes', () => {
-  it('finds what tells unpaid orders apart, as simply as it can be said', () => {
+  it('finds the simplest condition that separates unpaid orders', () => {
     const [first, ...others] = findChanges(planted(), [], { budget: 0.01, banned: NONE });
     expect(textOf(first)).to.equal('distinctFingerprints(1h) >= 3');
     expect([first?.unpaid, first?.paid]).to.deep.equal([80, 0]);
     expect(others).to.deep.equal([]);
   });
 
-  it('changes a constant rather than adding a rule that stops as many', () => {
+  it('changes a constant rather than adding a rule that blocks as many', () => {
     const orders = planted();
     const unpaid = [...orders.paid.keys()].filter((order) => orders.paid[order] === 0);
     const chain = edit('groups.chain.unpaidChain', '3', unpaid);
@@ -77,7 +77,7 @@ describe('a search for changes', () => {
     expect(textOf(rule)).to.equal('distinctFingerprints(1h) >= 3');
   });
 
-  it('gives a constant one new value, and passes over values that are banned or over the budget', () => {
+  it('gives a constant one new value, and skips values that are banned or over the budget', () => {
     const orders = { ...planted(), features: [] };
     const unpaid = [...orders.paid.keys()].filter((order) => orders.paid[order] === 0);
     const paid = [...orders.paid.keys()].filter((order) => orders.paid[order] === 1);
@@ -92,7 +92,7 @@ describe('a search for changes', () => {
     expect(second.map(textOf)).to.deep.equal(['groups.chain.unpaidChain: 4 -> 3']);
   });
 
-  it('passes over what is banned and what is blocked already', () => {
+  it('skips what is banned and what is blocked already', () => {
     const orders = planted();
     const before = findChanges(orders, [], { budget: 0.01, banned: NONE });
     const [second] = findChanges(orders, [], { budget: 0.01, banned: banned(before) });
@@ -101,7 +101,7 @@ describe('a search for changes', () => {
     expect(findChanges({ ...planted(), blocked }, [], { budget: 0.01, banned: NONE })).to.deep.equal([]);
   });
 
-  it('never takes more paid orders than the upper bounds of its rules allow, whatever the orders are', () => {
+  it('never blocks more paid orders than the upper bounds of its rules allow, whatever the orders are', () => {
     const order = fc.record({ a: fc.nat(6), b: fc.nat(3), flag: fc.boolean(), paid: fc.boolean() });
     fc.assert(
       fc.property(

@@ -15,7 +15,7 @@ async function liveWithTesters(workplace: Workplace): Promise<void> {
   const store = openSqliteStore(workplace.dataDir, { salt: TEST_SALT });
   const history = new History(store, workplace.rules('p2.v10'));
   for (let number = 0; number < 100; number++) {
-    // All of them share an address, so they come hours apart: a crowd would be flagged.
+    // They share an address, so they come hours apart not to be flagged as a crowd.
     history.now += 7_200_000;
     await history.score(`payer-${number}`);
     await history.verdict(`payer-${number}`, `order-${number}`);
@@ -68,8 +68,8 @@ async function liveWithChancers(workplace: Workplace): Promise<void> {
   await store.close();
 }
 
-describe('the progress of a search that is made again', () => {
-  it('goes on where the try before ended', () => {
+describe('the progress of a repeated search', () => {
+  it('continues where the try before ended', () => {
     const shares: number[] = [];
     for (const nth of [0, 1, 2]) {
       const tell = progressOfTry((done, of) => shares.push(done / of), nth, 4);
@@ -79,7 +79,7 @@ describe('the progress of a search that is made again', () => {
   });
 });
 
-describe('rules suggest, where a threshold is all that is wrong', () => {
+describe('rules suggest, where only a threshold is wrong', () => {
   let place: Workplace;
   before(async () => {
     place = await Workplace.after(liveWithChancers);
@@ -112,7 +112,7 @@ describe('rules suggest, where a threshold is all that is wrong', () => {
     expect(test.stdout).to.include(`, ${contradicts.length} failed`);
   });
 
-  it('takes the orders of clients who are held out of being blocked for blocked', async () => {
+  it('counts orders of clients held out of a block as blocked', async () => {
     const rule = (chain: number, holdout: string) =>
       `    priority: 80\n${holdout}    conditions:\n      all:\n        - { fact: unpaidChain, operator: greaterThanInclusive, value: ${chain} }`;
     const [from, to] = [rule(4, ''), rule(3, '    holdout: 50%\n')];
@@ -163,7 +163,7 @@ describe('rules suggest', () => {
     expect(existsSync(`${place.rulesDir}/p2.v20/release.json`)).to.equal(false);
   });
 
-  it('says plainly when nothing is found, and writes nothing', async () => {
+  it('says when nothing is found, and writes nothing', async () => {
     const { code, stdout } = await run('--budget', '1%', '--write', 'p2.v21');
     expect(code).to.equal(0);
     expect(stdout).to.include(
@@ -172,7 +172,7 @@ describe('rules suggest', () => {
     expect(existsSync(`${place.rulesDir}/p2.v21`)).to.equal(false);
   });
 
-  it('refuses a budget that is no percentage', async () => {
+  it('refuses a budget that is not a percentage', async () => {
     const { code, stderr } = await run('--budget', '0.005');
     expect(code).to.equal(2);
     expect(stderr).to.include('--budget must be a percentage above 0 and below 100, like 0.5%, not "0.005"');

@@ -74,7 +74,7 @@ describe('a sweep of the window on shared devices, where chargebacks come 14 to 
     ]);
   });
 
-  it('says so in words, beside what is to be expected of the payments that are too young', async () => {
+  it('says so in words, with the expected reversals of payments that are too young', async () => {
     const { notes } = shownSweep(await sweptOn(90));
     expect(notes.slice(4, 7)).to.deep.equal([
       'Reversed: 34 of the unpaid orders were paid and taken back.',
@@ -106,7 +106,7 @@ describe('a sweep of the window on shared devices, where chargebacks come 14 to 
     ]);
   });
 
-  it('has its part in the headline of a backtest, with what is to be expected of payments that are too young', async () => {
+  it('has its part in the headline of a backtest, with the expected reversals of payments that are too young', async () => {
     place.draft('p2.v11', {
       file: 'bot-signals.yaml',
       from: 'clientsOnFingerprint, params: { window: 24h }',
@@ -131,7 +131,7 @@ describe('a sweep of the window on shared devices, where chargebacks come 14 to 
     expect(tables[0]?.title).to.equal('Amounts');
   });
 
-  it('is beside a report that tells why orders were not paid, in orders and money', async () => {
+  it('is beside a report that says why orders were not paid, in orders and money', async () => {
     const rules = place.rules('p2.v10');
     const {
       reversals,

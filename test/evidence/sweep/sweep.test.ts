@@ -27,7 +27,7 @@ describe('a sweep', () => {
     );
   }
 
-  it('tells for each value what it does to the orders of the earlier and of the later part', async () => {
+  it('gives for each value its effect on the orders of the earlier and of the later part', async () => {
     const report = await run(`${CHAIN}=2,3`);
     const figures = report.combinations.map(({ values, earlier, later }) => [
       values[CHAIN],
@@ -66,7 +66,7 @@ describe('a sweep', () => {
     expect(shownSweep(await run(`${CHAIN}=3`)).notes.join()).not.to.include('Milder');
   });
 
-  it('shows no figures of another ladder, and says what would show what it does', async () => {
+  it('shows no figures for another ladder, and says what would show its effect', async () => {
     const { notes, tables } = shownSweep(await run('ladder.levels[0]=15s,60s'));
     expect(tables).to.deep.equal([]);
     expect(notes.slice(-2)).to.deep.equal([
@@ -125,7 +125,7 @@ describe('the front of trade-offs', () => {
     paidHeldBack: effect(heldBack),
   });
 
-  it('holds exactly those that no other one betters', () => {
+  it('has exactly those that no other one beats', () => {
     const figures = fc.array(fc.tuple(fc.nat(4), fc.nat(4), fc.nat(4)), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(figures, (all) => {

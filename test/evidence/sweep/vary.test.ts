@@ -3,7 +3,7 @@ import { combinationsOf, parseVariation } from '../../../src/evidence/sweep/swee
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 
-describe('what a sweep varies', () => {
+describe('the variation of a sweep', () => {
   const files = readRuleFiles(RULES_FOLDER, []) ?? new Map();
   const chain = 'groups.blocked-by-unpaid-chain.unpaidChain';
   const values = (text: string) => parseVariation(files, text).values;
@@ -31,7 +31,7 @@ describe('what a sweep varies', () => {
       expect(() => parseVariation(files, text)).to.throw(message);
     });
 
-  it('is combined each with each, and the version as it stands comes first', () => {
+  it('combines all values, and the unchanged version comes first', () => {
     const variations = [`${chain}=3,4`, 'ladder.levels[0]=15s,30s'].map((text) =>
       parseVariation(files, text),
     );
@@ -47,7 +47,7 @@ describe('what a sweep varies', () => {
     ]);
   });
 
-  it('is refused where it makes no sound rule set, with the place in the file', () => {
+  it('is refused where it makes a bad rule set, with the place in the file', () => {
     const longer = parseVariation(files, 'ladder.levels[0]=10m');
     expect(() => combinationsOf('p2.v10', files, [longer])).to.throw(
       /^ladder\.levels\[0\]=10m is no sound rule set: ladder\.yaml:\d+:\d+ {2}/,

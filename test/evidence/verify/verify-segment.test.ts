@@ -22,7 +22,7 @@ const RULE = `  - { name: on-a-list, priority: 99, conditions: { all: [${ON_LIST
 describe('verifying archived decisions', () => {
   let rules: RuleSet;
   let folder = '';
-  /** Verdicts that were answered. */
+  /** Answered verdicts. */
   const answered: Record<string, number> = {};
 
   before(async () => {
@@ -49,7 +49,7 @@ describe('verifying archived decisions', () => {
     answered[verdict] = (answered[verdict] ?? 0) + 1;
   }
 
-  /** After four unpaid orders only who is held out is not blocked. */
+  /** After four unpaid orders only held-out clients are not blocked. */
   async function askAfterChain(shop: Tenant, clientIdKey: string): Promise<void> {
     for (const order of ['a', 'b', 'c', 'd'])
       await shop.outcome(clientIdKey, `${order}-${clientIdKey}`, 'UNPAID');
@@ -78,14 +78,14 @@ describe('verifying archived decisions', () => {
     }
   }
 
-  it('lets each come out again, also of who was held out or was on a shared list then', async () => {
+  it('reproduces each, also for clients who were held out or on a shared list', async () => {
     // One of a list, and of the chains those that are not held out.
     expect(answered['BLOCK']).to.be.within(2, CLIENTS);
     const checked = CLIENTS + 2;
     expect(await verify(rules)).to.deep.equal({ ...NOTHING_VERIFIED, checked, reproduced: checked });
   });
 
-  it('names those that other rules under the same digest would answer otherwise', async () => {
+  it('names those with another answer by other rules under the same digest', async () => {
     const other = edited({
       'groups.yaml': swap('    priority: 80\n', '    priority: 80\n    holdout: 50%\n'),
     });
@@ -96,7 +96,7 @@ describe('verifying archived decisions', () => {
     ]);
   });
 
-  it('counts by version and digest those whose rule set is nowhere any more', async () => {
+  it('counts by version and digest those whose rule set is gone', async () => {
     const { reproduced, withoutRules } = await verify(null);
     expect({ reproduced, counts: Object.values(withoutRules) }).to.deep.equal({
       reproduced: 0,

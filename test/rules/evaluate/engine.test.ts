@@ -30,7 +30,7 @@ describe('the rules as json-rules-engine sees them', () => {
     });
   });
 
-  it('put a bare comparison under "all", which the engine wants on top', () => {
+  it('put a bare comparison under "all", which the engine needs on top', () => {
     const condition = edited({}).verdicts.rules[0]?.condition;
     const [comparison] = condition?.kind === 'all' ? condition.conditions : [];
     if (comparison === undefined) throw new Error('the rule has a comparison');
@@ -44,7 +44,7 @@ describe('the rules as json-rules-engine sees them', () => {
     for (const { rules } of [groups, signals, verdicts]) expect(() => buildEngine(rules)).to.not.throw();
   });
 
-  it('are all judged, those that match and those that do not', async () => {
+  it('are all evaluated, matching or not', async () => {
     const { verdicts, facts } = edited(WITH_NAMES);
     const seen = new Map<string, number | string | boolean>([
       ['clientGroup', 'NEW'],

@@ -94,7 +94,7 @@ describe('the trace of a rule set', () => {
     ]);
   });
 
-  it('calls rules behind the first match not asked, and says what they would have said', async () => {
+  it('marks rules after the first match as not evaluated, with what they would have given', async () => {
     const { verdicts } = await traceRuleSet(rules, values({ paidCount: 0, amount: 5 }));
     expect(verdicts.map(({ name, asked, matched, gives }) => [name, asked, matched, gives])).to.deep.equal([
       ['nested', true, true, 'BLOCK'],
@@ -102,7 +102,7 @@ describe('the trace of a rule set', () => {
     ]);
   });
 
-  it('asks every rule when none matches', async () => {
+  it('evaluates every rule when none matches', async () => {
     const none = values({ paidCount: 9, currency: 'GBP', 'verdicts(10m)': 7, amount: 0 });
     const { verdicts } = await traceRuleSet(rules, none);
     expect(verdicts.map(({ asked, matched }) => [asked, matched])).to.deep.equal([
@@ -111,13 +111,13 @@ describe('the trace of a rule set', () => {
     ]);
   });
 
-  it('asks every signal, whichever match', async () => {
+  it('evaluates every signal, whichever match', async () => {
     const { signals } = await traceRuleSet(rules, values({ honeypotTriggered: true, jsOk: true }));
     expect(signals.every(({ asked }) => asked)).to.equal(true);
     expect(signals.find(({ name }) => name === 'honeypot')).to.include({ matched: true, gives: 4 });
   });
 
-  it('refuses to go on when a compiled rule says something else than json-rules-engine', async () => {
+  it('throws when a compiled rule and json-rules-engine differ', async () => {
     const [first, ...rest] = rules.verdicts.rules;
     if (first === undefined) throw new Error('there is a rule');
     const broken = { ...first, matches: (seen: readonly FactValue[]) => !first.matches(seen) };

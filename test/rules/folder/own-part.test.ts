@@ -25,7 +25,7 @@ const cases = (text: string, platform: string) =>
   ownPart(new Map([['cases/all.yaml', text]]), platform).get('cases/all.yaml');
 
 describe("a platform's own part of a rule set", () => {
-  it('has its own section and no other, nor a comment that stood between them', () => {
+  it('has its own section and no other, nor a comment between them', () => {
     const before = `${HEAD}# Where platforms differ.\n`;
     expect(ruleSet(BLOCK, 'bee')).to.equal(
       `${note('sections', 1)}${before}platforms:\n  bee: { scoringLimits: true }\n`,
@@ -36,7 +36,7 @@ describe("a platform's own part of a rule set", () => {
     expect(ruleSet(BLOCK, 'shop')).to.equal(`${note('sections', 2)}${before}platforms: {}\n`);
   });
 
-  it('leaves everything after the sections as it is, and takes a file that is one mapping in braces', () => {
+  it('leaves everything after the sections as it is, also in a file that is one mapping in braces', () => {
     const after = 'platforms: { acme: { timeZone: UTC }, bee: {} }\n\n# Ours.\nsettings: {}\n';
     expect(ruleSet(after, 'bee')).to.equal(`${note('sections', 1)}platforms: { bee: {} }\nsettings: {}\n`);
     const braces = '{ platforms: { acme: { timeZone: UTC }, bee: {} }, settings: {} }\n';
@@ -51,7 +51,7 @@ describe("a platform's own part of a rule set", () => {
     expect(ruleSet(BLOCK.replace('acme:', 'acme: &a'), 'shop')).to.equal(torn);
   });
 
-  it('has its own cases and those that name no platform; a file of others alone is not there', () => {
+  it('has its own cases and those without a platform, and leaves out files of others', () => {
     const ours = 'cases:\n  - name: for all\n    steps: [{ score: { client: a } }]\n';
     const theirs = '  # As acme wants it.\n  - name: acme waits 17 s\n    platform: acme\n    steps: []\n';
     expect(cases(ours, 'bee')).to.equal(ours);
@@ -62,7 +62,7 @@ describe("a platform's own part of a rule set", () => {
     expect(cases(`cases:\n${theirs}`, 'bee')).to.equal(undefined);
   });
 
-  it('is a sound rule set, and all of it where no other platform has a part', () => {
+  it('is a valid rule set, and all of it where no other platform has a part', () => {
     const files = readRuleFiles(RULES_FOLDER, []) ?? new Map<string, string>();
     const own = ownPart(files, 'shop');
     expect([...own.values()].join('\n')).not.to.include('sandbox:');

@@ -37,7 +37,7 @@ describe('a release', () => {
     expect(digestOf(new Map([...FILES].toReversed()))).to.equal(digestOf(FILES));
   });
 
-  it('has another digest when a text, a name, or what belongs to which changes', () => {
+  it('has another digest when a text, a name, or their pairing changes', () => {
     const digests = [
       FILES,
       new Map([...FILES, ['ladder.yaml', 'levels: [30s] \n']]),

@@ -55,7 +55,7 @@ describe('the folder of rule sets', () => {
     ]);
   });
 
-  it('refuses a released version with a missing file, and tells what parsing misses too', () => {
+  it('refuses a released version with a missing file, and also reports what parsing misses', () => {
     rmSync(join(folder, 'verdicts.yaml'));
     expect(problems()).to.deep.equal([
       `rules/verdicts.yaml:1:1  the file is missing after the release; ${WAY_ON}`,
@@ -63,7 +63,7 @@ describe('the folder of rule sets', () => {
     ]);
   });
 
-  it('refuses a damaged release.json, instead of taking the version for a draft', () => {
+  it('refuses a damaged release.json, instead of reading the version as a draft', () => {
     writeFileSync(join(folder, 'release.json'), '{"files": ');
     expect(problems()).to.deep.equal([
       'rules/release.json:1:1  the file is damaged; restore it from version control',
@@ -75,7 +75,7 @@ describe('the folder of rule sets', () => {
     expect(problems()).to.deep.equal(['rules/ladder.yaml:1:1  the file is not UTF-8 text']);
   });
 
-  it('refuses a folder that is not there', () => {
+  it('refuses a missing folder', () => {
     rmSync(folder, { recursive: true });
     expect(problems()).to.deep.equal(['rules:1:1  there is no such folder']);
   });
@@ -88,7 +88,7 @@ describe('the folder of rule sets', () => {
     ]);
   });
 
-  it('lists versions by their numbers, not by their letters', () => {
+  it('sorts versions by number, not alphabetically', () => {
     for (const name of ['p2.v9', 'p3.v1', 'p2.v2', 'p10.v1', 'schema', 'p2', 'p2.v9.old'])
       mkdirSync(join(dir, name));
     writeFileSync(join(dir, 'p1.v1'), 'a file, not a rule set');

@@ -33,7 +33,7 @@ describe('reading rule sets in a thread', () => {
     return newest;
   };
 
-  it('gives the very rule sets that reading at once gives', async () => {
+  it('gives the same rule sets as reading directly', async () => {
     const [there, here] = await Promise.all(
       [threaded, directReader(rulesDir)].map(async (reader) => reader.load(await version())),
     );

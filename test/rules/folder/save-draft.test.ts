@@ -17,7 +17,7 @@ import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 
 const FROM_V10: DraftToSave = { version: 'p2.v11', from: 'p2.v10', files: [], values: [], replaces: null };
 
-describe('keeping a draft', () => {
+describe('saving a draft', () => {
   let rulesDir: string;
   beforeEach(() => {
     rulesDir = rulesDirectory();
@@ -36,7 +36,7 @@ describe('keeping a draft', () => {
     expect(readdirSync(rulesDir, { recursive: true })).to.deep.equal(before);
   };
 
-  it('begins with the files of a version under a new name, with the texts and values that are given', () => {
+  it('begins with the files of a version under a new name, with given texts and values', () => {
     const saved = save({
       files: [['lists/cards.yaml', 'values: [visa]\n']],
       values: [['ladder.levels[0]', '45s']],
@@ -51,7 +51,7 @@ describe('keeping a draft', () => {
     expect(readdirSync(rulesDir).toSorted()).to.deep.equal(['p2.v10', 'p2.v11']);
   });
 
-  it('gives the problems of what is not sound, with their places, and keeps nothing of it', () => {
+  it('reports the problems of a bad draft with their places, and saves nothing', () => {
     const saved = save({ files: [['ladder.yaml', 'levels: [30s]\nresetAfter: never\n']] });
     expect(
       saved.ok ? [] : saved.problems.map(({ at }) => `${at.file}:${at.line}:${at.column}`),
@@ -71,7 +71,7 @@ describe('keeping a draft', () => {
     expect(text('p2.v11/NOTES.md')).to.equal('why we do this\n');
   });
 
-  it('never overwrites what somebody else did meanwhile', () => {
+  it('never overwrites a change of somebody else', () => {
     save({});
     const replaces = digestOf('p2.v11');
     writeFileSync(join(rulesDir, 'p2.v11', 'ladder.yaml'), 'levels: [1m]\nresetAfter: 24h\n');
@@ -134,11 +134,11 @@ describe('keeping a draft', () => {
     expect(text('elsewhere/bots.yaml')).to.equal(before);
   });
 
-  it('says how constants are named when it knows no such one', () => {
+  it('says how constants are named when one is unknown', () => {
     expectRefused({ values: [['ladder.level[0]', '45s']] }, 'there is no constant ladder.level[0]');
   });
 
-  it('leaves a file alone that happens to have the name', () => {
+  it('leaves another file with the name alone', () => {
     mkdirSync(join(rulesDir, 'other'));
     writeFileSync(join(rulesDir, 'p2.v11'), 'not a folder');
     expectRefused({}, 'p2.v11 cannot be read, or links elsewhere; choose another version');

@@ -124,7 +124,7 @@ const ACCEPTED: Readonly<Record<string, Readonly<Record<string, Edit>>>> = {
   'lines that end as on Windows': { 'groups.yaml': (sound) => sound.replaceAll('\n', '\r\n') },
 };
 
-/** Texts that break things when they stand in the wrong place. */
+/** Texts that break things in the wrong place. */
 const TROUBLE = [
   '*a',
   '&a ',
@@ -256,12 +256,12 @@ describe('parsing a rule set', () => {
     }
   });
 
-  it('smooths by two outcomes at 0.5 where ruleset.yaml names no smoothing', () => {
+  it('smooths by two outcomes at 0.5 where ruleset.yaml has no smoothing', () => {
     const { settings } = edited({ 'ruleset.yaml': swap('  smoothing: { prior: 0.5, weight: 0.4 }\n', '') });
     expect(settings.smoothing).to.deep.equal({ prior: 0.5, weight: 2 });
   });
 
-  it('puts the rules in order of priority, however the file has them', () => {
+  it('sorts the rules by priority, whatever their order in the file', () => {
     const { verdicts, groups } = edited({ 'groups.yaml': swap('priority: 50', 'priority: 95') });
     expect(groups.rules.map(({ name }) => name)).to.deep.equal([
       'blocked-by-decision',

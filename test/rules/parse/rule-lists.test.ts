@@ -52,7 +52,7 @@ describe('a list of a rule set', () => {
     expect(other && seenText(other)).to.equal('method is transfer, none of those on the list fast-methods');
   });
 
-  it('is a part of what the digest and the proofs are made of', () => {
+  it('is part of the digest and of the proofs', () => {
     const files = editedFiles({
       'verdicts.yaml': swap(
         CLIENT_BLOCKED,
@@ -157,7 +157,7 @@ describe('a list of a rule set', () => {
     });
   }
 
-  it('tells what is wrong with it once, however many rules name it', () => {
+  it('is reported once when it is bad, however many rules name it', () => {
     const twice = withList('entries: [usd]\n', 'currency');
     const files = {
       ...twice,
@@ -173,7 +173,7 @@ describe('a list of a rule set', () => {
 describe('a shared list in a rule', () => {
   const asked = (text: string) => ({ 'verdicts.yaml': swap(CLIENT_BLOCKED, text) });
 
-  it('is asked by its name, and a reason may say whether it holds', () => {
+  it('is used by its name, and a reason may show its value', () => {
     const rules = edited({
       'verdicts.yaml': edits(
         swap(

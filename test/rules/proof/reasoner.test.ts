@@ -68,7 +68,7 @@ describe('a reasoner', () => {
     fc.assert(property, { numRuns: 200 });
   });
 
-  it('finds facts that keep to a sum and an order exactly when trying all of them does', () => {
+  it('finds facts with a given sum and order exactly when trying all of them does', () => {
     const number = (index: number, label: string, max: number): SmallFact => {
       const domain = { type: 'number', integer: true, min: 0, max } as const;
       const values = Array.from({ length: max + 1 }, (_, value) => value);
@@ -139,13 +139,13 @@ describe('a reasoner', () => {
     fc.assert(property, { numRuns: 200 });
   });
 
-  it('knows that nothing lies between two whole numbers', () => {
+  it('knows that there is nothing between two whole numbers', () => {
     const few = fact('few');
     const between = [compare(few, 'greaterThan', 1), compare(few, 'lessThan', 2)];
     expect(new Reasoner().find(between)).to.deep.equal({ kind: 'none' });
   });
 
-  it('finds an amount between two amounts, with few digits', () => {
+  it('finds a short amount between two amounts', () => {
     const amount = known('amount');
     const between = [compare(amount, 'greaterThan', 99.5), compare(amount, 'lessThan', 100.5)];
     expect(witness(new Reasoner().find(between))).to.deep.equal({ amount: 100 });
@@ -172,7 +172,7 @@ describe('a reasoner', () => {
     expect(new Reasoner().find([compare(score, 'equal', 0.3333)]).kind).to.equal('witness');
   });
 
-  it('gives every condition of a contradiction the benefit of none of the others', () => {
+  it('finds a contradiction of conditions in whatever order they come', () => {
     const few = fact('few');
     const parts = [compare(few, 'lessThan', 2), compare(few, 'greaterThan', 2)];
     expect(new Reasoner().find([anyOf(...parts)]).kind).to.equal('witness');
@@ -203,7 +203,7 @@ describe('a reasoner', () => {
   });
 });
 
-describe('a reasoner that knows how facts are related', () => {
+describe('a reasoner with relations of facts', () => {
   const verdict = new Reasoner(knowledgeOf(RULES, 'a verdict'));
   const request = new Reasoner(knowledgeOf(RULES, 'any request'));
 

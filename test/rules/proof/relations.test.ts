@@ -101,7 +101,7 @@ const step = fc.record({
 
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-/** What the rules saw at each verdict of a life. */
+/** The fact values at each verdict of a simulated life. */
 function live(steps: readonly Step[]): readonly Readonly<Record<string, FactValue>>[] {
   const simulation = new Simulation(RULES, platformName('sandbox'));
   let now = Date.UTC(2026, 0, 1);
@@ -163,8 +163,8 @@ function act(
   }
 }
 
-describe('what is known of the facts', () => {
-  it('holds at every verdict of every life', () => {
+describe('the relations of facts', () => {
+  it('hold at every verdict of every simulated life', () => {
     const property = fc.property(fc.array(step, { minLength: 1, maxLength: 40 }), (steps) => {
       const problems = live(steps).flatMap((facts) => [
         ...broken(facts, 'a verdict'),
@@ -176,7 +176,7 @@ describe('what is known of the facts', () => {
     fc.assert(property, { numRuns: 100 });
   });
 
-  it('is not so weak that anything would hold', () => {
+  it('are not so weak that anything would hold', () => {
     const [facts] = live([
       {
         client: 'payer-1',
