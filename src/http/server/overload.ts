@@ -25,10 +25,11 @@ const DELAY_SPREAD = 0.3;
 /**
  * Refuses what is too much with 503 and Retry-After, score before verdict, and lets `answer` have the rest. A refusal
  * must cost a small part of an answer and keep little in memory while it waits, so it stands before everything else.
- * Whose key a request has is asked only then: a platform with less than its share under way is not refused for another's.
+ * Whose key a request has is asked only then, and while platforms contend: one with less than its share under way is not
+ * refused for another's, and begins before what another has too much of.
  */
 export function shedOverload(
-  limit: Pick<WorkLimit, 'isFull' | 'hasShare'>,
+  limit: Pick<WorkLimit, 'begin' | 'hasShare' | 'isContended' | 'isFull'>,
   metrics: Metrics,
   basePath: string,
   answer: RequestListener,
@@ -42,14 +43,19 @@ export function shedOverload(
   };
   return (req, res) => {
     const operation = isPath(req, verdictPath) ? 'verdict' : 'score';
-    if (!limit.isFull(operation)) return answer(req, res);
+    const isFull = limit.isFull(operation);
+    if (!isFull && !limit.isContended) return answer(req, res);
     const owner = ownerOf(req);
-    if (owner !== null && limit.hasShare(operation, owner)) return answer(req, res);
+    if (!isFull || (owner !== null && limit.hasShare(operation, owner)))
+      return limit.begin(owner ?? NOBODY, () => answer(req, res));
     metrics.shed(operation);
     waiting++;
     setTimeout(refuseNow, refusalDelayMs(waiting), req, res);
   };
 }
+
+/** The owner of all requests whose key is not known. */
+const NOBODY = '';
 
 /** The same for what a listener refuses behind its routes as too much: of a key, a platform, or a desk. */
 export function delayRefusals(
@@ -124,20 +130,59 @@ const LEARNING_SHARE = 0.1;
  * little is held up by a few of each neighbour's requests instead of by all of them. A bound of all together would let
  * many platforms of one person keep another's waiting.
  */
-const OWNER_AT_ONCE = {
-  /** While the event loop has no pause. */
-  busy: 8,
-  /** The beginning: a burst counts before the first look. */
-  usual: 32,
-  /** As long as the event loop has pauses and somebody waits, twice as many at each look: the store may be far away. */
-  max: WORK_UNDER_WAY_MAX,
-} as const;
+const OWNER_AT_ONCE_MIN = 8;
 
-/** A platform counts as having work for so many looks after its last: a second. */
-const SEEN_LOOKS = 20;
+/**
+ * While the event loop is used less than this and somebody waits, a platform may have twice as many at each look: the
+ * store may be far away. Where it is near, many at once would only make each pass of the event loop long.
+ */
+const HAS_PAUSES = 0.75;
+
+/**
+ * While several platforms have work, so many requests of each begin in one pass of the event loop. All that many
+ * connections sent meanwhile is read in one pass, and a neighbour's next request only after what that began.
+ */
+const BEGUN_A_PASS = 2;
+
+/**
+ * A platform counts as having work for so many looks after its last: a minute of those in which anybody had some. What one
+ * alone has under way is worked off before the first request of another.
+ */
+const SEEN_LOOKS = 1200;
 
 const SHRINK = 0.75;
 const GROW = 8;
+
+/** Lets a few requests of each owner begin in a pass of the event loop, and the others in the passes that follow. */
+class Passes {
+  #begun = new Shares();
+  readonly #waiting = new Map<string, (() => void)[]>();
+  /** Of all owners. */
+  waiting = 0;
+
+  begin(owner: string, start: () => void): void {
+    if (this.#begun.size === 0) setImmediate(() => this.#next());
+    if (this.#begun.of(owner) < BEGUN_A_PASS) {
+      this.#begun.take(owner);
+      start();
+    } else {
+      this.waiting++;
+      const others = this.#waiting.get(owner);
+      if (others === undefined) this.#waiting.set(owner, [start]);
+      else others.push(start);
+    }
+  }
+
+  #next(): void {
+    this.#begun = new Shares();
+    for (const [owner, starts] of this.#waiting) {
+      const next = starts.splice(0, BEGUN_A_PASS);
+      if (starts.length === 0) this.#waiting.delete(owner);
+      this.waiting -= next.length;
+      for (const start of next) this.begin(owner, start);
+    }
+  }
+}
 
 /** What was seen since the last look. */
 interface SeenLoad {
@@ -153,9 +198,10 @@ interface SeenLoad {
 export class WorkLimit {
   #limit = WORK_UNDER_WAY_MAX;
   #underWay = 0;
-  /** Of what is under way, how much is known to be whose. */
+  /** Of what is under way or waits to begin, how much is known to be whose. */
   readonly #owners = new Shares();
-  #ownerAtOnce: number = OWNER_AT_ONCE.usual;
+  readonly #passes = new Passes();
+  #ownerAtOnce = OWNER_AT_ONCE_MIN;
   readonly #turns = new Turns({
     atOnceMax: Number.POSITIVE_INFINITY,
     ownerMax: () => this.#ownerAtOnce,
@@ -184,7 +230,7 @@ export class WorkLimit {
 
   /** Whether one more request of this kind would be too much. */
   isFull(operation: 'score' | 'verdict'): boolean {
-    return this.#underWay >= this.#limit * (operation === 'score' ? SCORE_SHARE : 1);
+    return this.#underWay + this.#passes.waiting >= this.#limit * (operation === 'score' ? SCORE_SHARE : 1);
   }
 
   /**
@@ -197,6 +243,20 @@ export class WorkLimit {
     return own < (this.#limit * (operation === 'score' ? SCORE_SHARE : 1)) / owners;
   }
 
+  /** Whether several platforms had work of late. */
+  get isContended(): boolean {
+    return this.#seenAtLook.size > 1;
+  }
+
+  /** Begins the owner's request in this pass of the event loop or, when he has begun enough in it, in one of the next. */
+  begin(owner: string, start: () => void): void {
+    this.#owners.take(owner);
+    this.#passes.begin(owner, () => {
+      this.#owners.giveBack(owner);
+      start();
+    });
+  }
+
   /** Notes whose some work under way is; `run` reads it at its end. */
   own(owner: string): void {
     this.#owners.take(owner);
@@ -205,7 +265,7 @@ export class WorkLimit {
 
   /** Decides at once, or where several platforms have work when the owner's turn has come. */
   inTurn<T>(owner: string, decide: () => Promise<T>): Promise<T> {
-    return this.#seenAtLook.size > 1 ? this.#turns.run(owner, decide) : decide();
+    return this.isContended ? this.#turns.run(owner, decide) : decide();
   }
 
   /** `owner` tells at the end whose the work was known to be. */
@@ -242,7 +302,7 @@ export class WorkLimit {
     this.#looks++;
     for (const [owner, look] of this.#seenAtLook)
       if (this.#looks - look > SEEN_LOOKS) this.#seenAtLook.delete(owner);
-    this.#ownerAtOnce = this.#nextOwnerAtOnce(utilization > BUSY);
+    this.#ownerAtOnce = this.#nextOwnerAtOnce(utilization);
     const isLittle = underWayMax <= WORK_UNDER_WAY_MIN;
     if (isLittle && meanMs !== null) this.#learn(meanMs);
     const onlyWaits = meanMs !== null && meanMs > (this.#usualMs ?? meanMs) * SLOWER;
@@ -250,11 +310,9 @@ export class WorkLimit {
     else this.#noteFlowing();
   }
 
-  #nextOwnerAtOnce(isBusy: boolean): number {
-    const { busy, usual, max } = OWNER_AT_ONCE;
-    if (isBusy) return busy;
-    if (this.#turns.waiting > 0) return Math.min(max, this.#ownerAtOnce * 2);
-    return usual;
+  #nextOwnerAtOnce(utilization: number): number {
+    if (utilization > BUSY || this.#turns.waiting === 0) return OWNER_AT_ONCE_MIN;
+    return utilization > HAS_PAUSES ? this.#ownerAtOnce : Math.min(WORK_UNDER_WAY_MAX, this.#ownerAtOnce * 2);
   }
 
   #noteStanding(): void {

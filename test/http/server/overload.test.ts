@@ -1,4 +1,4 @@
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { pino } from 'pino';
@@ -18,7 +18,12 @@ type Full = ReadonlySet<'score' | 'verdict'>;
 
 /** A server that is full for these operations and answers the others with an empty object. */
 function fullServer(full: Full, metrics = new Metrics()) {
-  const limit = { isFull: (operation: 'score' | 'verdict') => full.has(operation), hasShare: () => false };
+  const limit = {
+    isFull: (operation: 'score' | 'verdict') => full.has(operation),
+    hasShare: () => false,
+    isContended: false,
+    begin: () => expect.fail('nobody else has work'),
+  };
   const answer: RequestListener = (_req, res) => res.writeHead(200).end('{}');
   return listening(shedOverload(limit, metrics, '/scoring', answer, () => null));
 }
@@ -63,6 +68,27 @@ describe('an overloaded service', () => {
       ['score', 'verdict', 'verdict?from=here', 'verdicts'].map(async (path) => (await ask(path)).status),
     );
     expect(statuses).to.deep.equal([503, 200, 200, 503]);
+    close();
+  });
+
+  it('lets a platform begin in its turn while several have work', async () => {
+    const begun: string[] = [];
+    const limit = {
+      isFull: () => false,
+      hasShare: () => false,
+      isContended: true,
+      begin: (owner: string, start: () => void) => {
+        begun.push(owner);
+        start();
+      },
+    };
+    const answer: RequestListener = (_req, res) => res.writeHead(200).end('{}');
+    const ownerOf = ({ headers }: IncomingMessage) =>
+      headers['x-ka-access-key'] === 'known' ? 'shop' : null;
+    const { ask, close } = await listening(shedOverload(limit, new Metrics(), '/scoring', answer, ownerOf));
+    expect((await ask('verdict', { 'X-KA-Access-Key': 'known' })).status).to.equal(200);
+    expect((await ask('verdict', { 'X-KA-Access-Key': 'unknown' })).status).to.equal(200);
+    expect(begun).to.deep.equal(['shop', '']);
     close();
   });
 

@@ -122,11 +122,9 @@ describe('the limit of work under way', () => {
     expect(limit.limit).to.be.below(256);
   });
 
-  it('allows each of several platforms 32 decisions at once, and eight while the event loop has no pause', async () => {
+  it('allows each of several platforms eight decisions at once', async () => {
     const limit = new WorkLimit();
     for (const owner of ['hostile', 'neighbour']) limit.own(owner);
-    expect(decideAtOnce(limit, 'first', 40).begun()).to.equal(32);
-    limit.observe(BUSY);
     const { begun, end } = decideAtOnce(limit, 'hostile', 10);
     expect(begun()).to.equal(8);
     expect(decideAtOnce(limit, 'neighbour', 1).begun()).to.equal(1);
@@ -134,20 +132,54 @@ describe('the limit of work under way', () => {
     expect(begun()).to.equal(9);
   });
 
-  it('doubles these at each check that finds pauses and somebody waiting', async () => {
+  it('doubles these at each check that finds long pauses and somebody waiting', async () => {
     const limit = new WorkLimit();
     for (const owner of ['hostile', 'neighbour']) limit.own(owner);
-    limit.observe(BUSY);
     const { begun, end } = decideAtOnce(limit, 'hostile', 100);
     limit.observe(CALM);
     await end();
     expect(begun()).to.equal(17);
+    limit.observe({ ...CALM, utilization: 0.9 });
+    await end();
+    expect(begun()).to.equal(18);
     limit.observe(CALM);
     await end();
-    expect(begun()).to.equal(34);
+    expect(begun()).to.equal(35);
     limit.observe(BUSY);
     await end();
-    expect(begun()).to.equal(34);
+    expect(begun()).to.equal(35);
+  });
+
+  it('begins two requests of each of several platforms in one pass of the event loop', async () => {
+    const limit = new WorkLimit();
+    const begun: string[] = [];
+    const begin = (owner: string) => limit.begin(owner, () => begun.push(owner));
+    for (let n = 0; n < 5; n++) begin('hostile');
+    begin('neighbour');
+    expect(begun).to.deep.equal(['hostile', 'hostile', 'neighbour']);
+    await pause();
+    expect(begun).to.have.length(5);
+    await pause();
+    expect(begun).to.have.length(6);
+  });
+
+  it('refuses a platform what waits to begin beyond its share, and its neighbour nothing', async () => {
+    const limit = new WorkLimit();
+    for (let n = 0; n < 258; n++) limit.begin('hostile', () => {});
+    expect(limit.isFull('verdict')).to.equal(true);
+    expect(limit.hasShare('verdict', 'hostile')).to.equal(false);
+    expect(limit.hasShare('verdict', 'neighbour')).to.equal(true);
+    for (let n = 0; n < 128; n++) await pause();
+    expect(limit.isFull('score')).to.equal(false);
+  });
+
+  it('remembers for a minute of work that several platforms had some', () => {
+    const limit = new WorkLimit();
+    for (const owner of ['hostile', 'neighbour']) limit.own(owner);
+    for (let look = 0; look < 1200; look++) limit.observe(CALM);
+    expect(limit.isContended).to.equal(true);
+    limit.observe(CALM);
+    expect(limit.isContended).to.equal(false);
   });
 
   it('needs no turns for a single platform', () => {
