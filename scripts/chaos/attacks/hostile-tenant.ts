@@ -4,14 +4,19 @@ import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts
 import { until } from '../../../test/servers/until.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
 import { Tenant } from '../../../test/service/tenant.ts';
-import { atLeast, countsText, type Figure, never, reported } from '../figure.ts';
+import { startMeasured } from '../../bench/measured-process.ts';
+import { atLeast, countsText, type Figure, never, of, reported } from '../figure.ts';
 import { sameOnEachStore } from '../processes/each-store.ts';
 import { type NodeSettings, type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { fill } from '../traffic/load.ts';
-import { takeTurns, turnFigures } from '../traffic/taking-turns.ts';
+import type { Target } from '../traffic/requests.ts';
+import { p99Figures, takeTurns, turnFigures } from '../traffic/taking-turns.ts';
 
 const STORMER = 'scripts/chaos/processes/stormer.ts';
+/** Takes the storm of verdicts in the service's stead, and decides nothing: what sharing the cores costs by itself. */
+const CONTROL = 'scripts/chaos/processes/bare-server.ts';
+const ANSWER_BYTES = 150;
 const STORMS = ['verdicts', 'lists', 'drafts', 'evidence', 'searches'] as const;
 /** The hostile tenant's decisions: as many as one search reads. */
 const DECISIONS = { full: 10_000, quick: 5_000 } as const;
@@ -23,14 +28,34 @@ const WORKED: ReadonlySet<string> = new Set(['200', '429', '503']);
 const ASKED_BESIDE = 2;
 /** Searches without a caller end at their next step, and cancelled evidence with its process. */
 const SETTLE_MS = 1_500;
+/** Drafts whose caller hung up are read to their end, at most so many looks later; a calm service takes less than that. */
+const CALM_LOOKS_MAX = 40;
+const CALM_LOOK_MS = 500;
+const CALM_CPU_SECONDS = 0.1;
 
 /** One tenant asks for as much of one thing as it can, beside a neighbour's callers. */
 export const hostileTenant: Scenario = {
   name: 'hostile-tenant',
   does: 'one tenant storms with verdicts, lists, drafts, evidence and searches, each in turn: the neighbour is refused nothing, nor what he asks of the same, and his p99 is at most 1.5 times what it is without (medians of windows in turn)',
   limitSeconds: 2_400,
-  run: (run) => sameOnEachStore(run, (store, place) => stormsBeside(store, place, run)),
+  run: async (run) => [
+    ...(await stormOnControl(run)),
+    ...(await sameOnEachStore(run, (store, place) => stormsBeside(store, place, run))),
+  ],
 };
+
+async function stormOnControl(run: ScenarioRun): Promise<readonly Figure[]> {
+  const bare = await startMeasured(CONTROL, { ANSWER_BYTES: String(ANSWER_BYTES) });
+  const target = { callerUrl: bare.url, platformUrl: bare.url, key: 'none' };
+  try {
+    const what = 'a storm of verdicts';
+    const begin = () => beginStorm('verdicts', target, target.key);
+    const rounds = await takeTurns('bare server', target, { what, begin, settleMs: SETTLE_MS }, run);
+    return of('bare server', p99Figures(what, rounds));
+  } finally {
+    await bare.stop();
+  }
+}
 
 async function stormsBeside(
   store: string,
@@ -55,7 +80,10 @@ async function stormsBeside(
       return async () => {
         await Promise.all(asked);
         await cancelEvidence(service.shop);
-        return end();
+        const met = await end();
+        await cancelEvidence(new Tenant(service, key));
+        await untilCalm(service);
+        return met;
       };
     };
     const rounds = await takeTurns(store, service, { what, begin, settleMs: SETTLE_MS }, run);
@@ -89,13 +117,10 @@ async function askSame(storm: (typeof STORMS)[number], shop: Tenant, n: number):
   return (await asks[storm]()).status;
 }
 
-/**
- * Storms until it is ended, and then cancels evidence that is still being worked out. Gives the statuses of all
- * answers.
- */
+/** Storms until it is ended, and gives the statuses of all answers. */
 async function beginStorm(
   storm: (typeof STORMS)[number],
-  { callerUrl, platformUrl }: ServiceNode,
+  { callerUrl, platformUrl }: Target,
   key: string,
 ): Promise<() => Promise<readonly string[]>> {
   const stormer = startNode([STORMER, storm, callerUrl, platformUrl], {
@@ -109,9 +134,16 @@ async function beginStorm(
   return async () => {
     stormer.child.kill('SIGKILL');
     await stormer.exited;
-    await cancelEvidence(new Tenant({ callerUrl, platformUrl }, key));
     return stormer.stdout().trim().split('\n');
   };
+}
+
+async function untilCalm(service: ServiceNode): Promise<void> {
+  for (let look = 0; look < CALM_LOOKS_MAX; look++) {
+    const beforeSeconds = service.cpuSeconds();
+    await delay(CALM_LOOK_MS);
+    if (!(service.cpuSeconds() - beforeSeconds > CALM_CPU_SECONDS)) return;
+  }
 }
 
 async function cancelEvidence(tenant: Tenant): Promise<void> {

@@ -1,9 +1,9 @@
 import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atMost, type Figure, never, reported } from '../figure.ts';
-import type { ServiceNode } from '../processes/service-node.ts';
 import type { ScenarioRun } from '../scenario.ts';
 import { failed, latencyPercentile, loadDuring, percentile, type Sample } from './load.ts';
+import type { Target } from './requests.ts';
 
 /** Odd, so that the median is the value of one round. */
 const ROUNDS = { full: 7, quick: 5 } as const;
@@ -31,7 +31,7 @@ export interface Round<T> {
 /** Windows without and with the work take turns, so that a machine that becomes busier affects both. */
 export async function takeTurns<T>(
   store: string,
-  service: ServiceNode,
+  service: Target,
   { what, begin, settleMs }: WorkBeside<T>,
   { quick, report }: ScenarioRun,
 ): Promise<readonly Round<T>[]> {
@@ -64,20 +64,40 @@ export function turnFigures(
   log: string,
 ): readonly Figure[] {
   const [alone, beside] = [rounds.flatMap((round) => round.alone), rounds.flatMap((round) => round.beside)];
-  const p99 = (side: 'alone' | 'beside') =>
-    medianOf(rounds.map((round) => latencyPercentile(round[side], 99)));
-  const [without, withIt] = [p99('alone'), p99('beside')];
-  const loads = rounds.map(({ machineLoad }) => machineLoad);
+  const { without, withIt } = p99Of(rounds);
   return [
     never(`refused of ${beside.length} verdicts beside ${what}`, failed(beside).length),
     ...causesOf(beside, log).map(([why, count]) => reported(`of these: ${why}`, String(count))),
     reported(`refused of ${alone.length} without it`, String(failed(alone).length)),
     ...causesOf(alone, log).map(([why, count]) => reported(`of these: ${why}`, String(count))),
     atMost(`p99 beside ${what} against that without`, withIt / without, p99TimesMax, 'x'),
-    reported(`median, p99 without it`, `${inMs(latencyPercentile(alone, 50))}, ${inMs(without)}`),
-    reported(`median, p99 beside it`, `${inMs(latencyPercentile(beside, 50))}, ${inMs(withIt)}`),
+    ...p99Figures(what, rounds),
+  ];
+}
+
+/** The same without a target. */
+export function p99Figures(what: string, rounds: readonly Round<unknown>[]): readonly Figure[] {
+  const { without, withIt } = p99Of(rounds);
+  const median = (side: 'alone' | 'beside') =>
+    inMs(
+      latencyPercentile(
+        rounds.flatMap((round) => round[side]),
+        50,
+      ),
+    );
+  const loads = rounds.map(({ machineLoad }) => machineLoad);
+  return [
+    reported(`median, p99 without it`, `${median('alone')}, ${inMs(without)}`),
+    reported(`median, p99 beside ${what}`, `${median('beside')}, ${inMs(withIt)}`),
     reported(`load of the machine`, `${Math.min(...loads)} to ${Math.max(...loads)}`),
   ];
+}
+
+/** Medians of the windows, ms. */
+function p99Of(rounds: readonly Round<unknown>[]) {
+  const p99 = (side: 'alone' | 'beside') =>
+    medianOf(rounds.map((round) => latencyPercentile(round[side], 99)));
+  return { without: p99('alone'), withIt: p99('beside') };
 }
 
 /** Why verdicts were refused, and how many, by the service's log or else by the answer. */
