@@ -37,6 +37,8 @@ const STEPS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
     await page.getByText('newest first').waitFor();
     await page.evaluate("document.querySelector('.past-and-now').scrollIntoView()");
   },
+  evidence: (page) => scrollTo(page, /^Money$/),
+  sweep: (page) => scrollTo(page, /^Unpaid orders stopped/),
   rules: async (page) => {
     await page.getByRole('button', { name: 'Compare' }).click();
     await page.getByRole('status').getByText('ladder level 1').waitFor();
@@ -46,9 +48,16 @@ const STEPS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
     await page
       .getByLabel('Result file')
       .setInputFiles({ name: 'result.json', mimeType: 'application/json', buffer });
-    await page.getByRole('heading', { name: /^p2\.v11 against/ }).waitFor();
+    await scrollTo(page, /^p2\.v11 against/);
   },
 };
+
+async function scrollTo(page: Page, name: RegExp): Promise<void> {
+  await page
+    .getByRole('heading', { name })
+    .first()
+    .evaluate((heading) => heading.scrollIntoView());
+}
 
 /** Takes the pictures in one look that README shows, those of the named pages or of all. */
 async function takePictures(
