@@ -28,10 +28,7 @@ export interface JobOptions<Progress> {
   /** Whoever asked for it; owners take turns. */
   readonly owner?: string;
   readonly onProgress?: (progress: Progress) => void;
-  /**
-   * Ends the job with its thread or process, or takes it off the queue, and throws the signal's reason. A job that
-   * runs until it is stopped is asked to stop.
-   */
+  /** Ends a running or waiting job, and throws the reason; a job that runs until it is stopped is asked to stop. */
   readonly signal?: AbortSignal;
 }
 
@@ -68,10 +65,7 @@ export class BackgroundWork<Its extends Jobs> {
     this.#turns = new Turns(settings.turns ?? atOnce(1));
   }
 
-  /**
-   * Throws LimitExceeded, TooManyTurns or the signal's reason; an error of the job arrives as an Error with the same
-   * name.
-   */
+  /** Throws LimitExceeded, TooManyTurns, the signal's reason, or the job's error as an Error of its name. */
   run<Kind extends keyof Its & string>(
     kind: Kind,
     task: TaskOf<Its[Kind]>,

@@ -17,10 +17,7 @@ export interface RunnerSettings {
   readonly memoryMiB: number;
   /** The part of it for short-lived objects; V8's default when left out. */
   readonly youngMemoryMiB?: number;
-  /**
-   * Whom it lets have the cores first: the threads that answer callers or, for a process on a machine with idle
-   * cores, everybody.
-   */
+  /** Who gets the cores first: threads that answer callers or, while some core is idle, everybody. */
   readonly givesWay?: 'to callers' | 'to everybody';
   /** It runs until it is asked to stop, and does not keep the process that started it alive. */
   readonly runsUntilStopped?: true;
@@ -173,10 +170,7 @@ const CHRT_IDLE = ['chrt', '-i', '0'] as const;
 
 let starter: Promise<readonly string[]> | null = null;
 
-/**
- * Whether a core was idle now and then in the last minute. Otherwise work for idle cores gets only some hundredths of
- * a second a minute.
- */
+/** Whether a core was idle in the last minute. Otherwise work for idle cores gets hardly any time. */
 export function hasIdleCores(): boolean {
   const [runnable = 0] = loadavg();
   return runnable < availableParallelism();

@@ -4,7 +4,7 @@ import { giveWay, STOP } from './runner.ts';
 /** How a job reports progress and learns that it is to stop. */
 export interface JobContext<Progress = never> {
   readonly progress: (progress: Progress) => void;
-  /** Aborted when a job that runs until it is stopped is to stop; other jobs are just ended. */
+  /** Aborted when a job that runs until it is stopped must stop; others are just ended. */
   readonly signal: AbortSignal;
 }
 
@@ -17,10 +17,7 @@ export type JobMessage<Result, Progress> =
   | { readonly result: Result }
   | { readonly thrown: { readonly name: string; readonly message: string } };
 
-/**
- * Runs the jobs that `BackgroundWork` asks for, one at a time, in the thread or process of the module that calls
- * this.
- */
+/** Runs the jobs of `BackgroundWork`, one at a time, in the thread or process of the calling module. */
 export function serveWork(works: Jobs): void {
   giveWay();
   const send = (message: JobMessage<unknown, unknown>) => {

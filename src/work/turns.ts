@@ -32,7 +32,7 @@ export interface TurnLimits {
   readonly waitingMax: number;
   /** Waiting for all owners together. */
   readonly allWaitingMax?: number;
-  /** An owner who comes before all others, may always wait, and for whom `kept` of the turns are reserved. */
+  /** An owner who comes first, may always wait, and for whom `kept` turns are reserved. */
   readonly first?: { readonly owner: string; readonly kept: number };
 }
 
@@ -69,10 +69,7 @@ export class Turns {
     return owner !== first?.owner && others.reduce((sum, [, some]) => sum + some.length, 0) >= allWaitingMax;
   }
 
-  /**
-   * Runs `work` when the owner's turn comes. Throws TooManyTurns, or the reason of a signal that came before the
-   * turn.
-   */
+  /** Runs `work` when its turn comes. Throws TooManyTurns, or the reason of a signal that came before. */
   async run<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.isFull(owner)) throw new TooManyTurns(`${this.#underWay.of(owner)} of ${owner} are under way`);
     if (this.#mayBegin(owner)) this.#begin(owner);

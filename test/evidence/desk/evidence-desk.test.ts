@@ -158,7 +158,7 @@ describe('the evidence desk', () => {
       await desk.close();
     });
 
-    it('keeps 40 jobs of each platform', async () => {
+    it('keeps 40 jobs of a platform, apart from those of others', async () => {
       const desk = open();
       const [before] = await desk.shelf.list(SHOP);
       const old = before ?? expect.fail('no job');
