@@ -58,7 +58,7 @@ export async function openConsole(
     reducedMotion: 'reduce',
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(120_000);
+  page.setDefaultTimeout(60_000);
   const complaints: string[] = [];
   const strayRequests: string[] = [];
   page.on('console', (message) => {

@@ -103,6 +103,8 @@ export class ConsoleTab {
     const { shared } = started(this.#console);
     this.#tab = shared;
     await this.visit('#/nowhere');
+    // Two changes of the address at once would be one for the page, which would then remember.
+    await this.page.getByText('Nothing is at this address').waitFor();
     shared.forget();
     await this.visit(hash);
   }
@@ -123,15 +125,19 @@ export class ConsoleTab {
   async visit(hash: string): Promise<void> {
     const { search } = new URL(this.page.url());
     await this.page.goto(`${this.seeded.url}${search}${hash}`);
+    // The page hears of another address after the browser has shown it, and draws after that.
+    await this.page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
   }
 
   button(name: string | RegExp): Locator {
     return this.page.getByRole('button', { name, exact: typeof name === 'string' });
   }
 
-  /** Closes a tab of the test's own. */
-  async leave(): Promise<void> {
-    if (this.#tab !== this.#console?.shared) {
+  /** Closes a tab of the test's own. The shared one is loaded anew after a failure, which else would fail the tests after it. */
+  async leave(hasFailed: boolean): Promise<void> {
+    if (this.#tab === this.#console?.shared) {
+      if (hasFailed) await this.#tab?.page.reload();
+    } else {
       // Of many sessions of one key the oldest ends, which would be that of the shared tab.
       const headers = { Origin: new URL(this.seeded.url).origin };
       await this.#tab?.page.request.delete(`${this.seeded.platformUrl}/v1/platform/session`, { headers });
@@ -169,7 +175,9 @@ export function describeConsole(title: string, suite: (tab: ConsoleTab) => void)
     before(function () {
       return tab.start(this.test?.file);
     });
-    afterEach(() => tab.leave());
+    afterEach(function () {
+      return tab.leave(this.currentTest?.isPassed() !== true);
+    });
     suite(tab);
   });
 }

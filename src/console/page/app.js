@@ -83,6 +83,7 @@ function Console({ session, leave }) {
   useEffect(() => scrollTo(0, 0), [current]);
   useEffect(() => returnTo(place.top), [place]);
   const [searches, setSearches] = useState(false);
+  useEffect(() => setSearches(false), [place]);
   useEffect(() => {
     const open = (/** @type {KeyboardEvent} */ event) => {
       if (!opensSearch(event)) return;
@@ -206,7 +207,8 @@ const tops = new Left();
 function usePlace() {
   const [place, setPlace] = useState(placeNow);
   useEffect(() => {
-    const follow = () => setPlace(placeNow());
+    // The same address stays the same place: a page begun anew would lose what somebody types.
+    const follow = () => setPlace((shown) => (shown.hash === location.hash ? shown : placeNow()));
     const note = () => tops.set(scrollY);
     addEventListener('hashchange', follow);
     addEventListener('scroll', note);
@@ -221,7 +223,7 @@ function usePlace() {
 }
 
 function placeNow() {
-  return { ...placeAt(location.hash), top: tops.get() ?? 0 };
+  return { ...placeAt(location.hash), hash: location.hash, top: tops.get() ?? 0 };
 }
 
 /**
