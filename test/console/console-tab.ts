@@ -133,11 +133,19 @@ export class ConsoleTab {
     return this.page.getByRole('button', { name, exact: typeof name === 'string' });
   }
 
-  /** Closes a tab of the test's own. The shared one is loaded anew after a failure, which else would fail the tests after it. */
-  async leave(hasFailed: boolean): Promise<void> {
-    if (this.#tab === this.#console?.shared) {
-      if (hasFailed) await this.#tab?.page.reload();
-    } else {
+  /** Says what a failed test saw, and loads the shared tab anew: what it left open would fail the tests after it. */
+  async shownAtFailure(): Promise<string> {
+    const tab = this.#tab;
+    if (tab === null) return '';
+    const shown = await tab.page.locator('body').innerText();
+    const at = new URL(tab.page.url()).hash;
+    if (tab === this.#console?.shared) await tab.page.reload();
+    return `The page at ${at} showed:\n${shown.slice(0, 2000)}\n${tab.complaints.join('\n')}`;
+  }
+
+  /** Closes a tab of the test's own. */
+  async leave(): Promise<void> {
+    if (this.#tab !== this.#console?.shared) {
       // Of many sessions of one key the oldest ends, which would be that of the shared tab.
       const headers = { Origin: new URL(this.seeded.url).origin };
       await this.#tab?.page.request.delete(`${this.seeded.platformUrl}/v1/platform/session`, { headers });
@@ -175,8 +183,9 @@ export function describeConsole(title: string, suite: (tab: ConsoleTab) => void)
     before(function () {
       return tab.start(this.test?.file);
     });
-    afterEach(function () {
-      return tab.leave(this.currentTest?.isPassed() !== true);
+    afterEach(async function () {
+      if (this.currentTest?.isPassed() !== true) process.stderr.write(`${await tab.shownAtFailure()}\n`);
+      await tab.leave();
     });
     suite(tab);
   });

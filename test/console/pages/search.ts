@@ -75,7 +75,7 @@ describeConsole("the console's search", (tab) => {
       await tab.page.keyboard.press('Escape');
       await search().waitFor({ state: 'detached' });
       expect(await tab.page.evaluate('document.activeElement.className')).to.equal('search-open');
-      await tab.leave(false);
+      await tab.leave();
     }
   });
 
