@@ -83,7 +83,6 @@ function Console({ session, leave }) {
   useEffect(() => scrollTo(0, 0), [current]);
   useEffect(() => returnTo(place.top), [place]);
   const [searches, setSearches] = useState(false);
-  useEffect(() => setSearches(false), [place]);
   useEffect(() => {
     const open = (/** @type {KeyboardEvent} */ event) => {
       if (!opensSearch(event)) return;

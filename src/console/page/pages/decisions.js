@@ -24,8 +24,9 @@ const PAGE_DECISIONS = 100;
 let lastList = '#/decisions';
 
 /**
- * A first page and those behind it.
- * @typedef {{ first: FoundDecisions, more: readonly FoundDecisions[] }} Listed
+ * A first page and those behind it, with the question they answer: while the address changes, the list of the
+ * one before may still be kept under the new one.
+ * @typedef {{ key: string, first: FoundDecisions, more: readonly FoundDecisions[] }} Listed
  */
 
 /** @type {Left<Listed>} */
@@ -39,13 +40,20 @@ export function DecisionsPage({ place, session }) {
   return html`<${DecisionList} key=${place.query} query=${place.query} session=${session} />`;
 }
 
+/** @param {string} key */
+function leftFor(key) {
+  const left = lists.get();
+  return left?.key === key ? left : null;
+}
+
 /** @param {{ query: URLSearchParams, session: Session }} props */
 function DecisionList({ query, session }) {
   const filter = filterOf(query);
   const question = asked(filter);
   question.set('limit', String(PAGE_DECISIONS));
   question.set('include', 'outcomes');
-  const [left, setLeft] = useState(() => lists.get() ?? null);
+  const key = question.toString();
+  const [left, setLeft] = useState(() => leftFor(key));
   const fresh = useAnswer(left === null ? decisions(question) : null);
   const again = () => {
     setLeft(null);
@@ -53,7 +61,7 @@ function DecisionList({ query, session }) {
   };
   const answer = left === null ? fresh : { data: left.first, error: null, reload: again };
   lastList = location.hash;
-  const page = { key: question.toString(), question, filtered: filter.size > 0 };
+  const page = { key, question, filtered: filter.size > 0 };
   return html`
     <${Filters} key=${query.toString()} filter=${filter} session=${session} reload=${again} />
     ${answered(answer, (found) => html`<${Pages} ...${page} first=${found} left=${left} />`)}
@@ -65,17 +73,18 @@ function DecisionList({ query, session }) {
  * @param {{ first: FoundDecisions, left: Listed | null, question: URLSearchParams, filtered: boolean }} props
  */
 function Pages({ first, left, question, filtered }) {
-  const [kept, setKept] = useState(/** @returns {Listed} */ () => left ?? { first, more: [] });
+  const key = question.toString();
+  const [kept, setKept] = useState(/** @returns {Listed} */ () => left ?? { key, first, more: [] });
   // After the first page was asked for again, the pages behind it no longer fit.
   const more = kept.first === first ? kept.more : [];
-  useEffect(() => lists.set({ first, more }), [first, kept]);
+  useEffect(() => lists.set({ key, first, more }), [first, kept]);
   const [error, setError] = useState(/** @type {Refusal | null} */ (null));
   const found = together([first, ...more]);
   const older = () => {
     const next = new URLSearchParams(question);
     next.set('after', found.lookedAt.next ?? '');
     setError(null);
-    ask('GET', decisions(next)).then((page) => setKept({ first, more: [...more, page] }), setError);
+    ask('GET', decisions(next)).then((page) => setKept({ key, first, more: [...more, page] }), setError);
   };
   return html`<${Matching} found=${found} filtered=${filtered} older=${older} />
     ${error && html`<${Trouble} error=${error} retry=${older} />`}`;
