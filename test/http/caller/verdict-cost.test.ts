@@ -11,9 +11,9 @@ const WARM_UP = 3000;
 const COUNTED = 1000;
 /**
  * On a busy machine V8 compiles later, uncompiled code allocates more, and more of the node's own work runs between
- * requests, so the leanest window counts.
+ * requests, so the first window that is lean enough counts.
  */
-const WINDOWS = 5;
+const WINDOWS_MAX = 5;
 const AT_ONCE = 32;
 
 /** Each request comes from a new address, so that none has a token yet. */
@@ -33,15 +33,15 @@ describeOnStores('a plain verdict of a new payer', function (store) {
   });
   after(() => service.stop());
 
-  /** The least that a verdict adds to a counter. */
-  const perVerdict = async (counter: () => number) => {
-    const seen: number[] = [];
-    for (let window = 0; window < WINDOWS; window++) {
+  /** The least that a verdict adds to a counter; what is enough ends the counting. */
+  const perVerdict = async (counter: () => number, enough: number) => {
+    let least = Number.POSITIVE_INFINITY;
+    for (let window = 0; window < WINDOWS_MAX && least > enough; window++) {
       const before = counter();
       await ask(COUNTED);
-      seen.push((counter() - before) / COUNTED);
+      least = Math.min(least, (counter() - before) / COUNTED);
     }
-    return Math.min(...seen);
+    return least;
   };
 
   it(`makes at most ${most.promises} promises`, async () => {
@@ -52,13 +52,14 @@ describeOnStores('a plain verdict of a new payer', function (store) {
       },
     });
     hook.enable();
-    const made = await perVerdict(() => promises);
+    const made = await perVerdict(() => promises, most.promises);
     hook.disable();
     expect(made).to.be.within(most.promises / 2, most.promises);
   });
 
   it(`allocates at most ${most.kB} kB`, async () => {
-    expect((await perVerdict(allocatedBytes)) / 1000).to.be.within(most.kB / 2, most.kB);
+    const bytes = await perVerdict(allocatedBytes, most.kB * 1000);
+    expect(bytes / 1000).to.be.within(most.kB / 2, most.kB);
   });
 });
 
