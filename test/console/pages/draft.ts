@@ -21,7 +21,7 @@ describeConsole("the console's page Draft", (tab) => {
     await page.keyboard.press('Enter');
     await page.keyboard.type('- { fact: clientsOnF');
     await page.getByRole('option', { name: 'clientsOnFingerprint' }).waitFor();
-    await page.getByText(/^Different clients of the platform/).waitFor();
+    await page.getByText(/^Clients of the platform, this one included/).waitFor();
     await page.getByText('Every node would refuse this version.', { exact: false }).waitFor();
     await page.getByText('Saved.', { exact: true }).waitFor();
     await tab.expectNoFindings();
