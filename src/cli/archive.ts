@@ -19,6 +19,7 @@ import { ADOPTED_CURSOR, unshippedPage } from '../archive/unshipped.ts';
 import { isEvidence } from '../evidence/source/evidence.ts';
 import { verifyArchive } from '../evidence/verify/verify-archive.ts';
 import type { Verification } from '../evidence/verify/verify-segment.ts';
+import { counted } from '../rules/condition-text.ts';
 import type { Store } from '../state/store.ts';
 import { EXIT, FindingsError, UsageError } from './exit.ts';
 import { erasedNow, leftOutTexts, readArchiveConfig, segmentPath, withArchive } from './open-archive.ts';
@@ -99,7 +100,7 @@ async function backup(folder: string, json: boolean): Promise<void> {
   process.exitCode = EXIT.findings;
   for (const { segment, isKept } of torn)
     printError(
-      `${segmentPath(segment)} was cut off or is gone. ${isKept ? 'The backup has it from before: copy it back into the archive.' : `No backup here has it: its ${segment.rows} rows are missing from now on.`}`,
+      `${segmentPath(segment)} was cut off or is gone. ${isKept ? 'The backup has it from before: copy it back into the archive.' : `No backup here has it: its ${counted(segment.rows, 'row is', 'rows are')} missing from now on.`}`,
     );
 }
 
@@ -141,7 +142,7 @@ function inWords({ leads, shippedEntries, segments, bytes, trouble }: ShippingRe
   if (trouble !== null) return `Not shipping: ${trouble}`;
   if (!leads) return 'Another node ships.';
   const megabytes = (bytes / 1e6).toFixed(1);
-  return `Shipped ${shippedEntries} entries; the archive has ${segments} segments of ${megabytes} MB.`;
+  return `Shipped ${counted(shippedEntries, 'entry', 'entries')}; the archive has ${counted(segments, 'segment')} of ${megabytes} MB.`;
 }
 
 const FORMATS = ['table', 'csv', 'json', 'parquet'] as const;
@@ -348,16 +349,16 @@ function describe(status: ArchiveStatus): string {
     timeText(to),
   ]);
   const headings = ['TABLE', 'ROWS', 'SEGMENTS', 'MB', 'B A ROW', 'FROM', 'TO'];
-  const counted = `${behind.entries}${behind.more ? ' or more' : ''}`;
+  const more = behind.more ? ' or more' : '';
   const since = behind.since === null ? '' : `, the oldest from ${timeText(behind.since)}`;
   return [
     `Archive in ${folder}; ${shippedAt === null ? 'nothing shipped yet' : `last shipped at ${timeText(shippedAt)}`}.`,
-    `Not shipped yet: ${counted} entries${since}.`,
+    `Not shipped yet: ${counted(behind.entries, 'entry', 'entries')}${more}${since}.`,
     shipper === null ? 'Nobody ships now.' : `${shipper} ships.`,
     ...troubles.map(({ name, why, at }) => `${name} could not ship at ${timeText(at)}: ${why}`),
     ...gaps.map(
       ({ from, to, entries }) =>
-        `Gap: ${entries} entries from ${timeText(from)} to ${timeText(to)} were lost before they were shipped.`,
+        `Gap: ${counted(entries, 'entry', 'entries')} from ${timeText(from)} to ${timeText(to)} lost before anybody shipped them.`,
     ),
     ...setAside.map(
       ({ place, why }) => `Set aside: the entry ${place} of the journal cannot be read (${why}).`,
@@ -411,16 +412,16 @@ function verificationText(verification: Verification): string {
   const { checked, reproduced, notReproduced, mismatches, withoutRules, damagedRows, unreadable } =
     verification;
   return [
-    `${checked} decisions: ${reproduced} reproduced, ${notReproduced} not reproduced.`,
+    `${counted(checked, 'decision')}: ${reproduced} reproduced, ${notReproduced} not reproduced.`,
     ...mismatches.map(
       ({ decisionId, orderRef, members }) =>
         `  ${decisionId} about order ${JSON.stringify(orderRef)}: ${members.join(', ')}`,
     ),
     ...Object.entries(withoutRules).map(
       ([name, count]) =>
-        `${count} decisions by ${name}: this rule set is neither in the archive nor in RULES_DIR.`,
+        `${counted(count, 'decision')} by ${name}: this rule set is neither in the archive nor in RULES_DIR.`,
     ),
-    ...(damagedRows === 0 ? [] : [`${damagedRows} rows are damaged.`]),
+    ...(damagedRows === 0 ? [] : [`${counted(damagedRows, 'row is', 'rows are')} damaged.`]),
     ...unreadable.map((name) => `Segment ${name} cannot be read.`),
   ].join('\n');
 }

@@ -2,6 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { exported } from '../archive/ship/journal-file.ts';
 import type { ClientKeys } from '../client/client-key.ts';
+import { counted } from '../rules/condition-text.ts';
 import type { JournalGap } from '../state/journal.ts';
 import type { JournalPage, Store } from '../state/store.ts';
 import { UnknownCursor } from '../state/store-errors.ts';
@@ -59,7 +60,7 @@ async function exportJournal({ follow, output, after, json }: ExportOptions): Pr
     });
     if (output === undefined) return;
     if (json === true) print(JSON.stringify(done));
-    else printError(`${done.written} entries were written to ${output}.`);
+    else printError(`${counted(done.written, 'entry was', 'entries were')} written to ${output}.`);
   } catch (error) {
     if (error instanceof UnknownCursor) throw new UsageError(`--after: ${error.message}`);
     if (!isSystemError(error)) throw error;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { PlatformName } from '../client/client-key.ts';
 import { asOfNotes } from '../evidence/shown.ts';
-import { nameText, quoted } from '../rules/condition-text.ts';
+import { counted, nameText, quoted } from '../rules/condition-text.ts';
 import {
   type ClientLinks,
   clientLinks,
@@ -150,8 +150,8 @@ function day(epochMs: number): string {
 
 /** The payers whom a block would hit, first of all. */
 function refusedText({ clients, payers, orders, money }: RefusedPayers): string {
-  const whom = `${clients} ${clients === 1 ? 'client' : 'clients'}`;
+  const whom = counted(clients, 'client');
   if (payers === 0) return `${whom}, of whom none paid`;
   const sums = Object.entries(money).map(([currency, sum]) => `${sum} ${currency}`);
-  return `${whom}, of whom ${payers} paid ${orders} ${orders === 1 ? 'order' : 'orders'}: ${sums.join(', ')}`;
+  return `${whom}, of whom ${payers} paid ${counted(orders, 'order')}: ${sums.join(', ')}`;
 }

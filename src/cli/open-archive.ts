@@ -5,6 +5,7 @@ import { ArchiveReader } from '../archive/read/archive-reader.ts';
 import { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import { openArchive } from '../archive/s3/open-archive.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
+import { counted } from '../rules/condition-text.ts';
 import { type UnreadDecisions, unreadText } from '../state/decision-search.ts';
 import { sqlitePath } from '../state/sqlite/open-file.ts';
 import type { Store } from '../state/store.ts';
@@ -70,7 +71,7 @@ export function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
       .filter(({ why = 'damaged' }) => why === 'damaged')
       .map(
         (segment) =>
-          `${segment.rows} rows of ${segment.table} are left out: ${segmentPath(segment)} cannot be read; put the file back from a backup of the archive.${erasedText(segment)}`,
+          `${counted(segment.rows, `row of ${segment.table} is`, `rows of ${segment.table} are`)} left out: ${segmentPath(segment)} cannot be read; put the file back from a backup of the archive.${erasedText(segment)}`,
       ),
   ];
 }
@@ -79,7 +80,7 @@ export function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
 function togetherText(segments: readonly Segment[] = [], why: string): readonly string[] {
   if (segments.length === 0) return [];
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
-  return [`${rows} rows in ${segments.length} files are left out: ${why}.`];
+  return [`${counted(rows, 'row')} in ${counted(segments.length, 'file')} left out: ${why}.`];
 }
 
 function erasedText({ without = [] }: Segment): string {

@@ -9,6 +9,7 @@ import type { Command } from 'commander';
 import { Archive } from '../archive/archive.ts';
 import { openArchive } from '../archive/s3/open-archive.ts';
 import { readS3Place } from '../config.ts';
+import { counted } from '../rules/condition-text.ts';
 import { unreadableTexts } from '../service/rebuild.ts';
 import { openStore } from '../state/open-store.ts';
 import { faultOfFile, sqlitePath } from '../state/sqlite/open-file.ts';
@@ -245,7 +246,7 @@ function described({ kind, asOf, journalEntries, unreadable, archive }: BackupRe
   return [
     `A backup of ${kind}, ${asOf === null ? 'in which nothing has happened' : `as of ${asOf}`}: it starts, and ${unreadable.length === 0 ? 'all of it can be read' : `${unreadable.length} things in it cannot be read`}.`,
     ...unreadable.map((one) => `  ${one}`),
-    `Its journal holds ${journalEntries} entries.`,
+    `Its journal holds ${counted(journalEntries, 'entry', 'entries')}.`,
     ...(archive === null ? ['No archive was looked at: --archive names one.'] : archiveLines(archive)),
     asOf === null
       ? 'Payers would begin anew.'
@@ -255,7 +256,7 @@ function described({ kind, asOf, journalEntries, unreadable, archive }: BackupRe
 
 function archiveLines({ folder, decisions, torn, later }: ArchiveReport): readonly string[] {
   return [
-    `The archive at ${folder} holds ${decisions} decisions${torn === 0 ? '' : `, and ${torn} of its files were cut off or are gone`}.`,
+    `The archive at ${folder} holds ${counted(decisions, 'decision')}${torn === 0 ? '' : `, and ${torn} of its files were cut off or are gone`}.`,
     ...(later === null
       ? []
       : [

@@ -4,6 +4,7 @@ import { actorOfUser } from '../access/caller.ts';
 import { ARCHIVE_REGISTER } from '../archive/archive-home.ts';
 import { HEAD_REGISTER } from '../archive/s3/bucket-home.ts';
 import { exactSystemClock } from '../clock.ts';
+import { counted } from '../rules/condition-text.ts';
 import { rebuildClient, type Unreadable, unreadableTexts } from '../service/rebuild.ts';
 import { SECRET_REGISTER } from '../service/signal-secret.ts';
 import { SALT_REGISTER } from '../state/client-salt.ts';
@@ -113,7 +114,7 @@ async function rebuild(options: RebuildOptions): Promise<void> {
   if (options.json === true) print(JSON.stringify({ why, entries, since, complete }));
   else {
     print(`It could not be read: ${why}`);
-    print(`It is rebuilt from ${entries} recorded ${entries === 1 ? 'entry' : 'entries'}.`);
+    print(`It is rebuilt from ${counted(entries, 'recorded entry', 'recorded entries')}.`);
     if (!complete)
       print(
         `What happened before ${since ?? 'now'} is not recorded any more, and counts no more: look at bindings and overrides.`,

@@ -1,7 +1,7 @@
 import { type AsOf, asOfShape } from '../archive/read/as-of.ts';
 import { timeText } from '../client/instant.ts';
 import { Type } from '../json-schema.ts';
-import { sharedListsText } from '../rules/condition-text.ts';
+import { counted, sharedListsText } from '../rules/condition-text.ts';
 import { byVerdict } from '../rules/rule-set.ts';
 import { count, epochMs, list, meaning, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 import type { Estimate } from '../statistics/intervals.ts';
@@ -282,7 +282,7 @@ export function asOfNotes(asOf: AsOf | undefined): readonly string[] {
   if (erasedPayers === 0) return [known];
   return [
     known,
-    `Payers who were erased since: ${countText(erasedPayers)}. They were counted then and are no more, with ${countText(erasedRows)} rows of all times.`,
+    `Payers who were erased since: ${countText(erasedPayers)}. They were counted then and are no more, with ${counted(erasedRows, 'row')} of all times.`,
   ];
 }
 
@@ -292,10 +292,10 @@ export function spanNotes({ from, to, decisions, gaps, torn, asOf }: EvidenceSpa
     ...asOfNotes(asOf),
     from === null || to === null
       ? 'There is no decision within this time.'
-      : `${countText(decisions)} decisions, ${timeText(from)} to ${timeText(to)}.`,
+      : `${counted(decisions, 'decision')}, ${timeText(from)} to ${timeText(to)}.`,
     ...gaps.map(
       (gap) =>
-        `Gap: about ${countText(gap.entries)} entries between ${timeText(gap.from)} and ${timeText(gap.to)} are lost.`,
+        `Gap: about ${counted(gap.entries, 'entry', 'entries')} between ${timeText(gap.from)} and ${timeText(gap.to)} lost.`,
     ),
     ...(torn
       ? ['The last line of the journal is incomplete and was left out; export again to complete it.']
@@ -307,7 +307,7 @@ export function spanNotes({ from, to, decisions, gaps, torn, asOf }: EvidenceSpa
 export function heldOutNotes(side: string, heldOut: readonly HeldOutCount[]): readonly string[] {
   return heldOut.map(
     ({ rule, share, decisions, clients }) =>
-      `As in live traffic, ${side} holds ${percentText(share)} of the clients out of ${rule}: it matched and was skipped in ${countText(decisions)} decisions about ${countText(clients)} clients.`,
+      `As in live traffic, ${side} holds ${percentText(share)} of the clients out of ${rule}: it matched and was skipped in ${counted(decisions, 'decision')} about ${counted(clients, 'client')}.`,
   );
 }
 

@@ -92,5 +92,5 @@ export function seenText({ fact, operator, expected, list, seen, passed }: SeenF
 
 /** A number and what it counts, in the singular where it is 1. */
 export function counted(number: number, one: string, many = `${one}s`): string {
-  return `${number} ${number === 1 ? one : many}`;
+  return `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
 }

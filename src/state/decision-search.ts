@@ -2,6 +2,7 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { type Decision, DecisionSchema } from '../decision/decision.ts';
 import { type DecisionFilter, fitsFilter, isAfter, newestFirst } from '../decision/decision-filter.ts';
 import { Type } from '../json-schema.ts';
+import { counted } from '../rules/condition-text.ts';
 import { count, epochMs, list, meaning, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 
 /** Why the archive's file could not be fetched; for people. */
@@ -42,7 +43,7 @@ export const unreadDecisions = list(
 export function unreadText({ from, to, decisions, why }: UnreadDecisions): string {
   if (decisions === 0) return 'decisions lie in an archive that this node does not have (ARCHIVE_DIR)';
   const [first, last] = [from, to].map((at) => new Date(at).toISOString());
-  return `${decisions} decisions from ${first} to ${last} lie in a file of the archive that ${whyUnread(why)}`;
+  return `${counted(decisions, 'decision')} from ${first} to ${last} ${decisions === 1 ? 'lies' : 'lie'} in a file of the archive that ${whyUnread(why)}`;
 }
 
 /** What a bounded search backwards found, and how far it went. */

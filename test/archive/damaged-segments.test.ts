@@ -46,7 +46,7 @@ describe('a segment with a file of the right length', () => {
         expect(await scoring(['archive', 'query', sql, '--format', 'csv'], env)).to.deep.equal({
           exitCode: 1,
           stdout: 'others\n1\n',
-          stderr: `1 rows of decisions are left out: decisions/platform=shop/day=${damaged.day}/${damaged.name}.parquet cannot be read; put the file back from a backup of the archive.\n`,
+          stderr: `1 row of decisions is left out: decisions/platform=shop/day=${damaged.day}/${damaged.name}.parquet cannot be read; put the file back from a backup of the archive.\n`,
         });
       });
 

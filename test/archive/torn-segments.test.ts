@@ -48,7 +48,7 @@ describe('a segment with a truncated file', () => {
 
   const path = () => `decisions/platform=shop/day=${torn.day}/${torn.name}.parquet`;
   const told = () =>
-    `1 rows of decisions are left out: ${path()} cannot be read; put the file back from a backup of the archive.`;
+    `1 row of decisions is left out: ${path()} cannot be read; put the file back from a backup of the archive.`;
 
   it('is left out of queries, which name it', async () => {
     expect(await archive('query', 'SELECT order_ref FROM decisions', '--format', 'csv')).to.deep.equal({
@@ -78,7 +78,7 @@ describe('a segment with a truncated file', () => {
 
   it('is named by commands that might have found something in it', async () => {
     const at = new Date(T0).toISOString();
-    const unread = `1 decisions from ${at} to ${at} lie in a file of the archive that cannot be read; archive status or archive verify names it.`;
+    const unread = `1 decision from ${at} to ${at} lies in a file of the archive that cannot be read; archive status or archive verify names it.`;
     const { decisionId } = decisionFor(newClient(platform), 1, 'order-1', T0);
     for (const [args, what] of [
       [['find', '--order', 'order-1', '--platform', platform], 'there are any about order "order-1"'],
@@ -164,7 +164,7 @@ describe('a segment with a truncated file', () => {
     const { exitCode, stderr } = await archive('backup', join(temporaryDirectory(), 'another'));
     expect([exitCode, stderr]).to.deep.equal([
       1,
-      `${path()} was cut off or is gone. No backup here has it: its 1 rows are missing from now on.\n`,
+      `${path()} was cut off or is gone. No backup here has it: its 1 row is missing from now on.\n`,
     ]);
   });
 });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { INSTALLATION } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
+import { counted } from '../../rules/condition-text.ts';
 import { DraftRefused, type DraftText, type DraftToSave, type SavedDraft } from '../../rules/folder/draft.ts';
 import { draftNameRefusal } from '../../rules/folder/release.ts';
 import { formatProblem } from '../../rules/problem.ts';
@@ -141,7 +142,7 @@ export function obstacleText(version: RuleVersion, obstacle: DeskObstacle): stri
     case 'no cases':
       return `${version} has no cases; write first what it must answer, or copy the cases of the version before it`;
     case 'failed cases': {
-      const cases = obstacle.failed === 1 ? '1 case' : `${obstacle.failed} cases`;
+      const cases = counted(obstacle.failed, 'case');
       return `${cases} of ${version} failed; mend them, or what they expect, first`;
     }
     default:

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { LadderSettings } from '../../client/ladder.ts';
 import { type Condition, namedConditions } from '../../rules/condition.ts';
-import { valueText } from '../../rules/condition-text.ts';
+import { counted, valueText } from '../../rules/condition-text.ts';
 import { formatDuration } from '../../rules/duration.ts';
 import {
   type GroupParams,
@@ -378,7 +378,7 @@ function listDifferences(before: ParsedRules, after: ParsedRules): readonly Rule
 
 function entryCount(list: RuleList | undefined): string | null {
   if (list === undefined) return null;
-  return list.values.length === 1 ? '1 entry' : `${list.values.length} entries`;
+  return counted(list.values.length, 'entry', 'entries');
 }
 
 /** Entries that a difference names one by one. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { examine, type KnownLists, knownLists, type Remark } from '../../authoring/desk/examine.ts';
+import { counted } from '../../rules/condition-text.ts';
 import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { type Location, sortProblems } from '../../rules/problem.ts';
 import { type Example, formatExample } from '../../rules/proof/relations.ts';
@@ -122,9 +123,10 @@ function line({ file, line, column, message, example }: PlacedRemark, kind: stri
 }
 
 function summary(problems: number, ruleCount: number | null): string {
-  const found = `${problems} ${problems === 1 ? 'problem' : 'problems'}`;
+  const found = counted(problems, 'problem');
   if (ruleCount === null) return `${found}; rules are compared with each other once these are solved`;
-  return problems === 0 ? `sound, ${ruleCount} rules` : `${found} in ${ruleCount} rules`;
+  const rules = counted(ruleCount, 'rule');
+  return problems === 0 ? `sound, ${rules}` : `${found} in ${rules}`;
 }
 
 /** A line that GitHub Actions shows beside the line of the file. */

@@ -24,6 +24,7 @@ import {
   whyNoDraw,
 } from '../../rollout/rollout.ts';
 import { fatesOf, type TrialView, whyUnguarded } from '../../rollout/trial-view.ts';
+import { counted } from '../../rules/condition-text.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../rules/rule-set.ts';
 import { shareInterval } from '../../statistics/intervals.ts';
@@ -253,7 +254,7 @@ function describeTrial(candidate: Candidate, trial: TrialView): string {
   const errors =
     trial.candidateErrors === 0
       ? ''
-      : `\n  the candidate threw ${trial.candidateErrors} times; the active version decided`;
+      : `\n  the candidate threw ${counted(trial.candidateErrors, 'time')}; the active version decided`;
   return mode === 'shadow'
     ? `${head}\n${describeShadow(trial)}${errors}`
     : `${head}\n${describeArms(trial, guardPoints)}${errors}`;
@@ -261,7 +262,7 @@ function describeTrial(candidate: Candidate, trial: TrialView): string {
 
 function describeShadow({ shadow: { compared, different, differences } }: TrialView): string {
   const part = shareText(shareInterval(different, compared));
-  const lines = [`  ${compared} verdicts compared, ${different} differ: ${part}`];
+  const lines = [`  ${counted(compared, 'verdict')} compared, ${different} differ: ${part}`];
   for (const { change, count, sampleOrders } of differences.slice(0, SHOWN_DIFFERENCES)) {
     lines.push(`  ${String(count).padStart(6)}  ${change}  e.g. order ${sampleOrders.join(', ')}`);
   }
@@ -276,7 +277,7 @@ function describeArms({ arms, shares, breach, gains }: TrialView, guardPoints: n
     shareText(candidate),
   ]);
   const outcomes = `  outcomes of clients: ${fatesOf(arms.active.clients)} active; ${fatesOf(arms.candidate.clients)} candidate`;
-  const verdicts = `  ${arms.active.verdicts} verdicts by the active version, ${arms.candidate.verdicts} by the candidate`;
+  const verdicts = `  ${counted(arms.active.verdicts, 'verdict')} by the active version, ${arms.candidate.verdicts} by the candidate`;
   const guard =
     guardPoints === null ? '  no guard' : `  guard at ${guardPoints} points: ${breach ?? 'no breach'}`;
   return [
@@ -304,10 +305,10 @@ function nodesTable(nodes: readonly NodeView[], revision: number, now: number): 
 function historyTable(history: readonly RolloutEntry[]): string {
   const rows = history
     .toReversed()
-    .map(({ at, who, action, from, to, percent, also = [], reason }) => [
+    .map(({ at, who, action, from, to, percent, also = [], reason, emergency = false }) => [
       timeText(at),
       who,
-      percent === undefined ? action : `${action} ${percent} %`,
+      `${action}${percent === undefined ? '' : ` ${percent} %`}${emergency ? ', emergency' : ''}`,
       [from === null ? to : `${from} -> ${to}`, ...also.map((one) => `${one.version} ${one.percent} %`)].join(
         ', ',
       ),

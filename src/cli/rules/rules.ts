@@ -12,6 +12,7 @@ import {
 import { type RuleDiff, ruleDiff } from '../../authoring/diff/rule-diff.ts';
 import { ruleSchemas, schemaFileName, schemaText } from '../../authoring/schema/rule-schema.ts';
 import { readConfig } from '../../config.ts';
+import { counted } from '../../rules/condition-text.ts';
 import { draftNameRefusal } from '../../rules/folder/release.ts';
 import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { formatExample } from '../../rules/proof/relations.ts';
@@ -136,7 +137,7 @@ function refusalOf(obstacle: ReleaseObstacle, folder: string, version: string, r
         `${version} has no cases and is not released; write into ${fromHere(folder)}/cases what it must answer, or copy the cases of the version before it`,
       );
     case 'failed cases': {
-      const cases = obstacle.failed === 1 ? '1 case' : `${obstacle.failed} cases`;
+      const cases = counted(obstacle.failed, 'case');
       return new FindingsError(
         `${cases} of ${version} failed; it is not released; see: rules test ${version}`,
       );

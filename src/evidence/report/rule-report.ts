@@ -1,5 +1,6 @@
 import { OTHERWISE } from '../../decision/decision.ts';
 import { Type } from '../../json-schema.ts';
+import { counted } from '../../rules/condition-text.ts';
 import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { type Estimate, shareInterval } from '../../statistics/intervals.ts';
 import {
@@ -178,14 +179,14 @@ function totalsNotes(report: Report): readonly string[] {
       orders.turnedAway > 0,
       `Turned away: ${countText(orders.turnedAway)} orders were asked for, never granted and not paid. They prove nothing, whatever was reported of them.`,
     ),
-    ...when(technical > 0, `Left out: ${countText(technical)} orders that ended in a technical failure.`),
+    ...when(technical > 0, `Left out: ${counted(technical, 'order')} that ended in a technical failure.`),
     ...when(
       others > 0,
-      `${countText(others)} decisions were made by other rule sets; here ${report.version} is asked about the facts that they recorded.`,
+      `${counted(others, 'decision was', 'decisions were')} made by other rule sets; here ${report.version} is asked about the facts that they recorded.`,
     ),
     ...when(
       undecidable.count > 0,
-      `${countText(undecidable.count)} decisions are counted nowhere: their records lack ${undecidable.facts.join(', ')}.`,
+      `${counted(undecidable.count, 'decision is', 'decisions are')} counted nowhere: their records lack ${undecidable.facts.join(', ')}.`,
     ),
   ];
 }

@@ -107,7 +107,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     expect((await command('query', 'SELECT order_ref FROM orders', '--format', 'csv')).stdout).to.equal(
       'order_ref\norder-1\n',
     );
-    expect((await command('verify')).stdout).to.include('1 decisions: ');
+    expect((await command('verify')).stdout).to.include('1 decision: ');
     const report = await scoring(['rules', 'report', 'p2.v10', '--json'], environment());
     expect([report.exitCode, report.stderr]).to.deep.equal([0, '']);
     expect(JSON.parse(report.stdout).decisions).to.equal(1);
@@ -247,7 +247,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     const unread = [{ from: T0, to: T0, decisions: 1, why: 'noRoom' as const }];
     expect((await lookup.find(platform, {}, 10)).lookedAt).to.deep.include({ complete: false, unread });
     expect(unread.map(unreadText)).to.deep.equal([
-      '1 decisions from 2026-11-01T00:00:00.000Z to 2026-11-01T00:00:00.000Z lie in a file of the archive that does not fit into this node beside what else was asked for: set ARCHIVE_CACHE_MAX higher, or ask about less',
+      '1 decision from 2026-11-01T00:00:00.000Z to 2026-11-01T00:00:00.000Z lies in a file of the archive that does not fit into this node beside what else was asked for: set ARCHIVE_CACHE_MAX higher, or ask about less',
     ]);
     const texts = await whileHere(
       small,
@@ -255,7 +255,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
       async (_, leftOut) => leftOutTexts(leftOut),
     );
     expect(texts).to.deep.equal([
-      '1 rows in 1 files are left out: more than ARCHIVE_CACHE_MAX lets lie here at once; set it higher, or ask about less.',
+      '1 row in 1 file left out: more than ARCHIVE_CACHE_MAX lets lie here at once; set it higher, or ask about less.',
     ]);
     expect((await lookup.ofOrder(platform, 'order-1')).decisions).to.deep.equal([first]);
   });
@@ -271,7 +271,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
       async (_, leftOut) => leftOutTexts(leftOut),
     );
     expect(texts).to.deep.equal([
-      '1 rows in 1 files are left out: the store that speaks S3 did not give them; ask again.',
+      '1 row in 1 file left out: the store that speaks S3 did not give them; ask again.',
     ]);
     const backup = backUp(node, join(temporaryDirectory(), 'backup')).catch((error: unknown) =>
       String(error),

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { formatStatus } from '../../../src/cli/rules/rollout.ts';
 import { joinReports, type NodeView } from '../../../src/rollout/fleet.ts';
+import type { RolloutEntry } from '../../../src/rollout/rollout.ts';
 import { currentRules } from '../../service/current-rules.ts';
 
 const { version, digest } = currentRules();
@@ -14,10 +15,12 @@ function report(pid: number, hasStaleLists = false): NodeView {
   };
 }
 
-const status = (...nodes: readonly NodeView[]) =>
+const status = (...nodes: readonly NodeView[]) => statusAfter([], nodes);
+
+const statusAfter = (history: readonly RolloutEntry[], nodes: readonly NodeView[] = []) =>
   formatStatus(
     {
-      rollout: { revision: 1, active: ACTIVE, candidates: [], ended: [], history: [] },
+      rollout: { revision: 1, active: ACTIVE, candidates: [], ended: [], history },
       unreadable: false,
       nodes,
       trials: [],
@@ -27,6 +30,16 @@ const status = (...nodes: readonly NodeView[]) =>
   );
 
 describe('rules status', () => {
+  it('marks a return that one person made alone in an emergency', () => {
+    const entry = { at: 0, who: 'ann', action: 'active', from: null, to: version, digest } as const;
+    const shown = (marked: object) =>
+      statusAfter([{ ...entry, reason: 'r', ...marked }])
+        .split('\n')
+        .at(-1);
+    expect(shown({ emergency: true })).to.match(/ {2}ann {2}active, emergency {2}p2\.v10 +r$/);
+    expect(shown({})).to.match(/ {2}ann {2}active {2}p2\.v10 +r$/);
+  });
+
   it('says which nodes have stale shared lists', () => {
     expect(status(report(1), report(2, true), report(3, false)).match(/^Shared lists .*$/gm)).to.deep.equal([
       'Shared lists on h/2 could not be compared with the store for more than 10 s; changes since then do not count there.',

@@ -92,7 +92,7 @@ describe('decisions that the archive alone keeps', () => {
       const { status, headers, body } = await shop.ask('GET', `decisions/${lost.decisionId}${path}`);
       expect([status, headers.get('Retry-After')]).to.deep.equal([503, '60']);
       expect(body.detail).to.equal(
-        `Whether there is such a decision is not known: 1 decisions from ${at} to ${at} lie in a file of the archive that cannot be read.`,
+        `Whether there is such a decision is not known: 1 decision from ${at} to ${at} lies in a file of the archive that cannot be read.`,
       );
     }
   });
