@@ -10,6 +10,7 @@ import type {
   JS,
 } from '@duckdb/node-api';
 import { NamedError } from '../named-error.ts';
+import { eachOf } from '../statistics/sums.ts';
 
 export interface DuckLimits {
   readonly threads: number;
@@ -168,10 +169,7 @@ export function numbersOf<Numbers extends Readonly<Record<string, number>>>(
   row: DuckRow,
   none: Numbers,
 ): Numbers {
-  const found = Object.entries(none).map(
-    ([column, other]) => [column, numberOf(row[column]) ?? other] as const,
-  );
-  return { ...none, ...Object.fromEntries(found) };
+  return eachOf(none, (other, column) => numberOf(row[column]) ?? other);
 }
 
 export function textOf(value: JS | undefined): string | null {

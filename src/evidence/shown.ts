@@ -5,7 +5,6 @@ import { counted, sharedListsText } from '../rules/condition-text.ts';
 import { byVerdict } from '../rules/rule-set.ts';
 import { count, epochMs, list, meaning, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 import type { Estimate } from '../statistics/intervals.ts';
-import type { EvidenceSpan } from './source/evidence.ts';
 
 /** The shapes that several kinds of evidence have in their results; member names are stable. */
 
@@ -52,12 +51,6 @@ export type OrderCounts = Shape<typeof ORDER_COUNTS>;
 
 export const NO_ORDERS: OrderCounts = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
 
-/** The sum of two by their members. */
-export function plus<Sums extends Readonly<Record<string, number>>>(one: Sums, other: Sums): Sums {
-  const sums = Object.entries(one).map(([name, sum]) => [name, sum + (other[name] ?? 0)] as const);
-  return { ...one, ...Object.fromEntries(sums) };
-}
-
 /** Where orders of this fate, as the view `orders` has it, are counted. */
 export function fateMember(fate: unknown): keyof OrderCounts {
   if (fate === 'PAID') return 'paid';
@@ -102,7 +95,10 @@ export const SPAN = {
   asOf: Type.Optional(asOfShape),
 } as const;
 
-/** From the archive's records to the shape of a result. */
+export const evidenceSpan = shape('Where the decisions are from', SPAN);
+
+export type EvidenceSpan = Shape<typeof evidenceSpan>;
+
 export const heldOutCounts = list(
   shape('How often a rule matched and was skipped, because its client is held out of it', {
     rule: word('Its file and name, like groups/blocked-by-unpaid-chain'),
@@ -112,6 +108,8 @@ export const heldOutCounts = list(
   }),
   'Whom rules held out, as in live traffic',
 );
+
+export type HeldOutCount = Shape<typeof heldOutCounts>[number];
 
 export const emptyLists = list(
   word('A shared list'),
@@ -315,15 +313,4 @@ export function heldOutNotes(side: string, heldOut: readonly HeldOutCount[]): re
 export function emptyListsNotes(lists: readonly string[]): readonly string[] {
   if (lists.length === 0) return [];
   return [`In a replay nobody is on ${sharedListsText(lists)}: the inputs do not tell who was.`];
-}
-
-/** How often a rule matched and was skipped, because its client is held out of it. */
-export interface HeldOutCount {
-  /** Its file and name, like `groups/blocked-by-unpaid-chain`. */
-  readonly rule: string;
-  /** Of the clients, from 0 to 1. */
-  readonly share: number;
-  readonly decisions: number;
-  /** The different clients of these decisions. */
-  readonly clients: number;
 }

@@ -1,25 +1,12 @@
+import type { Estimate } from './intervals.ts';
+
 /** What is kept of one value per client: enough for the mean and its error. */
-export interface Moments {
-  readonly clients: number;
-  readonly sum: number;
-  readonly squares: number;
-}
+export type Moments = Readonly<Record<'clients' | 'sum' | 'squares', number>>;
 
 export const NO_MOMENTS: Moments = { clients: 0, sum: 0, squares: 0 };
 
-export function addMoments(a: Moments, b: Moments): Moments {
-  return { clients: a.clients + b.clients, sum: a.sum + b.sum, squares: a.squares + b.squares };
-}
-
 export function meanOf({ clients, sum }: Moments): number {
   return clients === 0 ? 0 : sum / clients;
-}
-
-/** A difference of means with its interval. */
-export interface Difference {
-  readonly value: number;
-  readonly low: number;
-  readonly high: number;
 }
 
 /** With fewer clients in an arm nothing is said: the sequence is asymptotic. */
@@ -38,7 +25,7 @@ const NARROWEST_CLIENTS = 5000;
  * 1970). A client's total grows with time. The interval still holds: the draws do not change, and totals at two times
  * are more alike than sums of independent values.
  */
-export function differenceOf(base: Moments, other: Moments, alpha: number): Difference | null {
+export function differenceOf(base: Moments, other: Moments, alpha: number): Estimate | null {
   if (Math.min(base.clients, other.clients) < ARM_CLIENTS_MIN) return null;
   const error = errorOf(base, other);
   if (error === 0) return null;

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
-  addMoments,
   clientsToGo,
   differenceOf,
   type Moments,
   NO_MOMENTS,
 } from '../../src/statistics/confidence-sequence.ts';
+import { plus } from '../../src/statistics/sums.ts';
 import { seeded } from '../simulation/seeded-random.ts';
 
 /** Clients with a value each, the same for the same seed. */
@@ -15,7 +15,7 @@ function drawn(clients: number, seed: number, more = 0): Moments {
   let moments = NO_MOMENTS;
   for (let client = 0; client < clients; client++) {
     const value = draw() + draw() + more;
-    moments = addMoments(moments, { clients: 1, sum: value, squares: value ** 2 });
+    moments = plus(moments, { clients: 1, sum: value, squares: value ** 2 });
   }
   return moments;
 }
@@ -50,8 +50,8 @@ describe('a difference of means that may be looked at at any time', () => {
     for (let seed = 0; seed < 200; seed++) {
       let [a, b] = [drawn(200, 4 * seed), drawn(200, 4 * seed + 1, 0.2)];
       for (let look = 0; look < 30; look++) {
-        a = addMoments(a, drawn(40, 1_000_000 + 60 * seed + look));
-        b = addMoments(b, drawn(40, 2_000_000 + 60 * seed + look, 0.2));
+        a = plus(a, drawn(40, 1_000_000 + 60 * seed + look));
+        b = plus(b, drawn(40, 2_000_000 + 60 * seed + look, 0.2));
         const told = differenceOf(a, b, 0.05);
         if (told !== null && told.low <= 0.2 && 0.2 <= told.high) continue;
         missed += 1;

@@ -6,10 +6,11 @@ import type { JournalRecord, OverrideEntry } from '../../state/journal.ts';
 import { STEP_ENTRIES_MAX } from '../../state/journal-tail.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import type { JournalPage, Store } from '../../state/store.ts';
+import { plus } from '../../statistics/sums.ts';
 import { type ErasedClients, erasedClients } from '../archive.ts';
 import { isArchivedElsewhere } from '../archive-home.ts';
 import type { ArchiveState } from '../archive-log.ts';
-import { type DuckRow, flagOf, numberOf, quote, textOf } from '../duck.ts';
+import { type DuckRow, flagOf, numberOf, numbersOf, quote, textOf } from '../duck.ts';
 import { GRANTED_SQL, REPORT_NUMBER_SQL, reportNumber } from '../order-fate.ts';
 import { RECORDS, TABLES, type TableName } from '../tables.ts';
 import { unshippedPage } from '../unshipped.ts';
@@ -406,11 +407,10 @@ function newestOfEach(by: string, max: number): string {
 }
 
 function decidedOf(row: DuckRow): LinkedOrder {
-  const counts = VERDICTS.map((verdict) => [verdict, numberOf(row[verdict]) ?? 0] as const);
   return {
     clientIdKey: textOf(row['client_id_key']) ?? '',
     orderRef: textOf(row['order_ref']) ?? '',
-    verdicts: { ...NO_VERDICTS, ...Object.fromEntries(counts) },
+    verdicts: numbersOf(row, NO_VERDICTS),
     granted: flagOf(row['granted']) === true,
     amount: numberOf(row['amount']),
     currency: textOf(row['currency']),
@@ -429,14 +429,11 @@ function reportOf(row: DuckRow): LinkedOrder {
 }
 
 function oneOrder(before: LinkedOrder, next: LinkedOrder): LinkedOrder {
-  const counts = VERDICTS.map(
-    (verdict) => [verdict, before.verdicts[verdict] + next.verdicts[verdict]] as const,
-  );
   const isNewer = next.report === null && next.amount !== null;
   const { amount, currency } = isNewer || before.amount === null ? next : before;
   return {
     ...before,
-    verdicts: { ...NO_VERDICTS, ...Object.fromEntries(counts) },
+    verdicts: plus(before.verdicts, next.verdicts),
     granted: before.granted || next.granted,
     turnedAway: before.turnedAway || next.turnedAway,
     amount,

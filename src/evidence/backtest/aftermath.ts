@@ -9,8 +9,8 @@ import {
   textOf,
 } from '../../archive/duck.ts';
 import { ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/order-fate.ts';
-import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-state.ts';
-import { byVerdict, VERDICTS, type Verdict } from '../../rules/rule-set.ts';
+import { CLIENT_GROUPS } from '../../client/client-state.ts';
+import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import { fateMember, NO_ORDERS } from '../shown.ts';
 import { clusterOf, MoneySums } from '../source/order-clusters.ts';
 import type { LadderLevelReport, OrderEffects, OrderSums } from './backtest-report.ts';
@@ -269,9 +269,9 @@ export class AnswerTable {
 
   #codeOf({ verdict, rule, clientGroup, isBot, level }: LifeAnswer): number {
     return (
-      VERDICT_PLACES[verdict] |
+      VERDICTS.indexOf(verdict) |
       (Math.min(level, LEVELS - 1) << 2) |
-      (GROUP_PLACES[clientGroup] << 7) |
+      (CLIENT_GROUPS.indexOf(clientGroup) << 7) |
       (isBot ? 1 << 10 : 0) |
       (this.#rules.placeOf(rule) << 11)
     );
@@ -282,16 +282,6 @@ export class AnswerTable {
     for (const column of this.#columns) column.length = 0;
   }
 }
-
-const VERDICT_PLACES = byVerdict((verdict) => VERDICTS.indexOf(verdict));
-
-const GROUP_PLACES: Readonly<Record<ClientGroup, number>> = {
-  NEW: CLIENT_GROUPS.indexOf('NEW'),
-  STICKY: CLIENT_GROUPS.indexOf('STICKY'),
-  PAYING: CLIENT_GROUPS.indexOf('PAYING'),
-  TRUSTED: CLIENT_GROUPS.indexOf('TRUSTED'),
-  BLOCKED: CLIENT_GROUPS.indexOf('BLOCKED'),
-};
 
 class Names {
   readonly #names: string[] = [];

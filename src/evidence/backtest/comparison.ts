@@ -3,8 +3,9 @@ import { type HeldOut, holdoutShares } from '../../decision/holdout.ts';
 import { byVerdict, type RuleSet, VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import type { ScoredOrders } from '../../statistics/calibration.ts';
 import { clusteredInterval, type Estimate } from '../../statistics/intervals.ts';
+import { plus } from '../../statistics/sums.ts';
 import { type JudgedOrders, scoreFigures } from '../calibrate/score-figures.ts';
-import { type HeldOutCount, NO_ORDERS, type OrderCounts, plus, type VerdictMix } from '../shown.ts';
+import { type HeldOutCount, NO_ORDERS, type OrderCounts, type VerdictMix } from '../shown.ts';
 import type { AnswerComparison, ScoreQuality, WaitChanges } from './backtest-report.ts';
 import type { LifeAnswer } from './lives.ts';
 

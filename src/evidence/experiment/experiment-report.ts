@@ -4,6 +4,7 @@ import { always, count, epochMs, list, nullable, type Shape, shape, word } from 
 import {
   columns,
   countText,
+  type EvidenceSpan,
   type EvidenceTable,
   number,
   percentText,
@@ -11,7 +12,6 @@ import {
   SPAN,
   spanNotes,
 } from '../shown.ts';
-import type { EvidenceSpan } from '../source/evidence.ts';
 import { amountSum } from '../source/order-clusters.ts';
 import {
   type ArmTotals,

@@ -6,9 +6,10 @@ import {
   REPORT_NUMBER_SQL,
   WAIT_WORTH_MS,
 } from '../../archive/order-fate.ts';
-import { addMoments, type Moments, NO_MOMENTS } from '../../statistics/confidence-sequence.ts';
+import { type Moments, NO_MOMENTS } from '../../statistics/confidence-sequence.ts';
+import { plus } from '../../statistics/sums.ts';
 import { NO_CURRENCY } from '../report/report.ts';
-import { NO_ORDERS, plus } from '../shown.ts';
+import { NO_ORDERS } from '../shown.ts';
 import { type Evidence, knownRows, withDayAfter } from '../source/evidence.ts';
 import { clientPasses } from '../source/shared-devices.ts';
 import { type Experiment, type ExperimentLevel, experimentOf } from './experiment-report.ts';
@@ -281,5 +282,5 @@ function sumOf(grown: readonly ArmGrowth[]): ArmGrowth {
 }
 
 function addTo(totals: ArmGrowth['totals'], metric: Metric, more: Moments): void {
-  totals.set(metric, addMoments(totals.get(metric) ?? NO_MOMENTS, more));
+  totals.set(metric, plus(totals.get(metric) ?? NO_MOMENTS, more));
 }

@@ -1,11 +1,11 @@
 import {
   clientsToGo,
-  type Difference,
   differenceOf,
   type Moments,
   meanOf,
   NO_MOMENTS,
 } from '../../statistics/confidence-sequence.ts';
+import type { Estimate } from '../../statistics/intervals.ts';
 
 /** What is counted of each client of an arm. */
 export const COUNTED = ['paid', 'unpaid', 'turnedAway', 'requisites', 'waits', 'lostAfterWait'] as const;
@@ -42,7 +42,7 @@ export const RECOMMENDATION_ERROR_MAX = 0.01;
 export const MATTERS_SHARE = 0.05;
 
 /** One metric of one candidate against the active version, per client. */
-export interface MetricDifference extends Difference {
+export interface MetricDifference extends Estimate {
   readonly version: string;
   readonly metric: Metric;
   /**

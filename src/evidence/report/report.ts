@@ -4,7 +4,8 @@ import { OTHERWISE } from '../../decision/decision.ts';
 import { holdoutShares } from '../../decision/holdout.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { clusteredShare } from '../../statistics/intervals.ts';
-import { fateMember, NO_ORDERS, type OrderCounts, plus } from '../shown.ts';
+import { eachOf, plus } from '../../statistics/sums.ts';
+import { fateMember, NO_ORDERS } from '../shown.ts';
 import { columnsOf, type Evidence } from '../source/evidence.ts';
 import { clusterOf, MoneySums, OrderClusters } from '../source/order-clusters.ts';
 import { reversalsOf } from '../source/reversals.ts';
@@ -306,20 +307,14 @@ export class HeldOrders {
 
   /** `matched` are all orders that the rule matched, held out or not. */
   besideOthers(matched: OrderTally): HoldoutReport {
-    const held = this.#orders;
-    const others = (fate: keyof OrderCounts) => Math.max(0, matched.orders[fate] - held[fate]);
+    const held: Readonly<Record<string, number>> = this.#orders;
     return {
       share: this.#share,
-      orders: held,
+      orders: this.#orders,
       paidShare: clusteredShare(this.#clusters.counts('paid')),
       amount: this.#money.money,
       others: {
-        orders: {
-          paid: others('paid'),
-          unpaid: others('unpaid'),
-          turnedAway: others('turnedAway'),
-          unknown: others('unknown'),
-        },
+        orders: eachOf(matched.orders, (orders, fate) => Math.max(0, orders - (held[fate] ?? 0))),
         paidShare: clusteredShare(matched.clusters.without(this.#clusters).counts('paid')),
       },
     };

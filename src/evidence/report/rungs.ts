@@ -3,7 +3,8 @@ import { paidAfterWait, waitWorthUntil } from '../../archive/order-fate.ts';
 import { Type } from '../../json-schema.ts';
 import { count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { clusteredInterval } from '../../statistics/intervals.ts';
-import { columns, type EvidenceTable, interval, number, plus } from '../shown.ts';
+import { eachOf, plus } from '../../statistics/sums.ts';
+import { columns, type EvidenceTable, interval, number } from '../shown.ts';
 import { amountSum } from '../source/order-clusters.ts';
 
 const KNOWN = 'of those of which it is known';
@@ -148,14 +149,15 @@ function countsOf(clusters: readonly DuckRow[]) {
   };
 }
 
+const NO_MONEY = { asked: 0, paid: 0, lost: 0 };
+
 function moneyOf(rows: readonly DuckRow[], currencyOf: (place: number) => string): Rung['money'] {
   const byCurrency = Map.groupBy(rows, ({ place }) => currencyOf(numberOf(place ?? null) ?? 0));
   const inOrder = [...byCurrency].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(
     inOrder.map(([currency, some]) => {
-      const sum = (column: string) =>
-        amountSum(some.reduce((total, row) => total + (numberOf(row[column]) ?? 0), 0));
-      return [currency, { asked: sum('asked'), paid: sum('paid'), lost: sum('lost') }];
+      const sums = some.map((row) => numbersOf(row, NO_MONEY)).reduce(plus, NO_MONEY);
+      return [currency, eachOf(sums, amountSum)];
     }),
   );
 }

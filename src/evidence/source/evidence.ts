@@ -4,7 +4,7 @@ import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
 import { Duck, numberOf, quote, quoteName, textOf } from '../../archive/duck.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
 import { makeOrderViews, WAIT_WORTH_MS } from '../../archive/order-fate.ts';
-import { type AsOf, asOfBy, erasedSql } from '../../archive/read/as-of.ts';
+import { asOfBy, erasedSql } from '../../archive/read/as-of.ts';
 import { factColumn, factLabel } from '../../archive/record-columns.ts';
 import { importJournal } from '../../archive/ship/journal-file.ts';
 import { emptyTable, TABLES, type TableName } from '../../archive/tables.ts';
@@ -12,6 +12,7 @@ import type { PlatformName } from '../../client/client-key.ts';
 import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../decision/holdout.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import { withTemporaryFolder } from '../../files/folders.ts';
+import type { EvidenceSpan } from '../shown.ts';
 
 interface ArchivePlace {
   readonly kind: 'archive';
@@ -46,19 +47,6 @@ export interface EvidenceAsk {
 
 /** The same of an archive, which a journal has become by then. */
 export type ArchiveAsk = EvidenceAsk & { readonly place: ArchivePlace };
-
-export interface EvidenceSpan {
-  /** Of the first and the last decision, epoch ms; null when there is none. */
-  readonly from: number | null;
-  readonly to: number | null;
-  readonly decisions: number;
-  /** Entries that were lost within the span. Times are approximate, epoch ms. */
-  readonly gaps: readonly ArchiveGap[];
-  /** The last line of the journal's file is incomplete and was left out. */
-  readonly torn: boolean;
-  /** Absent unless figures of the past were asked for. */
-  readonly asOf?: AsOf;
-}
 
 interface DecidingRules {
   readonly ruleVersion: string;

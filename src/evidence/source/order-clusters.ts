@@ -1,5 +1,6 @@
 import type { ClusterCount } from '../../statistics/intervals.ts';
-import { fateMember, type Money, NO_ORDERS, type OrderAmounts } from '../shown.ts';
+import { eachOf } from '../../statistics/sums.ts';
+import { fateMember, type Money, type OrderAmounts } from '../shown.ts';
 
 /** Orders with a known outcome by the cluster of their clients: the orders of one client depend on each other. */
 export class OrderClusters {
@@ -57,13 +58,15 @@ export interface FateMoney {
   readonly amount: number;
 }
 
+const NO_MONEY: OrderAmounts = { paid: 0, unpaid: 0, reversed: 0, turnedAway: 0, unknown: 0 };
+
 /** Sums up money by currency and by what became of the orders; a technical failure is in none of the sums. */
 export class MoneySums {
   readonly #sums = new Map<string, OrderAmounts>();
 
   add({ fate, reversed, currency, amount }: FateMoney): void {
     if (fate === 'TECHNICAL') return;
-    const before = this.#sums.get(currency) ?? { ...NO_ORDERS, reversed: 0 };
+    const before = this.#sums.get(currency) ?? NO_MONEY;
     const member = fateMember(fate);
     const after = { ...before, [member]: before[member] + amount };
     this.#sums.set(currency, reversed ? { ...after, reversed: before.reversed + amount } : after);
@@ -71,17 +74,6 @@ export class MoneySums {
 
   get money(): Money {
     const inOrder = [...this.#sums].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return Object.fromEntries(
-      inOrder.map(([currency, { paid, unpaid, reversed, turnedAway, unknown }]) => [
-        currency,
-        {
-          paid: amountSum(paid),
-          unpaid: amountSum(unpaid),
-          reversed: amountSum(reversed),
-          turnedAway: amountSum(turnedAway),
-          unknown: amountSum(unknown),
-        },
-      ]),
-    );
+    return Object.fromEntries(inOrder.map(([currency, sums]) => [currency, eachOf(sums, amountSum)]));
   }
 }

@@ -8,7 +8,7 @@ import { NO_ORDERS } from '../shown.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { reversalsOf } from '../source/reversals.ts';
 import { makeInputView } from '../source/shared-devices.ts';
-import type { PartName, TimePart } from '../sweep/sweep-report.ts';
+import type { PartName, TimePart, TradeOff } from '../sweep/sweep-report.ts';
 import { halfOfOrders, type TrialResult, tryRuleSets } from '../sweep/trial.ts';
 import { type FittingAsk, fittingChanges, type ProposedChange, withCases, withChanges } from './fitting.ts';
 import { editsOf, learningOrders, ruleText } from './rule-search.ts';
@@ -235,7 +235,8 @@ function longestWithin(trials: readonly AssumedTrial[], budget: number): number 
     const paid = result.parts.earlier.orders.paid;
     return result.tradeOffs.findLastIndex(
       (_, side) =>
-        side === 0 || shareUpperBound(Math.max(0, refusedMore(result, 'earlier', side)), paid) <= budget,
+        side === 0 ||
+        shareUpperBound(Math.max(0, added(result, 'earlier', 'paidRefused', side)), paid) <= budget,
     );
   });
   return Math.max(0, Math.min(...kept));
@@ -245,23 +246,18 @@ function longestWithin(trials: readonly AssumedTrial[], budget: number): number 
 function whyNotLater(trials: readonly AssumedTrial[], side: number, budget: number): string | null {
   for (const { outcomes, result } of trials) {
     const { paid } = result.parts.later.orders;
-    const refused = refusedMore(result, 'later', side);
+    const refused = added(result, 'later', 'paidRefused', side);
     if (refused > budget * paid)
       return `What was found does not hold: of ${paid} paid orders of the later part it refuses ${refused} more, over the budget (outcomes: ${outcomes}).`;
   }
   const [granted] = trials;
-  if (granted !== undefined && blockedMore(granted.result, side) <= 0)
+  if (granted !== undefined && added(granted.result, 'later', 'unpaidBlocked', side) <= 0)
     return 'What was found does not hold: it blocks no more unpaid orders of the later part.';
   return null;
 }
 
-/** Paid orders that are refused with the changes up to `side` and are not without them. */
-function refusedMore({ tradeOffs }: TrialResult, part: PartName, side: number): number {
-  const refused = (place: number) => tradeOffs[place]?.[part].paidRefused.orders ?? 0;
-  return refused(side) - refused(0);
-}
-
-function blockedMore({ tradeOffs }: TrialResult, side: number): number {
-  const blocked = (place: number) => tradeOffs[place]?.later.unpaidBlocked.orders ?? 0;
-  return blocked(side) - blocked(0);
+/** Orders to which the changes up to `side` do this, less those to which it is done without them. */
+function added({ tradeOffs }: TrialResult, part: PartName, what: keyof TradeOff, side: number): number {
+  const orders = (place: number) => tradeOffs[place]?.[part][what].orders ?? 0;
+  return orders(side) - orders(0);
 }

@@ -24,13 +24,13 @@ import {
   type EvidenceTable,
   emptyLists,
   emptyListsNotes,
+  evidenceSpan,
   heldOutCounts,
   heldOutNotes,
   interval,
   orderCounts,
   ordersText,
   type Shown,
-  SPAN,
   spanNotes,
 } from '../shown.ts';
 import { adviceNotes, reversalNotes, reversals, stoppedPayments } from '../source/reversals.ts';
@@ -64,7 +64,7 @@ const TimePartSchema = shape('The orders of one part of the time', {
 
 /** What the results of trials on two parts of the time have in common. */
 export const PARTED = {
-  span: shape('Where the decisions are from', SPAN),
+  span: evidenceSpan,
   splitAt: epochMs('Half of the orders were first asked for before it'),
   parts: shape('An order belongs to the part in which it was first asked for', {
     earlier: TimePartSchema,

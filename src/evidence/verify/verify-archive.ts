@@ -5,6 +5,7 @@ import { keptSaltOf } from '../../archive/client-salt.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
 import { BackgroundWork } from '../../work/background-work.ts';
 import { atOnce } from '../../work/turns.ts';
+import { between } from '../source/evidence.ts';
 import { addVerifications, NOTHING_VERIFIED, type Verification } from './verify-segment.ts';
 import type { VerifyWorks } from './verify-thread.ts';
 
@@ -49,7 +50,7 @@ async function verifySegments(
   const span = { ...(from === null ? {} : { from }), ...(to === null ? {} : { to }) };
   const segments = [...archive.segments(archive.read(), { table: 'decisions', ...span })];
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
-  const where = timesBetween(from, to);
+  const where = between('decided_at', from, to).join(' AND ');
   const turns = atOnce(Math.max(1, threads));
   const elsewhere = new BackgroundWork<VerifyWorks>(THREAD, {
     where: 'thread',
@@ -72,12 +73,4 @@ async function verifySegments(
   // A client was erased meanwhile: segments that are gone are not damaged.
   if (sum.unreadable.length > 0 && !existsSync(frozen)) throw new Error('the archive was rewritten');
   return sum;
-}
-
-function timesBetween(from: number | null, to: number | null): string {
-  const conditions = [
-    ...(from === null ? [] : [`decided_at >= make_timestamp_ms(${from})`]),
-    ...(to === null ? [] : [`decided_at < make_timestamp_ms(${to})`]),
-  ];
-  return conditions.length === 0 ? 'true' : conditions.join(' AND ');
 }

@@ -1,0 +1,12 @@
+type Sums = Readonly<Record<string, number>>;
+
+/** The same members, each with another number. */
+export function eachOf<Of extends Sums>(sums: Of, change: (sum: number, name: string) => number): Of {
+  const changed = Object.entries(sums).map(([name, sum]) => [name, change(sum, name)] as const);
+  return { ...sums, ...Object.fromEntries(changed) };
+}
+
+/** The sum of two, member by member. */
+export function plus<Of extends Sums>(one: Of, other: Of): Of {
+  return eachOf(one, (sum, name) => sum + (other[name] ?? 0));
+}
