@@ -85,6 +85,8 @@ export class BackgroundWork<Its extends Jobs> {
   async #run<Result, Progress>(order: Order, { signal, onProgress }: JobOptions<Progress>): Promise<Result> {
     const runner = await this.#free();
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    // A runner that is ended before the job was posted rejects it while nobody waits for it.
+    promise.catch(() => {});
     const silence = this.#watchSilence(reject);
     const hear = (message: JobMessage<Result, Progress>) => {
       silence?.refresh();

@@ -56,6 +56,19 @@ describe('background work', () => {
         expect(await whoWorks(elsewhere)).to.equal(first);
       });
 
+      it('refuses a job that is closed while its place starts, and leaves no error unhandled', async () => {
+        const unhandled: unknown[] = [];
+        const note = (reason: unknown) => unhandled.push(reason);
+        process.on('unhandledRejection', note);
+        const elsewhere = start(PLACE);
+        const job = failure(elsewhere.run('who are you', null));
+        await elsewhere.close();
+        expect(String(await job)).to.equal('Error: the background work was closed');
+        await new Promise(setImmediate);
+        process.off('unhandledRejection', note);
+        expect(unhandled).to.deep.equal([]);
+      });
+
       it('ends a job that takes too much memory, and starts anew for the next one', async () => {
         const elsewhere = start(PLACE);
         const error = await failure(elsewhere.run('fill the memory', undefined));
