@@ -10,9 +10,10 @@ import { makeOwnFolder } from './files/folders.ts';
 import type { CertificateFiles } from './http/server/certificate.ts';
 import type { Address } from './http/server/listener.ts';
 import { NamedError } from './named-error.ts';
+import { counted } from './rules/condition-text.ts';
 import { DURATION_FORM, parseDuration } from './rules/duration.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from './rules/rule-set.ts';
-import type { RedisSecurity } from './state/redis/connection/url.ts';
+import { parseRedisUrl, type RedisSecurity } from './state/redis/connection/url.ts';
 import { RETENTION } from './state/retention.ts';
 
 /** All settings, checked. */
@@ -259,7 +260,7 @@ function signalSecret(env: Environment, name: string): string | null {
   const text = secret(env, name);
   if (text === null || text.length >= SIGNAL_SECRET_CHARS_MIN) return text;
   throw new ConfigError(
-    `${name} has ${text.length} characters; it must have ${SIGNAL_SECRET_CHARS_MIN} or more, like what "openssl rand -base64 32" prints`,
+    `${name} has ${counted(text.length, 'character')}; it must have ${SIGNAL_SECRET_CHARS_MIN} or more, like what "openssl rand -base64 32" prints`,
   );
 }
 
@@ -332,10 +333,8 @@ function roles(text: string): readonly RoleGrant[] {
 
 function redisUrl(env: Environment): string | null {
   const url = secret(env, 'REDIS_URL');
-  if (url === null || /^rediss?(-sentinel)?:\/\/[^\s]+$/.test(url)) return url;
-  throw new ConfigError(
-    'REDIS_URL must be redis://host:port, rediss://host:port, a comma-separated list of these for a cluster, or redis-sentinel://host:port,host:port/name, rediss-sentinel:// for TLS',
-  );
+  if (url !== null) parseRedisUrl(url);
+  return url;
 }
 
 function redis(env: Environment): Pick<Config, 'redisUrl' | 'redisSecurity'> {

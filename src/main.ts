@@ -1,13 +1,8 @@
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
-import { type Config, ConfigError, readConfig } from './config.ts';
-import { ListenError } from './http/server/listener.ts';
+import { type Config, readConfig } from './config.ts';
 import { createLog, turnLevelOnSignal } from './log.ts';
-import { RulesError } from './rollout/loaded-rules.ts';
-import { LedgerRefused } from './service/erasure.ts';
-import { SecretRefused } from './service/signal-secret.ts';
-import { SaltRefused } from './state/client-salt.ts';
-import { StoreUnavailable } from './state/store-errors.ts';
+import { NamedError } from './named-error.ts';
 import { joinPeers } from './workers/join-peers.ts';
 import { alone, type Peers } from './workers/peers.ts';
 import { supervise } from './workers/supervisor.ts';
@@ -43,15 +38,6 @@ async function serve(config: Config, peers: Peers, log: Logger): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const expected = [
-    ConfigError,
-    RulesError,
-    ListenError,
-    LedgerRefused,
-    SaltRefused,
-    SecretRefused,
-    StoreUnavailable,
-  ].some((kind) => error instanceof kind);
-  console.error(expected && error instanceof Error ? `Cannot start: ${error.message}` : error);
+  console.error(error instanceof NamedError ? `Cannot start: ${error.message}` : error);
   process.exit(EXIT_ENVIRONMENT);
 });

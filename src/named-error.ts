@@ -1,4 +1,4 @@
-/** An error that is called after its class, in stacks and wherever it is told by name. */
+/** What is expected to go wrong, with a message for people; it is called after its class. A bug is any other error. */
 export class NamedError extends Error {
   override get name(): string {
     return this.constructor.name;

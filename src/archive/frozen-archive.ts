@@ -3,7 +3,14 @@ import { linkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder, withFolderToRemove } from '../files/folders.ts';
 import { Archive, READING, withoutThese } from './archive.ts';
-import { type ArchiveState, codeOf, type LeftOut, type Segment, writePassingState } from './archive-log.ts';
+import {
+  ArchiveDamaged,
+  type ArchiveState,
+  codeOf,
+  type LeftOut,
+  type Segment,
+  writePassingState,
+} from './archive-log.ts';
 import { Duck, isAboutWhatWasRead } from './duck.ts';
 
 /**
@@ -60,7 +67,9 @@ export function whileHere<T>(
     return withFolderToRemove(copy, async () => {
       const segments = new Map(here.map((segment) => [segment.name, segment]));
       if (link(archive, { ...state, segments }, copy)) return work(copy, missing);
-      throw new Error(`${archive.folder} cannot be written to; set ARCHIVE_CACHE to a folder with room`);
+      throw new ArchiveDamaged(
+        `${archive.folder} cannot be written to; set ARCHIVE_CACHE to a folder with room`,
+      );
     });
   });
 }

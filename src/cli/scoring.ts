@@ -2,10 +2,7 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
-import { ConfigError } from '../config.ts';
-import { SecretRefused } from '../service/signal-secret.ts';
-import { SaltRefused } from '../state/client-salt.ts';
-import { StoreUnavailable } from '../state/store-errors.ts';
+import { NamedError } from '../named-error.ts';
 import { commanderExit, EXIT, FindingsError, isSystemError, UsageError } from './exit.ts';
 import { printError } from './print.ts';
 
@@ -58,21 +55,10 @@ function asked(name = ''): readonly (() => Promise<Describe>)[] {
 /** Says what went wrong and gives the exit code for it; bugs keep their stack. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return commanderExit(error);
-  if (error instanceof UsageError) {
-    printError(`error: ${error.message}`);
-    return EXIT.usage;
-  }
-  if (error instanceof FindingsError) {
-    printError(`error: ${error.message}`);
-    return EXIT.findings;
-  }
-  const environment = [ConfigError, StoreUnavailable, SecretRefused, SaltRefused];
-  if (error instanceof Error && environment.some((kind) => error instanceof kind)) {
-    printError(`error: ${error.message}`);
-    return EXIT.environment;
-  }
-  printError(isSystemError(error) ? `error: ${error.message}` : inspect(error));
-  return EXIT.environment;
+  const isForPeople = error instanceof NamedError || isSystemError(error);
+  printError(isForPeople ? `error: ${error.message}` : inspect(error));
+  if (error instanceof UsageError) return EXIT.usage;
+  return error instanceof FindingsError ? EXIT.findings : EXIT.environment;
 }
 
 if (import.meta.main) await main(process.argv.slice(2));

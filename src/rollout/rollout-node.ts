@@ -355,7 +355,7 @@ function missing(version: string, digest: string, rules: LoadedRules): string {
   const refused = rules.refused().find((folder) => folder.version === version);
   if (refused !== undefined)
     return `the rollout wants ${wanted}, which this node refuses:\n${refused.problems.join('\n')}`;
-  return `the rollout wants ${wanted}, which is not in this node's RULES_DIR; deploy it there`;
+  return `the rollout wants ${wanted}, but there is no folder ${join(rules.rulesDir, version)} on this node; deploy it there, or set RULES_DIR to the folder that has it`;
 }
 
 function fateSince({ lastPaidAt, lastUnpaidAt }: NewestOutcomes, since: number): ClientFate {

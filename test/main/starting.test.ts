@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -217,6 +217,17 @@ describe('starting the service', () => {
       writeFileSync(rulesDir, '');
       expect(await refused({ RULES_DIR: rulesDir })).to.equal(
         `Cannot start: RULES_DIR is ${rulesDir}, which is no folder; set it to the folder of rule sets\n`,
+      );
+      rmSync(rulesDir);
+      symlinkSync(rulesDir, rulesDir);
+      expect(await refused({ RULES_DIR: rulesDir })).to.equal(
+        `Cannot start: RULES_DIR is ${rulesDir}, which cannot be read: its links lead in a circle (ELOOP); set it to the folder of rule sets\n`,
+      );
+    });
+
+    it('for a REDIS_URL that is none, without showing its password', async () => {
+      expect(await refused({ REDIS_URL: 'redis://:secret@redis:99999' })).to.match(
+        /^Cannot start: REDIS_URL: host or port is missing or wrong; understood are redis:(?!.*secret)/,
       );
     });
 

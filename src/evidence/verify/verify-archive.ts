@@ -50,6 +50,7 @@ async function verifySegments(
   const span = { ...(from === null ? {} : { from }), ...(to === null ? {} : { to }) };
   const segments = [...archive.segments(archive.read(), { table: 'decisions', ...span })];
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
+  if (segments.length === 0) return NOTHING_VERIFIED;
   const where = between('decided_at', from, to).join(' AND ');
   const turns = atOnce(Math.max(1, threads));
   const elsewhere = new BackgroundWork<VerifyWorks>(THREAD, {

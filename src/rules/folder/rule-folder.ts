@@ -67,10 +67,15 @@ export function readRuleSet(folder: string): ReadResult {
 
 /** Why the folder of rule sets cannot be used, for people; null when it can. */
 export function rulesDirRefusal(rulesDir: string): string | null {
-  const found = statSync(rulesDir, { throwIfNoEntry: false });
-  if (found?.isDirectory() === true) return null;
-  const what = found === undefined ? 'where there is no folder' : 'which is no folder';
-  return `RULES_DIR is ${rulesDir}, ${what}; set it to the folder of rule sets`;
+  const refused = (what: string) => `RULES_DIR is ${rulesDir}, ${what}; set it to the folder of rule sets`;
+  try {
+    readdirSync(rulesDir);
+    return null;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ENOENT') return refused('where there is no folder');
+    return refused(code === 'ENOTDIR' ? 'which is no folder' : `which cannot be read: ${reasonOf(code)}`);
+  }
 }
 
 /** Names of the rule sets in `rulesDir`, oldest first. */

@@ -421,7 +421,7 @@ describe('opening a Redis store', () => {
     const failure = await failureOf(openRedisStore(`redis://user:secret@127.0.0.1:${port}/0`, () => {}));
     expect(failure).to.be.instanceOf(StoreUnavailable);
     expect(failure?.message).to.equal(
-      `Redis at 127.0.0.1:${port} cannot be reached: connect ECONNREFUSED 127.0.0.1:${port}`,
+      `Redis at 127.0.0.1:${port} cannot be reached: connect ECONNREFUSED 127.0.0.1:${port}; check that it runs, and the host, port, password and TLS (rediss://) in REDIS_URL`,
     );
   });
 

@@ -87,6 +87,9 @@ const NO_KEYS: ScannedKeys = { cursor: '0', keys: [] };
 
 const NO_COMMAND_TIMER = { timeout: 0 };
 
+/** What an operator can do about a store that was not reached. */
+const TO_CHECK = 'check that it runs, and the host, port, password and TLS (rediss://) in REDIS_URL';
+
 /**
  * Connects once, or throws StoreUnavailable with the addresses and without the password.
  * Everything that goes wrong later goes to `onError`.
@@ -107,7 +110,9 @@ export async function connectRedis(
     const reason = errors.last ?? error;
     const isLate = reason instanceof ConnectionTimeoutError || reason instanceof SocketTimeoutError;
     const Failure = isLate ? StoreLate : StoreUnavailable;
-    throw new Failure(`${connection.name} cannot be reached: ${describe(reason)}`, { cause: error });
+    throw new Failure(`${connection.name} cannot be reached: ${describe(reason)}; ${TO_CHECK}`, {
+      cause: error,
+    });
   }
 }
 

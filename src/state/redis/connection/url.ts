@@ -1,3 +1,5 @@
+import { NamedError } from '../../../named-error.ts';
+
 /** A server's address. */
 interface Endpoint {
   readonly host: string;
@@ -36,7 +38,13 @@ const SENTINEL_PORT = 26379;
 const FORMS =
   'redis://[user:password@]host:port[/database], rediss:// for TLS, a comma-separated list for a cluster, redis-sentinel://[user:password@]host:port,host:port/name, rediss-sentinel:// for TLS';
 
-/** Throws when the URL is not one of the forms of REDIS_URL. */
+class RedisUrlRefused extends NamedError {
+  constructor(complaint: string) {
+    super(`REDIS_URL: ${complaint}; understood are ${FORMS}`);
+  }
+}
+
+/** Throws RedisUrlRefused when the URL is not one of the forms of REDIS_URL. */
 export function parseRedisUrl(url: string): RedisTarget {
   const [scheme = '', rest = ''] = splitOnce(url.trim(), '://');
   switch (scheme) {
@@ -47,7 +55,7 @@ export function parseRedisUrl(url: string): RedisTarget {
     case 'rediss-sentinel':
       return sentinel(scheme, rest);
     default:
-      throw new Error(`REDIS_URL: unknown scheme; understood are ${FORMS}`);
+      throw new RedisUrlRefused('unknown scheme');
   }
 }
 
@@ -60,8 +68,8 @@ export function addressesOf(target: RedisTarget): string {
 function standalone(scheme: 'redis' | 'rediss', rest: string): RedisTarget {
   const { endpoint, username, password, path } = server(rest, REDIS_PORT);
   const database = Number(path || '0');
-  if (!Number.isInteger(database))
-    throw new Error(`REDIS_URL: the database is a number; understood are ${FORMS}`);
+  if (!Number.isInteger(database) || database < 0)
+    throw new RedisUrlRefused('the database must be a whole number');
   return { kind: 'standalone', tls: scheme === 'rediss', endpoint, username, password, database };
 }
 
@@ -81,8 +89,7 @@ function sentinel(scheme: 'redis-sentinel' | 'rediss-sentinel', rest: string): R
   const servers = rest.split(',').map((item) => server(item.trim(), SENTINEL_PORT));
   const { username, password } = servers[0] ?? { username: undefined, password: undefined };
   const masterName = servers.at(-1)?.path ?? '';
-  if (masterName === '')
-    throw new Error(`REDIS_URL: the name of the master is missing; understood are ${FORMS}`);
+  if (masterName === '') throw new RedisUrlRefused('the name of the master is missing');
   return {
     kind: 'sentinel',
     tls: scheme === 'rediss-sentinel',
@@ -95,16 +102,24 @@ function sentinel(scheme: 'redis-sentinel' | 'rediss-sentinel', rest: string): R
 
 function server(text: string, defaultPort: number) {
   const url = URL.parse(`redis://${text}`);
-  if (url === null || url.hostname === '') throw new Error(`REDIS_URL: no host; understood are ${FORMS}`);
+  if (url === null || url.hostname === '') throw new RedisUrlRefused('host or port is missing or wrong');
   return {
     endpoint: {
       host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
       port: url.port === '' ? defaultPort : Number(url.port),
     },
-    username: url.username === '' ? undefined : decodeURIComponent(url.username),
-    password: url.password === '' ? undefined : decodeURIComponent(url.password),
-    path: decodeURIComponent(url.pathname.slice(1)),
+    username: url.username === '' ? undefined : decoded(url.username),
+    password: url.password === '' ? undefined : decoded(url.password),
+    path: decoded(url.pathname.slice(1)),
   };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new RedisUrlRefused('a % stands without two hexadecimal digits, where %25 would mean itself');
+  }
 }
 
 function splitOnce(text: string, separator: string): readonly string[] {

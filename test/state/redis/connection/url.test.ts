@@ -66,9 +66,13 @@ describe('REDIS_URL', () => {
   for (const [url, complaint] of [
     ['localhost:6379', 'unknown scheme'],
     ['http://:secret@localhost', 'unknown scheme'],
-    ['redis://', 'no host'],
-    ['redis://:secret@:99999', 'no host'],
-    ['redis://localhost/x', 'the database is a number'],
+    ['redis://', 'host or port is missing or wrong'],
+    ['redis://:secret@:99999', 'host or port is missing or wrong'],
+    ['redis://localhost:99999', 'host or port is missing or wrong'],
+    ['redis://a b', 'host or port is missing or wrong'],
+    ['redis://localhost/x', 'the database must be a whole number'],
+    ['redis://localhost/-1', 'the database must be a whole number'],
+    ['redis://:secret%@a', 'a % stands without two hexadecimal digits, where %25 would mean itself'],
     ['redis-sentinel://:secret@a:1,b:2', 'the name of the master is missing'],
   ] as const) {
     it(`refuses ${url} without repeating it`, () => {
