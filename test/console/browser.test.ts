@@ -33,7 +33,7 @@ async function watched(page: Page | undefined) {
 describeConsole('the console in a browser', (tab) => {
   for (const [name, how] of LOOKS) {
     it(`shows every page ${name}: no complaint, no request elsewhere, nothing that axe finds, no sideways scrolling`, async () => {
-      await tab.openOwn(tab.seeded.key, '#/nowhere', how);
+      await tab.open('#/nowhere', how);
       const findings: string[] = [];
       for (const { name: title, hash, shows } of await consolePages(tab.seeded)) {
         await tab.visit(hash);
@@ -52,7 +52,7 @@ describeConsole('the console in a browser', (tab) => {
   }
 
   it('keeps its places in one line, and begins the line where the reader is', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rollouts', NARROW);
+    await tab.open('#/rollouts', NARROW);
     const links = tab.page.getByRole('navigation', { name: 'Places' }).getByRole('link');
     await tab.page.getByRole('heading', { name: 'Rollouts', level: 1 }).waitFor();
     const tops = await links.evaluateAll((all) => all.map((link) => link.getBoundingClientRect().top));

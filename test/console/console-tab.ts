@@ -28,8 +28,8 @@ interface AxeResult {
 interface OpenedConsole {
   readonly seeded: SeededConsole;
   readonly browser: Browser;
-  /** The one tab of all tests that only look around. */
-  readonly shared: WatchedPage;
+  /** By key, the tabs of all tests that sign nobody out. */
+  readonly shared: Map<string, WatchedPage>;
 }
 
 let opened: { readonly file: string | undefined; readonly console: Promise<OpenedConsole> } | null = null;
@@ -44,7 +44,7 @@ async function openedConsole(file: string | undefined): Promise<OpenedConsole> {
 
 async function startAll(): Promise<OpenedConsole> {
   const [seeded, browser] = await Promise.all([startSeededConsole(), launchBrowser()]);
-  return { seeded, browser, shared: await openTab(browser, seeded, WIDE, seeded.key) };
+  return { seeded, browser, shared: new Map() };
 }
 
 /** Ends what the suites of a file shared; each file of them says so at its own end. */
@@ -98,14 +98,24 @@ export class ConsoleTab {
     return started(this.#tab).strayRequests;
   }
 
-  /** The shared tab, begun afresh as far as pages remember anything, at an address like `#/explore/now`. */
-  async open(hash: string): Promise<void> {
-    const { shared } = started(this.#console);
-    this.#tab = shared;
+  /** The tab that tests share, at an address like `#/explore/now`. To load the console anew costs half a second. */
+  open(hash: string, look: Look = WIDE): Promise<void> {
+    return this.openAs(this.seeded.key, hash, look);
+  }
+
+  /** The tab that the tests with a key share, begun afresh as far as pages remember anything; it keeps its time zone. */
+  async openAs(key: string, hash: string, look: Look = WIDE): Promise<void> {
+    const { seeded, browser, shared } = started(this.#console);
+    const tab = shared.get(key) ?? (await openTab(browser, seeded, look, key));
+    shared.set(key, tab);
+    this.#tab = tab;
+    const { width, height, colorScheme, forcedColors = 'none' } = look;
+    await tab.page.setViewportSize({ width, height });
+    await tab.page.emulateMedia({ colorScheme, forcedColors });
     await this.visit('#/nowhere');
     // Two changes of the address at once would be one for the page, which would then remember.
-    await this.page.getByText('Nothing is at this address').waitFor();
-    shared.forget();
+    await tab.page.getByText('Nothing is at this address').waitFor();
+    tab.forget();
     await this.visit(hash);
   }
 
@@ -133,25 +143,39 @@ export class ConsoleTab {
     return this.page.getByRole('button', { name, exact: typeof name === 'string' });
   }
 
-  /** Says what a failed test saw, and loads the shared tab anew: what it left open would fail the tests after it. */
+  /** Says what a failed test saw, and loads a shared tab anew: what it left open would fail the tests after it. */
   async shownAtFailure(): Promise<string> {
     const tab = this.#tab;
     if (tab === null) return '';
     const shown = await tab.page.locator('body').innerText();
     const at = new URL(tab.page.url()).hash;
-    if (tab === this.#console?.shared) await tab.page.reload();
+    if (this.#isShared(tab)) {
+      await tab.page.unrouteAll({ behavior: 'ignoreErrors' });
+      await tab.page.reload();
+    }
     return `The page at ${at} showed:\n${shown.slice(0, 2000)}\n${tab.complaints.join('\n')}`;
   }
 
-  /** Closes a tab of the test's own. */
+  /** Closes a tab of the test's own; a shared one answers as the service does again. */
   async leave(): Promise<void> {
-    if (this.#tab !== this.#console?.shared) {
-      // Of many sessions of one key the oldest ends, which would be that of the shared tab.
-      const headers = { Origin: new URL(this.seeded.url).origin };
-      await this.#tab?.page.request.delete(`${this.seeded.platformUrl}/v1/platform/session`, { headers });
-      await this.#tab?.page.context().close();
-    }
+    const tab = this.#tab;
     this.#tab = null;
+    if (tab === null) return;
+    const { page } = tab;
+    const context = page.context();
+    if (this.#isShared(tab)) {
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
+      for (const other of context.pages()) if (other !== page) await other.close();
+      return;
+    }
+    // Of many sessions of one key the oldest ends, which would be that of the shared tab.
+    const headers = { Origin: new URL(this.seeded.url).origin };
+    await page.request.delete(`${this.seeded.platformUrl}/v1/platform/session`, { headers });
+    await context.close();
+  }
+
+  #isShared(tab: WatchedPage): boolean {
+    return [...started(this.#console).shared.values()].includes(tab);
   }
 
   /** What axe-core finds, of any weight. */

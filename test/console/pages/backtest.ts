@@ -149,7 +149,7 @@ describeConsole("the console's backtest on the archive", (tab) => {
   });
 
   it('is cancelled by who saw it under way when it had just ended', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules/p2.v11/backtest');
+    await tab.open('#/rules/p2.v11/backtest');
     const { page } = tab;
     const job = /\/evidence\/[0-9a-f-]{13}$/;
     let isHeld = true;

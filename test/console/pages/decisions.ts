@@ -191,9 +191,8 @@ describeConsole("the console's page Decisions", (tab) => {
   });
 
   it('stand as they were left when somebody comes back: filter, rows and place', async () => {
-    await tab.openOwn(tab.seeded.key, '#/nowhere');
+    await tab.open('#/decisions?verdict=GET_NEW');
     const { page } = tab;
-    await tab.visit('#/decisions?verdict=GET_NEW');
     await tab.button('Show older ones').click();
     await until('there are more rows', async () => (await shownRows()) > 100, 120_000);
     const rows = await shownRows();

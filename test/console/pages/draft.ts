@@ -9,7 +9,7 @@ import { describeConsole, NARROW } from '../console-tab.ts';
 
 describeConsole("the console's page Draft", (tab) => {
   it('offers what may stand at the cursor, tells problems as one types, and keeps what was typed', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10', NARROW);
+    await tab.open('#/rules/drafts?from=p2.v10', NARROW);
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v30');
     await tab.button('Begin').click();
@@ -31,7 +31,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('leads from a problem to its place, where it can be mended', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v12');
+    await tab.open('#/rules/drafts?from=p2.v12');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v31');
     await tab.button('Begin').click();
@@ -44,7 +44,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('tries it on what happened before it is saved, and takes a value that a sweep found', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
+    await tab.open('#/rules/drafts?from=p2.v10');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v33');
     await tab.button('Begin').click();
@@ -70,7 +70,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('is checked again by itself when the service could not be asked', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
+    await tab.open('#/rules/drafts?from=p2.v10');
     const { page } = tab;
     let unanswered = 0;
     const lose = (route: Route) => {
@@ -86,7 +86,7 @@ describeConsole("the console's page Draft", (tab) => {
 
   it('keeps what is typed while it is being put into RULES_DIR, and says that this is not there', async () => {
     const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
-    await tab.openOwn(owner.key, '#/rules/drafts?from=p2.v10');
+    await tab.openAs(owner.key, '#/rules/drafts?from=p2.v10');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v36');
     await tab.button('Begin').click();
@@ -120,7 +120,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('discards a draft only when that is said twice', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
+    await tab.open('#/rules/drafts?from=p2.v10');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v37');
     await tab.button('Begin').click();
@@ -137,7 +137,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('lets a key of one platform check and download, and says who may save', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10');
+    await tab.open('#/rules/drafts?from=p2.v10');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v32-night');
     await tab.button('Begin').click();
@@ -149,7 +149,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('writes new lengths of waits into the cases that fail by them alone, once they were seen', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10', NARROW);
+    await tab.open('#/rules/drafts?from=p2.v10', NARROW);
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v44');
     await tab.button('Begin').click();
@@ -174,7 +174,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('says before a release which cases of the version released before are gone', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v11');
+    await tab.open('#/rules/drafts?from=p2.v11');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v10-few');
     await tab.button('Begin').click();
@@ -185,8 +185,9 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   const editorOf = (page: Page) => page.getByRole('textbox', { name: 'verdicts.yaml', exact: true });
-  const begin = async (version: string, key = tab.seeded.key) => {
-    await tab.openOwn(key, '#/rules/drafts?from=p2.v10');
+  const begin = async (version: string, ownKey: string | null = null) => {
+    const page = '#/rules/drafts?from=p2.v10';
+    await (ownKey === null ? tab.open(page) : tab.openOwn(ownKey, page));
     await tab.page.getByLabel('call it').fill(version);
     await tab.button('Begin').click();
     await editorOf(tab.page).waitFor();
@@ -276,7 +277,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('has its values used with the keyboard on a narrow screen', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules/drafts?from=p2.v10', NARROW);
+    await tab.open('#/rules/drafts?from=p2.v10', NARROW);
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v51');
     await tab.button('Begin').click();
@@ -344,7 +345,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('shows a draft to nobody of another platform, and leaves nothing in the browser after a sign-out', async () => {
-    const page = await begin('p2.v39');
+    const page = await begin('p2.v39', tab.seeded.key);
     await typeAtTop(page, '# none of yours ');
     await saved(page).waitFor();
     await tab.button('Sign out').click();
@@ -382,7 +383,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('shows what could not be saved to who comes back to it, and to nobody after a sign-out', async () => {
-    const page = await begin('p2.v46');
+    const page = await begin('p2.v46', tab.seeded.key);
     await page.route('**/rules/drafts/p2.v46', (route) =>
       route.request().method() === 'PUT' ? route.abort() : route.continue(),
     );

@@ -52,7 +52,7 @@ describeConsole("the console's page Evidence", (tab) => {
   });
 
   it('gives each rule an address: its text, its weeks, what it cost, and its newest decisions', async () => {
-    await tab.openOwn(tab.seeded.key, '#/decisions?orderRef=order-ivan-3', NARROW);
+    await tab.open('#/decisions?orderRef=order-ivan-3', NARROW);
     const { page } = tab;
     await page.getByRole('link', { name: 'What it is worth' }).first().click();
     await page.waitForURL(/#\/rules\/p2\.v10\/evidence\/verdicts\/wait-served$/);

@@ -5,7 +5,7 @@ import { describeConsole, NARROW } from '../console-tab.ts';
 
 describeConsole("the console's page Lists", (tab) => {
   it('starts a list, shows what is on it and why, and takes it off again', async () => {
-    await tab.openOwn(tab.seeded.key, '#/settings/lists', NARROW);
+    await tab.open('#/settings/lists', NARROW);
     const { page } = tab;
     await page.locator('input[name=list]').fill('blocked-devices');
     await page.getByLabel('Holds').selectOption('fingerprint');

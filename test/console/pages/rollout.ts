@@ -4,7 +4,7 @@ import { describeConsole } from '../console-tab.ts';
 
 describeConsole("the console's place Rollouts", (tab) => {
   it('leads a version from shadow over canary to active and back, each with a reason and the version typed in', async () => {
-    await tab.openOwn(tab.seeded.operatorKey, '#/rollouts');
+    await tab.openAs(tab.seeded.operatorKey, '#/rollouts');
     const bringIn = async (mode: string, action: RegExp) => {
       await tab.page.getByRole('radio', { name: mode }).check();
       await tab.page.getByLabel('Reason', { exact: true }).fill(`${mode} by the test`);
@@ -38,7 +38,7 @@ describeConsole("the console's place Rollouts", (tab) => {
   });
 
   it('leaves nothing standing in the form after a change: no mode, no reason, no confirmation', async () => {
-    await tab.openOwn(tab.seeded.operatorKey, '#/rollouts');
+    await tab.openAs(tab.seeded.operatorKey, '#/rollouts');
     const { page } = tab;
     const reason = page.getByLabel('Reason', { exact: true });
     const typed = page.getByLabel('Type p2.v11 to confirm');
@@ -60,7 +60,7 @@ describeConsole("the console's place Rollouts", (tab) => {
   });
 
   it('takes a confirmation for one mode only', async () => {
-    await tab.openOwn(tab.seeded.operatorKey, '#/rollouts');
+    await tab.openAs(tab.seeded.operatorKey, '#/rollouts');
     const typed = tab.page.getByLabel('Type p2.v11 to confirm');
     await typed.fill('p2.v11');
     await tab.page.getByRole('radio', { name: 'canary' }).check();
@@ -69,7 +69,7 @@ describeConsole("the console's place Rollouts", (tab) => {
   });
 
   it('shows a refused rollout in the service’s words, and changes nothing', async () => {
-    await tab.openOwn(tab.seeded.operatorKey, '#/rollouts');
+    await tab.openAs(tab.seeded.operatorKey, '#/rollouts');
     await tab.page.route('**/rules/rollout', (route) =>
       route.continue({ postData: JSON.stringify({ version: 'p2.v12', mode: 'active', reason: 'r' }) }),
     );
@@ -82,7 +82,7 @@ describeConsole("the console's place Rollouts", (tab) => {
   });
 
   it('says exactly what a click does: share, guard, and as whose deed it is recorded', async () => {
-    await tab.openOwn(tab.seeded.operatorKey, '#/rollouts');
+    await tab.openAs(tab.seeded.operatorKey, '#/rollouts');
     const effects = tab.page
       .getByRole('heading', { name: 'What this does' })
       .locator('..')
@@ -107,7 +107,7 @@ describeConsole("the console's place Rollouts", (tab) => {
     const canary = { version: 'p2.v11', mode: 'canary', percent: 5, reason: 'for the experiment' };
     expect((await owner.ask('POST', 'rules/rollout', canary)).status).to.equal(200);
     const asked: unknown[] = [];
-    await tab.openOwn(tab.seeded.operatorKey, '#/rollouts');
+    await tab.openAs(tab.seeded.operatorKey, '#/rollouts');
     await tab.page.route('**/rules/rollout', (route) => {
       asked.push(route.request().postDataJSON());
       const problem = { title: 'rollout refused', status: 409, detail: 'it answers otherwise', errors: [] };
@@ -146,7 +146,7 @@ describeConsole("the console's place Rollouts", (tab) => {
   });
 
   it('changes nothing when somebody else has changed the rollout since it was looked at', async () => {
-    await tab.openOwn(tab.seeded.operatorKey, '#/rollouts');
+    await tab.openAs(tab.seeded.operatorKey, '#/rollouts');
     await tab.page.getByLabel('Reason', { exact: true }).fill('mine');
     await tab.page.getByLabel('Type p2.v11 to confirm').fill('p2.v11');
     await tab.button('Shadow …').click();

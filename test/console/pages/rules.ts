@@ -70,7 +70,7 @@ describeConsole("the console's page Rules", (tab) => {
   });
 
   it('open from the list, and count beside each line without covering it', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules', NARROW);
+    await tab.open('#/rules', NARROW);
     await tab.page.getByRole('link', { name: 'p2.v10', exact: true }).click();
     await tab.page.getByRole('heading', { name: 'Version p2.v10', level: 1 }).waitFor();
     const line = tab.page.getByRole('row', { name: /- name: client-blocked/ });

@@ -15,6 +15,7 @@ describeConsole("the console's search", (tab) => {
     expect(await search().count()).to.equal(0);
     await page.getByRole('heading', { name: 'Decisions', level: 1 }).click();
     await page.keyboard.press('/');
+    await search().waitFor();
     await page.keyboard.type(' order-ivan-3 ');
     await group('Orders').getByText('order-ivan-3').waitFor();
     await page.keyboard.press('Enter');
@@ -66,7 +67,7 @@ describeConsole("the console's search", (tab) => {
 
   it('is closed by Escape, and gives the focus back; axe finds nothing in it', async () => {
     for (const look of [NARROW, { ...NARROW, colorScheme: 'light', forcedColors: 'active' }] as const) {
-      await tab.openOwn(tab.seeded.key, '#/rules', look);
+      await tab.open('#/rules', look);
       await tab.button(/^Search/).focus();
       await tab.page.keyboard.press('/');
       await search().fill('unpaid');

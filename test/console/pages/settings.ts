@@ -8,7 +8,7 @@ import { describeConsole, NARROW } from '../console-tab.ts';
 
 describeConsole("the console's keys", (tab) => {
   it('are issued for what is ticked, shown once, and revoked', async () => {
-    await tab.openOwn(tab.seeded.key, '#/settings/keys', NARROW);
+    await tab.open('#/settings/keys', NARROW);
     const { page } = tab;
     await page.getByLabel('outcomes', { exact: true }).check();
     await page.getByLabel('Days').selectOption('30');
@@ -58,7 +58,7 @@ describeConsole("the console's audit", (tab) => {
   });
 
   it('tells who did what, is searched, saved whole, and checked', async () => {
-    await tab.openOwn(tab.seeded.key, '#/settings/audit', NARROW);
+    await tab.open('#/settings/audit', NARROW);
     const { page } = tab;
     const rows = page.getByRole('region', { name: 'Audit' }).getByRole('row');
     await page.getByRole('heading', { name: /entries$/ }).waitFor();
