@@ -192,16 +192,20 @@ function nothingKnown(_question) {
 }
 
 /**
- * Asks again when the service said that it may have an answer.
+ * Asks again when the service said that it may have an answer, and when somebody has signed in again.
  * @param {Refusal | null} error
  * @param {() => void} again
  */
 export function useHealing(error, again) {
   useEffect(() => {
-    const seconds = error?.retryAfterSeconds ?? null;
-    if (seconds === null) return undefined;
-    const timer = setTimeout(again, seconds * 1000);
-    return () => clearTimeout(timer);
+    if (error === null) return undefined;
+    const seconds = error.retryAfterSeconds;
+    const timer = seconds === null ? undefined : setTimeout(again, seconds * 1000);
+    addEventListener('signed-in', again);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener('signed-in', again);
+    };
   }, [error]);
 }
 

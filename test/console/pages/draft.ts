@@ -196,7 +196,8 @@ describeConsole("the console's page Draft", (tab) => {
   const typeAtTop = async (page: Page, text: string) => {
     await editorOf(page).focus();
     await page.keyboard.press('Control+Home');
-    await page.keyboard.type(text);
+    // At once, so that nothing that the page does meanwhile parts it.
+    await page.keyboard.insertText(text);
   };
   const saved = (page: Page) => page.getByText('Saved.', { exact: true });
   const keptTexts = async (version: string) =>
@@ -369,15 +370,23 @@ describeConsole("the console's page Draft", (tab) => {
     expect(await keptTexts('p2.v40')).to.include('# typed without a connection');
   });
 
-  it('saves what was typed when the session had ended, once somebody signed in again', async () => {
+  it('saves and checks what was typed when the session had ended, once somebody signed in again', async () => {
     const key = await tab.seeded.keyFor('rules');
     const page = await begin('p2.v47', key);
-    await tab.seeded.revoke(key);
+    await page.getByText('Every node would take this version.').waitFor();
+    const end = async (route: Route) => {
+      await tab.seeded.revoke(key);
+      await route.continue();
+    };
+    await page.route('**/rules/drafts/check', end, { times: 1 });
     await typeAtTop(page, '# typed after the end ');
+    const refused = page.locator('[aria-label=Problems]').getByText('The session has ended');
+    await refused.waitFor();
     const dialog = page.getByRole('dialog', { name: 'Sign in again' });
     await dialog.getByLabel('Access key').fill(await tab.seeded.keyFor('rules'));
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await saved(page).waitFor();
+    await refused.waitFor({ state: 'detached' });
     await editorOf(page).getByText('# typed after the end').waitFor();
     await until('it is kept', async () => (await keptTexts('p2.v47')).includes('# typed after the end'));
   });

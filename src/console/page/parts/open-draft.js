@@ -120,11 +120,9 @@ export function useDraft(begun) {
     const tell = () => document.hidden || follow().catch(() => {});
     tell();
     const timer = setInterval(tell, PRESENCE_EVERY_MS);
-    addEventListener('signed-in', retry);
     return () => {
       left = true;
       clearInterval(timer);
-      removeEventListener('signed-in', retry);
     };
   }, []);
   useEffect(() => {
