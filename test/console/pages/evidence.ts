@@ -14,6 +14,8 @@ async function expectSorted(head: Locator, way: 'ascending' | 'descending'): Pro
 describeConsole("the console's page Evidence", (tab) => {
   it('is worked out on the time that its address names, in UTC', async () => {
     await tab.open('#/rules/p2.v10/evidence');
+    // By then the page has asked about the time that it begins with.
+    await verdictRules(tab).waitFor();
     await tab.page.getByLabel('or from').fill('2026-01-01T00:00');
     const asked = tab.page.waitForRequest('**/evidence/report');
     await tab.button('Show').click();
