@@ -47,6 +47,7 @@ async function lossyNetwork(service: ServiceProcess) {
 
 describe('an example of a checkout', () => {
   let service: ServiceProcess;
+  let withoutService: Promise<{ code: number; stdout: string; stderr: string } | null>;
   /** All run at once, because each has a wait. */
   let runs: ReadonlyMap<string, Promise<{ readonly stdout: string; readonly lost: number }>>;
   before(async () => {
@@ -62,9 +63,23 @@ describe('an example of a checkout', () => {
       return { stdout, lost: network.lost() };
     };
     runs = new Map(PROGRAMS.map(({ program, file }) => [file, run(program, file)]));
-    await Promise.allSettled(runs.values());
+    // On the discard port nothing listens.
+    const nowhere = ['--url', 'http://127.0.0.1:9', '--key', key, '--owner-key', key];
+    withoutService = promisify(execFile)('python3', [join(EXAMPLES, 'checkout.py'), ...nowhere]).then(
+      () => null,
+      (failure: { code: number; stdout: string; stderr: string }) => failure,
+    );
+    await Promise.allSettled([...runs.values(), withoutService]);
   });
   after(() => service.stop());
+
+  if (hasProgram('python3'))
+    it('goes on without a score and not without a verdict when nobody answers: checkout.py', async () => {
+      const { code, stdout = '', stderr } = (await withoutService) ?? {};
+      expect(code).to.equal(1);
+      expect(stdout).to.match(/^ {2}no score \(.*\); the payment is offered all the same\n/);
+      expect(stderr).to.match(/^no answer \(.*\); without a verdict no requisite is shown\n$/);
+    });
 
   for (const { file } of PROGRAMS) {
     it(`takes one step for each press when answers are lost: ${file}`, async () => {
