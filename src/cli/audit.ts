@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { Audit, type AuditEntry } from '../access/audit.ts';
 import { timeText } from '../client/instant.ts';
+import { counted } from '../rules/condition-text.ts';
 import type { ChainEnd } from '../state/audit-log.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { pagesOf, withLongOutput } from './follow.ts';
@@ -60,7 +61,7 @@ async function verify(known: ChainEnd | null, json: boolean): Promise<void> {
   for (const { what } of faults) print(what);
   if (faults.length === 0)
     print(
-      `All ${entries} entries are as they were written; ${forgotten} of them told of payers who were erased.`,
+      `Nothing was changed: ${counted(entries, 'entry is', 'entries are')} as written; about payers who were erased: ${forgotten}.`,
     );
 }
 

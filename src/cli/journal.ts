@@ -95,7 +95,7 @@ async function pump(store: Store, sink: Sink, follow: boolean, stop: AbortSignal
 function reportGap({ from, to, entries }: JournalGap): void {
   const iso = (at: number) => new Date(at).toISOString();
   printError(
-    `gap: about ${entries} entries from ${iso(from)} to ${iso(to)} are missing; the journal keeps a bounded number, and they were pushed out before they were exported`,
+    `gap: about ${counted(entries, 'entry is', 'entries are')} missing from ${iso(from)} to ${iso(to)}; the journal keeps a bounded number, and newer entries came before these were exported`,
   );
   process.exitCode = EXIT.findings;
 }

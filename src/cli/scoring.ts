@@ -1,7 +1,7 @@
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help, type Option } from 'commander';
 import { NamedError } from '../named-error.ts';
 import { commanderExit, EXIT, FindingsError, isSystemError, UsageError } from './exit.ts';
 import { printError } from './print.ts';
@@ -36,6 +36,7 @@ export async function main(args: readonly string[]): Promise<void> {
   enableCompileCache(COMPILED);
   const program = new Command('scoring')
     .description('Client Scoring Service: keys, rule sets, decisions and who changed what')
+    .configureHelp({ optionDescription })
     .exitOverride()
     .showHelpAfterError();
   for (const load of asked(args[0])) (await load())(program);
@@ -44,6 +45,11 @@ export async function main(args: readonly string[]): Promise<void> {
   } catch (error) {
     process.exitCode = report(error);
   }
+}
+
+/** A default is shown as it would be written after the option: without quotes. */
+function optionDescription(option: Option): string {
+  return new Help().optionDescription(option).replace(/\(default: "(.*)"\)/, '(default: $1)');
 }
 
 /** The command of that name, or all of them for the help and for an unknown name. */

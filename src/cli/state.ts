@@ -67,7 +67,7 @@ async function check(json: boolean): Promise<void> {
       remedy,
     }));
     print(JSON.stringify({ lookedAt, unreadable: told }));
-  } else if (rows.length === 0) print(`All ${lookedAt} stored texts can be read.`);
+  } else if (rows.length === 0) print(`Nothing is damaged: ${counted(lookedAt, 'stored text')} can be read.`);
   else {
     print(
       table(
@@ -75,7 +75,7 @@ async function check(json: boolean): Promise<void> {
         rows.map(({ name, why, remedy }) => [name, why, remedy]),
       ),
     );
-    print(`${rows.length} of ${lookedAt} stored texts cannot be read.`);
+    print(`${rows.length} of ${counted(lookedAt, 'stored text')} cannot be read.`);
   }
 }
 

@@ -39,6 +39,11 @@ describe('keys', () => {
     expect(shown.stdout.split('\n')[0]).to.contain(`${who}  key issued  shop ${id}: nothing -> {"id":`);
   });
 
+  it('have their default shown in the help as it would be written, without quotes', async () => {
+    const { stdout } = await scoring(['keys', 'issue', '--help'], env);
+    expect(stdout).to.match(/\(default:\s+365d\)/);
+  });
+
   it('end after a year, at a given time, or never on request', async () => {
     const daysOf = async (...args: string[]) => {
       const { expiresAt } = JSON.parse(

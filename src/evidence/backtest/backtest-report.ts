@@ -1,5 +1,6 @@
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { FACTS } from '../../facts/catalogue.ts';
+import { counted } from '../../rules/condition-text.ts';
 import { byVerdict, VERDICTS } from '../../rules/rule-set.ts';
 import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { shareInterval } from '../../statistics/intervals.ts';
@@ -230,7 +231,7 @@ function trustNotes(report: BacktestReport): readonly string[] {
   return [
     ...when(
       undecidable.count > 0,
-      `${countText(undecidable.count)} decisions cannot be decided again: their records lack ${undecidable.facts.join(', ')}. ${wayOn(undecidable.facts)}`,
+      `${counted(undecidable.count, 'decision')} cannot be decided again: what was recorded lacks ${undecidable.facts.join(', ')}. ${wayOn(undecidable.facts)}`,
     ),
     ...when(
       unseen.length > 0,

@@ -1,4 +1,5 @@
 import { timeText } from '../../client/instant.ts';
+import { counted } from '../../rules/condition-text.ts';
 import { always, count, epochMs, list, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
 import {
   aucOfGranted,
@@ -91,7 +92,7 @@ export function shownCalibration(found: Calibration): Shown {
   const { version, digest, decisions, orders, splitAt, before, after, byVersion } = found;
   const head = [ruleSetText(version, digest), ...spanNotes(found)];
   if (decisions === 0) return { notes: head, tables: [] };
-  const parts = `Found on ${countText(orders.earlier)} orders before ${timeText(splitAt)}, shown on ${countText(orders.later)} from then on; ${countText(orders.unknown)} orders with an unknown outcome are in neither.`;
+  const parts = `Found on ${counted(orders.earlier, 'order')} before ${timeText(splitAt)}, shown on ${countText(orders.later)} from then on; in neither: ${counted(orders.unknown, 'order')} with an unknown outcome.`;
   if (after === null)
     return {
       notes: [...head, parts, 'There is no order with an outcome in the earlier part: nothing can be found.'],

@@ -7,7 +7,6 @@ import {
   amounts,
   type Cell,
   columns,
-  countText,
   type EvidenceTable,
   FATE_COLUMNS,
   fateCells,
@@ -177,7 +176,7 @@ function totalsNotes(report: Report): readonly string[] {
     `Orders: ${ordersText(orders)}. Of those with an outcome ${shareText(unpaidShare)} are unpaid.`,
     ...when(
       orders.turnedAway > 0,
-      `Turned away: ${countText(orders.turnedAway)} orders were asked for, never granted and not paid. They prove nothing, whatever was reported of them.`,
+      `Turned away: ${counted(orders.turnedAway, 'order was', 'orders were')} asked for, never granted and not paid. What was reported of such orders proves nothing.`,
     ),
     ...when(technical > 0, `Left out: ${counted(technical, 'order')} that ended in a technical failure.`),
     ...when(

@@ -1,6 +1,7 @@
 import { numberOf, numbersOf, textOf } from '../../archive/duck.ts';
 import { CAUSE_SQL, fateSql, ORDER_KEY_SQL, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
 import { OUTCOME_CAUSES } from '../../client/order.ts';
+import { counted } from '../../rules/condition-text.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import { choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { bootstrapInterval, clusteredInterval } from '../../statistics/intervals.ts';
@@ -145,14 +146,14 @@ export function reversalNotes({
   expected,
 }: Reversals): readonly string[] {
   if (seen === 0) return [];
-  const young = countText(immature.reduce((sum, { orders }) => sum + orders, 0));
+  const young = immature.reduce((sum, { orders }) => sum + orders, 0);
   const reversed = causes.filter(({ cause }) => cause === 'REVERSED');
   const ofThese = countText(reversed.reduce((sum, { orders }) => sum + orders, 0));
   return [
     `Reversed: ${ofThese} of the unpaid orders were paid and taken back.`,
     maturityDays === null
-      ? `Not mature: reversals seen so far: ${countText(seen)}, too few or too young to tell when a payment is safe. Each of the ${young} paid orders may yet be reversed: do not judge by them yet.`
-      : `Immature: ${young} paid orders are younger than ${maturityDays} days, by which 95 % of the reversals come. ${expected === null ? 'How many of them will be' : `Of these ${expected.value.toFixed(1)} (${expected.low.toFixed(1)} to ${expected.high.toFixed(1)}) are to be expected`} reversed, which no figure here counts.`,
+      ? `Not mature: reversals seen so far: ${countText(seen)}, too few or too young to tell when a payment is safe. ${counted(young, 'paid order')} may yet be reversed: do not judge by that yet.`
+      : `Immature: ${counted(young, 'paid order is', 'paid orders are')} younger than ${counted(maturityDays, 'day')}, by which 95 % of the reversals come. ${expected === null ? 'How many of them will be' : `Of these ${expected.value.toFixed(1)} (${expected.low.toFixed(1)} to ${expected.high.toFixed(1)}) are to be expected`} reversed, which no figure here counts.`,
   ];
 }
 

@@ -123,7 +123,7 @@ describeOnSharedStates('audit verify', (share) => {
     const known = audit(place, 'verify', '--known', `${number}:${hash}`);
     expect(await known.exited).to.equal(0);
     expect(known.stdout()).to.equal(
-      `All ${number} entries are as they were written; 0 of them told of payers who were erased.\n`,
+      'Nothing was changed: 1 entry is as written; about payers who were erased: 0.\n',
     );
     const lost = audit(place, 'verify', '--known', `${number + 1}:${hash}`, '--json');
     expect(await lost.exited).to.equal(1);

@@ -79,7 +79,7 @@ describe('journal export', () => {
     expect({ code, stderr }).to.deep.equal({
       code: 1,
       stderr:
-        'gap: about 20 entries from 2015-07-01T00:00:00.000Z to 2015-07-01T01:00:00.000Z are missing; the journal keeps a bounded number, and they were pushed out before they were exported\n',
+        'gap: about 20 entries are missing from 2015-07-01T00:00:00.000Z to 2015-07-01T01:00:00.000Z; the journal keeps a bounded number, and newer entries came before these were exported\n',
     });
     expect(linesOf(stdout)).to.have.length(10);
   });

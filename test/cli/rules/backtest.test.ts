@@ -132,13 +132,13 @@ describe('rules backtest', () => {
     const { code, stdout } = await run('p2.v13');
     expect(code).to.equal(0);
     expect(stdout).to.include(
-      '13 decisions cannot be decided again: their records lack clientsOnFingerprint(2d). Use --mode closed-loop, which counts these facts again.\nThere is no decision to compare.\n',
+      '13 decisions cannot be decided again: what was recorded lacks clientsOnFingerprint(2d). Use --mode closed-loop, which counts these facts again.\nThere is no decision to compare.\n',
     );
   });
 
   it('says what history does not know of shared lists', async () => {
     expect((await run('p2.v17')).stdout).to.include(
-      '13 decisions cannot be decided again: their records lack listed(blocked-devices). Who was on a shared list then is known only where a rule asked; try the version as a shadow.\n',
+      '13 decisions cannot be decided again: what was recorded lacks listed(blocked-devices). Who was on a shared list then is known only where a rule asked; try the version as a shadow.\n',
     );
     expect((await run('p2.v17', '--mode', 'closed-loop')).stdout).to.include(
       'In a replay nobody is on the shared list "blocked-devices": the inputs do not tell who was.\n',

@@ -82,7 +82,7 @@ describe('a sweep of the window on shared devices, where chargebacks come 14 to 
       `${WINDOW}=7d is advised for: of the payments that it stops 25 of 25 mature ones were reversed (100.0 % (86.7 to 100.0)), 15 are immature.`,
     ]);
     expect(shownSweep(await sweptOn(20)).notes.slice(5, 7)).to.deep.equal([
-      'Not mature: reversals seen so far: 1, too few or too young to tell when a payment is safe. Each of the 49 paid orders may yet be reversed: do not judge by them yet.',
+      'Not mature: reversals seen so far: 1, too few or too young to tell when a payment is safe. 49 paid orders may yet be reversed: do not judge by that yet.',
       `${WINDOW}=7d is not known yet: of the payments that it stops 0 of 0 mature ones were reversed (-), 9 are immature.`,
     ]);
   });

@@ -14,7 +14,7 @@ describe('rules calibrate', () => {
     );
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(stdout).to.include(
-      'Found on 5 orders before 2026-07-03T14:33:41Z, shown on 1 from then on; 2 orders with an unknown outcome are in neither.',
+      'Found on 5 orders before 2026-07-03T14:33:41Z, shown on 1 from then on; in neither: 2 orders with an unknown outcome.',
     );
     expect(stdout).to.include('Later part, with 95 % intervals by client\n');
     expect(stdout).to.include(

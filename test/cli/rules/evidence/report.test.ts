@@ -14,7 +14,7 @@ describe('rules report', () => {
     expect(stdout.split('\n').slice(1, 22)).to.deep.equal([
       '13 decisions, 2026-07-01T00:00:00Z to 2026-07-06T05:07:23Z.',
       'Orders: 1 paid, 5 unpaid, 3 turned away, 2 unknown. Of those with an outcome 83.3 % (1.2 to 100.0) are unpaid.',
-      'Turned away: 3 orders were asked for, never granted and not paid. They prove nothing, whatever was reported of them.',
+      'Turned away: 3 orders were asked for, never granted and not paid. What was reported of such orders proves nothing.',
       'Matched nothing: trusted-by-decision, stable-history, has-paid, honeypot, crowded-ip, very-crowded-ip, relentless-requests, frequent-requests, ignores-waits, no-javascript, automated-user-agent, missing-user-agent, verdict-without-score, method-churn, amount-churn, device-churn.',
       'Intervals are of 95 %, by client. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
       'The price of a wait counts the 24 hours after it was told. Who asked before that stands again on the rung that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
