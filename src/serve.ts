@@ -21,6 +21,7 @@ import { ErasureLedger } from './service/erasure.ts';
 import { beginFirstSteps, DEMO } from './service/first-steps.ts';
 import { agreeOnSecret } from './service/signal-secret.ts';
 import { storeClock } from './state/clock-offset.ts';
+import { ConnectionErrors, connectionFailure } from './state/connection-news.ts';
 import { isLocalStore, LOOPBACK } from './state/open-store.ts';
 import type { Store } from './state/store.ts';
 import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
@@ -40,11 +41,7 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
   const patiently = <T>(step: () => Promise<T>) =>
     whileStoreIsLate(step, ({ message }) => log.warn({ store: message }, 'the start waits for the store'));
   const store = await patiently(() =>
-    openStoreOf(
-      config,
-      (error) => log.warn({ err: error }, 'store connection'),
-      (error) => endLost(error, log),
-    ),
+    openStoreOf(config, toldConnectionErrors(log), (error) => endLost(error, log)),
   );
   try {
     await requireFreePorts(config, peers);
@@ -107,6 +104,21 @@ async function requireFreePorts({ caller, platform }: Config, { workers }: Peers
   if (workers > 1) return;
   await reservePort(caller, 'PORT');
   await reservePort(platform, 'PLATFORM_PORT');
+}
+
+/** Every attempt to connect again fails while the store is away: `debug` shows each, `warn` what there is to know. */
+function toldConnectionErrors(log: Logger): (error: Error) => void {
+  const errors = new ConnectionErrors();
+  const lookAgain = () => {
+    const { text, ...news } = errors.recovered(performance.now()) ?? { text: null };
+    if (text !== null) log.warn(news, text);
+  };
+  setInterval(lookAgain, 1000).unref();
+  return (error) => {
+    log.debug({ err: error }, 'store connection');
+    const { text, ...news } = errors.failed(performance.now()) ?? { text: null };
+    if (text !== null) log.warn({ store: connectionFailure(error), ...news }, text);
+  };
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   SocketTimeoutError,
 } from '@redis/client';
 import clusterKeySlot from 'cluster-key-slot';
+import { connectionFailure } from '../../connection-news.ts';
 import { type RunCall, StoreLate, StoreUnavailable } from '../../store-errors.ts';
 import { isUnreadable } from './reply.ts';
 import { addressesOf, type RedisSecurity, type RedisTarget, tlsOptions } from './url.ts';
@@ -110,7 +111,7 @@ export async function connectRedis(
     const reason = errors.last ?? error;
     const isLate = reason instanceof ConnectionTimeoutError || reason instanceof SocketTimeoutError;
     const Failure = isLate ? StoreLate : StoreUnavailable;
-    throw new Failure(`${connection.name} cannot be reached: ${describe(reason)}; ${TO_CHECK}`, {
+    throw new Failure(`${connection.name} cannot be reached: ${connectionFailure(reason)}; ${TO_CHECK}`, {
       cause: error,
     });
   }
@@ -314,12 +315,6 @@ async function closeWithin(client: Standalone | Cluster | Sentinel): Promise<voi
   const drained = await Promise.race([client.close(), late]);
   clearTimeout(timer);
   if (drained === 'late') await client.destroy();
-}
-
-/** Connecting to a name that has several addresses fails with one error for each. */
-function describe(error: unknown): string {
-  const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
-  return errors.map((each) => (each instanceof Error ? each.message : String(each))).join('; ');
 }
 
 /**
