@@ -100,7 +100,7 @@ export function readConfig(env: Environment = process.env): Config {
     archiveKeepMs: duration(env, 'ARCHIVE_KEEP', '400d'),
     workers: workers(env),
     requiresApproval: requiresApproval(env),
-    drainGraceMs: setting(env, 'DRAIN_GRACE') === '0' ? 0 : duration(env, 'DRAIN_GRACE', '5s', '0, or '),
+    drainGraceMs: drainGrace(env),
     decisionsHotMs: decisionsHot(env),
   };
 }
@@ -227,6 +227,16 @@ function duration(env: Environment, name: string, fallback: string, orElse = '')
   const ms = parseDuration(text);
   if (ms === null) throw new ConfigError(`${name} is "${text}"; it must be ${orElse}${DURATION_FORM}`);
   return ms;
+}
+
+/** A timer of the runtime that is set for longer than 24 days ends at once. */
+const DRAIN_GRACE_MS_MAX = 24 * 3_600_000;
+
+function drainGrace(env: Environment): number {
+  const text = setting(env, 'DRAIN_GRACE');
+  const ms = text === '0' ? 0 : duration(env, 'DRAIN_GRACE', '5s', '0, or ');
+  if (ms <= DRAIN_GRACE_MS_MAX) return ms;
+  throw new ConfigError(`DRAIN_GRACE is "${text}"; it must be at most 1d`);
 }
 
 /** An answer under an Idempotency-Key is rebuilt from its decision, so both are kept for a day at least. */

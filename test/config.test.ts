@@ -279,6 +279,11 @@ describe('the configuration', () => {
     );
   });
 
+  it('refuses a DRAIN_GRACE that no timer could wait for', () => {
+    expect(read({ DRAIN_GRACE: '1d' }).drainGraceMs).to.equal(24 * 3_600_000);
+    expectRefused({ DRAIN_GRACE: '25d' }, 'DRAIN_GRACE is "25d"; it must be at most 1d');
+  });
+
   it('takes 0 for no DRAIN_GRACE, and refuses a malformed duration', () => {
     expect(read({ DRAIN_GRACE: '0' }).drainGraceMs).to.equal(0);
     expectRefused(
