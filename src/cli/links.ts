@@ -103,7 +103,10 @@ function describe({ clients, devices, cut, from, asOf, proposal }: ClientLinks):
         ),
     '',
     table(
-      ['CLIENT', 'TIE', 'PAID', 'REVERSED', 'UNPAID', 'TURNED AWAY', 'UNKNOWN', 'MONEY', 'VERDICTS', 'BLOCK'],
+      [
+        ...['CLIENT', 'TIE', 'PAID', 'REVERSED', 'UNPAID', 'TURNED AWAY', 'UNKNOWN'],
+        ...['MONEY PAID/REVERSED/UNPAID', 'VERDICTS', 'BLOCK'],
+      ],
       clients.map(clientCells),
       { right: [2, 3, 4, 5, 6] },
     ),
