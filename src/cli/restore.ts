@@ -11,6 +11,7 @@ import { openArchive } from '../archive/s3/open-archive.ts';
 import { readS3Place } from '../config.ts';
 import { counted } from '../rules/condition-text.ts';
 import { unreadableTexts } from '../service/rebuild.ts';
+import { toldBy } from '../state/audit-log.ts';
 import { openStore } from '../state/open-store.ts';
 import { faultOfFile, sqlitePath } from '../state/sqlite/open-file.ts';
 import type { Registers, Store } from '../state/store.ts';
@@ -28,7 +29,7 @@ type Kind = 'SQLite' | 'Redis' | 'Redis Cluster';
 
 interface BackupReport {
   readonly kind: Kind;
-  /** When its newest entry happened, ISO 8601; null for a store without any. */
+  /** When the newest entry of its journal or audit happened, ISO 8601; null for a store without any. */
   readonly asOf: string | null;
   readonly journalEntries: number;
   /** The texts that cannot be read, each with its place. */
@@ -43,8 +44,7 @@ interface ArchiveReport {
   /** Files that were cut off or are gone. */
   readonly torn: number;
   /**
-   * Segments with entries after the backup: the archive knows them and the store, which goes on from `asOf`, does
-   * not.
+   * Segments with entries after the newest of the backup's journal: the archive knows them and the store does not.
    */
   readonly later: { readonly decisionsMax: number; readonly to: string } | null;
 }
@@ -200,13 +200,16 @@ const AS_IF_LOST: Registers = {
 
 async function reportOf(kind: Kind, store: Store, archive: Archive | null): Promise<BackupReport> {
   const { newestMs, entries } = await journalOf(store);
+  const [asOfMs = null] = [newestMs, await newestAuditMs(store)]
+    .filter((at) => at !== null)
+    .toSorted((a, b) => b - a);
   const broken = (await Array.fromAsync(unreadableTexts(store, ignored))).map(
     ({ kind: what, name, why }) => `${what} ${name}: ${why}`,
   );
   const failing = healthTexts((await store.check()).filter(({ failure }) => failure !== null));
   return {
     kind,
-    asOf: newestMs === null ? null : new Date(newestMs).toISOString(),
+    asOf: asOfMs === null ? null : new Date(asOfMs).toISOString(),
     journalEntries: entries,
     unreadable: [...failing, ...broken],
     archive: archive === null ? null : await archiveReport(archive, newestMs ?? 0),
@@ -225,11 +228,17 @@ async function journalOf(store: Store): Promise<{ newestMs: number | null; entri
   }
 }
 
-async function archiveReport(archive: Archive, asOfMs: number): Promise<ArchiveReport> {
+/** What people did, like a rollout, stands in the audit alone. */
+async function newestAuditMs({ auditLog }: Store): Promise<number | null> {
+  const { links } = await auditLog.read(String(Math.max(0, (await auditLog.newest()) - 1)), 1);
+  return links.map(toldBy).at(-1)?.at ?? null;
+}
+
+async function archiveReport(archive: Archive, journalMs: number): Promise<ArchiveReport> {
   const state = await archive.refresh();
   const segments = [...state.segments.values()];
   const decisions = segments.filter(({ table }) => table === 'decisions');
-  const later = decisions.filter(({ to }) => to > asOfMs);
+  const later = decisions.filter(({ to }) => to > journalMs);
   const rows = (some: readonly { readonly rows: number }[]) => some.reduce((sum, one) => sum + one.rows, 0);
   return {
     folder: archive.home.name,

@@ -50,6 +50,15 @@ describe('restore --check of SQLite', () => {
     expect(exitCode).to.equal(0);
   });
 
+  it('is as of what a person did last, when that came after the newest verdict', async () => {
+    const store = openSqliteStore(backup);
+    const rollout = { at: Date.parse(AS_OF) + 60_000, entry: { action: 'rollout' }, payer: null };
+    for (const at of [rollout.at - 120_000, rollout.at]) await store.auditLog.append({ ...rollout, at });
+    await store.close();
+    const { stdout } = await scoring(['restore', '--check', backup, '--json'], {});
+    expect(JSON.parse(stdout)).to.deep.include({ asOf: '2026-11-01T00:01:00.001Z', journalEntries: 5 });
+  });
+
   it('reads an archive in S3, and says what came after the backup', async () => {
     const server = await startS3();
     const live = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
