@@ -132,7 +132,7 @@ function partsTable(
 function factsTable(facts: readonly FactDrift[]): EvidenceTable {
   return {
     name: 'facts',
-    title: 'Facts that moved by more than chance explains, the most first',
+    title: 'Facts that moved by more than chance explains',
     columns: [
       ...columns('text', 'fact'),
       ...columns('figure', 'PSI', 'by chance up to'),
