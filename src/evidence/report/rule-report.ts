@@ -137,7 +137,7 @@ export function shownReport(report: Report): Shown {
   const tables = [
     moneyTable(report),
     ...(report.by === null ? [] : [sliceMoneyTable(report, report.by)]),
-    ruleMoneyTable(fired),
+    ...ruleMoneyTables(fired),
     ...[...Map.groupBy(fired, ({ file }) => file)].map(([file, some]) => rulesTable(file, some)),
     causesTable(report.reversals),
     rungsTable(report.rungs),
@@ -158,6 +158,8 @@ export function shownReport(report: Report): Shown {
 }
 
 const ABOUT: Readonly<Record<string, string>> = {
+  ruleMoney:
+    'Money by rule: an order counts under every rule that it met, also where another decided, so rows overlap and do not add up to the total. Rules of groups and bot signals refuse nobody themselves; they are listed by the orders of the clients they matched.',
   rules:
     'Intervals are of 95 %, by client. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
   rungs:
@@ -241,13 +243,24 @@ function sliceMoneyTable({ slices = [] }: Report, by: SliceName): EvidenceTable 
   };
 }
 
-/** The dearest first, currency by currency: what is turned away is what a rule costs. */
-function ruleMoneyTable(rules: readonly RuleReport[]): EvidenceTable {
+/** Rules of verdicts decide, so they come first; what is turned away is what one costs. */
+function ruleMoneyTables(rules: readonly RuleReport[]): readonly EvidenceTable[] {
+  const { verdicts = [], others = [] } = Object.groupBy(rules, ({ file }) =>
+    file === 'verdicts.yaml' ? 'verdicts' : 'others',
+  );
+  return [
+    ruleMoneyTable('Money by verdict rule', verdicts),
+    ruleMoneyTable('Money by rule of a group or bot signal', others),
+  ];
+}
+
+/** The dearest at the top, currency by currency. */
+function ruleMoneyTable(title: string, rules: readonly RuleReport[]): EvidenceTable {
   const cost = (rule: RuleReport, currency: string) => rule.amount[currency]?.turnedAway ?? 0;
   const currencies = [...new Set(rules.flatMap(({ amount }) => Object.keys(amount)))].toSorted();
   return {
     name: 'ruleMoney',
-    title: 'Money by rule, most turned away first',
+    title,
     columns: [...columns('text', 'file', 'rule', 'currency'), ...MONEY],
     rows: currencies.flatMap((currency) =>
       rules

@@ -39,7 +39,7 @@ describeConsole("the console's page Evidence", (tab) => {
       .first()
       .waitFor();
     await page
-      .getByRole('region', { name: 'Money by rule, most turned away first of attempt-unpaid' })
+      .getByRole('region', { name: 'Money by verdict rule of attempt-unpaid' })
       .getByText('EUR')
       .waitFor();
     await page.getByRole('link', { name: 'unpaid', exact: true }).click();
@@ -64,9 +64,7 @@ describeConsole("the console's page Evidence", (tab) => {
       .waitFor();
     await tab.visit('#/rules/p2.v10/evidence/verdicts/attempt-unpaid?days=7');
     await page.getByRole('region', { name: 'By week of attempt-unpaid' }).getByText('%').first().waitFor();
-    await page
-      .getByRole('region', { name: 'Money by rule, most turned away first of attempt-unpaid' })
-      .waitFor();
+    await page.getByRole('region', { name: 'Money by verdict rule of attempt-unpaid' }).waitFor();
     await page.getByRole('region', { name: 'Decisions' }).getByText('WAIT').first().waitFor();
     expect(await page.getByText('attempt-unpaid week by week').count()).to.equal(0);
     await tab.expectNoFindings();
@@ -82,7 +80,7 @@ describeConsole("the console's page Evidence", (tab) => {
   it('begins with money, and sorts a table by its heads, also with the keyboard, at an address that keeps it', async () => {
     await tab.open('#/rules/p2.v10/evidence');
     const { page } = tab;
-    const table = page.getByRole('region', { name: 'Money by rule, most turned away first' });
+    const table = page.getByRole('region', { name: 'Money by verdict rule', exact: true });
     const head = table.getByRole('columnheader', { name: 'asked', exact: true });
     const asked = async () => {
       const cells = await table.locator('tbody tr td:nth-child(4)').allTextContents();
