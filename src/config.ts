@@ -3,6 +3,7 @@ import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from 'n
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join, resolve, sep } from 'node:path';
+import { distance } from 'fastest-levenshtein';
 import type { ProviderSettings } from './access/identity-provider.ts';
 import { parseRoles, type RoleGrant } from './access/roles.ts';
 import type { S3Place } from './archive/s3/bucket.ts';
@@ -247,6 +248,25 @@ function decisionsHot(env: Environment): number {
   throw new ConfigError(
     `DECISIONS_HOT is "${text}"; it must be a whole number of d or h, like 7d or 36h: at least 1d, because verdicts under an Idempotency-Key are repeated for a day, and at most 90d`,
   );
+}
+
+const SETTINGS = [
+  ...['HOST', 'PORT', 'TLS_CERT', 'TLS_KEY'].flatMap((name) => [name, `PLATFORM_${name}`]),
+  ...['APPROVALS', 'BASE_PATH', 'DATA_DIR', 'DECISIONS_HOT', 'DRAIN_GRACE', 'ERASURE_LEDGER', 'LOG_LEVEL'],
+  ...['ARCHIVE_CACHE', 'ARCHIVE_CACHE_MAX', 'ARCHIVE_DIR', 'ARCHIVE_KEEP', 'ARCHIVE_S3_PATH_STYLE'],
+  ...['ARCHIVE_SHIP', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_ISSUER', 'OIDC_ROLES', 'PLATFORM_URL'],
+  ...['RATE_LIMIT_BURST', 'RATE_LIMIT_PER_SECOND', 'REDIS_CA', 'REDIS_CERT', 'REDIS_KEY', 'REDIS_URL'],
+  ...['REDIS_SENTINEL_PASSWORD', 'RULES_DIR', 'RULE_VERSION', 'SIGNAL_SECRET', 'SIGNAL_SECRET_PREVIOUS'],
+  ...['TRUSTED_PROXIES', 'WORKERS'],
+].flatMap((name) => [name, `${name}_FILE`]);
+
+/** What is one letter away from a setting and so has no effect; short names of other programs are too easily that near. */
+export function mistypedSettings(env: Environment = process.env): readonly string[] {
+  const others = Object.keys(env).filter((one) => one.length > 5 && !SETTINGS.includes(one));
+  return others.flatMap((name) => {
+    const meant = SETTINGS.find((one) => distance(name, one) === 1);
+    return meant === undefined ? [] : [`${name} is no setting and has no effect; did you mean ${meant}?`];
+  });
 }
 
 /** An empty setting counts as not set: compose files and CI write it so. */

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
-import { type Config, readConfig } from './config.ts';
+import { type Config, mistypedSettings, readConfig } from './config.ts';
 import { createLog, turnLevelOnSignal } from './log.ts';
 import { NamedError } from './named-error.ts';
 import { joinPeers } from './workers/join-peers.ts';
@@ -14,6 +14,7 @@ async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog(config.logLevel);
   if (cluster.isWorker) return work(config, log);
+  for (const mistyped of mistypedSettings()) log.warn(mistyped);
   if (config.workers > 1) return supervise({ ...config, log });
   await serve(config, alone(), log);
 }

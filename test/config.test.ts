@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
-import { type Config, ConfigError, readConfig, signalSecretOf } from '../src/config.ts';
+import { type Config, ConfigError, mistypedSettings, readConfig, signalSecretOf } from '../src/config.ts';
 import { NamedError } from '../src/named-error.ts';
 import { temporaryDirectory } from './servers/temporary-directory.ts';
 
@@ -145,6 +145,46 @@ describe('the configuration', () => {
     const secrets = [...source.matchAll(/ecret\(env, '(\w+)'\)/g)].map(([, name]) => name ?? '');
     const [, fromFiles = ''] = /Secrets \(([^)]*)\)/.exec(table) ?? [];
     expect(fromFiles.split(/,\s+/)).to.have.members(secrets);
+  });
+
+  it('warns of a name that is one letter away from a setting, and of no other', () => {
+    const env = {
+      APPROVAL: 'required',
+      SIGNAL_SECRETS_FILE: '/a',
+      PLATFORM_PROT: '1',
+      REDIS_PORT: '6379',
+      POST: '',
+    };
+    expect(mistypedSettings(env)).to.deep.equal([
+      'APPROVAL is no setting and has no effect; did you mean APPROVALS?',
+      'SIGNAL_SECRETS_FILE is no setting and has no effect; did you mean SIGNAL_SECRET_FILE?',
+    ]);
+  });
+
+  it('asks the environment for no setting that it could not tell from a mistyped one', () => {
+    const asked = new Set<string>();
+    const env = new Proxy<Readonly<Record<string, string>>>(
+      {
+        ...{
+          DATA_DIR: join(directory, 'data'),
+          SIGNAL_SECRET: GIVEN,
+          OIDC_ISSUER: 'https://login.example.com',
+        },
+        ...{ PLATFORM_URL: 'https://a.example.com', OIDC_CLIENT_ID: 'id', OIDC_CLIENT_SECRET: 's' },
+        ...{ OIDC_ROLES: 'groups:ops=operator@*', ARCHIVE_DIR: 's3://years' },
+        ...{ REDIS_URL: 'redis-sentinel://127.0.0.1/main' },
+      },
+      {
+        get: (target, name) => {
+          asked.add(String(name));
+          return target[String(name)];
+        },
+      },
+    );
+    readConfig(env);
+    expect(asked.size).to.be.above(40);
+    const mistyped = [...asked].flatMap((name) => mistypedSettings({ [`${name}X`]: '' }).map(() => name));
+    expect([...asked].filter((name) => name.length > 4 && !mistyped.includes(name))).to.deep.equal([]);
   });
 
   it('takes an archive in a store that speaks S3, with its variables', () => {
