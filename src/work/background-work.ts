@@ -29,7 +29,7 @@ export interface JobOptions<Progress> {
   readonly owner?: string;
   readonly onProgress?: (progress: Progress) => void;
   /** Ends a running or waiting job, and throws the reason; a job that runs until it is stopped is asked to stop. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The job took more time or memory than it may; its thread or process was ended. */
@@ -129,11 +129,12 @@ export class BackgroundWork<Its extends Jobs> {
 
   #watch(runner: Runner, reject: (error: Error) => void): () => void {
     const { cpuMs = Number.POSITIVE_INFINITY, timeMs = WAIT_FACTOR * cpuMs } = this.#settings;
-    const refuse = (limitMs: number) => reject(new LimitExceeded(`it took more than ${limitMs / 1000} s`));
+    const refuse = (limitMs: number, of = '') =>
+      reject(new LimitExceeded(`it took more than ${limitMs / 1000} s${of}`));
     if (timeMs === Number.POSITIVE_INFINITY) return () => {};
     const before = runner.cpuMs();
     const lookNow = async () => {
-      if ((await runner.cpuMs()) - (await before) > cpuMs) refuse(cpuMs);
+      if ((await runner.cpuMs()) - (await before) > cpuMs) refuse(cpuMs, ' of computing time');
     };
     const look = cpuMs === Number.POSITIVE_INFINITY ? undefined : setInterval(lookNow, LOOK_EVERY_MS);
     const limit = setTimeout(refuse, timeMs, timeMs);

@@ -118,7 +118,7 @@ describe('background work', () => {
     expect(await elsewhere.run('stand still', 2500)).to.equal('timed-out');
     expect(await failure(elsewhere.run('spin', undefined)))
       .to.be.instanceOf(LimitExceeded)
-      .with.property('message', 'it took more than 2 s');
+      .with.property('message', 'it took more than 2 s of computing time');
     expect(await elsewhere.run('add', new Set([1, 2]))).to.equal(3);
   });
 

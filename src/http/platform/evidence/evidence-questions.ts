@@ -41,6 +41,7 @@ import {
   UNKNOWN_VERSION,
   UNSOUND_VERSION,
   versionText,
+  TOO_HEAVY,
   withinLimits,
 } from '../rules/rule-version.ts';
 import {
@@ -177,7 +178,7 @@ function evidenceQuestion<Body extends SpanBody & TriedBody>({
       UNKNOWN_VERSION,
       NO_ARCHIVE,
       DESK_BUSY,
-      ...(takesDraft ? [BAD_DRAFT_NAME, DRAFT_UNSOUND, DESK_FULL] : []),
+      ...(takesDraft ? [BAD_DRAFT_NAME, DRAFT_UNSOUND, TOO_HEAVY, DESK_FULL] : []),
     ],
     answer: ({ caller, body }, parts: QuestionParts) => {
       const job = async () => {

@@ -19,6 +19,7 @@ import {
   UNSOUND_VERSION,
   versionInQuery,
   versionText,
+  TOO_HEAVY,
   withinLimits,
 } from './rule-version.ts';
 
@@ -88,7 +89,7 @@ export const compareRuleFolders = operation({
     RuleDiffSchema,
     DIFF_EXAMPLE,
   ),
-  refusals: [BAD_VERSION, UNKNOWN_VERSION],
+  refusals: [BAD_VERSION, UNKNOWN_VERSION, TOO_HEAVY],
   answer: async ({ ctx, caller }, { loadedRules, desk }: RuleDiffParts) => {
     const before = soundVersion(BEFORE.read(ctx), BEFORE.name, loadedRules);
     const after = soundVersion(AFTER.read(ctx), AFTER.name, loadedRules);
@@ -116,7 +117,7 @@ export const compareDraft = operation({
     RuleDiffSchema,
     DIFF_EXAMPLE,
   ),
-  refusals: [BAD_DRAFT_NAME, UNSOUND_VERSION, UNKNOWN_VERSION, DESK_FULL],
+  refusals: [BAD_DRAFT_NAME, UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY, DESK_FULL],
   answer: ({ body, caller }, { loadedRules, desk }: RuleDiffParts) =>
     atDesk(desk, caller, async () => {
       const { before: named, ...draft } = await body();

@@ -28,7 +28,7 @@ import { DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { type Asked, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { pathText } from '../../operation/parameters.ts';
 import { HttpProblem, notFound, orRefused, refusal } from '../../request/problems.ts';
-import { WHEN_UNKNOWN, withinLimits } from './rule-version.ts';
+import { TOO_HEAVY, WHEN_UNKNOWN, withinLimits } from './rule-version.ts';
 
 /** The rule sets of a node as they are answered. */
 
@@ -204,7 +204,7 @@ export const readRuleFolder = operation({
     OpenedRuleFolderSchema,
     OPENED_FOLDER_EXAMPLE,
   ),
-  refusals: [UNKNOWN_FOLDER],
+  refusals: [UNKNOWN_FOLDER, TOO_HEAVY],
   answer: async ({ ctx, caller }, { loadedRules, desk }: RuleFolderParts): Promise<OpenedRuleFolder> => {
     const version = VERSION_IN_PATH.read(ctx);
     const opened = isRuleVersion(version)
@@ -328,7 +328,7 @@ export const releaseVersion = operation({
     digest: DIGEST_EXAMPLE,
     lostCases: null,
   }),
-  refusals: [UNKNOWN_FOLDER, RELEASE_REFUSED],
+  refusals: [UNKNOWN_FOLDER, RELEASE_REFUSED, TOO_HEAVY],
   gate: async (asked) => releaseOf(asked),
   answer: async (asked, { approvals }: ReleaseParts) => {
     const change = await releaseOf(asked);

@@ -3,7 +3,7 @@ import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { isRuleVersion, RULE_VERSION_PATTERN, type RuleSet } from '../../../rules/rule-set.ts';
 import { LimitExceeded } from '../../../work/background-work.ts';
 import type { Parameter } from '../../operation/parameters.ts';
-import { badRequest, HttpProblem, notFound, refusal } from '../../request/problems.ts';
+import { badRequest, HttpProblem, notFound, orRefused, refusal } from '../../request/problems.ts';
 
 /** A version in a body; `soundVersion` reads it. */
 export function versionText(description: string) {
@@ -43,18 +43,21 @@ export function versionInQuery(name: string, description: string): Parameter<str
   return { name, in: 'query', required: true, description, schema, read: ({ query }) => query[name] };
 }
 
-/** Work on rule files; 422 when it takes too much. */
-export async function withinLimits<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof LimitExceeded)) throw error;
-    throw new HttpProblem(
+export const TOO_HEAVY = refusal(
+  'ruleSetTooHeavy',
+  'Work on the rule set took more computing time or memory than a node gives it.',
+  (limit: string) =>
+    new HttpProblem(
       422,
       'rule set too heavy',
-      `A node does not go on with this: ${error.message}. The commands rules check, rules test and rules diff take their time.`,
-    );
-  }
+      `A node does not go on with this: ${limit}. The commands rules check, rules test and rules diff take their time.`,
+    ),
+  'it took more than 8 s of computing time',
+);
+
+/** Work on rule files; TOO_HEAVY when it takes too much. */
+export function withinLimits<T>(work: () => Promise<T>): Promise<T> {
+  return orRefused(work, TOO_HEAVY.problem, LimitExceeded);
 }
 
 /** The rule set that a request names as `name`; 400 when it cannot be compared, 404 when there is none. */

@@ -22,7 +22,7 @@ import { DIGEST_EXAMPLE } from '../../../openapi/decision-shapes.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
 import { pathText } from '../../../operation/parameters.ts';
 import { badRequest, HttpProblem, orRefused, refusal } from '../../../request/problems.ts';
-import { withinLimits } from '../rule-version.ts';
+import { TOO_HEAVY, withinLimits } from '../rule-version.ts';
 import {
   atDesk,
   BAD_DRAFT_NAME,
@@ -81,7 +81,7 @@ export const checkDraft = operation({
     lostCases: null,
     constants: [],
   }),
-  refusals: [BAD_DRAFT_NAME, DESK_FULL],
+  refusals: [BAD_DRAFT_NAME, TOO_HEAVY, DESK_FULL],
   answer: ({ body, caller }, { desk, lists, clock }: CheckDraftParts) =>
     atDesk(desk, caller, async (): Promise<Shape<typeof CheckedDraftSchema>> => {
       const draft = draftText(await body());
@@ -134,7 +134,7 @@ export const rewriteCases = operation({
     ],
     left: 0,
   }),
-  refusals: [BAD_DRAFT_NAME, DESK_FULL],
+  refusals: [BAD_DRAFT_NAME, TOO_HEAVY, DESK_FULL],
   answer: ({ body, caller }, { desk }: Pick<CheckDraftParts, 'desk'>) =>
     atDesk(desk, caller, async (): Promise<Shape<typeof RewrittenCasesSchema>> => {
       const draft = draftText(await body());
@@ -214,7 +214,7 @@ export const saveDraft = operation({
     digest: DIGEST_EXAMPLE,
     loaded: true,
   }),
-  refusals: [BAD_VERSION_IN_PATH, DRAFT_REFUSED, DRAFT_UNSOUND, DESK_FULL],
+  refusals: [BAD_VERSION_IN_PATH, DRAFT_REFUSED, DRAFT_UNSOUND, TOO_HEAVY, DESK_FULL],
   answer: async ({ ctx, caller, body }, { desk, fleet, loadedRules, audit }: SaveDraftParts) => {
     const version = VERSION.read(ctx);
     if (!isRuleVersion(version)) throw BAD_VERSION_IN_PATH.problem(version);
