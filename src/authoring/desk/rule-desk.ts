@@ -48,7 +48,7 @@ const THREAD = new URL('./desk-thread.ts', import.meta.url);
 /**
  * Opens, compares, checks and keeps rule sets for platforms, each in its turn, in threads of its own: however hard a
  * draft is to read, no request of another platform waits for it. Throws LimitExceeded for too much work, TooManyTurns
- * for too much at once.
+ * for too much at once, and the reason of a signal that ends the work.
  */
 export class RuleDesk {
   readonly rulesDir: string;
@@ -69,22 +69,29 @@ export class RuleDesk {
     owner: PlatformName,
     before: RuleVersion,
     after: RuleVersion | DraftText,
+    signal?: AbortSignal,
   ): Promise<RuleDiff | null> {
     const sources = {
       before: join(this.rulesDir, before),
       after: typeof after === 'string' ? join(this.rulesDir, after) : after,
       reader: owner,
     };
-    return this.#threads.run('compare', sources, { owner });
+    return this.#threads.run('compare', sources, { owner, signal });
   }
 
-  check(owner: PlatformName, draft: DraftText, lists: KnownLists | null): Promise<CheckedDraft> {
-    return this.#threads.run('check', { rulesDir: this.rulesDir, draft, lists, reader: owner }, { owner });
+  check(
+    owner: PlatformName,
+    draft: DraftText,
+    lists: KnownLists | null,
+    signal?: AbortSignal,
+  ): Promise<CheckedDraft> {
+    const task = { rulesDir: this.rulesDir, draft, lists, reader: owner };
+    return this.#threads.run('check', task, { owner, signal });
   }
 
   /** The cases of the draft with the lengths of waits that it gives now; null when it is not sound. */
-  rewriteCases(owner: PlatformName, draft: DraftText): Promise<UpdatedCases | null> {
-    return this.#threads.run('rewriteCases', draft, { owner });
+  rewriteCases(owner: PlatformName, draft: DraftText, signal?: AbortSignal): Promise<UpdatedCases | null> {
+    return this.#threads.run('rewriteCases', draft, { owner, signal });
   }
 
   /** Throws DraftRefused. */

@@ -38,10 +38,10 @@ import {
 } from '../rules/drafts/draft-body.ts';
 import {
   soundVersion,
+  TOO_HEAVY,
   UNKNOWN_VERSION,
   UNSOUND_VERSION,
   versionText,
-  TOO_HEAVY,
   withinLimits,
 } from '../rules/rule-version.ts';
 import {

@@ -3,6 +3,7 @@ import { RuleDiffSchema } from '../../../authoring/diff/rule-diff.ts';
 import { Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
+import { hangUp } from '../../request/hang-up.ts';
 import {
   atDesk,
   BAD_DRAFT_NAME,
@@ -15,11 +16,11 @@ import {
 import {
   BAD_VERSION,
   soundVersion,
+  TOO_HEAVY,
   UNKNOWN_VERSION,
   UNSOUND_VERSION,
   versionInQuery,
   versionText,
-  TOO_HEAVY,
   withinLimits,
 } from './rule-version.ts';
 
@@ -118,11 +119,13 @@ export const compareDraft = operation({
     DIFF_EXAMPLE,
   ),
   refusals: [BAD_DRAFT_NAME, UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY, DESK_FULL],
-  answer: ({ body, caller }, { loadedRules, desk }: RuleDiffParts) =>
+  answer: ({ ctx, body, caller }, { loadedRules, desk }: RuleDiffParts) =>
     atDesk(desk, caller, async () => {
       const { before: named, ...draft } = await body();
       const before = soundVersion(named, 'before', loadedRules);
-      const diff = await withinLimits(() => desk.compare(caller.platform, before.version, draftText(draft)));
+      const diff = await withinLimits(() =>
+        desk.compare(caller.platform, before.version, draftText(draft), hangUp(ctx)),
+      );
       if (diff === null) throw UNSOUND_VERSION.problem(draft.version);
       return diff;
     }),

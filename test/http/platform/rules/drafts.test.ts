@@ -132,6 +132,32 @@ describe('the drafts of the platform API', () => {
     await until('the turns are given back', async () => (await ask(shop)).status === 200);
   });
 
+  it('hold up no other draft of their platform once their callers hung up', async () => {
+    const [heavy, light] = [await draftOf('p2.v20'), await draftOf('p2.v21')];
+    const steps = '      - { times: 1000, every: 1s, verdict: {} }\n'.repeat(900);
+    heavy.files['cases/heavy.yaml'] = `cases:\n  - name: heavy\n    steps:\n${steps}`;
+    const hungUp = new AbortController();
+    const send = (key: string, signal: AbortSignal) =>
+      fetch(`${seeded.platformUrl}/v1/platform/rules/drafts/check`, {
+        method: 'POST',
+        headers: { 'X-KA-Access-Key': key, 'Content-Type': 'application/json' },
+        body: JSON.stringify(heavy),
+        signal,
+      }).catch(() => null);
+    const atEnd = new AbortController();
+    const heavyOfOther = send(seeded.operatorKey, atEnd.signal).then(
+      () => 'the heavy draft of another platform',
+    );
+    const sent = [1, 2, 3].map(() => send(seeded.key, hungUp.signal));
+    for (let count = 0; count < 20; count++) await owner.ask('GET', 'rules/drafts');
+    hungUp.abort();
+    await Promise.all(sent);
+    const next = check(light).then(({ sound }) => sound);
+    expect(await Promise.race([next, heavyOfOther])).to.equal(true);
+    atEnd.abort();
+    await heavyOfOther;
+  });
+
   it('get a note about shared lists without entries', async () => {
     const condition = 'fact: listed, params: { list: blocked-devices }, operator: equal, value: true';
     const draft = await draftOf('p2.v20', {

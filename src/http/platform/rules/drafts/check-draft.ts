@@ -21,6 +21,7 @@ import { count, list, named, nullable, type Shape, shape, text, word, yesNo } fr
 import { DIGEST_EXAMPLE } from '../../../openapi/decision-shapes.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
 import { pathText } from '../../../operation/parameters.ts';
+import { hangUp } from '../../../request/hang-up.ts';
 import { badRequest, HttpProblem, orRefused, refusal } from '../../../request/problems.ts';
 import { TOO_HEAVY, withinLimits } from '../rule-version.ts';
 import {
@@ -82,12 +83,12 @@ export const checkDraft = operation({
     constants: [],
   }),
   refusals: [BAD_DRAFT_NAME, TOO_HEAVY, DESK_FULL],
-  answer: ({ body, caller }, { desk, lists, clock }: CheckDraftParts) =>
+  answer: ({ ctx, body, caller }, { desk, lists, clock }: CheckDraftParts) =>
     atDesk(desk, caller, async (): Promise<Shape<typeof CheckedDraftSchema>> => {
       const draft = draftText(await body());
       const known = knownLists(lists.copy, clock(), caller.platform);
       const { digest, problems, notes, ...rest } = await withinLimits(() =>
-        desk.check(caller.platform, draft, known),
+        desk.check(caller.platform, draft, known, hangUp(ctx)),
       );
       return {
         sound: digest !== null,
@@ -135,10 +136,10 @@ export const rewriteCases = operation({
     left: 0,
   }),
   refusals: [BAD_DRAFT_NAME, TOO_HEAVY, DESK_FULL],
-  answer: ({ body, caller }, { desk }: Pick<CheckDraftParts, 'desk'>) =>
+  answer: ({ ctx, body, caller }, { desk }: Pick<CheckDraftParts, 'desk'>) =>
     atDesk(desk, caller, async (): Promise<Shape<typeof RewrittenCasesSchema>> => {
       const draft = draftText(await body());
-      const rewritten = await withinLimits(() => desk.rewriteCases(caller.platform, draft));
+      const rewritten = await withinLimits(() => desk.rewriteCases(caller.platform, draft, hangUp(ctx)));
       const { files = new Map(), lines = [], left = [] } = rewritten ?? {};
       return { files: Object.fromEntries(files), lines, left: left.length };
     }),
