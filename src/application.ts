@@ -50,7 +50,7 @@ import { FirstSteps } from './service/first-steps.ts';
 import { Records } from './service/records.ts';
 import { ScoringService } from './service/scoring.ts';
 import type { Store } from './state/store.ts';
-import { whileStoreIsLate } from './state/store-errors.ts';
+import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
 import { healthTexts, StoreWatch, servesClients } from './state/store-health.ts';
 import { alone, type Peers } from './workers/peers.ts';
 
@@ -257,13 +257,19 @@ function watchedStore({ store, log }: ApplicationParts): StoreWatch {
   });
 }
 
+/** Warns of what goes wrong in the background; of a store that is away everything is said in its message. */
+export function tellTrouble(log: Logger): (message: string, error?: unknown) => void {
+  return (message, error) =>
+    log.warn(error instanceof StoreUnavailable ? { store: error.message } : { err: error }, message);
+}
+
 /** This node's copy of the shared lists, kept up to date. */
 async function followedLists({ store, clock, log }: ApplicationParts, { registry }: Metrics) {
-  const onTrouble = (message: string, error: unknown) => log.warn({ err: error }, message);
+  const onTrouble = tellTrouble(log);
   const lists = new ListNode({ listLog: store.listLog, clock, onTrouble });
   await whileStoreIsLate(
     () => lists.start(),
-    ({ message }) => onTrouble('the shared lists are late', message),
+    (error) => onTrouble('the shared lists are late', error),
   );
   watchLists(registry, () => lists.report());
   return lists;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { Audit } from './access/audit.ts';
-import { type Application, startApplication } from './application.ts';
+import { type Application, startApplication, tellTrouble } from './application.ts';
 import type { Archive } from './archive/archive.ts';
 import { ArchiveReader } from './archive/read/archive-reader.ts';
 import { ArchiveWatch } from './archive/read/archive-watch.ts';
@@ -153,9 +153,16 @@ function evidenceDesk(
   clock: () => number,
   log: Logger,
 ): EvidenceDesk {
-  const onTrouble = (message: string, error: unknown) => log.warn({ err: error }, message);
   const roles = provider?.roles ?? [];
-  return new EvidenceDesk({ archive, rulesDir, signalSecret, roles, store, clock, onTrouble });
+  return new EvidenceDesk({
+    archive,
+    rulesDir,
+    signalSecret,
+    roles,
+    store,
+    clock,
+    onTrouble: tellTrouble(log),
+  });
 }
 
 function startNode(
@@ -172,7 +179,7 @@ function startNode(
     firstVersion: ruleVersion,
     clock,
     peers,
-    onTrouble: (message, error) => log.warn({ err: error }, message),
+    onTrouble: tellTrouble(log),
     onFollow: (rollout) => log.info(followed(rollout), FOLLOWING),
   });
 }

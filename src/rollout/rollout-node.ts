@@ -72,6 +72,7 @@ export class RolloutNode implements RuleSource {
   readonly #startedAt: number;
   #following: LoadedRollout;
   #trouble: string | null = null;
+  #isUnread = false;
   /** Of each candidate, in the order of the rollout. */
   #tallies: readonly TrialTally[] = [];
   readonly #unsure = new UnsureCounts();
@@ -237,15 +238,12 @@ export class RolloutNode implements RuleSource {
   /** One look around: a new revision, the guard; then this node's report. */
   async look(): Promise<void> {
     try {
-      const stored = await this.#parts.fleet.follow();
-      if (stored !== null) this.#mindPointer(stored.rollout);
-      await this.#sendTallies();
-      if (!this.#peers.leads) return;
-      await this.#parts.fleet.report(joinReports(this.#view(), await this.#reports('')));
-      await this.#mindGuard();
+      await this.#look();
+      this.#isUnread = false;
     } catch (error) {
       // The pointer cannot be read: this node continues with what it has.
-      this.#parts.onTrouble('the rollout could not be read', error);
+      if (!this.#isUnread) this.#parts.onTrouble('the rollout could not be read', error);
+      this.#isUnread = true;
     }
   }
 
@@ -262,6 +260,15 @@ export class RolloutNode implements RuleSource {
     await this.#parts.fleet.leave(this.nodeId).catch(() => {
       // The report runs out by itself.
     });
+  }
+
+  async #look(): Promise<void> {
+    const stored = await this.#parts.fleet.follow();
+    if (stored !== null) this.#mindPointer(stored.rollout);
+    await this.#sendTallies();
+    if (!this.#peers.leads) return;
+    await this.#parts.fleet.report(joinReports(this.#view(), await this.#reports('')));
+    await this.#mindGuard();
   }
 
   async #sendTallies(): Promise<void> {

@@ -498,6 +498,25 @@ describe('a fleet on SQLite', () => {
     directory = temporaryDirectory();
   });
   describeFleet(async () => openSqliteStore(directory, { salt: TEST_SALT }));
+
+  it('says once that the rollout cannot be read, however often it looks', async () => {
+    const store = openSqliteStore(directory, { salt: TEST_SALT });
+    const rulesDir = rulesDirectory();
+    const troubles: string[] = [];
+    const node = await RolloutNode.start({
+      fleet: new Fleet(store),
+      rulesDir,
+      reader: directReader(rulesDir),
+      dataDir: temporaryDirectory(),
+      firstVersion: FIRST_VERSION,
+      clock: Date.now,
+      onTrouble: (message) => troubles.push(message),
+    });
+    await store.close();
+    for (let count = 0; count < 3; count++) await node.look();
+    await node.stop();
+    expect(troubles).to.deep.equal(['the rollout could not be read']);
+  });
 });
 
 describeWithServer('redis-server', 'a fleet on Redis', () => {
