@@ -6,6 +6,7 @@ import { describeConsole } from '../console-tab.ts';
 describeConsole('signing in to the console', (tab) => {
   it('refuses a wrong key in the service’s words and keeps nothing of it', async () => {
     await tab.openSignedOut();
+    await tab.page.getByLabel('Access key').waitFor();
     expect(await tab.axeFindings()).to.deep.equal([]);
     await tab.page.getByLabel('Access key').fill('ka_wrong');
     await tab.button('Sign in').click();
