@@ -2,12 +2,13 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Archive } from '../../../../src/archive/archive.ts';
 import type { Segment } from '../../../../src/archive/archive-log.ts';
+import { keepSalt } from '../../../../src/archive/client-salt.ts';
 import { Duck } from '../../../../src/archive/duck.ts';
 import { dayOf, nextMerge, RowDrafts, SegmentWriter } from '../../../../src/archive/ship/segment-writer.ts';
 import { rowOf } from '../../../../src/archive/tables.ts';
 import type { JournalEntry } from '../../../../src/state/journal.ts';
 import { partitionNumber, partitionOf } from '../../../../src/state/keys.ts';
-import { clientKey } from '../../../../test/client/client-keys.ts';
+import { clientKey, TEST_SALT } from '../../../../test/client/client-keys.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
 import { MadeUpHistory } from '../../made-up-history.ts';
 
@@ -31,6 +32,7 @@ export async function madeUpDay({ folder, decisions, onProgress }: ArchivePlan):
   if (decisionsIn(archive) === decisions && mergeOf(archive) === null) return archive;
   // An interrupted run cannot be continued, because its payers are not known any more.
   rmSync(archive.folder, { recursive: true, force: true });
+  await keepSalt(archive.home, archive.folder, TEST_SALT);
   const history = new MadeUpHistory(currentRules(), MIDNIGHT, DAY_MS / (decisions + 1));
   await writing(archive, async (writer) => {
     for (let done = 0; done < decisions; done += PORTION) {
