@@ -141,7 +141,7 @@ function address(env: Environment, prefix: '' | 'PLATFORM_', host: string, port:
   };
 }
 
-function certificateFiles(env: Environment, certificate: string, key: string): CertificateFiles | null {
+function certificateFiles(env: Environment, certificate: Setting, key: Setting): CertificateFiles | null {
   const certificateFile = setting(env, certificate);
   const keyFile = setting(env, key);
   if (certificateFile === null && keyFile === null) return null;
@@ -202,7 +202,7 @@ function erasureLedger(env: Environment, dataDir: string): string | null {
 
 const BYTES_IN = { MB: 1e6, GB: 1e9, TB: 1e12 } as const;
 
-function bytes(env: Environment, name: string, fallback: string): number {
+function bytes(env: Environment, name: Setting, fallback: string): number {
   const text = setting(env, name) ?? fallback;
   const [, number, unit] = /^(\d+)(MB|GB|TB)$/.exec(text) ?? [];
   const times = unit === 'MB' || unit === 'GB' || unit === 'TB' ? BYTES_IN[unit] : 0;
@@ -211,7 +211,7 @@ function bytes(env: Environment, name: string, fallback: string): number {
   throw new ConfigError(`${name} is "${text}"; it must be a number with MB, GB or TB, like 10GB`);
 }
 
-function onOrOff(env: Environment, name: string, fallback: 'on' | 'off'): boolean {
+function onOrOff(env: Environment, name: Setting, fallback: 'on' | 'off'): boolean {
   const given = setting(env, name) ?? fallback;
   if (given === 'on' || given === 'off') return given === 'on';
   throw new ConfigError(`${name} is "${given}"; it must be on or off`);
@@ -223,7 +223,7 @@ function requiresApproval(env: Environment): boolean {
   throw new ConfigError(`APPROVALS is "${given}"; it must be off or required`);
 }
 
-function duration(env: Environment, name: string, fallback: string, orElse = ''): number {
+function duration(env: Environment, name: Setting, fallback: string, orElse = ''): number {
   const text = setting(env, name) ?? fallback;
   const ms = parseDuration(text);
   if (ms === null) throw new ConfigError(`${name} is "${text}"; it must be ${orElse}${DURATION_FORM}`);
@@ -251,31 +251,33 @@ function decisionsHot(env: Environment): number {
 }
 
 const SETTINGS = [
-  ...['HOST', 'PORT', 'TLS_CERT', 'TLS_KEY'].flatMap((name) => [name, `PLATFORM_${name}`]),
+  ...['HOST', 'PLATFORM_HOST', 'PORT', 'PLATFORM_PORT', 'PLATFORM_TLS_CERT', 'PLATFORM_TLS_KEY', 'TLS_CERT'],
   ...['APPROVALS', 'BASE_PATH', 'DATA_DIR', 'DECISIONS_HOT', 'DRAIN_GRACE', 'ERASURE_LEDGER', 'LOG_LEVEL'],
   ...['ARCHIVE_CACHE', 'ARCHIVE_CACHE_MAX', 'ARCHIVE_DIR', 'ARCHIVE_KEEP', 'ARCHIVE_S3_PATH_STYLE'],
   ...['ARCHIVE_SHIP', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_ISSUER', 'OIDC_ROLES', 'PLATFORM_URL'],
   ...['RATE_LIMIT_BURST', 'RATE_LIMIT_PER_SECOND', 'REDIS_CA', 'REDIS_CERT', 'REDIS_KEY', 'REDIS_URL'],
   ...['REDIS_SENTINEL_PASSWORD', 'RULES_DIR', 'RULE_VERSION', 'SIGNAL_SECRET', 'SIGNAL_SECRET_PREVIOUS'],
-  ...['TRUSTED_PROXIES', 'WORKERS'],
-].flatMap((name) => [name, `${name}_FILE`]);
+  ...['TLS_KEY', 'TRUSTED_PROXIES', 'WORKERS'],
+] as const;
+type Setting = (typeof SETTINGS)[number];
 
 /** What is one letter away from a setting and so has no effect; short names of other programs are too easily that near. */
 export function mistypedSettings(env: Environment = process.env): readonly string[] {
-  const others = Object.keys(env).filter((one) => one.length > 5 && !SETTINGS.includes(one));
+  const known = SETTINGS.flatMap((name): string[] => [name, `${name}_FILE`]);
+  const others = Object.keys(env).filter((one) => one.length > 5 && !known.includes(one));
   return others.flatMap((name) => {
-    const meant = SETTINGS.find((one) => distance(name, one) === 1);
+    const meant = known.find((one) => distance(name, one) === 1);
     return meant === undefined ? [] : [`${name} is no setting and has no effect; did you mean ${meant}?`];
   });
 }
 
 /** An empty setting counts as not set: compose files and CI write it so. */
-function setting(env: Environment, name: string): string | null {
+function setting(env: Environment, name: Setting | `${Setting}_FILE`): string | null {
   const value = env[name]?.trim();
   return value === undefined || value === '' ? null : value;
 }
 
-function secret(env: Environment, name: string): string | null {
+function secret(env: Environment, name: Setting): string | null {
   const path = setting(env, `${name}_FILE`);
   if (path === null) return setting(env, name);
   if (setting(env, name) !== null)
@@ -286,7 +288,7 @@ function secret(env: Environment, name: string): string | null {
 }
 
 /** The key of the hashes of fingerprints and IPs; a short one could be guessed. */
-function signalSecret(env: Environment, name: string): string | null {
+function signalSecret(env: Environment, name: Setting): string | null {
   const text = secret(env, name);
   if (text === null || text.length >= SIGNAL_SECRET_CHARS_MIN) return text;
   throw new ConfigError(
@@ -304,7 +306,7 @@ function readNamedFile(name: string, path: string): string {
   }
 }
 
-function wholeNumber(env: Environment, name: string, fallback: number, min: number, max: number): number {
+function wholeNumber(env: Environment, name: Setting, fallback: number, min: number, max: number): number {
   const text = setting(env, name);
   if (text === null) return fallback;
   const value = Number(text);
@@ -333,7 +335,7 @@ function consoleUrl(env: Environment): URL | null {
 function provider(env: Environment): ProviderSettings | null {
   const issuer = setting(env, 'OIDC_ISSUER');
   if (issuer === null) return null;
-  const required = (name: string, value = setting(env, name)) => {
+  const required = (name: Setting, value = setting(env, name)) => {
     if (value !== null) return value;
     throw new ConfigError(`OIDC_ISSUER is set without ${name}; people sign in only when both are`);
   };
@@ -391,7 +393,7 @@ function redis(env: Environment): Pick<Config, 'redisUrl' | 'redisSecurity'> {
   };
 }
 
-function fileText(env: Environment, name: string): string | null {
+function fileText(env: Environment, name: Setting): string | null {
   const path = setting(env, name);
   return path === null ? null : readNamedFile(name, path);
 }
