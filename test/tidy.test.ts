@@ -2,7 +2,7 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import packageFile from '../package.json' with { type: 'json' };
+import { filesOf } from './run.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -391,11 +391,14 @@ describe("the console's page", () => {
   });
 });
 
-describe('npm test', () => {
-  it('takes every test file, and each once, the folders that take longest first', () => {
-    const patterns = [...packageFile.scripts.test.matchAll(/"([^"]+)"/g)].map(([, pattern = '']) => pattern);
-    const taken = patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT }));
-    expect(taken.toSorted()).to.deep.equal(globSync('test/**/*.test.ts', { cwd: ROOT }).toSorted());
+describe('the two runs of the tests', () => {
+  it('take every file between them, and each but services on stores once', () => {
+    const [short, long] = [filesOf('short'), filesOf('long')];
+    expect([...new Set([...short, ...long])].toSorted()).to.deep.equal(
+      globSync('test/**/*.test.ts', { cwd: ROOT }).toSorted(),
+    );
+    const twice = short.filter((file) => long.includes(file));
+    expect(twice.filter((file) => !readFileSync(file, 'utf8').includes('describeOn'))).to.deep.equal([]);
   });
 });
 

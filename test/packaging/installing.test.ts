@@ -23,7 +23,7 @@ function folderWithNode(...lines: readonly string[]): string {
 }
 
 async function startWith(folder: string): Promise<unknown> {
-  return run('/bin/sh', [join(ROOT, 'bin', 'start.sh')], { env: { PATH: folder } }).then(
+  return run('/bin/sh', [join(ROOT, 'bin', 'node.sh')], { env: { PATH: folder } }).then(
     () => expect.fail('it started'),
     (error: unknown) => error,
   );

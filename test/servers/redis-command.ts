@@ -5,11 +5,13 @@ const OPTIONS = { RESP: 2, disableClientInfo: true } as const;
 /** Never connected. The library makes a class of 400 methods for each new kind of client, which copies of one share. */
 const pattern = createClient(OPTIONS);
 
-/** One command on one server, whoever else it belongs to. */
-export async function command(port: number, args: readonly string[]): Promise<unknown> {
+/** One command on one server, whoever else it belongs to: on a port of 127.0.0.1, or in the database of an address. */
+export async function command(at: number | string, args: readonly string[]): Promise<unknown> {
+  const { port, pathname } = new URL(typeof at === 'string' ? at : `redis://127.0.0.1:${at}`);
   const client = pattern.duplicate({
     ...OPTIONS,
-    socket: { host: '127.0.0.1', port, reconnectStrategy: false },
+    database: Number(pathname.slice(1)),
+    socket: { host: '127.0.0.1', port: Number(port), reconnectStrategy: false },
   });
   client.on('error', () => {
     // The rejected call tells it.

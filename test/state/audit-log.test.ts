@@ -267,18 +267,17 @@ async function onSqlite(): Promise<Opened> {
 
 async function onRedis(): Promise<Opened> {
   const url = await emptyRedisUrl();
-  const port = Number(new URL(url).port);
   const store = await openPatiently(url);
   return {
     store,
     put: async (links, newest) => {
-      await command(port, ['DEL', AUDIT, AUDIT_PAYERS]);
+      await command(url, ['DEL', AUDIT, AUDIT_PAYERS]);
       for (const { number, previous, hash, body, payer } of links) {
-        await command(port, ['XADD', AUDIT, `${number}-0`, 'previous', previous, 'hash', hash, 'body', body]);
+        await command(url, ['XADD', AUDIT, `${number}-0`, 'previous', previous, 'hash', hash, 'body', body]);
         const part = payer && JSON.stringify([payer.clientHash, payer.text]);
-        if (part !== null) await command(port, ['HSET', AUDIT_PAYERS, String(number), part]);
+        if (part !== null) await command(url, ['HSET', AUDIT_PAYERS, String(number), part]);
       }
-      await command(port, ['XSETID', AUDIT, `${newest}-0`]);
+      await command(url, ['XSETID', AUDIT, `${newest}-0`]);
     },
     end: () => store.close(),
   };

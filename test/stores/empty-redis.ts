@@ -1,16 +1,21 @@
-import { type RedisServers, startStandalone } from '../servers/redis.ts';
+import { startStandalone } from '../servers/redis.ts';
 import { command } from '../servers/redis-command.ts';
 import { APPEND_ONLY } from '../servers/redis-process.ts';
 
-let redis: Promise<RedisServers> | null = null;
+let alone: Promise<string> | null = null;
 
 /**
- * The address of the one Redis that the suites of this process share; it is emptied for each that asks, and
- * ends with the process.
+ * The address of the one database that the suites of this process share, emptied for each that asks. It is one of the
+ * Redis of the whole run; a process that runs alone starts one, which ends with it.
  */
 export async function emptyRedisUrl(): Promise<string> {
-  redis ??= startStandalone(APPEND_ONLY);
-  const servers = await redis;
-  for (const { port } of servers.nodes) await command(port, ['FLUSHALL']);
-  return servers.url;
+  const { SHARED_REDIS, MOCHA_WORKER_ID = '0' } = process.env;
+  alone ??= startAlone(SHARED_REDIS);
+  const url = `${await alone}/${MOCHA_WORKER_ID}`;
+  await command(url, ['FLUSHDB']);
+  return url;
+}
+
+async function startAlone(shared: string | undefined): Promise<string> {
+  return shared ?? (await startStandalone(APPEND_ONLY)).url;
 }

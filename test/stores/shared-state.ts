@@ -3,6 +3,7 @@ import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import type { HeaderList } from '../service/http-call.ts';
 import { issueKey } from '../service/issued-key.ts';
 import { SIGNAL_SECRET } from '../service/running-service.ts';
+import { isOnSqliteAlone } from './describe-on-stores.ts';
 import { emptyRedisUrl } from './empty-redis.ts';
 
 /** State that several processes share: what each is started with, and a key that all of them know. */
@@ -12,12 +13,13 @@ export interface SharedState {
   readonly key: string;
 }
 
-/** A suite about processes, run on every kind of state that they may share; `share` makes a new one. */
+/** A suite about processes, run on every kind of state that they may share (`npm test`: a DATA_DIR); `share` makes a new one. */
 export function describeOnSharedStates(
   title: string,
   suite: (share: () => Promise<SharedState>) => void,
 ): void {
   describe(`${title} on one DATA_DIR`, () => suite(shareDataDir));
+  if (isOnSqliteAlone()) return;
   describeWithServer('redis-server', `${title} on one Redis`, () => suite(shareRedis));
 }
 

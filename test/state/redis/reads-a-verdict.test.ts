@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Store } from '../../../src/state/store.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
+import { type RedisServers, startStandalone } from '../../servers/redis.ts';
 import { command } from '../../servers/redis-command.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import type { Tenant } from '../../service/tenant.ts';
-import { emptyRedisUrl } from '../../stores/empty-redis.ts';
 import { openPatiently } from '../../stores/temporary-store.ts';
 
 const KEYS = 12;
@@ -17,18 +17,19 @@ const PAUSE_MS = 66;
 const READS_OF_STATE = 2;
 
 describeWithServer('redis-server', 'a verdict on Redis', () => {
-  let port: number;
+  // One of its own, whose commands are counted.
+  let servers: RedisServers;
   let store: Store;
   let service: RunningService;
   before(async () => {
-    const url = await emptyRedisUrl();
-    port = Number(new URL(url).port);
-    store = await openPatiently(url);
+    servers = await startStandalone();
+    store = await openPatiently(servers.url);
     service = await startService({ store });
   });
   after(async () => {
-    await service.stop();
-    await store.close();
+    await service?.stop();
+    await store?.close();
+    await servers?.stop();
   });
 
   it('reads no document: twelve keys at fifteen verdicts a second are followed by their version', async () => {
@@ -45,14 +46,14 @@ describeWithServer('redis-server', 'a verdict on Redis', () => {
       await delay(PAUSE_MS);
     };
     for (let number = 0; number < KEYS; number++) await ask(number);
-    const before = await getsOf(port);
+    const before = await getsOf(servers.url);
     for (let number = 0; number < VERDICTS; number++) await ask(KEYS + number);
-    const documents = (await getsOf(port)) - before - READS_OF_STATE * VERDICTS;
+    const documents = (await getsOf(servers.url)) - before - READS_OF_STATE * VERDICTS;
     expect(documents / VERDICTS).to.be.at.most(0.2);
   });
 });
 
-async function getsOf(port: number): Promise<number> {
-  const stats = String(await command(port, ['INFO', 'commandstats']));
+async function getsOf(url: string): Promise<number> {
+  const stats = String(await command(url, ['INFO', 'commandstats']));
   return Number(/^cmdstat_get:calls=(\d+)/m.exec(stats)?.[1] ?? 0);
 }

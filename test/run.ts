@@ -1,0 +1,42 @@
+import { globSync, readFileSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { hasProgram } from './servers/needed-programs.ts';
+import { startStandalone } from './servers/redis.ts';
+import { APPEND_ONLY } from './servers/redis-process.ts';
+
+/** Each worker empties one of its own. */
+const DATABASES = ['--databases', '256'];
+
+/** Suites of services, which know which stores they are to run on. */
+const ON_STORES = /\bdescribeOn[A-Z]\w+\(/;
+
+/** What `npm test` takes is all files but the long ones; what `npm run test:long` takes is these, and services on each store. */
+export function filesOf(run: 'short' | 'long'): readonly string[] {
+  const isLong = (file: string) => file.endsWith('.long.test.ts');
+  const isTaken = (file: string) =>
+    run === 'long' ? isLong(file) || ON_STORES.test(readFileSync(file, 'utf8')) : !isLong(file);
+  // A large one that began last would keep the run waiting.
+  return globSync('test/**/*.test.ts')
+    .filter(isTaken)
+    .toSorted((one, other) => statSync(other).size - statSync(one).size);
+}
+
+/** Mocha runs in this process, so that whatever ends this one ends all of it. */
+async function run([first = '', ...rest]: readonly string[]): Promise<void> {
+  const isLong = first === 'long';
+  if (!isLong) process.env['STORES'] = 'SQLite';
+  if (hasProgram('redis-server'))
+    process.env['SHARED_REDIS'] = (await startStandalone([...APPEND_ONLY, ...DATABASES])).url;
+  const options = (isLong ? rest : [first, ...rest]).filter(Boolean);
+  const workers = ['--parallel', '--jobs', String(availableParallelism())];
+  process.argv.splice(
+    2,
+    Number.POSITIVE_INFINITY,
+    ...filesOf(isLong ? 'long' : 'short'),
+    ...workers,
+    ...options,
+  );
+  await import(import.meta.resolve('mocha/bin/mocha.js'));
+}
+
+if (import.meta.main) await run(process.argv.slice(2));
