@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { type ClientKey, decisionId, type PlatformName } from '../../../src/client/client-key.ts';
+import type { ClientKey, PlatformName } from '../../../src/client/client-key.ts';
 import type { Hints } from '../../../src/client/hints.ts';
 import {
   claimKey,
@@ -21,76 +21,31 @@ import type { Store } from '../../../src/state/store.ts';
 import { StoreUnavailable } from '../../../src/state/store-errors.ts';
 import { freePort } from '../../servers/free-port.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
-import {
-  NO_FAILOVER_MS,
-  type RedisServers,
-  startCluster,
-  startSentinel,
-  startStandalone,
-} from '../../servers/redis.ts';
-import { accepts, command } from '../../servers/redis-command.ts';
-import { usableMsSince, watchStandstills } from '../../servers/standstill.ts';
-import { until } from '../../servers/until.ts';
-import { AS_PROMISED, openPatiently } from '../../stores/temporary-store.ts';
+import { type RedisServers, startStandalone } from '../../servers/redis.ts';
+import { command } from '../../servers/redis-command.ts';
+import { openPatiently } from '../../stores/temporary-store.ts';
 import { askFor, newClient, newPlatform, paymentOf, T0, verdict, verdictOn, withAnswer } from '../clients.ts';
-import { describeStore } from '../store-conformance.ts';
+import { describeRedis, failureOf } from './redis-servers.ts';
 
-const KINDS = [
-  { name: 'Redis', start: startStandalone },
-  { name: 'Redis Cluster', start: () => startCluster(NO_FAILOVER_MS) },
-  { name: 'Redis behind Sentinel', start: () => startSentinel(NO_FAILOVER_MS) },
-] as const;
-
-for (const { name, start } of KINDS) {
-  describeWithServer('redis-server', `with servers for ${name}`, () => {
-    describeStore(name, async () => {
-      const servers = await start();
-      const store = await openPatiently(servers.url);
-      return {
-        store,
-        dump: () => dump(servers),
-        spoil: async ({ hash }, text) => {
-          // In a cluster only the master of its slot takes it.
-          const args = ['SET', stateKey(hash), text, 'KEEPTTL'];
-          const taken = await Promise.all(servers.nodes.map(({ port }) => accepts(port, args)));
-          expect(taken.filter(Boolean)).to.have.length(1);
-        },
-        end: async () => {
-          await store.close();
-          await servers.stop();
-        },
-      };
-    });
-  });
-}
+describeRedis('Redis', startStandalone);
 
 describeWithServer('redis-server', 'the Redis store', () => {
   let servers: RedisServers;
   let store: Store;
-  const errors: Error[] = [];
   const master = () => {
     const [first] = servers.nodes;
     if (first === undefined) throw new Error('no server');
     return first;
   };
-  const works = async () => {
-    try {
-      await verdict(store, newClient(), 'order');
-      return true;
-    } catch {
-      return false;
-    }
-  };
-
-  beforeEach(async () => {
+  before(async () => {
     servers = await startStandalone();
+  });
+  beforeEach(async () => {
+    await command(master().port, ['FLUSHALL']);
     store = await openPatiently(servers.url);
   });
-  afterEach(async () => {
-    master().resume();
-    await store.close();
-    await servers.stop();
-  });
+  afterEach(() => store.close());
+  after(() => servers?.stop());
 
   it('looks back for decisions through a bounded part of the journal, and says so', async () => {
     const platform = newPlatform();
@@ -300,119 +255,6 @@ describeWithServer('redis-server', 'the Redis store', () => {
         .with.property('message', 'not a cursor of this journal');
     }
   });
-
-  describe('whose server hangs or dies', () => {
-    beforeEach(async () => {
-      await store.close();
-      store = await openRedisStore(servers.url, (error) => errors.push(error));
-    });
-
-    it('gives up a change that a stopped Redis did not answer, and it is never applied', async () => {
-      const client = newClient();
-      await verdict(store, client, 'order-1');
-      const change = verdictOn(client, await store.load(client), 'order-2');
-      master().suspend();
-      watchStandstills();
-      const started = performance.now();
-      expect(await failureOf(store.commit(change))).to.be.instanceOf(StoreUnavailable);
-      expect(performance.now() - started).to.be.at.least(150);
-      expect(usableMsSince(started)).to.be.at.most(1500);
-
-      // Others are refused at once, so that nothing queues up.
-      const failures = await Promise.all(
-        Array.from({ length: 200 }, () => failureOf(store.load(newClient()))),
-      );
-      expect(new Set(failures.map((failure) => failure?.message))).to.have.all.keys([
-        `${store.name} does not answer`,
-      ]);
-
-      master().resume();
-      await until('the store works again', works, 5000);
-      expect((await store.load(client)).state.seq).to.equal(1);
-      expect(await store.decision(decisionId(client.hash, 2, T0 + 2))).to.equal(null);
-    });
-
-    it('works again after a long hang of Redis', async () => {
-      master().suspend();
-      await failureOf(store.load(newClient()));
-      await delay(4500);
-      expect(await failureOf(store.load(newClient()))).to.be.instanceOf(StoreUnavailable);
-      master().resume();
-      await until('the store works again', works, 3000);
-    });
-
-    it('works again after Redis was killed and started', async () => {
-      await master().kill();
-      expect(await failureOf(store.load(newClient()))).to.be.instanceOf(StoreUnavailable);
-      await master().restart();
-      await until('the store works again', works, 3000);
-      expect(errors).not.to.deep.equal([]);
-    });
-
-    it('limits by the buckets of the node while Redis hangs', async () => {
-      const settings = { ratePerSecond: 0.01, burst: 2, delayMsMax: 0 };
-      master().suspend();
-      const take = () => store.rateBuckets.take('10.0.0.1', settings);
-      expect([await take(), await take(), await take()]).to.deep.equal([
-        { admitted: true, delayMs: 0 },
-        { admitted: true, delayMs: 0 },
-        { admitted: false },
-      ]);
-    });
-  });
-});
-
-describeWithServer('redis-server', 'a Redis Cluster with a stopped server', () => {
-  let servers: RedisServers;
-  let store: Store;
-  before(async () => {
-    servers = await startCluster();
-    store = await openPatiently(servers.url, AS_PROMISED);
-  });
-  after(async () => {
-    for (const node of servers.nodes) node.resume();
-    await store.close();
-    await servers.stop();
-  });
-
-  it('keeps serving the clients of the others and fails over for the rest', async () => {
-    const clients = Array.from({ length: 60 }, () => newClient());
-    const reach = async () => {
-      const failures = await Promise.all(clients.map((client) => failureOf(store.load(client))));
-      return failures.filter((failure) => failure === null).length;
-    };
-    expect(await reach()).to.equal(60);
-    servers.nodes[0]?.suspend();
-    expect(await reach()).to.be.within(1, 59);
-    expect(await reach()).to.be.within(1, 59);
-    await until('a replica took over', async () => (await reach()) === 60, 30_000);
-  });
-});
-
-describeWithServer('redis-server', 'a Redis master behind Sentinel', () => {
-  let servers: RedisServers;
-  let store: Store;
-  before(async () => {
-    servers = await startSentinel();
-    store = await openPatiently(servers.url, AS_PROMISED);
-  });
-  after(async () => {
-    servers.nodes[0]?.resume();
-    await store.close();
-    await servers.stop();
-  });
-
-  it('that hangs is replaced, and changes sent to it are never applied', async () => {
-    const client = newClient();
-    await verdict(store, client, 'order-1');
-    await until('the replica has it', async () => (await dump(servers)).split(client.clientIdKey).length > 2);
-    const change = verdictOn(client, await store.load(client), 'order-2');
-    servers.nodes[0]?.suspend();
-    expect(await failureOf(store.commit(change))).to.be.instanceOf(StoreUnavailable);
-    await until('the replica took over', async () => (await failureOf(store.load(client))) === null, 30_000);
-    expect((await store.load(client)).state.seq).to.equal(1);
-    expect((await verdict(store, client, 'order-3')).seq).to.equal(2);
-  });
 });
 
 describe('opening a Redis store', () => {
@@ -483,15 +325,6 @@ async function useEverything(store: Store, client = newClient()): Promise<void> 
   await store.documents.set('keys', 'a', { id: 'a' });
 }
 
-async function failureOf(call: Promise<unknown>): Promise<Error | null> {
-  try {
-    await call;
-    return null;
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
-  }
-}
-
 async function keysOf(port: number): Promise<readonly string[]> {
   const keys = await command(port, ['KEYS', '*']);
   return Array.isArray(keys) ? keys.map(String) : [];
@@ -513,36 +346,3 @@ async function callsOf(port: number): Promise<number> {
     0,
   );
 }
-
-/** Every key with its value, of all masters. */
-async function dump({ nodes }: RedisServers): Promise<string> {
-  const dumps = await Promise.all(nodes.map(({ port }) => dumpOf(port)));
-  return dumps.join('\n');
-}
-
-/** One command for a server: thousands of keys, each asked for by itself, take longer than all else. */
-async function dumpOf(port: number): Promise<string> {
-  try {
-    return String(await command(port, ['EVAL', DUMP, '0']));
-  } catch (error) {
-    // A replica redirects reads to its master, which is dumped itself.
-    if (error instanceof Error && /MOVED|non local key/.test(error.message)) return 'on its master';
-    throw error;
-  }
-}
-
-const DUMP = `
-  local lines = {}
-  local read = {
-    string = function(key) return redis.call('GET', key) end,
-    stream = function(key) return redis.call('XRANGE', key, '-', '+') end,
-    hash = function(key) return redis.call('HGETALL', key) end,
-    list = function(key) return redis.call('LRANGE', key, 0, -1) end,
-    set = function(key) return redis.call('SMEMBERS', key) end,
-    zset = function(key) return redis.call('ZRANGE', key, 0, -1) end,
-  }
-  for _, key in ipairs(redis.call('KEYS', '*')) do
-    local kind = redis.call('TYPE', key).ok
-    lines[#lines + 1] = key .. ' ' .. cjson.encode(read[kind](key))
-  end
-  return table.concat(lines, '\\n')`;
