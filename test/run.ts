@@ -28,7 +28,8 @@ async function run([first = '', ...rest]: readonly string[]): Promise<void> {
   if (hasProgram('redis-server'))
     process.env['SHARED_REDIS'] = (await startStandalone([...APPEND_ONLY, ...DATABASES])).url;
   const options = (isLong ? rest : [first, ...rest]).filter(Boolean);
-  const workers = ['--parallel', '--jobs', String(availableParallelism())];
+  // One more than there are cores, because some tests wait for a server.
+  const workers = ['--parallel', '--jobs', String(availableParallelism() + 1)];
   process.argv.splice(
     2,
     Number.POSITIVE_INFINITY,
