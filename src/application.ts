@@ -10,6 +10,7 @@ import type { ArchiveWatch } from './archive/read/archive-watch.ts';
 import { ArchivedOrders } from './archive/read/archived-orders.ts';
 import { EventFeed } from './archive/read/event-feed.ts';
 import type { Shipping } from './archive/ship/start-shipping.ts';
+import type { DeskLimits } from './authoring/desk/rule-desk.ts';
 import type { PlatformName } from './client/client-key.ts';
 import { holdoutDraw } from './decision/holdout.ts';
 import type { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
@@ -69,6 +70,8 @@ export interface ApplicationParts {
   readonly rollout: RolloutView | null;
   /** The folder of the rule sets, whose files the console shows; without it none are shown. */
   readonly rulesDir?: string | undefined;
+  /** What work on a rule set may take; the desk's own limits when absent. */
+  readonly deskLimits?: DeskLimits;
   /** Epoch ms. */
   readonly clock: () => number;
   /** Keys the HMACs of fingerprints and IPs. */

@@ -4,8 +4,8 @@ import { hasProgram } from './servers/needed-programs.ts';
 import { startStandalone } from './servers/redis.ts';
 import { APPEND_ONLY } from './servers/redis-process.ts';
 
-/** Each worker empties one of its own. */
-const DATABASES = ['--databases', '256'];
+/** How the Redis of a run is started: each worker empties a database of its own. */
+export const RUN_OPTIONS: readonly string[] = [...APPEND_ONLY, '--databases', '256'];
 
 /** Suites of services, which know which stores they are to run on. */
 const ON_STORES = /\bdescribeOn[A-Z]\w+\(/;
@@ -25,8 +25,7 @@ export function filesOf(run: 'short' | 'long'): readonly string[] {
 async function run([first = '', ...rest]: readonly string[]): Promise<void> {
   const isLong = first === 'long';
   if (!isLong) process.env['STORES'] = 'SQLite';
-  if (hasProgram('redis-server'))
-    process.env['SHARED_REDIS'] = (await startStandalone([...APPEND_ONLY, ...DATABASES])).url;
+  if (hasProgram('redis-server')) process.env['SHARED_REDIS'] = (await startStandalone(RUN_OPTIONS)).url;
   const options = (isLong ? rest : [first, ...rest]).filter(Boolean);
   // One more than there are cores, because some tests wait for a server.
   const workers = ['--parallel', '--jobs', String(availableParallelism() + 1)];

@@ -23,6 +23,7 @@ import type { Rollout, Share, VersionRef } from '../rollout/rollout.ts';
 import { DraftRefused } from '../rules/folder/draft.ts';
 import type { RuleVersion } from '../rules/rule-set.ts';
 import type { Store } from '../state/store.ts';
+import { LimitExceeded } from '../work/background-work.ts';
 import type { BeforeAndAfter, ScoringService } from './scoring.ts';
 
 /** The parts that carry approved changes out; those about rules are null where there are none to change. */
@@ -312,8 +313,9 @@ async function orRefused<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    const isRefusal =
-      error instanceof RolloutRefused || error instanceof ListRefusal || error instanceof DraftRefused;
-    throw isRefusal ? new ProposalRefused(error.message) : error;
+    const isRefusal = [RolloutRefused, ListRefusal, DraftRefused, LimitExceeded].some(
+      (kind) => error instanceof kind,
+    );
+    throw isRefusal && error instanceof Error ? new ProposalRefused(error.message) : error;
   }
 }

@@ -274,20 +274,9 @@ describe('the console over HTTP', () => {
       ]);
     });
 
-    it('are compared with payers whom the two answer differently', async () => {
-      const compare = (before: string, after: string) =>
-        shop.ask<RuleDiff>('GET', `rules/diff?before=${before}&after=${after}`);
-      const { body } = await compare('p2.v10', 'p2.v11');
-      expect(body.searched).to.equal(true);
-      const texts = ({ examples }: RuleDiff) =>
-        examples.map(({ before, after }) => [before.text, after.text]);
-      const [early, granted] = [
-        'WAIT 300 s by asked-too-early, NEW, no bot',
-        'GET_NEW by otherwise, NEW, no bot',
-      ];
-      expect(texts(body)).to.deep.include([early, granted]);
-      expect(texts((await compare('p2.v11', 'p2.v10')).body)).to.deep.include([granted, early]);
-      expect((await compare('p2.v10', 'p2.v10')).body).to.deep.include({
+    it('that decide alike have no payer whom the two answer differently', async () => {
+      const { body } = await shop.ask<RuleDiff>('GET', 'rules/diff?before=p2.v10&after=p2.v10');
+      expect(body).to.deep.include({
         differences: [],
         examples: [],
         searched: true,

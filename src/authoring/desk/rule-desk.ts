@@ -6,7 +6,7 @@ import { DraftRefused, type DraftText, type DraftToSave, type SavedDraft } from 
 import { draftNameRefusal } from '../../rules/folder/release.ts';
 import { formatProblem } from '../../rules/problem.ts';
 import type { RuleVersion } from '../../rules/rule-set.ts';
-import { BackgroundWork } from '../../work/background-work.ts';
+import { BackgroundWork, type WorkSettings } from '../../work/background-work.ts';
 import { Turns } from '../../work/turns.ts';
 import type { UpdatedCases } from '../cases/cases.ts';
 import type { RuleDiff } from '../diff/rule-diff.ts';
@@ -21,6 +21,9 @@ const LIMITS = {
   idleMs: 600_000,
   givesWay: 'to callers',
 } as const;
+
+/** What a work may take instead. */
+export type DeskLimits = Pick<WorkSettings, 'timeMs'>;
 
 /** A platform with hard work holds up only itself; the owner of the installation always has a thread. */
 const TURNS = {
@@ -52,11 +55,12 @@ const THREAD = new URL('./desk-thread.ts', import.meta.url);
  */
 export class RuleDesk {
   readonly rulesDir: string;
-  readonly #threads = new BackgroundWork<DeskWorks>(THREAD, { ...LIMITS, turns: TURNS });
+  readonly #threads: BackgroundWork<DeskWorks>;
   readonly #drafts = new Turns(DRAFTS);
 
-  constructor(rulesDir: string) {
+  constructor(rulesDir: string, limits: DeskLimits = {}) {
     this.rulesDir = rulesDir;
+    this.#threads = new BackgroundWork(THREAD, { ...LIMITS, ...limits, turns: TURNS });
   }
 
   /** Without the parts of other platforms, here and in what is compared. Null when there is no such folder. */

@@ -6,7 +6,7 @@ import { IdentityProvider, type ProviderSettings } from '../../access/identity-p
 import { Proposals } from '../../access/proposals.ts';
 import type { Sessions } from '../../access/sessions.ts';
 import type { EventFeed } from '../../archive/read/event-feed.ts';
-import { RuleDesk } from '../../authoring/desk/rule-desk.ts';
+import { type DeskLimits, RuleDesk } from '../../authoring/desk/rule-desk.ts';
 import { Drafts } from '../../authoring/drafts.ts';
 import type { ClientKeys } from '../../client/client-key.ts';
 import { consoleRoutes } from '../../console/routes.ts';
@@ -59,6 +59,7 @@ export interface PlatformApiParts extends LastHourParts, SettingsParts {
   readonly rollout: RolloutView | null;
   /** The folder of the rule sets, for showing their files; without it none are shown. */
   readonly rulesDir?: string | undefined;
+  readonly deskLimits?: DeskLimits;
   readonly feed: EventFeed;
   readonly lists: ListNode;
   readonly listEditor: ListEditor;
@@ -83,7 +84,7 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   app.use(compressAnswers());
   const { consoleUrl = null, provider = null } = parts;
   const browsers = new BrowserSessions(parts.sessions, consoleUrl);
-  const desk = rulesDir === undefined || rollout === null ? null : new RuleDesk(rulesDir);
+  const desk = rulesDir === undefined || rollout === null ? null : new RuleDesk(rulesDir, parts.deskLimits);
   const approvals = approvalsOf(parts, desk);
   const common = { ...parts, approvals };
   const listener = {

@@ -8,6 +8,7 @@ import { PlatformClient, ProposedError } from '../../../../src/sdk/client.ts';
 import type { Answer, Problem } from '../../../service/http-call.ts';
 import type { Tenant } from '../../../service/tenant.ts';
 import { describeOnStores } from '../../../stores/describe-on-stores.ts';
+import { type TemporaryStore, temporarySqlite } from '../../../stores/temporary-store.ts';
 import { type FourEyes, startFourEyes } from './four-eyes.ts';
 
 const REASON = { reason: 'a test' };
@@ -268,5 +269,25 @@ describeOnStores('with APPROVALS=required', (store) => {
       `the proposal ${proposalId} is expired already`,
     );
     expect((await listed(bobOfShop, 'expired')).map((one) => one.proposalId)).to.include(proposalId);
+  });
+});
+
+describe('with APPROVALS=required and a rule set that takes too long to check', () => {
+  let state: TemporaryStore;
+  let eyes: FourEyes;
+  before(async () => {
+    state = temporarySqlite();
+    eyes = await startFourEyes(state.store, true, { timeMs: 1 });
+  });
+  after(async () => {
+    await eyes?.stop();
+    await state.remove();
+  });
+
+  it('a release is not proposed, and is told why', async () => {
+    const ann = await eyes.person('ann', '*');
+    const body = { ...REASON, digest: '0'.repeat(64) };
+    const answer = await ann.ask<Problem>('POST', 'rules/versions/p2.v13/release', body);
+    expect([answer.status, answer.body.detail]).to.deep.equal([409, 'it took more than 0.001 s']);
   });
 });

@@ -4,6 +4,7 @@ import { INSTALLATION, OPERATIONS, type Operation } from '../../../../src/access
 import { parseRoles } from '../../../../src/access/roles.ts';
 import { Sessions } from '../../../../src/access/sessions.ts';
 import { type Application, startApplication } from '../../../../src/application.ts';
+import type { DeskLimits } from '../../../../src/authoring/desk/rule-desk.ts';
 import { platformName } from '../../../../src/client/client-key.ts';
 import { EvidenceDesk } from '../../../../src/evidence/desk/evidence-desk.ts';
 import { createLog } from '../../../../src/log.ts';
@@ -39,7 +40,11 @@ export interface FourEyes {
 }
 
 /** p2.v10 decides; p2.v11 and p2.v12 are released, and the draft p2.v13 could be. */
-export async function startFourEyes(store: Store, requiresApproval = true): Promise<FourEyes> {
+export async function startFourEyes(
+  store: Store,
+  requiresApproval = true,
+  deskLimits: DeskLimits = {},
+): Promise<FourEyes> {
   const clock = new MovableClock();
   const rulesDir = rulesDirectory();
   addVersion(rulesDir, 'p2.v11', [LONGER_FIRST_WAIT]);
@@ -58,6 +63,7 @@ export async function startFourEyes(store: Store, requiresApproval = true): Prom
     ruleSource: node,
     rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
     rulesDir,
+    deskLimits,
     evidence: new EvidenceDesk({
       archive: null,
       rulesDir,

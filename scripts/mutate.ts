@@ -1,0 +1,151 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { COMPILED_MODULES } from '../test/processes/compile-cache.ts';
+import { own } from '../test/processes/own-process.ts';
+import { filesOf, RUN_OPTIONS } from '../test/run.ts';
+import { startStandalone } from '../test/servers/redis.ts';
+import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
+
+/**
+ * Breaks one behaviour after another in a copy of the sources, and says which files of `npm test` that ran its place notice:
+ * `npm run mutate`, or `npm run mutate -- src/access` for a part. Ends with 1 when nobody notices one.
+ */
+
+/** An edit that breaks one behaviour: `from` is in the file once. */
+export interface Mutation {
+  readonly file: string;
+  readonly breaks: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** By test file and file of the sources: how often ranges of its characters ran. */
+export type Coverage = Readonly<Record<string, Readonly<Record<string, readonly Range[]>>>>;
+type Range = { readonly startOffset: number; readonly endOffset: number; readonly count: number };
+type Script = { readonly url: string; readonly functions: readonly { readonly ranges: readonly Range[] }[] };
+
+const ROOT = join(import.meta.dirname, '..');
+const LIST = join(import.meta.dirname, 'mutate', 'mutations.yaml');
+/** What ran is recorded where this file is not there. */
+const RECORDED = join(ROOT, 'node_modules', '.cache', 'coverage.json');
+const MOCHA = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'));
+const JOBS = availableParallelism();
+const PATIENCE_MS = 240_000;
+
+async function mocha(cwd: string, args: readonly string[], more: NodeJS.ProcessEnv = {}) {
+  const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED_MODULES, STORES: 'SQLite', ...more };
+  const child = own(spawn(process.execPath, [MOCHA, ...args], { cwd, env, stdio: 'ignore' }));
+  child.ref();
+  const late = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+  await once(child, 'exit');
+  clearTimeout(late);
+  return child.exitCode;
+}
+
+/** What one test file runs of the sources, in its own process. */
+export async function recordedFor(root: string, test: string): Promise<Coverage[string]> {
+  const folder = temporaryDirectory();
+  const exitCode = await mocha(root, [test], { NODE_V8_COVERAGE: folder, NODE_COMPILE_CACHE: '' });
+  if (exitCode !== 0) throw new Error(`${test} fails unbroken; npm run test:one -- ${test} says why`);
+  const ran: Record<string, readonly Range[]> = {};
+  for (const name of readdirSync(folder)) {
+    const { result }: { result: readonly Script[] } = JSON.parse(readFileSync(join(folder, name), 'utf8'));
+    for (const { url, functions } of result.filter((one) => one.url.startsWith(`file://${root}/src/`))) {
+      const file = url.slice(`file://${root}/`.length);
+      ran[file] = [...(ran[file] ?? []), ...functions.flatMap(({ ranges }) => ranges)];
+    }
+  }
+  return ran;
+}
+
+/** Whether the innermost of the ranges around a place ran. */
+function hasRun(ranges: readonly Range[], at: number): boolean {
+  const around = ranges.filter(({ startOffset, endOffset }) => startOffset <= at && at < endOffset);
+  const lengthOf = (one: Range) => one.endOffset - one.startOffset;
+  return (around.toSorted((a, b) => lengthOf(a) - lengthOf(b))[0]?.count ?? 0) > 0;
+}
+
+/** The test files that ran the place, or those of its room where nothing records it, as in a script of Redis. */
+function candidates(coverage: Coverage, { file }: Mutation, at: number): readonly string[] {
+  const tests = Object.keys(coverage);
+  const ran = tests.filter((test) => hasRun(coverage[test]?.[file] ?? [], at));
+  if (ran.length > 0) return ran;
+  for (let room = dirname(file); room !== '.'; room = dirname(room)) {
+    const near = tests.filter((test) => test.startsWith(`${room.replace(/^src/, 'test')}/`));
+    if (near.length > 0) return near;
+  }
+  return tests;
+}
+
+/** Which test files notice a mutation, of how many that were tried. */
+export async function noticing(root: string, coverage: Coverage, mutation: Mutation) {
+  const { file, from, to } = mutation;
+  const path = join(root, file);
+  const text = readFileSync(path, 'utf8');
+  const parts = text.split(from);
+  if (parts.length !== 2) throw new Error(`${file} has "${from}" ${parts.length - 1} times; it must be once`);
+  const tried = candidates(coverage, mutation, parts[0]?.length ?? 0);
+  const output = join(temporaryDirectory(), 'result.json');
+  const options = `--parallel --jobs ${JOBS} --reporter json --reporter-option output=${output}`.split(' ');
+  writeFileSync(path, parts.join(to));
+  const exitCode = await mocha(root, [...tried, ...options]);
+  writeFileSync(path, text);
+  if (exitCode === 0) return { tried: tried.length, by: [] };
+  const { failures = [] } = existsSync(output) ? JSON.parse(readFileSync(output, 'utf8')) : {};
+  const named = failures.map((one: { file?: string }) => one.file?.slice(root.length + 1) ?? 'while loading');
+  return { tried: tried.length, by: named.length > 0 ? [...new Set<string>(named)] : ['without an end'] };
+}
+
+/** The sources as they are, in a folder that goes with this process: whatever ends it leaves nothing broken. */
+function copied(): string {
+  const root = realpathSync(temporaryDirectory());
+  const leftOut = ['.git', 'node_modules', 'dist', 'data'].map((name) => join(ROOT, name));
+  cpSync(ROOT, root, { recursive: true, filter: (path) => !leftOut.includes(path) });
+  symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
+  return root;
+}
+
+async function recorded(root: string): Promise<Coverage> {
+  if (existsSync(RECORDED)) return JSON.parse(readFileSync(RECORDED, 'utf8'));
+  const coverage: Record<string, Coverage[string]> = {};
+  const left = filesOf('short').values();
+  const work = async () => {
+    for (const test of left) {
+      coverage[test] = await recordedFor(root, test);
+      process.stderr.write(`recorded ${Object.keys(coverage).length} test files\n`);
+    }
+  };
+  await Promise.all(Array.from({ length: JOBS }, work));
+  writeFileSync(RECORDED, JSON.stringify(coverage));
+  return coverage;
+}
+
+if (import.meta.main) {
+  const all: readonly Mutation[] = parse(readFileSync(LIST, 'utf8'));
+  process.env['SHARED_REDIS'] = (await startStandalone(RUN_OPTIONS)).url;
+  const root = copied();
+  const chosen = all.filter(({ file }) => file.startsWith(process.argv[2] ?? ''));
+  const coverage = await recorded(root);
+  const unnoticed: string[] = [];
+  for (const mutation of chosen) {
+    const { tried, by } = await noticing(root, coverage, mutation);
+    if (by.length === 0) unnoticed.push(`${mutation.file}: ${mutation.breaks}`);
+    console.log(`${by.length} of ${tried} notice ${mutation.file}: ${mutation.breaks}`);
+    for (const test of by) console.log(`  ${test}`);
+  }
+  console.log([`${chosen.length} broken, ${unnoticed.length} noticed by nobody`, ...unnoticed].join('\n'));
+  process.exitCode = unnoticed.length > 0 ? 1 : 0;
+}
