@@ -6,5 +6,5 @@ case $found in
   v2[6-9].* | v[3-9][0-9].*) NODE_COMPILE_CACHE=node_modules/.cache/compiled exec node "$@" ;;
 esac
 echo "error: Node 26 or newer is needed; here is ${found:-none that runs}." >&2
-echo 'With glibc, npm ci brings one along. Elsewhere, as on Alpine Linux, install Node 26, then: npm ci --omit=optional' >&2
+echo 'With glibc, npm ci brings one along. Elsewhere, as on Alpine Linux, install Node 26, then: rm -r node_modules/node-* node_modules/.bin/node' >&2
 exit 3

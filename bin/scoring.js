@@ -45,7 +45,7 @@ function runOn(node) {
   process.on('SIGINT', () => {});
   child.on('error', () => {
     console.error(`error: ${node} does not run here, as on Alpine Linux (musl).`);
-    console.error(`Install Node ${NODE_MAJOR_MIN}, then: npm ci --omit=optional`);
+    console.error(`Install Node ${NODE_MAJOR_MIN}, then: rm -r node_modules/node-* node_modules/.bin/node`);
     process.exitCode = ENVIRONMENT;
   });
   child.on('exit', (code) => {
