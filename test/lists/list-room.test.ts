@@ -87,3 +87,20 @@ describe('the room on shared lists', () => {
     expect(LIST_LIMITS.entriesPerPlatform * 2).to.be.at.most(LIST_LIMITS.entriesInAll);
   });
 });
+
+describe('the names of the lists that hold a value', () => {
+  const UNTIL = 1000;
+  const copy = copyOf(
+    { ...entryOf(SHOP, 'ending', 'card'), expiresAt: UNTIL },
+    entryOf(SHOP, 'lasting', 'card'),
+    entryOf(INSTALLATION, 'everywhere', 'card'),
+    entryOf(OTHER, 'elsewhere', 'card'),
+  );
+
+  it('leave out an entry from the moment at which it ends, and what another platform holds', () => {
+    const namesAt = (now: number) => copy.namesHolding(SHOP, 'method', 'card', now);
+    expect(namesAt(UNTIL - 1)).to.have.members(['ending', 'lasting', 'everywhere']);
+    expect(namesAt(UNTIL)).to.have.members(['lasting', 'everywhere']);
+    expect(copy.namesHolding(SHOP, 'client', 'card', 0)).to.deep.equal([]);
+  });
+});
