@@ -1,48 +1,9 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { Audit, type AuditEntry } from '../../../src/access/audit.ts';
 import { openStore } from '../../../src/state/open-store.ts';
-import { type NodeProcess, startNode } from '../../processes/node-process.ts';
-import { describeWithServer } from '../../servers/needed-programs.ts';
-import { type RedisServers, startStandalone } from '../../servers/redis.ts';
-import { APPEND_ONLY } from '../../servers/redis-process.ts';
-import { temporaryDirectory } from '../../servers/temporary-directory.ts';
-import { until } from '../../servers/until.ts';
-import { spawnService } from '../../service/service-process.ts';
+import type { NodeProcess } from '../../processes/node-process.ts';
 import { describeOnSharedStates, type SharedState } from '../../stores/shared-state.ts';
-import { SCORING } from '../scoring.ts';
-
-const AT = Date.parse('2026-11-21T10:00:00Z');
-
-/** On a busy machine a store may get no CPU for longer than callers wait. */
-const PATIENT = { limitMs: 10_000, onLongWait: () => {} };
-
-type Place = Pick<SharedState, 'dataDir' | 'env'>;
-
-/** Notes an entry as a process of its own would. */
-async function note(place: Place, entry: Partial<AuditEntry>): Promise<void> {
-  const redisUrl = place.env['REDIS_URL'] ?? null;
-  const store = await openStore({ redisUrl, dataDir: place.dataDir, patience: PATIENT }, () => {});
-  const audit = new Audit(store.auditLog, () => AT);
-  const change = {
-    who: 'ann',
-    action: 'list',
-    platform: null,
-    subject: null,
-    before: null,
-    after: null,
-  } as const;
-  await audit.note({ ...change, reason: null, ...entry });
-  await store.close();
-}
-
-function audit(place: Place, ...args: readonly string[]): NodeProcess {
-  const { PATH } = process.env;
-  return startNode([SCORING, 'audit', ...args], { env: { PATH, DATA_DIR: place.dataDir, ...place.env } });
-}
-
-const shows = (command: NodeProcess, text: string) =>
-  until(`"${text}" is printed`, async () => command.stdout().includes(text));
+import { AT, audit, note, PATIENT, shows } from './audit-process.ts';
 
 describeOnSharedStates('audit --follow', (share) => {
   let place: SharedState;
@@ -131,53 +92,6 @@ describeOnSharedStates('audit verify', (share) => {
       entries: number,
       forgotten: 0,
       faults: [{ number: number + 1, what: `Entry ${number + 1} is missing.` }],
-    });
-  });
-});
-
-describe('audit --follow over a restart', () => {
-  it('continues with the entries of the next service on SQLite', async () => {
-    const place = { dataDir: temporaryDirectory(), env: { ARCHIVE_DIR: 'off' } };
-    const first = await spawnService(place.dataDir, place.env);
-    const follower = audit(place, '--follow');
-    await shows(follower, 'there was no key yet');
-    first.signal('SIGKILL');
-    await first.exited;
-    const second = await spawnService(place.dataDir, place.env);
-    await note(place, { reason: 'after the restart' });
-    await shows(follower, '"after the restart"');
-    follower.child.kill('SIGINT');
-    expect([await follower.exited, follower.stderr()]).to.deep.equal([0, '']);
-    expect(follower.stdout().match(/there was no key yet/g)).to.have.length(1);
-    await second.stop();
-  });
-
-  describeWithServer('redis-server', 'on Redis', () => {
-    let redis: RedisServers;
-    before(async () => {
-      redis = await startStandalone([...APPEND_ONLY, '--appendfsync', 'always']);
-    });
-    after(() => redis.stop());
-
-    it('says once that the store is away, and continues where it was', async () => {
-      const place = { dataDir: temporaryDirectory(), env: { REDIS_URL: redis.url } };
-      const [server] = redis.nodes;
-      await note(place, { reason: 'before' });
-      const follower = audit(place, '--follow');
-      await shows(follower, '"before"');
-      await server?.kill();
-      await until('it says so', async () => follower.stderr().includes('The store does not answer'));
-      await server?.restart();
-      await note(place, { reason: 'after' });
-      await shows(follower, '"after"');
-      follower.child.kill('SIGINT');
-      expect(await follower.exited).to.equal(0);
-      expect(follower.stdout().match(/"before"|"after"/g)).to.deep.equal(['"before"', '"after"']);
-      const said = follower.stderr().split('\n');
-      expect(said.filter((line) => line.startsWith('The store answers again'))).to.deep.equal([
-        'The store answers again; it goes on from where it stopped.',
-      ]);
-      expect(new Set(said).size, follower.stderr()).to.equal(said.length);
     });
   });
 });
