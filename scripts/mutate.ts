@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import {
   cpSync,
   existsSync,
+  globSync,
   readdirSync,
   readFileSync,
   realpathSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -25,21 +27,16 @@ import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
  */
 
 /** An edit that breaks one behaviour: `from` is in the file once. */
-export interface Mutation {
-  readonly file: string;
-  readonly breaks: string;
-  readonly from: string;
-  readonly to: string;
-}
+export type Mutation = Readonly<Record<'file' | 'breaks' | 'from' | 'to', string>>;
 
-/** By test file and file of the sources: how often ranges of its characters ran. */
-export type Coverage = Readonly<Record<string, Readonly<Record<string, readonly Range[]>>>>;
+/** By test file and file of the sources: how often ranges of its characters ran, in each process. */
+export type Coverage = Readonly<Record<string, Readonly<Record<string, readonly (readonly Range[])[]>>>>;
 type Range = { readonly startOffset: number; readonly endOffset: number; readonly count: number };
 type Script = { readonly url: string; readonly functions: readonly { readonly ranges: readonly Range[] }[] };
 
 const ROOT = join(import.meta.dirname, '..');
 const LIST = join(import.meta.dirname, 'mutate', 'mutations.yaml');
-/** What ran is recorded where this file is not there. */
+/** What ran is recorded anew when sources or tests have changed. */
 const RECORDED = join(ROOT, 'node_modules', '.cache', 'coverage.json');
 const MOCHA = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'));
 const JOBS = availableParallelism();
@@ -60,12 +57,12 @@ export async function recordedFor(root: string, test: string): Promise<Coverage[
   const folder = temporaryDirectory();
   const exitCode = await mocha(root, [test], { NODE_V8_COVERAGE: folder, NODE_COMPILE_CACHE: '' });
   if (exitCode !== 0) throw new Error(`${test} fails unbroken; npm run test:one -- ${test} says why`);
-  const ran: Record<string, readonly Range[]> = {};
+  const ran: Record<string, readonly (readonly Range[])[]> = {};
   for (const name of readdirSync(folder)) {
     const { result }: { result: readonly Script[] } = JSON.parse(readFileSync(join(folder, name), 'utf8'));
     for (const { url, functions } of result.filter((one) => one.url.startsWith(`file://${root}/src/`))) {
       const file = url.slice(`file://${root}/`.length);
-      ran[file] = [...(ran[file] ?? []), ...functions.flatMap(({ ranges }) => ranges)];
+      ran[file] = [...(ran[file] ?? []), functions.flatMap(({ ranges }) => ranges)];
     }
   }
   return ran;
@@ -81,10 +78,10 @@ function hasRun(ranges: readonly Range[], at: number): boolean {
 /** The test files that ran the place, or those of its room where nothing records it, as in a script of Redis. */
 function candidates(coverage: Coverage, { file }: Mutation, at: number): readonly string[] {
   const tests = Object.keys(coverage);
-  const ran = tests.filter((test) => hasRun(coverage[test]?.[file] ?? [], at));
+  const ran = tests.filter((test) => coverage[test]?.[file]?.some((ranges) => hasRun(ranges, at)));
   if (ran.length > 0) return ran;
   for (let room = dirname(file); room !== '.'; room = dirname(room)) {
-    const near = tests.filter((test) => test.startsWith(`${room.replace(/^src/, 'test')}/`));
+    const near = tests.filter((test) => test.startsWith(`test/${room.replace(/^src\/?/, '')}/`));
     if (near.length > 0) return near;
   }
   return tests;
@@ -119,7 +116,9 @@ function copied(): string {
 }
 
 async function recorded(root: string): Promise<Coverage> {
-  if (existsSync(RECORDED)) return JSON.parse(readFileSync(RECORDED, 'utf8'));
+  const changedMs = globSync(`${ROOT}/{src,test}/**/*.*`).map((file) => statSync(file).mtimeMs);
+  if (existsSync(RECORDED) && statSync(RECORDED).mtimeMs > Math.max(...changedMs))
+    return JSON.parse(readFileSync(RECORDED, 'utf8'));
   const coverage: Record<string, Coverage[string]> = {};
   const left = filesOf('short').values();
   const work = async () => {

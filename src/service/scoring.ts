@@ -394,8 +394,12 @@ function requireAdmitted(admitted: boolean | undefined): void {
   if (admitted === false) throw new NotAdmitted();
 }
 
-/** How far an order of a client came by some decisions, which may be about other clients, too. */
+/**
+ * How far an order of a client came by its newest decisions, which may be about other clients, too. As many as are
+ * looked up prove no refusal: the order counts as granted, so that nobody escapes by asking again and again.
+ */
 function exposureIn(decisions: readonly Decision[], client: ClientKey): Exposure {
+  if (decisions.length >= RETENTION.decisionsPerOrder) return 'granted';
   const own = decisions.filter(({ clientIdKey }) => clientIdKey === client.clientIdKey);
   return own.length === 0 ? 'notAsked' : exposureOf(own.some(({ verdict }) => isGrant(verdict)));
 }

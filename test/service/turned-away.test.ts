@@ -70,6 +70,11 @@ const HISTORIES: readonly {
     ],
     unpaid: 1,
   },
+  {
+    title: 'one that was granted and then asked for a hundred times is unpaid',
+    steps: [grant(0, 'a'), ...Array.from({ length: 100 }, () => refuse(1, 'a')), expired(2, 'a')],
+    unpaid: 1,
+  },
   { title: 'one that nobody asked for is unpaid', steps: [grant(0, 'b'), expired(30, 'a')], unpaid: 1 },
   {
     title: 'one that was refused is paid all the same',
@@ -130,7 +135,7 @@ describeOnStores('an order that was turned away', (store) => {
       const client = clientKey(PLATFORM, clientIdKey);
       const [{ state }, { entries }] = [
         await store().load(client),
-        await store().historyOfClient(client, 100),
+        await store().historyOfClient(client, 200),
       ];
       expect({ paidCount, unpaidCount }).to.deep.equal({
         paidCount: state.outcomes.paidCount,
