@@ -86,6 +86,19 @@ export class Holdouts {
   }
 }
 
+/** Labels of the facts by which `mayBeHeldOut` decides, where a rule holds anybody out. */
+export function holdoutFacts({ facts, groups, signals, verdicts }: RuleSet): readonly string[] {
+  const holdouts = [...groups.rules, ...signals.rules, ...verdicts.rules].flatMap(
+    ({ holdout = [] }) => holdout,
+  );
+  if (holdouts.length === 0) return [];
+  const ofAmounts = holdouts.some(({ maxAmounts }) => maxAmounts !== null) ? ['currency', 'amount'] : [];
+  const names = ['overrideGroup', ...ofAmounts];
+  return facts
+    .filter(({ name, fact }) => fact.kind === 'listed' || names.includes(name))
+    .map(({ label }) => label);
+}
+
 /**
  * Never a client about whom a person decided or who is on a shared list, and never for a higher amount than the rule
  * allows.

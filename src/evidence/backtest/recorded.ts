@@ -6,7 +6,13 @@ import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { climb, levelsOf } from '../../client/ladder.ts';
 import { paymentScore } from '../../client/payment-score.ts';
 import { conclude, verdictRule } from '../../decision/assess.ts';
-import { type HoldoutDraw, holdoutShares, type IsHeldOut, NOBODY_HELD_OUT } from '../../decision/holdout.ts';
+import {
+  type HoldoutDraw,
+  holdoutFacts,
+  holdoutShares,
+  type IsHeldOut,
+  NOBODY_HELD_OUT,
+} from '../../decision/holdout.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { factsNamed } from '../../rules/condition.ts';
@@ -205,8 +211,10 @@ function scores(batch: DuckBatch) {
   };
 }
 
-/** Labels of the facts that some condition of the rule set compares. */
-function askedFacts({ groups, signals, verdicts }: RuleSet): ReadonlySet<string> {
-  const rules = [...groups.rules, ...signals.rules, ...verdicts.rules];
-  return new Set(factsNamed(rules.map(({ condition }) => condition)).map(({ label }) => label));
+/** Labels of the facts that some condition of the rule set compares, or that say who may be held out. */
+function askedFacts(rules: RuleSet): ReadonlySet<string> {
+  const conditions = [rules.groups, rules.signals, rules.verdicts].flatMap((file) =>
+    file.rules.map(({ condition }) => condition),
+  );
+  return new Set([...factsNamed(conditions).map(({ label }) => label), ...holdoutFacts(rules)]);
 }

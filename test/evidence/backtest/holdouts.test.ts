@@ -1,15 +1,44 @@
 import { expect } from 'chai';
 import { backtest } from '../../../src/evidence/backtest/backtest.ts';
 import type { BacktestMode, BacktestReport } from '../../../src/evidence/backtest/backtest-report.ts';
+import { Redecider } from '../../../src/evidence/backtest/recorded.ts';
 import { type Evidence, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { combinationsOf, parseVariation, sweep } from '../../../src/evidence/sweep/sweep.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
+import { edited, whole } from '../../rule-fixtures/sound-rules.ts';
 import { SIGNAL_SECRET, startService } from '../../service/running-service.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
 import { Workplace } from './backtest-history.ts';
 
 const PAYERS = 12;
 const RULE = 'groups/blocked-by-unpaid-chain';
+
+/** A rule that holds out and asks for nothing but a count. */
+const COUNTS_ALONE = edited({
+  'groups.yaml': whole(`rules:
+  - name: chain
+    priority: 1
+    holdout: 30%
+    holdoutMaxAmount: { EUR: "100.00" }
+    conditions: { all: [{ fact: unpaidCount, operator: greaterThan, value: 3 }] }
+    event: { type: group, params: { group: BLOCKED } }
+otherwise: NEW
+`),
+  'verdicts.yaml': whole(`rules:
+  - name: blocked
+    priority: 1
+    conditions: { all: [{ fact: clientGroup, operator: equal, value: BLOCKED }] }
+    event: { type: verdict, params: { verdict: BLOCK, reason: "no" } }
+otherwise: { verdict: GET_NEW, reason: "ok" }
+`),
+});
+
+describe('a record from which a rule with a holdout decides again', () => {
+  it('must have what says who may be held out, although no condition compares it', () => {
+    const { labels } = new Redecider(COUNTS_ALONE, () => () => true);
+    expect([...labels]).to.include.members(['amount', 'currency', 'overrideGroup', 'unpaidCount']);
+  });
+});
 
 describe('a replay under rules with holdouts', () => {
   let place: Workplace;
