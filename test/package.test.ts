@@ -6,32 +6,10 @@ import packageFile from '../package.json' with { type: 'json' };
 import { temporaryDirectory } from './servers/temporary-directory.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const NO_PACKAGE = 'client-scoring-service is a service, no package for a project.';
 
 describe('the package of the service', () => {
   it('is not published by accident', () => {
     expect(packageFile.private).to.equal(true);
-  });
-
-  it('is not packed, and says how to get the client', () => {
-    const { status, stderr } = spawnSync('npm', ['pack', '--dry-run'], { cwd: ROOT, encoding: 'utf8' });
-    expect(status).to.not.equal(0);
-    expect(stderr).to.include(NO_PACKAGE);
-  });
-
-  it('is not installed into a project, and says how to get the client', () => {
-    const service = join(temporaryDirectory(), 'service');
-    const project = temporaryDirectory();
-    mkdirSync(service);
-    const { name, version, scripts } = packageFile;
-    writeFileSync(join(service, 'package.json'), JSON.stringify({ name, version, scripts }));
-    writeFileSync(join(project, 'package.json'), '{"name":"shop","version":"1.0.0"}');
-    const options = ['--offline', '--no-audit', '--no-fund', '--loglevel=error'];
-    const installed = spawnSync('npm', ['install', ...options, service], { cwd: project, encoding: 'utf8' });
-    expect(installed.status).to.not.equal(0);
-    expect(installed.stderr).to.include(NO_PACKAGE);
-    const own = spawnSync('npm', ['install', ...options], { cwd: service, encoding: 'utf8' });
-    expect(own.status, own.stderr).to.equal(0);
   });
 });
 
