@@ -91,9 +91,14 @@ export const ordersKey = (partition: string, order: string): string =>
   `q:{${partition}}${order.slice(0, BUCKET_CHARACTERS)}`;
 
 /**
- * The note of a decision about an order: the rest of the order's hashed name, then `<client>.<seq>` or its beginning.
+ * The note of a decision about an order: the rest of the order's hashed name, a dot, then `orderPlace`, or nothing.
  */
-export const orderNote = (order: string, place: string): string => order.slice(BUCKET_CHARACTERS) + place;
+export const orderNote = (order: string, place: string): string =>
+  `${order.slice(BUCKET_CHARACTERS)}.${place}`;
+
+/** `<digits><seq>.<client>`: of decisions of one millisecond, Redis sorts those with a larger seq behind. */
+export const orderPlace = (clientHash: string, seq: number): string =>
+  `${String(seq).length.toString(36)}${seq}.${clientHash}`;
 
 /** The request that first came with an Idempotency-Key. String. */
 export const claimKey = (platform: PlatformName, name: string): string => `claim:${platform}:${name}`;

@@ -206,6 +206,13 @@ function describeDecisions(store: () => Store): void {
     expect(await ats('many')).to.deep.equal(Array.from({ length: 100 }, (_, index) => 103 - index));
   });
 
+  it('about an order within one millisecond are the newest hundred', async () => {
+    const client = newClient();
+    for (let count = 0; count < 104; count++) await verdict(store(), client, 'order', T0);
+    const found = await store().decisionsOfOrder(client.platform, 'order');
+    expect(found.map(({ seq }) => seq)).to.deep.equal(Array.from({ length: 100 }, (_, index) => 104 - index));
+  });
+
   it('about a client come in pages, newest first', async () => {
     const client = newClient();
     const seqs = async (limit: number, before?: number) =>

@@ -102,12 +102,12 @@ export class RedisDecisions {
     const places = noted
       .flat()
       .filter(({ value }) => value.startsWith(name))
-      .toSorted((a, b) => b.score - a.score)
-      .slice(0, RETENTION.decisionsPerOrder)
-      .map(({ value }): DecisionPlace => {
-        const [clientHash = '', seq = ''] = value.slice(name.length).split('.');
-        return { clientHash, seq: Number(seq) };
-      });
+      .map(({ value, score }) => {
+        const [seq = '', clientHash = ''] = value.slice(name.length).split('.');
+        return { clientHash, seq: Number(seq.slice(1)), score };
+      })
+      .toSorted((a, b) => b.score - a.score || b.seq - a.seq)
+      .slice(0, RETENTION.decisionsPerOrder);
     const found = await searchSteps.map(places, (some) => Promise.all(some.map((place) => this.at([place]))));
     return found
       .flat()
@@ -125,7 +125,8 @@ export class RedisDecisions {
     const key = ordersKey(partitionOf(hash), order);
     const run = this.#door.runOn(key);
     const notes = await run(() => this.#door.commands.zRange(key, 0, -1));
-    const mine = notes.filter((note) => note.startsWith(orderNote(order, `${hash}.`)));
+    const name = orderNote(order, '');
+    const mine = notes.filter((note) => note.startsWith(name) && note.endsWith(`.${hash}`));
     if (mine.length > 0) await run(() => this.#door.commands.zRem(key, mine));
   }
 

@@ -119,6 +119,24 @@ describeWithServer('redis-server', 'the Redis store', () => {
     expect(await command(master().port, ['ZCARD', key])).to.equal(1);
   });
 
+  it('finds a decision by its order until it is shipped, however long that takes', async () => {
+    const own = await openPatiently(servers.url, { decisionsHotMs: 1000 });
+    try {
+      const client = newClient();
+      await verdict(own, client, 'order', T0);
+      await verdict(own, client, 'order', T0 + 60_000);
+      const ages = async () =>
+        (await own.decisionsOfOrder(client.platform, 'order')).map(({ at }) => at - T0);
+      expect(await ages()).to.deep.equal([60_000, 0]);
+      await command(master().port, ['DEL', decisionKey(client.hash, 1)]);
+      await verdict(own, client, 'order', T0 + 120_000);
+      const key = ordersKey(partitionOf(client.hash), orderName(client.platform, 'order'));
+      expect(await command(master().port, ['ZCARD', key])).to.equal(2);
+    } finally {
+      await own.close();
+    }
+  });
+
   it("forgets an answer and a displaced order by time, and a client's notes with the last of them", async () => {
     const client = newClient();
     const notes = notesKey(client.hash);

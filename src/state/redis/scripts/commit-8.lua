@@ -25,7 +25,7 @@
   ARGV[12] state kept for, ms
   ARGV[13] records kept for, ms, unless they are shipped before
   ARGV[14] shapes kept for, ms
-  ARGV[15] decisions are found by their orders for, ms
+  ARGV[15] decisions that were shipped are found by their orders for, ms
   ARGV[16] the place, from the newest, of the first one that is too many for a key: '-101' keeps a hundred
   ARGV[17] entries kept in this journal, about: more are pushed out, and noted as lost
   ARGV[18] notes kept
@@ -73,9 +73,16 @@ end
 if ARGV[8] ~= '' then
   redis.call('SET', KEYS[5], ARGV[8], 'PX', ARGV[13])
   redis.call('ZADD', KEYS[7], ARGV[10], ARGV[9])
-  redis.call('ZREMRANGEBYSCORE', KEYS[7], '-inf', string.format('%.0f', tonumber(ARGV[10]) - tonumber(ARGV[15])))
+  redis.call('ZREMRANGEBYSCORE', KEYS[7], '-inf', string.format('%.0f', tonumber(ARGV[10]) - tonumber(ARGV[13])))
   redis.call('ZREMRANGEBYRANK', KEYS[7], 0, ARGV[16])
-  redis.call('PEXPIRE', KEYS[7], ARGV[15])
+  redis.call('PEXPIRE', KEYS[7], ARGV[13])
+  -- What was not shipped still has its record, however old it is, and is found by its order until then.
+  local cold = redis.call('ZRANGEBYSCORE', KEYS[7], '-inf', string.format('%.0f', tonumber(ARGV[10]) - tonumber(ARGV[15])))
+  local records = string.sub(KEYS[5], 1, (string.find(KEYS[5], ARGV[6], 1, true) or 1) - 1)
+  for _, note in ipairs(cold) do
+    local seq, client = string.match(note, '^[^.]+%..(%d+)%.(.+)$')
+    if redis.call('EXISTS', records .. client .. '.' .. seq) == 0 then redis.call('ZREM', KEYS[7], note) end
+  end
 end
 if #ARGV < 20 then return 1 end
 
