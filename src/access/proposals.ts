@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { ClientKey, ClientKeys, PlatformName } from '../client/client-key.ts';
-import type { ListKind } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
 import { NamedError } from '../named-error.ts';
 import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
@@ -42,14 +41,6 @@ export type ProposedChange =
       readonly by: string;
       readonly expiresAt: number | null;
     }
-  | {
-      readonly what: 'list';
-      readonly list: string;
-      readonly value: string;
-      readonly kind: ListKind | null;
-      readonly reason: string;
-      readonly expiresAt: number | null;
-    }
   | { readonly what: 'key'; readonly record: AccessKey };
 
 /** What a change would do now. */
@@ -85,12 +76,11 @@ export const ProposalSchema = named(
         rollout: 'a version for more than 20 % of the clients',
         release: 'a version is fixed for good',
         override: 'a client is trusted',
-        list: 'a range of addresses on a shared list',
-        key: 'a key that may operate or approve',
+        key: 'a key with operate, approve, outcomes or keys',
       },
       'What would change',
     ),
-    subject: word('The version, client, list or key'),
+    subject: word('The version, client or key'),
     lines: list(Type.String(), 'What it would do, and what is known of it'),
     versions: nullable(
       shape('Versions to compare', {

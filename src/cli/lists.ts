@@ -3,7 +3,6 @@ import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { PLATFORM_NAME_FORM } from '../client/client-key.ts';
 import { exactSystemClock } from '../clock.ts';
-import { readConfig } from '../config.ts';
 import { LIST_KINDS, type ListKind } from '../decision/shared-lists.ts';
 import {
   changeByLines,
@@ -13,17 +12,15 @@ import {
   viewOfEntries,
   viewOfEntry,
   viewOfLists,
-  withoutRange,
 } from '../http/platform/list-entries.ts';
 import { suggest } from '../rules/problem.ts';
 import { LIST_CHANGES_MAX } from '../state/store.ts';
-import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from './approval.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { parseLifetime, parseReason, parseWhose } from './options.ts';
 import { print, printError, table } from './print.ts';
 import { editedByUser, withLists } from './with-lists.ts';
 
-interface AddOptions extends ApprovalOption {
+interface AddOptions {
   readonly platform: string;
   readonly kind?: string;
   readonly reason: string;
@@ -62,7 +59,6 @@ export function listsCommands(program: Command): void {
     .requiredOption('--reason <text>', 'why; the audit log keeps it')
     .option('--kind <kind>', `what the list holds, needed with its first entry: ${LIST_KINDS.join(', ')}`)
     .option('--expires <duration>', 'how long it stays, like 30d; without it until it is removed')
-    .option(...WITHOUT_APPROVAL)
     .option('--json', 'print one JSON object')
     .action((list: string, value: string, options: AddOptions) => add(list, value, options));
 
@@ -80,7 +76,6 @@ export function listsCommands(program: Command): void {
     .requiredOption('--platform <name>', PLATFORM)
     .option('--reason <text>', 'why, for lines that do not say it')
     .option('--kind <kind>', `what the list holds: ${LIST_KINDS.join(', ')}`)
-    .option(...WITHOUT_APPROVAL)
     .option('--json', 'print a JSON object a line')
     .action((list: string, file: string, options: ImportOptions) =>
       importList(list, file, options, parseKind(options.kind)),
@@ -89,8 +84,7 @@ export function listsCommands(program: Command): void {
 
 async function add(list: string, value: string, options: AddOptions): Promise<void> {
   const { platform, reason, expires, json } = options;
-  const whose = parseWhose(platform);
-  const edited = editedByUser(whose, list, whoChanges(options));
+  const edited = editedByUser(parseWhose(platform), list);
   const kind = parseKind(options.kind);
   const lifetimeMs = expires === undefined ? null : parseLifetime(expires);
   const why = parseReason(reason);
@@ -100,8 +94,6 @@ async function add(list: string, value: string, options: AddOptions): Promise<vo
     reason: why,
     expiresAt: lifetimeMs === null ? null : Math.round(exactSystemClock()) + lifetimeMs,
   };
-  const proposal = await proposedBy(whose, { what: 'list', list, ...ask }, options);
-  if (proposal !== null) return printProposed(whose, proposal, json === true);
   const { value: kept, expiresAt } = await withLists(({ editor }) => editor.put(edited, ask));
   if (json === true) print(JSON.stringify({ list, value: kept, expiresAt }));
   else {
@@ -128,7 +120,7 @@ function parseKind(text: string | undefined): ListKind | null {
   throw new UsageError(`unknown kind "${text}"${suggest(text, LIST_KINDS)}`);
 }
 
-export interface ImportOptions extends ApprovalOption {
+export interface ImportOptions {
   readonly platform: string;
   readonly reason?: string;
   readonly kind?: string;
@@ -143,8 +135,7 @@ export async function importList(
   kind: ListKind | null,
 ): Promise<void> {
   const { platform, reason, json } = options;
-  const edited = editedByUser(parseWhose(platform), list, whoChanges(options));
-  const refusesRanges = readConfig().requiresApproval && options.withoutApproval !== true;
+  const edited = editedByUser(parseWhose(platform), list);
   const counts = new Map<string, number>();
   const tell = (told: ToldLine) => {
     const { line } = told;
@@ -157,7 +148,7 @@ export async function importList(
   await withLists(async ({ editor }) => {
     let batch: ReadLine[] = [];
     for await (const read of linesOf(file, { kind, reason })) {
-      batch.push(refusesRanges ? withoutRange(read) : read);
+      batch.push(read);
       if (batch.length < LIST_CHANGES_MAX) continue;
       for (const outcome of await changeByLines(batch, editor, edited)) tell(outcome);
       batch = [];

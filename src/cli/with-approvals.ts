@@ -17,7 +17,7 @@ export async function withApprovals<T>(run: (approvals: Approvals) => Promise<T>
   const loadedRules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir));
   const desk = new RuleDesk(rulesDir);
   try {
-    return await withLists(({ store, editor, clock, pseudonym }) => {
+    return await withLists(({ store, clock, pseudonym }) => {
       const { clientKeys } = store;
       const audit = new Audit(store.auditLog, clock);
       const serviceParts = { store, clock, pseudonym, clientKeys, metrics: new Metrics() };
@@ -32,7 +32,6 @@ export async function withApprovals<T>(run: (approvals: Approvals) => Promise<T>
               return new ScoringService({ ...serviceParts, ruleSource }).setOverride(...asked);
             },
           },
-          listEditor: editor,
           keys: new AccessKeys(store.documents, clock),
           audit,
           fleet: new Fleet(store),

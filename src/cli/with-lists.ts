@@ -52,6 +52,6 @@ export function withLists<T>(run: (lists: OpenLists) => Promise<T>): Promise<T> 
   });
 }
 
-export function editedByUser(owner: PlatformName, list: string, who: string = actorOfUser()): EditedList {
-  return { owner, list, who };
+export function editedByUser(owner: PlatformName, list: string): EditedList {
+  return { owner, list, who: actorOfUser() };
 }

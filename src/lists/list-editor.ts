@@ -353,15 +353,6 @@ function isSame(a: ListEntry, b: ListEntry): boolean {
   return a.reason === b.reason && a.expiresAt === b.expiresAt;
 }
 
-/**
- * Whether an entry may be a range of addresses. The list's kind may change until it is written, so only the request
- * counts.
- */
-export function isRange({ kind, value }: Pick<NewEntry, 'kind' | 'value'>): boolean {
-  if (kind !== 'ip' && kind !== null) return false;
-  return value.includes('/') && readListValue('ip', value, () => '').ok;
-}
-
 /** What all shared lists may hold. */
 interface ListLimits {
   readonly entriesPerList: number;

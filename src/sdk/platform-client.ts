@@ -214,10 +214,7 @@ export class PlatformClient {
     return jsonOf(await this.#send('GET', entriesPath(list, query), undefined, options));
   }
 
-  /**
-   * Puts a value on a list, or renews its reason and end; every node knows of it within 2 s. Throws ProposedError where
-   * somebody else has to approve it.
-   */
+  /** Puts a value on a list, or renews its reason and end; every node knows of it within 2 s. */
   async putListEntry(
     list: string,
     value: string,
@@ -225,7 +222,7 @@ export class PlatformClient {
     options?: CallOptions,
   ): Promise<ListEntry> {
     checkKey('value', value);
-    return doneOf(await this.#send('PUT', entriesPath(list, { value }), entry, options));
+    return jsonOf(await this.#send('PUT', entriesPath(list, { value }), entry, options));
   }
 
   /** Does nothing when the value is not on the list. The audit log keeps the reason. */

@@ -608,6 +608,7 @@ export type ListLineResult =
 export interface MadeProposal {
   readonly proposalId: string;
   readonly expiresAt: number;
+  readonly key?: string;
 }
 
 /** Another by its name */
@@ -767,7 +768,7 @@ export type PlatformEvent =
 /** A change that somebody else approves or returns */
 export interface Proposal {
   readonly proposalId: string;
-  readonly what: 'rollout' | 'release' | 'override' | 'list' | 'key';
+  readonly what: 'rollout' | 'release' | 'override' | 'key';
   readonly subject: string;
   readonly lines: readonly string[];
   readonly versions: {

@@ -1,4 +1,4 @@
-import { type AccessKeys, keyNote } from '../access/access-keys.ts';
+import { type AccessKeys, keyNote, type Operation } from '../access/access-keys.ts';
 import type { Audit } from '../access/audit.ts';
 import type { Actor } from '../access/caller.ts';
 import {
@@ -14,8 +14,6 @@ import { type LostCases, lostCasesText } from '../authoring/desk/examine.ts';
 import { obstacleText, type RuleDesk } from '../authoring/desk/rule-desk.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
 import type { Override } from '../client/client-state.ts';
-import { isRange, type ListEditor, ListRefusal } from '../lists/list-editor.ts';
-import type { StoredEntry } from '../lists/list-entry.ts';
 import { type FollowReport, foresee, isFar, RolloutRefused, rollOut } from '../rollout/change-rollout.ts';
 import type { Fleet } from '../rollout/fleet.ts';
 import { isTakenUp, type LoadedRules } from '../rollout/loaded-rules.ts';
@@ -32,7 +30,6 @@ export interface ApprovalParts {
   readonly proposals: Proposals;
   readonly store: Pick<Store, 'load'>;
   readonly service: Pick<ScoringService, 'setOverride'>;
-  readonly listEditor: ListEditor;
   readonly keys: AccessKeys;
   readonly audit: Audit;
   readonly fleet: Fleet | null;
@@ -44,7 +41,7 @@ export interface ApprovalParts {
 
 type Asked<What extends ProposedChange['what']> = Extract<ProposedChange, { readonly what: What }>;
 
-/** Who asks for a change, and whose clients, lists and keys it may concern. */
+/** Who asks for a change, and whose clients and keys it may concern. */
 export interface Maker {
   readonly platform: PlatformName;
   readonly who: string;
@@ -52,7 +49,7 @@ export interface Maker {
 
 /**
  * Carries changes out, and knows which of them somebody else has to approve where that is required: everything that
- * brings a version to most payers, trusts a payer or a range of addresses, or lets somebody do such things.
+ * brings a version to most payers, trusts a payer, or lets somebody do such things.
  */
 export class Approvals {
   readonly #parts: ApprovalParts;
@@ -149,11 +146,6 @@ export class Approvals {
     return made;
   }
 
-  /** Throws ListRefusal. */
-  listEntry({ platform, who }: Maker, { list, ...ask }: Asked<'list'>): Promise<StoredEntry> {
-    return this.#parts.listEditor.put({ owner: platform, list, who }, ask);
-  }
-
   async key({ who }: Maker, { record }: Asked<'key'>): Promise<void> {
     await this.#parts.keys.keep(record);
     await this.#parts.audit.note({ ...keyNote('key issued', null, record, this.#parts.clock()), who });
@@ -169,9 +161,6 @@ export class Approvals {
         return;
       case 'override':
         await this.override(maker, change);
-        return;
-      case 'list':
-        await this.listEntry(maker, change);
         return;
       case 'key':
         return this.key(maker, change);
@@ -189,8 +178,6 @@ export class Approvals {
         return this.#prospectOfRelease(platform, change);
       case 'override':
         return change.group === 'TRUSTED' ? this.#prospectOfOverride(platform, change) : null;
-      case 'list':
-        return isRange(change) ? this.#prospectOfEntry(platform, change) : null;
       case 'key':
         return prospectOfKey(change);
       default:
@@ -259,18 +246,6 @@ export class Approvals {
     };
   }
 
-  async #prospectOfEntry(platform: PlatformName, asked: Asked<'list'>): Promise<Prospect> {
-    const { list, value, reason, expiresAt } = asked;
-    const known = this.#parts.listEditor.find(platform, list, value);
-    const now = known === null ? 'no such entry' : `an entry of ${new Date(known.addedAt).toISOString()}`;
-    return {
-      subject: list,
-      basis: `${now} on the list`,
-      lines: [`${value} is on the list ${list} ${untilText(expiresAt)}; now: ${now}`, `reason: ${reason}`],
-      versions: null,
-    };
-  }
-
   #rules() {
     const { fleet, loadedRules, desk } = this.#parts;
     if (fleet !== null && loadedRules !== null && desk !== null) return { fleet, loadedRules, desk };
@@ -283,13 +258,18 @@ function hasAsMuch({ candidates }: Rollout, { digest, percent }: VersionRef & Sh
   return candidates.some((one) => one.mode === 'canary' && one.digest === digest && one.percent >= percent);
 }
 
-/** Null unless the key may operate or approve. */
+/** Reports of payments make payers TRUSTED, and a key that issues keys is as mighty as those. */
+const GATED: readonly Operation[] = ['operate', 'approve', 'outcomes', 'keys'];
+
+/** Null unless the key may do what somebody else approves. */
 function prospectOfKey({ record }: Asked<'key'>): Prospect | null {
   const { id, platform, owner, operations, expiresAt } = record;
-  const may = operations.filter((one) => one === 'operate' || one === 'approve');
+  const may = operations.filter((one) => GATED.includes(one));
   if (may.length === 0) return null;
   if (owner === undefined) {
-    throw new ProposalRefused(`a key that may ${may.join(' and ')} needs an owner; pass --owner`);
+    throw new ProposalRefused(
+      `a key with ${may.join(', ')} needs an owner; pass --owner, or ask with a key that has one`,
+    );
   }
   const end = expiresAt === null ? 'for ever' : `until ${expiresAt}`;
   return {
@@ -313,9 +293,7 @@ async function orRefused<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    const isRefusal = [RolloutRefused, ListRefusal, DraftRefused, LimitExceeded].some(
-      (kind) => error instanceof kind,
-    );
+    const isRefusal = [RolloutRefused, DraftRefused, LimitExceeded].some((kind) => error instanceof kind);
     throw isRefusal && error instanceof Error ? new ProposalRefused(error.message) : error;
   }
 }

@@ -72,7 +72,10 @@ export class Refusal extends Error {
 export async function ask(method, { path, revision }, body) {
   const { answer, text } = await send(method, path, body, revision ?? null);
   const value = readValue(answer.headers.get('Content-Type') ?? '', text);
-  if (answer.status === PROPOSED) throw new Refusal(PROPOSED, `${WAITS} ${value.proposalId}.`);
+  if (answer.status === PROPOSED) {
+    const secret = value.key === undefined ? '' : ` ${SECRET} ${value.key}`;
+    throw new Refusal(PROPOSED, `${WAITS} ${value.proposalId}.${secret}`);
+  }
   if (answer.ok) return value;
   if (answer.status === 401 && path !== 'session')
     dispatchEvent(new CustomEvent('session-ended', { detail: value?.detail }));
@@ -120,6 +123,7 @@ async function send(method, path, body, revision) {
 /** Somebody else has to approve what was asked for. */
 const PROPOSED = 202;
 const WAITS = 'It was proposed. Somebody else approves it in Settings, Approvals, as';
+const SECRET = 'The key is shown only now, and let in then:';
 
 const ASK_AGAIN = 'ask-again';
 

@@ -94,7 +94,7 @@ export const PLACES = [
       page('settings/people', 'People', ['keys'], people),
       page('settings/audit', 'Audit', ['audit'], audit),
       // A person who may propose sees what became of the proposals.
-      page('settings/approvals', 'Approvals', ['approve'], approvals, ['operate', 'clients', 'lists']),
+      page('settings/approvals', 'Approvals', ['approve'], approvals, ['operate', 'clients', 'keys']),
       page('settings/platform', 'Platform', [], platform),
     ],
   },

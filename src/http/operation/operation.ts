@@ -89,13 +89,16 @@ export interface Asked<Body> {
   readonly body: () => Promise<Body>;
 }
 
+/** A change that somebody else may have to approve, and the secret of the key that it would let in. */
+export type Gated = ProposedChange & { readonly secret?: string };
+
 export interface KeyedSpec<Parts, Body> extends OperationSpec {
   readonly grant: Grant;
   readonly body?: RequestBody<Body>;
   /** It looks through what is kept and may answer at length, so that it waits for its turn. Its answer is JSON. */
   readonly isSearch?: true;
   /** The change that it asks for, where somebody else may have to approve it; absent: nobody ever has to. */
-  readonly gate?: (asked: Asked<Body>, parts: Parts) => Promise<ProposedChange>;
+  readonly gate?: (asked: Asked<Body>, parts: Parts) => Promise<Gated>;
   readonly answer: (asked: Asked<Body>, parts: Parts) => Promise<unknown>;
 }
 
@@ -129,12 +132,12 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
       const asked = { ctx, caller, body: read, isGranted: () => isGranted(ctx, listener, grant), inTurn };
       const orProposed = async () => {
         if (gate === undefined || approvals === null) return answer(asked, parts);
-        const change = await gate(asked, parts);
+        const { secret: key, ...change } = await gate(asked, parts);
         const propose = () => approvals.propose(caller.platform, change, caller.actor);
         const proposal = await orRefused(propose, NOT_PROPOSED.problem, ProposalRefused);
         if (proposal === null) return answer(asked, parts);
         ctx.status = 202;
-        return { proposalId: proposal.proposalId, expiresAt: proposal.expiresAt };
+        return { proposalId: proposal.proposalId, expiresAt: proposal.expiresAt, ...(key && { key }) };
       };
       // Verdicts take this path, so it makes no promise that they do not need.
       const work = gate === undefined ? () => answer(asked, parts) : orProposed;
@@ -161,6 +164,9 @@ const PROPOSED: Readonly<Record<202, AnswerSpec>> = {
           shape('What waits for somebody else', {
             proposalId: word('Names it'),
             expiresAt: epochMs('Until when it can be approved'),
+            key: Type.Optional(
+              word('The secret of a new key, which is shown only now and let in once it is approved'),
+            ),
           }),
         ),
         example: { proposalId: '5f0c1d2e3a4b', expiresAt: 1_795_860_000_000 },

@@ -3,6 +3,7 @@ import {
   AccessKeySchema,
   type AccessKeys,
   INSTALLATION,
+  type IssuedKey,
   keyNote,
   keyStatus,
   mayGive,
@@ -13,8 +14,9 @@ import type { Audit } from '../../access/audit.ts';
 import type { Caller } from '../../access/caller.ts';
 import { Type } from '../../json-schema.ts';
 import { DAY_MS } from '../../rules/duration.ts';
+import type { Approvals } from '../../service/approvals.ts';
 import { choice, list, named, type Shape, shape, word } from '../../shapes.ts';
-import { jsonAnswer, jsonBody, malformed, operation } from '../operation/operation.ts';
+import { type Asked, jsonAnswer, jsonBody, malformed, operation } from '../operation/operation.ts';
 import { pathText } from '../operation/parameters.ts';
 import { HttpProblem, notFound, refusal } from '../request/problems.ts';
 
@@ -22,6 +24,10 @@ interface KeyParts {
   readonly keys: AccessKeys;
   readonly audit: Audit;
   readonly clock: () => number;
+}
+
+interface IssueParts extends KeyParts {
+  readonly approvals: Approvals;
 }
 
 const EXAMPLE = {
@@ -47,14 +53,10 @@ const DAYS_MAX = 3650;
 /** A program that makes keys in a loop must not fill the store. */
 const LIVE_KEYS_MAX = 200;
 
-const BODY = jsonBody(
-  'IssueKeyBody',
-  shape('What the key may do', {
-    operations: Type.Array(choice(OPERATIONS, 'An operation'), { minItems: 1, uniqueItems: true }),
-    days: Type.Integer({ minimum: 1, maximum: DAYS_MAX, description: 'How long it is let in' }),
-  }),
-  { operations: ['score', 'verdict'], days: 365 },
-);
+const IssueKeyBodySchema = shape('What the key may do', {
+  operations: Type.Array(choice(OPERATIONS, 'An operation'), { minItems: 1, uniqueItems: true }),
+  days: Type.Integer({ minimum: 1, maximum: DAYS_MAX, description: 'How long it is let in' }),
+});
 
 export const IssuedKeySchema = named(
   'IssuedKey',
@@ -122,37 +124,47 @@ export const issueKey = operation({
   operationId: 'issueKey',
   summary: 'Issues a key of the platform',
   description:
-    'For the platform of whoever asks, who answers for the key: its owner is theirs, so that nobody approves what they proposed with another key. It ends no later than the key that asks for it. The secret is shown in this answer alone.',
+    'For the platform of whoever asks, who answers for the key: its owner is theirs, so that nobody approves what they proposed with another key. It ends no later than the key that asks for it. The secret is shown in this answer alone. Where approval is required, a key with `outcomes` or `keys` is let in when somebody else has approved it.',
   tag: 'Access',
   grant: 'keys',
-  body: BODY,
+  body: jsonBody('IssueKeyBody', IssueKeyBodySchema, { operations: ['score', 'verdict'], days: 365 }),
   answers: jsonAnswer('Let in on every node within a second', IssuedKeySchema, {
     key: 'ka_3f9a0c51d2e7_wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEYexampl',
     record: EXAMPLE,
   }),
   refusals: [malformed('/operations', 'must have at least 1 item'), NOT_YOURS_TO_GIVE, TOO_MANY_KEYS],
-  answer: async (
-    { caller, body },
-    { keys, audit, clock }: KeyParts,
-  ): Promise<Shape<typeof IssuedKeySchema>> => {
-    const { operations, days } = await body();
-    const given = mayGive(caller);
-    const other = operations.find((one) => !given.includes(one));
-    if (other !== undefined) throw NOT_YOURS_TO_GIVE.problem(other, given.join(', '));
-    const { platform, actor, credential, expiresAt } = caller;
-    const now = clock();
-    // A key that expires cannot issue one that outlives it.
-    const endsAt = credential.kind === 'key' && expiresAt !== null ? Date.parse(expiresAt) : Infinity;
-    const lifetimeMs = Math.min(days * DAY_MS, endsAt - now);
-    const live = (await keys.list()).filter(
-      (one) => one.platform === platform && keyStatus(one, now) === 'live',
-    );
-    if (live.length >= LIVE_KEYS_MAX) throw TOO_MANY_KEYS.problem();
-    const { key, record } = await keys.issue(platform, operations, lifetimeMs, actor.owner ?? undefined);
-    await audit.note({ ...keyNote('key issued', null, record, now), who: actor.text });
-    return { key, record: shownKey(record, now) };
+  gate: async (asked, parts: IssueParts) => {
+    const { key, record } = await newKey(asked, parts);
+    return { what: 'key', record, secret: key };
+  },
+  answer: async (asked, parts: IssueParts): Promise<Shape<typeof IssuedKeySchema>> => {
+    const { platform, actor } = asked.caller;
+    const { key, record } = await newKey(asked, parts);
+    await parts.approvals.key({ platform, who: actor.text }, { what: 'key', record });
+    return { key, record: shownKey(record, parts.clock()) };
   },
 });
+
+/** The key that is asked for, which nobody keeps yet. */
+async function newKey(
+  { caller, body }: Asked<Shape<typeof IssueKeyBodySchema>>,
+  { keys, clock }: IssueParts,
+): Promise<IssuedKey> {
+  const { operations, days } = await body();
+  const given = mayGive(caller);
+  const other = operations.find((one) => !given.includes(one));
+  if (other !== undefined) throw NOT_YOURS_TO_GIVE.problem(other, given.join(', '));
+  const { platform, actor, credential, expiresAt } = caller;
+  const now = clock();
+  // A key that expires cannot issue one that outlives it.
+  const endsAt = credential.kind === 'key' && expiresAt !== null ? Date.parse(expiresAt) : Infinity;
+  const lifetimeMs = Math.min(days * DAY_MS, endsAt - now);
+  const live = (await keys.list()).filter(
+    (one) => one.platform === platform && keyStatus(one, now) === 'live',
+  );
+  if (live.length >= LIVE_KEYS_MAX) throw TOO_MANY_KEYS.problem();
+  return keys.make(platform, operations, lifetimeMs, actor.owner ?? undefined);
+}
 
 export const revokeKey = operation({
   method: 'delete',

@@ -7,7 +7,6 @@ import {
   type EditedList,
   type EntryEdit,
   type EntryEffect,
-  isRange,
   type ListEditor,
   ListRefusal,
   REASON_CHARACTERS_MAX,
@@ -197,7 +196,6 @@ export async function* editList(
   editor: ListEditor,
   edited: EditedList,
   grant: GrantWatch,
-  refusesRanges: boolean,
 ): AsyncGenerator<object> {
   let batch: ReadLine[] = [];
   let number = 0;
@@ -209,8 +207,7 @@ export async function* editList(
       break;
     }
     if (bytes?.length === 0) continue;
-    const read = readListLine(number, bytes);
-    batch.push(refusesRanges ? withoutRange(read) : read);
+    batch.push(readListLine(number, bytes));
     if (batch.length < LIST_CHANGES_MAX) continue;
     yield* await results(batch, editor, edited);
     batch = [];
@@ -231,14 +228,6 @@ export function readListLine(line: number, bytes: Buffer | null): ReadLine {
     if (error instanceof HttpProblem) return refusedLine(line, error);
     throw error;
   }
-}
-
-/** Somebody else has to approve a range of addresses, which therefore needs a request of its own. */
-export function withoutRange(read: ReadLine): ReadLine {
-  if (!('edit' in read) || read.edit.kind === 'remove' || !isRange(read.edit.ask)) return read;
-  const detail =
-    'A range of addresses needs the approval of somebody else; put it by itself, which makes a proposal.';
-  return { line: read.line, error: 'needs approval', detail, retryable: false };
 }
 
 async function results(

@@ -11,10 +11,8 @@ import {
 } from '../../lists/list-editor.ts';
 import type { ListNode } from '../../lists/list-node.ts';
 import { isName, LIST_NAME_RULE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '../../rules/rule-set.ts';
-import type { Approvals } from '../../service/approvals.ts';
-import { choice, instant, type Shape, text, word } from '../../shapes.ts';
+import { choice, instant, text, word } from '../../shapes.ts';
 import {
-  type Asked,
   DONE,
   jsonAnswer,
   jsonBody,
@@ -116,7 +114,6 @@ const VALUE_IN_QUERY: Parameter<string> = {
 interface ListParts {
   readonly lists: ListNode;
   readonly listEditor: ListEditor;
-  readonly approvals: Approvals;
   readonly clock: () => number;
 }
 
@@ -242,22 +239,16 @@ export const putListEntry: readonly Operation<ListParts>[] = WAYS.map(({ value, 
     body: BODY,
     answers: jsonAnswer('The entry as it is kept', ListEntryViewSchema, ENTRY_EXAMPLE),
     refusals: [BAD_LIST_ADDRESS, NOT_FOR_LIST],
-    gate: (asked) => entryOf(asked, value),
-    answer: async (asked, { approvals, listEditor: editor, clock }: ListParts) => {
-      const { platform, actor } = asked.caller;
-      const change = await entryOf(asked, value);
-      const put = () => approvals.listEntry({ platform, who: actor.text }, change);
+    answer: async ({ ctx, caller, body }, { listEditor: editor, clock }: ListParts) => {
+      const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
+      const named = value.read(ctx);
+      const { kind = null, reason, expiresAt } = await body();
+      const put = () => editor.put(edited, { value: named, kind, reason, expiresAt: toEpochMs(expiresAt) });
       const entry = await orRefused(put, NOT_FOR_LIST.problem, ListRefusal);
       return viewOfEntry(entry, { now: clock(), editor });
     },
   }),
 );
-
-async function entryOf({ ctx, body }: Asked<Shape<typeof ListEntryBodySchema>>, valueIn: Parameter<string>) {
-  const [list, value] = [LIST_IN_PATH.read(ctx), valueIn.read(ctx)];
-  const { kind = null, reason, expiresAt } = await body();
-  return { what: 'list', list, value, kind, reason, expiresAt: toEpochMs(expiresAt) } as const;
-}
 
 export const removeListEntry: readonly Operation<ListParts>[] = WAYS.map(({ value, path, suffix }) =>
   operation({
@@ -301,7 +292,7 @@ export const importListEntries = operation({
   path: '/v1/platform/lists/{list}/entries',
   operationId: 'importListEntries',
   summary: 'Changes a shared list by many lines',
-  description: `Up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A line puts a value on the list, or with \`remove\` takes it off; a bad line stops no other. Where approval is required, ranges of addresses are refused line by line: each is put by itself. The audit log notes how many were added, changed and removed; each entry keeps its own reason.`,
+  description: `Up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A line puts a value on the list, or with \`remove\` takes it off; a bad line stops no other. The audit log notes how many were added, changed and removed; each entry keeps its own reason.`,
   tag: 'Lists',
   grant: 'lists',
   parameters: [LIST_IN_PATH],
@@ -315,11 +306,9 @@ export const importListEntries = operation({
     },
   },
   refusals: [BAD_LIST_ADDRESS],
-  answer: async (asked, { listEditor, approvals }: ListParts) => {
+  answer: async (asked, { listEditor }: ListParts) => {
     const edited = editedBy(asked.caller, LIST_IN_PATH.read(asked.ctx));
     await asked.body();
-    return answerLines(asked, (lines, grant) =>
-      editList(lines, listEditor, edited, grant, approvals.isRequired),
-    );
+    return answerLines(asked, (lines, grant) => editList(lines, listEditor, edited, grant));
   },
 });

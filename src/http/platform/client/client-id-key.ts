@@ -1,6 +1,11 @@
-import type { ProposedChange } from '../../../access/proposals.ts';
 import { KEY_CHARACTERS_MAX } from '../../../key-length.ts';
-import { type Asked, type KeyedSpec, type Operation, operation } from '../../operation/operation.ts';
+import {
+  type Asked,
+  type Gated,
+  type KeyedSpec,
+  type Operation,
+  operation,
+} from '../../operation/operation.ts';
 import {
   inQuery,
   isDecodable,
@@ -89,7 +94,7 @@ interface ClientSpec<Parts, Body>
   extends Omit<KeyedSpec<Parts, Body>, 'path' | 'tag' | 'answer' | 'gate' | 'grant'> {
   readonly below: Below;
   readonly grant: Grant;
-  readonly gate?: (asked: AskedAboutClient<Body>, parts: Parts) => Promise<ProposedChange>;
+  readonly gate?: (asked: AskedAboutClient<Body>, parts: Parts) => Promise<Gated>;
   readonly answer: (asked: AskedAboutClient<Body>, parts: Parts) => Promise<unknown>;
 }
 

@@ -6,7 +6,7 @@ import { platformName } from '../../../../src/client/client-key.ts';
 import type { Rollout } from '../../../../src/rollout/rollout.ts';
 import { PlatformClient, ProposedError } from '../../../../src/sdk/client.ts';
 import type { Answer, Problem } from '../../../service/http-call.ts';
-import type { Tenant } from '../../../service/tenant.ts';
+import { Tenant } from '../../../service/tenant.ts';
 import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 import { type TemporaryStore, temporarySqlite } from '../../../stores/temporary-store.ts';
 import { type FourEyes, startFourEyes } from './four-eyes.ts';
@@ -160,25 +160,27 @@ describeOnStores('with APPROVALS=required', (store) => {
     expect(await override()).to.include({ group: 'TRUSTED' });
   });
 
-  it('a range of addresses needs approval, a single address does not, and lines with ranges are refused', async () => {
-    const put = (value: string, members: object = { kind: 'ip' }) =>
-      annOfShop.ask('PUT', `lists/trusted/entries?value=${encodeURIComponent(value)}`, {
-        ...REASON,
-        ...members,
-      });
-    const proposalId = await proposed(put('10.0.0.0/8'));
-    expect((await put('10.0.0.9')).status).to.equal(200);
-    await proposed(put('11.0.0.0/8', {}));
-    const entries = async () =>
-      (await annOfShop.ask<{ entries: { value: string }[] }>('GET', 'lists/trusted/entries')).body.entries;
-    expect((await entries()).map(({ value }) => value)).to.not.include('10.0.0.0/8');
-    expect((await decide(bobOfShop, 'approve', proposalId)).status).to.equal(200);
-    expect((await entries()).map(({ value }) => value)).to.include('10.0.0.0/8');
-    const lines = `${JSON.stringify({ value: '12.0.0.0/8', ...REASON })}\n`;
-    const headers = { 'Content-Type': 'application/x-ndjson' };
-    const told = await annOfShop.ask<string>('POST', 'lists/trusted/entries', lines, headers);
-    expect(told.body).to.contain('"error":"needs approval"');
-    expect((await entries()).map(({ value }) => value)).to.not.include('12.0.0.0/8');
+  it('nobody alone issues a key that reports outcomes or issues keys: its secret is shown, and let in once approved', async () => {
+    const issue = (operations: readonly string[]) =>
+      annOfShop.ask<{ key: string; proposalId: string }>('POST', 'keys', { operations, days: 30 });
+    expect((await issue(['score', 'verdict'])).status).to.equal(200);
+    for (const operation of ['outcomes', 'keys']) {
+      const { status, body } = await issue(['score', operation]);
+      expect(status).to.equal(202);
+      const made = new Tenant(annOfShop, body.key);
+      expect((await made.score()).status).to.equal(401);
+      expect((await decide(annOfShop, 'approve', body.proposalId)).status).to.equal(409);
+      expect((await decide(bobOfShop, 'approve', body.proposalId)).status).to.equal(200);
+      expect((await made.score()).status).to.equal(200);
+    }
+  });
+
+  it('lists need no approval, ranges of addresses included', async () => {
+    const put = await annOfShop.ask('PUT', 'lists/trusted/entries?value=10.0.0.0%2F8', {
+      ...REASON,
+      kind: 'ip',
+    });
+    expect(put.status).to.equal(200);
   });
 
   it('a platform approves its own proposals alone, and sees no others', async () => {
