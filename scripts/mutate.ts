@@ -1,16 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  cpSync,
-  existsSync,
-  globSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,11 +26,13 @@ type Script = { readonly url: string; readonly functions: readonly { readonly ra
 
 const ROOT = join(import.meta.dirname, '..');
 const LIST = join(import.meta.dirname, 'mutate', 'mutations.yaml');
-/** What ran is recorded anew when sources or tests have changed. */
+/** What ran, as it was recorded when all were broken the last time. */
 const RECORDED = join(ROOT, 'node_modules', '.cache', 'coverage.json');
 const MOCHA = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'));
 const JOBS = availableParallelism();
-const PATIENCE_MS = 240_000;
+/** So many test files are tried before the next. */
+const AT_ONCE = 12;
+const PATIENCE_MS = 120_000;
 
 async function mocha(cwd: string, args: readonly string[], more: NodeJS.ProcessEnv = {}) {
   const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED_MODULES, STORES: 'SQLite', ...more };
@@ -58,8 +50,8 @@ export async function recordedFor(root: string, test: string): Promise<Coverage[
   const exitCode = await mocha(root, [test], { NODE_V8_COVERAGE: folder, NODE_COMPILE_CACHE: '' });
   if (exitCode !== 0) throw new Error(`${test} fails unbroken; npm run test:one -- ${test} says why`);
   const ran: Record<string, readonly (readonly Range[])[]> = {};
-  for (const name of readdirSync(folder)) {
-    const { result }: { result: readonly Script[] } = JSON.parse(readFileSync(join(folder, name), 'utf8'));
+  for (const name of fs.readdirSync(folder)) {
+    const { result }: { result: readonly Script[] } = JSON.parse(fs.readFileSync(join(folder, name), 'utf8'));
     for (const { url, functions } of result.filter((one) => one.url.startsWith(`file://${root}/src/`))) {
       const file = url.slice(`file://${root}/`.length);
       ran[file] = [...(ran[file] ?? []), functions.flatMap(({ ranges }) => ranges)];
@@ -87,38 +79,45 @@ function candidates(coverage: Coverage, { file }: Mutation, at: number): readonl
   return tests;
 }
 
-/** Which test files notice a mutation, of how many that were tried. */
+/** Which test files notice a mutation, of how many that were tried: those first that run the least else, until one does. */
 export async function noticing(root: string, coverage: Coverage, mutation: Mutation) {
   const { file, from, to } = mutation;
   const path = join(root, file);
-  const text = readFileSync(path, 'utf8');
+  const text = fs.readFileSync(path, 'utf8');
   const parts = text.split(from);
   if (parts.length !== 2) throw new Error(`${file} has "${from}" ${parts.length - 1} times; it must be once`);
-  const tried = candidates(coverage, mutation, parts[0]?.length ?? 0);
+  const runsOf = (test: string) => Object.keys(coverage[test] ?? {}).length;
+  const all = candidates(coverage, mutation, parts[0]?.length ?? 0).toSorted((a, b) => runsOf(a) - runsOf(b));
+  let [tried, by]: [number, readonly string[]] = [0, []];
+  fs.writeFileSync(path, parts.join(to));
+  for (; tried < all.length && by.length === 0; tried += AT_ONCE)
+    by = await failing(root, all.slice(tried, tried + AT_ONCE));
+  fs.writeFileSync(path, text);
+  return { tried: Math.min(tried, all.length), by };
+}
+
+async function failing(root: string, tests: readonly string[]): Promise<readonly string[]> {
   const output = join(temporaryDirectory(), 'result.json');
-  const options = `--parallel --jobs ${JOBS} --reporter json --reporter-option output=${output}`.split(' ');
-  writeFileSync(path, parts.join(to));
-  const exitCode = await mocha(root, [...tried, ...options]);
-  writeFileSync(path, text);
-  if (exitCode === 0) return { tried: tried.length, by: [] };
-  const { failures = [] } = existsSync(output) ? JSON.parse(readFileSync(output, 'utf8')) : {};
+  const options =
+    `--parallel --jobs ${JOBS} --timeout 20000 --reporter json --reporter-option output=${output}`.split(' ');
+  if ((await mocha(root, [...tests, ...options])) === 0) return [];
+  const { failures = [] } = fs.existsSync(output) ? JSON.parse(fs.readFileSync(output, 'utf8')) : {};
   const named = failures.map((one: { file?: string }) => one.file?.slice(root.length + 1) ?? 'while loading');
-  return { tried: tried.length, by: named.length > 0 ? [...new Set<string>(named)] : ['without an end'] };
+  return named.length > 0 ? [...new Set<string>(named)] : ['without an end'];
 }
 
 /** The sources as they are, in a folder that goes with this process: whatever ends it leaves nothing broken. */
 function copied(): string {
-  const root = realpathSync(temporaryDirectory());
+  const root = fs.realpathSync(temporaryDirectory());
   const leftOut = ['.git', 'node_modules', 'dist', 'data'].map((name) => join(ROOT, name));
-  cpSync(ROOT, root, { recursive: true, filter: (path) => !leftOut.includes(path) });
-  symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
+  fs.cpSync(ROOT, root, { recursive: true, filter: (path) => !leftOut.includes(path) });
+  fs.symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
   return root;
 }
 
 async function recorded(root: string): Promise<Coverage> {
-  const changedMs = globSync(`${ROOT}/{src,test}/**/*.*`).map((file) => statSync(file).mtimeMs);
-  if (existsSync(RECORDED) && statSync(RECORDED).mtimeMs > Math.max(...changedMs))
-    return JSON.parse(readFileSync(RECORDED, 'utf8'));
+  if (process.argv[2] !== undefined && fs.existsSync(RECORDED))
+    return JSON.parse(fs.readFileSync(RECORDED, 'utf8'));
   const coverage: Record<string, Coverage[string]> = {};
   const left = filesOf('short').values();
   const work = async () => {
@@ -128,12 +127,12 @@ async function recorded(root: string): Promise<Coverage> {
     }
   };
   await Promise.all(Array.from({ length: JOBS }, work));
-  writeFileSync(RECORDED, JSON.stringify(coverage));
+  fs.writeFileSync(RECORDED, JSON.stringify(coverage));
   return coverage;
 }
 
 if (import.meta.main) {
-  const all: readonly Mutation[] = parse(readFileSync(LIST, 'utf8'));
+  const all: readonly Mutation[] = parse(fs.readFileSync(LIST, 'utf8'));
   process.env['SHARED_REDIS'] = (await startStandalone(RUN_OPTIONS)).url;
   const root = copied();
   const chosen = all.filter(({ file }) => file.startsWith(process.argv[2] ?? ''));

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { parseRoles, ROLES, rolesOf } from '../../src/access/roles.ts';
+import { operationsAt, parseRoles, ROLES, rolesOf } from '../../src/access/roles.ts';
+import { platformName } from '../../src/client/client-key.ts';
 
 const FORM = 'it must be CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
 
@@ -21,6 +22,13 @@ describe('roles of people', () => {
       },
       { item: 'groups:ops=operator@*', claim: 'groups', value: 'ops', role: 'operator', platform: '*' },
     ]);
+  });
+
+  it('grant at their platform alone, and those of all at each', () => {
+    const grants = parseRoles('groups:fraud=analyst@shop,groups:ops=viewer@*');
+    if (typeof grants === 'string') throw new Error(grants);
+    const at = (platform: string) => operationsAt(grants, platformName(platform));
+    expect([at('shop'), at('other')]).to.deep.equal([['figures', 'rules', 'rules:read'], ROLES.viewer]);
   });
 
   it('may depend on values with colons and equals signs', () => {
