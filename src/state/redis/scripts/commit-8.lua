@@ -76,8 +76,9 @@ if ARGV[8] ~= '' then
   redis.call('ZREMRANGEBYSCORE', KEYS[7], '-inf', string.format('%.0f', tonumber(ARGV[10]) - tonumber(ARGV[13])))
   redis.call('ZREMRANGEBYRANK', KEYS[7], 0, ARGV[16])
   redis.call('PEXPIRE', KEYS[7], ARGV[13])
-  -- What was not shipped still has its record, however old it is, and is found by its order until then.
-  local cold = redis.call('ZRANGEBYSCORE', KEYS[7], '-inf', string.format('%.0f', tonumber(ARGV[10]) - tonumber(ARGV[15])))
+  -- What was not shipped still has its record, however old it is, and is found by its order until then. A few at a time.
+  local hot_from = string.format('%.0f', tonumber(ARGV[10]) - tonumber(ARGV[15]))
+  local cold = redis.call('ZRANGEBYSCORE', KEYS[7], '-inf', hot_from, 'LIMIT', 0, 16)
   local records = string.sub(KEYS[5], 1, (string.find(KEYS[5], ARGV[6], 1, true) or 1) - 1)
   for _, note in ipairs(cold) do
     local seq, client = string.match(note, '^[^.]+%..(%d+)%.(.+)$')
