@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type ClientKey, isPlatformName, type PlatformName } from '../client/client-key.ts';
 import { Type } from '../json-schema.ts';
+import { NamedError } from '../named-error.ts';
 import { choice, count, epochMs, named, nullable, type Shape, shape, word } from '../shapes.ts';
 import {
   type AuditFault,
@@ -41,21 +42,22 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /**
  * Actions that keys may repeat without end. Up to ONE_BY_ONE each is noted by itself; beyond that one entry every ten
- * minutes says how many there were. So a busy key takes about a third of a gigabyte per process in RETENTION.auditMs
+ * minutes says how many there were; `admit` refuses overrides and list changes instead. So a busy key takes about a third of a gigabyte per process in RETENTION.auditMs
  * (seven times as much with the longest reasons), and pushes no other entries out.
  */
 const BY_KEYS: ReadonlySet<AuditAction> = new Set([
   'sign-in',
   'sign-out',
   'binding',
-  'override',
-  'list',
   'draft',
   'client read',
   'proposal',
 ]);
 const ONE_BY_ONE = { ratePerSecond: 60 / 3600, burst: 2_000, delayMsMax: 0 };
 const SUMMED_MS = 600_000;
+
+/** Nothing was changed: the key makes more changes that are noted one by one than the audit takes. */
+export class TooManyChanges extends NamedError {}
 
 /** Reading the same payer again within this time is not noted again. */
 const READ_AGAIN_MS = 3600_000;
@@ -155,6 +157,12 @@ export class Audit {
       entry: payer === null ? { ...doing, ...detail } : doing,
       payer,
     });
+  }
+
+  /** For changes that are never summed up: throws TooManyChanges before one that the audit has no place for. */
+  admit(who: string, action: 'override' | 'list'): void {
+    const { admitted } = this.#buckets.takeNow(`${action} ${who}`, this.#oneByOne);
+    if (!admitted) throw new TooManyChanges(`${who} makes too many changes`);
   }
 
   /** Notes that a key read the data of a payer. */

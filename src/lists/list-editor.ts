@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { INSTALLATION, isInstallation } from '../access/access-keys.ts';
 import type { Audit } from '../access/audit.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
@@ -96,8 +97,9 @@ export class ListEditor {
     this.#parts = parts;
   }
 
-  /** Puts one entry on a list, or renews it. Throws ListRefusal, StoreUnavailable. */
+  /** Puts one entry on a list, or renews it. Throws ListRefusal, StoreUnavailable, TooManyChanges. */
   async put(edited: EditedList, ask: NewEntry): Promise<StoredEntry> {
+    this.#parts.audit.admit(edited.who, 'list');
     const { entry, id, before } = await this.#write(edited, () => {
       const planned = this.#entryOf(edited, ask);
       const place = entryId(planned);
@@ -113,8 +115,9 @@ export class ListEditor {
     return this.#parts.node.copy.entry(id) ?? { ...entry, id, version: 0 };
   }
 
-  /** False when it was not on the list. */
+  /** False when it was not on the list. Throws TooManyChanges. */
   async remove(edited: EditedList, value: string, reason: string | null): Promise<boolean> {
+    this.#parts.audit.admit(edited.who, 'list');
     await this.#parts.node.sync();
     const before = this.find(edited.owner, edited.list, value);
     if (before === null) return false;
@@ -148,13 +151,14 @@ export class ListEditor {
 
   /**
    * Makes up to LIST_CHANGES_MAX changes, each by itself; returns for each what it did, or why it was refused. The
-   * audit notes them together.
+   * audit notes them together, with a digest of what is kept of them. Throws TooManyChanges.
    */
   async change(
     edited: EditedList,
     edits: readonly EntryEdit[],
   ): Promise<readonly (EntryEffect | ListRefusal)[]> {
-    const { effects } = await this.#write(edited, () => {
+    this.#parts.audit.admit(edited.who, 'list');
+    const { effects, changes } = await this.#write(edited, () => {
       const room = { entries: 0, keys: 0, kind: this.kindOf(edited.owner, edited.list) };
       const planned: Planned = new Map();
       const effectOf = (edit: EntryEdit) => {
@@ -169,7 +173,7 @@ export class ListEditor {
       const changes = [...planned].map(([id, entry]) => ({ id, text: entry && encodeEntry(entry) }));
       return { effects: does, kind: room.kind, changes };
     });
-    await this.#noteMany(edited, effects);
+    await this.#noteMany(edited, effects, hash('sha256', JSON.stringify(changes)));
     return effects;
   }
 
@@ -329,15 +333,20 @@ export class ListEditor {
     await this.#parts.audit.note({ ...entry, before: shown(before), after: shown(after) }, client);
   }
 
-  async #noteMany({ owner, list, who }: EditedList, effects: readonly (EntryEffect | ListRefusal)[]) {
+  async #noteMany(
+    { owner, list, who }: EditedList,
+    effects: readonly (EntryEffect | ListRefusal)[],
+    sha256: string,
+  ) {
     const counts = Object.groupBy(effects, (effect) => (effect instanceof ListRefusal ? 'refused' : effect));
-    const after = Object.fromEntries(
+    const made = Object.fromEntries(
       (['added', 'changed', 'removed'] as const).map((effect) => [effect, counts[effect]?.length ?? 0]),
     );
-    if (Object.values(after).every((count) => count === 0)) return;
+    if (Object.values(made).every((count) => count === 0)) return;
     const platform = isInstallation(owner) ? null : platformOf(owner);
-    const entry = { who, action: 'list', platform, subject: list, before: null, after } as const;
-    await this.#parts.audit.note({ ...entry, reason: 'many at once' });
+    const entry = { who, action: 'list', platform, subject: list, before: null } as const;
+    const after = { ...made, lines: effects.length, sha256 };
+    await this.#parts.audit.note({ ...entry, after, reason: 'many at once' });
   }
 }
 

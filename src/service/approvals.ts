@@ -140,6 +140,8 @@ export class Approvals {
     { clientIdKey, group, reason, by, expiresAt }: Asked<'override'>,
   ): Promise<BeforeAndAfter<Override>> {
     const { service, audit } = this.#parts;
+    // Blocking never waits.
+    if (group !== 'BLOCKED') audit.admit(who, 'override');
     const made = await service.setOverride(platform, clientIdKey, { group, reason, by, expiresAt }, who);
     const entry = { who, action: 'override', platform, subject: clientIdKey, ...made, reason } as const;
     await audit.note(entry, this.#parts.clientKeys.of(platform, clientIdKey));

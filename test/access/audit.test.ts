@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Audit, type AuditEntry } from '../../src/access/audit.ts';
+import { Audit, type AuditEntry, TooManyChanges } from '../../src/access/audit.ts';
 import type { PlatformName } from '../../src/client/client-key.ts';
 import { checkedAudit } from '../../src/state/audit-log.ts';
 import { clientKey } from '../client/client-keys.ts';
@@ -28,6 +28,18 @@ describeOnStores('the audit', (store) => {
       ['key 2', 'binding', {}],
       ['key 1', 'binding', { more: 47 }],
     ]);
+  });
+
+  it('never sums up overrides and list changes, and admits no more of a key than it notes', async () => {
+    const audit = new Audit(store().auditLog, Date.now, THREE_A_DAY);
+    const platform = newPlatform();
+    for (const action of ['override', 'list'] as const) {
+      for (let round = 0; round < 3; round += 1) audit.admit('key 1', action);
+      expect(() => audit.admit('key 1', action)).to.throw(TooManyChanges, 'key 1 makes too many changes');
+      audit.admit('key 2', action);
+      for (let round = 0; round < 5; round += 1) await audit.note(change(action, platform));
+    }
+    expect(await entriesOf(audit, platform)).to.have.length(10);
   });
 
   it('says who looked at which payer, once an hour', async () => {

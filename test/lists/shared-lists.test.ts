@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import { INSTALLATION } from '../../src/access/access-keys.ts';
-import { Audit } from '../../src/access/audit.ts';
+import { Audit, TooManyChanges } from '../../src/access/audit.ts';
 import { type PlatformName, platformName } from '../../src/client/client-key.ts';
 import type { ListSubject } from '../../src/decision/shared-lists.ts';
 import { ListEditor, ListRefusal, type NewEntry } from '../../src/lists/list-editor.ts';
@@ -234,10 +235,36 @@ describeOnStores('shared lists', (store) => {
       'changed',
     ]);
     const entries = (await audit.read(null, 10_000)).entries.filter((entry) => entry.platform === platform);
+    const digestOf = (reason: string) => {
+      const common = {
+        owner: platform,
+        list: 'watched',
+        kind: 'client',
+        value: 'ann',
+        keys: ['ann'],
+      } as const;
+      const entry = { ...common, reason, who: 'key 1', addedAt: NOW, expiresAt: null };
+      return hash('sha256', JSON.stringify([{ id: entryId(entry), text: encodeEntry(entry) }]));
+    };
     expect(entries.map(({ after }) => after)).to.deep.equal([
-      { added: 1, changed: 0, removed: 0 },
-      { added: 0, changed: 1, removed: 0 },
+      { added: 1, changed: 0, removed: 0, lines: 7, sha256: digestOf('import') },
+      { added: 0, changed: 1, removed: 0, lines: 2, sha256: digestOf('other') },
     ]);
+  });
+
+  it('stay as they are when a key makes more changes than the audit notes', async () => {
+    const { audit, editor, desk, node, platform, put } = fleet(store());
+    await put('ann');
+    for (let made = 1; made < 2_000; made += 1) audit.admit(desk.who, 'list');
+    const bob = { value: 'bob', kind: null, reason: 'import', expiresAt: null };
+    for (const change of [
+      () => put('bob'),
+      () => editor.change(desk, [{ kind: 'put', ask: bob }]),
+      () => editor.remove(desk, 'ann', null),
+    ]) {
+      expect(await change().catch((error: unknown) => error)).to.be.instanceOf(TooManyChanges);
+    }
+    expect(['ann', 'bob'].map((client) => isListed(node, platform, client))).to.deep.equal([true, false]);
   });
 
   it('apply the lines of one request in order, so that the last one about a value counts', async () => {

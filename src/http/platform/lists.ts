@@ -292,7 +292,7 @@ export const importListEntries = operation({
   path: '/v1/platform/lists/{list}/entries',
   operationId: 'importListEntries',
   summary: 'Changes a shared list by many lines',
-  description: `Up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A line puts a value on the list, or with \`remove\` takes it off; a bad line stops no other. The audit log notes how many were added, changed and removed; each entry keeps its own reason.`,
+  description: `Up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A line puts a value on the list, or with \`remove\` takes it off; a bad line stops no other. The audit log notes of each hundred how many were added, changed and removed, with a digest; each entry keeps its own reason.`,
   tag: 'Lists',
   grant: 'lists',
   parameters: [LIST_IN_PATH],

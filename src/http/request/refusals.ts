@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
+import { TooManyChanges } from '../../access/audit.ts';
 import { TooManyWaiting } from '../../service/client-turns.ts';
 import { IdempotencyKeyReused } from '../../service/scoring.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
@@ -39,6 +40,7 @@ function problemOf(error: unknown): HttpProblem {
   if (error instanceof StoreUnavailable) return STATE_AWAY.problem();
   if (error instanceof TooManyWaiting) return TOO_MANY_WAITING.problem();
   if (error instanceof TooManyTurns) return TOO_MANY_AT_ONCE.problem('platform');
+  if (error instanceof TooManyChanges) return TOO_MANY_CHANGES.problem();
   if (error instanceof IdempotencyKeyReused) return IDEMPOTENCY_KEY_REUSED.problem();
   return INTERNAL_ERROR.problem();
 }
@@ -142,6 +144,18 @@ export const TOO_MANY_AT_ONCE = refusal(
       { headers: { 'Retry-After': '1' } },
     ),
   'access key',
+);
+
+const TOO_MANY_CHANGES = refusal(
+  'tooManyChanges',
+  'The key makes more changes than the audit notes one by one.',
+  () =>
+    new HttpProblem(
+      429,
+      'too many requests',
+      'This access key makes more overrides or list changes than the audit notes one by one, 2,000 and 60 an hour. Nothing was changed; import lists as lines, a hundred of which count once, and block or roll back at any time.',
+      { headers: { 'Retry-After': '60' } },
+    ),
 );
 
 /** What Node refuses before any route is asked: the connection ends with each of these. */

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { INSTALLATION } from '../../../src/access/access-keys.ts';
 import { Audit, type FoundEntries } from '../../../src/access/audit.ts';
 import { platformName } from '../../../src/client/client-key.ts';
+import type { Problem } from '../../service/http-call.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import { Tenant } from '../../service/tenant.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
@@ -47,6 +48,24 @@ describeOnStores('the audit over HTTP', (store) => {
       before: null,
     });
   });
+
+  it('refuses overrides that it would have to sum up, but never BLOCKED', async () => {
+    const shop = await tenant();
+    const lift = (payer: number) => shop.ask<Problem>('DELETE', `clients/payer-${payer}/override`);
+    for (let payer = 0; payer < 2_000; payer += 50)
+      await Promise.all(Array.from({ length: 50 }, (_, more) => lift(payer + more)));
+    const answers = [await shop.override('ivan', 'TRUSTED'), await lift(0)];
+    expect(answers.map(({ status, headers }) => [status, headers.get('Retry-After')])).to.deep.equal([
+      [429, '60'],
+      [429, '60'],
+    ]);
+    expect(answers[0]?.body.detail).to.equal(
+      'This access key makes more overrides or list changes than the audit notes one by one, 2,000 and 60 an hour. Nothing was changed; import lists as lines, a hundred of which count once, and block or roll back at any time.',
+    );
+    expect((await shop.client('ivan')).status).to.equal(404);
+    expect((await shop.override('ivan', 'BLOCKED')).status).to.equal(200);
+    expect(told(await found(shop))[0]).to.equal('override ivan');
+  }).timeout(60_000);
 
   it('is limited to one platform; the whole installation sees all', async () => {
     const [shop, bank] = [await tenant(), await tenant()];

@@ -371,6 +371,7 @@ export const liftOverride = clientOperation({
   answers: DONE,
   refusals: [],
   answer: async ({ caller, clientIdKey }, { service, ...parts }: OverrideParts) => {
+    parts.audit.admit(caller.actor.text, 'override');
     const change = await service.setOverride(caller.platform, clientIdKey, null, caller.actor.text);
     await audited(parts, caller, 'override', clientIdKey, change);
   },
