@@ -145,6 +145,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
     const [order = ''] = Object(await command(port, ['HKEYS', notes]));
     const hourOfStore = Math.floor(Number(Object(await command(port, ['TIME']))[0]) / 3600);
     await command(port, ['HSET', notes, order, `${hourOfStore}:paid`]);
+    expect((await store.load(client, { orderRef: 'order-1' })).order, 'ended').to.equal(null);
     await store.commit(withAnswer(verdictOn(client, await store.load(client), 'order-2'), 'key'));
     expect(await command(master().port, ['HLEN', notes])).to.equal(1);
     const endsInMs = Number(await command(master().port, ['PTTL', notes]));

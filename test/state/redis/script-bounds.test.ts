@@ -1,0 +1,114 @@
+import { expect } from 'chai';
+import { UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
+import { encodeClientState } from '../../../src/client/state-document.ts';
+import { journalKey, journalLossKey, notesKey, partitionOf } from '../../../src/state/keys.ts';
+import { commitCall, commitScript } from '../../../src/state/redis/clients.ts';
+import { connectRedis, type RedisConnection } from '../../../src/state/redis/connection/connection.ts';
+import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
+import { RedisScript } from '../../../src/state/redis/script.ts';
+import { RETENTION } from '../../../src/state/retention.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
+import { type RedisServers, startStandalone } from '../../servers/redis.ts';
+import { newClient, paymentOf, T0, verdictOn, withAnswer } from '../clients.ts';
+
+const [k1, k2, k3, k4] = ['{a}1', '{a}2', '{a}3', '{a}4'];
+
+describeWithServer('redis-server', 'a Lua script keeps to its bound:', () => {
+  let servers: RedisServers;
+  let connection: RedisConnection;
+  before(async () => {
+    servers = await startStandalone();
+    connection = await connectRedis(parseRedisUrl(servers.url), () => {});
+  });
+  after(async () => {
+    await connection?.close();
+    await servers?.stop();
+  });
+  const run = (file: string, keys: readonly string[], ...args: readonly string[]) =>
+    new RedisScript(file).run(connection.commands, keys, args);
+
+  it('commit-8.lua, to the entries, the decisions of a key and the notes, and notes what was lost', async () => {
+    const { commands } = connection;
+    const client = newClient();
+    const partition = partitionOf(client.hash);
+    const [kept, entries, decisions, notes] = [String(RETENTION.decisionMs), 5, 2, 2];
+    let snapshot = {
+      state: UNKNOWN_CLIENT,
+      order: null,
+      answer: null,
+      stamp: { raw: '', storeTimeMs: 0, arrivedMs: 0 },
+    };
+    const commit = async (change: ReturnType<typeof verdictOn>, validUntilMs = Date.now() + 60_000) => {
+      const raw = encodeClientState(change.state);
+      const limits = [kept, kept, kept, kept, String(-decisions - 1), String(entries), String(notes)];
+      const terms = { validUntilMs, storesShape: false, limits, installation: 'ours' };
+      const call = commitCall(change, raw, terms);
+      const fate = await commitScript.run(commands, call.keys, call.args);
+      if (fate === 1) snapshot = { ...snapshot, state: change.state, stamp: { ...snapshot.stamp, raw } };
+      return { fate, orders: call.keys[6] ?? '' };
+    };
+    expect((await commit(verdictOn(client, snapshot, 'order'), 1)).fate, 'too late').to.equal(-1);
+    expect(await commands.exists(journalKey(partition))).to.equal(0);
+    await commit(paymentOf(client, snapshot, 'order'));
+    const [first = ''] = await commands.hKeys(notesKey(client.hash));
+    let orders = '';
+    for (let seq = 1; seq <= entries + 100; seq++)
+      ({ orders } = await commit(withAnswer(verdictOn(client, snapshot, 'order', T0 + seq), `key-${seq}`)));
+    expect(await commands.xLen(journalKey(partition))).to.equal(entries + 1);
+    const lost = await commands.hGetAll(journalLossKey(partition));
+    expect(lost).to.include({ entries: '100' }).and.to.have.all.keys('entries', 'from', 'to');
+    expect(await commands.zCard(orders)).to.equal(decisions);
+    const left = await commands.hKeys(notesKey(client.hash));
+    expect(left).to.have.length(notes).and.not.include(first, 'what ends first goes first');
+  });
+
+  it('add-to-tally-1.lua, which counts a batch once and keeps the tally for a time', async () => {
+    for (const [number, count] of [
+      ['1', '2'],
+      ['1', '2'],
+      ['2', '3'],
+    ] as const)
+      await run('add-to-tally-1.lua', ['{tally}'], 'writer', number, '60000', 'seen', count);
+    expect(await connection.commands.hGetAll('{tally}')).to.include({ seen: '5', writer: '2' });
+    expect(await connection.commands.pTTL('{tally}')).to.be.within(1, 60_000);
+  });
+
+  it('forget-client-4.lua, to the erasures that wait', async () => {
+    for (const entry of ['a', 'b', 'c'])
+      await run('forget-client-4.lua', [k1, k2, k3, k4], '', 'shop', entry, '2');
+    const waiting = await connection.commands.zRange(k4, 0, -1);
+    expect(waiting.map((text) => text.split(' ')[1])).to.deep.equal(['b', 'c']);
+  });
+
+  it('probe-1.lua, to words of others that are not too old', async () => {
+    const probe = (node: string, lookedMs: number) =>
+      run('probe-1.lua', ['{probe}'], '60000', node, String(lookedMs), '3');
+    const nowMs = Date.now();
+    await probe('never looked', 0);
+    await probe('another', nowMs);
+    expect(Object(await probe('own', nowMs)).slice(1)).to.deep.equal([`${nowMs}:3`]);
+    expect(await connection.commands.hKeys('{probe}')).to.have.members(['another', 'own']);
+    expect(await connection.commands.pTTL('{probe}')).to.be.within(1, 60_000);
+  });
+
+  it('write-lists-4.lua, to removals that are remembered', async () => {
+    const keys = ['{l}1', '{l}2', '{l}3', '{l}4'];
+    const write = (keptMs: string, change: string) =>
+      run('write-lists-4.lua', keys, 'epoch', keptMs, '+inf', '', '', 'a', '', change);
+    for (const change of ['+text', '-', '+again']) await write('60000', change);
+    expect(await connection.commands.zCard('{l}3'), 'a record that came back is not removed').to.equal(0);
+    await write('0', '-');
+    expect(await connection.commands.hGet('{l}4', 'horizon')).to.equal('4');
+    expect(await connection.commands.exists(['{l}2', '{l}3'])).to.equal(0);
+  });
+
+  it('replace-text-1.lua, to the text that was read and to when it ends', async () => {
+    const { commands } = connection;
+    await commands.set('{t}', 'text', { expiration: { type: 'PX', value: 3_600_000 } });
+    const stamp = String(Object(await run('read-text-1.lua', ['{t}']))[1]);
+    expect(await run('replace-text-1.lua', ['{t}'], stamp, '1', 'next', '')).to.equal(1);
+    expect(await run('replace-text-1.lua', ['{t}'], stamp, '1', 'late', '')).to.equal(0);
+    expect(await commands.get('{t}')).to.equal('next');
+    expect(await commands.pTTL('{t}')).to.be.within(3_000_000, 3_600_000);
+  });
+});
