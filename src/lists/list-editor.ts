@@ -151,13 +151,12 @@ export class ListEditor {
 
   /**
    * Makes up to LIST_CHANGES_MAX changes, each by itself; returns for each what it did, or why it was refused. The
-   * audit notes them together, with a digest of what is kept of them. Throws TooManyChanges.
+   * audit notes them together, with a digest of what is kept of them.
    */
   async change(
     edited: EditedList,
     edits: readonly EntryEdit[],
   ): Promise<readonly (EntryEffect | ListRefusal)[]> {
-    this.#parts.audit.admit(edited.who, 'list');
     const { effects, changes } = await this.#write(edited, () => {
       const room = { entries: 0, keys: 0, kind: this.kindOf(edited.owner, edited.list) };
       const planned: Planned = new Map();

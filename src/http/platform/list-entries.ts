@@ -1,5 +1,4 @@
 import { isInstallation } from '../../access/access-keys.ts';
-import { TooManyChanges } from '../../access/audit.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { toEpochMs } from '../../client/instant.ts';
 import { LIST_KINDS, listKind } from '../../decision/shared-lists.ts';
@@ -239,7 +238,7 @@ async function results(
   try {
     return await changeByLines(batch, editor, edited);
   } catch (error) {
-    if (!(error instanceof StoreUnavailable || error instanceof TooManyChanges)) throw error;
+    if (!(error instanceof StoreUnavailable)) throw error;
     return batch.map((read) => ('edit' in read ? unavailableLine(read.line, 'done') : read));
   }
 }

@@ -1,3 +1,4 @@
+import type { Audit } from '../../access/audit.ts';
 import type { Caller } from '../../access/caller.ts';
 import { toEpochMs } from '../../client/instant.ts';
 import { Type } from '../../json-schema.ts';
@@ -114,6 +115,7 @@ const VALUE_IN_QUERY: Parameter<string> = {
 interface ListParts {
   readonly lists: ListNode;
   readonly listEditor: ListEditor;
+  readonly audit: Audit;
   readonly clock: () => number;
 }
 
@@ -306,9 +308,10 @@ export const importListEntries = operation({
     },
   },
   refusals: [BAD_LIST_ADDRESS],
-  answer: async (asked, { listEditor }: ListParts) => {
+  answer: async (asked, { listEditor, audit }: ListParts) => {
     const edited = editedBy(asked.caller, LIST_IN_PATH.read(asked.ctx));
     await asked.body();
+    audit.admit(edited.who, 'list');
     return answerLines(asked, (lines, grant) => editList(lines, listEditor, edited, grant));
   },
 });

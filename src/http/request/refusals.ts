@@ -153,7 +153,7 @@ const TOO_MANY_CHANGES = refusal(
     new HttpProblem(
       429,
       'too many requests',
-      'This access key makes more overrides or list changes than the audit notes one by one, 2,000 and 60 an hour. Nothing was changed; import lists as lines, a hundred of which count once, and block or roll back at any time.',
+      'This access key makes more overrides or list changes than the audit notes one by one, 2,000 and 60 an hour. Nothing was changed; import lists as lines, which count once, and block or roll back at any time.',
       { headers: { 'Retry-After': '60' } },
     ),
 );

@@ -60,7 +60,7 @@ describeOnStores('the audit over HTTP', (store) => {
       [429, '60'],
     ]);
     expect(answers[0]?.body.detail).to.equal(
-      'This access key makes more overrides or list changes than the audit notes one by one, 2,000 and 60 an hour. Nothing was changed; import lists as lines, a hundred of which count once, and block or roll back at any time.',
+      'This access key makes more overrides or list changes than the audit notes one by one, 2,000 and 60 an hour. Nothing was changed; import lists as lines, which count once, and block or roll back at any time.',
     );
     expect((await shop.client('ivan')).status).to.equal(404);
     expect((await shop.override('ivan', 'BLOCKED')).status).to.equal(200);
