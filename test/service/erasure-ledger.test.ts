@@ -1,11 +1,13 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { platformName } from '../../src/client/client-key.ts';
+import { clientNumber, platformName } from '../../src/client/client-key.ts';
 import { ErasureLedger, LedgerRefused } from '../../src/service/erasure.ts';
 import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { removeDirectory, temporaryDirectory } from '../servers/temporary-directory.ts';
+import { temporarySqlite } from '../stores/temporary-store.ts';
+import { startService } from './running-service.ts';
 
 const SHOP = platformName('shop');
 
@@ -61,5 +63,20 @@ describe('the erasure ledger', () => {
     const failure = await ledger.append(erased('ann', 1)).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(StoreUnavailable);
     expect(String(failure)).to.equal(`StoreUnavailable: the erasure ledger ${path} cannot be written`);
+  });
+
+  it('has a client erased again at a start on a store that does not know of it, as after a restore, and once', async () => {
+    const ledger = new ErasureLedger(newPath());
+    await ledger.append(erased('ann', Date.now()));
+    const { store, remove } = temporarySqlite();
+    const erasures = async () => (await store.unshippedErasures()).map(({ clientNumber: number }) => number);
+    try {
+      for (const start of ['first', 'next']) {
+        await (await startService({ store, erasureLedger: ledger })).stop();
+        expect(await erasures(), start).to.deep.equal([clientNumber(clientKey(SHOP, 'ann').hash)]);
+      }
+    } finally {
+      await remove();
+    }
   });
 });

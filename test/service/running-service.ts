@@ -9,6 +9,7 @@ import { createLog } from '../../src/log.ts';
 import { fixedRules, type RuleSource } from '../../src/rollout/loaded-rules.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import type { Pace } from '../../src/service/client-turns.ts';
+import type { ErasureLedger } from '../../src/service/erasure.ts';
 import type { Store } from '../../src/state/store.ts';
 import { alone, type Peers } from '../../src/workers/peers.ts';
 import { temporarySqlite } from '../stores/temporary-store.ts';
@@ -34,6 +35,7 @@ export interface ServiceOptions {
   /** SIGNAL_SECRET when absent. */
   readonly signalSecret?: string;
   readonly signalSecretPrevious?: string;
+  readonly erasureLedger?: ErasureLedger;
   /** As one of several processes of a node; alone when absent. */
   readonly peers?: Peers;
 }
@@ -62,6 +64,7 @@ const PATIENT: Pace = {
 };
 
 export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
+  const { erasureLedger = null } = options;
   const own = options.store === undefined ? temporarySqlite() : null;
   const store = options.store ?? own?.store;
   if (store === undefined) throw new Error('no store');
@@ -75,6 +78,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     rollout: null,
     signalSecret: options.signalSecret ?? SIGNAL_SECRET,
     signalSecretPrevious: options.signalSecretPrevious ?? null,
+    erasureLedger,
     rateLimit: options.rateLimit ?? NO_RATE_LIMIT,
     basePath: options.basePath ?? '',
     caller: { host: '127.0.0.1', port: 0 },
