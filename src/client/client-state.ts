@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Type } from '../json-schema.ts';
 import { epochMs, list, meaning, named, nullable, type Shape, shape, word } from '../shapes.ts';
-import { type Hints, rememberedHints } from './hints.ts';
+import { type AskedScore, type Hints, rememberedHints } from './hints.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import { type Exposure, exposureOf } from './order.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
@@ -107,8 +107,8 @@ export interface ClientState {
   /** Time never runs backwards for a client: nothing is decided before this. */
   readonly lastAt: number;
   readonly lastVerdictAt: number | null;
-  /** When something other than a score last happened; null: never. */
-  readonly changedAt: number | null;
+  /** How many things other than scores happened. */
+  readonly changes: number;
   readonly ladder: Ladder;
   /** The length of the last imposed wait, ms; 0 without one. */
   readonly lastWaitMs: number;
@@ -133,7 +133,7 @@ export const UNKNOWN_CLIENT: ClientState = {
   firstSeenAt: null,
   lastAt: 0,
   lastVerdictAt: null,
-  changedAt: null,
+  changes: 0,
   ladder: NO_ATTEMPTS,
   lastWaitMs: 0,
   events: [],
@@ -155,23 +155,22 @@ export function isNewClient(state: ClientState): boolean {
 
 /** Notes that something happened to the client at `now`. */
 export function touch(state: ClientState, now: number): ClientState {
-  const lastAt = Math.max(state.lastAt, now);
-  return { ...state, firstSeenAt: state.firstSeenAt ?? now, lastAt, changedAt: lastAt };
+  return { ...touchByScore(state, now), changes: state.changes + 1 };
 }
 
 /** The same for a score, which does not count as a change. */
 export function touchByScore(state: ClientState, now: number): ClientState {
-  return { ...touch(state, now), changedAt: state.changedAt };
+  return { ...state, firstSeenAt: state.firstSeenAt ?? now, lastAt: Math.max(state.lastAt, now) };
 }
 
-/** Whether nothing but scores happened to a client between two moments, and no binding or override expired. */
+/** Whether nothing but scores happened to a client since a score was first asked, and no binding or override expired. */
 export function isUndisturbed(
-  { changedAt, binding, override }: ClientState,
-  from: number,
-  to: number,
+  { changes, binding, override }: ClientState,
+  asked: Pick<AskedScore, 'at' | 'changes'>,
+  now: number,
 ): boolean {
-  const stays = (item: Binding | Override | null) => live(item, from) === live(item, to);
-  return (changedAt ?? from) <= from && stays(binding) && stays(override);
+  const stays = (item: Binding | Override | null) => live(item, asked.at) === live(item, now);
+  return changes === asked.changes && stays(binding) && stays(override);
 }
 
 /** The time of the next event: `clockMs`, but never before what is already recorded. */

@@ -26,6 +26,8 @@ export interface AskedScore {
   readonly request: string;
   /** When it was first asked within 24 hours, epoch ms. */
   readonly at: number;
+  /** How many things other than scores had happened to the payer. */
+  readonly changes: number;
   /** What was known then, the newest device last. */
   readonly knew: readonly Hint[];
 }
@@ -98,17 +100,17 @@ const NO_HINTS: KnownHints = {
   userAgentIsAutomated: false,
 };
 
-/** Adds what a score shows, and remembers the score; `request` is a token of all that it says. */
+/** Adds what a score shows, and remembers the score; `asked.request` is a token of all that it says. */
 export function withScore(
   before: Hints | null,
   score: ScoreHints,
-  request: string,
+  { request, changes }: Pick<AskedScore, 'request' | 'changes'>,
   now: number,
 ): { readonly hints: Hints; readonly asked: AskedScore } {
   const { shown, ...hints } = withUnansweredScore(before, score, now);
   const remembered = hints.asked.filter(({ at }) => now - at < HINTS_VALID_MS);
   const first = remembered.find((other) => other.request === request);
-  const asked = first ?? { request, at: now, knew: shown.map(({ hint }) => hint) };
+  const asked = first ?? { request, at: now, changes, knew: shown.map(({ hint }) => hint) };
   const all = first === undefined ? [...remembered, asked].slice(-ASKED_SCORES_MAX) : remembered;
   return { asked, hints: { ...hints, shown, asked: all } };
 }

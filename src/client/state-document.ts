@@ -25,8 +25,7 @@ type Document = [
   lastAt: number,
   firstSeenAge: number | null,
   lastVerdictAge: number | null,
-  /** Null when nothing but scores ever happened. */
-  changedAge: number | null,
+  changes: number,
   ladder: LadderRow,
   events: EventRow[],
   outcomes: OutcomesRow,
@@ -44,11 +43,11 @@ export function encodeClientState(state: ClientState): string {
     state.lastAt,
     ageOf(state.firstSeenAt, state.lastAt),
     ageOf(state.lastVerdictAt, state.lastAt),
-    ageOf(state.changedAt, state.lastAt),
+    state.changes,
     encodeLadder(state),
     state.events.map((event, index) => encodeEvent(event, state.events[index - 1], state.lastAt)),
     encodeOutcomes(state.outcomes, state.lastAt),
-    state.hints === null ? null : encodeHints(state.hints, state.lastAt),
+    state.hints === null ? null : encodeHints(state.hints, state),
     state.binding,
     state.override,
     state.stage === null ? null : encodeStage(state.stage),
@@ -71,7 +70,7 @@ export function decodeClientState(text: string): ClientState {
     lastAt,
     firstSeenAge,
     lastVerdictAge,
-    changedAge,
+    changes,
     ladder,
     events,
     outcomes,
@@ -88,12 +87,12 @@ export function decodeClientState(text: string): ClientState {
     firstSeenAt: ageOf(firstSeenAge, lastAt),
     lastAt,
     lastVerdictAt: ageOf(lastVerdictAge, lastAt),
-    changedAt: ageOf(changedAge, lastAt),
+    changes,
     ladder: decodeLadder(ladder),
     lastWaitMs: ladder === 0 ? 0 : (ladder[3] ?? 0),
     events: decodeEvents(events, lastAt),
     outcomes: decodeOutcomes(outcomes, lastAt),
-    hints: hints === null ? null : decodeHints(hints, lastAt),
+    hints: hints === null ? null : decodeHints(hints, { lastAt, changes }),
     binding,
     override,
     stage: stage === null ? null : decodeStage(stage),
@@ -196,7 +195,7 @@ function decodeEvent(row: EventRow, before: VerdictEvent | undefined, lastAt: nu
 type HintRow = [kind: number, age: number | null, id?: string, networks?: string | 0, formerId?: string];
 
 /** `knew`: the indexes of the hints that the score knew. */
-type AskedRow = [request: string, age: number, ...knew: number[]];
+type AskedRow = [request: string, age: number, changesSince: number, ...knew: number[]];
 
 type HintsRow = [scoredAge: number, hints: HintRow[], asked: AskedRow[]];
 
@@ -210,7 +209,10 @@ const HINT_KINDS = [
   'automated',
 ] as const satisfies readonly HintKind[];
 
-function encodeHints({ scoredAt, shown, asked }: Hints, lastAt: number): HintsRow {
+type Now = Pick<ClientState, 'lastAt' | 'changes'>;
+
+function encodeHints({ scoredAt, shown, asked }: Hints, now: Now): HintsRow {
+  const { lastAt } = now;
   const rows = shown.map(({ hint, lastAt: at }) => encodeHint(hint, lastAt - at));
   const places = new Map(shown.map(({ hint }, place) => [hint, place]));
   const placeOf = (hint: Hint) => {
@@ -221,7 +223,9 @@ function encodeHints({ scoredAt, shown, asked }: Hints, lastAt: number): HintsRo
   return [
     lastAt - scoredAt,
     rows,
-    asked.map(({ request, at, knew }): AskedRow => [request, lastAt - at, ...knew.map(placeOf)]),
+    asked.map(({ request, at, changes, knew }): AskedRow => {
+      return [request, lastAt - at, now.changes - changes, ...knew.map(placeOf)];
+    }),
   ];
 }
 
@@ -234,7 +238,7 @@ function encodeHint({ kind, id, networks, formerId }: Hint, age: number | null):
   return row;
 }
 
-function decodeHints([scoredAge, rows, asked]: HintsRow, lastAt: number): Hints {
+function decodeHints([scoredAge, rows, asked]: HintsRow, { lastAt, changes }: Now): Hints {
   const hints = rows.map(decodeHint);
   const at = (place: number) => {
     const hint = hints[place];
@@ -246,7 +250,9 @@ function decodeHints([scoredAge, rows, asked]: HintsRow, lastAt: number): Hints 
     shown: rows.flatMap(([, age], place) =>
       age === null ? [] : [{ hint: at(place), lastAt: lastAt - age }],
     ),
-    asked: asked.map(([request, age, ...knew]) => ({ request, at: lastAt - age, knew: knew.map(at) })),
+    asked: asked.map(([request, age, changesSince, ...knew]) => {
+      return { request, at: lastAt - age, changes: changes - changesSince, knew: knew.map(at) };
+    }),
   };
 }
 

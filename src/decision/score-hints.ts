@@ -31,11 +31,12 @@ interface ScoreContact {
 export function contactByScore(state: ClientState, request: ScoreRequest, now: number): ScoreContact {
   // The service adds these; the caller did not send them.
   const { networks: _networks, former: _former, ...told } = request;
-  const { hints, asked } = withScore(state.hints, request, token(JSON.stringify(Object.values(told))), now);
+  const asking = { request: token(JSON.stringify(Object.values(told))), changes: state.changes };
+  const { hints, asked } = withScore(state.hints, request, asking, now);
   return {
     nextState: touchByScore({ ...state, hints, events: renameDevice(state.events, request) }, now),
     known: () => hintsKnownTo(asked),
-    at: isUndisturbed(state, asked.at, now) ? asked.at : now,
+    at: isUndisturbed(state, asked, now) ? asked.at : now,
   };
 }
 

@@ -220,8 +220,10 @@ export interface OutcomeSeen {
   readonly client: ClientKey;
   readonly before: NewestOutcomes;
   readonly after: NewestOutcomes;
-  /** When the client changed by it, epoch ms. */
-  readonly changedAt: number;
+  /** When it came, epoch ms. */
+  readonly at: number;
+  /** How many things other than scores happened to the client until it, and it. */
+  readonly changes: number;
   /** Epoch ms. */
   readonly lastVerdictAt: number | null;
 }

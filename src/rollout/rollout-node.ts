@@ -152,9 +152,9 @@ export class RolloutNode implements RuleSource {
   }
 
   /** An outcome with a time of the platform's own, of a client that changed later, may be the caller's next try, which is counted by itself. */
-  async #hasOutcome({ client, after, changedAt }: OutcomeSeen): Promise<boolean> {
+  async #hasOutcome({ client, after, at, changes }: OutcomeSeen): Promise<boolean> {
     const { state } = await this.#parts.fleet.load(client);
-    const isThis = [state.changedAt, after.lastPaidAt, after.lastUnpaidAt].includes(changedAt);
+    const isThis = state.changes === changes || [after.lastPaidAt, after.lastUnpaidAt].includes(at);
     return isThis && isDeepStrictEqual(newestOutcomes(state), after);
   }
 

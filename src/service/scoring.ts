@@ -442,5 +442,6 @@ export interface BeforeAndAfter<T> {
 /** An outcome as the rollout sees it. */
 function outcomeSeen(client: ClientKey, before: ClientState, after: ClientState): OutcomeSeen {
   const newest = { before: newestOutcomes(before), after: newestOutcomes(after) };
-  return { client, ...newest, changedAt: after.lastAt, lastVerdictAt: before.lastVerdictAt };
+  const { lastAt: at, changes } = after;
+  return { client, ...newest, at, changes, lastVerdictAt: before.lastVerdictAt };
 }

@@ -26,13 +26,15 @@ const NOTHING: ScoreHints = {
   userAgentIsAutomated: false,
 };
 
+const asking = (request: string) => ({ request, changes: 0 });
+
 /** Different scores, a minute apart. */
 function scored(...scores: readonly Partial<ScoreHints>[]): { readonly hints: Hints; readonly now: number } {
   let hints: Hints | null = null;
   let now = NOW;
   for (const score of scores) {
     now += 60_000;
-    ({ hints } = withScore(hints, { ...NOTHING, ...score }, JSON.stringify(score), now));
+    ({ hints } = withScore(hints, { ...NOTHING, ...score }, asking(JSON.stringify(score)), now));
   }
   if (hints === null) throw new Error('nothing was scored');
   return { hints, now };
@@ -102,13 +104,18 @@ describe('the hints of scores', () => {
   });
 
   it('are each forgotten 24 hours after they were last shown', () => {
-    const first = withScore(null, { ...NOTHING, fingerprint: 'a', honeypotTriggered: true }, 'r1', NOW).hints;
-    const { hints } = withScore(first, { ...NOTHING, fingerprint: 'b' }, 'r2', NOW + 1000);
+    const first = withScore(
+      null,
+      { ...NOTHING, fingerprint: 'a', honeypotTriggered: true },
+      asking('r1'),
+      NOW,
+    ).hints;
+    const { hints } = withScore(first, { ...NOTHING, fingerprint: 'b' }, asking('r2'), NOW + 1000);
     const at = (now: number) => knownHints(hints, now);
     expect(at(NOW + HINTS_VALID_MS - 1)).to.deep.include({ fingerprints: ['a', 'b'], trapped: true });
     expect(at(NOW + HINTS_VALID_MS)).to.deep.include({ fingerprints: ['b'], trapped: false, scored: true });
     expect(at(NOW + HINTS_VALID_MS + 1000)).to.deep.include({ fingerprints: [], scored: false });
-    const later = withScore(hints, NOTHING, 'r3', NOW + HINTS_VALID_MS).hints;
+    const later = withScore(hints, NOTHING, asking('r3'), NOW + HINTS_VALID_MS).hints;
     expect(later.shown.map(({ hint }) => hint.id)).to.deep.equal(['b']);
   });
 
@@ -141,7 +148,7 @@ describe('the hints of scores', () => {
         for (const { which, afterMs } of asked) {
           now += afterMs;
           const score = scores[which % scores.length] ?? NOTHING;
-          const answered = withScore(hints, score, JSON.stringify(score), now);
+          const answered = withScore(hints, score, asking(JSON.stringify(score)), now);
           hints = asStored({ ...UNKNOWN_CLIENT, lastAt: now, hints: answered.hints }).hints;
           const before = first.get(score);
           const known = hintsKnownTo(answered.asked);

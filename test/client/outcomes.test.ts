@@ -94,7 +94,7 @@ describe("the outcomes of a client's orders", () => {
     expect(later).to.deep.include({ effect: 'unchanged' });
     const order = { ...unpaid(1), reports: [unpaid(1), unpaid(4)], token: token('a') };
     const outcomes = { ...state.outcomes, recent: [order] };
-    expect(later.state).to.deep.equal({ ...state, lastAt: NOW + 5, changedAt: NOW + 5, outcomes });
+    expect(later.state).to.deep.equal({ ...state, lastAt: NOW + 5, changes: state.changes + 1, outcomes });
   });
 
   it('are corrected by a later success', () => {
@@ -407,12 +407,12 @@ describe('bindings and overrides', () => {
   const override = { group: 'BLOCKED', reason: 'fraud', by: 'ann', at: 5, expiresAt: null } as const;
 
   it('are set, lifted, and remembered as a contact', () => {
-    const at = (now: number) => ({ firstSeenAt: 7, lastAt: now, changedAt: now });
+    const at = (lastAt: number, changes: number) => ({ firstSeenAt: 7, lastAt, changes });
     const bound = setBinding(UNKNOWN_CLIENT, binding, 7);
-    expect(bound).to.deep.equal({ ...UNKNOWN_CLIENT, ...at(7), binding });
-    expect(setBinding(bound, null, 9)).to.deep.equal({ ...UNKNOWN_CLIENT, ...at(9) });
-    expect(setOverride(bound, override, 8)).to.deep.equal({ ...bound, ...at(8), override });
-    expect(setOverride(setOverride(bound, override, 8), null, 8)).to.deep.equal({ ...bound, ...at(8) });
+    expect(bound).to.deep.equal({ ...UNKNOWN_CLIENT, ...at(7, 1), binding });
+    expect(setBinding(bound, null, 9)).to.deep.equal({ ...UNKNOWN_CLIENT, ...at(9, 2) });
+    expect(setOverride(bound, override, 8)).to.deep.equal({ ...bound, ...at(8, 2), override });
+    expect(setOverride(setOverride(bound, override, 8), null, 8)).to.deep.equal({ ...bound, ...at(8, 3) });
   });
 
   it('leave the very same client when there is nothing to lift', () => {

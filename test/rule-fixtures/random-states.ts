@@ -106,9 +106,12 @@ const hint: fc.Arbitrary<Hint> = fc
 const hints: fc.Arbitrary<Hints> = fc.record({
   scoredAt: past,
   shown: fc.array(fc.record({ hint, lastAt: past }), { maxLength: 8 }),
-  asked: fc.array(fc.record({ request: token, at: past, knew: fc.array(hint, { maxLength: 4 }) }), {
-    maxLength: 8,
-  }),
+  asked: fc.array(
+    fc.record({ request: token, at: past, changes: fc.nat(), knew: fc.array(hint, { maxLength: 4 }) }),
+    {
+      maxLength: 8,
+    },
+  ),
 });
 
 const binding: fc.Arbitrary<Binding> = fc.record({
@@ -133,7 +136,7 @@ export const anyState: fc.Arbitrary<ClientState> = fc
     firstSeenAt: maybe(fc.oneof(past, fc.constant(0))),
     lastAt: fc.constant(NOW),
     lastVerdictAt: maybe(past),
-    changedAt: maybe(past),
+    changes: fc.nat(),
     ladder,
     lastWaitMs: fc.nat(365 * DAY_MS),
     events: fc.array(event, { maxLength: EVENTS_MAX }).map((events) => events.toSorted(byTime)),
