@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { isPlatformName, type PlatformName } from '../client/client-key.ts';
-import type { Documents } from '../state/documents.ts';
+import { type Documents, someAtATime } from '../state/documents.ts';
 import { type AccessKeys, grants, INSTALLATION, type Operation } from './access-keys.ts';
 import {
   type Actor,
@@ -122,7 +122,7 @@ export class Sessions {
   async people(platform: PlatformName): Promise<readonly SignedInPerson[]> {
     const records = await this.#documents.list<SessionRecord>(SESSIONS);
     const newestFirst = records.toSorted((a, b) => b.endsAt - a.endsAt);
-    const each = (await Promise.all(newestFirst.map((record) => this.#personOf(record)))).flat();
+    const each = (await someAtATime(newestFirst, (record) => this.#personOf(record))).flat();
     return [...Map.groupBy(each, ({ actor }) => actor.id).values()]
       .map((same) => visibleTo(platform, same))
       .filter((same) => same.length > 0)

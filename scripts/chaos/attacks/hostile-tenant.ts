@@ -17,7 +17,7 @@ const STORMER = 'scripts/chaos/processes/stormer.ts';
 /** Takes the storm of verdicts in the service's stead, and decides nothing: what sharing the cores costs by itself. */
 const CONTROL = 'scripts/chaos/processes/bare-server.ts';
 const ANSWER_BYTES = 150;
-const STORMS = ['verdicts', 'lists', 'drafts', 'evidence', 'searches'] as const;
+const STORMS = ['verdicts', 'lists', 'drafts', 'evidence', 'searches', 'audits'] as const;
 /** The hostile tenant's decisions: as many as one search reads. */
 const DECISIONS = { full: 10_000, quick: 5_000 } as const;
 /** The archive, from which evidence is worked out, is shipped at least every ten seconds. */
@@ -36,7 +36,7 @@ const CALM_CPU_SECONDS = 0.1;
 /** One tenant asks for as much of one thing as it can, beside a neighbour's callers. */
 export const hostileTenant: Scenario = {
   name: 'hostile-tenant',
-  does: 'one tenant storms with verdicts, lists, drafts, evidence and searches, each in turn: the neighbour is refused nothing, nor what he asks of the same, and his p99 is at most 1.5 times what it is without (medians of windows in turn)',
+  does: 'one tenant storms with verdicts, lists, drafts, evidence, searches and reads of the audit, each in turn: the neighbour is refused nothing, nor what he asks of the same, and his p99 is at most 1.5 times what it is without (medians of windows in turn)',
   limitSeconds: 2_400,
   run: async (run) => [
     ...(await stormOnControl(run)),
@@ -113,6 +113,7 @@ async function askSame(storm: (typeof STORMS)[number], shop: Tenant, n: number):
       }),
     evidence: () => shop.ask('POST', 'evidence/report', { version: 'p2.v10', from: n }),
     searches: () => shop.ask('GET', 'decisions?limit=50'),
+    audits: () => shop.ask('GET', 'audit?limit=50'),
   } as const;
   return (await asks[storm]()).status;
 }

@@ -99,6 +99,9 @@ async function searches(): Promise<Ask> {
   return (n) => tenant.ask('GET', paths[n % paths.length] ?? '');
 }
 
+/** Searches that find nothing, which read everything, and the check of the whole chain. */
+const askAudit: Ask = (n) => tenant.ask('GET', n % 4 === 0 ? 'audit/check' : `audit?who=nobody-${n}`);
+
 async function storm(ask: Ask): Promise<void> {
   let asked = 0;
   await Promise.all(
@@ -128,6 +131,9 @@ switch (kind) {
     break;
   case 'searches':
     await storm(await searches());
+    break;
+  case 'audits':
+    await storm(askAudit);
     break;
   default:
     throw new Error(`there is no storm of ${kind}`);

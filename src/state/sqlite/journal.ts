@@ -27,7 +27,7 @@ const TRIM_ROWS_MAX = 2000;
 
 /** The journal, which has the positions of its rows for places. */
 export function sqliteJournal(
-  { clock, run, read, write }: SqliteFile,
+  { clock, run, read, readPage, write }: SqliteFile,
   sql: Statements,
   reader: RecordReader,
 ): Pick<
@@ -37,7 +37,7 @@ export function sqliteJournal(
   return {
     cursors: NUMBER_CURSORS,
     readJournal: (after, limit) =>
-      run(async () => {
+      readPage(async () => {
         const position = positionOf(after);
         const rows = sql.journal.all(position, limit);
         // A cursor from before the file was restored to an earlier moment: entries since then have numbers below

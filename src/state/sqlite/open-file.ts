@@ -205,6 +205,8 @@ export interface SqliteFile {
   readonly clock: () => number;
   readonly run: RunCall;
   readonly read: <T>(work: () => T) => Promise<T>;
+  /** Reads many rows. Between two such reads, whoever they are for, everybody else has a turn of the event loop. */
+  readonly readPage: <T>(work: () => T | Promise<T>) => Promise<T>;
   /** In a transaction; resolves when it is on the disk. */
   readonly write: <T>(work: () => T) => Promise<T>;
 }
@@ -215,7 +217,24 @@ export function fileOf(db: DatabaseSync, writes: GroupCommit, clock: () => numbe
   return {
     ...{ db, clock, run },
     read: (work) => run(async () => work()),
+    readPage: oneATurn(run),
     write: (work) => run(() => writes.run(work)),
+  };
+}
+
+/** Reads resolve at once: a loop over pages would be one block, in which nobody else is served. */
+function oneATurn(run: RunCall): SqliteFile['readPage'] {
+  let free: Promise<void> = Promise.resolve();
+  return async (work) => {
+    const before = free;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    free = promise;
+    await before;
+    try {
+      return await run(async () => work());
+    } finally {
+      setImmediate(resolve);
+    }
   };
 }
 

@@ -56,14 +56,21 @@ function tableAdapter({ db, clock, write }: SqliteFile): KeyvStoreAdapter {
 }
 
 /** The table is its own index, so nothing needs to be noted. */
-function tableIndex({ db }: SqliteFile): DocumentIndex {
-  const names = db.prepare('SELECT key FROM documents WHERE key >= ? AND key < ? ORDER BY key');
+function tableIndex({ db, readPage }: SqliteFile): DocumentIndex {
+  const page = db.prepare('SELECT key FROM documents WHERE key > ? AND key < ? ORDER BY key LIMIT 500');
   return {
     add: async () => {},
     remove: async () => {},
     names: async (collection) => {
       const prefix = `document:${collection}/`;
-      return names.all(prefix, `document:${collection}0`).map(({ key }) => String(key).slice(prefix.length));
+      const keys: string[] = [];
+      for (let isAll = false; !isAll; ) {
+        const from = keys.at(-1) ?? prefix;
+        const rows = await readPage(() => page.all(from, `document:${collection}0`));
+        keys.push(...rows.map(({ key }) => String(key)));
+        isAll = rows.length === 0;
+      }
+      return keys.map((key) => key.slice(prefix.length));
     },
   };
 }
@@ -106,7 +113,7 @@ const FORGOTTEN_MAX = 500;
 const OLD_REMOVALS = 'SELECT id, version FROM list_records WHERE removed_at <= ? ORDER BY removed_at LIMIT ?';
 
 /** The shared lists in the table `list_records`; a removed record stays for a while without its text. */
-export function sqliteListLog({ db, clock, read, write }: SqliteFile): ListLog {
+export function sqliteListLog({ db, clock, readPage, write }: SqliteFile): ListLog {
   const head = db.prepare('SELECT latest, horizon, epoch FROM list_head');
   const begin = db.prepare(
     'INSERT INTO list_head (only, latest, horizon, epoch) VALUES (1, 0, 0, ?) ON CONFLICT DO NOTHING',
@@ -149,7 +156,7 @@ export function sqliteListLog({ db, clock, read, write }: SqliteFile): ListLog {
         return made;
       }),
     read: (after, limit) =>
-      read(() => {
+      readPage(() => {
         const { latest = 0, horizon = 0, epoch } = head.get() ?? {};
         const records = changed.all(after, limit).map(({ id, version, text }) => ({
           id: String(id),
@@ -162,7 +169,10 @@ export function sqliteListLog({ db, clock, read, write }: SqliteFile): ListLog {
 }
 
 /** The audit in the table `audit`, and what leads to payers beside it. `overwrite` leaves nothing of that in the log of writes. */
-export function sqliteAuditRows({ db, read, write }: SqliteFile, overwrite: () => Promise<void>): AuditRows {
+export function sqliteAuditRows(
+  { db, read, readPage, write }: SqliteFile,
+  overwrite: () => Promise<void>,
+): AuditRows {
   const end = db.prepare(
     "SELECT seq, (SELECT hash FROM audit ORDER BY number DESC LIMIT 1) AS hash FROM sqlite_sequence WHERE name = 'audit'",
   );
@@ -188,7 +198,7 @@ export function sqliteAuditRows({ db, read, write }: SqliteFile, overwrite: () =
         return true;
       }),
     read: (after, limit) =>
-      read(() =>
+      readPage(() =>
         page.all(after, limit).map(({ number, previous, hash, body, client, text }) => ({
           number: Number(number),
           previous: String(previous),

@@ -16,7 +16,10 @@ const PLACES = {
 const PAGE_ROWS = 500;
 
 /** The texts in the tables of clients, documents and registers. */
-export function sqliteStoredTexts({ db, clock, read, write }: SqliteFile, versions: Versions): StoredTexts {
+export function sqliteStoredTexts(
+  { db, clock, read, readPage, write }: SqliteFile,
+  versions: Versions,
+): StoredTexts {
   const newest = db.prepare('SELECT max(seq) AS newest FROM decisions WHERE client = ?');
   const page = db.prepare(
     `SELECT client AS name, state AS text FROM clients WHERE client > ? ORDER BY client LIMIT ${PAGE_ROWS}`,
@@ -24,7 +27,7 @@ export function sqliteStoredTexts({ db, clock, read, write }: SqliteFile, versio
   const keep = db.prepare('UPDATE clients SET expires_at = ? WHERE client = ?');
   const smaller = db.prepare('UPDATE clients SET state = ? WHERE client = ? AND state = ?');
   return {
-    all: () => allTexts(db, read),
+    all: () => allTexts(db, readPage),
     read: ({ kind, name }) =>
       read(() => {
         const { table, name: column, text, prefix } = PLACES[kind];
@@ -47,7 +50,7 @@ export function sqliteStoredTexts({ db, clock, read, write }: SqliteFile, versio
       return replaced;
     },
     states: (from) =>
-      read(() => {
+      readPage(() => {
         const rows = page
           .all(from ?? '')
           .map(({ name, text }) => ({ name: String(name), text: String(text) }));
@@ -58,7 +61,7 @@ export function sqliteStoredTexts({ db, clock, read, write }: SqliteFile, versio
   };
 }
 
-async function* allTexts(db: DatabaseSync, read: SqliteFile['read']): AsyncGenerator<StoredText> {
+async function* allTexts(db: DatabaseSync, readPage: SqliteFile['readPage']): AsyncGenerator<StoredText> {
   for (const kind of TEXT_KINDS) {
     const { table, name, text, prefix } = PLACES[kind];
     const page = db.prepare(
@@ -66,7 +69,7 @@ async function* allTexts(db: DatabaseSync, read: SqliteFile['read']): AsyncGener
     );
     for (let after: string | null = ''; after !== null; ) {
       const from: string = after;
-      const rows = await read(() => page.all(from));
+      const rows = await readPage(() => page.all(from));
       for (const row of rows)
         yield { kind, name: String(row['name']).slice(prefix.length), text: String(row['text']) };
       after = rows.length < PAGE_ROWS ? null : textOf(rows.at(-1)?.['name']);

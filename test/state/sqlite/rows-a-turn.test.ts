@@ -1,0 +1,144 @@
+import { StatementSync } from 'node:sqlite';
+import { expect } from 'chai';
+import { platformDocument } from '../../../src/http/platform/platform-operations.ts';
+import { operationsOf } from '../../http/openapi/described-routes.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import type { Tenant } from '../../service/tenant.ts';
+
+/** More than any page has. */
+const MANY = 1_200;
+/** Some milliseconds of the event loop. */
+const ROWS_A_TURN_MAX = 600;
+
+/** The most rows that SQLite gives in one turn of the event loop. */
+class RowsATurn {
+  most = 0;
+  #rows = 0;
+  readonly #all = StatementSync.prototype.all;
+  readonly #get = StatementSync.prototype.get;
+
+  begin(): void {
+    StatementSync.prototype.all = new Proxy(this.#all, {
+      apply: (all, statement, values) => {
+        const found = Reflect.apply(all, statement, values);
+        this.#note(found.length);
+        return found;
+      },
+    });
+    StatementSync.prototype.get = new Proxy(this.#get, {
+      apply: (get, statement, values) => {
+        this.#note(1);
+        return Reflect.apply(get, statement, values);
+      },
+    });
+  }
+
+  end(): void {
+    StatementSync.prototype.all = this.#all;
+    StatementSync.prototype.get = this.#get;
+  }
+
+  async of(work: () => Promise<unknown>): Promise<number> {
+    this.most = 0;
+    await work();
+    return this.most;
+  }
+
+  #note(count: number): void {
+    if (this.#rows === 0)
+      setImmediate(() => {
+        this.#rows = 0;
+      });
+    this.#rows += count;
+    this.most = Math.max(this.most, this.#rows);
+  }
+}
+
+describe('reading much of SQLite', () => {
+  const rows = new RowsATurn();
+  let service: RunningService;
+  let shop: Tenant;
+  let decisionId: string;
+  before(async () => {
+    service = await startService();
+    shop = await service.tenant();
+    decisionId = await fill(service, shop);
+    rows.begin();
+  });
+  after(async () => {
+    rows.end();
+    await service?.stop();
+  });
+
+  it('leaves turns of the event loop to others, whichever question of the platform reads it', async () => {
+    const headers = { 'X-KA-Access-Key': shop.key };
+    const tooMany: Record<string, number> = {};
+    for (const operation of operationsOf(platformDocument())) {
+      const [method = '', path = ''] = operation.split(' ');
+      if (method !== 'GET') continue;
+      const asked = path.replace('{decisionId}', decisionId).replace(/\{\w+\}/, 'walked');
+      const about = /\/client(\/|$)/.test(asked) ? '?clientIdKey=walked' : '';
+      const url = `${service.application.platformUrl}${asked}${about}`;
+      const most = await rows.of(async () => {
+        const answer = await fetch(url, { headers });
+        await answer.text();
+        expect(answer.status, asked).to.be.oneOf([200, 404]);
+      });
+      if (most > ROWS_A_TURN_MAX) tooMany[operation] = most;
+    }
+    expect(tooMany).to.deep.equal({});
+  });
+
+  it('leaves them also where it reads for itself', async () => {
+    const { store } = service;
+    const states = async () => {
+      for (let from: string | null = ''; from !== null; ) from = (await store.texts.states(from)).next;
+    };
+    const journal = async () => {
+      for (let after: string | null = null; ; ) {
+        const { cursor, entries } = await store.readJournal(after, 500);
+        if (entries.length === 0) return;
+        after = cursor;
+      }
+    };
+    const lists = async () => {
+      for (let after = 0, latest = 1; after < latest; ) {
+        const page = await store.listLog.read(after, 500);
+        latest = page.latest;
+        after = page.records.at(-1)?.version ?? latest;
+      }
+    };
+    const texts = () => Array.fromAsync(store.texts.all());
+    const documents = () => store.documents.list('sessions');
+    const audit = () => shop.ask('GET', 'audit?who=nobody');
+    for (const loop of [states, journal, lists, texts, documents, audit])
+      expect(await rows.of(loop), loop.name).to.be.within(1, ROWS_A_TURN_MAX);
+  });
+});
+
+/** Makes much of everything that is read in pages; gives the id of a decision. */
+async function fill({ store, clock }: RunningService, shop: Tenant): Promise<string> {
+  const numbers = Array.from({ length: MANY }, (_, index) => index);
+  const all = (write: (index: number) => Promise<unknown>) => Promise.all(numbers.map(write));
+  const link = { who: 'ann', action: 'list', platform: 'shop', subject: 'own', before: null, after: null };
+  await all(() => store.auditLog.append({ at: clock.now(), entry: { ...link, reason: null }, payer: null }));
+  const lines = numbers.map(
+    (index) => `${JSON.stringify({ value: `${index}`, kind: 'client', reason: 'seen' })}\n`,
+  );
+  await shop.ask('POST', 'lists/walked/entries', lines.join(''), { 'Content-Type': 'application/x-ndjson' });
+  await all(async (index) => {
+    const id = `session-${index}`;
+    const who = { kind: 'key', keyId: 'none' };
+    await store.documents.set('sessions', id, { id, who, endsAt: clock.now() + 3600_000 });
+    await store.documents.set('session-uses', id, { at: clock.now() });
+  });
+  for (let from = 0; from < MANY; from += 100)
+    await Promise.all(
+      numbers.slice(from, from + 100).map(async (index) => {
+        await shop.verdict({ clientIdKey: 'walked', orderRef: `order-${index}` });
+        await shop.verdict({ clientIdKey: `payer-${index}`, orderRef: `other-${index}` });
+      }),
+    );
+  const [newest] = await shop.decisions({ limit: '1' });
+  return newest?.decisionId ?? '';
+}
