@@ -5,7 +5,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { backtestResult } from './screenshots/backtest-result.ts';
 import { consolePages, type Look, launchBrowser, openConsole, signIn } from './screenshots/browser.ts';
 import { type SeededConsole, startSeededConsole } from './screenshots/seeded-console.ts';
 
@@ -42,13 +41,6 @@ const STEPS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   rules: async (page) => {
     await page.getByRole('button', { name: 'Compare' }).click();
     await page.getByRole('status').getByText('ladder level 1').waitFor();
-  },
-  backtest: async (page) => {
-    const buffer = Buffer.from(JSON.stringify(backtestResult()));
-    await page
-      .getByLabel('Result file')
-      .setInputFiles({ name: 'result.json', mimeType: 'application/json', buffer });
-    await scrollTo(page, /^p2\.v11 against/);
   },
 };
 

@@ -111,9 +111,9 @@ export async function consolePages(
       hash: '#/rules/p2.v10/sweep?days=7&path=groups.blocked-by-unpaid-chain.unpaidChain&values=2,3,5',
       shows: 'Amounts, later part',
     },
-    { name: 'calibration', hash: '#/rules/p2.v10/calibration', shows: 'Brier score' },
+    { name: 'drift', hash: '#/rules/p2.v10/drift', shows: 'Brier score' },
     { name: 'what-if', hash: '#/rules/p2.v11/what-if/regular-anna', shows: 'answer alike' },
     { name: 'rollout', hash: '#/rollouts', shows: 'History' },
-    { name: 'backtest', hash: '#/rules/p2.v11/backtest', shows: 'Result file' },
+    { name: 'backtest', hash: '#/rules/p2.v11/backtest', shows: 'Run on the archive' },
   ];
 }

@@ -1,7 +1,8 @@
 import { timeText } from '../client/instant.ts';
+import { counted } from '../rules/condition-text.ts';
 import { VERDICTS, type Verdict } from '../rules/rule-set.ts';
 import { always, count, epochMs, list, nullable, type Shape, shape, word } from '../shapes.ts';
-import { ScoreFiguresSchema } from './calibrate/calibration.ts';
+import { ScoreFiguresSchema } from './score-figures.ts';
 import {
   type Cell,
   columns,
@@ -23,6 +24,9 @@ const DriftPartSchema = shape('One of the two parts of the time', {
     {
       known: count('It was reported'),
       unknown: count('It was not'),
+      neverGranted: count(
+        'Of the known ones, paid although they were never granted: the score is not measured on them',
+      ),
     },
   ),
   paidShare: interval('Of the orders with a known outcome'),
@@ -72,7 +76,7 @@ export type Drift = Shape<typeof DriftSchema>;
 
 /** A drift for its reader. */
 export function shownDrift(found: Drift): Shown {
-  const { version, decisions, splitAt, beganAt, facts } = found;
+  const { version, decisions, splitAt, beganAt, facts, earlier, later } = found;
   const head = [
     version === null ? 'Decisions of all versions' : `Decisions of ${version}`,
     ...spanNotes(found),
@@ -89,6 +93,7 @@ export function shownDrift(found: Drift): Shown {
         : [
             `The earlier part compares with a store that began empty: the first decision that is kept was made at ${timeText(beganAt)}, and whoever asked then looked new because nobody was known. Let it begin later (from).`,
           ]),
+      `The score is measured on ${leftOutText(found)}`,
       ...(beyond.length === 0 ? ['No fact has moved by more than chance explains.'] : []),
     ],
     tables: [
@@ -104,13 +109,35 @@ export function shownDrift(found: Drift): Shown {
         ),
         ['paid, of orders with an outcome', ({ paidShare }) => paidShare],
       ]),
-      partsTable('score', 'paymentScore against what became of the order', 'figure', found, [
+      partsTable('score', 'paymentScore of granted orders against what became of them', 'figure', found, [
         ['Brier score', ({ score }) => score.brier],
-        ['AUC', ({ score }) => score.auc],
+        ['AUC on granted orders', ({ score }) => score.auc],
         ['calibration error', ({ score }) => score.calibrationError],
       ]),
+      ...[reliabilityTable('earlier', earlier), reliabilityTable('later', later)],
       ...(beyond.length === 0 ? [] : [factsTable(beyond)]),
     ],
+  };
+}
+
+/** Which orders no figure of the score is about. */
+function leftOutText({ earlier, later, unknown }: Drift): string {
+  const never = earlier.orders.neverGranted + later.orders.neverGranted;
+  return `granted orders that were paid or not. Left out: ${counted(unknown, 'order')} with an unknown outcome, ${counted(never, 'order')} paid although never granted, and all that was turned away: of what the score itself refused nobody knows whether it was right.`;
+}
+
+function reliabilityTable(part: 'earlier' | 'later', { score }: DriftPart): EvidenceTable {
+  return {
+    name: 'reliability',
+    title: `Reliability of paymentScore, ${part} part: what scores said and what was paid`,
+    columns: [
+      ...columns('text', 'score'),
+      ...columns('count', 'orders'),
+      ...columns('share', 'mean score', 'paid share, 95 %'),
+    ],
+    rows: score.reliability.map(({ from, to, count: orders, meanScore, paidShare }) => [
+      ...[`${from.toFixed(1)} to ${to.toFixed(1)}`, orders, meanScore, paidShare],
+    ]),
   };
 }
 

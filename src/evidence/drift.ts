@@ -4,9 +4,8 @@ import { byVerdict, VERDICTS } from '../rules/rule-set.ts';
 import { populationStability } from '../statistics/distributions.ts';
 import { clusteredInterval } from '../statistics/intervals.ts';
 
-import { scoredOrders } from './calibrate/calibrate.ts';
-import { paidShareOf, scoreFigures } from './calibrate/score-figures.ts';
 import type { Drift, DriftPart, FactDrift } from './drift-report.ts';
+import { ordersOf, paidShareOf, scoredOrders, scoreFigures } from './score-figures.ts';
 import { columnsOf, type Evidence, knownRows, typeOfFact } from './source/evidence.ts';
 import { clusterOf } from './source/order-clusters.ts';
 
@@ -33,10 +32,13 @@ export async function drift(
   const { groups, unknown } = await scoredOrders(evidence, splitAt);
   const part = (mix: typeof earlier, isLater: boolean): DriftPart => {
     const some = groups.filter((group) => group.later === isLater);
-    const score = scoreFigures(some, ({ recordedScore }) => recordedScore);
-    const known = some.reduce((sum, { paid, unpaid }) => sum + paid + unpaid, 0);
-    const orders = { known, unknown: unknown[isLater ? 'later' : 'earlier'] };
-    return { ...mix, orders, paidShare: paidShareOf(some), score };
+    const [granted, others] = [some.filter((group) => group.granted), some.filter((group) => !group.granted)];
+    const orders = {
+      known: ordersOf(some),
+      unknown: unknown[isLater ? 'later' : 'earlier'],
+      neverGranted: ordersOf(others),
+    };
+    return { ...mix, orders, paidShare: paidShareOf(some), score: scoreFigures(granted) };
   };
   return {
     kind: 'drift',

@@ -1,21 +1,12 @@
 import { type BacktestReport, shownBacktest } from './backtest/backtest-report.ts';
-import { type Calibration, shownCalibration } from './calibrate/calibration.ts';
 import { type Drift, shownDrift } from './drift-report.ts';
 import { type Experiment, shownExperiment } from './experiment/experiment-report.ts';
 import { type Report, shownReport } from './report/rule-report.ts';
 import type { Shown } from './shown.ts';
-import { type Suggestion, shownSuggestion } from './suggest/suggestion.ts';
 import { type SweepReport, shownSweep } from './sweep/sweep-report.ts';
 
 /** The result of evidence, by its kind: plain data. */
-export type EvidenceResult =
-  | Report
-  | BacktestReport
-  | SweepReport
-  | Suggestion
-  | Calibration
-  | Drift
-  | Experiment;
+export type EvidenceResult = Report | BacktestReport | SweepReport | Drift | Experiment;
 
 /** A result with the notes and tables that its reader is shown. */
 export function readable<Result extends EvidenceResult>(result: Result): Result & Shown {
@@ -30,10 +21,6 @@ function shownOf(result: EvidenceResult): Shown {
       return shownBacktest(result);
     case 'sweep':
       return shownSweep(result);
-    case 'suggestion':
-      return shownSuggestion(result);
-    case 'calibration':
-      return shownCalibration(result);
     case 'drift':
       return shownDrift(result);
     case 'experiment':

@@ -23,16 +23,6 @@ const INTERVAL = named(
 export const interval = (description: string) => Type.Union([INTERVAL, Type.Null()], { description });
 export const certainInterval = INTERVAL;
 
-export const aucOfGranted = shape(
-  'The same of orders that were granted, by whether their clients had a final outcome when they asked: over all, the score is credited with telling new clients from known ones, and with what it refused itself',
-  {
-    withHistory: interval('Of clients with a final outcome'),
-    withoutHistory: interval(
-      'Of clients without one, whose score the interface fixes: 0.5 is all that there can be',
-    ),
-  },
-);
-
 const ORDER_COUNTS = named(
   'OrderCounts',
   shape('Orders by what became of them; those whose last outcome is technical are left out', {

@@ -143,9 +143,10 @@ describeOnStores('an order that was turned away', (store) => {
       });
       expect(rebuiltState(entries.toReversed())).to.deep.equal(state);
       const lives = new Lives([{ rulesOf: () => RULES, outcomes: 'all' }], () => RULES, NO_HOLDOUTS);
-      const scores = inputsOf(entries.toReversed()).map((input) => lives.live(input)?.[0]?.paymentScore);
+      const place = RULES.facts.findIndex(({ label }) => label === 'paymentScore');
+      const scores = inputsOf(entries.toReversed()).map((input) => lives.live(input)?.[0]?.values[place]);
       const [last] = await store().decisionsOfClient(client, 1);
-      expect(scores.at(-1)?.toFixed(4)).to.equal(last?.paymentScore);
+      expect(Number(scores.at(-1)).toFixed(4)).to.equal(last?.paymentScore);
     });
   }
 

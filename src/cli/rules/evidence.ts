@@ -8,13 +8,10 @@ import {
   type OutcomeAssumption,
   type RulesOfRequest,
 } from '../../evidence/backtest/lives.ts';
-import { calibrate } from '../../evidence/calibrate/calibrate.ts';
-import type { Calibration } from '../../evidence/calibrate/calibration.ts';
 import { drift } from '../../evidence/drift.ts';
 import { experiment } from '../../evidence/experiment/experiment.ts';
 import { report } from '../../evidence/report/report.ts';
 import { SLICE_NAMES, type SliceName } from '../../evidence/report/rule-report.ts';
-import { suggest } from '../../evidence/suggest/suggest.ts';
 import {
   BadVariation,
   combinationsOf,
@@ -27,7 +24,7 @@ import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { isRuleVersion, versionNameRefusal } from '../../rules/rule-set.ts';
 import { UsageError } from '../exit.ts';
-import { parsePlatform, parseTime } from '../options.ts';
+import { parseTime } from '../options.ts';
 import {
   chosenRules,
   type EvidenceOptions,
@@ -59,50 +56,6 @@ export function reportCommand(rules: Command): void {
 
 interface SplitOptions extends EvidenceOptions {
   readonly split?: string;
-}
-
-interface CalibrateOptions extends SplitOptions {
-  readonly write?: string;
-}
-
-export function calibrateCommand(rules: Command): void {
-  splitOption(evidenceOptions(rules.command('calibrate <version>')))
-    .description(
-      'find the smoothing of paymentScore on the earlier part of the time, and show it on the later',
-    )
-    .option('--write <version>', 'make a draft of this name with the smoothing that was found')
-    .action((version: string, options: CalibrateOptions) => runCalibrate(version, options));
-}
-
-async function runCalibrate(version: string, options: CalibrateOptions): Promise<void> {
-  const rules = soundRuleSet(version);
-  const splitAt = parseTime(options.split, '--split');
-  const platform = options.platform === undefined ? null : parsePlatform(options.platform);
-  const found = await onEvidence(options, (evidence, onProgress) =>
-    calibrate(evidence, { rules, platform, splitAt, onProgress }),
-  );
-  const draft = options.write === undefined ? null : write(version, options.write, platform, found);
-  printResult(found, options, draft === null ? null : { draft, text: smoothingDraftText(draft) });
-}
-
-function write(version: string, name: string, platform: string | null, { after }: Calibration): string {
-  if (after === null)
-    throw new UsageError(
-      'there is no order with an outcome in the earlier part, so there is nothing to write',
-    );
-  const at = [...(platform === null ? ['settings'] : ['platforms', platform]), 'smoothing'];
-  const edits = (['prior', 'weight'] as const).map((name) => ({
-    path: [...at, name],
-    value: after.smoothing[name],
-  }));
-  return draftFrom(version, name, { 'ruleset.yaml': edits });
-}
-
-function smoothingDraftText(folder: string): string {
-  return [
-    `${fromHere(folder)} is a draft with this smoothing. Cases that pin a paymentScore fail until they are changed, and`,
-    `thresholds that rules compare paymentScore with mean something else: rules test ${basename(folder)}`,
-  ].join('\n');
 }
 
 export function driftCommand(rules: Command): void {
@@ -243,56 +196,4 @@ function filesOf(version: string): { readonly name: string; readonly files: Rule
   soundRuleSet(version);
   const [folder = ''] = chosenFolders([version]);
   return { name: basename(folder), files: readRuleFiles(folder, []) ?? new Map() };
-}
-
-interface SuggestOptions extends EvidenceOptions {
-  readonly budget: string;
-  readonly write?: string;
-}
-
-/** rules suggest: rules that would have stopped more unpaid orders, as a draft that a person decides about. */
-export function suggestCommand(rules: Command): void {
-  evidenceOptions(rules.command('suggest <version>'))
-    .description(
-      'look for rules on the earlier half of the orders, and show on the later half what they are worth',
-    )
-    .requiredOption(
-      '--budget <percent>',
-      'share of the paid orders that may be refused besides those that the version refuses, like 0.5%',
-    )
-    .option('--write <version>', 'write what is suggested as a draft of this name, with a case for each rule')
-    .action((version: string, options: SuggestOptions) => runSuggest(version, options));
-}
-
-async function runSuggest(version: string, options: SuggestOptions): Promise<void> {
-  const budget = parseShare(options.budget);
-  const { name, files } = filesOf(version);
-  const found = await onEvidence(options, (evidence, onProgress) =>
-    suggest(evidence, { version: name, files, budget, onProgress }),
-  );
-  const texts = found.files === null ? null : new Map(Object.entries(found.files));
-  const { write } = options;
-  const draft = texts === null || write === undefined ? null : draftFrom(version, write, {}, texts);
-  printResult(found, options, { draft, text: nextSteps(name, draft, texts !== null) });
-}
-
-function nextSteps(version: string, folder: string | null, found: boolean): string {
-  if (!found) return 'No draft was written.';
-  if (folder === null) return 'Nothing was written; --write VERSION makes a draft of it.';
-  const draft = basename(folder);
-  return [
-    `${fromHere(folder)} is a draft. Whether a person would refuse payers for this is for a person to say; then:`,
-    `  rules check ${draft}`,
-    `  rules test ${draft}`,
-    `  rules diff ${version} ${draft}`,
-    `  rules release ${draft}`,
-  ].join('\n');
-}
-
-/** `0.5%` as 0.005. */
-function parseShare(text: string): number {
-  const match = /^(\d+(?:\.\d+)?) ?%$/.exec(text);
-  const percent = Number(match?.[1]);
-  if (match !== null && percent > 0 && percent < 100) return percent / 100;
-  throw new UsageError(`--budget must be a percentage above 0 and below 100, like 0.5%, not "${text}"`);
 }

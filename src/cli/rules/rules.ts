@@ -21,15 +21,7 @@ import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL } from
 import { EXIT, FindingsError, UsageError } from '../exit.ts';
 import { print } from '../print.ts';
 import { checkCommand, placed, problemLines } from './check.ts';
-import {
-  backtestCommand,
-  calibrateCommand,
-  driftCommand,
-  experimentCommand,
-  reportCommand,
-  suggestCommand,
-  sweepCommand,
-} from './evidence.ts';
+import { backtestCommand, driftCommand, experimentCommand, reportCommand, sweepCommand } from './evidence.ts';
 import { rolloutCommands } from './rollout.ts';
 import { chosenFolders, fromHere, newCommand, soundRuleSet } from './rule-folders.ts';
 import { testCommand } from './test.ts';
@@ -45,12 +37,10 @@ export function rulesCommands(program: Command): void {
   newCommand(rules);
   diffCommand(rules);
   reportCommand(rules);
-  calibrateCommand(rules);
   driftCommand(rules);
   experimentCommand(rules);
   backtestCommand(rules);
   sweepCommand(rules);
-  suggestCommand(rules);
   releaseCommand(rules);
   rolloutCommands(rules);
 }

@@ -1,11 +1,9 @@
 import type { ProposalSchema } from '../../access/proposals.ts';
 import type { BacktestReport as BacktestData } from '../../evidence/backtest/backtest-report.ts';
-import type { Calibration as CalibrationData } from '../../evidence/calibrate/calibration.ts';
 import type { Drift as DriftData } from '../../evidence/drift-report.ts';
 import type { Experiment as ExperimentData } from '../../evidence/experiment/experiment-report.ts';
 import type { Report } from '../../evidence/report/rule-report.ts';
 import type { Shown } from '../../evidence/shown.ts';
-import type { Suggestion as SuggestionData } from '../../evidence/suggest/suggestion.ts';
 import type { SweepReport as SweepData } from '../../evidence/sweep/sweep-report.ts';
 import type { AuditCheckSchema, AuditPageSchema } from '../../http/platform/audit.ts';
 import type { EvidenceJobListSchema, EvidenceJobSchema } from '../../http/platform/evidence/evidence-jobs.ts';
@@ -70,14 +68,11 @@ export interface Worked<Result> {
 export type RulesReport = Report & Shown;
 export type BacktestReport = BacktestData & Shown;
 export type SweepReport = SweepData & Shown;
-export type Suggestion = SuggestionData & Shown;
-export type Calibration = CalibrationData & Shown;
 export type Drift = DriftData & Shown;
 export type Experiment = ExperimentData & Shown;
 
 export type { RuleDiff } from '../../authoring/diff/rule-diff.ts';
 export type { WhatIfThen as DecisionWhatIf } from '../../authoring/explain/what-if.ts';
-export type { SmoothingQuality } from '../../evidence/calibrate/calibration.ts';
 export type { RuleFigures, RuleReport, SliceName } from '../../evidence/report/rule-report.ts';
 export type { EvidenceTable, OrderCounts, Shown, VerdictMix } from '../../evidence/shown.ts';
 export type { SweptCombination, TradeOff } from '../../evidence/sweep/sweep-report.ts';

@@ -45,7 +45,7 @@ const keys = async () => (await import('./pages/access.js')).KeysPage;
 const people = async () => (await import('./pages/access.js')).PeoplePage;
 const platform = async () => (await import('./pages/platform.js')).PlatformPage;
 const audit = async () => (await import('./pages/audit.js')).AuditPage;
-const calibration = async () => (await evidence()).CalibrationPage;
+const drift = async () => (await evidence()).DriftPage;
 const evidence = () => import('./pages/evidence.js');
 const rules = () => import('./pages/rules.js');
 const drafts = () => import('./pages/draft.js');
@@ -76,8 +76,7 @@ export const PLACES = [
       page('rules/*/draft', 'Draft', ['rules'], async () => (await drafts()).DraftPage),
       page('rules/*/evidence', 'Evidence', ['rules'], async () => (await evidence()).EvidencePage),
       page('rules/*/sweep', 'Sweep', ['rules'], async () => (await evidence()).SweepPage),
-      page('rules/*/suggest', 'Suggest', ['rules'], async () => (await evidence()).SuggestPage),
-      page('rules/*/calibration', 'Calibration and drift', ['rules'], calibration),
+      page('rules/*/drift', 'Drift', ['rules'], drift),
       page('rules/*/what-if', 'What if', ['rules', 'clients:read'], whatIf),
       page('rules/*/backtest', 'Backtest', ['rules'], backtest),
     ],

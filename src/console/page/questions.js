@@ -2,11 +2,11 @@
 
 /**
  * @import {
- *   AccessKeyList, AuditCheck, AuditPage, BacktestReport, Calibration, CheckedDraft, ClientHistory,
+ *   AccessKeyList, AuditCheck, AuditPage, BacktestReport,  CheckedDraft, ClientHistory,
  *   ClientLinks, ClientView, Decision, DecisionWhatIf, Draft, DraftList, DraftPresence, Drift,
  *   EvidenceJobList, Experiment, Explanation, Explored, FirstSteps, Following, FoundDecisions, IssuedKey,
  *   LastHour, ListEntries, OpenedRuleFolder, People, Proposal, ProposalList, RewrittenCases, RolloutStatus,
- *   RuleDiff, RuleFolderList, RulesReport, SavedDraft, Session, Settings, SharedLists, SignIn, Suggestion,
+ *   RuleDiff, RuleFolderList, RulesReport, SavedDraft, Session, Settings, SharedLists, SignIn,
  *   SweepReport, VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
  * @import { Question, Work } from './api.js'
@@ -91,12 +91,8 @@ export const EVIDENCE_JOBS = { path: 'evidence' };
 export const RULES_REPORT = { path: 'evidence/report' };
 /** @type {Work<SweepReport>} */
 export const SWEEP = { path: 'evidence/sweep' };
-/** @type {Work<Calibration>} */
-export const CALIBRATION = { path: 'evidence/calibration' };
 /** @type {Work<Drift>} */
 export const DRIFT = { path: 'evidence/drift' };
-/** @type {Work<Suggestion>} */
-export const SUGGESTION = { path: 'evidence/suggestion' };
 /** @type {Work<BacktestReport>} */
 export const BACKTEST = { path: 'evidence/backtest' };
 /** @type {<Result>(jobId: string, of?: Work<Result>) => Question<Worked<Result>>} */

@@ -8,19 +8,12 @@ import {
   numbersOf,
   textOf,
 } from '../../archive/duck.ts';
-import { ORDER_KEY_SQL, WAIT_WORTH_MS } from '../../archive/order-fate.ts';
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import { fateMember, NO_ORDERS } from '../shown.ts';
 import { clusterOf, MoneySums } from '../source/order-clusters.ts';
-import type { LadderLevelReport, OrderEffects, OrderSums } from './backtest-report.ts';
-import {
-  type AnsweredPair,
-  type ClusteredScore,
-  type ClusterVerdicts,
-  type CodedAnswer,
-  verdictAt,
-} from './comparison.ts';
+import type { OrderEffects, OrderSums } from './backtest-report.ts';
+import { type AnsweredPair, type ClusterVerdicts, type CodedAnswer, verdictAt } from './comparison.ts';
 import type { LifeAnswer } from './lives.ts';
 
 /**
@@ -57,20 +50,6 @@ export class Aftermath {
     };
   }
 
-  /** Paid and unpaid orders by the paymentScore that a side had for them when they were first asked for. */
-  async scored(side: number): Promise<readonly ClusteredScore[]> {
-    const rows = await this.#duck.rows(
-      `SELECT ${clusterOf('client_hash')} AS cluster, score_${side} / 10_000 AS score, granted, has_history,
-         count(*) FILTER (fate = 'PAID') AS paid, count(*) FILTER (fate = 'UNPAID') AS unpaid
-       FROM answered_orders WHERE fate IN ('PAID', 'UNPAID') GROUP BY ALL ORDER BY ALL`,
-    );
-    return rows.map((row) => ({
-      ...numbersOf(row, { cluster: 0, score: 0, paid: 0, unpaid: 0 }),
-      hasHistory: row['has_history'] === true,
-      granted: row['granted'] === true,
-    }));
-  }
-
   /** Decisions by cluster of clients and by the verdicts of two sides. */
   async verdicts(base: number, candidate: number): Promise<readonly ClusterVerdicts[]> {
     const rows = await this.#duck.rows(
@@ -100,11 +79,6 @@ export class Aftermath {
     }));
   }
 
-  async ladder(side: number): Promise<readonly LadderLevelReport[]> {
-    const rows = await this.#duck.rows(ladderLevels(side));
-    return rows.map((row) => numbersOf(row, { level: 0, waits: 0, clients: 0, cameBack: 0, paid: 0 }));
-  }
-
   async #tally(which: string): Promise<OrderSums> {
     const rows = await this.#duck.rows(
       `SELECT currency, fate, reversed, count(*) AS orders, sum(amount) AS amount FROM answered_orders
@@ -131,42 +105,17 @@ function answeredOrders(sides: number): string {
     `bool_or(${verdictIs(`answer_${side}`, 'BLOCK')}) AS blocked_${side}`,
     `bool_or(${verdictIs(`answer_${side}`, 'WAIT')}) AS waited_${side}`,
     `bool_or(${verdictIs(`answer_${side}`, 'GET_NEW', 'GET_SAME_STICKY')}) AS granted_${side}`,
-    `arg_min(score_${side}, "at") AS score_${side}`,
   ];
   return `
-    WITH payments AS (
-      SELECT ${ORDER_KEY_SQL} AS order_key, epoch_ms(min(occurred_at))::DOUBLE AS paid_at
-      FROM outcomes WHERE outcome = 'PAID' GROUP BY ALL
-    ), answered AS (
+    WITH answered AS (
       SELECT order_key, any_value(client_hash) AS client_hash, min("at") AS first_at,
-        any_value(paid_at) AS paid_at,
         ${Array.from({ length: sides }, (_, side) => ofSide(side))
           .flat()
           .join(',\n        ')}
-      FROM answers LEFT JOIN payments USING (order_key) GROUP BY order_key
+      FROM answers GROUP BY order_key
     )
-    SELECT answered.*, fate, reversed, amount, currency, granted, has_history
-    FROM answered JOIN (SELECT order_key, fate, reversed, amount, currency, granted, has_history FROM orders) USING (order_key)`;
-}
-
-function ladderLevels(side: number): string {
-  const code = `answer_${side}`;
-  return `
-    WITH waits AS (
-      SELECT client_hash, (${code} >> 2) & ${LEVELS - 1} AS level, count(*) AS waits, min("at") AS first_at
-      FROM answers WHERE ${verdictIs(code, 'WAIT')} GROUP BY ALL
-    ), followed AS (
-      SELECT waits.*, bool_or(next."at" IS NOT NULL) AS came_back,
-        bool_or(fate = 'PAID' AND paid_at BETWEEN next."at" AND waits.first_at + ${WAIT_WORTH_MS}) AS paid
-      FROM waits LEFT JOIN answers next ON next.client_hash = waits.client_hash
-        AND next."at" > waits.first_at AND next."at" <= waits.first_at + ${WAIT_WORTH_MS}
-      LEFT JOIN answered_orders USING (order_key)
-      GROUP BY ALL
-    )
-    SELECT level, sum(waits) AS waits, count(*) AS clients, count(*) FILTER (came_back) AS "cameBack",
-      count(*) FILTER (paid) AS paid
-    FROM followed
-    GROUP BY level ORDER BY level`;
+    SELECT answered.*, fate, reversed, amount, currency
+    FROM answered JOIN (SELECT order_key, fate, reversed, amount, currency FROM orders) USING (order_key)`;
 }
 
 /** SQL: an aggregate for each fate, by the members of OrderCounts, without technical failures. */
@@ -205,8 +154,7 @@ function verdictPlaceOf(column: string): string {
  * How several sides (versions, or lives of one) answered the same requests, a row a request. It lies in DuckDB,
  * which moves to disk what does not fit into its memory, so that outcomes can be joined to it whatever its length.
  *
- * Columns: `client_hash`, `order_key`, `at` (epoch ms), and for side 0 `answer_0` (a code) and `score_0`
- * (paymentScore in ten thousandths), and so on.
+ * Columns: `client_hash`, `order_key`, `at` (epoch ms), and `answer_0` (a code) of side 0, and so on.
  */
 export class AnswerTable {
   readonly #appender: DuckAppender;
@@ -224,10 +172,7 @@ export class AnswerTable {
       'client_hash UBIGINT',
       'order_key UBIGINT',
       '"at" DOUBLE',
-      ...Array.from({ length: sides }, (_, side) => [
-        `answer_${side} INTEGER`,
-        `score_${side} INTEGER`,
-      ]).flat(),
+      ...Array.from({ length: sides }, (_, side) => `answer_${side} INTEGER`),
     ];
     await duck.run(`CREATE OR REPLACE TABLE answers (${columns.join(', ')})`);
     return new AnswerTable(await duck.appender('answers'), columns.length);
@@ -243,10 +188,7 @@ export class AnswerTable {
     columns[1]?.push(orderKey);
     columns[2]?.push(at);
     let column = 3;
-    for (const answer of answers) {
-      columns[column++]?.push(this.#codeOf(answer));
-      columns[column++]?.push(Math.round(10_000 * answer.paymentScore));
-    }
+    for (const answer of answers) columns[column++]?.push(this.#codeOf(answer));
     this.#rows++;
     if (columns[0]?.length === BATCH_ROWS_MAX) this.#flush();
   }

@@ -6,7 +6,6 @@ import { always, choice, count, list, nullable, type Shape, shape, word } from '
 import { shareInterval } from '../../statistics/intervals.ts';
 import {
   amounts,
-  aucOfGranted,
   type Cell,
   columns,
   countText,
@@ -20,7 +19,6 @@ import {
   heldOutNotes,
   interval,
   moneyText,
-  number,
   type OrderCounts,
   orderCounts,
   ordersText,
@@ -55,30 +53,6 @@ const OrderComparisonSchema = shape('What the two sides did to the orders, and w
   base: OrderEffectsSchema,
   candidate: OrderEffectsSchema,
 });
-
-const LadderLevelSchema = shape('What became of those who were told to wait at a level of the ladder', {
-  level: count('Of the ladder'),
-  waits: count('WAIT verdicts of this level'),
-  clients: count('Different clients who got one'),
-  cameBack: count('Of these, who asked for a verdict again within 24 hours'),
-  paid: count('Of these, who asked for an order after the wait and paid it, all within 24 hours'),
-});
-
-const ScoreQualitySchema = shape(
-  'How well the paymentScore that orders had when they were first asked for told what became of them',
-  {
-    orders: count('Paid and unpaid orders'),
-    auc: nullable(number('Null when there is nothing to tell it from')),
-    brier: nullable(number('The same')),
-    calibrationError: nullable(number('The same')),
-    aucOfGranted,
-    intervals: shape('The same by drawing clients again', {
-      auc: interval('AUC'),
-      brier: interval('Brier score'),
-      calibrationError: interval('Calibration error'),
-    }),
-  },
-);
 
 const verdict = choice(VERDICTS, 'A verdict');
 const decisionCount = shape('Decisions, and how many of them are about orders of each outcome', {
@@ -165,11 +139,6 @@ export const BacktestSchema = shape('What a version would have decided on what h
   ),
   reversals,
   stopped: shape('Of each side', { base: stoppedPayments, candidate: stoppedPayments }),
-  scores: shape('Of each side', { base: ScoreQualitySchema, candidate: ScoreQualitySchema }),
-  ladder: shape('Of each side', {
-    base: list(LadderLevelSchema, 'By level'),
-    candidate: list(LadderLevelSchema, 'By level'),
-  }),
   heldOut: shape('Of each side', { base: heldOutCounts, candidate: heldOutCounts }),
   undecidable: shape('Decisions whose records lack a fact that a rule set asks', {
     count: count('How many'),
@@ -191,8 +160,6 @@ export type WaitChanges = Shape<typeof WaitChangesSchema>;
 export type OrderComparison = Shape<typeof OrderComparisonSchema>;
 export type OrderSums = Shape<typeof ORDER_SUMS>;
 export type OrderEffects = Shape<typeof OrderEffectsSchema>;
-export type LadderLevelReport = Shape<typeof LadderLevelSchema>;
-export type ScoreQuality = Shape<typeof ScoreQualitySchema>;
 
 const EFFECTS = [
   ['blocked', 'blocked at least once'],
@@ -207,7 +174,7 @@ export function shownBacktest(report: BacktestReport): Shown {
   const tables = [
     ...(isOther ? [] : [amountsTable]),
     ...[verdictsTable, mixTable, changesTable],
-    ...(isOther ? [] : [effectsTable, scoresTable, ladderTable]),
+    ...(isOther ? [] : [effectsTable]),
   ].map((table) => table(report));
   return {
     notes: [...notes, ...answerNotes(report), ...headlines(report)],
@@ -396,47 +363,5 @@ function amountsTable(report: BacktestReport): EvidenceTable {
         }),
       ),
     ),
-  };
-}
-
-function scoresTable(report: BacktestReport): EvidenceTable {
-  const [base, candidate] = sidesOf(report);
-  const row = (name: string, { orders, intervals, aucOfGranted: halves }: ScoreQuality) => [
-    ...[name, orders, intervals.auc, halves.withHistory, halves.withoutHistory],
-    ...[intervals.brier, intervals.calibrationError],
-  ];
-  return {
-    name: 'scores',
-    title: 'paymentScore of an order when it was first asked for, against what became of it',
-    columns: [
-      ...columns('text', ''),
-      ...columns('count', 'orders with an outcome'),
-      ...columns('figure', 'AUC, 95 %', 'granted, with history', 'without'),
-      ...columns('figure', 'Brier, 95 %', 'calibration error, 95 %'),
-    ],
-    rows: [row(base, report.scores.base), row(candidate, report.scores.candidate)],
-  };
-}
-
-function ladderTable(report: BacktestReport): EvidenceTable {
-  const [base, candidate] = sidesOf(report);
-  const row = (name: string, { level, waits, clients, cameBack, paid }: LadderLevelReport) => [
-    ...[name, level, waits, clients],
-    ...[cameBack, shareInterval(cameBack, clients), paid, shareInterval(paid, clients)],
-  ];
-  return {
-    name: 'ladder',
-    title: 'Cooldown ladder: who came back within 24 hours of a wait and paid, no comparison',
-    columns: [
-      ...columns('text', 'rule set'),
-      ...columns('count', 'level', 'waits', 'clients', 'came back'),
-      ...columns('share', '95 %'),
-      ...columns('count', 'came back and paid'),
-      ...columns('share', '95 %'),
-    ],
-    rows: [
-      ...report.ladder.base.map((level) => row(base, level)),
-      ...report.ladder.candidate.map((level) => row(candidate, level)),
-    ],
   };
 }

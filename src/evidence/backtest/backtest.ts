@@ -5,14 +5,7 @@ import { reversalsOf, stoppedPaymentsOf } from '../source/reversals.ts';
 import { makeInputView } from '../source/shared-devices.ts';
 import { Aftermath, AnswerTable } from './aftermath.ts';
 import type { BacktestMode, BacktestReport, OrderComparison } from './backtest-report.ts';
-import {
-  compare,
-  decisionShares,
-  Examples,
-  HeldOutTallies,
-  recordedHoldouts,
-  scoreQuality,
-} from './comparison.ts';
+import { compare, decisionShares, Examples, HeldOutTallies, recordedHoldouts } from './comparison.ts';
 import { inputsOf } from './input.ts';
 import { type LifeAnswer, Lives, type OutcomeAssumption, type RulesOfRequest } from './lives.ts';
 import { Redecider, recordedAnswers, recordedDecisions } from './recorded.ts';
@@ -241,11 +234,6 @@ async function reportOf(
       base: await stoppedPaymentsOf(duck, reversals, BASE),
       candidate: await stoppedPaymentsOf(duck, reversals, CANDIDATE),
     },
-    scores: {
-      base: scoreQuality(await aftermath.scored(BASE)),
-      candidate: scoreQuality(await aftermath.scored(CANDIDATE)),
-    },
-    ladder: { base: await aftermath.ladder(BASE), candidate: await aftermath.ladder(CANDIDATE) },
   };
 }
 

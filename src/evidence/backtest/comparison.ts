@@ -1,12 +1,10 @@
 import { type Duck, numbersOf, textOf } from '../../archive/duck.ts';
 import { type HeldOut, holdoutShares } from '../../decision/holdout.ts';
 import { byVerdict, type RuleSet, VERDICTS, type Verdict } from '../../rules/rule-set.ts';
-import type { ScoredOrders } from '../../statistics/calibration.ts';
 import { clusteredInterval, type Estimate } from '../../statistics/intervals.ts';
 import { plus } from '../../statistics/sums.ts';
-import { type JudgedOrders, scoreFigures } from '../calibrate/score-figures.ts';
 import { type HeldOutCount, NO_ORDERS, type OrderCounts, type VerdictMix } from '../shown.ts';
-import type { AnswerComparison, ScoreQuality, WaitChanges } from './backtest-report.ts';
+import type { AnswerComparison, WaitChanges } from './backtest-report.ts';
 import type { LifeAnswer } from './lives.ts';
 
 type Transitions = AnswerComparison['transitions'];
@@ -165,21 +163,6 @@ export function verdictAt(place: number): Verdict {
 
 function sumOf(rows: readonly ClusterVerdicts[]): number {
   return rows.reduce((sum, { decisions }) => sum + decisions, 0);
-}
-
-/** Orders of one cluster of clients that had the same paymentScore when they were first asked for. */
-export type ClusteredScore = JudgedOrders & ScoredOrders;
-
-export function scoreQuality(scored: readonly ClusteredScore[]): ScoreQuality {
-  const { orders, auc, aucOfGranted, brier, calibrationError } = scoreFigures(scored, ({ score }) => score);
-  return {
-    orders,
-    auc: auc?.value ?? null,
-    brier: brier?.value ?? null,
-    calibrationError: calibrationError?.value ?? null,
-    aucOfGranted,
-    intervals: { auc, brier, calibrationError },
-  };
 }
 
 /** Counts whom the rules of one side held out. A rule that could hold out but skipped nobody is listed, too. */

@@ -4,7 +4,6 @@ import { type ClientKey, hashOfNumber } from '../../client/client-key.ts';
 import { type ClientGroup, type ClientState, momentFor, UNKNOWN_CLIENT } from '../../client/client-state.ts';
 import { knownHints } from '../../client/hints.ts';
 import { type Exposure, exposureOf, type KnownOrder } from '../../client/order.ts';
-import { paymentScore } from '../../client/payment-score.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
 import { judgeVerdict, type Standing } from '../../decision/decide.ts';
 import type { HeldOut, HoldoutDraw } from '../../decision/holdout.ts';
@@ -39,8 +38,6 @@ export interface LifeAnswer {
   readonly level: number;
   /** Null without WAIT. */
   readonly waitSeconds: number | null;
-  /** As a number with four decimals. */
-  readonly paymentScore: number;
   /** Rules that matched and were skipped. */
   readonly heldOut: readonly HeldOut[];
 }
@@ -152,10 +149,9 @@ export class Lives {
   }
 
   #judge(judged: Judged[], rules: RuleSet, standing: Standing, asked: AskedInput): Judged {
-    const { state, client } = standing;
+    const { state } = standing;
     const currency = asked.currency === this.#currencyThen(asked) ? null : asked.currency;
     const { assessment, concluded, nextState } = judgeVerdict(rules, standing, { ...asked, currency });
-    const { paidCount, unpaidCount } = state.outcomes;
     const { verdict, rule, waitSeconds, ladderAfter } = concluded;
     const answer: LivedAnswer = {
       values: assessment.values,
@@ -165,11 +161,6 @@ export class Lives {
       isBot: assessment.isBot,
       level: verdict === 'WAIT' ? ladderAfter.level : 0,
       waitSeconds,
-      paymentScore: paymentScore(
-        paidCount,
-        paidCount + unpaidCount,
-        settingsOf(rules, client.platform).smoothing,
-      ),
       heldOut: bothOf(assessment.heldOut, concluded.heldOut),
     };
     const made = { rules, state, answer, nextState };

@@ -4,7 +4,6 @@ import { factColumn, factLabel } from '../../archive/record-columns.ts';
 import { hashOfNumber, isPlatformName } from '../../client/client-key.ts';
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { climb, levelsOf } from '../../client/ladder.ts';
-import { paymentScore } from '../../client/payment-score.ts';
 import { conclude, verdictRule } from '../../decision/assess.ts';
 import {
   type HoldoutDraw,
@@ -35,7 +34,7 @@ export async function recordedDecisions(
   for (const column of ['platform', 'rule'])
     await duck.run(`CREATE TYPE ${column}_name AS ENUM (SELECT DISTINCT ${column} FROM decisions)`);
   const recorded = new Set(await columnsOf(duck, 'decisions'));
-  const facts = new Set([...labels, 'paidCount', 'finalCount'].map(factColumn));
+  const facts = new Set([...labels].map(factColumn));
   const select = [
     'client_hash',
     `${ORDER_KEY_SQL} AS order_key`,
@@ -47,7 +46,6 @@ export async function recordedDecisions(
     `verdict::${enumOf(VERDICTS)} AS verdict`,
     `client_group::${enumOf(CLIENT_GROUPS)} AS client_group`,
     'is_bot',
-    'payment_score::DOUBLE AS recorded_score',
     'ladder_before_level::DOUBLE AS level_before',
     'ladder_after_level::DOUBLE AS level_after',
     ...[...facts].filter((column) => recorded.has(column)).map(readableFact),
@@ -70,7 +68,6 @@ export function recordedAnswers(batch: DuckBatch): RowAnswer {
     batch.texts('client_group'),
   ];
   const [bots, levels] = [batch.flags('is_bot'), batch.numbers('level_after')];
-  const scores = batch.numbers('recorded_score');
   return (row) => {
     const verdict = VERDICTS.find((known) => known === verdicts[row]) ?? 'GET_NEW';
     return {
@@ -80,7 +77,6 @@ export function recordedAnswers(batch: DuckBatch): RowAnswer {
       isBot: bots[row] === true,
       level: verdict === 'WAIT' ? (levels[row] ?? 0) : 0,
       waitSeconds: null,
-      paymentScore: scores[row] ?? 0.5,
       // `HeldOutTally` counts recorded holdouts without reading each row.
       heldOut: [],
     };
@@ -122,7 +118,7 @@ export class Redecider {
     const rules = this.#rules;
     const columns = this.#asked.map((_, place) => this.#column(batch, place));
     const [platforms, times] = [batch.texts('platform'), batch.numbers('decided_ms')];
-    const [levels, scoreOf] = [batch.numbers('level_before'), scores(batch)];
+    const levels = batch.numbers('level_before');
     const heldOutIn = this.#heldOutIn(batch);
     return (row) => {
       const values = valuesOf(columns, row);
@@ -140,7 +136,6 @@ export class Redecider {
       const before = { level: levels[row] ?? 0, attemptOpen: false, waitUntil: null };
       const levelsMs = levelsOf(settings.ladder, params.ladder);
       const level = params.verdict === 'WAIT' ? climb(before, levelsMs, times[row] ?? 0, 0).level : 0;
-      const score = scoreOf(row, settings.smoothing);
       return {
         verdict: params.verdict,
         rule,
@@ -148,7 +143,6 @@ export class Redecider {
         isBot,
         level,
         waitSeconds: null,
-        paymentScore: score,
         heldOut: bothOf(assessment.heldOut, heldOut),
       };
     };
@@ -198,17 +192,6 @@ function valuesOf(columns: readonly FactColumn[], row: number): FactValue[] | nu
     values.push(value);
   }
   return values;
-}
-
-/** The paymentScore that a version gives, from the counters in every record; without them, the recorded one. */
-function scores(batch: DuckBatch) {
-  const counters = ['paidCount', 'finalCount'].map((label) => factValues(batch, label));
-  const recorded = batch.numbers('recorded_score');
-  return (row: number, smoothing: RuleSet['settings']['smoothing']): number => {
-    const [paid, final] = valuesOf(counters, row) ?? [];
-    if (typeof paid !== 'number' || typeof final !== 'number') return recorded[row] ?? 0.5;
-    return paymentScore(paid, final, smoothing);
-  };
 }
 
 /** Labels of the facts that some condition of the rule set compares, or that say who may be held out. */

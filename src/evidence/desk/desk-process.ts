@@ -6,13 +6,11 @@ import { isRuleVersion, type RuleSet } from '../../rules/rule-set.ts';
 import { type JobContext, serveWork } from '../../work/serve-work.ts';
 import { backtest } from '../backtest/backtest.ts';
 import type { RulesOfRequest } from '../backtest/lives.ts';
-import { calibrate } from '../calibrate/calibrate.ts';
 import { drift } from '../drift.ts';
 import { experiment } from '../experiment/experiment.ts';
 import { report } from '../report/report.ts';
 import type { EvidenceResult } from '../result.ts';
 import { type Evidence, withEvidence } from '../source/evidence.ts';
-import { suggest } from '../suggest/suggest.ts';
 import { combinationsOf, parseVariation, sweep } from '../sweep/sweep.ts';
 import { keptRules, type RulesOf } from '../verify/verify-segment.ts';
 import type { EvidenceProgress, EvidenceTask, EvidenceWork, NamedRuleSet } from './evidence-task.ts';
@@ -78,10 +76,6 @@ async function answer(
       const { outcomes } = task;
       return sweep(evidence, { version, combinations, outcomes, threads: 1, onProgress });
     }
-    case 'calibration':
-      return calibrate(evidence, { rules, platform: task.platform, splitAt: null, onProgress });
-    case 'suggestion':
-      return suggest(evidence, { version, files: filesOf(task.rules), budget: task.budget, onProgress });
     default:
       return task satisfies never;
   }

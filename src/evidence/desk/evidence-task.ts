@@ -46,11 +46,6 @@ interface SweepTask extends TaskSpan {
   readonly outcomes: OutcomeAssumption;
 }
 
-interface CalibrationTask extends TaskSpan {
-  readonly kind: 'calibration';
-  readonly rules: NamedRuleSet;
-}
-
 interface DriftTask extends TaskSpan {
   readonly kind: 'drift';
   /** The version whose decisions count; null for all versions. */
@@ -64,31 +59,15 @@ export interface ExperimentTask extends TaskSpan {
   readonly versions: readonly RuleVersion[];
 }
 
-interface SuggestionTask extends TaskSpan {
-  readonly kind: 'suggestion';
-  readonly rules: NamedRuleSet;
-  /** Share of the paid orders, 0 to 1. */
-  readonly budget: number;
-}
-
 /** A question to the archive, as plain data: the same question is the same text. */
-export type EvidenceTask =
-  | ReportTask
-  | BacktestTask
-  | SweepTask
-  | CalibrationTask
-  | DriftTask
-  | ExperimentTask
-  | SuggestionTask;
+export type EvidenceTask = ReportTask | BacktestTask | SweepTask | DriftTask | ExperimentTask;
 
 export const TASK_KINDS = [
   'report',
   'backtest',
   'sweep',
-  'calibration',
   'drift',
   'experiment',
-  'suggestion',
 ] as const satisfies readonly EvidenceTask['kind'][];
 
 export interface EvidenceFolders {

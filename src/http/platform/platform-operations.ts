@@ -18,11 +18,9 @@ import { readEvents } from './events.ts';
 import { listEvidence, readEvidence, removeEvidence } from './evidence/evidence-jobs.ts';
 import {
   askBacktest,
-  askCalibration,
   askDrift,
   askExperiment,
   askRuleReport,
-  askSuggestion,
   askSweep,
 } from './evidence/evidence-questions.ts';
 import { readExperiment } from './evidence/read-experiment.ts';
@@ -95,11 +93,9 @@ export const PLATFORM_OPERATIONS = {
     askRuleReport,
     askBacktest,
     askSweep,
-    askCalibration,
     askDrift,
     askExperiment,
     readExperiment,
-    askSuggestion,
     listEvidence,
     readEvidence,
     removeEvidence,

@@ -147,7 +147,7 @@ describeConsole("the console's page Evidence, of the past", (tab) => {
   });
 });
 
-describeConsole("the console's pages Sweep and Calibration", (tab) => {
+describeConsole("the console's pages Sweep and Drift", (tab) => {
   it('try other values of a constant, and show what each costs and saves beside what holds', async () => {
     await tab.open('#/rules/p2.v10/sweep?days=7');
     const { page } = tab;
@@ -176,29 +176,12 @@ describeConsole("the console's pages Sweep and Calibration", (tab) => {
     await tab.page.getByText(/^ladder\.levels\[0\]=soon is no sound rule set: ladder\.yaml:/).waitFor();
   });
 
-  it('show whether the payment score can be taken at its word', async () => {
-    await tab.open('#/rules/p2.v10/calibration?days=7');
-    await tab.page.getByRole('heading', { name: 'p2.v10 as it is' }).waitFor({ timeout: 120_000 });
-    const quality = tab.page.getByRole('region', { name: 'Later part, with 95 % intervals by client' });
-    expect(await quality.getByRole('row', { name: /^p2\.v10/ }).textContent()).to.match(
-      /0\.\d{4} \(0\.\d{4} to 0\.\d{4}\)/,
-    );
-  });
-
-  it('show beside it what has changed from the earlier to the later part of the time', async () => {
-    await tab.open('#/rules/p2.v10/calibration?days=7');
+  it('show what has changed from the earlier to the later part of the time', async () => {
+    await tab.open('#/rules/p2.v10/drift?days=7');
     const answers = tab.page.getByRole('region', { name: 'Answers and outcomes' });
     await answers.waitFor({ timeout: 120_000 });
     expect(await answers.getByRole('row', { name: /^GET_NEW/ }).textContent()).to.match(
       /^\s*GET_NEW(\s*\d+\.\d % \(\d+\.\d to \d+\.\d\)){2}\s*$/,
     );
-  });
-
-  it('look for rules and thresholds within a budget, and say plainly when nothing is found', async () => {
-    await tab.open('#/rules/p2.v10/suggest?days=7');
-    await tab.page.getByLabel('budget, %').fill('0.5');
-    await tab.button('Look for changes').click();
-    await tab.page.getByText('Nothing is suggested').waitFor({ timeout: 120_000 });
-    expect(tab.page.url()).to.match(/budget=0\.5$/);
   });
 });

@@ -50,7 +50,6 @@ describe('a backtest', () => {
       expect(fields(report)).to.deep.equal({ compared: 13, changed: 0, changes: [] });
       expect(report.bots).to.deep.equal({ base: 1, candidate: 1, gained: 0, lost: 0 });
       expect(report.groups).to.deep.equal([]);
-      expect(report.ladder.candidate).to.deep.equal(report.ladder.base);
       const { GET_NEW, GET_SAME_STICKY, WAIT, BLOCK } = report.transitions;
       expect(GET_NEW.GET_NEW).to.deep.equal({ decisions: 7, ...orders(1, 5, 0, 1) });
       expect(GET_SAME_STICKY.GET_SAME_STICKY.decisions).to.equal(1);
@@ -141,21 +140,6 @@ describe('a backtest', () => {
     expect([granted.reproduced, all.reproduced]).to.deep.equal([13, 13]);
   });
 
-  it('says how well the scores of both sides predicted the outcomes', async () => {
-    const { scores } = await run('p2.v12', 'recorded');
-    expect(scores.candidate).to.deep.equal(scores.base);
-    expect(scores.base.orders).to.equal(6);
-    expect(scores.base.brier).to.be.within(0.1, 0.2);
-    const { auc, brier, calibrationError } = scores.base.intervals;
-    expect([auc?.value, brier?.value, calibrationError?.value]).to.deep.equal([
-      scores.base.auc,
-      scores.base.brier,
-      scores.base.calibrationError,
-    ]);
-    expect(brier?.low).to.be.below(scores.base.brier ?? 0);
-    expect(brier?.high).to.be.above(scores.base.brier ?? 1);
-  });
-
   it('ends early when it is cancelled', async () => {
     const evidence = {
       place: { kind: 'journal', path: place.path('j') },
@@ -172,13 +156,6 @@ describe('a backtest', () => {
       );
       expect(failure).to.equal('Error: enough');
     }
-  });
-
-  it('counts by level who waited, came back and paid', async () => {
-    expect((await run('p2.v10', 'recorded')).ladder.base).to.deep.equal([
-      { level: 1, waits: 1, clients: 1, cameBack: 1, paid: 1 },
-      { level: 2, waits: 1, clients: 1, cameBack: 1, paid: 1 },
-    ]);
   });
 
   it('shows changes of groups and bot flags', async () => {

@@ -121,8 +121,8 @@ describe('drift', () => {
     expect([earlier.verdicts.GET_NEW?.value, later.verdicts.BLOCK?.value]).to.deep.equal([1, 0]);
     expect([earlier.paidShare?.value, later.paidShare?.value]).to.deep.equal([1, 0]);
     expect([earlier.orders, later.orders]).to.deep.equal([
-      { known: 40, unknown: 0 },
-      { known: 40, unknown: 0 },
+      { known: 40, unknown: 0, neverGranted: 0 },
+      { known: 40, unknown: 0, neverGranted: 0 },
     ]);
     expect([earlier.score.brier?.value, later.score.calibrationError?.value]).to.deep.equal([0.25, 0.5]);
   });
@@ -131,8 +131,8 @@ describe('drift', () => {
     const { archive } = await livedEvidence(liveWithLateReports);
     const { earlier, later, unknown } = await driftOf(archive);
     expect([earlier.orders, later.orders, unknown]).to.deep.equal([
-      { known: 2, unknown: 1 },
-      { known: 0, unknown: 3 },
+      { known: 2, unknown: 1, neverGranted: 0 },
+      { known: 0, unknown: 3, neverGranted: 0 },
       4,
     ]);
     expect([earlier.paidShare?.value, later.paidShare]).to.deep.equal([1, null]);

@@ -1,11 +1,9 @@
 import { backtest } from '../../../src/evidence/backtest/backtest.ts';
-import { calibrate } from '../../../src/evidence/calibrate/calibrate.ts';
 import { drift } from '../../../src/evidence/drift.ts';
 import { experiment } from '../../../src/evidence/experiment/experiment.ts';
 import { report } from '../../../src/evidence/report/report.ts';
 import type { EvidenceResult } from '../../../src/evidence/result.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
-import { suggest } from '../../../src/evidence/suggest/suggest.ts';
 import { combinationsOf, parseVariation, sweep } from '../../../src/evidence/sweep/sweep.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import type { Workplace } from '../backtest/backtest-history.ts';
@@ -24,7 +22,6 @@ export function figuresOf(
       ...{ candidate: place.rules('p2.v13'), against: rules, mode: 'closed-loop', outcomes: 'granted' },
       rulesOf: () => rules,
     }),
-    await calibrate(evidence, { rules, platform: null, splitAt: null }),
     await drift(evidence, null),
     await experiment(evidence, []),
   ]);
@@ -42,6 +39,5 @@ export function replayedFiguresOf(
   const combinations = combinationsOf(version, files, [vary]);
   return withEvidence({ ...all(looked), asOf }, async (evidence) => [
     await sweep(evidence, { version, combinations, outcomes: 'granted', threads: 1 }),
-    await suggest(evidence, { version, files, budget: 0.05 }),
   ]);
 }

@@ -84,7 +84,7 @@ describe('a report of an order that was turned away', () => {
     expect(reported.decisions).to.deep.equal(silent.decisions);
   });
 
-  it('is in no figure of reports, backtests, calibration, drift and experiments', async () => {
+  it('is in no figure of reports, backtests, drift and experiments', async () => {
     const [before, after] = [
       await figuresOf(place, silent.archive, null),
       await figuresOf(place, reported.archive, null),
@@ -92,7 +92,7 @@ describe('a report of an order that was turned away', () => {
     for (const [index, one] of after.entries()) expect(one, one.kind).to.deep.equal(before[index]);
   });
 
-  it('is in no figure of sweeps and suggestions', async () => {
+  it('is in no figure of sweeps', async () => {
     const [before, after] = [
       await replayedFiguresOf(place, silent.archive, null),
       await replayedFiguresOf(place, reported.archive, null),

@@ -2,9 +2,7 @@ import { expect } from 'chai';
 import { backtest } from '../../../src/evidence/backtest/backtest.ts';
 import { shownBacktest } from '../../../src/evidence/backtest/backtest-report.ts';
 import { report } from '../../../src/evidence/report/report.ts';
-import { readable } from '../../../src/evidence/result.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
-import { suggest } from '../../../src/evidence/suggest/suggest.ts';
 import { combinationsOf, parseVariation, sweep } from '../../../src/evidence/sweep/sweep.ts';
 import { type SweepReport, shownSweep } from '../../../src/evidence/sweep/sweep-report.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
@@ -84,25 +82,6 @@ describe('a sweep of the window on shared devices, where chargebacks come 14 to 
     expect(shownSweep(await sweptOn(20)).notes.slice(5, 7)).to.deep.equal([
       'Not mature: reversals seen so far: 1, too few or too young to tell when a payment is safe. 49 paid orders may yet be reversed: do not judge by that yet.',
       `${WINDOW}=7d is not known yet: of the payments that it stops 0 of 0 mature ones were reversed (-), 9 are immature.`,
-    ]);
-  });
-
-  it('is beside suggestions that count payments which may yet be reversed neither as paid nor as unpaid', async () => {
-    const files = readRuleFiles(`${place.rulesDir}/p2.v10`, []) ?? new Map();
-    const suggestedOn = (day: number) =>
-      withEvidence({ ...all(lived), asOf: JULY + day * DAY }, (evidence) =>
-        suggest(evidence, { version: 'p2.v10', files, budget: 0.05 }),
-      );
-    const { parts, reversals, notes } = readable(await suggestedOn(90));
-    const immature = reversals.immature.reduce((sum, { orders }) => sum + orders, 0);
-    expect(parts.earlier.orders.paid + parts.later.orders.paid).to.equal(191 - immature);
-    expect(notes).to.include(
-      'Immature payments, reversed already or not, count neither as paid nor as unpaid here: neither in the budget nor in what a change does.',
-    );
-    const { nothing, files: written } = await suggestedOn(20);
-    expect([nothing, written]).to.deep.equal([
-      'Reversals come, and nobody knows yet when a payment is safe from them: what would refuse payments cannot be judged.',
-      null,
     ]);
   });
 

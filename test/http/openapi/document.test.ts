@@ -174,11 +174,9 @@ function removal(path: string): Ask {
 const EVIDENCE = '/v1/platform/evidence';
 const RULE_REPORT = post(`${EVIDENCE}/report`, { version: 'p2.v10' });
 const SWEEP = post(`${EVIDENCE}/sweep`, { version: 'p2.v10', vary: ['ladder.levels[0]=15s,30s'] });
-const CALIBRATION = post(`${EVIDENCE}/calibration`, { version: 'p2.v10' });
 const EXPERIMENT = post(`${EVIDENCE}/experiment`, { versions: ['p2.v10'] });
 const READ_EXPERIMENT = get('/v1/platform/experiment');
 const DRIFT = post(`${EVIDENCE}/drift`, { version: 'p2.v10' });
-const SUGGESTION = post(`${EVIDENCE}/suggestion`, { version: 'p2.v10', budgetPercent: 1 });
 const BACKTEST = post(`${EVIDENCE}/backtest`, { version: 'p2.v11', against: 'p2.v10' });
 
 async function explanation(live: Live): Promise<Ask> {
@@ -435,7 +433,6 @@ const PLATFORM_CASES: readonly Case[] = [
   ...ofEvidence('askRuleReport', RULE_REPORT),
   ...ofEvidence('askSweep', SWEEP, { tooLarge: TOO_LARGE_FOR_DRAFT }),
   says('askSweep', 422, withDraft(SWEEP)),
-  ...ofEvidence('askCalibration', CALIBRATION),
   ...ofEvidence('askDrift', DRIFT),
   ...ofEvidence('askExperiment', EXPERIMENT, {
     about: (version) => post(`${EVIDENCE}/experiment`, { versions: [version] }),
@@ -444,7 +441,6 @@ const PLATFORM_CASES: readonly Case[] = [
   says('readExperiment', 200, whenArchived(READ_EXPERIMENT, true)),
   says('readExperiment', 400, get('/v1/platform/experiment?versions=newest')),
   ...sharedByKey('readExperiment', READ_EXPERIMENT),
-  ...ofEvidence('askSuggestion', SUGGESTION),
   ...ofEvidence('askBacktest', BACKTEST, { tooLarge: TOO_LARGE_FOR_DRAFT }),
   says('askBacktest', 422, withDraft(BACKTEST)),
   says('readEvidence', 200, async (live) => get(await evidenceJob(live))),

@@ -1,5 +1,5 @@
 import { useAnswer } from '../api.js';
-import { html, useState } from '../html.js';
+import { html } from '../html.js';
 import {
   BacktestForm,
   EvidenceTables,
@@ -9,10 +9,10 @@ import {
   useJob,
   workedOut,
 } from '../parts/evidence.js';
-import { Field, goTo } from '../parts/form.js';
+import { goTo } from '../parts/form.js';
 import { count, dateTime } from '../parts/format.js';
 import { SampleOrders, toVersion } from '../parts/links.js';
-import { answered, useAttempt } from '../parts/notice.js';
+import { answered } from '../parts/notice.js';
 import { columns, numbers, Table } from '../parts/table.js';
 import { Figures, Pill, VERDICTS, Verdict } from '../parts/verdict.js';
 import { BACKTEST, EVIDENCE_JOBS, RULE_FOLDERS } from '../questions.js';
@@ -20,65 +20,16 @@ import { BACKTEST, EVIDENCE_JOBS, RULE_FOLDERS } from '../questions.js';
 /**
  * @import { BacktestReport, EvidenceJob, VerdictCommand, VerdictMix } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
- * @import { InputEvent } from '../parts/form.js'
  */
 
-const BYTES_MAX = 20_000_000;
-
-const MEMBERS = [
-  ...['ruleVersion', 'journal', 'transitions', 'changes', 'outcomes', 'ladder', 'notes', 'tables'],
-];
-
-const HOW = 'npx scoring rules backtest p2.v11 --journal journal.ndjson --json > result.json';
-
 /**
- * A version held against history: worked out from the archive, or opened from a file that the command wrote.
+ * A version held against history, worked out from the archive.
  * @param {PageProps} props
  */
 export function BacktestPage({ place: { version, item } }) {
-  if (item === '') return html`<${NewBacktest} version=${version} /><${OfLate} /><${FromFile} />`;
+  if (item === '') return html`<${NewBacktest} version=${version} /><${OfLate} />`;
   return html`<p><a href=${toVersion(version, 'backtest')}>← All backtests</a></p>
     <${Opened} key=${item} version=${version} jobId=${item} />`;
-}
-
-/** A result file of `rules backtest --json`, read in the browser and sent nowhere. */
-function FromFile() {
-  const [report, setReport] = useState(/** @type {BacktestReport | null} */ (null));
-  const { attempt, trouble } = useAttempt();
-  const open = (/** @type {InputEvent} */ event) => {
-    const file = event.currentTarget.files?.[0];
-    if (file === undefined) return;
-    setReport(null);
-    attempt(() => readReport(file).then(setReport));
-  };
-  return html`
-    <div class="card">
-      <h2>Open a result</h2>
-      <${Field} label="Result file" hint=${`Made by: ${HOW}. It is read here and sent nowhere.`}>
-        <input type="file" accept=".json,application/json" onChange=${open} />
-      <//>
-    </div>
-    ${trouble} ${report && reported(report)}`;
-}
-
-/**
- * The report in a file; throws why the file holds none.
- * @param {File} file
- * @returns {Promise<BacktestReport>}
- */
-async function readReport(file) {
-  if (file.size > BYTES_MAX)
-    throw new Error(`${file.name} has more than 20 MB; a result of a backtest is small.`);
-  const again = 'Run the backtest with --json and open what it prints.';
-  const found = await file
-    .text()
-    .then(JSON.parse)
-    .catch(() => {
-      throw new Error(`${file.name} is not JSON. ${again}`);
-    });
-  const missing = MEMBERS.filter((name) => !['object', 'string'].includes(typeof found?.[name]));
-  if (missing.length === 0) return found;
-  throw new Error(`${file.name} is no result of a backtest: it lacks ${missing.join(', ')}. ${again}`);
 }
 
 /** @param {{ version: string, jobId: string }} props */

@@ -1,6 +1,5 @@
 import type { Caller } from '../../../access/caller.ts';
 import { BACKTEST_MODES, BacktestSchema } from '../../../evidence/backtest/backtest-report.ts';
-import { CalibrationSchema } from '../../../evidence/calibrate/calibration.ts';
 import type { EvidenceDesk } from '../../../evidence/desk/evidence-desk.ts';
 import {
   type EvidenceJob,
@@ -13,7 +12,6 @@ import { ExperimentSchema } from '../../../evidence/experiment/experiment-report
 import { ReportSchema } from '../../../evidence/report/rule-report.ts';
 import { readable } from '../../../evidence/result.ts';
 import { SHOWN_MEMBERS } from '../../../evidence/shown.ts';
-import { SuggestionSchema } from '../../../evidence/suggest/suggestion.ts';
 import { SweepSchema } from '../../../evidence/sweep/sweep-report.ts';
 import { type TObject, type TProperties, Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
@@ -26,7 +24,6 @@ import {
   named,
   nullable,
   oneOf,
-  percent,
   type Shape,
   shape,
   word,
@@ -49,7 +46,6 @@ export const EvidenceJobSchema = named(
     mode: nullable(choice(BACKTEST_MODES, 'Of a backtest')),
     vary: nullable(list(word('PATH=VALUES'), 'Of a sweep')),
     by: nullable(word('Of a report: the slices that each rule is shown by')),
-    budgetPercent: nullable(percent('Of a suggestion: the paid orders that may be refused besides')),
     from: nullable(epochMs('Decisions from this time on; null: from the first')),
     to: nullable(epochMs('Decisions before this time; null: to the last')),
     asOf: nullable(epochMs('What was known then; null: all that is known')),
@@ -79,12 +75,10 @@ const ResultSchema = oneOf(
     report: shown('RulesReport', ReportSchema),
     backtest: shown('BacktestReport', BacktestSchema),
     sweep: shown('SweepReport', SweepSchema),
-    suggestion: shown('Suggestion', SuggestionSchema),
-    calibration: shown('Calibration', CalibrationSchema),
     drift: shown('Drift', DriftSchema),
     experiment: ShownExperimentSchema,
   },
-  'What the command of that name (rules report, backtest, sweep, suggest, calibrate, drift, experiment) prints with --json',
+  'What the command of that name (rules report, backtest, sweep, drift, experiment) prints with --json',
 );
 
 function shown<P extends TProperties>(name: string, result: TObject<P>) {
@@ -108,7 +102,6 @@ export const JOB_EXAMPLE = {
   mode: null,
   vary: null,
   by: 'day',
-  budgetPercent: null,
   from: AT_EXAMPLE - 7 * 86_400_000,
   to: null,
   asOf: null,
@@ -210,7 +203,7 @@ export function shownJob({
   return { kind, rules, from, to, asOf, ...NOT_ASKED, ...ofKind(task), ...job };
 }
 
-const NOT_ASKED = { against: null, mode: null, vary: null, by: null, budgetPercent: null } as const;
+const NOT_ASKED = { against: null, mode: null, vary: null, by: null } as const;
 
 /** What was asked besides rules and time. */
 function ofKind(task: EvidenceTask): Partial<ShownJob> {
@@ -221,12 +214,9 @@ function ofKind(task: EvidenceTask): Partial<ShownJob> {
       return { against: task.against, mode: task.mode };
     case 'sweep':
       return { vary: task.vary };
-    case 'calibration':
     case 'drift':
     case 'experiment':
       return {};
-    case 'suggestion':
-      return { budgetPercent: 100 * task.budget };
     default:
       return task satisfies never;
   }

@@ -299,46 +299,6 @@ export const askSweep = evidenceQuestion({
   }),
 });
 
-const SuggestionBodySchema = Type.Object({
-  version: versionText('A rule set, like p2.v11'),
-  budgetPercent: Type.Number({
-    exclusiveMinimum: 0,
-    exclusiveMaximum: 100,
-    description: 'Share of the paid orders that may be refused besides those that the version refuses',
-  }),
-  ...SPAN_MEMBERS,
-});
-
-export const askSuggestion = evidenceQuestion({
-  kind: 'suggestion',
-  operationId: 'askSuggestion',
-  summary: 'Rules and thresholds that would have stopped more unpaid orders',
-  asksFor:
-    'what "rules suggest" prints, and for the files that it changes, which make a draft with PUT /v1/platform/rules/versions/{version}',
-  body: jsonBody('SuggestionBody', SuggestionBodySchema, { version: 'p2.v11', budgetPercent: 0.5 }),
-  example: {},
-  task: ({ version, budgetPercent }, rulesNamed) => ({
-    kind: 'suggestion',
-    rules: rulesNamed(version, 'version'),
-    budget: budgetPercent / 100,
-  }),
-});
-
-const CalibrationBodySchema = Type.Object({
-  version: versionText('A rule set, like p2.v11'),
-  ...SPAN_MEMBERS,
-});
-
-export const askCalibration = evidenceQuestion({
-  kind: 'calibration',
-  operationId: 'askCalibration',
-  summary: 'Whether paymentScore can be taken at its word',
-  asksFor: 'what "rules calibrate" prints',
-  body: jsonBody('CalibrationBody', CalibrationBodySchema, { version: 'p2.v11' }),
-  example: {},
-  task: ({ version }, rulesNamed) => ({ kind: 'calibration', rules: rulesNamed(version, 'version') }),
-});
-
 const DriftBodySchema = Type.Object({
   version: Type.Optional(versionText('Only decisions of this rule set; absent: of all')),
   ...SPAN_MEMBERS,

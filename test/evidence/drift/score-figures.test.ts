@@ -1,14 +1,8 @@
 import { expect } from 'chai';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
-import { type JudgedOrders, scoreFigures } from '../../../src/evidence/calibrate/score-figures.ts';
+import { type ScoredClusters, scoreFigures } from '../../../src/evidence/score-figures.ts';
 import { clusteredInterval } from '../../../src/statistics/intervals.ts';
-
-interface Scored extends JudgedOrders {
-  readonly score: number;
-}
-
-const KNOWN = { hasHistory: true, granted: true };
 
 /** Numbers from 0 to 1 that a seed repeats. */
 function seeded(seed: number): () => number {
@@ -17,21 +11,19 @@ function seeded(seed: number): () => number {
 }
 
 /** 150 clients with 3 orders each, whose scores all are too high by `error`. */
-function worldOf(seed: number, error: number): readonly Scored[] {
+function worldOf(seed: number, error: number): readonly ScoredClusters[] {
   const random = seeded(seed);
   return Array.from({ length: 150 }, (_, cluster) => {
     const score = 0.15 + 0.8 * random();
     const paid = [0, 0, 0].filter(() => random() < score - error).length;
-    return { cluster, score, paid, unpaid: 3 - paid, ...KNOWN };
+    return { cluster, score, paid, unpaid: 3 - paid };
   });
 }
 
 describe('the figures of a score', () => {
   it('have an interval that contains the true calibration error, with right scores and too high ones', () => {
     for (const error of [0, 0.05, 0.12]) {
-      const worlds = Array.from({ length: 25 }, (_, seed) =>
-        scoreFigures(worldOf(seed + 1, error), ({ score }) => score),
-      );
+      const worlds = Array.from({ length: 25 }, (_, seed) => scoreFigures(worldOf(seed + 1, error)));
       const covered = worlds.filter(
         ({ calibrationError }) =>
           calibrationError !== null && calibrationError.low <= error && error <= calibrationError.high,
@@ -43,11 +35,11 @@ describe('the figures of a score', () => {
   });
 
   it('have intervals by clients in the shares of the tenths, too', () => {
-    const groups = Array.from({ length: 40 }, (_, cluster): Scored => {
+    const groups = Array.from({ length: 40 }, (_, cluster): ScoredClusters => {
       const paid = cluster % 2 === 0 ? 4 : 0;
-      return { cluster, score: cluster < 20 ? 0.3 : 0.9, paid, unpaid: 4 - paid, ...KNOWN };
+      return { cluster, score: cluster < 20 ? 0.3 : 0.9, paid, unpaid: 4 - paid };
     });
-    const { reliability } = scoreFigures(groups, ({ score }) => score);
+    const { reliability } = scoreFigures(groups);
     const counts = groups.map(({ paid }) => ({ part: paid, whole: 4 }));
     expect(reliability.map(({ from, paidShare }) => [from, paidShare])).to.deep.equal([
       [0.3, clusteredInterval(counts.slice(0, 20))],
@@ -56,28 +48,13 @@ describe('the figures of a score', () => {
   });
 
   it('are unknown for one client, who cannot be resampled', () => {
-    const one = [{ cluster: 7, score: 0.6, paid: 3, unpaid: 2, ...KNOWN }];
-    const { orders, brier, auc, calibrationError } = scoreFigures(one, ({ score }) => score);
+    const one = [{ cluster: 7, score: 0.6, paid: 3, unpaid: 2 }];
+    const { orders, brier, auc, calibrationError } = scoreFigures(one);
     expect({ orders, brier, auc, calibrationError }).to.deep.equal({
       orders: 5,
       brier: null,
       auc: null,
       calibrationError: null,
     });
-  });
-
-  it('give AUC separately for clients with and without history, on granted orders alone', () => {
-    const orders = (hasHistory: boolean, granted: boolean, score: number, paid: number): readonly Scored[] =>
-      [0, 1].map((cluster) => ({ cluster, score, paid, unpaid: 1 - paid, hasHistory, granted }));
-    const groups = [
-      ...orders(true, true, 0.9, 0),
-      ...orders(true, true, 0.6, 1),
-      ...orders(false, true, 0.5, 1),
-      ...orders(false, true, 0.5, 0),
-      ...orders(true, false, 0.1, 0),
-      ...orders(true, false, 0.95, 1),
-    ];
-    const { aucOfGranted } = scoreFigures(groups, ({ score }) => score);
-    expect([aucOfGranted.withHistory?.value, aucOfGranted.withoutHistory?.value]).to.deep.equal([0, 0.5]);
   });
 });

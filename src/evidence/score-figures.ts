@@ -1,0 +1,194 @@
+import { numberOf, numbersOf } from '../archive/duck.ts';
+import { ORDER_KEY_SQL } from '../archive/order-fate.ts';
+import { count, list, type Shape, shape } from '../shapes.ts';
+import {
+  areaUnderCurve,
+  binOf,
+  brierScore,
+  calibrationGaps,
+  reliability,
+  type ScoredOrders,
+} from '../statistics/calibration.ts';
+import { bootstrapIntervals, clusteredInterval, type Estimate } from '../statistics/intervals.ts';
+import { certainInterval, interval, number } from './shown.ts';
+import type { Evidence } from './source/evidence.ts';
+import { clusterOf, OrderClusters } from './source/order-clusters.ts';
+import { clientPasses } from './source/shared-devices.ts';
+
+const ReliabilityRowSchema = shape('A tenth of the scores', {
+  from: number('The lowest score'),
+  to: number('The highest, itself not in it'),
+  count: count('Orders with a score in it'),
+  meanScore: number('Of these orders'),
+  paidShare: certainInterval,
+});
+
+/** Intervals by drawing clients again. Null where nothing can be said, as with one client. */
+export const ScoreFiguresSchema = shape(
+  'How well the paymentScore that granted orders had when they were first asked for told what became of them',
+  {
+    orders: count('Granted orders, paid or unpaid'),
+    brier: interval('Brier score'),
+    auc: interval('How often a paid order had a higher score than an unpaid one'),
+    calibrationError: interval('How far scores lie from the paid share, on average'),
+    reliability: list(ReliabilityRowSchema, 'By tenths of the scores'),
+  },
+);
+
+export type ScoreFigures = Shape<typeof ScoreFiguresSchema>;
+
+export interface ClusteredOrders {
+  /** The cluster of the client: the orders of one client depend on each other, clusters do not. */
+  readonly cluster: number;
+  readonly paid: number;
+  readonly unpaid: number;
+}
+
+export interface ScoredClusters extends ClusteredOrders {
+  readonly score: number;
+}
+
+/** Orders of the same part of the time, cluster and score. */
+interface ScoredGroup extends ScoredClusters {
+  /** First asked for at the split or after it. */
+  readonly later: boolean;
+  /** They were granted; an order that never was is paid where somebody paid it all the same. */
+  readonly granted: boolean;
+}
+
+interface ScoredEvidence {
+  readonly groups: readonly ScoredGroup[];
+  /** How many orders without a known outcome were first asked for before the split, and since. */
+  readonly unknown: { readonly earlier: number; readonly later: number };
+}
+
+/** Decisions of a pass over the evidence. */
+const PASS_DECISIONS_MAX = 1_000_000;
+
+/**
+ * The orders that ended paid or unpaid, by the score that their first decision recorded. An order that began before
+ * the evidence counts from its first decision within it.
+ */
+export async function scoredOrders({ duck, span }: Evidence, splitAt: number): Promise<ScoredEvidence> {
+  const groups: ScoredGroup[] = [];
+  const unknown = { earlier: 0, later: 0 };
+  for (const clients of clientPasses(span.decisions, PASS_DECISIONS_MAX)) {
+    const rows = await duck.rows(`
+      SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, score, granted,
+        count(*) FILTER (fate = 'PAID') AS paid, count(*) FILTER (fate = 'UNPAID') AS unpaid,
+        count(*) FILTER (fate = 'UNKNOWN') AS unknown
+      FROM (
+        SELECT ${ORDER_KEY_SQL} AS order_key, ${clusterOf('any_value(client_hash)')} AS cluster,
+          min(decided_at) AS first_at, arg_min(payment_score, seq)::DOUBLE AS score
+        FROM decisions WHERE ${clients} GROUP BY order_key
+      ) JOIN (SELECT order_key, fate, granted FROM orders WHERE ${clients}) USING (order_key)
+      GROUP BY ALL ORDER BY ALL`);
+    for (const row of rows) {
+      const group = {
+        ...numbersOf(row, { cluster: 0, score: 0, paid: 0, unpaid: 0 }),
+        later: row['later'] === true,
+        granted: row['granted'] === true,
+      };
+      unknown[group.later ? 'later' : 'earlier'] += numberOf(row['unknown']) ?? 0;
+      if (group.paid + group.unpaid > 0) groups.push(group);
+    }
+  }
+  return { groups, unknown };
+}
+
+/** How well the scores predicted what became of the orders. */
+export function scoreFigures(groups: readonly ScoredClusters[]): ScoreFigures {
+  const draws = new ScoreDraws(groups);
+  const all = draws.orders(new Uint32Array(draws.clusters).fill(1));
+  const seen = calibrationGaps(all);
+  // All figures of one draw together, because drawing costs more than the figures.
+  const figures = (times: Uint32Array) => {
+    const orders = draws.orders(times);
+    const gaps = calibrationGaps(orders);
+    const known = gaps === null || seen === null ? [null, null] : [total(gaps), total(gaps, seen)];
+    return [brierScore(orders), areaUnderCurve(orders), ...known];
+  };
+  // A single client cannot be drawn in different ways.
+  const drawn = draws.clusters < 2 ? [] : bootstrapIntervals(draws.clusters, figures);
+  const [brier = null, auc = null, error = null, distance = null] = drawn;
+  const byBin = Map.groupBy(groups, ({ score }) => binOf(score));
+  return {
+    orders: ordersOf(groups),
+    brier,
+    auc,
+    calibrationError: calibrationErrorOf(error, distance),
+    reliability: reliability(all).map((bin) => ({
+      ...bin,
+      paidShare: paidShareOf(byBin.get(binOf(bin.from)) ?? []) ?? NO_SHARE,
+    })),
+  };
+}
+
+/**
+ * The calibration error with its interval. The error of a draw is larger than that of the orders, as theirs is larger than
+ * the true one: chance moves a bin away from the score more often than towards it. So the interval is not that of the
+ * draws. Its lower end is the error less how far draws lie from the orders, bin by bin, which the error can at most be
+ * off by; its upper end is what the draws exceed the error by, taken off (the basic bootstrap of Davison and Hinkley,
+ * Bootstrap methods and their application, 1997).
+ */
+function calibrationErrorOf(error: Estimate | null, distance: Estimate | null): Estimate | null {
+  if (error === null || distance === null) return null;
+  const { value, low } = error;
+  return { value, low: Math.max(0, value - distance.high), high: Math.max(value, 2 * value - low) };
+}
+
+function total(gaps: readonly number[], less: readonly number[] = []): number {
+  return gaps.reduce((sum, gap, bin) => sum + Math.abs(gap - (less[bin] ?? 0)), 0);
+}
+
+export function ordersOf(groups: readonly ClusteredOrders[]): number {
+  return groups.reduce((sum, { paid, unpaid }) => sum + paid + unpaid, 0);
+}
+
+/** Share of the orders that were paid, with its interval by client; null without an order. */
+export function paidShareOf(groups: readonly ClusteredOrders[]): Estimate | null {
+  const clusters = new OrderClusters();
+  for (const { cluster, paid, unpaid } of groups) clusters.add(cluster, paid, unpaid);
+  return clusteredInterval(clusters.counts('paid'));
+}
+
+const NO_SHARE: Estimate = { value: 0, low: 0, high: 1 };
+
+/** Orders by score and cluster, in plain arrays: they are summed up for each of hundreds of draws. */
+class ScoreDraws {
+  /** The clusters in use, numbered without gaps. */
+  readonly clusters: number;
+  readonly #scores: readonly number[];
+  readonly #rows: { readonly cluster: Int32Array; readonly score: Int32Array; readonly counts: Float64Array };
+
+  constructor(groups: readonly ScoredClusters[]) {
+    this.#scores = [...new Set(groups.map(({ score }) => score))].toSorted((a, b) => a - b);
+    const places = new Map(this.#scores.map((score, place) => [score, place]));
+    const numbers = new Map(
+      [...new Set(groups.map(({ cluster }) => cluster))].map((cluster, place) => [cluster, place]),
+    );
+    this.clusters = numbers.size;
+    this.#rows = {
+      cluster: Int32Array.from(groups, ({ cluster }) => numbers.get(cluster) ?? 0),
+      score: Int32Array.from(groups, ({ score }) => places.get(score) ?? 0),
+      counts: Float64Array.from(groups.flatMap(({ paid, unpaid }) => [paid, unpaid])),
+    };
+  }
+
+  /** The orders by score, as often as their clusters were drawn. */
+  orders(times: Uint32Array): readonly ScoredOrders[] {
+    const { cluster, score, counts } = this.#rows;
+    const sums = new Float64Array(2 * this.#scores.length);
+    for (let row = 0; row < score.length; row++) {
+      const drawn = times[cluster[row] ?? 0] ?? 0;
+      const place = 2 * (score[row] ?? 0);
+      sums[place] = (sums[place] ?? 0) + drawn * (counts[2 * row] ?? 0);
+      sums[place + 1] = (sums[place + 1] ?? 0) + drawn * (counts[2 * row + 1] ?? 0);
+    }
+    return this.#scores.map((value, place) => ({
+      score: value,
+      paid: sums[2 * place] ?? 0,
+      unpaid: sums[2 * place + 1] ?? 0,
+    }));
+  }
+}
