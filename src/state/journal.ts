@@ -277,7 +277,7 @@ export function parseJournalText(text: string): JournalRecord | VerdictReference
     case 'e':
       return ERASURE.read(row);
     default: {
-      const [, seq, at = ''] = /^(\d+)\.([0-9a-z]+)$/.exec(text) ?? [];
+      const [, seq, at = ''] = /^(\d+)\.([0-9a-z]+)(?:\.|$)/.exec(text) ?? [];
       if (seq === undefined) throw new TypeError(`no journal entry is stored as ${text}`);
       return { seq: Number(seq), at: Number.parseInt(at, 36) };
     }

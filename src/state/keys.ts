@@ -86,9 +86,14 @@ export const orderName = (platform: PlatformName, orderRef: string): string =>
 /** Orders whose hashed names begin alike share a key: a key for each would take twice the memory. */
 const BUCKET_CHARACTERS = 3;
 
+export const orderBucket = (order: string): string => order.slice(0, BUCKET_CHARACTERS);
+
+/** Before an order's bucket in its key. */
+export const ordersPrefix = (partition: string): string => `q:{${partition}}`;
+
 /** Decisions by their orders, as `orderNote` notes them, by when: beside the records, so that both are written together. Sorted set. */
 export const ordersKey = (partition: string, order: string): string =>
-  `q:{${partition}}${order.slice(0, BUCKET_CHARACTERS)}`;
+  ordersPrefix(partition) + orderBucket(order);
 
 /**
  * The note of a decision about an order: the rest of the order's hashed name, a dot, then `orderPlace`, or nothing.

@@ -21,10 +21,6 @@ export interface StorePlace {
   readonly redisUrl: string | null;
   readonly redisSecurity?: RedisSecurity;
   readonly dataDir: string;
-  /** Null or absent when nothing is archived. */
-  readonly archiveDir?: string | null;
-  /** How long decisions are found by their orders in a store beside an archive, ms. */
-  readonly decisionsHotMs?: number;
   /** For commands, where a person waits: how long a call may take, and who hears of a long wait for another process. */
   readonly patience?: Patience;
   /** The salt of client hashes for a new store; random when absent. */
@@ -36,7 +32,7 @@ export interface StorePlace {
  * when a disk of this process refuses to keep what was written: then the store has to be opened anew.
  */
 export async function openStore(
-  { redisUrl, redisSecurity = {}, dataDir, archiveDir = null, decisionsHotMs, patience, salt }: StorePlace,
+  { redisUrl, redisSecurity = {}, dataDir, patience, salt }: StorePlace,
   onError: (error: Error) => void,
   onLost?: (error: StoreUnavailable) => void,
 ): Promise<Store> {
@@ -49,8 +45,6 @@ export async function openStore(
     });
   // Loaded only when used: loading it would be most of a start on SQLite.
   const { openRedisStore } = await import('./redis/store.ts');
-  // Without an archive decisions are found as long as they are kept.
-  const found = archiveDir === null || decisionsHotMs === undefined ? {} : { decisionsHotMs };
   const limit = patience === undefined ? {} : { commandTimeoutMs: patience.limitMs };
-  return openRedisStore(redisUrl, onError, { security: redisSecurity, ...found, ...limit, ...salted });
+  return openRedisStore(redisUrl, onError, { security: redisSecurity, ...limit, ...salted });
 }

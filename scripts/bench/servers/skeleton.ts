@@ -5,7 +5,6 @@ import { commitCall, commitLimits, commitScript } from '../../../src/state/redis
 import { connectRedis } from '../../../src/state/redis/connection/connection.ts';
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
 import { RedisScript } from '../../../src/state/redis/script.ts';
-import { RETENTION } from '../../../src/state/retention.ts';
 import { currentRules } from '../../../test/service/current-rules.ts';
 import { PLATFORM, SAMPLE_CLIENT, sampleAnswer, sampleVerdict } from '../sample.ts';
 import { serveJson } from './json-server.ts';
@@ -32,7 +31,7 @@ const change = { client: SAMPLE_CLIENT, stamp, state: nextState, entry, decision
 const terms = {
   validUntilMs: 0,
   storesShape: false,
-  limits: commitLimits(RETENTION.decisionMs),
+  limits: commitLimits(),
   installation: 'skeleton',
 };
 const [, ...commitArgs] = commitCall(change, encodeClientState(nextState), terms).args;

@@ -18,6 +18,7 @@ import {
   NOTES,
   nameOf,
   notesKey,
+  orderBucket,
   orderName,
   orderNote,
   orderPlace,
@@ -56,15 +57,13 @@ interface RedisClientsParts {
   readonly calls: NodeCalls;
   readonly clocks: NodeClocks;
   readonly decisions: RedisDecisions;
-  /** How long decisions are found by their orders. */
-  readonly decisionsHotMs: number;
   readonly installation: Installation;
 }
 
 /** States, notes and records of clients: everything in the slot of a client. */
 export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'commit'> {
   const { commands, calls, clocks, decisions, installation } = parts;
-  const limits = commitLimits(parts.decisionsHotMs);
+  const limits = commitLimits();
   /** When a shape was stored in a partition by this process, by the process's monotonic clock. */
   const storedShapes = new Map<string, number>();
 
@@ -195,13 +194,12 @@ export const commitScript = new RedisScript('commit-8.lua');
  */
 type CommitFate = 'committed' | 'conflict' | 'expired' | 'shapeless' | 'foreign';
 
-/** How long and how much of everything is kept: arguments 12 to 18 of the script. */
-export function commitLimits(decisionsHotMs: number): readonly string[] {
+/** How long and how much of everything is kept: arguments 12 to 17 of the script. */
+export function commitLimits(): readonly string[] {
   return [
     RETENTION.stateMs,
     RETENTION.decisionMs,
     RETENTION.shapeMs,
-    decisionsHotMs,
     -(RETENTION.decisionsPerBucket + 1),
     Math.ceil(RETENTION.journalEntries / PARTITIONS.length),
     RETENTION.notesPerClient,
@@ -232,6 +230,7 @@ export function commitCall(
   const { hash, platform } = client;
   const partition = partitionOf(hash);
   const order = decision === undefined ? '' : orderName(platform, decision.orderRef);
+  const told = journalText(entry);
   const record = decision === undefined ? '' : encodeDecision(decision, shape);
   // A decision that does not fit the shape contains everything and needs none.
   const shaped = shape !== undefined && record !== '' && !record.startsWith('{') ? shape : null;
@@ -253,7 +252,7 @@ export function commitCall(
       entry.kind,
       entry.platform,
       hash,
-      journalText(entry),
+      decision === undefined ? told : `${told}.${orderBucket(order)}`,
       record,
       decision === undefined ? '' : orderNote(order, orderPlace(hash, decision.seq)),
       String(entry.at),

@@ -26,6 +26,7 @@ import {
 import {
   journalKey,
   journalLossKey,
+  ordersPrefix,
   PARTITIONS,
   partitionNumber,
   recordsPrefix,
@@ -163,7 +164,8 @@ export class RedisJournal {
       );
       const numbers = [kept, BATCH_ENTRIES_MAX].map(String);
       const shorter = [decisionsHotMs, RETENTION.decisionMs - decisionsHotMs].map(String);
-      const args = [`${place.ms}-${place.seq}`, ...numbers, recordsPrefix(partition), ...shorter];
+      const prefixes = [recordsPrefix(partition), ordersPrefix(partition)];
+      const args = [`${place.ms}-${place.seq}`, ...numbers, ...prefixes, ...shorter];
       const trimSome = () => trimScript.run(this.#parts.commands, keys, args);
       while ((await this.#parts.runOn(journalKey(partition))(trimSome)) === BATCH_ENTRIES_MAX);
     }

@@ -36,8 +36,6 @@ const ANOTHER_SALT =
 
 /** What a test or a simulation may replace. */
 export interface RedisStoreOptions {
-  /** How long decisions are found by their orders, ms; as long as they may be kept when absent. */
-  readonly decisionsHotMs?: number;
   /** A call may take this long, however short the way to the server is; by the way alone when absent. */
   readonly commandTimeoutMs?: number;
   /** This process's own clock, epoch ms with fractions. */
@@ -68,7 +66,7 @@ export async function openRedisStore(
 }
 
 async function openOn(connection: RedisConnection, options: RedisStoreOptions): Promise<Store> {
-  const { decisionsHotMs = RETENTION.decisionMs, commandTimeoutMs = 0, clock = exactSystemClock } = options;
+  const { commandTimeoutMs = 0, clock = exactSystemClock } = options;
   const { commands, name } = connection;
   const roundTrips = new RoundTrips();
   const calls = new NodeCalls(connection, roundTrips, (ms) => Math.max(commandTimeoutMs, callLimitMs(ms)));
@@ -88,7 +86,7 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
   const check = () => checkWithSalt(health, shared.registers, clientKeys.salt);
   await check();
   const { versions, ...records } = shared;
-  const load = redisClients({ commands, calls, clocks, decisions, decisionsHotMs, installation });
+  const load = redisClients({ commands, calls, clocks, decisions, installation });
   return {
     ...{ name, clientKeys, check, ...records, ...load },
     ...journalOver({ ...door, entries: new JournalEntries(decisions) }),

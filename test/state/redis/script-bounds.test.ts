@@ -40,7 +40,7 @@ describeWithServer('redis-server', 'a Lua script keeps to its bound:', () => {
     };
     const commit = async (change: ReturnType<typeof verdictOn>, validUntilMs = Date.now() + 60_000) => {
       const raw = encodeClientState(change.state);
-      const limits = [kept, kept, kept, kept, String(-decisions - 1), String(entries), String(notes)];
+      const limits = [kept, kept, kept, String(-decisions - 1), String(entries), String(notes)];
       const terms = { validUntilMs, storesShape: false, limits, installation: 'ours' };
       const call = commitCall(change, raw, terms);
       const fate = await commitScript.run(commands, call.keys, call.args);

@@ -17,41 +17,40 @@
   ARGV[4]  journal: kind
   ARGV[5]  journal: platform
   ARGV[6]  journal: client
-  ARGV[7]  journal: entry; of a verdict only the number and the time of its decision
+  ARGV[7]  journal: entry; of a verdict only the number and the time of its decision, and the end of KEYS[7]
   ARGV[8]  decision record, '' for none
   ARGV[9]  what the decision is noted as under its order
   ARGV[10] when it was made, epoch ms
   ARGV[11] '' for a record without a shape, '0' when its shape is believed to be there, otherwise the shape
   ARGV[12] state kept for, ms
-  ARGV[13] records kept for, ms, unless they are shipped before
+  ARGV[13] records kept for, and found by their orders, ms, unless they are shipped before
   ARGV[14] shapes kept for, ms
-  ARGV[15] decisions that were shipped are found by their orders for, ms
-  ARGV[16] the place, from the newest, of the first one that is too many for a key: '-101' keeps a hundred
-  ARGV[17] entries kept in this journal, about: more are pushed out, and noted as lost
-  ARGV[18] notes kept
-  ARGV[19] the installation that decides
-  ARGV[20] and those after it: name, text and how long it is kept in ms, of each note
+  ARGV[15] the place, from the newest, of the first one that is too many for a key: '-101' keeps a hundred
+  ARGV[16] entries kept in this journal, about: more are pushed out, and noted as lost
+  ARGV[17] notes kept
+  ARGV[18] the installation that decides
+  ARGV[19] and those after it: name, text and how long it is kept in ms, of each note
 
   Returns 1 committed, 0 conflict (the state is not what was read), -1 expired, -2 the shape is not there, -3 the partition
   belongs to another installation.
 ]]
 -- What is only handed on to a command stays the text that it is: Redis formats a number at a microsecond each.
 local valid_until_ms = whole(1)
-local journal_length = whole(17)
-local notes_max = whole(18)
+local journal_length = whole(16)
+local notes_max = whole(17)
 -- One look instead of one for each: most commits would spend more on it than on a command.
-local numbers = table.concat({ ARGV[10], ARGV[12], ARGV[13], ARGV[14], ARGV[15], ARGV[16] }, ' ')
-if not string.find(numbers, '^%d+ %d+ %d+ %d+ %d+ %-%d+$') then error('arguments 10 to 16 are no whole numbers') end
+local numbers = table.concat({ ARGV[10], ARGV[12], ARGV[13], ARGV[14], ARGV[15] }, ' ')
+if not string.find(numbers, '^%d+ %d+ %d+ %d+ %-%d+$') then error('arguments 10 to 15 are no whole numbers') end
 if ARGV[3] == '' or ARGV[4] == '' or ARGV[6] == '' or ARGV[7] == '' then error('a state or an entry is missing') end
-if ARGV[19] == '' then error('the installation is missing') end
+if ARGV[18] == '' then error('the installation is missing') end
 if ARGV[8] ~= '' and ARGV[9] == '' then error('a decision is noted as nothing') end
-if (#ARGV - 19) % 3 ~= 0 then error('a note is not whole') end
-for index = 22, #ARGV, 3 do whole(index) end
+if (#ARGV - 18) % 3 ~= 0 then error('a note is not whole') end
+for index = 21, #ARGV, 3 do whole(index) end
 
 local time = redis.call('TIME')
 local clock_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 if clock_ms > valid_until_ms then return -1 end
-local is_ours = redis.call('SISMEMBER', KEYS[8], ARGV[19]) == 1
+local is_ours = redis.call('SISMEMBER', KEYS[8], ARGV[18]) == 1
 if not is_ours and redis.call('EXISTS', KEYS[8]) == 1 then return -3 end
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[2] then return 0 end
 if ARGV[11] == '0' then
@@ -60,7 +59,7 @@ elseif ARGV[11] ~= '' then
   redis.call('SET', KEYS[6], ARGV[11], 'PX', ARGV[14])
 end
 
-if not is_ours then redis.call('SADD', KEYS[8], ARGV[19]) end
+if not is_ours then redis.call('SADD', KEYS[8], ARGV[18]) end
 redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[12])
 redis.call('XADD', KEYS[2], '*', 'kind', ARGV[4], 'platform', ARGV[5], 'client', ARGV[6], 'entry', ARGV[7])
 -- Some at a time: most commits then cost no more than asking for the length.
@@ -74,18 +73,10 @@ if ARGV[8] ~= '' then
   redis.call('SET', KEYS[5], ARGV[8], 'PX', ARGV[13])
   redis.call('ZADD', KEYS[7], ARGV[10], ARGV[9])
   redis.call('ZREMRANGEBYSCORE', KEYS[7], '-inf', string.format('%.0f', tonumber(ARGV[10]) - tonumber(ARGV[13])))
-  redis.call('ZREMRANGEBYRANK', KEYS[7], 0, ARGV[16])
+  redis.call('ZREMRANGEBYRANK', KEYS[7], 0, ARGV[15])
   redis.call('PEXPIRE', KEYS[7], ARGV[13])
-  -- What was not shipped still has its record, however old it is, and is found by its order until then. A few at a time.
-  local hot_from = string.format('%.0f', tonumber(ARGV[10]) - tonumber(ARGV[15]))
-  local cold = redis.call('ZRANGEBYSCORE', KEYS[7], '-inf', hot_from, 'LIMIT', 0, 16)
-  local records = string.sub(KEYS[5], 1, (string.find(KEYS[5], ARGV[6], 1, true) or 1) - 1)
-  for _, note in ipairs(cold) do
-    local seq, client = string.match(note, '^[^.]+%..(%d+)%.(.+)$')
-    if redis.call('EXISTS', records .. client .. '.' .. seq) == 0 then redis.call('ZREM', KEYS[7], note) end
-  end
 end
-if #ARGV < 20 then return 1 end
+if #ARGV < 19 then return 1 end
 
 -- Notes end with an hour: fewer digits for each of them.
 local HOUR_MS = 3600000
@@ -125,7 +116,7 @@ local function write_note(name, text, kept_ms)
 end
 
 local longest_ms = 0
-for index = 20, #ARGV, 3 do
+for index = 19, #ARGV, 3 do
   if write_note(ARGV[index], ARGV[index + 1], tonumber(ARGV[index + 2])) then
     longest_ms = math.max(longest_ms, tonumber(ARGV[index + 2]) + SLACK_MS)
   end

@@ -1,6 +1,6 @@
 --[[
-  Forgets the oldest entries of a journal, because they are kept elsewhere, and all erasures among them. The records that they refer to are kept no
-  longer than decisions stay hot from now on; until here they were kept for whoever ships them.
+  Forgets the oldest entries of a journal, because they are kept elsewhere, and all erasures among them. The records that they refer to are kept, and
+  found by their orders, no longer than decisions stay hot from now on; until here they were kept for whoever ships them.
 
   KEYS[1] journal of a partition
   KEYS[2] what it lost
@@ -11,22 +11,28 @@
   ARGV[2] entries that stay
   ARGV[3] how many entries to remove at once
   ARGV[4] what stands before a client in the keys of its records; in the same slot
-  ARGV[5] decisions stay hot for, ms
-  ARGV[6] by how much less than they were meant to be kept that is, ms
+  ARGV[5] what stands before an order in the key of its decisions
+  ARGV[6] decisions stay hot for, ms
+  ARGV[7] by how much less than they were meant to be kept that is, ms
 
   Returns how many were removed.
 ]]
 if not ARGV[1]:match('^%d+%-%d+$') then error('argument 1 is no place in a journal') end
 local kept = whole(2)
 local count = whole(3)
-local hot_ms = whole(5)
-local shorter_ms = whole(6)
+local hot_ms = whole(6)
+local shorter_ms = whole(7)
 
 local function before(a, b)
   local a_ms, a_seq = a:match('(%d+)-(%d+)')
   local b_ms, b_seq = b:match('(%d+)-(%d+)')
   if a_ms ~= b_ms then return tonumber(a_ms) < tonumber(b_ms) end
   return tonumber(a_seq) <= tonumber(b_seq)
+end
+
+local function shorten(key)
+  local left_ms = redis.call('PTTL', key)
+  if left_ms > hot_ms then redis.call('PEXPIRE', key, math.max(1, left_ms - shorter_ms)) end
 end
 
 local lost = redis.call('HGET', KEYS[2], 'to')
@@ -71,11 +77,14 @@ end
 for _, entry in ipairs(entries) do
   local fields = {}
   for i = 1, #entry[2], 2 do fields[entry[2][i]] = entry[2][i + 1] end
-  local number = fields.kind == 'verdict' and string.match(fields.entry, '^(%d+)%.')
-  if number then
-    local record = ARGV[4] .. fields.client .. '.' .. number
-    local left_ms = redis.call('PTTL', record)
-    if left_ms > hot_ms then redis.call('PEXPIRE', record, math.max(1, left_ms - shorter_ms)) end
+  local number, at, bucket = string.match(fields.entry, '^(%d+)%.(%w+)%.(.+)$')
+  if fields.kind == 'verdict' and number then
+    shorten(ARGV[4] .. fields.client .. '.' .. number)
+    local orders = ARGV[5] .. bucket
+    -- Of what was decided that long before, all records are gone.
+    redis.call('ZREMRANGEBYSCORE', orders, '-inf', string.format('%.0f', tonumber(at, 36) - hot_ms))
+    local newest = redis.call('ZRANGE', orders, -1, -1)[1] or ''
+    if string.match(newest, '%.%w(%d+%.[^.]+)$') == number .. '.' .. fields.client then shorten(orders) end
   end
 end
 local last_ms, last_seq = entries[#entries][1]:match('(%d+)-(%d+)')
