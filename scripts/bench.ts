@@ -12,6 +12,7 @@ import { measureCluster } from './bench/measures/cluster.ts';
 import { measureCost } from './bench/measures/cost.ts';
 import { measureExperiment } from './bench/measures/experiment.ts';
 import { measureGrowth } from './bench/measures/growth.ts';
+import { measureInstructions } from './bench/measures/instructions.ts';
 import { measureRoundTrips } from './bench/measures/round-trips.ts';
 import { measureRules } from './bench/measures/rules.ts';
 import { measureShipping } from './bench/measures/shipping.ts';
@@ -164,7 +165,8 @@ async function measureOnRedis(
     const accessKey = await issueKey({ redisUrl: redis.url, dataDir });
     const cost = await measureCost({ ...effort, tool, redisPort, dataDir, accessKey, onProgress });
     onProgress('cost: counting commands');
-    return [...cost, ...(await measureRoundTrips(redisPort, dataDir, accessKey))];
+    const roundTrips = await measureRoundTrips(redisPort, dataDir, accessKey);
+    return [...cost, ...roundTrips, ...(await measureInstructions())];
   } finally {
     await redis.stop();
   }

@@ -1,7 +1,7 @@
 import { encodeClientState } from '../../../src/client/state-document.ts';
 import { recordShape } from '../../../src/decision/decision-record.ts';
 import { ordersKey, shapeKey } from '../../../src/state/keys.ts';
-import { commitCall, commitLimits, commitScript } from '../../../src/state/redis/clients.ts';
+import { commitCall, commitScriptOf, KEPT } from '../../../src/state/redis/clients.ts';
 import { connectRedis } from '../../../src/state/redis/connection/connection.ts';
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
 import { RedisScript } from '../../../src/state/redis/script.ts';
@@ -16,6 +16,7 @@ import { serveJson } from './json-server.ts';
 const { commands } = await connectRedis(parseRedisUrl(process.env['REDIS_URL'] ?? ''), () => {});
 const takeToken = new RedisScript('take-token-1.lua');
 const load = new RedisScript('load-2.lua');
+const commitScript = commitScriptOf({ ...KEPT, installation: 'skeleton' });
 
 const { decision, nextState } = sampleVerdict();
 const entry = {
@@ -28,12 +29,7 @@ const entry = {
 const stamp = { raw: null, storeTimeMs: 0, arrivedMs: 0 };
 const shape = recordShape(currentRules());
 const change = { client: SAMPLE_CLIENT, stamp, state: nextState, entry, decision, shape };
-const terms = {
-  validUntilMs: 0,
-  storesShape: false,
-  limits: commitLimits(),
-  installation: 'skeleton',
-};
+const terms = { validUntilMs: 0, storesShape: false, journalEntries: 100_000 };
 const [, ...commitArgs] = commitCall(change, encodeClientState(nextState), terms).args;
 
 const RATE_ARGS = ['1000000', '1000000', '0', '0'];

@@ -63,14 +63,14 @@ interface RedisClientsParts {
 /** States, notes and records of clients: everything in the slot of a client. */
 export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'commit'> {
   const { commands, calls, clocks, decisions, installation } = parts;
-  const limits = commitLimits();
+  const commitScript = commitScriptOf({ ...KEPT, installation: installation.id });
   /** When a shape was stored in a partition by this process, by the process's monotonic clock. */
   const storedShapes = new Map<string, number>();
 
   const tryToCommit = async (change: Change, next: string, storesShape: boolean): Promise<CommitFate> => {
     const state = stateKey(change.client.hash);
     const untilMs = validUntilMs(change.stamp, calls.limitMsOn(state));
-    const terms = { validUntilMs: untilMs, storesShape, limits, installation: installation.id };
+    const terms = { validUntilMs: untilMs, storesShape, journalEntries: JOURNAL_ENTRIES };
     const { keys, args } = commitCall(change, next, terms);
     try {
       return await calls.on(state)(() => commitScript.run(commands, keys, args).then(readCommitReply));
@@ -106,9 +106,9 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
     load: async ({ hash }, also = {}) => {
       const key = stateKey(hash);
       const { time, state, order, answered } = await calls.reading(key)(() =>
-        clocks
-          .timed(key, () => loadScript.run(commands, [key, notesKey(hash)], loadArgs(hash, also)))
-          .then(readLoadReply),
+        clocks.timed(key, async () =>
+          readLoadReply(await loadScript.run(commands, [key, notesKey(hash)], loadArgs(hash, also))),
+        ),
       );
       const answer =
         answered === null
@@ -160,11 +160,13 @@ function isAnswerLost(error: unknown): boolean {
   return cause instanceof Error && !(cause instanceof ErrorReply) && !(cause instanceof ClientOfflineError);
 }
 
-function readLoadReply([time, state, order, answered]: readonly unknown[]) {
+function readLoadReply(reply: unknown) {
   const what = 'load-2.lua';
+  const [head, order, answered] = typeof reply === 'string' ? [reply] : itemsOf(what, reply);
+  const [, seconds, micros, state] = /^(\d+) (\d+) (.*)$/s.exec(textOrNothing(what, head) ?? '') ?? [];
   return {
-    time: wholeOf(what, time),
-    state: textOrNothing(what, state),
+    time: wholeOf(what, Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)),
+    state: state || null,
     order: textOrNothing(what, order),
     answered: textOrNothing(what, answered),
   };
@@ -186,24 +188,38 @@ function told(fate: CommitFate): 'committed' | 'conflict' {
   }
 }
 
-export const commitScript = new RedisScript('commit-8.lua');
-
 /**
  * The result of a change. Expired: it arrived after its caller had given up. Shapeless: its record has a shape that
  * is not stored beside it. Foreign: the master belongs to another installation.
  */
 type CommitFate = 'committed' | 'conflict' | 'expired' | 'shapeless' | 'foreign';
 
-/** How long and how much of everything is kept: arguments 12 to 17 of the script. */
-export function commitLimits(): readonly string[] {
-  return [
-    RETENTION.stateMs,
-    RETENTION.decisionMs,
-    RETENTION.shapeMs,
-    -(RETENTION.decisionsPerBucket + 1),
-    Math.ceil(RETENTION.journalEntries / PARTITIONS.length),
-    RETENTION.notesPerClient,
-  ].map(String);
+/** How long and how much of everything is kept. */
+export const KEPT = {
+  stateMs: RETENTION.stateMs,
+  recordMs: RETENTION.decisionMs,
+  shapeMs: RETENTION.shapeMs,
+  decisionsOfOrders: RETENTION.decisionsPerBucket,
+  notes: RETENTION.notesPerClient,
+};
+
+/** Of each partition. */
+const JOURNAL_ENTRIES = Math.ceil(RETENTION.journalEntries / PARTITIONS.length);
+
+/** The script of a node, with what never changes while it runs. */
+export function commitScriptOf({
+  installation,
+  ...kept
+}: Readonly<Record<keyof typeof KEPT, number>> & { readonly installation: string }): RedisScript {
+  return new RedisScript('commit-8.lua', {
+    STATE_MS: String(kept.stateMs),
+    RECORD_MS: String(kept.recordMs),
+    KEPT_MS: kept.recordMs,
+    SHAPE_MS: String(kept.shapeMs),
+    ORDERS_MAX_RANK: String(-kept.decisionsOfOrders - 1),
+    NOTES_MAX: kept.notes,
+    INSTALLATION: installation,
+  });
 }
 
 /** This process believes that the shape is stored beside the record. */
@@ -214,17 +230,15 @@ interface CommitTerms {
   /** It is not applied after this, by the store's clock. */
   readonly validUntilMs: number;
   readonly storesShape: boolean;
-  /** As `commitLimits` gives them. */
-  readonly limits: readonly string[];
-  /** Whose masters are written to. */
-  readonly installation: string;
+  /** Kept in the journal of the partition, about. */
+  readonly journalEntries: number;
 }
 
 /** The keys and arguments of commit-8.lua, which says what each of them is. */
 export function commitCall(
   change: Change,
   nextRaw: string,
-  { validUntilMs, storesShape, limits, installation }: CommitTerms,
+  { validUntilMs, storesShape, journalEntries }: CommitTerms,
 ) {
   const { stamp, entry, client, decision, shape } = change;
   const { hash, platform } = client;
@@ -257,8 +271,7 @@ export function commitCall(
       decision === undefined ? '' : orderNote(order, orderPlace(hash, decision.seq)),
       String(entry.at),
       shapeArgument(shaped, storesShape),
-      ...limits,
-      installation,
+      String(journalEntries),
       ...notesOf(change),
     ],
   };

@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../store-errors.ts';
 import { failureText, type ServerHealth, type StoreHealth, type StoreWarning } from '../store-health.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
-import { BadReply, wholeOf } from './connection/reply.ts';
+import { BadReply, itemsOf, wholeOf } from './connection/reply.ts';
 import type { Installation } from './installation.ts';
 import type { NodeClocks } from './node-clocks.ts';
 import { RedisScript } from './script.ts';
@@ -119,10 +119,16 @@ export class RedisHealth {
     if (key === null) return [];
     const { atMs, unreached } = this.#looked;
     const args = [TOLD_FOR_MS, this.#name, atMs, unreached].map(String);
-    const [time, ...words] = await this.#calls.on(key)(() =>
-      this.#clocks.timed(key, () => probeScript.run(this.#connection.commands, [key], args)),
+    const { time, words } = await this.#calls.on(key)(() =>
+      this.#clocks.timed(key, async () => {
+        const [time, ...words] = itemsOf(
+          PROBE,
+          await probeScript.run(this.#connection.commands, [key], args),
+        );
+        return { time: wholeOf(PROBE, time), words };
+      }),
     );
-    this.#nowMs = Math.max(this.#nowMs, wholeOf(PROBE, time));
+    this.#nowMs = Math.max(this.#nowMs, time);
     return words.map(wordOf);
   }
 

@@ -1,6 +1,6 @@
 import { ClockOffset, medianOffset } from '../clock-offset.ts';
 import type { RedisConnection } from './connection/connection.ts';
-import { BadReply, itemsOf, wholeOf } from './connection/reply.ts';
+import { BadReply } from './connection/reply.ts';
 
 /** 2020 and 2100: a server's time lies between them. */
 const EPOCH_MS_MIN = Date.UTC(2020);
@@ -19,13 +19,12 @@ export class NodeClocks {
     this.#clock = clock;
   }
 
-  /** The reply of a script whose first item is the time of the server that answers for the key, epoch ms. */
-  async timed(key: string, ask: () => Promise<unknown>): Promise<readonly unknown[]> {
+  /** The answer to what also asks for the time, epoch ms, of the server that answers for the key. */
+  async timed<T extends { readonly time: number }>(key: string, ask: () => Promise<T>): Promise<T> {
     const sentMs = this.#clock();
-    const reply = await ask();
+    const answer = await ask();
     const arrivedMs = this.#clock();
-    const items = itemsOf('a script that tells the time', reply);
-    const storeMs = wholeOf('a script that tells the time', items[0]);
+    const storeMs = answer.time;
     if (storeMs < EPOCH_MS_MIN || storeMs > EPOCH_MS_MAX)
       throw new BadReply('a script that tells the time', storeMs);
     const node = this.#connection.nodeOf(key);
@@ -34,7 +33,7 @@ export class NodeClocks {
     const before = offset.offsetMs;
     offset.observe({ sentMs, storeMs, arrivedMs });
     if (offset.offsetMs !== before) this.#medianMs = this.#median();
-    return items;
+    return answer;
   }
 
   /** By how much the clock that decides is ahead of this process's: the middle one of all servers' clocks. */

@@ -5,8 +5,9 @@ import { BadReply } from './connection/reply.ts';
 
 /**
  * What stands around each script. A number that goes with the call comes back with its reply, so that the answer to
- * another call cannot pass for it. And `whole(n)` reads an argument that must be a whole number, or ends the script:
- * Redis does not undo what a script wrote before it failed.
+ * another call cannot pass for it: before the colon of a number, before the equals sign of a text, or as the last of several
+ * items, because a table within a table costs Redis more than the rest of many a script. And `whole(n)` reads an argument that must be a
+ * whole number, or ends the script: Redis does not undo what a script wrote before it failed.
  */
 const PRELUDE = `local ticket = table.remove(ARGV)
 local function whole(n)
@@ -19,8 +20,11 @@ local function answer()
 const END = `
 end
 local result = answer()
-if type(result) == 'table' and result.err then return result end
-return { ticket, result }`;
+if type(result) == 'number' then return ticket .. ':' .. result end
+if type(result) == 'string' then return ticket .. '=' .. result end
+if not result then return ticket end
+if not result.err then result[#result + 1] = ticket end
+return result`;
 
 let tickets = 0;
 
@@ -34,9 +38,14 @@ export class RedisScript {
   readonly #sha1: string;
   readonly #keyCount: number | null;
 
-  constructor(file: string) {
+  /** `constants` are what the script knows by name: the same at every call, so that no call carries or checks them. */
+  constructor(file: string, constants: Readonly<Record<string, number | string>> = {}) {
     this.#file = file;
-    this.#source = PRELUDE + readFileSync(new URL(`scripts/${file}`, import.meta.url), 'utf8') + END;
+    const known = Object.entries(constants).map(
+      ([name, value]) => `local ${name} = ${constantText(value)}\n`,
+    );
+    const script = readFileSync(new URL(`scripts/${file}`, import.meta.url), 'utf8');
+    this.#source = known.join('') + PRELUDE + script + END;
     this.#sha1 = hash('sha1', this.#source);
     this.#keyCount = keyCountOf(file);
   }
@@ -67,10 +76,30 @@ export class RedisScript {
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
       reply = await commands.eval(this.#source, options);
     }
-    if (!Array.isArray(reply) || reply[0] !== ticket || reply.length > 2)
-      throw new BadReply(this.#file, reply);
-    return reply[1];
+    return resultIn(this.#file, reply, ticket);
   }
+}
+
+/** What a script answered to the call with this ticket. */
+function resultIn(file: string, reply: unknown, ticket: string): unknown {
+  if (Array.isArray(reply) && reply.at(-1) === ticket) return reply.slice(0, -1);
+  if (reply === ticket) return null;
+  if (typeof reply !== 'string' || !reply.startsWith(ticket)) throw new BadReply(file, reply);
+  const result = reply.slice(ticket.length + 1);
+  switch (reply[ticket.length]) {
+    case ':':
+      return Number(result);
+    case '=':
+      return result;
+    default:
+      throw new BadReply(file, reply);
+  }
+}
+
+function constantText(value: number | string): string {
+  if (typeof value === 'string' ? !/^[\w-]+$/.test(value) : !Number.isSafeInteger(value))
+    throw new Error(`"${value}" is no constant of a script`);
+  return JSON.stringify(value);
 }
 
 /** How many KEYS the name of a script promises; null when it promises none. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
 import { encodeClientState } from '../../../src/client/state-document.ts';
-import { commitCall, commitLimits, commitScript } from '../../../src/state/redis/clients.ts';
+import { commitCall, commitScriptOf, KEPT } from '../../../src/state/redis/clients.ts';
 import { connectRedis, type RedisConnection } from '../../../src/state/redis/connection/connection.ts';
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
 import { RedisScript } from '../../../src/state/redis/script.ts';
@@ -73,14 +73,16 @@ describeWithServer('redis-server', 'a Lua script with an argument that is no num
     const { keys, args } = commitCall(
       { ...change, idempotencyKey: 'once' },
       encodeClientState(change.state),
-      {
-        validUntilMs: Date.now() + 60_000,
-        storesShape: false,
-        limits: commitLimits(),
-        installation: 'ours',
-      },
+      { validUntilMs: Date.now() + 60_000, storesShape: false, journalEntries: 100 },
     );
-    const numbers = [1, 10, 12, 13, 14, 15, 16, 17, 21];
-    await writesNothing({ script: commitScript, keys, args, numbers });
+    const script = commitScriptOf({ ...KEPT, installation: 'ours' });
+    await writesNothing({ script, keys, args, numbers: [1, 10, 12, 15] });
+  });
+
+  it('knows no constant that is no number or plain text', () => {
+    for (const constant of [Number.NaN, 0.5, '', 'a"b'])
+      expect(() => new RedisScript('load-2.lua', { constant })).to.throw(
+        `"${constant}" is no constant of a script`,
+      );
   });
 });

@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import { UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
 import { encodeClientState } from '../../../src/client/state-document.ts';
 import { journalKey, journalLossKey, notesKey, partitionOf } from '../../../src/state/keys.ts';
-import { commitCall, commitScript } from '../../../src/state/redis/clients.ts';
+import { commitCall, commitScriptOf } from '../../../src/state/redis/clients.ts';
 import { connectRedis, type RedisConnection } from '../../../src/state/redis/connection/connection.ts';
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
 import { RedisScript } from '../../../src/state/redis/script.ts';
 import { RETENTION } from '../../../src/state/retention.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../../servers/redis.ts';
-import { newClient, paymentOf, T0, verdictOn, withAnswer } from '../clients.ts';
+import { newClient, paymentOf, T0, tidiedFrom, verdictOn, withAnswer } from '../clients.ts';
 
 const [k1, k2, k3, k4] = ['{a}1', '{a}2', '{a}3', '{a}4'];
 
@@ -31,7 +31,11 @@ describeWithServer('redis-server', 'a Lua script keeps to its bound:', () => {
     const { commands } = connection;
     const client = newClient();
     const partition = partitionOf(client.hash);
-    const [kept, entries, decisions, notes] = [String(RETENTION.decisionMs), 5, 2, 2];
+    const [keptMs, entries, decisions, notes] = [RETENTION.decisionMs, 5, 2, 2];
+    const commitScript = commitScriptOf({
+      ...{ stateMs: keptMs, recordMs: keptMs, shapeMs: keptMs },
+      ...{ decisionsOfOrders: decisions, notes, installation: 'ours' },
+    });
     let snapshot = {
       state: UNKNOWN_CLIENT,
       order: null,
@@ -40,8 +44,7 @@ describeWithServer('redis-server', 'a Lua script keeps to its bound:', () => {
     };
     const commit = async (change: ReturnType<typeof verdictOn>, validUntilMs = Date.now() + 60_000) => {
       const raw = encodeClientState(change.state);
-      const limits = [kept, kept, kept, String(-decisions - 1), String(entries), String(notes)];
-      const terms = { validUntilMs, storesShape: false, limits, installation: 'ours' };
+      const terms = { validUntilMs, storesShape: false, journalEntries: entries };
       const call = commitCall(change, raw, terms);
       const fate = await commitScript.run(commands, call.keys, call.args);
       if (fate === 1) snapshot = { ...snapshot, state: change.state, stamp: { ...snapshot.stamp, raw } };
@@ -53,7 +56,9 @@ describeWithServer('redis-server', 'a Lua script keeps to its bound:', () => {
     const [first = ''] = await commands.hKeys(notesKey(client.hash));
     let orders = '';
     for (let seq = 1; seq <= entries + 100; seq++)
-      ({ orders } = await commit(withAnswer(verdictOn(client, snapshot, 'order', T0 + seq), `key-${seq}`)));
+      ({ orders } = await commit(
+        withAnswer(verdictOn(client, snapshot, 'order', tidiedFrom(T0) + 17 * seq), `key-${seq}`),
+      ));
     expect(await commands.xLen(journalKey(partition))).to.equal(entries + 1);
     const lost = await commands.hGetAll(journalLossKey(partition));
     expect(lost).to.include({ entries: '100' }).and.to.have.all.keys('entries', 'from', 'to');

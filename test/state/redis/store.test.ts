@@ -24,7 +24,17 @@ import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../../servers/redis.ts';
 import { command } from '../../servers/redis-command.ts';
 import { openPatiently } from '../../stores/temporary-store.ts';
-import { askFor, newClient, newPlatform, paymentOf, T0, verdict, verdictOn, withAnswer } from '../clients.ts';
+import {
+  askFor,
+  newClient,
+  newPlatform,
+  paymentOf,
+  T0,
+  tidiedFrom,
+  verdict,
+  verdictOn,
+  withAnswer,
+} from '../clients.ts';
 import { describeRedis, failureOf } from './redis-servers.ts';
 
 describeRedis('Redis', startStandalone);
@@ -115,7 +125,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
       expect(found.map((decision) => decision.orderRef)).to.deep.equal([orderRef]);
     }
     const key = ordersKey(partitionOf(client.hash), orderName(platform, first));
-    await verdict(store, client, second, T0 + 1 + RETENTION.decisionMs);
+    await verdict(store, client, second, tidiedFrom(T0 + 1 + RETENTION.decisionMs));
     expect(await command(master().port, ['ZCARD', key])).to.equal(1);
   });
 

@@ -9,13 +9,15 @@
   ARGV[2] note of an answer, '' for none
   ARGV[3] what stands before the number of a decision in its key; in the same slot
 
-  Returns { the store's clock in epoch ms, state, outcome, answer }; nil for what does not exist. The answer is the
-  record of the decision that was answered.
+  Returns what the store's clock shows and the state as one text, "<s> <us> <state>"; with ARGV { that text, outcome, answer }, nil
+  for what does not exist. The answer is the record of the decision that was answered.
 ]]
 local time = redis.call('TIME')
-local clock_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local state = redis.call('GET', KEYS[1])
-if #ARGV == 0 then return { clock_ms, state } end
+local head = time[1] .. ' ' .. time[2] .. ' ' .. (state or '')
+if #ARGV == 0 then return head end
+
+local clock_ms = time[1] * 1000 + time[2] / 1000
 
 -- A note is kept as "<end in hours since 1970>:<text>".
 local function note(name)
@@ -29,4 +31,4 @@ end
 
 local answer = note(ARGV[2])
 if answer then answer = redis.call('GET', ARGV[3] .. answer) end
-return { clock_ms, state, note(ARGV[1]), answer }
+return { head, note(ARGV[1]), answer }
