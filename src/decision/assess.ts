@@ -1,5 +1,6 @@
 import type { ClientGroup } from '../client/client-state.ts';
 import type { Conclusions, FactContext, FactValue } from '../facts/fact.ts';
+import { factsNamed } from '../rules/condition.ts';
 import {
   type Matchable,
   type RuleSet,
@@ -8,7 +9,14 @@ import {
   type VerdictParams,
 } from '../rules/rule-set.ts';
 import { type Decision, OTHERWISE } from './decision.ts';
-import { type HeldOut, type HoldoutFile, Holdouts, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
+import {
+  type HeldOut,
+  type HoldoutFile,
+  Holdouts,
+  holdoutFacts,
+  type IsHeldOut,
+  NOBODY_HELD_OUT,
+} from './holdout.ts';
 
 /** What a rule set concludes about a payer before any verdict. */
 export interface Assessment {
@@ -48,6 +56,13 @@ export function conclude(
   setConclusions(rules, values, { clientGroup, botWeight, isBot });
   const signals = matching.map((signal) => signal.name);
   return { values, clientGroup, signals, isBot, heldOut: holdouts.skipped };
+}
+
+/** Labels of the facts that a decision reads: what conditions compare, and what says who may be held out. */
+export function factsRead(rules: RuleSet): ReadonlySet<string> {
+  const all = [...rules.groups.rules, ...rules.signals.rules, ...rules.verdicts.rules];
+  const compared = factsNamed(all.map(({ condition }) => condition)).map(({ label }) => label);
+  return new Set([...compared, ...holdoutFacts(rules)]);
 }
 
 /** The rule that gives the verdict, or `otherwise`. */

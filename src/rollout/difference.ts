@@ -1,7 +1,8 @@
 import { AccessKeys } from '../access/access-keys.ts';
-import { circumstantialFacts, conclude, verdictRule } from '../decision/assess.ts';
+import { circumstantialFacts, conclude, factsRead, verdictRule } from '../decision/assess.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
 import type { Decision } from '../decision/decision.ts';
+import { heldOutThen } from '../decision/holdout.ts';
 import type { FactValue } from '../facts/fact.ts';
 import { DAY_MS } from '../rules/duration.ts';
 import { type RuleSet, VERDICTS, type Verdict } from '../rules/rule-set.ts';
@@ -112,17 +113,23 @@ function lastOfEach(decisions: readonly Decision[]): readonly Decision[] {
   return [...last.values()];
 }
 
-/** The verdict of a rule set on the recorded facts; null where the record lacks some of those that it asks. */
+/**
+ * The verdict of a rule set on the recorded facts, for a payer who is held out of the rules that he was held out of then;
+ * null where the record lacks some of the facts that it reads.
+ */
 function verdictThen(rules: RuleSet, decision: Decision, onMissing: (label: string) => void): Verdict | null {
   const facts = { ...decision.facts, ...circumstantialFacts(rules, decision) };
+  const read = factsRead(rules);
   const lacking = rules.facts.filter(
-    ({ label, fact }) => fact.kind !== 'concluded' && facts[label] === undefined,
+    ({ label, fact }) => fact.kind !== 'concluded' && read.has(label) && facts[label] === undefined,
   );
   for (const { label } of lacking) onMissing(label);
   if (lacking.length > 0) return null;
   const recorded = rules.facts.map(({ label }): FactValue => facts[label] ?? false);
   // A verdict counts its own request, so its client is never new any more.
-  return verdictRule(rules, conclude(rules, recorded, false).values).params.verdict;
+  const isHeldOut = heldOutThen(decision.holdout);
+  const { values } = conclude(rules, recorded, false, isHeldOut);
+  return verdictRule(rules, values, isHeldOut).params.verdict;
 }
 
 function isMuch({ letPay, heldBack, turned, untold }: PlatformDifference): boolean {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { AccessKeys } from '../../src/access/access-keys.ts';
 import { Audit } from '../../src/access/audit.ts';
 import type { PlatformName } from '../../src/client/client-key.ts';
+import { holdoutDraw } from '../../src/decision/holdout.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
 import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../src/rollout/change-rollout.ts';
 import { Fleet } from '../../src/rollout/fleet.ts';
@@ -26,6 +27,12 @@ const BLOCK_ALL = {
     priority: 9999
     conditions: { all: [{ fact: amount, operator: greaterThan, value: 0 }] }
     event: { type: verdict, params: { verdict: BLOCK, reason: "A mistake." } }`,
+};
+
+/** The same, of which half of the payers are held out. */
+const BLOCK_HALF = {
+  ...BLOCK_ALL,
+  to: BLOCK_ALL.to.replace('priority: 9999', 'priority: 9999\n    holdout: 50%'),
 };
 
 describeOnStores('what a version would have answered', (store) => {
@@ -71,6 +78,8 @@ describeOnStores('what a version would have answered', (store) => {
     addVersion(rulesDir, 'p2.v11', [LONGER_FIRST_WAIT]);
     addVersion(rulesDir, 'p2.v12', [BLOCK_OTHERWISE]);
     addVersion(rulesDir, 'p2.v13', [BLOCK_ALL]);
+    addVersion(rulesDir, 'p2.v14', [BLOCK_HALF]);
+    addVersion(rulesDir, 'p2.v15', [BLOCK_HALF]);
     fleet = new Fleet(store());
     node = await startQuietNode(fleet, rulesDir, clock);
     service = new ScoringService({
@@ -78,6 +87,7 @@ describeOnStores('what a version would have answered', (store) => {
       ruleSource: node,
       clock,
       pseudonym: (_kind, text) => text,
+      holdoutDraw: holdoutDraw('secret'),
       metrics: new Metrics(),
     });
   });
@@ -126,5 +136,13 @@ describeOnStores('what a version would have answered', (store) => {
     const { entries } = await new Audit(store().auditLog, clock).read(null, 100);
     expect(entries.at(-1)?.after).to.include({ active: 'p2.v13', acceptedDifference });
     await rollBack(fleet, node.rules.rulesDir, change());
+  });
+
+  it('is the same for payers whom both versions hold out of a rule', async () => {
+    await toGoal('p2.v14', ACTIVE, true);
+    await node.refresh();
+    const platform = newPlatform();
+    await payersAsk(platform, 40);
+    expect(await refusalOf('p2.v15', ACTIVE)).not.to.contain(platform);
   });
 });

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { clientGroup } from '../../client/client-state.ts';
 import { type Ladder, LadderSchema, levelsOf, waitRemainingMs } from '../../client/ladder.ts';
 import { formatPaymentScore } from '../../client/payment-score.ts';
-import { conclude } from '../../decision/assess.ts';
+import { conclude, factsRead } from '../../decision/assess.ts';
 import { type ConcludedVerdict, concludeVerdict } from '../../decision/conclude-verdict.ts';
 import {
   DECISION_MEMBERS,
@@ -14,7 +14,7 @@ import {
 import { type HeldOut, type HoldoutFile, heldOutThen } from '../../decision/holdout.ts';
 import type { FactDomain, FactValue } from '../../facts/fact.ts';
 import { Type } from '../../json-schema.ts';
-import { factsNamed, foldCondition } from '../../rules/condition.ts';
+import { foldCondition } from '../../rules/condition.ts';
 import { listText, seenText } from '../../rules/condition-text.ts';
 import { formatDuration } from '../../rules/duration.ts';
 import {
@@ -180,9 +180,7 @@ function sharedListsOn({ facts }: Decision): readonly string[] {
  * and its rules cannot have asked for it.
  */
 function unusableFacts(rules: RuleSet, { facts }: Decision): readonly RerunDifference[] {
-  const { groups, signals, verdicts } = rules;
-  const all = [...groups.rules, ...signals.rules, ...verdicts.rules];
-  const asked = new Set(factsNamed(all.map(({ condition }) => condition)).map(({ label }) => label));
+  const asked = factsRead(rules);
   return rules.facts
     .filter(({ label }) => asked.has(label) || facts[label] !== undefined)
     .filter(

@@ -4,17 +4,10 @@ import { factColumn, factLabel } from '../../archive/record-columns.ts';
 import { hashOfNumber, isPlatformName } from '../../client/client-key.ts';
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { climb, levelsOf } from '../../client/ladder.ts';
-import { conclude, verdictRule } from '../../decision/assess.ts';
-import {
-  type HoldoutDraw,
-  holdoutFacts,
-  holdoutShares,
-  type IsHeldOut,
-  NOBODY_HELD_OUT,
-} from '../../decision/holdout.ts';
+import { conclude, factsRead, verdictRule } from '../../decision/assess.ts';
+import { type HoldoutDraw, holdoutShares, type IsHeldOut, NOBODY_HELD_OUT } from '../../decision/holdout.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import type { FactValue } from '../../facts/fact.ts';
-import { factsNamed } from '../../rules/condition.ts';
 import { type RuleSet, settingsOf, VERDICTS } from '../../rules/rule-set.ts';
 import { columnsOf, enumOf } from '../source/evidence.ts';
 import { bothOf, type LifeAnswer } from './lives.ts';
@@ -97,7 +90,7 @@ export class Redecider {
   constructor(rules: RuleSet, holdoutDraw: HoldoutDraw) {
     this.#rules = rules;
     this.#holdoutDraw = holdoutShares(rules).size === 0 ? null : holdoutDraw;
-    const asked = askedFacts(rules);
+    const asked = factsRead(rules);
     this.#asked = rules.facts.map(({ label, fact }) =>
       fact.kind !== 'concluded' && asked.has(label) ? label : null,
     );
@@ -192,12 +185,4 @@ function valuesOf(columns: readonly FactColumn[], row: number): FactValue[] | nu
     values.push(value);
   }
   return values;
-}
-
-/** Labels of the facts that some condition of the rule set compares, or that say who may be held out. */
-function askedFacts(rules: RuleSet): ReadonlySet<string> {
-  const conditions = [rules.groups, rules.signals, rules.verdicts].flatMap((file) =>
-    file.rules.map(({ condition }) => condition),
-  );
-  return new Set([...factsNamed(conditions).map(({ label }) => label), ...holdoutFacts(rules)]);
 }
