@@ -95,7 +95,7 @@ async function fillLists({ platformUrl, key }: SeededConsole): Promise<void> {
   const lists = { 'blocked-devices': 'fingerprint', 'trusted-staff': 'client' };
   for (const [list, kind] of Object.entries(lists)) {
     for (const value of ['one', 'two', 'three']) {
-      const { ok } = await fetch(`${platformUrl}/v1/platform/lists/${list}/entries/${kind}-${value}`, {
+      const { ok } = await fetch(`${platformUrl}/v1/platform/lists/${list}/entries?value=${kind}-${value}`, {
         method: 'PUT',
         headers: { 'X-KA-Access-Key': key, 'Content-Type': 'application/json' },
         body: JSON.stringify({ kind, reason: 'seen by the risk desk' }),

@@ -80,10 +80,10 @@ const EXPIRED = { clientIdKey: IVAN, orderRef: 'order-ivan-3', outcome: 'UNPAID'
  */
 const STORY = new Map<number, readonly Step[]>([
   [4, [scored, asks('order-ivan-1'), pays('order-ivan-1')]],
-  [8, [tells('PUT', `clients/${IVAN}/binding`, BINDING)]],
-  [12, [tells('DELETE', `clients/${IVAN}/binding`)]],
-  [15, [tells('PUT', `clients/${IVAN}/override`, TRUST)]],
-  [18, [tells('DELETE', `clients/${IVAN}/override`)]],
+  [8, [tells('PUT', `client/binding?clientIdKey=${IVAN}`, BINDING)]],
+  [12, [tells('DELETE', `client/binding?clientIdKey=${IVAN}`)]],
+  [15, [tells('PUT', `client/override?clientIdKey=${IVAN}`, TRUST)]],
+  [18, [tells('DELETE', `client/override?clientIdKey=${IVAN}`)]],
   ...[22, 23, 25, 26, 28].map((minute) => [minute, [asks('order-ivan-2')]] as const),
   [29, [pays('order-ivan-2')]],
   ...[30, 31, 41].map((minute) => [minute, [asks('order-ivan-3')]] as const),
@@ -93,11 +93,11 @@ const STORY = new Map<number, readonly Step[]>([
 
 /** The same every time: fixed events first, then seeded random ones. */
 export async function liveAnHour(shop: Shop, operator: Shop, clock: CatchingUpClock): Promise<void> {
-  await shop.tell('PUT', 'clients/regular-anna/binding', {
+  await shop.tell('PUT', 'client/binding?clientIdKey=regular-anna', {
     requisiteRef: 'requisite-7',
     acceptorKeys: ['acceptor-1', 'acceptor-2'],
   });
-  await shop.tell('PUT', 'clients/chargeback-carl/override', {
+  await shop.tell('PUT', 'client/override?clientIdKey=chargeback-carl', {
     group: 'BLOCKED',
     reason: 'three chargebacks in a month',
     by: 'maria',

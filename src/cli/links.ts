@@ -43,7 +43,7 @@ export function linksCommand(program: Command): void {
     .option('--as-of <time>', 'what was known then, and looked back over from there; lists are those of now')
     .option('--limit <number>', 'the most clients to show', String(clients))
     .option('--block <client...>', 'say whom a list of these of the clients shown would refuse')
-    .option('--json', 'print what GET /v1/platform/clients/{clientIdKey}/links answers; null for nobody')
+    .option('--json', 'print what GET /v1/platform/client/links answers; null for nobody')
     .action((clientIdKey: string, options: LinksOptions) => links(clientIdKey, options));
 }
 

@@ -122,7 +122,9 @@ function drill(make: (dataDir: string) => Promise<BackedUp>): void {
     });
     await store.save();
     cpSync(archiveFolder, archiveBackup, { recursive: true });
-    const erased = await running((shop) => askUnlessStandstill(() => shop.ask('DELETE', `clients/${ANN}`)));
+    const erased = await running((shop) =>
+      askUnlessStandstill(() => shop.ask('DELETE', `client?clientIdKey=${ANN}`)),
+    );
     expect(erased.status).to.equal(204);
     rmSync(archiveFolder, { recursive: true });
     cpSync(archiveBackup, archiveFolder, { recursive: true });
@@ -131,7 +133,9 @@ function drill(make: (dataDir: string) => Promise<BackedUp>): void {
     expect(await tracesIn(ANN, await everywhere())).to.have.length.above(3);
     expect(await archived(ANN)).to.be.above(3);
 
-    const asked = await running((shop) => askUnlessStandstill(() => shop.ask('GET', `clients/${ANN}`)));
+    const asked = await running((shop) =>
+      askUnlessStandstill(() => shop.ask('GET', `client?clientIdKey=${ANN}`)),
+    );
     expect(asked.status).to.equal(404);
     await ship();
     await running(() =>
@@ -150,7 +154,7 @@ function drill(make: (dataDir: string) => Promise<BackedUp>): void {
     const returned = await running(async (shop) => {
       await askUnlessStandstill(() => shop.verdict({ clientIdKey: ANN, orderRef: 'new-order' }));
       return null;
-    }).then(() => running((shop) => askUnlessStandstill(() => shop.ask('GET', `clients/${ANN}`))));
+    }).then(() => running((shop) => askUnlessStandstill(() => shop.ask('GET', `client?clientIdKey=${ANN}`))));
     expect(returned.status, 'who comes back afterwards is kept at the next start').to.equal(200);
   });
 }
@@ -164,9 +168,10 @@ async function leaveTraces(shop: Tenant, clientIdKey: string): Promise<void> {
     () => shop.score({ clientIdKey, ...device }),
     () => shop.verdict({ clientIdKey, orderRef }, { 'Idempotency-Key': clientIdKey }),
     () => shop.ask('POST', 'outcomes', { clientIdKey, orderRef, outcome: 'PAID' }),
-    () => shop.ask('PUT', `clients/${clientIdKey}/binding`, binding),
-    () => shop.ask('PUT', `clients/${clientIdKey}/override`, override),
-    () => shop.ask('PUT', `lists/known/entries/${clientIdKey}`, { kind: 'client', reason: 'a regular' }),
+    () => shop.ask('PUT', `client/binding?clientIdKey=${clientIdKey}`, binding),
+    () => shop.ask('PUT', `client/override?clientIdKey=${clientIdKey}`, override),
+    () =>
+      shop.ask('PUT', `lists/known/entries?value=${clientIdKey}`, { kind: 'client', reason: 'a regular' }),
     () => shop.verdict({ clientIdKey, orderRef: `${clientIdKey}-2`, ...device }),
   ];
   for (const ask of asked) expect((await askUnlessStandstill(ask)).status).to.be.within(200, 204);
@@ -177,7 +182,7 @@ async function lookFor(shop: Tenant, clientIdKey: string): Promise<void> {
   const client = `clientIdKey=${clientIdKey}`;
   const [decision] = await shop.decisions({ clientIdKey });
   for (const path of [
-    `clients/${clientIdKey}`,
+    `client?clientIdKey=${clientIdKey}`,
     `client/history?${client}`,
     `client/export?${client}`,
     `client/links?${client}`,

@@ -109,7 +109,9 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
 
   const isBack = () =>
     until('both nodes answer again', async () => {
-      const answers = await Promise.all(nodes.map(({ shop }) => shop.ask('GET', 'clients/client-0')));
+      const answers = await Promise.all(
+        nodes.map(({ shop }) => shop.ask('GET', 'client?clientIdKey=client-0')),
+      );
       return answers.every(({ status }) => status !== 503);
     });
 

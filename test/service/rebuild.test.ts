@@ -63,7 +63,7 @@ describeOnStores('unreadable data in a store', (store) => {
       bytes: NONSENSE.length,
     });
     expect(entry?.after).to.have.all.keys('sha256', 'bytes');
-    await shop.ask('DELETE', 'clients/audited');
+    await shop.ask('DELETE', 'client?clientIdKey=audited');
     expect(await rebuildsOf('audited')).to.deep.equal([]);
   });
 
@@ -72,7 +72,7 @@ describeOnStores('unreadable data in a store', (store) => {
     await spoil(store(), placeOf(client));
     const found = await unreadable();
     expect(found.map(({ kind, client: whose }) => [kind, whose])).to.deep.equal([['client', client]]);
-    await shop.ask('DELETE', 'clients/found');
+    await shop.ask('DELETE', 'client?clientIdKey=found');
     expect(await unreadable()).to.deep.equal([]);
   });
 

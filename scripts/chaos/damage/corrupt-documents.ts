@@ -88,7 +88,7 @@ async function spoil(
     await ask();
     await spoiler.state(DAMAGED);
     const whileDamaged = await ask();
-    const erased = (await shop.ask('DELETE', `clients/${DAMAGED}`)).status;
+    const erased = (await shop.ask('DELETE', `client?clientIdKey=${DAMAGED}`)).status;
     const afterErasure = await ask();
     await spoiler.state(DAMAGED);
     const repair = await scoring(REPAIR, storeEnv);

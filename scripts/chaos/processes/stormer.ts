@@ -49,7 +49,7 @@ async function stormVerdicts(): Promise<void> {
 const askLists: Ask = (n) => {
   const value = (index: number) => `storm-${n % SIDE_BY_SIDE}-${index}`;
   if (n % 2 === 0)
-    return tenant.ask('PUT', `lists/storm/entries/${value(0)}`, { kind: 'client', reason: 'a storm' });
+    return tenant.ask('PUT', `lists/storm/entries?value=${value(0)}`, { kind: 'client', reason: 'a storm' });
   const lines = Array.from({ length: LINES }, (_, index) => ({
     value: value(index),
     ...(n % 3 === 0 ? { remove: true } : { kind: 'client', reason: 'a storm' }),

@@ -34,7 +34,7 @@ export function searchTurns(): Turns {
 /** One operation of a listener: all that its route and its place in the API document are made from. */
 interface OperationSpec {
   readonly method: 'get' | 'put' | 'post' | 'delete';
-  /** Below the base path, with parameters in braces: `/v1/platform/clients/{clientIdKey}`. */
+  /** Below the base path, with parameters in braces: `/v1/platform/lists/{list}/entries`. */
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;

@@ -73,6 +73,23 @@ export function queryText(name: string, description: string, told: object = {}):
   return queried(name, description, schema, (text) => text);
 }
 
+/** A text of 1 to 256 characters that must be there: whom or what a request is about, whatever it is called. */
+export function requiredText(name: string, description: string): Parameter<string> {
+  const text = queryText(name, description);
+  return {
+    ...text,
+    required: true,
+    read: (ctx) => {
+      if (!isDecodable(ctx.querystring)) {
+        throw badParameter(`The query is not percent-encoded UTF-8; encode the ${name} in it.`);
+      }
+      const value = text.read(ctx);
+      if (value === null) throw badParameter(`The parameter ${name} is required.`);
+      return value;
+    },
+  };
+}
+
 /** One of some words; null when it is absent. */
 export function queryChoice<const T extends string>(
   name: string,
@@ -157,37 +174,18 @@ function onceOf(ctx: RouteContext, name: string): string | null {
 }
 
 /** Throws 400 when a text cannot be a key of the interface. */
-export function requireKey(value: string, name: string): void {
+function requireKey(value: string, name: string): void {
   const length = [...value].length;
   if (length >= 1 && length <= KEY_CHARACTERS_MAX && value.isWellFormed()) return;
   throw badParameter(`${name} must have 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode.`);
 }
 
 /** Whether a part of an address can be decoded; otherwise it would be taken as it is, and two addresses would name one thing. */
-export function isDecodable(text: string): boolean {
+function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text);
     return true;
   } catch {
     return false;
   }
-}
-
-/** `isSafeInPath` for the readers of the API document, and `reserved` texts that lead elsewhere. */
-export function safeInPath(...reserved: readonly string[]) {
-  return { pattern: '^[^/\\\\%?#]+$', not: { enum: ['.', '..', ...reserved] } };
-}
-
-/**
- * Whether no client library and no proxy can make another text of it in a path. URL parsers take `.` and `..` for
- * steps in the path also when they are encoded; proxies that decode a path take the other characters for its
- * structure.
- */
-export function isSafeInPath(text: string): boolean {
-  return text !== '.' && text !== '..' && !/[/\\%?#]/.test(text);
-}
-
-/** A text as messages put it at the end of an address: also with its dots encoded, so that no full stop counts as one. */
-export function inQuery(text: string): string {
-  return encodeURIComponent(text).replaceAll('.', '%2E');
 }

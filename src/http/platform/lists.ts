@@ -2,7 +2,6 @@ import type { Audit } from '../../access/audit.ts';
 import type { Caller } from '../../access/caller.ts';
 import { toEpochMs } from '../../client/instant.ts';
 import { Type } from '../../json-schema.ts';
-import { KEY_CHARACTERS_MAX } from '../../key-length.ts';
 import {
   type EditedList,
   ENTRY_EFFECTS,
@@ -13,24 +12,13 @@ import {
 import type { ListNode } from '../../lists/list-node.ts';
 import { isName, LIST_NAME_RULE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '../../rules/rule-set.ts';
 import { choice, instant, text, word } from '../../shapes.ts';
-import {
-  DONE,
-  jsonAnswer,
-  jsonBody,
-  type Operation,
-  operation,
-  type RequestBody,
-} from '../operation/operation.ts';
+import { DONE, jsonAnswer, jsonBody, operation, type RequestBody } from '../operation/operation.ts';
 import {
   BAD_PARAMETER,
-  inQuery,
-  isDecodable,
-  isSafeInPath,
   type Parameter,
   queryLimit,
   queryText,
-  requireKey,
-  safeInPath,
+  requiredText,
 } from '../operation/parameters.ts';
 import { requireContentType } from '../request/body.ts';
 import { badRequest, HttpProblem, orRefused, refusal } from '../request/problems.ts';
@@ -48,9 +36,9 @@ import {
   viewOfLists,
 } from './list-entries.ts';
 
-const BAD_LIST_ADDRESS = refusal(
-  'badListAddress',
-  'The name of the list or the value in the path cannot be one, or is one that a path cannot carry safely.',
+const BAD_LIST_NAME = refusal(
+  'badListName',
+  'The path names what cannot be the name of a list.',
   (detail: string) => badRequest(detail),
   LIST_NAME_RULE,
 );
@@ -65,52 +53,12 @@ const LIST_IN_PATH: Parameter<string> = {
   read: ({ params }) => {
     const list = params['list'] ?? '';
     if (isName(list)) return list;
-    throw BAD_LIST_ADDRESS.problem(LIST_NAME_RULE);
+    throw BAD_LIST_NAME.problem(LIST_NAME_RULE);
   },
 };
 
-/** Where a proxy decodes the slash of a range, the path matches no route, and never another value. */
-const RANGE = /^[0-9a-fA-F:.]+\/\d{1,3}$/;
-
-/** The value that a path names. */
-const VALUE_IN_PATH: Parameter<string> = {
-  name: 'value',
-  in: 'path',
-  required: true,
-  description:
-    'As it is, percent-encoded, a range of addresses like 203.0.113.0%2F24; what a path cannot carry goes into a query',
-  schema: {
-    type: 'string',
-    minLength: 1,
-    maxLength: KEY_CHARACTERS_MAX,
-    anyOf: [safeInPath(), { pattern: RANGE.source }],
-  },
-  read: ({ path, params }) => {
-    const value = params['value'] ?? '';
-    if (!isDecodable(path)) {
-      throw BAD_LIST_ADDRESS.problem('The path is not percent-encoded UTF-8; encode the value in it.');
-    }
-    requireKey(value, 'value');
-    if (isSafeInPath(value) || RANGE.test(value)) return value;
-    throw BAD_LIST_ADDRESS.problem(
-      `A path cannot carry the value ${JSON.stringify(value)} safely; name it in the query: entries?value=${inQuery(value)}.`,
-    );
-  },
-};
-
-/** The value that a query names, whatever it is. */
-const VALUE_IN_QUERY: Parameter<string> = {
-  ...queryText('value', 'As it is'),
-  required: true,
-  read: (ctx) => {
-    if (!isDecodable(ctx.querystring)) {
-      throw BAD_PARAMETER.problem('The query is not percent-encoded UTF-8; encode the value in it.');
-    }
-    const value = queryText('value', '').read(ctx);
-    if (value === null) throw BAD_PARAMETER.problem('The parameter value is required.');
-    return value;
-  },
-};
+/** The value that a request is about: an address range has a slash, which no path carries unchanged. */
+const LISTED_VALUE = requiredText('value', 'As it is');
 
 interface ListParts {
   readonly lists: ListNode;
@@ -183,7 +131,7 @@ export const readListEntries = operation({
     entries: [ENTRY_EXAMPLE],
     complete: true,
   }),
-  refusals: [BAD_LIST_ADDRESS, BAD_PARAMETER],
+  refusals: [BAD_LIST_NAME, BAD_PARAMETER],
   answer: async ({ ctx, caller: { platform } }, { lists, listEditor, clock }: ListParts) => {
     const name = LIST_IN_PATH.read(ctx);
     const wanted = VALUE.read(ctx);
@@ -221,55 +169,45 @@ function editedBy(caller: Caller, list: string): EditedList {
   return { owner: caller.platform, list, who: caller.actor.text };
 }
 
-/** The two ways of naming a value: in the path, and in the query, which carries every one. */
-const WAYS = [
-  { value: VALUE_IN_PATH, path: '/v1/platform/lists/{list}/entries/{value}', suffix: '' },
-  { value: VALUE_IN_QUERY, path: '/v1/platform/lists/{list}/entries', suffix: 'ByQuery' },
-] as const satisfies readonly { value: Parameter<string>; path: string; suffix: string }[];
+export const putListEntry = operation({
+  method: 'put',
+  path: '/v1/platform/lists/{list}/entries',
+  operationId: 'putListEntry',
+  summary: 'Puts a value on a shared list',
+  description:
+    'Or renews its reason and end. Every node knows of it within 2 s. The first entry says what the list holds. A fingerprint or a single address is kept by its HMAC alone, a range of addresses in clear; an IPv6 address counts as its /64.',
+  tag: 'Lists',
+  grant: 'lists',
+  parameters: [LIST_IN_PATH, LISTED_VALUE],
+  body: BODY,
+  answers: jsonAnswer('The entry as it is kept', ListEntryViewSchema, ENTRY_EXAMPLE),
+  refusals: [BAD_LIST_NAME, BAD_PARAMETER, NOT_FOR_LIST],
+  answer: async ({ ctx, caller, body }, { listEditor: editor, clock }: ListParts) => {
+    const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
+    const named = LISTED_VALUE.read(ctx);
+    const { kind = null, reason, expiresAt } = await body();
+    const put = () => editor.put(edited, { value: named, kind, reason, expiresAt: toEpochMs(expiresAt) });
+    const entry = await orRefused(put, NOT_FOR_LIST.problem, ListRefusal);
+    return viewOfEntry(entry, { now: clock(), editor });
+  },
+});
 
-export const putListEntry: readonly Operation<ListParts>[] = WAYS.map(({ value, path, suffix }) =>
-  operation({
-    method: 'put',
-    path,
-    operationId: `putListEntry${suffix}`,
-    summary: 'Puts a value on a shared list',
-    description:
-      'Or renews its reason and end. Every node knows of it within 2 s. The first entry says what the list holds. A fingerprint or a single address is kept by its HMAC alone, a range of addresses in clear; an IPv6 address counts as its /64.',
-    tag: 'Lists',
-    grant: 'lists',
-    parameters: [LIST_IN_PATH, value],
-    body: BODY,
-    answers: jsonAnswer('The entry as it is kept', ListEntryViewSchema, ENTRY_EXAMPLE),
-    refusals: [BAD_LIST_ADDRESS, NOT_FOR_LIST],
-    answer: async ({ ctx, caller, body }, { listEditor: editor, clock }: ListParts) => {
-      const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
-      const named = value.read(ctx);
-      const { kind = null, reason, expiresAt } = await body();
-      const put = () => editor.put(edited, { value: named, kind, reason, expiresAt: toEpochMs(expiresAt) });
-      const entry = await orRefused(put, NOT_FOR_LIST.problem, ListRefusal);
-      return viewOfEntry(entry, { now: clock(), editor });
-    },
-  }),
-);
-
-export const removeListEntry: readonly Operation<ListParts>[] = WAYS.map(({ value, path, suffix }) =>
-  operation({
-    method: 'delete',
-    path,
-    operationId: `removeListEntry${suffix}`,
-    summary: 'Takes a value from a shared list',
-    description: 'Every node knows of it within 2 s. The audit log keeps who did it and why.',
-    tag: 'Lists',
-    grant: 'lists',
-    parameters: [LIST_IN_PATH, value, REASON],
-    answers: DONE,
-    refusals: [BAD_LIST_ADDRESS, BAD_PARAMETER],
-    answer: async ({ ctx, caller }, { listEditor }: ListParts) => {
-      const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
-      await listEditor.remove(edited, value.read(ctx), REASON.read(ctx));
-    },
-  }),
-);
+export const removeListEntry = operation({
+  method: 'delete',
+  path: '/v1/platform/lists/{list}/entries',
+  operationId: 'removeListEntry',
+  summary: 'Takes a value from a shared list',
+  description: 'Every node knows of it within 2 s. The audit log keeps who did it and why.',
+  tag: 'Lists',
+  grant: 'lists',
+  parameters: [LIST_IN_PATH, LISTED_VALUE, REASON],
+  answers: DONE,
+  refusals: [BAD_LIST_NAME, BAD_PARAMETER],
+  answer: async ({ ctx, caller }, { listEditor }: ListParts) => {
+    const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
+    await listEditor.remove(edited, LISTED_VALUE.read(ctx), REASON.read(ctx));
+  },
+});
 
 const ListLineResultSchema = lineResult('ListLineResult', {
   value: word('As it was sent'),
@@ -307,7 +245,7 @@ export const importListEntries = operation({
       },
     },
   },
-  refusals: [BAD_LIST_ADDRESS],
+  refusals: [BAD_LIST_NAME],
   answer: async (asked, { listEditor, audit }: ListParts) => {
     const edited = editedBy(asked.caller, LIST_IN_PATH.read(asked.ctx));
     await asked.body();

@@ -58,7 +58,7 @@ describe('verifying archived decisions', () => {
 
   /** The list has changed since. */
   async function askWhileListed(shop: Tenant, clientIdKey: string): Promise<void> {
-    const path = `lists/blocked/entries/${clientIdKey}`;
+    const path = `lists/blocked/entries?value=${clientIdKey}`;
     await shop.ask('PUT', path, { kind: 'client', reason: 'a ring' });
     await ask(shop, clientIdKey, 'while-listed');
     await shop.ask('DELETE', path);

@@ -381,7 +381,7 @@ describe('the API when state cannot be read', () => {
   it('answers 503 with Retry-After', async () => {
     expectUnavailable(await shop.post('verdict', verdictBody()));
     expectUnavailable(await shop.ask('GET', 'decisions'));
-    expectUnavailable(await shop.ask('GET', 'clients/payer-1'));
+    expectUnavailable(await shop.ask('GET', 'client?clientIdKey=payer-1'));
   });
 
   it('answers 503, not 401, when a key cannot be looked up', async () => {

@@ -9,7 +9,7 @@ export function routersOf<State>(app: Koa<State>): readonly Router[] {
   );
 }
 
-/** Every route as `GET /v1/platform/clients/{clientIdKey}`; HEAD comes with GET and is not told apart. */
+/** Every route as `GET /v1/platform/decisions/{decisionId}`; HEAD comes with GET and is not told apart. */
 export function routesOf(routers: readonly Router[]): readonly string[] {
   return routers
     .flatMap(({ stack }) => stack)

@@ -22,12 +22,15 @@ describe('a query parameter that an operation does not know', () => {
     });
   });
 
-  it('is refused by an operation without parameters, and changes nothing', async () => {
+  it('is refused before anything is changed, and by an operation without parameters', async () => {
     await shop.verdict({ clientIdKey: 'kept' });
-    const { status, body } = await shop.ask('DELETE', 'clients/kept?dryRun=true');
+    const { status, body } = await shop.ask('DELETE', 'client?clientIdKey=kept&dryRun=true');
     expect(status).to.equal(400);
-    expect(body.detail).to.equal('The parameter "dryRun" is not known. This operation takes none.');
+    expect(body.detail).to.equal('The parameter "dryRun" is not known. Known are clientIdKey.');
     expect((await shop.client('kept')).status).to.equal(200);
+    expect((await shop.ask('GET', 'lists?dryRun=true')).body.detail).to.equal(
+      'The parameter "dryRun" is not known. This operation takes none.',
+    );
   });
 
   it('is reported only to a key with the grant', async () => {
@@ -61,8 +64,12 @@ describe('an answer', () => {
     const verdict = await shop.verdict();
     expect(verdict.headers.get('Cache-Control')).to.equal('no-store');
     expect(verdict.headers.get('X-Content-Type-Options')).to.equal('nosniff');
-    expect(await stored('GET', `${shop.platformUrl}/v1/platform/clients/payer-1`, key)).to.equal('no-store');
-    expect(await stored('GET', `${shop.platformUrl}/v1/platform/clients/payer-1`)).to.equal('no-store');
+    expect(await stored('GET', `${shop.platformUrl}/v1/platform/client?clientIdKey=payer-1`, key)).to.equal(
+      'no-store',
+    );
+    expect(await stored('GET', `${shop.platformUrl}/v1/platform/client?clientIdKey=payer-1`)).to.equal(
+      'no-store',
+    );
     expect(await stored('GET', `${shop.platformUrl}/nowhere`)).to.equal('no-store');
     expect(await stored('GET', `${shop.platformUrl}/metrics`)).to.equal('no-store');
     expect(await stored('POST', `${shop.callerUrl}/v1/client/score`)).to.equal('no-store');

@@ -37,8 +37,8 @@ describeOnStores('the audit over HTTP', (store) => {
 
   it('lists who did what to whom and why, newest first', async () => {
     const shop = await tenant();
-    await shop.ask('PUT', 'clients/ivan/override', OVERRIDE);
-    await shop.ask('PUT', 'lists/closed/entries/card', LISTED);
+    await shop.ask('PUT', 'client/override?clientIdKey=ivan', OVERRIDE);
+    await shop.ask('PUT', 'lists/closed/entries?value=card', LISTED);
     const { entries } = await found(shop);
     expect(told({ entries })).to.deep.equal(['list closed', 'override ivan']);
     expect(entries[1]).to.deep.include({
@@ -51,7 +51,7 @@ describeOnStores('the audit over HTTP', (store) => {
 
   it('refuses overrides that it would have to sum up, but never BLOCKED', async () => {
     const shop = await tenant();
-    const lift = (payer: number) => shop.ask<Problem>('DELETE', `clients/payer-${payer}/override`);
+    const lift = (payer: number) => shop.ask<Problem>('DELETE', `client/override?clientIdKey=payer-${payer}`);
     for (let payer = 0; payer < 2_000; payer += 50)
       await Promise.all(Array.from({ length: 50 }, (_, more) => lift(payer + more)));
     const answers = [await shop.override('ivan', 'TRUSTED'), await lift(0)];
@@ -69,7 +69,7 @@ describeOnStores('the audit over HTTP', (store) => {
 
   it('is limited to one platform; the whole installation sees all', async () => {
     const [shop, bank] = [await tenant(), await tenant()];
-    await bank.ask('PUT', 'clients/secret-payer/override', OVERRIDE);
+    await bank.ask('PUT', 'client/override?clientIdKey=secret-payer', OVERRIDE);
     expect(await found(shop)).to.deep.equal({ entries: [], unreadable: [], next: null });
     const { key } = await service.application.keys.issue(INSTALLATION, ['audit'], null);
     expect(told(await found(new Tenant(shop, key)))).to.include('override secret-payer');
@@ -84,7 +84,7 @@ describeOnStores('the audit over HTTP', (store) => {
       [1_000_000_120_000, 'user Ann on desk'],
     ] as const)
       await note(name, at, who);
-    await shop.ask('PUT', 'lists/closed/entries/card', LISTED);
+    await shop.ask('PUT', 'lists/closed/entries?value=card', LISTED);
     const who = async (query: string) => (await found(shop, query)).entries.map((one) => one.who);
     expect(await who('who=ANN')).to.deep.equal(['user Ann on desk', 'user ann on ops']);
     expect(await who('from=1000000060000&to=1000000120000')).to.deep.equal(['user bob on ops']);
@@ -130,8 +130,8 @@ describeOnStores('the audit over HTTP', (store) => {
 
   it('says of an erased payer only that somebody erased one, and no name', async () => {
     const shop = await tenant();
-    await shop.ask('PUT', 'clients/to-forget/override', OVERRIDE);
-    await shop.ask('DELETE', 'clients/to-forget');
+    await shop.ask('PUT', 'client/override?clientIdKey=to-forget', OVERRIDE);
+    await shop.ask('DELETE', 'client?clientIdKey=to-forget');
     const page = await found(shop);
     expect(told(page)).to.deep.equal(['client erased null', 'override null']);
     expect(JSON.stringify(page)).not.to.include('to-forget');
@@ -139,7 +139,7 @@ describeOnStores('the audit over HTTP', (store) => {
 
   it('names an entry that was changed past recognition, and shows those around it', async () => {
     const shop = await tenant();
-    await shop.ask('PUT', 'lists/closed/entries/card', LISTED);
+    await shop.ask('PUT', 'lists/closed/entries?value=card', LISTED);
     const strange = [
       'gone',
       null,
@@ -151,7 +151,7 @@ describeOnStores('the audit over HTTP', (store) => {
     const payer = { clientHash: 'of nobody', detail: 'ivan' };
     const entry = { who: 'ann', action: 'override', platform: null };
     await store().auditLog.append({ at: 0, entry, payer });
-    await shop.ask('PUT', 'lists/closed/entries/cash', LISTED);
+    await shop.ask('PUT', 'lists/closed/entries?value=cash', LISTED);
     const page = await found(shop);
     const newest = await store().auditLog.newest();
     expect(told(page)).to.deep.equal(['list closed', 'list closed']);
@@ -167,7 +167,7 @@ describeOnStores('the audit over HTTP', (store) => {
 
   it('verifies as long as nobody changes it', async () => {
     const shop = await tenant();
-    await shop.ask('PUT', 'lists/closed/entries/card', LISTED);
+    await shop.ask('PUT', 'lists/closed/entries?value=card', LISTED);
     const whole = (await shop.ask<Check>('GET', 'audit/check')).body;
     expect(whole.faults).to.deep.equal([]);
     expect(whole.entries).to.equal(await store().auditLog.newest());

@@ -12,18 +12,18 @@ import { expectHidden } from '../hidden-device.ts';
 const REQUESTS: readonly { readonly operation: Operation; readonly method: string; readonly path: string }[] =
   [
     { operation: 'outcomes', method: 'POST', path: 'outcomes' },
-    { operation: 'clients:read', method: 'GET', path: 'clients/a' },
-    { operation: 'clients:read', method: 'GET', path: 'clients/a/history' },
-    { operation: 'clients:read', method: 'GET', path: 'clients/a/export' },
-    { operation: 'erase', method: 'DELETE', path: 'clients/a' },
-    { operation: 'clients', method: 'PUT', path: 'clients/a/binding' },
-    { operation: 'clients', method: 'DELETE', path: 'clients/a/binding' },
-    { operation: 'clients', method: 'PUT', path: 'clients/a/override' },
-    { operation: 'clients', method: 'DELETE', path: 'clients/a/override' },
+    { operation: 'clients:read', method: 'GET', path: 'client?clientIdKey=a' },
+    { operation: 'clients:read', method: 'GET', path: 'client/history?clientIdKey=a' },
+    { operation: 'clients:read', method: 'GET', path: 'client/export?clientIdKey=a' },
+    { operation: 'erase', method: 'DELETE', path: 'client?clientIdKey=a' },
+    { operation: 'clients', method: 'PUT', path: 'client/binding?clientIdKey=a' },
+    { operation: 'clients', method: 'DELETE', path: 'client/binding?clientIdKey=a' },
+    { operation: 'clients', method: 'PUT', path: 'client/override?clientIdKey=a' },
+    { operation: 'clients', method: 'DELETE', path: 'client/override?clientIdKey=a' },
     { operation: 'lists:read', method: 'GET', path: 'lists' },
     { operation: 'lists:read', method: 'GET', path: 'lists/some/entries' },
-    { operation: 'lists', method: 'PUT', path: 'lists/some/entries/a' },
-    { operation: 'lists', method: 'DELETE', path: 'lists/some/entries/a' },
+    { operation: 'lists', method: 'PUT', path: 'lists/some/entries?value=a' },
+    { operation: 'lists', method: 'DELETE', path: 'lists/some/entries?value=a' },
     { operation: 'keys', method: 'GET', path: 'keys' },
     { operation: 'keys', method: 'POST', path: 'keys' },
     { operation: 'keys', method: 'DELETE', path: 'keys/a' },
@@ -110,7 +110,7 @@ describeOnStores('the API for the platform', (store) => {
 
     it('ends when it is deleted', async () => {
       await shop.bind('unbound');
-      expect((await shop.ask('DELETE', 'clients/unbound/binding')).status).to.equal(204);
+      expect((await shop.ask('DELETE', 'client/binding?clientIdKey=unbound')).status).to.equal(204);
       expect(await verdict('unbound')).to.equal('GET_NEW');
     });
 
@@ -132,7 +132,7 @@ describeOnStores('the API for the platform', (store) => {
         [{ method: 7 }, '/method must be a JSON string.'],
       ];
       for (const [members, detail] of refusals) {
-        const answer: Answer<Problem> = await shop.ask('PUT', 'clients/bad-binding/binding', {
+        const answer: Answer<Problem> = await shop.ask('PUT', 'client/binding?clientIdKey=bad-binding', {
           requisiteRef: 'r',
           acceptorKeys: ['a'],
           ...members,
@@ -179,7 +179,7 @@ describeOnStores('the API for the platform', (store) => {
 
     it('ends when it is deleted', async () => {
       await shop.override('lifted', 'BLOCKED');
-      expect((await shop.ask('DELETE', 'clients/lifted/override')).status).to.equal(204);
+      expect((await shop.ask('DELETE', 'client/override?clientIdKey=lifted')).status).to.equal(204);
       expect(await group('lifted')).to.equal('NEW');
     });
 
@@ -188,7 +188,7 @@ describeOnStores('the API for the platform', (store) => {
       await ask();
       await shop.override('paused', 'BLOCKED');
       expect((await ask()).verdict).to.equal('BLOCK');
-      await shop.ask('DELETE', 'clients/paused/override');
+      await shop.ask('DELETE', 'client/override?clientIdKey=paused');
       expect((await ask()).waitSeconds).to.equal(30);
     });
 
@@ -204,7 +204,7 @@ describeOnStores('the API for the platform', (store) => {
         ],
       ];
       for (const [body, detail] of refusals) {
-        const answer = await shop.ask('PUT', 'clients/bad-override/override', body);
+        const answer = await shop.ask('PUT', 'client/override?clientIdKey=bad-override', body);
         expect(answer.status, detail).to.equal(400);
         expect(answer.body.detail).to.equal(detail);
       }
@@ -246,7 +246,7 @@ describeOnStores('the API for the platform', (store) => {
     });
 
     it('is 404 for an unknown client', async () => {
-      const { status, body } = await shop.ask('GET', 'clients/nobody');
+      const { status, body } = await shop.ask('GET', 'client?clientIdKey=nobody');
       expect(status).to.equal(404);
       expect(body.detail).to.equal('Nothing is known of this client.');
     });
@@ -258,7 +258,7 @@ describeOnStores('the API for the platform', (store) => {
     });
   });
 
-  describe('a clientIdKey in the query or in the path', () => {
+  describe('a clientIdKey in the query', () => {
     for (const clientIdKey of [
       'a/b',
       '100%',
@@ -289,16 +289,19 @@ describeOnStores('the API for the platform', (store) => {
 
     it('of 256 emoji fits, of 257 does not', async () => {
       expect((await shop.bind('😀'.repeat(256))).status).to.equal(200);
-      const { status, body } = await shop.ask('GET', `clients/${encodeURIComponent('😀'.repeat(257))}`);
+      const { status, body } = await shop.ask(
+        'GET',
+        `client?clientIdKey=${encodeURIComponent('😀'.repeat(257))}`,
+      );
       expect(status).to.equal(400);
       expect(body.detail).to.equal('clientIdKey must have 1 to 256 characters of well-formed Unicode.');
     });
 
     it('must be percent-encoded UTF-8', async () => {
-      for (const path of ['clients/%', 'clients/%ff', 'clients/%ed%a0%80', 'clients/100%']) {
-        const { status, body } = await shop.ask('GET', path);
-        expect(status, path).to.equal(400);
-        expect(body.detail).to.equal('The path is not percent-encoded UTF-8; encode the clientIdKey in it.');
+      for (const id of ['%', '%ff', '%ed%a0%80', '100%']) {
+        const { status, body } = await shop.ask('GET', `client?clientIdKey=${id}`);
+        expect(status, id).to.equal(400);
+        expect(body.detail).to.equal('The query is not percent-encoded UTF-8; encode the clientIdKey in it.');
       }
     });
   });
@@ -327,7 +330,7 @@ describeOnStores('the API for the platform', (store) => {
       const desk = new Tenant(service.application, risk.key);
       await desk.bind(clientIdKey, { requisiteRef: 'requisite-9' });
       await desk.override(clientIdKey, 'BLOCKED', { reason: 'chargebacks' });
-      await desk.ask('DELETE', `clients/${clientIdKey}/override`);
+      await desk.ask('DELETE', `client/override?clientIdKey=${clientIdKey}`);
       const mine = (await noted()).filter(({ subject }) => subject === clientIdKey);
       const who = `key ${risk.record.id} of risk-team`;
       expect(mine.map((entry) => [entry.who, entry.action, entry.reason])).to.deep.equal([
@@ -344,7 +347,7 @@ describeOnStores('the API for the platform', (store) => {
     it('forgets an erased client, but keeps that somebody erased one', async () => {
       const clientIdKey = 'audited-and-erased';
       await shop.override(clientIdKey, 'BLOCKED', { reason: 'his name is Carl' });
-      await shop.ask('DELETE', `clients/${clientIdKey}`);
+      await shop.ask('DELETE', `client?clientIdKey=${clientIdKey}`);
       const entries = await noted();
       expect(JSON.stringify(entries)).not.to.match(/audited-and-erased|Carl/);
       expect(entries.at(-1)).to.deep.include({
@@ -363,7 +366,7 @@ describeOnStores('the API for the platform', (store) => {
       await shop.verdict({ clientIdKey, orderRef: 'erased-1' });
       await shop.outcome(clientIdKey, 'erased-1', 'PAID');
       const [decision] = await shop.decisions({ orderRef: 'erased-1' });
-      expect((await shop.ask('DELETE', `clients/${clientIdKey}`)).status).to.equal(204);
+      expect((await shop.ask('DELETE', `client?clientIdKey=${clientIdKey}`)).status).to.equal(204);
       expect((await shop.client(clientIdKey)).status).to.equal(404);
       expect(await shop.decisions({ orderRef: 'erased-1' })).to.deep.equal([]);
       expect(await shop.decisions({ clientIdKey })).to.deep.equal([]);
@@ -383,13 +386,13 @@ describeOnStores('the API for the platform', (store) => {
         await shop.verdict({ clientIdKey });
       }
       expect((await shop.score({ clientIdKey: 'sharer-2', fingerprint })).body.isBot).to.equal(true);
-      await shop.ask('DELETE', 'clients/sharer-1');
+      await shop.ask('DELETE', 'client?clientIdKey=sharer-1');
       expect((await shop.score({ clientIdKey: 'sharer-2', fingerprint })).body.isBot).to.equal(false);
     });
 
     it('of an unknown client succeeds, also twice', async () => {
-      expect((await shop.ask('DELETE', 'clients/never-seen')).status).to.equal(204);
-      expect((await shop.ask('DELETE', 'clients/never-seen')).status).to.equal(204);
+      expect((await shop.ask('DELETE', 'client?clientIdKey=never-seen')).status).to.equal(204);
+      expect((await shop.ask('DELETE', 'client?clientIdKey=never-seen')).status).to.equal(204);
     });
   });
 
@@ -476,7 +479,7 @@ describeOnStores('the API for the platform', (store) => {
       expect((await other.ask('GET', `decisions/${headers.get('X-Decision-Id')}`)).status).to.equal(404);
       await other.override(clientIdKey, 'BLOCKED');
       await other.outcome(clientIdKey, 'private-1', 'PAID');
-      await other.ask('DELETE', `clients/${clientIdKey}`);
+      await other.ask('DELETE', `client?clientIdKey=${clientIdKey}`);
       const { body } = await shop.client(clientIdKey);
       expect(body).to.deep.include({ decisionCount: 1, clientGroup: 'NEW', override: null });
     });
@@ -517,9 +520,9 @@ describeOnStores('the API for the platform', (store) => {
   it('answers 405 with Allow to another method', async () => {
     const allowed: readonly (readonly [string, string])[] = [
       ['outcomes', 'POST'],
-      ['clients/a', 'HEAD, GET, DELETE'],
-      ['clients/a/history', 'HEAD, GET'],
-      ['clients/a/binding', 'PUT, DELETE'],
+      ['client?clientIdKey=a', 'HEAD, GET, DELETE'],
+      ['client/history?clientIdKey=a', 'HEAD, GET'],
+      ['client/binding?clientIdKey=a', 'PUT, DELETE'],
       ['decisions', 'HEAD, GET'],
     ];
     for (const [path, allow] of allowed) {

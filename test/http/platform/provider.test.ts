@@ -100,7 +100,9 @@ describeOnStores('signing in at an identity provider', (store) => {
     const { visitor } = await signIn('ops');
     const headers = { ...OWN, Cookie: visitor.cookie, 'X-KA-Platform': 'shop' };
     const override = { group: 'BLOCKED', reason: 'chargebacks', by: 'somebody' };
-    expect((await ask('PUT', 'clients/by-person/override', headers, override)).status).to.equal(200);
+    expect((await ask('PUT', 'client/override?clientIdKey=by-person', headers, override)).status).to.equal(
+      200,
+    );
     const { entries } = await new Audit(store().auditLog, Date.now).read(null, 1000);
     expect(entries.findLast(({ action }) => action === 'override')?.who).to.equal(
       'person:ops (ops@example.com)',

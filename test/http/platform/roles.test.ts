@@ -22,9 +22,7 @@ function mayAsk(role: Role, grant: Grant): boolean {
 function table(): Readonly<Record<string, string>> {
   return Object.fromEntries(
     DECLARED.flatMap(({ operationId, grant }) =>
-      grant === null || operationId.endsWith('ByQuery')
-        ? []
-        : [[operationId, NAMES.filter((role) => mayAsk(role, grant)).join(' ')]],
+      grant === null ? [] : [[operationId, NAMES.filter((role) => mayAsk(role, grant)).join(' ')]],
     ),
   );
 }

@@ -45,7 +45,7 @@ describeOnStores('signing in with a key', (store) => {
   it('makes the cookie do what the key may do', async () => {
     const Cookie = await cookieOf();
     expect((await ask('GET', 'session', { Cookie })).body).to.include({ platform: 'shop' });
-    const path = 'clients/by-cookie/override';
+    const path = 'client/override?clientIdKey=by-cookie';
     const override = { group: 'BLOCKED', reason: 'chargebacks', by: 'ann' };
     expect((await ask('PUT', path, { ...OWN, Cookie }, override)).status).to.equal(200);
     const [entry] = (await noted('override')).slice(-1);
@@ -127,7 +127,7 @@ describeOnStores('signing in with a key', (store) => {
     const override = { group: 'TRUSTED', reason: 'forged', by: 'mallory' };
     const put = async (headers: HeaderList) => {
       const Cookie = await cookieOf();
-      return ask('PUT', 'clients/forged/override', { ...headers, Cookie }, override);
+      return ask('PUT', 'client/override?clientIdKey=forged', { ...headers, Cookie }, override);
     };
     const own = () => service.application.platformUrl;
 

@@ -186,7 +186,10 @@ describe('the members of a request body', () => {
 
     it('are named up to a limit, with their number', async () => {
       const acceptorKeys = Array.from({ length: 10_000 }, () => 1);
-      const { body } = await shop.ask('PUT', 'clients/a/binding', { requisiteRef: 'r', acceptorKeys });
+      const { body } = await shop.ask('PUT', 'client/binding?clientIdKey=a', {
+        requisiteRef: 'r',
+        acceptorKeys,
+      });
       expect(body.errors).to.have.length(20);
       expect(body.detail).to.match(/ There are 10001 faults; see errors\.$/);
     });
@@ -201,7 +204,7 @@ describe('the members of a request body', () => {
       }
       const history = await shop.ask<{ entries: readonly { request: object }[] }>(
         'GET',
-        'clients/blank-score/history',
+        'client/history?clientIdKey=blank-score',
       );
       expect(history.body.entries[0]?.request).to.deep.include({
         currency: null,
@@ -224,7 +227,7 @@ describe('the members of a request body', () => {
       const report = { clientIdKey: 'b', orderRef: 'b-1', outcome: 'PAID', cause: null, occurredAt: '' };
       expect((await shop.ask('POST', 'outcomes', report)).status).to.equal(200);
       const binding = { requisiteRef: 'r', acceptorKeys: ['a'], method: '', expiresAt: null };
-      expect((await shop.ask('PUT', 'clients/b/binding', binding)).body).to.deep.equal({
+      expect((await shop.ask('PUT', 'client/binding?clientIdKey=b', binding)).body).to.deep.equal({
         requisiteRef: 'r',
         acceptorKeys: ['a'],
         method: null,

@@ -258,7 +258,7 @@ describeOnStores('with APPROVALS=required', (store) => {
 
   it('erasing a payer forgets proposals about it', async () => {
     await proposed(annOfShop.override('payer-to-erase', 'TRUSTED'));
-    expect((await annOfShop.ask('DELETE', 'clients/payer-to-erase')).status).to.equal(204);
+    expect((await annOfShop.ask('DELETE', 'client?clientIdKey=payer-to-erase')).status).to.equal(204);
     expect(JSON.stringify(await eyes.store.registers.read('proposals:shop'))).to.not.contain(
       'payer-to-erase',
     );

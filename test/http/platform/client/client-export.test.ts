@@ -45,7 +45,7 @@ describeOnStores('the export of a client', (store) => {
   });
 
   const exported = async (clientIdKey: string, of: Tenant = shop): Promise<Exported> => {
-    const { status, body } = await of.ask<Exported>('GET', `clients/${clientIdKey}/export`);
+    const { status, body } = await of.ask<Exported>('GET', `client/export?clientIdKey=${clientIdKey}`);
     expect(status).to.equal(200);
     return body;
   };
@@ -99,7 +99,7 @@ describeOnStores('the export of a client', (store) => {
 
   it('has the lists, the proposals, the pseudonyms of devices, and the audit including this reading', async () => {
     await shop.score({ clientIdKey: 'cleo', fingerprint: 'device-of-cleo' });
-    await shop.ask('PUT', 'lists/fraud-ring/entries/cleo', { kind: 'client', reason: 'seen with bob' });
+    await shop.ask('PUT', 'lists/fraud-ring/entries?value=cleo', { kind: 'client', reason: 'seen with bob' });
     await shop.override('cleo', 'BLOCKED');
     await proposeTrust('cleo');
     const document = await exported('cleo');

@@ -59,11 +59,11 @@ describeOnStores('the history of a client', (store) => {
     next();
     await shop.bind(clientIdKey);
     next();
-    await shop.ask('DELETE', `clients/${clientIdKey}/binding`);
+    await shop.ask('DELETE', `client/binding?clientIdKey=${clientIdKey}`);
     next();
     await shop.override(clientIdKey, 'TRUSTED');
     next();
-    await shop.ask('DELETE', `clients/${clientIdKey}/override`);
+    await shop.ask('DELETE', `client/override?clientIdKey=${clientIdKey}`);
     const { status, body } = await historyOf(shop, clientIdKey);
     expect(status).to.equal(200);
     expect(body.clientIdKey).to.equal(clientIdKey);
@@ -167,16 +167,16 @@ describeOnStores('the history of a client', (store) => {
   }
 
   it('says what is allowed when the limit is too large', async () => {
-    const { body } = await shop.ask('GET', 'clients/lively/history?limit=501');
+    const { body } = await shop.ask('GET', 'client/history?clientIdKey=lively&limit=501');
     expect(body.detail).to.equal('The parameter limit must be a whole number from 1 to 500.');
   });
 
   it('is 404 for an unknown and for an erased client', async () => {
-    const unknown = await shop.ask('GET', 'clients/nobody/history');
+    const unknown = await shop.ask('GET', 'client/history?clientIdKey=nobody');
     expect(unknown.status).to.equal(404);
     expect(unknown.body.detail).to.equal('Nothing is known of this client.');
     await shop.verdict({ clientIdKey: 'forgotten' });
-    await shop.ask('DELETE', 'clients/forgotten');
+    await shop.ask('DELETE', 'client?clientIdKey=forgotten');
     expect((await historyOf(shop, 'forgotten')).status).to.equal(404);
   });
 

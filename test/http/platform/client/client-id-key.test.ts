@@ -1,9 +1,7 @@
 import { expect } from 'chai';
-import fc from 'fast-check';
 import { call, type Problem } from '../../../service/http-call.ts';
 import { type RunningService, startService } from '../../../service/running-service.ts';
 import type { Tenant } from '../../../service/tenant.ts';
-import { rawExchange, rawStatus } from '../../raw-exchange.ts';
 
 /** Clients that a request about another one must never reach. */
 const BYSTANDERS = ['binding', 'override', 'history', 'b', 'a', 'client', 'clients'];
@@ -49,14 +47,6 @@ describe('the client that a request is about', () => {
     }
   };
 
-  /** A request sent as written, past any URL parser. */
-  const raw = async (method: string, target: string) => {
-    const { host } = new URL(shop.platformUrl);
-    const head = [`${method} ${target} HTTP/1.1`, `Host: ${host}`, `X-KA-Access-Key: ${shop.key}`];
-    const answer = await rawExchange(shop.platformUrl, `${head.join('\r\n')}\r\nConnection: close\r\n\r\n`);
-    return { status: rawStatus(answer), answer };
-  };
-
   it('is the one in the query, whatever its id is', async () => {
     for (const clientIdKey of TRICKY.filter((one) => !BYSTANDERS.includes(one))) {
       await shop.verdict({ clientIdKey, orderRef: 'tricky' });
@@ -80,67 +70,6 @@ describe('the client that a request is about', () => {
     }
   });
 
-  it('is never changed by how fetch writes a path', async () => {
-    for (const id of TRICKY) {
-      for (const method of ['DELETE', 'PUT']) {
-        for (const below of ['', '/binding', '/override']) {
-          const { status } = await call(method, url(`clients/${encodeURIComponent(id)}${below}`), key(), {});
-          expect([400, 404, 405], `${method} ${id}${below}`).to.include(status);
-        }
-      }
-    }
-    await expectNobodyTouched('');
-  });
-
-  it('is never another one in a raw path with dots, double slashes or their encodings', async () => {
-    const ids = [
-      '.',
-      '..',
-      '%2e',
-      '%2E%2e',
-      '%2e%2e%2fb',
-      'a%2Fb',
-      'a%2fbinding',
-      'a/../b',
-      '/b',
-      'a//b',
-      '%252e',
-      'b%3Fx',
-      'b%23',
-      '%5C',
-    ];
-    for (const id of ids) {
-      for (const below of ['', '/binding', '/override']) {
-        const { status, answer } = await raw('DELETE', `/v1/platform/clients/${id}${below}`);
-        expect([400, 404, 405], `${id}${below}: ${answer}`).to.include(status);
-      }
-    }
-    for (const target of [
-      '/v1/platform/clients//binding',
-      '/v1/platform//clients/b',
-      '//v1/platform/clients/b',
-    ]) {
-      expect((await raw('DELETE', target)).status, target).to.equal(404);
-    }
-    await expectNobodyTouched('');
-  });
-
-  it('is answered with a hint at the query when a path cannot have its id', async () => {
-    const { body } = await shop.ask('DELETE', 'clients/a%2Fbinding');
-    expect(body).to.deep.include({
-      title: 'bad request',
-      status: 400,
-      retryable: false,
-      detail:
-        'A path cannot carry the clientIdKey "a/binding" safely; name it in the query: /v1/platform/client?clientIdKey=a%2Fbinding.',
-    });
-  });
-
-  it('gets an address in the hint that ends with the id, without a full stop', async () => {
-    const { answer } = await raw('DELETE', '/v1/platform/clients/.');
-    expect(answer).to.include('name it in the query: /v1/platform/client?clientIdKey=%2E."');
-  });
-
   it('must be in the query once, and well encoded', async () => {
     const detail = async (query: string) =>
       (await call<Problem>('DELETE', url(`client${query}`), key())).body.detail;
@@ -155,21 +84,5 @@ describe('the client that a request is about', () => {
       'The query is not percent-encoded UTF-8; encode the clientIdKey in it.',
     );
     await expectNobodyTouched('');
-  });
-
-  it('is the one with that id, or none, for every id in a path', async () => {
-    const characters = fc.constantFrom('.', '/', '\\', '%', '2', 'e', 'f', 'b', '?', '#', ';', ' ', 'ü');
-    await fc.assert(
-      fc.asyncProperty(fc.string({ unit: characters, minLength: 1, maxLength: 8 }), async (id) => {
-        const { status, body } = await call<{ clientIdKey?: string; detail?: string }>(
-          'GET',
-          url(`clients/${encodeURIComponent(id)}`),
-          key(),
-        );
-        if (status === 200) expect(body.clientIdKey).to.equal(id);
-        else expect([400, 404]).to.include(status);
-      }),
-      { numRuns: 200 },
-    );
   });
 });

@@ -47,7 +47,7 @@ describeOnStores('the links of a client', (store) => {
   const ship = () => place.shipAll(place.shipper({ clock: service.clock.now }));
 
   async function linksOf(clientIdKey: string, query = '', tenant = shop): Promise<ClientLinks> {
-    const path = `clients/${encodeURIComponent(clientIdKey)}/links${query}`;
+    const path = `client/links?clientIdKey=${encodeURIComponent(clientIdKey)}${query}`;
     const { status, body } = await tenant.ask<ClientLinks>('GET', path);
     expect(status, JSON.stringify(body)).to.equal(200);
     return body;
@@ -59,7 +59,7 @@ describeOnStores('the links of a client', (store) => {
   async function expectRecorded(): Promise<void> {
     for (const { at, links } of recorded) {
       const nobody = { at, erasedPayers: 0, erasedRows: 0 };
-      expect(await linksThen(`?asOf=${at}`)).to.deep.equal(links.map((one) => ({ ...one, asOf: nobody })));
+      expect(await linksThen(`&asOf=${at}`)).to.deep.equal(links.map((one) => ({ ...one, asOf: nobody })));
     }
   }
 
@@ -146,21 +146,21 @@ describeOnStores('the links of a client', (store) => {
       ['last', 'b'],
     ])
       await shop.score({ clientIdKey, fingerprint: `chain-${device}` });
-    expect(keysOf(await linksOf('first', '?depth=1'))).to.deep.equal(['first', 'middle']);
-    expect(keysOf(await linksOf('first', '?depth=2'))).to.deep.equal(['first', 'middle', 'last']);
+    expect(keysOf(await linksOf('first', '&depth=1'))).to.deep.equal(['first', 'middle']);
+    expect(keysOf(await linksOf('first', '&depth=2'))).to.deep.equal(['first', 'middle', 'last']);
     service.clock.moveSeconds(2 * 24 * 3600);
-    expect(keysOf(await linksOf('first', '?days=1'))).to.deep.equal(['first']);
+    expect(keysOf(await linksOf('first', '&days=1'))).to.deep.equal(['first']);
   });
 
   it('are cut at the limit, the weakest links first', async () => {
-    const links = await linksOf('ring-0-0', '?limit=5');
+    const links = await linksOf('ring-0-0', '&limit=5');
     expect(keysOf(links)).not.to.include(world.neighbour);
     expect(links.cut).to.deep.equal({ devices: 0, clients: 1 });
   });
 
   it('show overrides and lists', async () => {
     await shop.override('ring-1-1', 'TRUSTED');
-    await shop.ask('PUT', 'lists/ring-list/entries/ring-1-2', { kind: 'client', reason: 'a ring' });
+    await shop.ask('PUT', 'lists/ring-list/entries?value=ring-1-2', { kind: 'client', reason: 'a ring' });
     const links = await linksOf('ring-1-0');
     const told = ['ring-1-1', 'ring-1-2'].map((one) => {
       const { override, lists, proposed } = figuresOf(links, one);
@@ -187,7 +187,7 @@ describeOnStores('the links of a client', (store) => {
 
   it('do not include an erased client, neither before nor after the archive removed it', async () => {
     const ring = world.rings[2] ?? [];
-    await shop.ask('DELETE', 'clients/ring-2-4');
+    await shop.ask('DELETE', 'client?clientIdKey=ring-2-4');
     expect(keysOf(await linksOf('ring-2-0'))).to.have.members(ring.slice(0, 4));
     await ship();
     expect(keysOf(await linksOf('ring-2-0'))).to.have.members(ring.slice(0, 4));
@@ -195,30 +195,30 @@ describeOnStores('the links of a client', (store) => {
 
   it('say how many payers were erased since a time in the past', async () => {
     const at = recorded[1]?.at ?? 0;
-    const erasedSince = async () => (await linksOf('ring-1-0', `?asOf=${at}`)).asOf;
+    const erasedSince = async () => (await linksOf('ring-1-0', `&asOf=${at}`)).asOf;
     expect(await erasedSince()).to.deep.include({ at, erasedPayers: 1 });
     // Of each week a score, a decision and its outcome.
     expect((await erasedSince())?.erasedRows).to.be.at.least(5 * 3);
-    await shop.ask('DELETE', 'clients/ring-2-3');
+    await shop.ask('DELETE', 'client?clientIdKey=ring-2-3');
     expect(await erasedSince()).to.deep.include({ at, erasedPayers: 2 });
     // Stores note an erasure by the machine's clock.
     const later = Math.max(service.clock.now(), Date.now());
-    expect((await linksOf('ring-1-0', `?asOf=${later}`)).asOf?.erasedPayers).to.equal(0);
+    expect((await linksOf('ring-1-0', `&asOf=${later}`)).asOf?.erasedPayers).to.equal(0);
   });
 
   it('are the same once everything is shipped', async () => {
     const before = await linksOf('ring-0-1');
-    const then = await linksThen(`?asOf=${recorded[3]?.at}`);
+    const then = await linksThen(`&asOf=${recorded[3]?.at}`);
     await ship();
     expect(await linksOf('ring-0-1')).to.deep.equal(before);
     for (const { clients } of then) expect(clients).not.to.be.empty;
-    expect((await linksThen(`?asOf=${recorded[3]?.at}`)).map(({ clients }) => clients)).to.deep.equal(
+    expect((await linksThen(`&asOf=${recorded[3]?.at}`)).map(({ clients }) => clients)).to.deep.equal(
       then.map(({ clients }) => clients),
     );
   });
 
   it('are empty for an unknown client, and noted in the audit', async () => {
-    expect((await shop.ask('GET', 'clients/nobody/links')).status).to.equal(404);
+    expect((await shop.ask('GET', 'client/links?clientIdKey=nobody')).status).to.equal(404);
     const { entries } = await new Audit(store().auditLog, service.clock.now).read(null, 500);
     const read = entries.filter(({ action }) => action === 'client read').map(({ subject }) => subject);
     expect(read).to.include('ring-1-0');

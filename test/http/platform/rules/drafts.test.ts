@@ -182,13 +182,16 @@ describe('the drafts of the platform API', () => {
     };
     const dataDir = seeded.environment.DATA_DIR;
     const stranger = new Tenant(seeded, await issueKey({ dataDir }, 'stranger'));
-    await stranger.ask('PUT', 'lists/their-secret-list/entries/card', { kind: 'method', reason: 'theirs' });
+    await stranger.ask('PUT', 'lists/their-secret-list/entries?value=card', {
+      kind: 'method',
+      reason: 'theirs',
+    });
     const nothing = (list: string) => [
       `neither shop nor the installation has anything on the shared list "${list}"`,
     ];
     expect(await told('their-secret-list')).to.deep.equal(nothing('their-secret-list'));
     expect(await told('their-secret-lisk')).to.deep.equal(nothing('their-secret-lisk'));
-    await shop.ask('PUT', 'lists/our-own-list/entries/card', { kind: 'method', reason: 'ours' });
+    await shop.ask('PUT', 'lists/our-own-list/entries?value=card', { kind: 'method', reason: 'ours' });
     expect(await told('our-own-list')).to.deep.equal([]);
   });
 
