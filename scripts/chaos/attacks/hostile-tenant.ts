@@ -17,7 +17,7 @@ const STORMER = 'scripts/chaos/processes/stormer.ts';
 /** Takes the storm of verdicts in the service's stead, and decides nothing: what sharing the cores costs by itself. */
 const CONTROL = 'scripts/chaos/processes/bare-server.ts';
 const ANSWER_BYTES = 150;
-const STORMS = ['verdicts', 'lists', 'drafts', 'evidence', 'searches', 'audits'] as const;
+const STORMS = ['verdicts', 'lists', 'drafts', 'evidence', 'searches', 'audits', 'bodies'] as const;
 /** The hostile tenant's decisions: as many as one search reads. */
 const DECISIONS = { full: 10_000, quick: 5_000 } as const;
 /** The archive, from which evidence is worked out, is shipped at least every ten seconds. */
@@ -36,7 +36,7 @@ const CALM_CPU_SECONDS = 0.1;
 /** One tenant asks for as much of one thing as it can, beside a neighbour's callers. */
 export const hostileTenant: Scenario = {
   name: 'hostile-tenant',
-  does: 'one tenant storms with verdicts, lists, drafts, evidence, searches and reads of the audit, each in turn: the neighbour is refused nothing, nor what he asks of the same, and his p99 is at most 1.5 times what it is without (medians of windows in turn)',
+  does: 'one tenant storms with verdicts, lists, drafts, evidence, searches, reads of the audit and bodies that never end, each in turn: the neighbour is refused nothing, nor what he asks of the same, and his p99 is at most 1.5 times what it is without (medians of windows in turn)',
   limitSeconds: 2_400,
   run: async (run) => [
     ...(await stormOnControl(run)),
@@ -76,6 +76,7 @@ async function stormsBeside(
     const begin = async () => {
       const end = await beginStorm(storm, service, key);
       const asked = Array.from({ length: ASKED_BESIDE }, (_, n) => askSame(storm, service.shop, n));
+      asked.push(fetch(`${service.platformUrl}/readyz`).then(({ status }) => status));
       neighbours.push(...asked);
       return async () => {
         await Promise.all(asked);
@@ -91,7 +92,7 @@ async function stormsBeside(
     const worked = statuses.filter((status) => WORKED.has(status)).length;
     const refused = (await Promise.all(neighbours)).filter((status) => status !== 200);
     figures.push(
-      never(`refused of ${neighbours.length} ${storm} of the neighbour beside it`, refused.length),
+      never(`refused of ${neighbours.length} ${storm} of the neighbour and readyz beside it`, refused.length),
       atLeast(`${what}, answered or refused as too much`, worked, 1),
       reported(`${what}, statuses`, countsText(statuses)),
       ...turnFigures(what, rounds, 1.5, service.log()),
@@ -114,6 +115,7 @@ async function askSame(storm: (typeof STORMS)[number], shop: Tenant, n: number):
     evidence: () => shop.ask('POST', 'evidence/report', { version: 'p2.v10', from: n }),
     searches: () => shop.ask('GET', 'decisions?limit=50'),
     audits: () => shop.ask('GET', 'audit?limit=50'),
+    bodies: () => shop.outcome('beside', `beside-${n}`, 'PAID'),
   } as const;
   return (await asks[storm]()).status;
 }

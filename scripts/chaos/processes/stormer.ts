@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Tenant } from '../../../test/service/tenant.ts';
 import { heavyRules } from '../traffic/heavy-rules.ts';
@@ -102,6 +104,25 @@ async function searches(): Promise<Ask> {
 /** Searches that find nothing, which read everything, and the check of the whole chain. */
 const askAudit: Ask = (n) => tenant.ask('GET', n % 4 === 0 ? 'audit/check' : `audit?who=nobody-${n}`);
 
+/** Bodies that never end, each from an address of its own, with the key and as sign-ins without one; each connection is opened again when it closes. */
+async function stormBodies(): Promise<void> {
+  const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
+  const holdOpen = async (path: string, n: number, own: Readonly<Record<string, string>>) => {
+    const headers = { ...own, 'X-Forwarded-For': `10.9.${n >> 8}.${n & 255}` };
+    for (;;) {
+      const req = request(`${platformUrl}/v1/platform/${path}`, { method: 'POST', agent, headers });
+      req.on('response', (res) => console.log(res.resume().statusCode)).on('error', () => {});
+      req.write('{');
+      await once(req, 'close');
+      await delay(TELL_MS);
+    }
+  };
+  const own = { 'X-KA-Access-Key': key, 'Content-Type': 'application/x-ndjson' };
+  const signIn = { 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/json' };
+  const open = (n: number) => (n % 2 === 0 ? holdOpen('outcomes', n, own) : holdOpen('session', n, signIn));
+  await Promise.all(Array.from({ length: CONNECTIONS }, (_, n) => open(n)));
+}
+
 async function storm(ask: Ask): Promise<void> {
   let asked = 0;
   await Promise.all(
@@ -131,6 +152,9 @@ switch (kind) {
     break;
   case 'searches':
     await storm(await searches());
+    break;
+  case 'bodies':
+    await stormBodies();
     break;
   case 'audits':
     await storm(askAudit);

@@ -25,6 +25,7 @@ import { badRequest, refusal } from '../request/problems.ts';
 import { hiddenAddress, limitRate, type RateLimit } from '../request/rate-limit.ts';
 import { answerProblems, IDEMPOTENCY_KEY_REUSED } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
+import { REQUEST_TIMEOUT_MS } from '../server/listener.ts';
 import { countWork, ownWork, type WorkLimit } from '../server/overload.ts';
 import { logBrokenAnswers, logRequests } from '../server/request-log.ts';
 
@@ -214,6 +215,9 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
     },
     approvals: null,
     searches: searchTurns(),
+    // The listener bounds the work under way, and every body in time.
+    own: () => {},
+    openBodyMs: REQUEST_TIMEOUT_MS,
   });
 
   const app = new Koa<RequestState>();

@@ -12,7 +12,7 @@ import { type TurnLimits, Turns } from '../../work/turns.ts';
 import { authenticate, type Callers, type Grant, isGranted } from '../request/authenticate.ts';
 import { BODY_BYTES_MAX, bodyOf, readJson } from '../request/body.ts';
 import { HttpProblem, malformedBody, orRefused, refusal, type ShownRefusal } from '../request/problems.ts';
-import { METHOD_NOT_ALLOWED, NOTHING_THERE } from '../request/refusals.ts';
+import { METHOD_NOT_ALLOWED, NOTHING_THERE, TOO_SLOW } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { type ParameterSpec, type RouteContext, requireKnown } from './parameters.ts';
 
@@ -71,6 +71,10 @@ interface Listener extends Callers {
   readonly refusesUnknownParameters: boolean;
   /** Reads the body of a request, so that a slow sender takes no place from others. */
   readonly whileReading: <T>(ctx: RouteContext, read: () => Promise<T>) => Promise<T>;
+  /** Notes whose a request is (null: nobody's, it needs no key); throws when there are too many. */
+  readonly own: (ctx: RouteContext, platform: string | null) => void;
+  /** How long the body of an operation without a key may take. */
+  readonly openBodyMs: number;
   /** Whose turn it is to search. */
   readonly searches: Turns;
   /** Turns what somebody else has to approve into proposals; null where nothing needs approval. */
@@ -117,6 +121,7 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
     run: async (ctx, parts, listener) => {
       const { refusesUnknownParameters, whileReading, searches, approvals } = listener;
       const caller = await authenticate(ctx, listener, grant);
+      listener.own(ctx, caller.platform);
       if (refusesUnknownParameters) requireKnown(ctx, rest.parameters ?? []);
       let reading: Promise<Body> | null = null;
       const read = () => {
@@ -208,11 +213,23 @@ export function openOperation<Parts, Body = never>(spec: OpenSpec<Parts, Body>):
     grant: null,
     body: body ?? null,
     isGated: false,
-    run: (ctx, parts) => {
+    run: async (ctx, parts, { own, openBodyMs }) => {
       ctx.state.operation = label;
-      return answer(ctx, parts, () => readBody(ctx, body));
+      own(ctx, null);
+      return answer(ctx, parts, () => inTime(openBodyMs, readBody(ctx, body)));
     },
   };
+}
+
+/** What is read of a body, if it comes within this time; throws 408 otherwise. */
+async function inTime<T>(ms: number, reading: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(TOO_SLOW.problem()), ms);
+  try {
+    return await Promise.race([reading, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The answer of most operations: JSON of one shape. */

@@ -32,9 +32,12 @@ const ReadinessSchema = named(
 
 const SHARED = { method: 'get', description: 'No key is needed.', tag: 'Health', refusals: [] } as const;
 
+/** Asked by those who decide whether the node gets traffic, and is healthy. */
+export const HEALTH_PATHS = ['/livez', '/readyz', '/metrics'] as const;
+
 export const readLiveness = openOperation({
   ...SHARED,
-  path: '/livez',
+  path: HEALTH_PATHS[0],
   operationId: 'readLiveness',
   label: 'livez',
   summary: 'Whether the process runs',
@@ -44,7 +47,7 @@ export const readLiveness = openOperation({
 
 export const readReadiness = openOperation({
   ...SHARED,
-  path: '/readyz',
+  path: HEALTH_PATHS[1],
   operationId: 'readReadiness',
   label: 'readyz',
   summary: 'Whether the process should get traffic',
@@ -72,7 +75,7 @@ export const readReadiness = openOperation({
 
 export const readMetrics = openOperation({
   ...SHARED,
-  path: '/metrics',
+  path: HEALTH_PATHS[2],
   operationId: 'readMetrics',
   label: 'metrics',
   summary: 'Prometheus metrics',

@@ -31,9 +31,11 @@ import { hiddenAddress } from '../request/rate-limit.ts';
 import { answerProblems } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { compressAnswers } from '../server/compress-answers.ts';
-import { delayRefusals, limitShares, PLATFORM_SHARES } from '../server/overload.ts';
+import { REQUEST_TIMEOUT_MS } from '../server/listener.ts';
+import { ListenerShares, PLATFORM_SHARES } from '../server/listener-shares.ts';
+import { delayRefusals } from '../server/overload.ts';
 import { logBrokenAnswers, logRequests } from '../server/request-log.ts';
-import type { LastHourParts, Readiness } from './health.ts';
+import { HEALTH_PATHS, type LastHourParts, type Readiness } from './health.ts';
 import { PLATFORM_OPERATIONS, platformDocument } from './platform-operations.ts';
 import { providerRoutes } from './provider-routes.ts';
 import type { RolloutView } from './rules/rollout.ts';
@@ -75,12 +77,14 @@ export interface PlatformApiParts extends LastHourParts, SettingsParts {
 /** What the platform owner tells the service, and may ask of it, on a listener of its own. */
 export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   const { log, metrics, keys, rollout, rulesDir } = parts;
+  const { trustedProxies } = parts.rateLimit;
   const app = new Koa<RequestState>();
   logBrokenAnswers(app, log);
-  app.use(logRequests(log, metrics, (req) => hiddenAddress(parts.pseudonym, req, 0)));
+  app.use(logRequests(log, metrics, (req) => hiddenAddress(parts.pseudonym, req, trustedProxies)));
   app.use(answerProblems(log));
   app.use(delayRefusals());
-  app.use(limitShares(PLATFORM_SHARES));
+  const shares = new ListenerShares(PLATFORM_SHARES, HEALTH_PATHS, trustedProxies);
+  app.use(shares.limit);
   app.use(compressAnswers());
   const { consoleUrl = null, provider = null } = parts;
   const browsers = new BrowserSessions(parts.sessions, consoleUrl);
@@ -93,6 +97,8 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
     approvals,
     refusesUnknownParameters: true,
     whileReading: <T>(_ctx: unknown, read: () => Promise<T>) => read(),
+    own: shares.own.bind(shares),
+    openBodyMs: REQUEST_TIMEOUT_MS,
     searches: searchTurns(),
   };
   const router = strictRouter('');

@@ -4,7 +4,7 @@ import { jsonAnswer, operation } from '../operation/operation.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
 import type { RateLimit } from '../request/rate-limit.ts';
 import type { Address } from '../server/listener.ts';
-import { PLATFORM_SHARES } from '../server/overload.ts';
+import { PLATFORM_SHARES } from '../server/listener-shares.ts';
 
 export interface SettingsParts {
   readonly rateLimit: RateLimit;

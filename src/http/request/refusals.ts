@@ -135,7 +135,7 @@ export const OVERLOADED = refusal(
 
 export const TOO_MANY_AT_ONCE = refusal(
   'tooManyAtOnce',
-  'Too many requests of the address, the access key or, when it searches or reads rules, the platform are under way on the listener of the platform.',
+  'Too many requests of the address, the access key or the platform are under way on the listener of the platform.',
   (whose: string) =>
     new HttpProblem(
       429,

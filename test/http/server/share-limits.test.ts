@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import Koa from 'koa';
 import { answerProblems } from '../../../src/http/request/refusals.ts';
 import type { RequestState } from '../../../src/http/request/request-state.ts';
-import { limitShares } from '../../../src/http/server/overload.ts';
+import { ListenerShares } from '../../../src/http/server/listener-shares.ts';
 import { createLog } from '../../../src/log.ts';
 import { until } from '../../servers/until.ts';
 import { call, type Problem } from '../../service/http-call.ts';
@@ -22,8 +22,15 @@ describe('the shares of a listener', () => {
     waiting = [];
     const app = new Koa<RequestState>();
     app.use(answerProblems(createLog('silent')));
-    app.use(limitShares({ listenerMax: 4, addressMax: 3, keyMax: 2 }));
+    const limits = { listenerMax: 4, ownerMax: 3, addressMax: 3, keyMax: 2 };
+    const shares = new ListenerShares(limits, ['/livez', '/metrics'], 1);
+    app.use(shares.limit);
     app.use(async (ctx) => {
+      shares.own(ctx, ctx.get('X-Platform') || null);
+      if (ctx.path === '/livez') {
+        ctx.body = 'live';
+        return;
+      }
       const { promise, resolve } = Promise.withResolvers<void>();
       waiting.push(resolve);
       await promise;
@@ -47,7 +54,9 @@ describe('the shares of a listener', () => {
     for (const answer of waiting.splice(0)) answer();
   };
   const letIn = (count: number) => until(`${count} are under way`, async () => waiting.length === count);
-  const ask = (key: string) => call<Problem>('GET', url, { 'X-KA-Access-Key': key });
+  const ask = (key: string, headers: Readonly<Record<string, string>> = {}, path = '/v1/any') =>
+    call<Problem>('GET', `${url}${path}`, { 'X-KA-Access-Key': key, 'X-Platform': 'shop', ...headers });
+  const from = (address: string) => ({ 'X-Forwarded-For': `10.0.0.9, ${address}` });
 
   /** Several requests at once over one connection, whose answers nobody reads. */
   const pipeline = (count: number, localAddress: string, key: string): Socket => {
@@ -57,7 +66,11 @@ describe('the shares of a listener', () => {
     });
     socket.pause();
     sockets.push(socket);
-    socket.write(`GET / HTTP/1.1\r\nHost: x\r\nX-KA-Access-Key: ${key}\r\n\r\n`.repeat(count));
+    socket.write(
+      `GET /v1/any HTTP/1.1\r\nHost: x\r\nX-KA-Access-Key: ${key}\r\nX-Platform: ${key}\r\n\r\n`.repeat(
+        count,
+      ),
+    );
     return socket;
   };
 
@@ -95,6 +108,40 @@ describe('the shares of a listener', () => {
     const refused = await ask('c');
     expect(refused.status).to.equal(503);
     expect(refused.headers.get('Retry-After')).to.equal('1');
+  });
+
+  it('limit the requests of a platform, whatever its keys and addresses', async () => {
+    const first = ['a', 'b', 'c'].map((key) => ask(key, from(`10.0.1.${key.charCodeAt(0)}`)));
+    await letIn(3);
+    const refused = await ask('d', from('10.0.2.1'));
+    expect(refused.status).to.equal(429);
+    expect(refused.body.detail).to.match(/^Too many requests of this platform are under way/);
+    const other = ask('e', { ...from('10.0.3.1'), 'X-Platform': 'bank' });
+    await letIn(4);
+    answerAll();
+    await Promise.all([...first, other]);
+  });
+
+  it('limit together those who need no key, whatever they send as one, from wherever', async () => {
+    const open = (key: string) => ask(key, { ...from(`10.0.1.${key.length}`), 'X-Platform': '' });
+    const visitors = [open('a'), ask('', from('10.0.4.1'), '/console/page.js'), open('ccc')];
+    await letIn(3);
+    expect((await open('dddd')).status).to.equal(503);
+    const known = ask('known', from('10.0.1.9'));
+    await letIn(4);
+    answerAll();
+    await Promise.all([...visitors, known]);
+  });
+
+  it('let health be asked while the listener is full, by whoever fills it', async () => {
+    pipeline(2, '127.0.0.2', 'a');
+    pipeline(2, '127.0.0.3', 'b');
+    await letIn(4);
+    expect((await ask('', {}, '/livez')).status).to.equal(200);
+    const scraped = ask('', {}, '/metrics');
+    await letIn(5);
+    answerAll();
+    expect((await scraped).status).to.equal(200);
   });
 
   it('count pipelined requests of a connection, and are free again when it closes', async () => {

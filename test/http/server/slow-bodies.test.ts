@@ -1,7 +1,27 @@
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
+import Koa from 'koa';
+import { AccessKeys } from '../../../src/access/access-keys.ts';
+import {
+  addOperations,
+  jsonBody,
+  mountRoutes,
+  openOperation,
+  searchTurns,
+  strictRouter,
+} from '../../../src/http/operation/operation.ts';
+import { answerProblems } from '../../../src/http/request/refusals.ts';
+import type { RequestState } from '../../../src/http/request/request-state.ts';
+import { PLATFORM_SHARES } from '../../../src/http/server/listener-shares.ts';
+import { Type } from '../../../src/json-schema.ts';
+import { createLog } from '../../../src/log.ts';
+import { until } from '../../servers/until.ts';
+import { call } from '../../service/http-call.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
+import { temporarySqlite } from '../../stores/temporary-store.ts';
+import { rawExchange, rawStatus } from '../raw-exchange.ts';
 
 /** More than may be under way at once. */
 const SLOW_CALLERS = 400;
@@ -19,21 +39,75 @@ describe('callers who send their bodies slowly', () => {
     await service.stop();
   });
 
-  it('do not keep others out', async () => {
-    const tenant = await service.tenant();
-    const { hostname, port } = new URL(tenant.callerUrl);
-    for (let n = 0; n < SLOW_CALLERS; n++) {
+  const beginSlowly = async (count: number, url: string, head: string) => {
+    const { hostname, port } = new URL(url);
+    for (let n = 0; n < count; n++) {
       const socket = connect(Number(port), hostname);
       socket.on('error', () => {
         // Cut off at the end of the test.
       });
       sockets.push(socket);
       await once(socket, 'connect');
-      socket.write(
-        `POST /v1/client/verdict HTTP/1.1\r\nHost: x\r\nX-KA-Access-Key: ${tenant.key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
-      );
+      socket.write(`POST ${head}\r\nHost: x\r\nContent-Length: 100\r\n\r\n{`);
     }
+  };
+
+  it('do not keep others out', async () => {
+    const tenant = await service.tenant();
+    const head = `/v1/client/verdict HTTP/1.1\r\nX-KA-Access-Key: ${tenant.key}\r\nContent-Type: application/json`;
+    await beginSlowly(SLOW_CALLERS, tenant.callerUrl, head);
     const answer = await tenant.verdict();
     expect(answer.status).to.equal(200);
+  });
+
+  it('take no more of the listener of platforms than the share of theirs, and leave its health alone', async () => {
+    const [slow, other] = [await service.tenant('slow'), await service.tenant('other')];
+    for (const { key } of [slow, await service.tenant('slow')]) {
+      const head = `/v1/platform/outcomes HTTP/1.1\r\nX-KA-Access-Key: ${key}\r\nContent-Type: application/x-ndjson`;
+      await beginSlowly(PLATFORM_SHARES.ownerMax / 2, slow.platformUrl, head);
+    }
+    await until('it has its share', async () => (await slow.ask('GET', 'session')).status === 429);
+    expect((await slow.ask('GET', 'session')).body.detail).to.match(/^Too many requests of this platform /);
+    expect((await other.ask('GET', 'session')).status).to.equal(200);
+    expect((await call('GET', `${slow.platformUrl}/readyz`, {})).status).to.equal(200);
+  });
+});
+
+describe('the body of an operation that needs no key', () => {
+  const open = openOperation({
+    ...{ method: 'post', path: '/open', operationId: 'open', label: 'open', tag: '' },
+    ...{ summary: '', description: '', answers: {}, refusals: [] },
+    body: jsonBody('Open', Type.Object({}), {}),
+    answer: (_ctx, _parts, body) => body(),
+  });
+  const { store, remove } = temporarySqlite();
+  after(remove);
+
+  it('is refused when it does not come in time', async () => {
+    const router = strictRouter('');
+    addOperations(router, [open], null, {
+      keys: new AccessKeys(store.documents, Date.now),
+      browsers: null,
+      refusesUnknownParameters: false,
+      whileReading: (_ctx, read) => read(),
+      own: () => {},
+      openBodyMs: 20,
+      searches: searchTurns(),
+      approvals: null,
+    });
+    const app = new Koa<RequestState>();
+    app.use(answerProblems(createLog('silent')));
+    mountRoutes(app, router);
+    const server = createServer(app.callback()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    const answer = await rawExchange(
+      `http://127.0.0.1:${port}`,
+      'POST /open HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+    );
+    server.close();
+    expect(rawStatus(answer)).to.equal(408);
+    expect(answer).to.include('The request did not arrive in time; send it again, all at once.');
   });
 });
