@@ -109,6 +109,7 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
     audit: parts.audit,
     browsers,
     refusedSignIns,
+    rateLimit: parts.rateLimit,
     providerHost: provider?.issuer.host ?? null,
   };
   addOperations(router, always, { ...common, ...signInParts, waiting: new Shares() }, listener);

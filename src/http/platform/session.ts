@@ -16,6 +16,7 @@ import {
   OTHER_SITE,
 } from '../request/authenticate.ts';
 import { HttpProblem, refusal } from '../request/problems.ts';
+import { callerAddress, type RateLimit } from '../request/rate-limit.ts';
 import { UNKNOWN_KEY } from '../request/refusals.ts';
 
 export interface SignInParts {
@@ -24,6 +25,7 @@ export interface SignInParts {
   readonly browsers: BrowserSessions;
   /** Counts the refused sign-ins of an address. */
   readonly refusedSignIns: LocalRateBuckets;
+  readonly rateLimit: Pick<RateLimit, 'trustedProxies'>;
   /** Of the identity provider; null where people sign in with keys alone. */
   readonly providerHost: string | null;
 }
@@ -142,9 +144,11 @@ export const signIn = openOperation({
   ],
   answer: async (ctx, parts: SignInParts, body) => {
     parts.browsers.refuseOtherSites(ctx);
-    if (hasTriedTooOften(ctx, parts)) throw TOO_MANY_REFUSED.problem();
     const { key } = await body();
+    // A key that is right is never refused: whoever shares an address with somebody who guesses is not kept out.
     const caller = await callerWith(ctx, key, parts).catch((error: unknown) => {
+      if (!(error instanceof HttpProblem)) throw error;
+      if (hasTriedTooOften(ctx, parts)) throw TOO_MANY_REFUSED.problem();
       noteRefused(ctx, parts);
       throw error;
     });
@@ -154,16 +158,16 @@ export const signIn = openOperation({
   },
 });
 
-function addressOf(ctx: RouteContext): string {
-  return networkOf(ctx.req.socket.remoteAddress ?? 'unknown');
+function addressOf({ req }: RouteContext, { rateLimit }: SignInParts): string {
+  return networkOf(callerAddress(req, rateLimit.trustedProxies));
 }
 
-export function hasTriedTooOften(ctx: RouteContext, { refusedSignIns }: SignInParts): boolean {
-  return !refusedSignIns.isFree(addressOf(ctx), REFUSED_SIGN_INS);
+export function hasTriedTooOften(ctx: RouteContext, parts: SignInParts): boolean {
+  return !parts.refusedSignIns.isFree(addressOf(ctx, parts), REFUSED_SIGN_INS);
 }
 
-export function noteRefused(ctx: RouteContext, { refusedSignIns }: SignInParts): void {
-  refusedSignIns.takeNow(addressOf(ctx), REFUSED_SIGN_INS);
+export function noteRefused(ctx: RouteContext, parts: SignInParts): void {
+  parts.refusedSignIns.takeNow(addressOf(ctx, parts), REFUSED_SIGN_INS);
 }
 
 /** Replaces the session that the browser had; null, and no session, when the person may do nothing. */
