@@ -10,7 +10,7 @@ import {
 } from '../rules/rule-set.ts';
 import { type Decision, OTHERWISE } from './decision.ts';
 import {
-  type HeldOut,
+  type DrawnHoldout,
   type HoldoutFile,
   Holdouts,
   holdoutFacts,
@@ -26,8 +26,8 @@ export interface Assessment {
   /** Names of the bot signals that matched. */
   readonly signals: readonly string[];
   readonly isBot: boolean;
-  /** Group rules and signals that matched and were skipped. */
-  readonly heldOut: readonly HeldOut[];
+  /** Group rules and signals that matched and may be skipped. */
+  readonly drawn: readonly DrawnHoldout[];
 }
 
 /** Facts, then the client group, then the bot flag: each may use what came before it. */
@@ -55,7 +55,7 @@ export function conclude(
   const isBot = !isNew && botWeight >= rules.signals.threshold;
   setConclusions(rules, values, { clientGroup, botWeight, isBot });
   const signals = matching.map((signal) => signal.name);
-  return { values, clientGroup, signals, isBot, heldOut: holdouts.skipped };
+  return { values, clientGroup, signals, isBot, drawn: holdouts.drawn };
 }
 
 /** Labels of the facts that a decision reads: what conditions compare, and what says who may be held out. */
@@ -74,14 +74,14 @@ export function verdictRule(
   const holdouts = new Holdouts(rules, isHeldOut);
   const match = firstMatch('verdicts', rules.verdicts.rules, values, holdouts);
   const { name: rule, params } = match ?? { name: OTHERWISE, params: rules.verdicts.otherwise };
-  return { rule, params, heldOut: holdouts.skipped };
+  return { rule, params, drawn: holdouts.drawn };
 }
 
 interface VerdictMatch {
   readonly rule: string;
   readonly params: VerdictParams;
-  /** Verdict rules that matched before it and were skipped. */
-  readonly heldOut: readonly HeldOut[];
+  /** Verdict rules that matched and may be skipped: it, or before it. */
+  readonly drawn: readonly DrawnHoldout[];
 }
 
 /** The values of a decision by the labels of their facts. */

@@ -9,7 +9,7 @@ import {
 import type { PlatformSettings, RuleSet, Verdict, VerdictParams } from '../rules/rule-set.ts';
 import { type Assessment, verdictRule } from './assess.ts';
 import { renderReason } from './decision.ts';
-import type { HeldOut, IsHeldOut } from './holdout.ts';
+import type { DrawnHoldout, IsHeldOut } from './holdout.ts';
 
 /** The part of a verdict that follows from the facts' values, the ladder and the time. */
 export interface ConcludedVerdict {
@@ -23,8 +23,8 @@ export interface ConcludedVerdict {
   readonly ladder: string | null;
   /** The length of the wait before, when the ladder alone would have given a shorter one; otherwise null. */
   readonly waitFloorMs: number | null;
-  /** Verdict rules that matched earlier and were skipped. */
-  readonly heldOut: readonly HeldOut[];
+  /** Verdict rules that matched and may be skipped. */
+  readonly drawn: readonly DrawnHoldout[];
   readonly ladderAfter: Ladder;
 }
 
@@ -46,7 +46,7 @@ export function concludeVerdict(
   isHeldOut: IsHeldOut,
 ): ConcludedVerdict {
   const { at } = standing;
-  const { rule, params, heldOut } = verdictRule(rules, values, isHeldOut);
+  const { rule, params, drawn } = verdictRule(rules, values, isHeldOut);
   const ladderAfter = nextLadder(params, settings, standing);
   const waitSeconds = Math.ceil(waitRemainingMs(ladderAfter, at) / 1000);
   return {
@@ -55,7 +55,7 @@ export function concludeVerdict(
     reason: renderReason(params.reason, values, { waitSeconds, ladderLevelAfter: ladderAfter.level }),
     waitSeconds: params.verdict === 'WAIT' ? waitSeconds : null,
     ladder: params.verdict === 'WAIT' ? params.ladder : null,
-    heldOut,
+    drawn,
     waitFloorMs: waitFloorMs(params, settings, standing, ladderAfter),
     ladderAfter,
   };

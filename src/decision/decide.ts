@@ -22,7 +22,7 @@ import { complete } from '../shapes.ts';
 import { type Assessment, assess, factsByLabel } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict, isGrant, lastWaitAfter } from './conclude-verdict.ts';
 import type { Decision, ScoreAnswer } from './decision.ts';
-import { type HoldoutDraw, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
+import { type DrawnHoldout, type HoldoutDraw, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
 import type { AskedVerdict, PaymentRequest, ScoreRequest, VerdictRequest } from './requests.ts';
 import { contactByScore } from './score-hints.ts';
 import { type ListSubject, NO_LISTS, type SharedLists } from './shared-lists.ts';
@@ -31,6 +31,8 @@ export interface ScoreResult {
   readonly answer: ScoreAnswer;
   /** Names of the bot signals that matched; they never make a new client a bot. */
   readonly signals: readonly string[];
+  /** Group rules and signals that matched and may be skipped. */
+  readonly drawn: readonly DrawnHoldout[];
   readonly nextState: ClientState;
 }
 
@@ -75,7 +77,7 @@ export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRe
   const context = contextOf(view, settings, request, standing, now);
   const assessment = assess(rules, context, heldOutAt(standing, at));
   const answer = scoreAnswer(rules, settings, nextState, assessment, at);
-  return { answer, signals: assessment.signals, nextState };
+  return { answer, signals: assessment.signals, drawn: assessment.drawn, nextState };
 }
 
 const recorded = complete<Decision>();
@@ -87,7 +89,7 @@ const recorded = complete<Decision>();
 export function decideVerdict(rules: RuleSet, standing: Standing, request: VerdictRequest): VerdictResult {
   const { client, state } = standing;
   const { at, assessment, concluded, ladderBefore, nextState } = judgeVerdict(rules, standing, request);
-  const heldOut = [...assessment.heldOut, ...concluded.heldOut];
+  const holdout = [...assessment.drawn, ...concluded.drawn];
   const decision = recorded({
     decisionId: decisionId(client.hash, nextState.seq, at),
     seq: nextState.seq,
@@ -108,7 +110,7 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
     rule: concluded.rule,
     signals: assessment.signals,
     facts: factsByLabel(rules, assessment.values),
-    ...(heldOut.length === 0 ? {} : { holdout: heldOut }),
+    ...(holdout.length === 0 ? {} : { holdout }),
     ladderBefore,
     ladderAfter: concluded.ladderAfter,
   });

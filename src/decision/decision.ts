@@ -22,7 +22,7 @@ import {
   word,
   yesNo,
 } from '../shapes.ts';
-import { HeldOutSchema } from './holdout.ts';
+import { HoldoutSchema } from './holdout.ts';
 
 /** Which rule set of a rollout decided. */
 export const ARMS = ['active', 'candidate'] as const;
@@ -94,9 +94,7 @@ const RECORDED = {
   facts: Type.Record(factValue, {
     description: 'The values that the rules saw, by label, like "verdicts(10m)"',
   }),
-  holdout: Type.Optional(
-    list(HeldOutSchema, 'Rules that matched and were skipped; absent when there are none'),
-  ),
+  holdout: Type.Optional(list(HoldoutSchema, 'Rules that may be skipped, and matched; absent without one')),
   ladderBefore: LadderSchema,
   ladderAfter: LadderSchema,
 };

@@ -3,14 +3,21 @@ import { type ClientKey, clientNumber } from '../client/client-key.ts';
 import type { FactValue } from '../facts/fact.ts';
 import { Type } from '../json-schema.ts';
 import type { Holdout, Rule, RuleSet } from '../rules/rule-set.ts';
-import { type Shape, shape, word } from '../shapes.ts';
+import { type Shape, shape, word, yesNo } from '../shapes.ts';
 
-export const HeldOutSchema = shape('A rule that matched and was skipped: the client is held out of it', {
+export const HoldoutSchema = shape('A rule with a holdout that was reached and matched, and what was drawn', {
   rule: word('Its file and name, like "groups/blocked-by-unpaid-chain"'),
   share: Type.Number({ description: 'Of the clients, from 0 to 1, as the rule had it' }),
+  heldOut: yesNo('It was skipped: the client is held out of it. Otherwise it applied'),
 });
 
-export type HeldOut = Shape<typeof HeldOutSchema>;
+/** The draw of a client for one rule. */
+export type DrawnHoldout = Shape<typeof HoldoutSchema>;
+
+/** The rules that were skipped. */
+export function heldOutOf(drawn: readonly DrawnHoldout[] = []): readonly DrawnHoldout[] {
+  return drawn.filter(({ heldOut }) => heldOut);
+}
 
 /** Whether a client is held out of a rule with this share, named like `groups/blocked-by-unpaid-chain`. */
 export type IsHeldOut = (rule: string, share: number) => boolean;
@@ -57,17 +64,17 @@ export function holdoutShares({ groups, signals, verdicts }: RuleSet): ReadonlyM
 }
 
 /** Who was held out when a decision was recorded. */
-export function heldOutThen(holdout: readonly HeldOut[] = []): IsHeldOut {
-  const rules = new Set(holdout.map(({ rule }) => rule));
+export function heldOutThen(drawn: readonly DrawnHoldout[] = []): IsHeldOut {
+  const rules = new Set(heldOutOf(drawn).map(({ rule }) => rule));
   return (rule) => rules.has(rule);
 }
 
 /** The rule files that may hold out. */
 export type HoldoutFile = 'groups' | 'bot-signals' | 'verdicts';
 
-/** The rules that one decision skips. */
+/** What one decision draws. */
 export class Holdouts {
-  readonly skipped: HeldOut[] = [];
+  readonly drawn: DrawnHoldout[] = [];
   readonly #rules: RuleSet;
   readonly #isHeldOut: IsHeldOut;
 
@@ -76,13 +83,13 @@ export class Holdouts {
     this.#isHeldOut = isHeldOut;
   }
 
-  /** Whether a rule that matches these values is skipped; notes it then. */
+  /** Whether a rule that matches these values is skipped; notes the draw, either way. */
   skips(file: HoldoutFile, { name, holdout }: Rule<unknown>, values: readonly FactValue[]): boolean {
     if (holdout === undefined || !mayBeHeldOut(this.#rules, holdout, values)) return false;
     const rule = `${file}/${name}`;
-    if (!this.#isHeldOut(rule, holdout.share)) return false;
-    this.skipped.push({ rule, share: holdout.share });
-    return true;
+    const heldOut = this.#isHeldOut(rule, holdout.share);
+    this.drawn.push({ rule, share: holdout.share, heldOut });
+    return heldOut;
   }
 }
 

@@ -267,6 +267,7 @@ export interface Decision {
   readonly holdout?: readonly {
     readonly rule: string;
     readonly share: number;
+    readonly heldOut: boolean;
   }[];
   readonly ladderBefore: Ladder;
   readonly ladderAfter: Ladder;
@@ -503,6 +504,11 @@ export interface KeptScore {
     readonly userAgentIsAutomated: boolean;
   };
   readonly ruleVersion: string;
+  readonly holdout?: readonly {
+    readonly rule: string;
+    readonly share: number;
+    readonly heldOut: boolean;
+  }[];
   readonly answer: ScoreAnswer;
 }
 

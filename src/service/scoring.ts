@@ -203,9 +203,10 @@ export class ScoringService {
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
         decideScore(rules, standing, request),
       );
-      const { answer, nextState: state } = result;
+      const { answer, drawn, nextState: state } = result;
+      const holdout = drawn.length === 0 ? {} : { holdout: drawn };
       const told = { at: now, platform, clientIdKey, request: asTold, ruleVersion: rules.version, answer };
-      return { result: answer, change: { state, entry: { kind: 'score', ...told } } };
+      return { result: answer, change: { state, entry: { kind: 'score', ...told, ...holdout } } };
     });
     metrics.score(answer);
     return answer;

@@ -2,10 +2,11 @@ import { tenant } from '../client/client-key.ts';
 import { BindingSchema, OverrideSchema } from '../client/client-state.ts';
 import { type Exposure, exposureOf, OrderOutcomeSchema, turnedAway } from '../client/order.ts';
 import { type Decision, DecisionSchema, ScoreAnswerSchema } from '../decision/decision.ts';
+import { HoldoutSchema } from '../decision/holdout.ts';
 import { ScoreRequestSchema } from '../decision/requests.ts';
 import { Type } from '../json-schema.ts';
 import { ruleVersion } from '../rules/rule-set.ts';
-import { always, count, epochMs, nullable, type Shape, shape, word } from '../shapes.ts';
+import { always, count, epochMs, list, nullable, type Shape, shape, word } from '../shapes.ts';
 import { PARTITIONS } from './keys.ts';
 import { Positional } from './positional.ts';
 import { StoreUnavailable, UnknownCursor } from './store-errors.ts';
@@ -21,6 +22,7 @@ export const ScoreEntrySchema = shape('One answered score request', {
   clientIdKey,
   request: ScoreRequestSchema,
   ruleVersion,
+  holdout: Type.Optional(list(HoldoutSchema, 'Rules that may be skipped, and matched; absent without one')),
   answer: ScoreAnswerSchema,
 });
 

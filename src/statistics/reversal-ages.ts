@@ -14,6 +14,9 @@ const EVENTS_MIN = 10;
 /** A payment is mature when this share of all reversals has come. */
 const MATURE_SHARE = 0.95;
 
+/** After this share of the reversals a payment counts as lasting where values of clients are compared. */
+const LASTING_SHARE = 0.9;
+
 /** Reversals may still be coming unless payments were watched for this many times as long as they took. */
 const WATCHED_RATIO = 1.2;
 
@@ -47,15 +50,24 @@ function survival(payments: AgedPayments): readonly Survival[] {
  * The age in days by which 95 % of the reversals have come; null with too few reversals, or while more may be coming.
  */
 export function maturityOf(payments: AgedPayments): number | null {
+  const days = ageAt(payments, MATURE_SHARE);
+  if (days === null) return null;
+  const watched = payments.reduce((sum, { day, left }) => sum + (day >= WATCHED_RATIO * days ? left : 0), 0);
+  return watched < AT_RISK_MIN ? null : days;
+}
+
+/** The age in days by which 90 % of the reversals that were seen had come; 0 where there are too few. */
+export function lastingAfterDays(payments: AgedPayments): number {
+  return ageAt(payments, LASTING_SHARE) ?? 0;
+}
+
+function ageAt(payments: AgedPayments, share: number): number | null {
   const events = payments.reduce((sum, one) => sum + one.events, 0);
   if (events < EVENTS_MIN) return null;
   const curve = survival(payments);
   const reversed = 1 - (curve.at(-1)?.holding ?? 1);
-  const reached = curve.find(({ holding }) => 1 - holding >= MATURE_SHARE * reversed);
-  if (reached === undefined) return null;
-  const days = reached.day + 1;
-  const watched = payments.reduce((sum, { day, left }) => sum + (day >= WATCHED_RATIO * days ? left : 0), 0);
-  return watched < AT_RISK_MIN ? null : days;
+  const reached = curve.find(({ holding }) => 1 - holding >= share * reversed);
+  return reached === undefined ? null : reached.day + 1;
 }
 
 /** How many of the given young payments will be reversed, as an expectation; null without earlier payments. */

@@ -57,16 +57,16 @@ describe('a holdout', () => {
     expect(decide(free)).to.deep.include({
       verdict: 'GET_NEW',
       clientGroup: 'NEW',
-      holdout: [{ rule: CHAIN, share: 0.1 }],
+      holdout: [{ rule: CHAIN, share: 0.1, heldOut: true }],
     });
   });
 
-  it('lets the rule apply to all others, without a trace in their records', () => {
+  it('lets the rule apply to all others, and records that draw, too, in score and verdict', () => {
     const blocked = chained(RULES, () => false);
-    expect(blocked.score('payer-1', SCORE, NOW).answer.clientGroup).to.equal('BLOCKED');
-    const decision = decide(blocked);
-    expect(decision.verdict).to.equal('BLOCK');
-    expect(decision).to.not.have.property('holdout');
+    const holdout = [{ rule: CHAIN, share: 0.1, heldOut: false }];
+    const scored = blocked.score('payer-1', SCORE, NOW);
+    expect([scored.answer.clientGroup, scored.drawn]).to.deep.equal(['BLOCKED', holdout]);
+    expect(decide(blocked)).to.deep.include({ verdict: 'BLOCK', holdout });
   });
 
   it('is not recorded where the rule would not have matched', () => {
@@ -142,7 +142,7 @@ describe('a holdout', () => {
     simulation.score('payer-1', { ...SCORE, honeypotTriggered: true }, NOW);
     const first = decide(simulation, asked('a'));
     expect(first).to.deep.include({ verdict: 'GET_NEW', isBot: false, signals: ['missing-user-agent'] });
-    expect(first.holdout).to.deep.equal([{ rule: 'bot-signals/honeypot', share: 0.05 }]);
+    expect(first.holdout).to.deep.equal([{ rule: 'bot-signals/honeypot', share: 0.05, heldOut: true }]);
     expect(decide(simulation, asked('b'))).to.deep.include({ verdict: 'GET_NEW', rule: 'otherwise' });
   });
 
@@ -162,7 +162,9 @@ describe('a holdout', () => {
 
   it('is kept by the archive in columns of its own', async () => {
     const decision = decide(chained(RULES, () => true));
-    expect(await keptDecision(decision)).to.deep.include({ holdout_rule: [CHAIN], holdout_share: [0.1] });
+    expect(await keptDecision(decision)).to.deep.include({
+      ...{ holdout_rule: [CHAIN], holdout_share: [0.1], holdout_held_out: [true] },
+    });
   });
 
   it('can be set by a case, which says who is held out', () => {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { Decision } from '../../decision/decision.ts';
+import { heldOutOf } from '../../decision/holdout.ts';
 import { scoreRequest, verdictRequest } from '../../decision/requests.ts';
 import { Type } from '../../json-schema.ts';
 import { type RuleSetTrace, traceRuleSet } from '../../rules/evaluate/trace.ts';
@@ -127,7 +128,7 @@ function act(
 }
 
 function verdictMembers(decision: Decision): Readonly<Record<string, unknown>> {
-  return { ...decision, heldOut: (decision.holdout ?? []).map(({ rule }) => rule) };
+  return { ...decision, heldOut: heldOutOf(decision.holdout).map(({ rule }) => rule) };
 }
 
 /** A case says how long something lasts; the client's state says until when. */

@@ -5,7 +5,7 @@ import { formatPaymentScore, paymentScore, type Smoothing } from '../../client/p
 import { type Assessment, conclude } from '../../decision/assess.ts';
 import { concludeVerdict } from '../../decision/conclude-verdict.ts';
 import { isBot, OTHERWISE } from '../../decision/decision.ts';
-import type { HeldOut } from '../../decision/holdout.ts';
+import { heldOutOf } from '../../decision/holdout.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import type { Condition, FactRef } from '../../rules/condition.ts';
 import { LADDER_LEVELS_MAX } from '../../rules/parse/rule-ladders.ts';
@@ -348,7 +348,7 @@ function decided(
     clientGroup: assessment.clientGroup,
     isBot: assessment.isBot,
     paymentScore: scoreOf(settings, factOf),
-    heldOut: [...assessment.heldOut, ...concluded.heldOut].map((held: HeldOut) => drawLabel(held)),
+    heldOut: heldOutOf([...assessment.drawn, ...concluded.drawn]).map((held) => drawLabel(held)),
   };
 }
 

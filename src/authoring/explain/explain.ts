@@ -11,7 +11,7 @@ import {
   isBot,
   OTHERWISE,
 } from '../../decision/decision.ts';
-import { type HeldOut, type HoldoutFile, heldOutThen } from '../../decision/holdout.ts';
+import { type DrawnHoldout, type HoldoutFile, heldOutOf, heldOutThen } from '../../decision/holdout.ts';
 import type { FactDomain, FactValue } from '../../facts/fact.ts';
 import { Type } from '../../json-schema.ts';
 import { foldCondition } from '../../rules/condition.ts';
@@ -200,7 +200,7 @@ function isText({ type }: FactDomain): boolean {
 /** The part of a decision that follows from its facts, its ladder and its time. */
 type Rerun = ConcludedVerdict &
   Pick<Decision, 'isBot' | 'signals' | 'clientGroup' | 'paymentScore'> & {
-    readonly holdout: readonly HeldOut[];
+    readonly holdout: readonly DrawnHoldout[];
   };
 
 function decideAgain(
@@ -209,13 +209,13 @@ function decideAgain(
 ): { readonly rerun: Rerun; readonly values: readonly FactValue[] } {
   const recorded = rules.facts.map(({ label }) => decision.facts[label] ?? false);
   const isHeldOut = heldOutThen(decision.holdout);
-  const { heldOut, ...assessment } = conclude(rules, recorded, false, isHeldOut);
+  const { drawn, ...assessment } = conclude(rules, recorded, false, isHeldOut);
   const { values, clientGroup, isBot, signals } = assessment;
   const settings = settingsOf(rules, decision.platform);
   const { ladderBefore, waitFloorMs: lastWaitMs = 0, at } = decision;
   const standing = { ladderBefore, lastWaitMs, at };
   const concluded = concludeVerdict(rules, settings, { values }, standing, isHeldOut);
-  const holdout = [...heldOut, ...concluded.heldOut];
+  const holdout = [...drawn, ...concluded.drawn];
   const paymentScore = formatPaymentScore(Number(factCalled(rules, values, 'paymentScore')));
   return { values, rerun: { ...concluded, isBot, signals, clientGroup, paymentScore, holdout } };
 }
@@ -315,9 +315,9 @@ function counts({ matched, heldOut }: RuleTrace): boolean {
 function markHeldOut(
   rules: readonly RuleTrace[],
   file: HoldoutFile,
-  holdout: readonly HeldOut[],
+  holdout: readonly DrawnHoldout[],
 ): readonly RuleTrace[] {
-  const names = new Set(holdout.map(({ rule }) => rule));
+  const names = new Set(heldOutOf(holdout).map(({ rule }) => rule));
   return rules.map((trace) => (names.has(`${file}/${trace.name}`) ? { ...trace, heldOut: true } : trace));
 }
 

@@ -1,5 +1,5 @@
 import { type Duck, numbersOf, textOf } from '../../archive/duck.ts';
-import { type HeldOut, holdoutShares } from '../../decision/holdout.ts';
+import { type DrawnHoldout, holdoutShares } from '../../decision/holdout.ts';
 import { byVerdict, type RuleSet, VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import { clusteredInterval, type Estimate } from '../../statistics/intervals.ts';
 import { plus } from '../../statistics/sums.ts';
@@ -173,7 +173,7 @@ export class HeldOutTally {
     for (const [rule, share] of rules === null ? [] : holdoutShares(rules)) this.#of({ rule, share });
   }
 
-  note(heldOut: readonly HeldOut[], clientHash: bigint): void {
+  note(heldOut: readonly DrawnHoldout[], clientHash: bigint): void {
     for (const one of heldOut) {
       const count = this.#of(one);
       count.decisions++;
@@ -190,7 +190,7 @@ export class HeldOutTally {
     }));
   }
 
-  #of({ rule, share }: HeldOut) {
+  #of({ rule, share }: Pick<DrawnHoldout, 'rule' | 'share'>) {
     return this.#rules.getOrInsertComputed(rule, () => ({ share, decisions: 0, clients: new Set<bigint>() }));
   }
 }
@@ -219,9 +219,9 @@ export class HeldOutTallies {
 export async function recordedHoldouts(duck: Duck): Promise<readonly HeldOutCount[]> {
   const rows = await duck.rows(`
     SELECT rule, any_value(share) AS share, count(*) AS decisions, count(DISTINCT client_hash) AS clients
-    FROM (SELECT unnest(holdout_rule) AS rule, unnest(holdout_share)::DOUBLE AS share, client_hash
-      FROM decisions WHERE holdout_rule IS NOT NULL)
-    GROUP BY rule ORDER BY rule`);
+    FROM (SELECT unnest(holdout_rule) AS rule, unnest(holdout_share)::DOUBLE AS share,
+        unnest(holdout_held_out) AS held_out, client_hash FROM decisions WHERE holdout_rule IS NOT NULL)
+    WHERE held_out GROUP BY rule ORDER BY rule`);
   return rows.map((row) => ({
     rule: textOf(row['rule']) ?? '',
     ...numbersOf(row, { share: 0, decisions: 0, clients: 0 }),

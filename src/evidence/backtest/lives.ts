@@ -6,7 +6,7 @@ import { knownHints } from '../../client/hints.ts';
 import { type Exposure, exposureOf, type KnownOrder } from '../../client/order.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
 import { judgeVerdict, type Standing } from '../../decision/decide.ts';
-import type { HeldOut, HoldoutDraw } from '../../decision/holdout.ts';
+import { type DrawnHoldout, type HoldoutDraw, heldOutOf } from '../../decision/holdout.ts';
 import { stateAfterScore } from '../../decision/score-hints.ts';
 import type { FactValue, Sightings } from '../../facts/fact.ts';
 import { type RuleSet, settingsOf, type Verdict } from '../../rules/rule-set.ts';
@@ -39,7 +39,7 @@ export interface LifeAnswer {
   /** Null without WAIT. */
   readonly waitSeconds: number | null;
   /** Rules that matched and were skipped. */
-  readonly heldOut: readonly HeldOut[];
+  readonly heldOut: readonly DrawnHoldout[];
 }
 
 /** The same with what the rules saw. */
@@ -161,7 +161,7 @@ export class Lives {
       isBot: assessment.isBot,
       level: verdict === 'WAIT' ? ladderAfter.level : 0,
       waitSeconds,
-      heldOut: bothOf(assessment.heldOut, concluded.heldOut),
+      heldOut: heldOutAmong(assessment.drawn, concluded.drawn),
     };
     const made = { rules, state, answer, nextState };
     judged.push(made);
@@ -233,10 +233,12 @@ interface Told extends OutcomeChange {
   readonly exposure: Exposure;
 }
 
-/** The two lists as one; mostly both are empty, and nothing is copied. */
-export function bothOf(one: readonly HeldOut[], other: readonly HeldOut[]): readonly HeldOut[] {
-  if (other.length === 0) return one;
-  return one.length === 0 ? other : [...one, ...other];
+/** The rules of the two lists that were skipped; mostly both are empty, and nothing is copied. */
+export function heldOutAmong(
+  one: readonly DrawnHoldout[],
+  other: readonly DrawnHoldout[],
+): readonly DrawnHoldout[] {
+  return one.length + other.length === 0 ? one : heldOutOf([...one, ...other]);
 }
 
 interface Judged {

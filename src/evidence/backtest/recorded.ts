@@ -10,7 +10,7 @@ import { FACTS } from '../../facts/catalogue.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { type RuleSet, settingsOf, VERDICTS } from '../../rules/rule-set.ts';
 import { columnsOf, enumOf } from '../source/evidence.ts';
-import { bothOf, type LifeAnswer } from './lives.ts';
+import { heldOutAmong, type LifeAnswer } from './lives.ts';
 
 /** Answers one row of a batch; null when its record lacks a fact that the rules ask. */
 export type RowAnswer = (row: number) => LifeAnswer | null;
@@ -124,7 +124,7 @@ export class Redecider {
       const isHeldOut = heldOutIn(row);
       const assessment = conclude(rules, values, false, isHeldOut);
       const { clientGroup, isBot } = assessment;
-      const { rule, params, heldOut } = verdictRule(rules, assessment.values, isHeldOut);
+      const { rule, params, drawn } = verdictRule(rules, assessment.values, isHeldOut);
       const settings = settingsOf(rules, platforms[row] ?? '');
       const before = { level: levels[row] ?? 0, attemptOpen: false, waitUntil: null };
       const levelsMs = levelsOf(settings.ladder, params.ladder);
@@ -136,7 +136,7 @@ export class Redecider {
         isBot,
         level,
         waitSeconds: null,
-        heldOut: bothOf(assessment.heldOut, heldOut),
+        heldOut: heldOutAmong(assessment.drawn, drawn),
       };
     };
   }

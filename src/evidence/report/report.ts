@@ -1,23 +1,23 @@
 import { type Duck, type DuckRow, numberOf, quote, textOf } from '../../archive/duck.ts';
 import { ORDER_KEY_SQL } from '../../archive/order-fate.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
-import { holdoutShares } from '../../decision/holdout.ts';
+import { MONEY_ALONE, type Objective } from '../../rollout/objective.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
-import { clusteredShare } from '../../statistics/intervals.ts';
-import { eachOf, plus } from '../../statistics/sums.ts';
-import { fateMember, NO_ORDERS } from '../shown.ts';
+import { plus } from '../../statistics/sums.ts';
 import { columnsOf, type Evidence } from '../source/evidence.ts';
-import { clusterOf, MoneySums, OrderClusters } from '../source/order-clusters.ts';
-import { reversalsOf } from '../source/reversals.ts';
+import { lastingDaysOf, reversalsOf } from '../source/reversals.ts';
 import { factCells, Judge, type NamedRule, namedRules, valuesOf, vectorCodes } from './fact-cells.ts';
+import { type HoldoutResult, holdoutFigures } from './holdout.ts';
 import { NO_WAITS, OrderTally, orderPasses, type PassResult, type WaitGroup } from './order-passes.ts';
-import type { HoldoutReport, Report, RuleReport, SliceName, SliceReport } from './rule-report.ts';
+import type { Report, RuleReport, SliceName, SliceReport } from './rule-report.ts';
 import { rungsOf } from './rungs.ts';
 
 interface ReportAsk {
   readonly rules: RuleSet;
   /** The slices of the report for each rule, besides all decisions; null for none. */
   readonly by: SliceName | null;
+  /** What a rule with a holdout is judged by; absent: the lasting money alone. */
+  readonly objective?: Objective;
   /** Decisions that were counted, of how many. */
   readonly onProgress?: (decisions: number, ofDecisions: number) => void;
 }
@@ -26,7 +26,10 @@ interface ReportAsk {
  * What each rule of a rule set was worth on what happened. Every decision's recorded facts are judged by
  * the one evaluator that live traffic is decided by, whichever version decided then.
  */
-export async function report(evidence: Evidence, { rules, by, onProgress }: ReportAsk): Promise<Report> {
+export async function report(
+  evidence: Evidence,
+  { rules, by, objective = MONEY_ALONE, onProgress }: ReportAsk,
+): Promise<Report> {
   const { duck, span } = evidence;
   const cells = factCells(rules, new Set(await columnsOf(duck, 'decisions')));
   const codes = vectorCodes(cells);
@@ -64,7 +67,7 @@ export async function report(evidence: Evidence, { rules, by, onProgress }: Repo
     reversals: await reversalsOf(evidence),
     by,
     ...(by === null ? {} : { slices: sums.slices() }),
-    rules: sums.rules(await holdoutFigures(evidence, rules)),
+    rules: sums.rules(await holdoutsOf(evidence, rules, objective)),
     rungs: await rungsOf(duck, (place) => places.of(place).currency),
     unknownReasons: { notReported: sums.all.orders.unknown },
   };
@@ -103,7 +106,7 @@ class ReportSums {
     return [...this.#allOfSlices].map(([slice, { orders, money: amount }]) => ({ slice, orders, amount }));
   }
 
-  rules(holdouts: ReadonlyMap<string, HeldOrders>): readonly RuleReport[] {
+  rules(holdouts: ReadonlyMap<string, HoldoutResult>): readonly RuleReport[] {
     const shareOfAll = this.all.unpaidShare;
     const sharesOfSlices = new Map([...this.#allOfSlices].map(([slice, all]) => [slice, all.unpaidShare]));
     return this.#named.map(({ file, name, verdict }, place) => {
@@ -123,7 +126,8 @@ class ReportSums {
         name,
         ...figures,
         afterWait: verdict === 'WAIT' ? (this.#waits.get(name) ?? NO_WAITS) : null,
-        holdout: held === undefined ? null : held.besideOthers(tally),
+        holdout: held?.holdout ?? null,
+        net: held?.net ?? null,
         ...(by.length === 0 ? {} : { by }),
       };
     });
@@ -264,59 +268,20 @@ function isTime(by: SliceName | null): boolean {
   return by === 'day' || by === 'week';
 }
 
-/** By file and name, like `groups/blocked-by-unpaid-chain`, of every rule that holds clients out. */
-async function holdoutFigures({ duck }: Evidence, rules: RuleSet): Promise<ReadonlyMap<string, HeldOrders>> {
-  const shares = [...holdoutShares(rules)];
-  const tallies = new Map(shares.map(([rule, share]) => [rule, new HeldOrders(share)]));
-  if (shares.length > 0)
-    for (const row of await duck.rows(HELD_ORDERS_SQL)) tallies.get(String(row['rule']))?.add(row);
-  return tallies;
+async function holdoutsOf(
+  evidence: Evidence,
+  rules: RuleSet,
+  objective: Objective,
+): Promise<ReadonlyMap<string, HoldoutResult>> {
+  const reversalDays = objective.reversalDays ?? (await lastingDaysOf(evidence, evidence.ask.asOf ?? null));
+  const currency = objective.currency ?? (await mainCurrencyOf(evidence.duck));
+  return holdoutFigures(evidence, { rules, objective, currency, reversalDays });
 }
 
-const HELD_ORDERS_SQL = `SELECT rule, ${clusterOf('client_hash')} AS cluster, currency, fate, reversed, count(*)::DOUBLE AS orders,
-    sum(amount)::DOUBLE AS amount
-  FROM (SELECT DISTINCT unnest(holdout_rule) AS rule, ${ORDER_KEY_SQL} AS order_key FROM decisions
-    WHERE holdout_rule IS NOT NULL)
-  JOIN orders USING (order_key) WHERE fate <> 'TECHNICAL' GROUP BY ALL`;
-
-/** Orders for which one rule was skipped. */
-export class HeldOrders {
-  readonly #share: number;
-  readonly #orders = { ...NO_ORDERS };
-  readonly #money = new MoneySums();
-  readonly #clusters = new OrderClusters();
-
-  /** Of the clients, as the rule has it. */
-  constructor(share: number) {
-    this.#share = share;
-  }
-
-  add(row: Readonly<Record<string, unknown>>): void {
-    const { cluster, currency, fate, reversed, orders, amount } = row;
-    const kind = fateMember(fate);
-    this.#orders[kind] += Number(orders);
-    this.#money.add({
-      fate,
-      reversed: reversed === true,
-      currency: String(currency),
-      amount: Number(amount),
-    });
-    if (kind === 'paid') this.#clusters.add(Number(cluster), Number(orders), 0);
-    if (kind === 'unpaid') this.#clusters.add(Number(cluster), 0, Number(orders));
-  }
-
-  /** `matched` are all orders that the rule matched, held out or not. */
-  besideOthers(matched: OrderTally): HoldoutReport {
-    const held: Readonly<Record<string, number>> = this.#orders;
-    return {
-      share: this.#share,
-      orders: this.#orders,
-      paidShare: clusteredShare(this.#clusters.counts('paid')),
-      amount: this.#money.money,
-      others: {
-        orders: eachOf(matched.orders, (orders, fate) => Math.max(0, orders - (held[fate] ?? 0))),
-        paidShare: clusteredShare(matched.clusters.without(this.#clusters).counts('paid')),
-      },
-    };
-  }
+/** The currency of most orders. */
+export async function mainCurrencyOf(duck: Duck): Promise<string> {
+  const [row = {}] = await duck.rows(
+    'SELECT currency FROM orders WHERE currency IS NOT NULL GROUP BY currency ORDER BY count(*) DESC, currency LIMIT 1',
+  );
+  return textOf(row['currency']) ?? NO_CURRENCY;
 }

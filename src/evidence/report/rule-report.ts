@@ -2,7 +2,7 @@ import { OTHERWISE } from '../../decision/decision.ts';
 import { Type } from '../../json-schema.ts';
 import { counted } from '../../rules/condition-text.ts';
 import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
-import { type Estimate, shareInterval } from '../../statistics/intervals.ts';
+import { shareInterval } from '../../statistics/intervals.ts';
 import {
   amounts,
   type Cell,
@@ -13,7 +13,6 @@ import {
   interval,
   type Money,
   number,
-  type OrderCounts,
   orderCounts,
   ordersText,
   percentText,
@@ -25,6 +24,7 @@ import {
 } from '../shown.ts';
 import { amountSum } from '../source/order-clusters.ts';
 import { causesTable, reversalNotes, reversals } from '../source/reversals.ts';
+import { HoldoutFigures, type HoldoutSide, NetFigures } from './holdout.ts';
 import { rungs, rungsTable } from './rungs.ts';
 
 export const SLICE_NAMES = [
@@ -55,19 +55,6 @@ const RULE_FIGURES = {
   amount: amounts,
 } as const;
 
-const paidShare = interval('Of those with a known outcome, by client; null for too few');
-
-const HoldoutSchema = shape(
-  'What became of the orders for which the rule matched and was skipped, beside those for which it was not',
-  {
-    share: number('Of the clients, 0 to 1, as the rule has it'),
-    orders: orderCounts,
-    paidShare,
-    amount: amounts,
-    others: shape('The other orders that it matched', { orders: orderCounts, paidShare }),
-  },
-);
-
 const RuleFiguresSchema = shape('What a rule was worth', RULE_FIGURES);
 
 const RuleReportSchema = shape('What one rule was worth on what happened', {
@@ -81,7 +68,8 @@ const RuleReportSchema = shape('What one rule was worth on what happened', {
       paid: count('Of these, paid within 24 hours of the wait'),
     }),
   ),
-  holdout: nullable(HoldoutSchema),
+  holdout: nullable(HoldoutFigures),
+  net: NetFigures,
   by: Type.Optional(
     list(
       shape('What it was worth on a slice', { slice: word('Its name'), ...RULE_FIGURES }),
@@ -123,7 +111,6 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
 
 export type RuleFigures = Shape<typeof RuleFiguresSchema>;
 export type RuleReport = Shape<typeof RuleReportSchema>;
-export type HoldoutReport = Shape<typeof HoldoutSchema>;
 export type SliceReport = Shape<typeof SliceSchema>;
 export type Report = Shape<typeof ReportSchema>;
 
@@ -143,6 +130,7 @@ export function shownReport(report: Report): Shown {
     rungsTable(report.rungs),
     waitsTable(fired),
     holdoutsTable(fired),
+    netTable(fired),
     ...(report.by === null ? [] : [slicesTable(fired, report.by)]),
   ].filter(({ rows }) => rows.length > 0);
   return {
@@ -167,7 +155,8 @@ const ABOUT: Readonly<Record<string, string>> = {
   waits:
     'After a wait counts the next requisite of the same client within 24 hours, for this order or another, and its payment within these, each order once. No comparison: what these clients would have done without the wait nobody knows.',
   holdouts:
-    'Held out are orders that a rule matched and let through, which says what it costs and saves elsewhere; beside them the others that it matched, whose outcomes it may have prevented.',
+    'Held out: clients whom the rule would have hit and did not, beside the others, each with all orders from then until the period of the draw ends. The share is of all orders that were asked for.',
+  net: 'Net: what did not happen because a rule applied, by its holdout, with 95 % intervals by client, or by device where the rule is about shared ones. Payments count when reversals have mostly come.',
 };
 
 function totalsNotes(report: Report): readonly string[] {
@@ -293,22 +282,47 @@ function waitsTable(rules: readonly RuleReport[]): EvidenceTable {
 }
 
 function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
-  const cells = (orders: OrderCounts, paid: Estimate | null) => [...fateCells(orders), paid ?? 'too few'];
+  const cells = ({ clients, orders, paidShare }: HoldoutSide) => [
+    ...[clients, ...fateCells(orders)],
+    paidShare ?? 'too few',
+  ];
   return {
     name: 'holdouts',
     title: 'Held out',
     columns: [
       ...columns('text', 'file', 'rule', 'held out'),
+      ...columns('count', 'clients'),
       ...FATE_COLUMNS,
       ...columns('share', 'paid share, 95 %'),
     ],
     rows: rules.flatMap(({ file, name, holdout }) => {
       if (holdout === null) return [];
-      const { share, orders, paidShare: paid, others } = holdout;
+      const { share, others, ...held } = holdout;
       return [
-        [file, name, percentText(share), ...cells(orders, paid)],
-        [file, name, 'others', ...cells(others.orders, others.paidShare)],
+        [file, name, percentText(share), ...cells(held)],
+        [file, name, 'others', ...cells(others)],
       ];
+    }),
+  };
+}
+
+function netTable(rules: readonly RuleReport[]): EvidenceTable {
+  const [{ net: first } = { net: null }] = rules.filter(({ net }) => net !== null);
+  return {
+    name: 'net',
+    title: `Net of a rule, in ${first?.currency ?? '-'}`,
+    columns: [
+      ...columns('text', 'file', 'rule'),
+      ...columns('money', 'value'),
+      ...columns('figure', 'payments prevented'),
+      ...columns('money', 'their amount'),
+      ...columns('figure', 'reversals prevented', 'unpaid requisites prevented'),
+    ],
+    rows: rules.flatMap(({ file, name, holdout, net }) => {
+      if (holdout === null) return [];
+      if (net === null) return [[file, name, 'not known yet', null, null, null, null]];
+      const { value, payments, amount, reversals: reversed, requisites } = net;
+      return [[file, name, value ?? 'too few', payments, amount, reversed, requisites]];
     }),
   };
 }

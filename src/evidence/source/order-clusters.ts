@@ -22,17 +22,6 @@ export class OrderClusters {
       whole: paid + (this.#unpaid.get(cluster) ?? 0),
     }));
   }
-
-  /** Without the orders of `some`, which are among these. */
-  without(some: OrderClusters): OrderClusters {
-    const left = new OrderClusters();
-    for (const [cluster, paid] of this.#paid) {
-      const unpaid = this.#unpaid.get(cluster) ?? 0;
-      const [lessPaid, lessUnpaid] = [some.#paid.get(cluster) ?? 0, some.#unpaid.get(cluster) ?? 0];
-      left.add(cluster, Math.max(0, paid - lessPaid), Math.max(0, unpaid - lessUnpaid));
-    }
-    return left;
-  }
 }
 
 /** Clients are drawn in so many clusters: enough for an interval, few enough for any number of clients. */

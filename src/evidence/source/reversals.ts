@@ -5,7 +5,12 @@ import { counted } from '../../rules/condition-text.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import { choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { bootstrapInterval, clusteredInterval } from '../../statistics/intervals.ts';
-import { type AgedPayments, expectedEvents, maturityOf } from '../../statistics/reversal-ages.ts';
+import {
+  type AgedPayments,
+  expectedEvents,
+  lastingAfterDays,
+  maturityOf,
+} from '../../statistics/reversal-ages.ts';
 import { columns, countText, type EvidenceTable, interval, number, shareText } from '../shown.ts';
 import { type Evidence, knownRows } from './evidence.ts';
 import { amountSum, clusterOf } from './order-clusters.ts';
@@ -45,20 +50,9 @@ export const reversals = shape('Why granted orders were not paid, and what may y
 export type Reversals = Shape<typeof reversals>;
 
 /** What all reports say of reversals, also those from before the span. */
-export async function reversalsOf({ duck, ask }: Evidence): Promise<Reversals> {
-  const reported = knownRows(ask.place, 'outcomes', { ...ask, from: null, to: null });
-  await duck.run(`CREATE OR REPLACE TEMP TABLE payments AS
-    WITH told AS (
-      SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, max(${REPORT_NUMBER_SQL}) AS report,
-        ${CAUSE_SQL} AS result,
-        min(reported_at) FILTER (outcome = 'PAID') AS paid_at, max(reported_at) AS told_at
-      FROM ${reported} GROUP BY order_key
-    ), known AS (
-      SELECT greatest((SELECT max(told_at) FROM told), (SELECT max(decided_at) FROM decisions)) AS known_at
-    )
-    SELECT order_key, ${clusterOf('client_hash')} AS cluster, paid_at IS NOT NULL AS was_paid,
-      result, ${daysTo(`if(${fateSql('report')} = 'PAID', known_at, told_at)`)} AS day, ${daysTo('known_at')} AS age
-    FROM told, known`);
+export async function reversalsOf(evidence: Evidence): Promise<Reversals> {
+  const { duck } = evidence;
+  await makePayments(evidence);
   const payments = await agedPayments(duck);
   const maturityDays = maturityOf(payments.all);
   const immature = `result = 'PAID' AND ${maturityDays === null ? `${payments.seen > 0}` : `day < ${maturityDays}`}`;
@@ -73,6 +67,31 @@ export async function reversalsOf({ duck, ask }: Evidence): Promise<Reversals> {
     expected: maturityDays === null ? null : await expectedOf(duck, payments, immature),
   };
 }
+
+/** After how many days a payment counts as lasting, by what was known at a time (epoch ms; null: all that is known). */
+export async function lastingDaysOf(evidence: Evidence, asOf: number | null): Promise<number> {
+  await makePayments(evidence, asOf);
+  const { all } = await agedPayments(evidence.duck);
+  return lastingAfterDays(all);
+}
+
+async function makePayments({ duck, ask }: Evidence, asOf = ask.asOf ?? null): Promise<void> {
+  const reported = knownRows(ask.place, 'outcomes', { ...ask, from: null, to: null, asOf });
+  await duck.run(`CREATE OR REPLACE TEMP TABLE payments AS
+    WITH told AS (
+      SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, max(${REPORT_NUMBER_SQL}) AS report,
+        ${CAUSE_SQL} AS result,
+        min(reported_at) FILTER (outcome = 'PAID') AS paid_at, max(reported_at) AS told_at
+      FROM ${reported} GROUP BY order_key
+    ), known AS (
+      SELECT ${asOf === null ? KNOWN_SQL : `make_timestamp_ms(${asOf})`} AS known_at
+    )
+    SELECT order_key, ${clusterOf('client_hash')} AS cluster, paid_at IS NOT NULL AS was_paid,
+      result, ${daysTo(`if(${fateSql('report')} = 'PAID', known_at, told_at)`)} AS day, ${daysTo('known_at')} AS age
+    FROM told, known`);
+}
+
+const KNOWN_SQL = 'greatest((SELECT max(told_at) FROM told), (SELECT max(decided_at) FROM decisions))';
 
 /** SQL: whole days from the payment on; `day` ends with the payment, and `age` is how long ago it was. */
 function daysTo(end: string): string {

@@ -104,11 +104,11 @@ describe('a decision record', () => {
       ...first,
       arm: 'candidate',
       reason: 'A person said so.',
-      holdout: [{ rule: 'groups/a', share: 0.02 }],
+      holdout: [{ rule: 'groups/a', share: 0.02, heldOut: true }],
     } as const;
     const text = encodeDecision(later, shape);
     expect(text).to.include(
-      '{"arm":"candidate","reason":"A person said so.","holdout":[{"rule":"groups/a","share":0.02}]}]',
+      '{"arm":"candidate","reason":"A person said so.","holdout":[{"rule":"groups/a","share":0.02,"heldOut":true}]}]',
     );
     expect(read(text)).to.deep.equal(later);
   });

@@ -67,6 +67,7 @@ describe('rules report', () => {
       'amount',
       'afterWait',
       'holdout',
+      'net',
       'by',
     ]);
   });

@@ -1,0 +1,221 @@
+import { type Duck, type DuckRow, numberOf, numbersOf, quote } from '../../archive/duck.ts';
+import { GRANTED_SQL, ORDER_KEY_SQL } from '../../archive/order-fate.ts';
+import { HOLDOUT_PERIOD_MS, holdoutShares } from '../../decision/holdout.ts';
+import { type Objective, valueSql, worthSql } from '../../rollout/objective.ts';
+import { DAY_MS } from '../../rules/duration.ts';
+import type { RuleSet } from '../../rules/rule-set.ts';
+import { count, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { clusteredShare, type Estimate, student975 } from '../../statistics/intervals.ts';
+import { interval, NO_ORDERS, number, type OrderCounts, orderCounts } from '../shown.ts';
+import { aboutDevices, makeDevices } from '../source/device-clusters.ts';
+import { type Evidence, knownRows } from '../source/evidence.ts';
+import { clusterOf } from '../source/order-clusters.ts';
+
+const SIDE = {
+  clients: count('Who entered, each once in a period of the draw'),
+  orders: orderCounts,
+  paidShare: interval('Of all orders that they asked for, by client; null for fewer than 30'),
+} as const;
+
+export const HoldoutFigures = shape(
+  'What came of clients whom the rule would have hit, by the draw: all their orders from then until the period of the draw ends, whatever decided them',
+  {
+    share: number('Of the clients, 0 to 1: the newest'),
+    ...SIDE,
+    others: shape('Those to whom the rule applied', SIDE),
+  },
+);
+
+export type HoldoutSide = Shape<typeof HoldoutFigures>['others'];
+
+export const NetFigures = nullable(
+  shape(
+    'What did not happen because the rule applied to the others, by the holdout; null where it is not known yet: it takes 50 clients on both sides',
+    {
+      currency: word('Of amounts and value'),
+      clients: count('The others'),
+      payments: interval('Lasting payments that did not happen'),
+      amount: interval('Their money'),
+      reversals: interval('Reversals that did not happen'),
+      requisites: interval('Unpaid requisites that were not shown'),
+      value: interval('What the rule brought in, by the objective; below 0 it cost that much'),
+    },
+  ),
+);
+
+export interface HoldoutResult {
+  readonly holdout: Shape<typeof HoldoutFigures>;
+  readonly net: Shape<typeof NetFigures>;
+}
+
+interface HoldoutAsk {
+  readonly rules: RuleSet;
+  readonly objective: Objective;
+  /** The currency of the value. */
+  readonly currency: string;
+  /** After these a payment counts as lasting. */
+  readonly reversalDays: number;
+}
+
+/**
+ * What every rule with a holdout did, by file and name like `groups/blocked-by-unpaid-chain`: a triggered analysis by
+ * intention to treat (Deng and Hu, Diluted treatment effect estimation for trigger analysis, 2015). A client enters at
+ * the first score or verdict of a period of its draw in which the rule was reached, matched and could be skipped: up
+ * to there nothing depends on the draw. From then on all its orders count by that draw. A share is a stratum.
+ */
+export async function holdoutFigures(
+  evidence: Evidence,
+  { rules, ...ask }: HoldoutAsk,
+): Promise<ReadonlyMap<string, HoldoutResult>> {
+  const shares = [...holdoutShares(rules)];
+  const results = new Map<string, HoldoutResult>();
+  if (shares.length === 0) return results;
+  await makeEntries(evidence);
+  await makeDevices(evidence);
+  const byDevice = aboutDevices(rules);
+  for (const [rule, share] of shares) {
+    const cluster = byDevice.has(rule) ? 'coalesce(device, client_hash)' : 'client_hash';
+    await makeUnits(evidence.duck, rule, cluster, ask);
+    results.set(rule, await resultOf(evidence.duck, share, ask));
+  }
+  return results;
+}
+
+/** The table `entries`: who entered with which draw, from when to when, by rule and period. */
+async function makeEntries({ duck, ask, span }: Evidence): Promise<void> {
+  // A draw before the span is what the client entered by: who is first seen within it did not enter there.
+  const before = { ...ask, from: ask.from === null ? null : ask.from - HOLDOUT_PERIOD_MS };
+  const drawn = (table: 'decisions' | 'scores', time: string, order: string) => `
+    SELECT client_hash, epoch_ms(${time}) AS drawn_at, ${order} AS order_key, unnest(holdout_rule) AS rule,
+      unnest(holdout_share)::DOUBLE AS share, unnest(holdout_held_out) AS held_out
+    FROM ${knownRows(ask.place, table, before)} WHERE holdout_rule IS NOT NULL`;
+  await duck.run(`CREATE OR REPLACE TEMP TABLE entries AS
+    SELECT *, (period + 1) * ${HOLDOUT_PERIOD_MS} - (client_hash % ${HOLDOUT_PERIOD_MS})::BIGINT AS ends_at
+    FROM (
+      SELECT rule, client_hash, period, min(drawn_at) AS entered_at, arg_min(share, drawn_at) AS share, arg_min(held_out, drawn_at) AS held_out,
+        arg_min(order_key, drawn_at) AS order_key
+      FROM (
+        SELECT *, (drawn_at + (client_hash % ${HOLDOUT_PERIOD_MS})::BIGINT) // ${HOLDOUT_PERIOD_MS} AS period FROM (
+          ${drawn('decisions', 'decided_at', ORDER_KEY_SQL)} UNION ALL ${drawn('scores', 'scored_at', 'NULL')})
+      ) GROUP BY rule, client_hash, period
+    ) WHERE entered_at >= ${ask.from ?? span.from ?? 0} OR ${ask.from === null}`);
+}
+
+/** The table `units`: a row for each client that entered in a period, with all that it did from then on. */
+async function makeUnits(
+  duck: Duck,
+  rule: string,
+  cluster: string,
+  { objective, currency, reversalDays }: Omit<HoldoutAsk, 'rules'>,
+): Promise<void> {
+  const sums = { lasting: 'amount', reversals: 'reversals', requisites: 'requisites' };
+  await duck.run(`CREATE OR REPLACE TEMP TABLE units AS
+    SELECT *, ${valueSql(objective, sums)} AS value FROM (
+      SELECT hash(${cluster}) AS cluster, share, held_out,
+        ${FATES.map(([member, fate]) => `count(*) FILTER (fate = '${fate}')::DOUBLE AS "${member}"`).join(', ')},
+        count(*) FILTER (fate = 'PAID' AND mature)::DOUBLE AS payments,
+        coalesce(sum(${worthSql(objective, currency, 'amount', 'currency')}) FILTER (fate = 'PAID' AND mature), 0)::DOUBLE AS amount,
+        count(*) FILTER (reversed AND mature)::DOUBLE AS reversals,
+        coalesce(sum(shown - (fate = 'PAID' OR reversed)::INT) FILTER (fate IN ('PAID', 'UNPAID') AND mature), 0)::DOUBLE AS requisites
+      FROM (SELECT * FROM entries WHERE rule = ${quote(rule)}) entered LEFT JOIN devices USING (client_hash)
+      LEFT JOIN (
+        SELECT orders.*, shown, epoch_ms(first_at) <= newest - ${reversalDays * DAY_MS} AS mature
+        FROM orders JOIN (SELECT ${ORDER_KEY_SQL} AS order_key, count(*) FILTER (${GRANTED_SQL}) AS shown FROM decisions GROUP BY ALL)
+          USING (order_key), (SELECT epoch_ms(max(decided_at)) AS newest FROM decisions)
+        WHERE fate <> 'TECHNICAL'
+      ) asked ON asked.client_hash = entered.client_hash AND epoch_ms(first_at) < ends_at
+        AND (epoch_ms(first_at) >= entered_at OR asked.order_key = entered.order_key)
+      GROUP BY entered.client_hash, period, cluster, share, held_out
+    )`);
+}
+
+const FATES = [
+  ['paid', 'PAID'],
+  ['unpaid', 'UNPAID'],
+  ['turnedAway', 'TURNED_AWAY'],
+  ['unknown', 'UNKNOWN'],
+] as const satisfies readonly (readonly [keyof OrderCounts, string])[];
+
+async function resultOf(
+  duck: Duck,
+  share: number,
+  { currency }: Pick<HoldoutAsk, 'currency'>,
+): Promise<HoldoutResult> {
+  const [held, others] = [await sideOf(duck, 'held_out'), await sideOf(duck, 'NOT held_out')];
+  const figures = { share, ...held, others };
+  if (Math.min(held.clients, others.clients) < SIDE_CLIENTS_MIN) return { holdout: figures, net: null };
+  const [row = {}] = await duck.rows(DIFFERENCES_SQL);
+  const clients = others.clients;
+  const prevented = (metric: Metric) => estimateOf(row, metric, clients);
+  const { value, low, high } = prevented('value') ?? NOTHING;
+  return {
+    holdout: figures,
+    net: {
+      ...{ currency, clients },
+      ...{ payments: prevented('payments'), amount: prevented('amount') },
+      ...{ reversals: prevented('reversals'), requisites: prevented('requisites') },
+      // What did not happen was worth this; the rule brought in the opposite.
+      value: Number.isNaN(value) ? null : { value: 0 - value, low: 0 - high, high: 0 - low },
+    },
+  };
+}
+
+const NOTHING = { value: Number.NaN, low: Number.NaN, high: Number.NaN };
+
+/** With fewer clients on a side nothing is said of the difference. */
+const SIDE_CLIENTS_MIN = 50;
+
+/** With fewer clients of whom a figure is other than 0 it says nothing: the interval is asymptotic. */
+const NON_ZERO_MIN = 20;
+
+async function sideOf(duck: Duck, where: string): Promise<HoldoutSide> {
+  const sums = FATES.map(([member]) => `sum("${member}") AS "${member}"`).join(', ');
+  const whole = FATES.map(([member]) => `"${member}"`).join(' + ');
+  const [row = {}] = await duck.rows(`SELECT count(*)::DOUBLE AS clients, ${sums} FROM units WHERE ${where}`);
+  const clusters =
+    await duck.rows(`SELECT ${clusterOf('cluster')} AS cluster, sum(paid) AS part, sum(${whole}) AS whole
+    FROM units WHERE ${where} GROUP BY ALL ORDER BY ALL`);
+  return {
+    ...numbersOf(row, { clients: 0 }),
+    orders: numbersOf(row, NO_ORDERS),
+    paidShare: clusteredShare(clusters.map((one) => numbersOf(one, { part: 0, whole: 0 }))),
+  };
+}
+
+const METRICS = ['payments', 'amount', 'reversals', 'requisites', 'value'] as const;
+type Metric = (typeof METRICS)[number];
+
+const each = (sql: (metric: Metric) => string) => METRICS.map(sql).join(', ');
+
+/**
+ * The means of those held out minus those of the others, stratum by stratum, weighed by their clients; with the variance
+ * between clusters (Liang and Zeger, 1986), which also holds for clients who enter in several periods.
+ */
+const DIFFERENCES_SQL = `
+  WITH sides AS (
+    SELECT share, held_out, count(*)::DOUBLE AS n, ${each((metric) => `avg(${metric}) AS ${metric}_mean`)} FROM units GROUP BY ALL
+  ), strata AS (
+    SELECT share, sum(n) AS n FROM sides GROUP BY share HAVING count(*) = 2
+  ), weights AS (SELECT share, n / sum(n) OVER () AS weight FROM strata),
+  influences AS (
+    SELECT cluster, held_out, ${each((metric) => `if(held_out, 1, -1) * weight / n * (${metric} - ${metric}_mean) AS ${metric}`)},
+      ${each((metric) => `units.${metric} <> 0 AS ${metric}_seen`)}
+    FROM units JOIN sides USING (share, held_out) JOIN weights USING (share)
+  )
+  SELECT * FROM (
+    SELECT count(*)::DOUBLE AS clusters, ${each((metric) => `sum(${metric} ** 2) AS ${metric}_variance`)}
+    FROM (SELECT cluster, ${each((metric) => `sum(${metric}) AS ${metric}`)} FROM influences GROUP BY cluster)
+  ), (SELECT least(count(DISTINCT cluster) FILTER (held_out), count(DISTINCT cluster) FILTER (NOT held_out))::DOUBLE AS fewest,
+    ${each((metric) => `count(*) FILTER (${metric}_seen)::DOUBLE AS ${metric}_seen`)} FROM influences),
+  (SELECT ${each((metric) => `sum(if(held_out, 1, -1) * weight * ${metric}_mean) AS ${metric}_value`)}
+    FROM sides JOIN weights USING (share))`;
+
+/** The total over so many clients. */
+function estimateOf(row: DuckRow, metric: Metric, clients: number): Estimate | null {
+  const of = (name: string) => numberOf(row[name]) ?? 0;
+  const [fewest, variance] = [of('fewest'), of(`${metric}_variance`)];
+  if (of(`${metric}_seen`) < NON_ZERO_MIN || fewest < 2 || variance === 0) return null;
+  const value = clients * of(`${metric}_value`);
+  const half = clients * student975(fewest - 1) * Math.sqrt((variance * fewest) / (fewest - 1));
+  return { value, low: value - half, high: value + half };
+}

@@ -1,0 +1,36 @@
+import { factsNamed } from '../../rules/condition.ts';
+import type { Rule, RuleSet } from '../../rules/rule-set.ts';
+import { type Evidence, knownRows } from './evidence.ts';
+
+/**
+ * Makes the table `devices`: for each client that showed a fingerprint, the one that most clients showed. Clients who
+ * share a device are often one person or one ring, so their orders depend on each other.
+ */
+export async function makeDevices({ duck, ask }: Evidence): Promise<void> {
+  await duck.run(`CREATE OR REPLACE TEMP TABLE devices AS
+    WITH shown AS (
+      SELECT DISTINCT client_hash, hash(platform, fingerprint) AS device
+      FROM ${knownRows(ask.place, 'scores', { ...ask, from: null })} WHERE fingerprint IS NOT NULL
+    )
+    SELECT client_hash, arg_max(device, clients) AS device
+    FROM (SELECT *, count(*) OVER (PARTITION BY device) * 4294967296 + device % 4294967296 AS clients FROM shown)
+    GROUP BY client_hash`);
+}
+
+/**
+ * The rules, by file and name like `verdicts/shared-device`, that ask how many clients share a device or an address,
+ * themselves or by the bot flag.
+ */
+export function aboutDevices({ groups, signals, verdicts }: RuleSet): ReadonlySet<string> {
+  const asks = ({ condition }: Rule<unknown>, names: readonly string[]) =>
+    factsNamed([condition]).some(({ name }) => names.includes(name));
+  const about = signals.rules.filter((rule) => asks(rule, SHARING));
+  const concluded = about.length === 0 ? SHARING : [...SHARING, 'isBot', 'botWeight'];
+  return new Set([
+    ...groups.rules.filter((rule) => asks(rule, SHARING)).map(({ name }) => `groups/${name}`),
+    ...about.map(({ name }) => `bot-signals/${name}`),
+    ...verdicts.rules.filter((rule) => asks(rule, concluded)).map(({ name }) => `verdicts/${name}`),
+  ]);
+}
+
+const SHARING: readonly string[] = ['clientsOnFingerprint', 'clientsOnIp'];
