@@ -36,7 +36,8 @@ describeOnStores('a platform that keeps the service full from 500 addresses', (s
       return status;
     });
     await until('it is full', async () => refused > 0);
-    const answers = await Promise.all(ask(neighbour, '3', 30));
+    // Fewer than half of the least that may be under way, which is what is left where the machine is busy.
+    const answers = await Promise.all(ask(neighbour, '3', 20));
     release();
     await Promise.all(flood);
     await service.stop();
