@@ -53,7 +53,6 @@ import { ScoringService } from './service/scoring.ts';
 import type { Store } from './state/store.ts';
 import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
 import { healthTexts, StoreWatch, servesClients } from './state/store-health.ts';
-import { alone, type Peers } from './workers/peers.ts';
 
 export interface ApplicationParts {
   readonly store: Store;
@@ -62,7 +61,7 @@ export interface ApplicationParts {
   readonly archive?: ArchiveReader | null;
   /** Works out what rules were worth; absent: nobody may ask. */
   readonly evidence?: EvidenceDesk;
-  /** What the metrics show of the archive; absent where another process shows it. */
+  /** What the metrics show of the archive; null where there is none. */
   readonly archiveWatch?: ArchiveWatch | null;
   /** How far this node has shipped; absent when it does not ship. */
   readonly shipping?: Shipping | null;
@@ -95,8 +94,6 @@ export interface ApplicationParts {
   /** Where people sign in; null: with keys alone. */
   readonly provider?: ProviderSettings | null;
   readonly log: Logger;
-  /** The other processes of this node; none by default. */
-  readonly peers?: Peers;
   /** The process's own when absent. */
   readonly pace?: Pace;
 }
@@ -120,17 +117,16 @@ export interface Application {
 const STALE_LISTS =
   'The shared lists could not be compared with the store for more than 10 s; changes since then do not count here.';
 
-/** What one address may take of a listener's connections, on all processes of the node together. */
-const CONNECTIONS_PER_ADDRESS_MAX = 2_000;
+/** What one address may take of a listener's connections. */
+export const CONNECTIONS_PER_ADDRESS_MAX = 2_000;
 
 /** Composes the service from its parts and opens both listeners. Tests and the replay start it here too. */
 export async function startApplication(parts: ApplicationParts): Promise<Application> {
-  const { store, clock, peers = alone() } = parts;
+  const { store, clock } = parts;
   const hour = new LastHour(clock);
-  const hours = peers.topic('last hour', async (name) => hour.minutes(name));
-  const lastHour = async (name: PlatformName) => lastHourOf(await hours(name));
+  const lastHour = async (name: PlatformName) => lastHourOf([hour.minutes(name)]);
   const watch = watchedStore(parts);
-  const metrics = nodeMetrics(parts, new Metrics(hour, peers), watch);
+  const metrics = nodeMetrics(parts, new Metrics(hour), watch);
   const keys = new AccessKeys(store.documents, clock);
   const sessions = new Sessions(store.documents, keys, parts.provider?.roles ?? [], clock);
   const audit = new Audit(store.auditLog, clock);
@@ -151,7 +147,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const { registers } = store;
   const firstSteps = new FirstSteps({ registers, keys, audit, records, clock, serviceAt });
   const erasure = new Erasure({ ...parts, ledger: parts.erasureLedger ?? null, service, listEditor, audit });
-  if (peers.leads) await repeatErasures(erasure, parts.log);
+  await repeatErasures(erasure, parts.log);
   const feed = new EventFeed(store, parts.archive ?? null);
   let draining = false;
   const readiness: Readiness = async () => {
@@ -298,12 +294,10 @@ function nodeMetrics(
 
 /** Opens both listeners, or none: throws ListenError when a port cannot be had. */
 async function open(callers: Server, platform: Server, parts: ApplicationParts) {
-  const { basePath, peers = alone() } = parts;
-  // The system spreads connections evenly, so a share of each process bounds what all of them take.
-  const perAddressMax = Math.floor(CONNECTIONS_PER_ADDRESS_MAX / peers.workers);
+  const { basePath, rateLimit } = parts;
   // Behind proxies all callers come from the proxies' addresses.
-  if (parts.rateLimit.trustedProxies === 0) limitConnections(callers, perAddressMax);
-  limitConnections(platform, perAddressMax);
+  if (rateLimit.trustedProxies === 0) limitConnections(callers, CONNECTIONS_PER_ADDRESS_MAX);
+  limitConnections(platform, CONNECTIONS_PER_ADDRESS_MAX);
   const callerUrl = (await listen(callers, parts.caller, 'PORT')) + basePath;
   const platformUrl = await listen(platform, parts.platform, 'PLATFORM_PORT').catch(async (error) => {
     await closeListener(callers);

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { availableParallelism } from 'node:os';
 import { join, resolve, sep } from 'node:path';
 import { distance } from 'fastest-levenshtein';
 import type { ProviderSettings } from './access/identity-provider.ts';
@@ -60,11 +59,7 @@ export interface Config {
   readonly decisionsHotMs: number;
   /** Whether somebody else has to approve what reaches most payers. */
   readonly requiresApproval: boolean;
-  /** Above 1 only on Redis, because SQLite has one writer. */
-  readonly workers: number;
 }
-
-const WORKERS_MAX = 64;
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -79,6 +74,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The only reader of the environment. `_FILE` variants of secrets name a file that holds the value. */
 export function readConfig(env: Environment = process.env): Config {
+  requireOneProcess(env);
   const dataDir = resolve(setting(env, 'DATA_DIR') ?? 'data');
   return {
     ...addresses(env),
@@ -99,24 +95,17 @@ export function readConfig(env: Environment = process.env): Config {
     erasureLedger: erasureLedger(env, dataDir),
     archiveShips: onOrOff(env, 'ARCHIVE_SHIP', 'on'),
     archiveKeepMs: duration(env, 'ARCHIVE_KEEP', '400d'),
-    workers: workers(env),
     requiresApproval: requiresApproval(env),
     drainGraceMs: drainGrace(env),
     decisionsHotMs: decisionsHot(env),
   };
 }
 
-/** With SQLite several processes would queue for its one writer, and each would have its own rate limit. */
-function workers(env: Environment): number {
-  const onSqlite = redisUrl(env) === null;
-  if (setting(env, 'WORKERS') === 'auto') return onSqlite ? 1 : availableParallelism();
-  const text = setting(env, 'WORKERS') ?? '1';
-  const count = Number(text);
-  if (!/^\d+$/.test(text) || count < 1 || count > WORKERS_MAX)
-    throw new ConfigError(`WORKERS must be auto or a whole number from 1 to ${WORKERS_MAX}, not "${text}"`);
-  if (count === 1 || !onSqlite) return count;
+/** Former guides had it make several processes. */
+function requireOneProcess(env: Environment): void {
+  if (setting(env, 'WORKERS') === null) return;
   throw new ConfigError(
-    `WORKERS is ${count}, but SQLite has one writer: it would be slower with several processes, not faster; set REDIS_URL, or leave WORKERS out`,
+    'WORKERS is set, but a node is one process; start several of them on one Redis, each with a PORT and a PLATFORM_PORT of its own behind the proxy (packaging/OPERATING.md, Processes), and leave WORKERS out',
   );
 }
 

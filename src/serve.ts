@@ -9,7 +9,7 @@ import { type Shipping, startShipping } from './archive/ship/start-shipping.ts';
 import { exactSystemClock } from './clock.ts';
 import { type Config, signalSecretOf } from './config.ts';
 import { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
-import { reservePort } from './http/server/listener.ts';
+import { requireFreePort } from './http/server/listener.ts';
 import { Fleet } from './rollout/fleet.ts';
 import { RulesError } from './rollout/loaded-rules.ts';
 import type { Rollout } from './rollout/rollout.ts';
@@ -25,7 +25,6 @@ import { ConnectionErrors, connectionFailure } from './state/connection-news.ts'
 import { isLocalStore, LOOPBACK } from './state/open-store.ts';
 import type { Store } from './state/store.ts';
 import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
-import type { Peers } from './workers/peers.ts';
 
 /** Long enough to try the service out; a forgotten key leaves nothing open. */
 const DEMO_KEY_LIFETIME_MS = 24 * 3600_000;
@@ -37,14 +36,16 @@ const DRAIN_GRACE_MS_MIN = 250;
  * Serves callers and platform until a signal ends it. Throws ListenError, RulesError, SecretRefused or StoreUnavailable when the
  * environment is not as the service needs it.
  */
-export async function serve(config: Config, peers: Peers, log: Logger): Promise<void> {
+export async function serve(config: Config, log: Logger): Promise<void> {
   const patiently = <T>(step: () => Promise<T>) =>
     whileStoreIsLate(step, ({ message }) => log.warn({ store: message }, 'the start waits for the store'));
   const store = await patiently(() =>
     openStoreOf(config, toldConnectionErrors(log), (error) => endLost(error, log)),
   );
   try {
-    await requireFreePorts(config, peers);
+    // A start that is refused leaves nothing in the store: no first start with a version that never decided, and no node.
+    await requireFreePort(config.caller, 'PORT');
+    await requireFreePort(config.platform, 'PLATFORM_PORT');
     const refusal = rulesDirRefusal(config.rulesDir);
     if (refusal !== null) throw new RulesError(refusal);
     const clock = storeClock(exactSystemClock, store);
@@ -52,18 +53,18 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     const signalSecretPrevious = await patiently(() => agreeOnSecret(store.registers, withSecret, clock()));
     const erasureLedger = config.erasureLedger === null ? null : new ErasureLedger(config.erasureLedger);
     const fleet = new Fleet(store);
-    const shipping = peers.leads ? startShippingTo(config, log) : null;
+    const shipping = startShippingTo(config, log);
     const { archiveDir, archiveS3 } = config;
     const archive = archiveDir === null ? null : openArchive({ archiveDir, archiveS3 }, store.registers);
     const stopFollowing = archive === null ? () => {} : followArchive(archive);
-    const node = await patiently(() => startNode(config, fleet, clock, peers, log));
+    const node = await patiently(() => startNode(config, fleet, clock, log));
     const application = await startApplication({
       ...withSecret,
       signalSecretPrevious,
       erasureLedger,
       store,
       archive: archive === null ? null : new ArchiveReader(archive, store),
-      archiveWatch: archive !== null && peers.leads ? new ArchiveWatch(archive, store, clock) : null,
+      archiveWatch: archive === null ? null : new ArchiveWatch(archive, store, clock),
       evidence: evidenceDesk(withSecret, archive, store, clock, log),
       shipping,
       ruleSource: node,
@@ -75,15 +76,13 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
         trustedProxies: config.trustedProxies,
       },
       log,
-      peers,
     });
     node.watchLists(application.hasStaleLists);
     log.info(followed(node.rollout), FOLLOWING);
-    const sweep = peers.leads ? clientSweep(store, clock, log) : null;
-    stopOnSignal({ config, application, node, sweep, store, shipping, stopFollowing, peers, log });
-    await peers.ready(announcement(application, store, node.active));
-    sweep?.start();
-    if (!peers.leads) return;
+    const sweep = clientSweep(store, clock, log);
+    stopOnSignal({ config, application, node, sweep, store, shipping, stopFollowing, log });
+    console.log(announcement(application, store, node.active));
+    sweep.start();
     warnAboutSecret(config, log);
     await greetNewcomer(application, config, store, clock).catch((error: unknown) => {
       // Callers are served by now, and a store that is slow for a moment is no reason to leave them.
@@ -94,16 +93,6 @@ export async function serve(config: Config, peers: Peers, log: Logger): Promise<
     await store.close();
     throw error;
   }
-}
-
-/**
- * A start that is refused leaves nothing in the store: no first start with a version that never decided, and no node.
- * Several processes share ports that were looked at before.
- */
-async function requireFreePorts({ caller, platform }: Config, { workers }: Peers): Promise<void> {
-  if (workers > 1) return;
-  await reservePort(caller, 'PORT');
-  await reservePort(platform, 'PLATFORM_PORT');
 }
 
 /** Every attempt to connect again fails while the store is away: `debug` shows each, `warn` what there is to know. */
@@ -169,7 +158,6 @@ function startNode(
   { rulesDir, dataDir, ruleVersion }: Config,
   fleet: Fleet,
   clock: () => number,
-  peers: Peers,
   log: Logger,
 ): Promise<RolloutNode> {
   return RolloutNode.start({
@@ -178,7 +166,6 @@ function startNode(
     dataDir,
     firstVersion: ruleVersion,
     clock,
-    peers,
     onTrouble: tellTrouble(log),
     onFollow: (rollout) => log.info(followed(rollout), FOLLOWING),
   });
@@ -275,9 +262,9 @@ function warnAboutSecret({ redisUrl, signalSecret }: Config, log: Logger): void 
  * which needs time to see that this node is not ready; SIGINT comes from a person at the keyboard.
  */
 function stopOnSignal(serving: Serving): void {
-  const { config, application, node, sweep, store, shipping, stopFollowing, peers, log } = serving;
+  const { config, application, node, sweep, store, shipping, stopFollowing, log } = serving;
   let stopping = false;
-  peers.onDrain(async (signal) => {
+  const drain = async (signal: NodeJS.Signals) => {
     if (stopping) process.exit(1);
     stopping = true;
     log.info({ signal }, 'draining');
@@ -285,12 +272,13 @@ function stopOnSignal(serving: Serving): void {
     await application.drain(Math.max(DRAIN_GRACE_MS_MIN, graceMs));
     await node.stop();
     await shipping?.stop();
-    await sweep?.stop();
+    await sweep.stop();
     stopFollowing();
     await store.close();
     log.info('stopped');
     process.exit(0);
-  });
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, drain);
 }
 
 /** What has to be closed, in this order. */
@@ -299,9 +287,8 @@ interface Serving {
   readonly application: Application;
   readonly stopFollowing: () => void;
   readonly node: RolloutNode;
-  readonly sweep: ClientSweep | null;
+  readonly sweep: ClientSweep;
   readonly store: Store;
   readonly shipping: Shipping | null;
-  readonly peers: Peers;
   readonly log: Logger;
 }

@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { type Config, ConfigError, mistypedSettings, readConfig, signalSecretOf } from '../src/config.ts';
@@ -130,7 +129,6 @@ describe('the configuration', () => {
       archiveKeepMs: 400 * 24 * 3_600_000,
       drainGraceMs: 5_000,
       decisionsHotMs: 24 * 3_600_000,
-      workers: 1,
     });
   });
 
@@ -296,20 +294,11 @@ describe('the configuration', () => {
     );
   });
 
-  it('takes several WORKERS only on Redis, and one for auto on SQLite', () => {
-    const REDIS_URL = 'redis://localhost';
-    expect(read({ REDIS_URL, WORKERS: '4' }).workers).to.equal(4);
-    expect(read({ REDIS_URL, WORKERS: 'auto' }).workers).to.equal(availableParallelism());
-    expect(read({ WORKERS: 'auto' }).workers).to.equal(1);
+  it('refuses WORKERS, and says what replaced it', () => {
     expectRefused(
       { WORKERS: '2' },
-      'WORKERS is 2, but SQLite has one writer: it would be slower with several processes, not faster; set REDIS_URL, or leave WORKERS out',
+      'WORKERS is set, but a node is one process; start several of them on one Redis, each with a PORT and a PLATFORM_PORT of its own behind the proxy (packaging/OPERATING.md, Processes), and leave WORKERS out',
     );
-    for (const value of ['0', 'all', '65'])
-      expectRefused(
-        { REDIS_URL, WORKERS: value },
-        `WORKERS must be auto or a whole number from 1 to 64, not "${value}"`,
-      );
   });
 
   it('refuses an ERASURE_LEDGER that a backup would bring back', () => {

@@ -13,7 +13,6 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const STOREYS: readonly (readonly string[])[] = [
   ['main.ts', 'cli'],
   ['serve.ts'],
-  ['workers'],
   ['application.ts'],
   ['config.ts'],
   ['console/page/app.js'],
@@ -57,7 +56,6 @@ const STOREYS: readonly (readonly string[])[] = [
   ['http/request'],
   ['service'],
   ['metrics', 'pseudonym.ts'],
-  ['workers/exposition.ts'],
   ['evidence'],
   ['authoring/schema'],
   ['authoring/desk'],
@@ -80,17 +78,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['facts'],
   ['client'],
   // Each of these knows none of the others, and every storey may use it.
-  [
-    'clock.ts',
-    'example-data',
-    'files',
-    'log.ts',
-    'sdk',
-    'shapes.ts',
-    'work',
-    'workers/peers.ts',
-    'statistics',
-  ],
+  ['clock.ts', 'example-data', 'files', 'log.ts', 'sdk', 'shapes.ts', 'work', 'statistics'],
   ['json-schema.ts', 'key-length.ts', 'named-error.ts'],
 ];
 

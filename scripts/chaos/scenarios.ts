@@ -3,7 +3,7 @@ import { clockJumps } from './accidents/clock-jumps.ts';
 import { diskFull } from './accidents/disk-full.ts';
 import { failover } from './accidents/failover.ts';
 import { fleet } from './accidents/fleet.ts';
-import { redisKills, serviceKills, workerKills } from './accidents/kills.ts';
+import { redisKills, serviceKills } from './accidents/kills.ts';
 import { redisStopped } from './accidents/redis-stopped.ts';
 import { rollingRestart } from './accidents/rolling-restart.ts';
 import { sharedLists } from './accidents/shared-lists.ts';
@@ -26,7 +26,6 @@ import type { Scenario } from './scenario.ts';
 /** Every scenario, in the order in which `npm run chaos` runs them. */
 export const scenarios: readonly Scenario[] = [
   serviceKills,
-  workerKills,
   redisKills,
   archiveKills,
   fleet,

@@ -1,14 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Decision, ScoreAnswer } from '../decision/decision.ts';
 import { VERSION } from '../sdk/version.ts';
-import { Exposition } from '../workers/exposition.ts';
-import { alone, type Peers } from '../workers/peers.ts';
-
-interface GaugeOptions {
-  readonly labels?: readonly string[];
-  /** How the figures of several workers are combined. */
-  readonly ofWorkers?: 'sum' | 'min' | 'max';
-}
 
 /** Adds a gauge to a registry; `collect` sets it at every scrape. */
 export function addGauge(
@@ -16,13 +8,12 @@ export function addGauge(
   name: string,
   help: string,
   collect: (gauge: Gauge) => void | Promise<void>,
-  { labels = [], ofWorkers = 'sum' }: GaugeOptions = {},
+  labels: readonly string[] = [],
 ): void {
   new Gauge({
     name,
     help,
     labelNames: labels,
-    aggregator: ofWorkers,
     registers: [registry],
     collect() {
       return collect(this);
@@ -90,20 +81,17 @@ export class Metrics {
   readonly #limited = this.#counter('scoring_rate_limited_total', 'Requests over the rate limit', ['effect']);
 
   readonly #watcher: Watcher | null;
-  readonly #exposition: Exposition;
 
-  constructor(watcher: Watcher | null = null, peers: Peers = alone()) {
+  constructor(watcher: Watcher | null = null) {
     this.#watcher = watcher;
-    this.#exposition = new Exposition(this.registry, peers);
     collectDefaultMetrics({ register: this.registry });
     addGauge(
       this.registry,
       'scoring_build_info',
       '1; which version of the service runs, and on which Node',
       (gauge) => gauge.set({ version: VERSION, node: process.version }, 1),
-      { labels: ['version', 'node'], ofWorkers: 'max' },
+      ['version', 'node'],
     );
-    addGauge(this.registry, 'scoring_workers', 'Processes of this node that answer', (gauge) => gauge.set(1));
     // Set to 0 from the start, so that Prometheus sees the first failure as a rise.
     for (const operation of ['score', 'verdict']) {
       this.#storeErrors.inc({ operation }, 0);
@@ -111,9 +99,9 @@ export class Metrics {
     }
   }
 
-  /** The text of all metrics of the node. */
+  /** The text of all metrics. */
   exposition(): Promise<string> {
-    return this.#exposition.text();
+    return this.registry.metrics();
   }
 
   request(operation: string, status: number, seconds: number): void {

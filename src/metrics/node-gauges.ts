@@ -15,26 +15,16 @@ export interface StoreReport {
 /** The help text of a gauge, and how it is read at every scrape. */
 type Figure = readonly [help: string, read: () => number | Promise<number>];
 
-/** Adds gauges by their names; the figures of several workers are added up, or the greatest is shown. */
-function showFigures(
-  registry: Registry,
-  ofWorkers: 'sum' | 'max',
-  figures: Readonly<Record<`scoring_${string}`, Figure>>,
-): void {
+/** Adds gauges by their names. */
+function showFigures(registry: Registry, figures: Readonly<Record<`scoring_${string}`, Figure>>): void {
   for (const [name, [help, read]] of Object.entries(figures))
-    addGauge(registry, name, help, async (gauge) => gauge.set(await read()), { ofWorkers });
+    addGauge(registry, name, help, async (gauge) => gauge.set(await read()));
 }
 
 /** Shows what this node reports to the fleet. */
 export function watchRollout(registry: Registry, report: () => NodeReport): void {
-  addGauge(
-    registry,
-    'scoring_rollout_revision',
-    'Revision of the rollout that this node follows',
-    (gauge) => gauge.set(report().revision),
-    { ofWorkers: 'min' },
-  );
-  showFigures(registry, 'max', {
+  showFigures(registry, {
+    scoring_rollout_revision: ['Revision of the rollout that this node follows', () => report().revision],
     scoring_rules_refused: ['Version folders that this node refuses', () => report().refused.length],
     scoring_rollout_trouble: [
       '1 while this node cannot follow the newest revision',
@@ -47,7 +37,7 @@ export function watchRollout(registry: Registry, report: () => NodeReport): void
   });
   const sumOf = (of: (figures: TrialFigures) => number) => () =>
     report().counts.reduce((sum, one) => sum + of(sumTrialCounts(one, null)), 0);
-  showFigures(registry, 'sum', {
+  showFigures(registry, {
     scoring_shadow_compared: [
       'Verdicts that the shadow decided, too, in this trial',
       sumOf(({ shadow }) => shadow.compared),
@@ -65,7 +55,7 @@ export function watchRollout(registry: Registry, report: () => NodeReport): void
 
 /** Shows what this node ships. */
 export function watchShipping(registry: Registry, report: () => ShippingReport): void {
-  showFigures(registry, 'sum', {
+  showFigures(registry, {
     scoring_archive_leads: [
       '1 while this node ships the journal to the archive',
       () => (report().leads ? 1 : 0),
@@ -83,7 +73,7 @@ export function watchShipping(registry: Registry, report: () => ShippingReport):
 
 /** Shows what the archive holds and how far it is behind, whoever ships to it. */
 export function watchArchive(registry: Registry, archive: ArchiveWatch): void {
-  showFigures(registry, 'sum', {
+  showFigures(registry, {
     scoring_archive_lag_seconds: [
       'How long the oldest journal entry has waited that is not archived',
       async () => (await archive.lagMs()) / 1000,
@@ -107,7 +97,7 @@ export function watchArchive(registry: Registry, archive: ArchiveWatch): void {
 
 /** Shows the copy of the shared lists that this node holds. */
 export function watchLists(registry: Registry, report: () => ListsReport): void {
-  showFigures(registry, 'max', {
+  showFigures(registry, {
     scoring_lists_entries: ['Entries of shared lists that this node holds', () => report().entries],
     scoring_lists: ['Shared lists that this node holds', () => report().lists],
     scoring_lists_age_seconds: [
@@ -119,7 +109,7 @@ export function watchLists(registry: Registry, report: () => ListsReport): void 
 
 /** Shows the store as it was when last checked. */
 export function watchStore(registry: Registry, report: () => StoreReport): void {
-  showFigures(registry, 'max', {
+  showFigures(registry, {
     scoring_store_clock_offset_seconds: [
       "By how much the store's clock, which decides, is ahead of this node's",
       () => report().clockOffsetMs / 1000,
@@ -137,7 +127,7 @@ export function watchStore(registry: Registry, report: () => StoreReport): void 
       for (const { server, memoryUsedShare } of report().health)
         if (memoryUsedShare !== undefined) gauge.set({ server }, memoryUsedShare);
     },
-    { labels: ['server'], ofWorkers: 'max' },
+    ['server'],
   );
   const warnings = () => report().health.flatMap((server) => server.warnings);
   addGauge(
@@ -148,7 +138,7 @@ export function watchStore(registry: Registry, report: () => StoreReport): void 
       for (const kind of WARNING_KINDS)
         gauge.set({ kind }, warnings().filter((warning) => warning.kind === kind).length);
     },
-    { labels: ['kind'], ofWorkers: 'max' },
+    ['kind'],
   );
 }
 
@@ -167,6 +157,6 @@ export function watchCertificates(
         if (ms !== null) gauge.set({ listener }, ms / 1000);
       }
     },
-    { labels: ['listener'], ofWorkers: 'min' },
+    ['listener'],
   );
 }

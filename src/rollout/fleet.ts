@@ -43,8 +43,6 @@ export const NodeSchema = named(
 
 export type NodeView = Shape<typeof NodeSchema>;
 
-export type NodeVersion = NodeView['versions'][number];
-
 /** What a process knows of itself; its counts go to the store. */
 export interface NodeReport extends NodeView {
   /** Of the trial of each candidate, since the process follows it. */
@@ -163,27 +161,6 @@ export class Fleet {
       reason,
     });
   }
-}
-
-/**
- * One node's report over its processes: it has what all of them have, and follows what the last of them follows.
- * `own` is of the process that speaks for the node.
- */
-export function joinReports(own: NodeView, all: readonly NodeView[]): NodeView {
-  const reports = all.length === 0 ? [own] : all;
-  const last = reports.reduce((a, b) => (b.revision < a.revision ? b : a));
-  const hasVersion = ({ version, digest }: NodeVersion) =>
-    reports.every(({ versions }) => versions.some((one) => one.version === version && one.digest === digest));
-  const refused = new Map(reports.flatMap((report) => report.refused.map((one) => [one.version, one])));
-  return {
-    ...own,
-    revision: last.revision,
-    active: last.active,
-    versions: own.versions.filter(hasVersion),
-    refused: [...refused.values()],
-    trouble: reports.find(({ trouble }) => trouble !== null)?.trouble ?? null,
-    hasStaleLists: reports.some(({ hasStaleLists }) => hasStaleLists),
-  };
 }
 
 /** The short form of a rollout: which versions decide, and for whom. */

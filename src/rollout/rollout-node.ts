@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -8,8 +9,7 @@ import { makeOwnFolder } from '../files/folders.ts';
 import { noteRolledBack } from '../rules/folder/rule-folder.ts';
 import { type RuleReader, ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
-import { alone, type Peers } from '../workers/peers.ts';
-import { type Fleet, joinReports, type NodeReport, type NodeView } from './fleet.ts';
+import type { Fleet, NodeReport, NodeView } from './fleet.ts';
 import {
   LoadedRules,
   type NewestOutcomes,
@@ -47,8 +47,6 @@ interface NodeParts {
   readonly onTrouble: (message: string, error?: unknown) => void;
   /** Called for every revision that this node adopts after its start. */
   readonly onFollow?: (rollout: Rollout) => void;
-  /** The other processes of this node; none by default. */
-  readonly peers?: Peers;
 }
 
 /** Nodes follow a change within 2 s: two looks, and some time for each. */
@@ -64,11 +62,9 @@ interface LoadedRollout {
 
 /** One node's part in the rollout: follows the shared pointer, reports itself, runs the guard. */
 export class RolloutNode implements RuleSource {
-  readonly nodeId: string;
+  readonly nodeId = randomUUID();
   readonly rules: LoadedRules;
   readonly #parts: NodeParts;
-  readonly #peers: Peers;
-  readonly #reports: (argument: string) => Promise<readonly NodeView[]>;
   readonly #startedAt: number;
   #following: LoadedRollout;
   #trouble: string | null = null;
@@ -84,9 +80,6 @@ export class RolloutNode implements RuleSource {
 
   private constructor(parts: NodeParts, rules: LoadedRules, following: LoadedRollout) {
     this.#parts = parts;
-    this.#peers = parts.peers ?? alone();
-    this.nodeId = this.#peers.nodeId;
-    this.#reports = this.#peers.topic('node report', async () => this.#view());
     this.rules = rules;
     this.#startedAt = parts.clock();
     this.#following = following;
@@ -210,7 +203,7 @@ export class RolloutNode implements RuleSource {
     return {
       nodeId: this.nodeId,
       host: hostname(),
-      pid: this.#peers.pid,
+      pid: process.pid,
       startedAt: this.#startedAt,
       seenAt: this.#parts.clock(),
       revision: this.#following.rollout.revision,
@@ -256,7 +249,6 @@ export class RolloutNode implements RuleSource {
     await this.#sendTallies().catch((error: unknown) => {
       this.#parts.onTrouble('what was counted last of the trial is lost', error);
     });
-    if (!this.#peers.leads) return;
     await this.#parts.fleet.leave(this.nodeId).catch(() => {
       // The report runs out by itself.
     });
@@ -266,8 +258,7 @@ export class RolloutNode implements RuleSource {
     const stored = await this.#parts.fleet.follow();
     if (stored !== null) this.#mindPointer(stored.rollout);
     await this.#sendTallies();
-    if (!this.#peers.leads) return;
-    await this.#parts.fleet.report(joinReports(this.#view(), await this.#reports('')));
+    await this.#parts.fleet.report(this.#view());
     await this.#mindGuard();
   }
 

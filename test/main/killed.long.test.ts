@@ -5,7 +5,7 @@ import { type ServiceProcess, spawnService } from '../service/service-process.ts
 import { Tenant } from '../service/tenant.ts';
 import { describeOnSharedStates } from '../stores/shared-state.ts';
 
-/** Few, because each needs a start. Fifty are done by `npm run chaos -- service-kills worker-kills`. */
+/** Few, because each needs a start. Fifty are done by `npm run chaos -- service-kills`. */
 const ROUNDS = 2;
 const CALLERS = 8;
 

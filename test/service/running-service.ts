@@ -11,7 +11,6 @@ import type { RuleSet } from '../../src/rules/rule-set.ts';
 import type { Pace } from '../../src/service/client-turns.ts';
 import type { ErasureLedger } from '../../src/service/erasure.ts';
 import type { Store } from '../../src/state/store.ts';
-import { alone, type Peers } from '../../src/workers/peers.ts';
 import { temporarySqlite } from '../stores/temporary-store.ts';
 import { currentRules } from './current-rules.ts';
 import { MovableClock } from './movable-clock.ts';
@@ -36,8 +35,6 @@ export interface ServiceOptions {
   readonly signalSecret?: string;
   readonly signalSecretPrevious?: string;
   readonly erasureLedger?: ErasureLedger;
-  /** As one of several processes of a node; alone when absent. */
-  readonly peers?: Peers;
 }
 
 /** The whole service within this process, both listeners open. */
@@ -86,7 +83,6 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     consoleUrl: options.consoleUrl ?? null,
     provider: options.provider ?? null,
     log: createLog('silent'),
-    peers: options.peers ?? alone(),
     pace: PATIENT,
   });
   return {

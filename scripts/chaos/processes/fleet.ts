@@ -168,7 +168,7 @@ function shipperFaults(
       return holder !== undefined;
     });
     const [, pid] = /^[^/]*\/(\d+)/.exec(holder ?? '') ?? [];
-    const index = nodes.findIndex((node) => node.workerIds().includes(Number(pid)));
+    const index = nodes.findIndex((node) => node.childIds().includes(Number(pid)));
     shipper = index === -1 ? null : { pid: Number(pid), way: s3Proxies[index] ?? UNUSED_PROXY };
     return shipper;
   };

@@ -21,8 +21,8 @@ export interface ServiceNode {
   isReady(): Promise<boolean>;
   /** Its standard error since the last start. */
   log(): string;
-  /** Its workers, the oldest first; none where it is one process. */
-  workerIds(): readonly number[];
+  /** The processes that it started. */
+  childIds(): readonly number[];
   /** Resident memory, MiB. */
   memoryMib(): number;
   /** CPU seconds of all its threads since the last start. */
@@ -77,7 +77,7 @@ export async function startServiceNode(given: NodeSettings = {}): Promise<Servic
         () => false,
       ),
     log: () => service.stderr(),
-    workerIds: () => childIds(service.child.pid ?? 0),
+    childIds: () => childIds(service.child.pid ?? 0),
     memoryMib: () => residentMib(service.child.pid ?? 0),
     cpuSeconds: () => usedCpuSeconds(service.child.pid ?? 0),
     suspend: () => service.child.kill('SIGSTOP'),

@@ -1,4 +1,3 @@
-import cluster from 'node:cluster';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -52,9 +51,6 @@ interface ListenerTimes {
 export class ListenError extends NamedError {}
 
 const CONNECTIONS_MAX = 10_000;
-
-/** Where the system itself spreads connections over processes; elsewhere the supervisor hands them round. */
-const SHARES_PORTS = process.platform === 'linux';
 
 /** A request still under way after this long is cut off by a drain. */
 const DRAIN_MS = 10_000;
@@ -117,31 +113,27 @@ function secureServer(
 
 /** Opens it and gives the URL; `setting` is the name of the port's setting, for messages. Throws ListenError. */
 export async function listen(server: Server, address: Address, setting: string): Promise<string> {
-  const port = await open(server, address, setting, cluster.isWorker && SHARES_PORTS);
+  const port = await open(server, address, setting);
   const scheme = address.tls === undefined ? 'http' : 'https';
   return `${scheme}://${address.host.includes(':') ? `[${address.host}]` : address.host}:${port}`;
 }
 
-/**
- * The port that is to be opened later, once it is known that nobody else has it: processes that share a port are not
- * told of others. Throws ListenError.
- */
-export async function reservePort(address: Address, setting: string): Promise<number> {
+/** Makes sure that nobody else has a port that is to be opened later. Throws ListenError. */
+export async function requireFreePort(address: Address, setting: string): Promise<void> {
   const server = createServer();
-  const port = await open(server, address, setting, false);
+  await open(server, address, setting);
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   await promise;
-  return port;
 }
 
 /** Gives the port. */
-function open(server: Server, { host, port }: Address, setting: string, reusePort: boolean): Promise<number> {
+function open(server: Server, { host, port }: Address, setting: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   server.once('error', (cause: NodeJS.ErrnoException) => {
     reject(new ListenError(explainListenError(cause, host, port, setting), { cause }));
   });
-  server.listen({ host, port, reusePort }, () => {
+  server.listen({ host, port }, () => {
     const address = server.address();
     resolve(typeof address === 'object' && address !== null ? address.port : port);
   });

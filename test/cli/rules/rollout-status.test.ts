@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { formatStatus } from '../../../src/cli/rules/rollout.ts';
-import { joinReports, type NodeView } from '../../../src/rollout/fleet.ts';
+import type { NodeView } from '../../../src/rollout/fleet.ts';
 import type { RolloutEntry } from '../../../src/rollout/rollout.ts';
 import { currentRules } from '../../service/current-rules.ts';
 
 const { version, digest } = currentRules();
 const ACTIVE = { version, digest };
 
-/** The report of a process. */
+/** The report of a node. */
 function report(pid: number, hasStaleLists = false): NodeView {
   return {
     ...{ nodeId: `node-${pid}`, host: 'h', pid, startedAt: 0, seenAt: 0, revision: 1, active: ACTIVE },
@@ -48,12 +48,5 @@ describe('rules status', () => {
 
   it('says nothing of shared lists while every node follows them', () => {
     expect(status(report(1), report(2, false))).not.to.include('Shared lists');
-  });
-
-  it('counts the lists of a node as stale when those of one of its processes are', () => {
-    const own = report(1, false);
-    expect(joinReports(own, [own, report(2, true)]).hasStaleLists).to.equal(true);
-    expect(joinReports(own, [own, report(2, false)]).hasStaleLists).to.equal(false);
-    expect(joinReports(report(1, true), []).hasStaleLists).to.equal(true);
   });
 });

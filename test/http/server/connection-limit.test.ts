@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
+import { CONNECTIONS_PER_ADDRESS_MAX } from '../../../src/application.ts';
 import { limitConnections } from '../../../src/http/server/listener.ts';
-import { alone } from '../../../src/workers/peers.ts';
 import { until } from '../../servers/until.ts';
 import { startService } from '../../service/running-service.ts';
 
@@ -63,14 +63,15 @@ describe('connections of one address', () => {
     await until('a connection is taken', () => isAnswered(open()));
   });
 
-  it('are limited for the node, with a share for each of its workers', async () => {
-    const service = await startService({ peers: { ...alone(), workers: 1000 } });
+  it('are limited by the service on both listeners', async () => {
+    const service = await startService();
     for (const url of [service.application.callerUrl, service.application.platformUrl]) {
       port = Number(new URL(url).port);
-      for (let n = 0; n < 2; n++) expect(await isAnswered(open())).to.equal(true);
+      for (let n = 1; n < CONNECTIONS_PER_ADDRESS_MAX; n++) await once(open(), 'connect');
+      expect(await isAnswered(open())).to.equal(true);
       expect(await isAnswered(open())).to.equal(false);
+      for (const socket of sockets.splice(0)) socket.destroy();
     }
-    for (const socket of sockets) socket.destroy();
     await service.stop();
   });
 });
