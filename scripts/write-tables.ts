@@ -2,10 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { columnsText } from './columns-text.ts';
 import { factsTable } from './facts-table.ts';
+import { refusalsTable } from './refusals-table.ts';
 
 /** Writes the generated tables of the guides, each between its two marks. A test fails when one is stale. */
 writeBetween('rules/README.md', 'facts', factsTable());
 writeBetween('src/archive/README.md', 'columns', columnsText());
+writeBetween('src/http/README.md', 'refusals', refusalsTable());
 
 function writeBetween(guide: string, mark: string, table: string): void {
   const path = join(import.meta.dirname, '..', guide);

@@ -14,7 +14,8 @@ import type { DeskLimits } from './authoring/desk/rule-desk.ts';
 import type { PlatformName } from './client/client-key.ts';
 import { holdoutDraw } from './decision/holdout.ts';
 import type { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
-import { type CallerApiParts, callerApi } from './http/caller/caller-api.ts';
+import { type CallerApiParts, callerApi, callerDocument } from './http/caller/caller-api.ts';
+import { servedDocument } from './http/openapi/docs.ts';
 import type { Readiness } from './http/platform/health.ts';
 import { platformApi } from './http/platform/platform-api.ts';
 import type { RolloutView } from './http/platform/rules/rollout.ts';
@@ -158,11 +159,14 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   };
   const isDraining = () => draining;
   const shared = { ...parts, service, keys, metrics, clientKeys };
-  const callers = callerListener({ ...shared, pseudonym, rateBuckets: store.rateBuckets }, parts, isDraining);
+  const document = servedDocument(callerDocument(parts.basePath));
+  const ofCallers = { ...shared, pseudonym, document, rateBuckets: store.rateBuckets };
+  const callers = callerListener(ofCallers, parts, isDraining);
   const platform = createListener(
     parts.platform,
     platformApi({
       ...shared,
+      callerDocument: document,
       sessions,
       pseudonym,
       names,

@@ -50,10 +50,11 @@ export function refusedBy(answer: Answer): ScoringError {
   if (members === null && !isPassing) {
     return new UnexpectedAnswerError(status, 'the answer is not one of the service', origin);
   }
-  const { title, detail, errors, requestId, retryable } = members ?? NOT_THE_SERVICE;
+  const { title, code, detail, errors, requestId, retryable } = members ?? NOT_THE_SERVICE;
   const problem = {
     title: textOr(title, 'refused'),
     status,
+    code: typeof code === 'string' ? code : null,
     detail: textOr(detail, 'no reason was given'),
     errors: Array.isArray(errors) ? errors.filter(isPointed) : [],
     retryable: typeof retryable === 'boolean' ? retryable : isPassing,

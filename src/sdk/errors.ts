@@ -4,6 +4,8 @@ import type { PointedDetail } from './records.ts';
 export interface Problem {
   readonly title: string;
   readonly status: number;
+  /** What it is, for programs; the document lists the codes of each operation. Null: something else answered. */
+  readonly code: string | null;
   readonly detail: string;
   readonly errors: readonly PointedDetail[];
   /** Whether the same request may succeed when it is sent again. */
@@ -64,6 +66,10 @@ export class RefusedError extends ScoringError {
 
   get status(): number {
     return this.problem.status;
+  }
+
+  get code(): string | null {
+    return this.problem.code;
   }
 }
 
@@ -138,6 +144,9 @@ export class NoAnswerError extends ScoringError {
   }
 }
 
+/** Codes that say that nothing was decided or changed; `no-node` is of a proxy. */
+const NOTHING_HAPPENED: readonly string[] = ['overloaded', 'too-many-waiting', 'no-node'];
+
 /** 408, 429 or 5xx, also after the retries; ask again after `retryAfterSeconds`. */
 export class UnavailableError extends NoAnswerError {
   override readonly name = 'UnavailableError';
@@ -147,13 +156,19 @@ export class UnavailableError extends NoAnswerError {
 
   constructor(problem: Problem, retryAfterSeconds: number | null, origin: Origin) {
     const { status, requestId } = problem;
-    super(wordsOf(problem), { ...origin, requestId }, status >= 500);
+    const isUndone = NOTHING_HAPPENED.includes(problem.code ?? '');
+    super(wordsOf(problem), { ...origin, requestId }, status >= 500 && !isUndone);
     this.problem = problem;
     this.retryAfterSeconds = retryAfterSeconds;
   }
 
   get status(): number {
     return this.problem.status;
+  }
+
+  /** `overloaded`: nothing happened; `store-away`: it may have counted, so ask again with the same key. */
+  get code(): string | null {
+    return this.problem.code;
   }
 }
 
@@ -194,7 +209,7 @@ export function refusal(
   }
   switch (problem.status) {
     case 400:
-      return problem.title === 'malformed JSON body'
+      return problem.code === 'malformed-body'
         ? new MalformedBodyError(problem, origin)
         : new BadRequestError(problem, origin);
     case 401:

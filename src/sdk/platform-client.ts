@@ -360,11 +360,11 @@ function isRetryable(end: LineResult<unknown>): boolean {
 function resultOf<Result>(line: LineResult<Result> | undefined): LineResult<Result> {
   if (line === undefined) {
     const detail = 'The answer broke off before this line; send it again.';
-    return { error: 'no answer', detail, retryable: true };
+    return { error: 'no answer', code: 'no-answer', detail, retryable: true };
   }
   if ('result' in line) return { result: line.result };
-  const { error, detail, errors, retryable } = line;
-  return { error, detail, ...(errors && { errors }), retryable };
+  const { error, code, detail, errors, retryable } = line;
+  return { error, code, detail, ...(errors && { errors }), retryable };
 }
 
 /** The value is in the query, since ranges of addresses cannot be in a path. */

@@ -794,6 +794,7 @@ export interface Proposal {
 export interface RefusedLine {
   readonly line: number;
   readonly error: string;
+  readonly code: string;
   readonly detail: string;
   readonly errors?: readonly PointedDetail[];
   readonly retryable: boolean;

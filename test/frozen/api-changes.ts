@@ -71,8 +71,9 @@ class Comparison {
     this.#parameters(place, items(at(frozen, 'parameters')), items(at(now, 'parameters')));
     for (const [type, { schema }] of contents(at(frozen, 'requestBody', 'content')))
       this.#schema(`${place} body`, schema, at(now, 'requestBody', 'content', type, 'schema'), 'sent');
-    for (const [status, answer] of entries(at(frozen, 'responses'))) {
-      const there = at(now, 'responses', status);
+    for (const [status, response] of entries(at(frozen, 'responses'))) {
+      const answer = this.#resolved(this.#frozen, response);
+      const there = this.#resolved(this.#now, at(now, 'responses', status));
       if (there === null) this.#say(`${place} ${status}`, 'is gone');
       for (const [type, { schema }] of contents(at(answer, 'content')))
         this.#schema(`${place} ${status}`, schema, at(there, 'content', type, 'schema'), 'answered');
@@ -111,7 +112,7 @@ class Comparison {
     for (const [name, schema] of entries(at(frozen, 'properties')))
       this.#schema(`${place}.${name}`, schema, at(now, 'properties', name), direction);
     this.#schema(`${place}[]`, at(frozen, 'items'), at(now, 'items'), direction);
-    for (const union of ['oneOf', 'anyOf']) {
+    for (const union of ['oneOf', 'anyOf', 'allOf']) {
       const there = items(at(now, union));
       for (const [index, one] of items(at(frozen, union)).entries())
         this.#schema(

@@ -135,8 +135,9 @@ describeWithServer('haproxy', 'a caller behind the packaged proxy', () => {
     expect(body).to.deep.equal({
       title: 'not found',
       status: 404,
+      code: 'not-found',
       retryable: false,
-      detail: 'Callers have /v1/client/score, /v1/client/verdict, /openapi.json and /docs.',
+      detail: 'Callers have /v1/client/score, /v1/client/verdict and /openapi.json.',
       requestId: 'r-1',
     });
   });
@@ -171,7 +172,9 @@ describeWithServer('haproxy', 'a caller behind the packaged proxy', () => {
     expect(rawStatus(answer)).to.equal(502);
     expect(answer).to.match(/^retry-after: 1\r$/m);
     expect(answer).to.match(/^content-type: application\/problem\+json\r$/m);
-    expect(answer).to.include('{"title":"broken off","status":502,"detail":"The connection was dropped');
+    expect(answer).to.include(
+      '{"title":"broken off","status":502,"code":"broken-off","detail":"The connection was dropped',
+    );
     expect(answer).to.include('"requestId":"cart-8"}');
   });
 
@@ -183,6 +186,7 @@ describeWithServer('haproxy', 'a caller behind the packaged proxy', () => {
     expect(body).to.deep.equal({
       title: 'temporarily unavailable',
       status: 503,
+      code: 'no-node',
       retryable: true,
       detail: 'No node of the service can be reached; nothing was decided or changed. Try again shortly.',
       requestId: headers.get('X-Request-Id'),

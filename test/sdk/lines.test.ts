@@ -6,8 +6,13 @@ const REPORTS = ['a', 'b', 'c'].map((orderRef) => ({
   orderRef,
   outcome: 'PAID' as const,
 }));
-const AWAY = { error: 'temporarily unavailable', detail: 'Not recorded.', retryable: true };
-const BAD = { error: 'malformed JSON body', detail: 'No.', retryable: false };
+const AWAY = {
+  error: 'temporarily unavailable',
+  code: 'store-away',
+  detail: 'Not recorded.',
+  retryable: true,
+};
+const BAD = { error: 'malformed JSON body', code: 'malformed-body', detail: 'No.', retryable: false };
 const TAKEN = { result: 'recorded' };
 
 describe('reports by lines', () => {

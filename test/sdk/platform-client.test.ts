@@ -50,6 +50,7 @@ describe('the platform client at a running service', () => {
       {
         report: reports[1200],
         error: 'malformed JSON body',
+        code: 'malformed-body',
         detail: '/clientIdKey must not be empty.',
         errors: [{ pointer: '/clientIdKey', detail: 'must not be empty' }],
         retryable: false,
@@ -211,6 +212,7 @@ describe('the platform client at a running service', () => {
       {
         change: changes[1200],
         error: 'malformed JSON body',
+        code: 'malformed-body',
         detail: '/value must not be empty.',
         errors: [{ pointer: '/value', detail: 'must not be empty' }],
         retryable: false,

@@ -132,7 +132,6 @@ function attacksWith(key: string): readonly Attack[] {
     { name: 'slow headers (-H)', options: ['-H', '-i', '3', '-x', '16', '-t', 'POST'], path: verdict },
     { name: 'slow body (-B)', options: ['-B', '-i', '3', '-s', '8192', '-f', header], path: verdict },
     { name: 'slow read (-X)', options: [...slowReader, '-k', '5'], path: '/openapi.json', overAtOnce: true },
-    { name: 'slow read of 1.5 MB (-X)', options: slowReader, path: '/docs/swagger-ui-bundle.js' },
   ];
 }
 

@@ -2,7 +2,7 @@ import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import { counted } from '../../rules/condition-text.ts';
 import { byVerdict, VERDICTS } from '../../rules/rule-set.ts';
-import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { always, choice, count, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { shareInterval } from '../../statistics/intervals.ts';
 import {
   amounts,
@@ -55,13 +55,19 @@ const OrderComparisonSchema = shape('What the two sides did to the orders, and w
 });
 
 const verdict = choice(VERDICTS, 'A verdict');
-const decisionCount = shape('Decisions, and how many of them are about orders of each outcome', {
-  decisions: count('All of them'),
-  ...orderCounts.properties,
-});
-const transitionsTo = shape(
-  'By verdict of the candidate',
-  byVerdict(() => decisionCount),
+const decisionCount = named(
+  'ComparedDecisions',
+  shape('Decisions, and how many of them are about orders of each outcome', {
+    decisions: count('All of them'),
+    ...orderCounts.properties,
+  }),
+);
+const transitionsTo = named(
+  'CandidateVerdicts',
+  shape(
+    'By verdict of the candidate',
+    byVerdict(() => decisionCount),
+  ),
 );
 
 const COMPARISON = {

@@ -8,6 +8,7 @@ import {
   count,
   epochMs,
   list,
+  named,
   nullable,
   type Shape,
   shape,
@@ -49,12 +50,15 @@ const EFFECT = {
 
 const EffectSchema = shape('Orders that something happened to', EFFECT);
 
-export const TradeOffSchema = shape('What a rule set does to the orders of one part of the time', {
-  unpaidStopped: shape('Unpaid orders that get no requisite at all', EFFECT),
-  unpaidBlocked: shape('Unpaid orders that are answered BLOCK at least once', EFFECT),
-  paidRefused: shape('Paid orders that are answered BLOCK at least once', EFFECT),
-  paidHeldBack: shape('Paid orders that are told to wait at least once and never blocked', EFFECT),
-});
+export const TradeOffSchema = named(
+  'TradeOff',
+  shape('What a rule set does to the orders of one part of the time', {
+    unpaidStopped: shape('Unpaid orders that get no requisite at all', EFFECT),
+    unpaidBlocked: shape('Unpaid orders that are answered BLOCK at least once', EFFECT),
+    paidRefused: shape('Paid orders that are answered BLOCK at least once', EFFECT),
+    paidHeldBack: shape('Paid orders that are told to wait at least once and never blocked', EFFECT),
+  }),
+);
 
 const TimePartSchema = shape('The orders of one part of the time', {
   from: nullable(epochMs('Of the first order; null when there is none')),

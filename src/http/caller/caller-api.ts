@@ -8,13 +8,12 @@ import { ruleVersion, verdictWord } from '../../rules/rule-set.ts';
 import type { ScoringService } from '../../service/scoring.ts';
 import { named, oneOf, shape, word } from '../../shapes.ts';
 import type { RateBuckets } from '../../state/rate-buckets.ts';
-import { docsRoutes } from '../openapi/docs.ts';
+import { documentRoutes, type ServedDocument } from '../openapi/docs.ts';
 import { documentOf, type OpenApiDocument } from '../openapi/document.ts';
 import {
   addOperations,
   jsonAnswer,
   jsonBody,
-  malformed,
   mountRoutes,
   operation,
   searchTurns,
@@ -59,7 +58,7 @@ const score = operation({
     paymentScore: '0.5000',
     isBot: false,
   }),
-  refusals: [malformed('/amountRequested', 'must be a JSON string')],
+  refusals: [],
   answer: async ({ ctx, caller, body }, { service, workLimit }: ScoreParts) => {
     const given = await body();
     const answer = await workLimit.inTurn(caller.platform, () =>
@@ -113,7 +112,7 @@ const VerdictAnswerSchema = named(
 const IDEMPOTENCY_KEY_PATTERN = '^[\\x21-\\x7e]{1,255}$';
 const IDEMPOTENCY_KEY_FORM = new RegExp(IDEMPOTENCY_KEY_PATTERN);
 
-const BAD_IDEMPOTENCY_KEY = refusal('badIdempotencyKey', 'The header Idempotency-Key is not valid.', () =>
+const BAD_IDEMPOTENCY_KEY = refusal('bad-idempotency-key', 'The header Idempotency-Key is not valid.', () =>
   badRequest('Idempotency-Key must come once, with 1 to 255 visible ASCII characters.', [
     { pointer: '', detail: 'the header Idempotency-Key is not valid' },
   ]),
@@ -166,7 +165,7 @@ const verdict = operation({
       headers: ['X-Decision-Id', 'Idempotent-Replayed'],
     },
   },
-  refusals: [malformed('/orderRef', 'is required'), BAD_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED],
+  refusals: [BAD_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED],
   answer: async ({ ctx, caller, body }, { service, workLimit }: VerdictParts) => {
     const idempotencyKey = IDEMPOTENCY_KEY.read(ctx);
     const given = await body();
@@ -192,6 +191,7 @@ export interface CallerApiParts {
   readonly workLimit: WorkLimit;
   /** '' or a path like `/scoring`. */
   readonly basePath: string;
+  readonly document: ServedDocument;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
@@ -227,11 +227,7 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
   app.use(answerProblems(log));
   app.use(limitRate(parts.rateLimit, parts.rateBuckets, parts.pseudonym, metrics));
   app.use(countWork(workLimit));
-  mountRoutes(
-    app,
-    router,
-    docsRoutes(() => callerDocument(parts.basePath), parts.basePath),
-  );
+  mountRoutes(app, router, documentRoutes(parts.document, parts.basePath));
   return app;
 }
 

@@ -1,11 +1,13 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import Router from '@koa/router';
-import type { Context } from 'koa';
+import type { RouteContext } from '../operation/parameters.ts';
 import type { RequestState } from '../request/request-state.ts';
 import type { OpenApiDocument } from './document.ts';
 
@@ -22,6 +24,7 @@ const PAGE = `<!doctype html>
     <link rel="stylesheet" href="docs/swagger-ui.css">
   </head>
   <body>
+    <p>Documents: <a href="docs">platform</a>, <a href="docs?of=callers">callers</a></p>
     <div id="docs"></div>
     <script src="docs/swagger-ui-bundle.js"></script>
     <script src="docs/initializer.js"></script>
@@ -30,7 +33,7 @@ const PAGE = `<!doctype html>
 `;
 
 const INITIALIZER = `window.SwaggerUIBundle({
-  url: 'openapi.json',
+  url: new URLSearchParams(location.search).get('of') === 'callers' ? 'docs/callers.json' : 'openapi.json',
   dom_id: '#docs',
   validatorUrl: null,
   deepLinking: true,
@@ -68,53 +71,86 @@ const ANSWER_MS_MAX = 8_000;
 /** A reader must take one part before it is cut off for taking nothing; fewer parts cost less. */
 const PART_BYTES = 256 * 1024;
 
-/** The package's files that the page needs; read when one is first asked for, once for both listeners. */
+/** The package's files that the page needs; read when one is first asked for. */
 const ASSETS = [
   asset('swagger-ui.css', 'text/css; charset=utf-8'),
   asset('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
 ];
 
-/**
- * `/openapi.json` and `/docs` of a listener, below its base path; no key is needed, since they tell
- * nothing about anybody. The page is Swagger UI from the installed package and works offline. The document is made
- * when it is first asked for.
- */
-export function docsRoutes(document: () => OpenApiDocument, basePath: string): Router<RequestState> {
-  let texts: Readonly<Record<string, Buffer>> | null = null;
-  const router = new Router<RequestState>({ prefix: basePath, strict: true, sensitive: true });
-  const serve = (path: string, type: string, body: Body) => {
-    router.get(path, (ctx) => {
-      ctx.state.operation = 'docs';
-      ctx.set({ ...HEADERS, 'Content-Type': type, 'Cache-Control': 'no-cache' });
-      breakOffLate(ctx.res);
-      ctx.body = body(ctx);
-    });
-  };
-  serve('/openapi.json', 'application/json; charset=utf-8', (ctx) => {
-    texts ??= encoded(JSON.stringify(document(), null, 2));
-    const encoding = ctx.acceptsEncodings('br', 'gzip') || 'identity';
-    ctx.vary('Accept-Encoding');
-    if (encoding !== 'identity') ctx.set('Content-Encoding', encoding);
-    return texts[encoding] ?? '';
-  });
-  serve('/docs', 'text/html; charset=utf-8', () => PAGE);
-  serve('/docs/initializer.js', 'text/javascript; charset=utf-8', () => INITIALIZER);
-  for (const { name, type, parts } of ASSETS) serve(`/docs/${name}`, type, () => Readable.from(parts()));
-  return router;
+/** A document as it is served: compact, in each encoding, with the tag that changes when it does. */
+export interface ServedDocument {
+  readonly tag: string;
+  readonly texts: Promise<Readonly<Record<'identity' | 'gzip' | 'br', Buffer>>>;
 }
 
-type Body = (
-  ctx: Pick<Context, 'acceptsEncodings' | 'vary' | 'set'>,
-) => string | Buffer | NodeJS.ReadableStream;
-
-/** A text by the encodings that a reader may ask for; made once. */
-function encoded(text: string): Readonly<Record<string, Buffer>> {
-  const identity = Buffer.from(text);
-  return { identity, gzip: gzipSync(identity), br: brotliCompressSync(identity, BROTLI) };
+/** Made and compressed once, at the start; compressing is done on other threads. */
+export function servedDocument(document: OpenApiDocument): ServedDocument {
+  const identity = Buffer.from(JSON.stringify(document));
+  const tag = `W/"${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}"`;
+  const compressed = async () => {
+    const [zipped, br] = await Promise.all([
+      promisify(gzip)(identity),
+      promisify(brotliCompress)(identity, BROTLI),
+    ]);
+    return { identity, gzip: zipped, br };
+  };
+  return { tag, texts: compressed() };
 }
 
 /** The default takes a second for the last percent. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
+
+/** The document of a listener at `/openapi.json`; no key is needed, since it tells nothing about anybody. */
+export function documentRoutes(document: ServedDocument, basePath: string): Router<RequestState> {
+  const router = new Router<RequestState>({ prefix: basePath, strict: true, sensitive: true });
+  serveDocument(router, '/openapi.json', document);
+  return router;
+}
+
+/** The same, and `/docs`: Swagger UI from the installed package, which works offline, for both documents. */
+export function docsRoutes(platform: ServedDocument, callers: ServedDocument): Router<RequestState> {
+  const router = documentRoutes(platform, '');
+  serveDocument(router, '/docs/callers.json', callers);
+  serve(router, '/docs', 'text/html; charset=utf-8', () => PAGE);
+  router.get('/docs/', (ctx) => {
+    ctx.state.operation = 'docs';
+    // As a browser reads it below whatever prefix a proxy adds.
+    ctx.redirect('../docs');
+  });
+  serve(router, '/docs/initializer.js', 'text/javascript; charset=utf-8', () => INITIALIZER);
+  for (const { name, type, parts } of ASSETS)
+    serve(router, `/docs/${name}`, type, () => Readable.from(parts()));
+  return router;
+}
+
+function serve(
+  router: Router<RequestState>,
+  path: string,
+  type: string,
+  body: (ctx: RouteContext) => unknown,
+) {
+  router.get(path, async (ctx) => {
+    ctx.state.operation = 'docs';
+    ctx.set({ ...HEADERS, 'Content-Type': type, 'Cache-Control': 'no-cache' });
+    breakOffLate(ctx.res);
+    ctx.body = await body(ctx);
+  });
+}
+
+function serveDocument(router: Router<RequestState>, path: string, { tag, texts }: ServedDocument): void {
+  serve(router, path, 'application/json; charset=utf-8', async (ctx) => {
+    const encoding = ctx.acceptsEncodings('br', 'gzip') || 'identity';
+    ctx.vary('Accept-Encoding');
+    ctx.set('ETag', tag);
+    ctx.status = 200;
+    if (ctx.fresh) {
+      ctx.status = 304;
+      return null;
+    }
+    if (encoding !== 'identity') ctx.set('Content-Encoding', encoding);
+    return (await texts)[encoding === 'br' || encoding === 'gzip' ? encoding : 'identity'];
+  });
+}
 
 function breakOffLate(res: ServerResponse): void {
   const late = setTimeout(() => res.destroy(), ANSWER_MS_MAX);

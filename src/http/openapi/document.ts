@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { DECISION_ID_PATTERN } from '../../client/client-key.ts';
-import { type TSchema, Type } from '../../json-schema.ts';
-import { INSTANT, nameOf, pointerTo } from '../../shapes.ts';
 import type { AnswerSpec, Operation, RequestBodySpec } from '../operation/operation.ts';
 import { BAD_PARAMETER } from '../operation/parameters.ts';
 import { type Grant, grantLists, grantRefusals } from '../request/authenticate.ts';
 import { BODY_BYTES_MAX, bodyTooLarge, UNSUPPORTED_TYPE } from '../request/body.ts';
-import { ProblemSchema, type ShownRefusal } from '../request/problems.ts';
+import { MALFORMED_BODY, ProblemSchema, type ShownRefusal } from '../request/problems.ts';
 import {
   HEADERS_TOO_LARGE,
   INTERNAL_ERROR,
@@ -21,6 +19,16 @@ import {
   UNKNOWN_EXPECTATION,
   UNKNOWN_KEY,
 } from '../request/refusals.ts';
+import {
+  Components,
+  type ExampleObject,
+  type HeaderObject,
+  type Json,
+  type MediaType,
+  type Pointer,
+  type ResponseObject,
+  withBlanks,
+} from './components.ts';
 
 const PACKAGE: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
@@ -116,7 +124,10 @@ export function documentOf(spec: DocumentSpec): OpenApiDocument {
     paths,
     components: {
       schemas: components.schemas(),
-      headers: usedHeaders(JSON.stringify(paths)),
+      parameters: { 'X-Request-Id': REQUEST_ID_PARAMETER },
+      responses: components.responses.all(),
+      examples: components.examples.all(),
+      headers: usedHeaders(JSON.stringify([paths, components.responses.all()])),
       securitySchemes: {
         accessKey: {
           type: 'apiKey',
@@ -149,7 +160,7 @@ function operationObject(
         description,
         schema,
       })),
-      REQUEST_ID_PARAMETER,
+      { $ref: '#/components/parameters/X-Request-Id' },
     ],
     ...(body === null ? {} : { requestBody: requestBody(body, components) }),
     responses: {
@@ -159,35 +170,44 @@ function operationObject(
           success(answer, components, operation.body !== null),
         ]),
       ),
-      ...refusalsByStatus(refusalsOf(operation, spec), components),
-      default: refusalResponse(
-        'Any other refusal',
-        [
-          INTERNAL_ERROR,
-          NOTHING_THERE,
-          METHOD_NOT_ALLOWED,
-          NO_HTTP,
-          TOO_SLOW,
-          UNKNOWN_EXPECTATION,
-          HEADERS_TOO_LARGE,
-          ...(grant === null ? spec.elsewhere : []),
-        ],
-        ['Allow'],
-        components,
+      ...refusalsByStatus(operationId, refusalsOf(operation, spec), components),
+      default: components.responses.keep(
+        grant === null ? 'OtherWithoutKey' : 'Other',
+        operationId,
+        refusalResponse(
+          operationId,
+          'Any other refusal',
+          [...OF_EVERY_LISTENER, ...(grant === null ? spec.elsewhere : [])],
+          ['Allow'],
+          components,
+        ),
       ),
     },
   };
 }
 
+/** What any request may be answered, whatever it asks for. */
+const OF_EVERY_LISTENER: readonly ShownRefusal[] = [
+  INTERNAL_ERROR,
+  NOTHING_THERE,
+  METHOD_NOT_ALLOWED,
+  NO_HTTP,
+  TOO_SLOW,
+  UNKNOWN_EXPECTATION,
+  HEADERS_TOO_LARGE,
+];
+
 /** Its own refusals, and those that follow from what it takes: parameters, a body, a key. */
 function refusalsOf(
   { refusals, grant, body }: DescribedOperation,
-  { refusesUnknownParameters, elsewhere }: DocumentSpec,
+  { refusesUnknownParameters, elsewhere }: Pick<DocumentSpec, 'refusesUnknownParameters' | 'elsewhere'>,
 ): readonly ShownRefusal[] {
   return [
     ...refusals,
     ...(grant !== null && refusesUnknownParameters ? [BAD_PARAMETER] : []),
-    ...(body === null || body.onlyLines === true ? [] : [bodyTooLarge(body.bytesMax ?? BODY_BYTES_MAX)]),
+    ...(body === null || body.onlyLines === true
+      ? []
+      : [MALFORMED_BODY, bodyTooLarge(body.bytesMax ?? BODY_BYTES_MAX)]),
     ...(body === null ? [] : [UNSUPPORTED_TYPE]),
     ...(grant === null ? [] : [...keyRefusals(grant), ...elsewhere]),
   ];
@@ -232,16 +252,32 @@ function success(
 }
 
 function refusalsByStatus(
+  operationId: string,
   refusals: readonly ShownRefusal[],
   components: Components,
-): Record<string, ResponseObject> {
-  const byStatus = Map.groupBy(refusals, ({ example }) => example.status);
+): Record<string, Pointer> {
+  const byCode = new Map(refusals.map((one) => [one.name, one]));
+  const byStatus = Map.groupBy(byCode.values(), ({ example }) => example.status);
   return Object.fromEntries(
-    [...byStatus].map(([status, group]) => [
-      String(status),
-      refusalResponse(group.map(({ when }) => when).join(' '), group, headersOf(Number(status)), components),
-    ]),
+    [...byStatus].map(([status, group]) => {
+      const named = group.toSorted((a, b) => a.name.localeCompare(b.name, 'en'));
+      const response = refusalResponse(
+        operationId,
+        named.map(({ when }) => when).join(' '),
+        named,
+        headersOf(Number(status)),
+        components,
+      );
+      return [String(status), components.responses.keep(titleOf(named), operationId, response)];
+    }),
   );
+}
+
+/** Codes in the form of a name, like `StoreAwayTooManyWaiting`. */
+function titleOf(refusals: readonly ShownRefusal[]): string {
+  return refusals
+    .map(({ name }) => name.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase()))
+    .join('');
 }
 
 function headersOf(status: number): readonly (keyof typeof HEADERS)[] {
@@ -250,6 +286,7 @@ function headersOf(status: number): readonly (keyof typeof HEADERS)[] {
 }
 
 function refusalResponse(
+  operationId: string,
   description: string,
   refusals: readonly ShownRefusal[],
   headers: readonly (keyof typeof HEADERS)[],
@@ -260,11 +297,22 @@ function refusalResponse(
     headers: headerRefs(['X-Request-Id', 'Cache-Control', ...headers]),
     content: {
       'application/problem+json': {
-        schema: components.published(ProblemSchema),
+        schema: {
+          allOf: [
+            components.published(ProblemSchema),
+            {
+              type: 'object',
+              properties: { code: { type: 'string', enum: refusals.map(({ name }) => name) } },
+            },
+          ],
+        },
         examples: Object.fromEntries(
-          refusals.map((refusal) => [
-            refusal.name,
-            { summary: refusal.when, value: problemBody(refusal.example, REQUEST_ID) },
+          refusals.map(({ name, when, example }) => [
+            name,
+            components.examples.keep(name, operationId, {
+              summary: when,
+              value: problemBody(example, REQUEST_ID),
+            }),
           ]),
         ),
       },
@@ -282,107 +330,6 @@ function usedHeaders(text: string): Readonly<Record<string, HeaderObject>> {
   );
 }
 
-/** A shape with a name, as a document points at it. */
-interface Pointer {
-  readonly $ref: string;
-}
-
-/** The schemas that a document defines once: those with a name, collected as the others are published. */
-class Components {
-  readonly #schemas = new Map<string, unknown>();
-
-  /** Keeps a shape under a name, also where it is used without one. */
-  add(name: string, schema: TSchema): void {
-    if (this.#schemas.has(name)) return;
-    // The shape may contain itself.
-    this.#schemas.set(name, {});
-    this.#schemas.set(name, this.#members(schema));
-  }
-
-  pointerTo(name: string): Pointer {
-    return { $ref: pointerTo(name) };
-  }
-
-  /** The schema of a shape in words that every tool knows; a pointer when the shape has a name. */
-  published(schema: TSchema): Readonly<Record<string, unknown>> {
-    const name = nameOf(schema);
-    if (name === null) return this.#members(schema);
-    this.add(name, schema);
-    return { ...this.pointerTo(name) };
-  }
-
-  /** All named schemas so far. */
-  schemas(): Readonly<Record<string, unknown>> {
-    return Object.fromEntries([...this.#schemas].toSorted(([a], [b]) => a.localeCompare(b, 'en')));
-  }
-
-  /**
-   * Three keywords are our own: `wellFormed` cannot be said in JSON Schema, `instant` is a date-time or a count of
-   * milliseconds, and `told` holds what something else checks, so that a fault is one fault to the validator.
-   */
-  #members(schema: object): Readonly<Record<string, unknown>> {
-    const { instant, wellFormed, told, ...rest } = {
-      instant: false,
-      wellFormed: false,
-      told: {},
-      ...schema,
-    };
-    const members = Object.fromEntries(
-      Object.entries(rest).map(([name, value]) => [name, this.#value(value)]),
-    );
-    return instant ? { ...members, ...told, oneOf: INSTANT } : { ...members, ...told };
-  }
-
-  #value(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map((item) => this.#value(item));
-    return typeof value === 'object' && value !== null ? this.published(value) : value;
-  }
-}
-
-/**
- * A body's schema as callers may fill it in: an optional member may also be null, because `bodyOf` leaves out members
- * that are null or ''. Only the former is described, so that generated clients know one way to say nothing.
- */
-function withBlanks(schema: TSchema): TSchema {
-  if (!Type.IsObject(schema)) return schema;
-  const required = schema.required ?? [];
-  const members = Object.entries(schema.properties).map(([name, member]): [string, TSchema] => {
-    const filled = withBlanks(member);
-    return [name, required.includes(name) ? filled : orNull(filled)];
-  });
-  return Object.assign({}, schema, { properties: Object.fromEntries(members) });
-}
-
-function orNull(schema: TSchema): TSchema {
-  const type: unknown = Reflect.get(schema, 'type');
-  if (typeof type !== 'string') return { anyOf: [schema, { type: 'null' }] };
-  const values: unknown = Reflect.get(schema, 'enum');
-  const withNull = Array.isArray(values) ? { enum: [...values, null] } : {};
-  return { ...schema, type: [type, 'null'], ...withNull };
-}
-
-/** A JSON value of the document that tools read and this code does not. */
-type Json = unknown;
-
-interface HeaderObject {
-  readonly description: string;
-  /** The header always comes with the answers that name it. */
-  readonly required?: true;
-  readonly schema: { readonly type: string };
-}
-
-interface MediaType {
-  readonly schema: { readonly $ref?: string; readonly type?: 'string' };
-  readonly example?: Json;
-  readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: Json }>>;
-}
-
-export interface ResponseObject {
-  readonly description: string;
-  readonly headers?: Readonly<Record<string, Json>>;
-  readonly content?: Readonly<Record<string, MediaType>>;
-}
-
 export interface OperationObject {
   readonly operationId: string;
   readonly summary: string;
@@ -391,7 +338,7 @@ export interface OperationObject {
   readonly security: readonly Json[];
   readonly parameters: readonly Json[];
   readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, MediaType>> };
-  readonly responses: Readonly<Record<string, ResponseObject>>;
+  readonly responses: Readonly<Record<string, ResponseObject | Pointer>>;
 }
 
 /** An OpenAPI 3.1 description of one listener. */
@@ -403,6 +350,10 @@ export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, Json>>;
+    /** Refusals, by the codes that they may have. */
+    readonly responses: Readonly<Record<string, ResponseObject>>;
+    readonly examples: Readonly<Record<string, ExampleObject>>;
+    readonly parameters: Readonly<Record<string, Json>>;
     readonly headers: Readonly<Record<string, HeaderObject>>;
     readonly securitySchemes: Json;
   };

@@ -11,7 +11,7 @@ import { searchSteps } from '../../state/paced-steps.ts';
 import { type TurnLimits, Turns } from '../../work/turns.ts';
 import { authenticate, type Callers, type Grant, isGranted } from '../request/authenticate.ts';
 import { BODY_BYTES_MAX, bodyOf, readJson } from '../request/body.ts';
-import { HttpProblem, malformedBody, orRefused, refusal, type ShownRefusal } from '../request/problems.ts';
+import { HttpProblem, orRefused, refusal, type ShownRefusal } from '../request/problems.ts';
 import { METHOD_NOT_ALLOWED, NOTHING_THERE, TOO_SLOW } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { type ParameterSpec, type RouteContext, requireKnown } from './parameters.ts';
@@ -181,7 +181,7 @@ const PROPOSED: Readonly<Record<202, AnswerSpec>> = {
 };
 
 const NOT_PROPOSED = refusal(
-  'notProposed',
+  'not-proposed',
   'It needs the approval of somebody else, and cannot be proposed like this.',
   (detail: string) => new HttpProblem(409, 'not proposed', detail),
   'p2.v10 is active already',
@@ -305,18 +305,6 @@ export function jsonBody<S extends TSchema>(
 
 function isRecord(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** A body that its schema refuses, with the pointer at what is wrong. */
-export function malformed(pointer: string, detail: string): ShownRefusal {
-  return refusal('malformedBody', 'The body is not valid for the operation.', () =>
-    malformedAt(pointer, detail),
-  );
-}
-
-/** The problem of a body in which one thing is wrong. */
-export function malformedAt(pointer: string, detail: string) {
-  return malformedBody(`${pointer} ${detail}.`, [{ pointer, detail }]);
 }
 
 /** A router that knows each path in exactly this spelling. */

@@ -25,7 +25,7 @@ export interface Parameter<Value> extends ParameterSpec {
 }
 
 export const BAD_PARAMETER = refusal(
-  'badParameter',
+  'bad-parameter',
   'A parameter of the query is not known, not valid, or came more than once.',
   badParameter,
   'The parameter limit must be a whole number from 1 to 500.',
@@ -33,7 +33,7 @@ export const BAD_PARAMETER = refusal(
 
 /** What is wrong with a parameter, as a 400. */
 export function badParameter(detail: string): HttpProblem {
-  return badRequest(detail);
+  return badRequest(detail).as('bad-parameter');
 }
 
 /** Throws 400 when the query has a parameter that is not one of these: a filter with a typo would filter nothing. */
@@ -47,7 +47,7 @@ export function requireKnown(ctx: RouteContext, parameters: readonly ParameterSp
 
 /** A part of the path, whatever it is. */
 export function pathText(name: string, description: string, told: object = {}): Parameter<string> {
-  const schema = { type: 'string', ...told };
+  const schema = { type: 'string', minLength: 1, ...told };
   return { name, in: 'path', required: true, description, schema, read: ({ params }) => params[name] ?? '' };
 }
 

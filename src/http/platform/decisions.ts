@@ -43,13 +43,13 @@ import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, versionInQuery } from '
 const DECISION_ID = pathText('decisionId', 'As in X-Decision-Id');
 
 const UNKNOWN_DECISION = refusal(
-  'unknownDecision',
+  'unknown-decision',
   'The platform has no such decision, or it is past its retention.',
   () => notFound('There is no such decision, or it is past its retention.'),
 );
 
 const UNREAD_DECISION = refusal(
-  'unreadDecision',
+  'unread-decision',
   'Files of the archive cannot be read, and the decision is nowhere else.',
   (detail: string) =>
     new HttpProblem(503, 'temporarily unavailable', detail, { headers: { 'Retry-After': '60' } }),

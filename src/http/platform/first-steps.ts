@@ -44,7 +44,7 @@ export const readFirstSteps = operation({
 });
 
 const NO_TRAFFIC = refusal(
-  'noMadeUpTraffic',
+  'no-made-up-traffic',
   'The store is for real traffic, or has made-up traffic already.',
   () =>
     new HttpProblem(

@@ -16,7 +16,7 @@ import { Type } from '../../json-schema.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import type { Approvals } from '../../service/approvals.ts';
 import { choice, list, named, type Shape, shape, word } from '../../shapes.ts';
-import { type Asked, jsonAnswer, jsonBody, malformed, operation } from '../operation/operation.ts';
+import { type Asked, jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
 import { pathText } from '../operation/parameters.ts';
 import { HttpProblem, notFound, refusal } from '../request/problems.ts';
 
@@ -64,7 +64,7 @@ export const IssuedKeySchema = named(
 );
 
 const NOT_YOURS_TO_GIVE = refusal(
-  'notYoursToGive',
+  'not-yours-to-give',
   'A key may be given what whoever makes it may do; to operate and to approve is given by roles, or with the command "keys issue".',
   (operation: string, given: string) =>
     new HttpProblem(
@@ -77,7 +77,7 @@ const NOT_YOURS_TO_GIVE = refusal(
 );
 
 const TOO_MANY_KEYS = refusal(
-  'tooManyKeys',
+  'too-many-keys',
   'The platform has too many live keys.',
   () =>
     new HttpProblem(
@@ -90,7 +90,7 @@ const TOO_MANY_KEYS = refusal(
 const KEY_IN_PATH = pathText('keyId', 'The id of the key, which is no secret');
 
 const NO_SUCH_KEY = refusal(
-  'noSuchKey',
+  'no-such-key',
   'There is no such key of the platform.',
   (id: string) => notFound(`There is no key "${id.slice(0, 64)}" here.`),
   '3f9a0c51d2e7',
@@ -132,7 +132,7 @@ export const issueKey = operation({
     key: 'ka_3f9a0c51d2e7_wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEYexampl',
     record: EXAMPLE,
   }),
-  refusals: [malformed('/operations', 'must have at least 1 item'), NOT_YOURS_TO_GIVE, TOO_MANY_KEYS],
+  refusals: [NOT_YOURS_TO_GIVE, TOO_MANY_KEYS],
   gate: async (asked, parts: IssueParts) => {
     const { key, record } = await newKey(asked, parts);
     return { what: 'key', record, secret: key };

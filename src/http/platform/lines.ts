@@ -18,6 +18,7 @@ const RefusedLineSchema = named(
   shape('A line that was refused; the others are not stopped by it', {
     line,
     error: word('As the title of a problem'),
+    code: word('As the code of a problem'),
     detail: word('What is wrong, and what to do'),
     errors,
     retryable,
@@ -39,20 +40,20 @@ export function lineValue(bytes: Buffer | null): unknown {
 }
 
 export function refusedLine(line: number, problem: HttpProblem): RefusedLine {
-  const { title, message, errors, retryable } = problem;
+  const { title, code, message, errors, retryable } = problem;
   const pointed = errors.length === 0 ? {} : { errors };
-  return { line, error: title, detail: message, ...pointed, retryable };
+  return { line, error: title, code, detail: message, ...pointed, retryable };
 }
 
 export function tooManyLines(line: number): RefusedLine {
   const detail = `Send at most ${LINES_MAX} lines at once.`;
-  return { line, error: 'too many lines', detail, retryable: true };
+  return { line, error: 'too many lines', code: 'too-many-lines', detail, retryable: true };
 }
 
 /** The last line when the key ended meanwhile; `undone` says what was not done: 'nothing .. was recorded'. */
 export function keyEnded(number: number, undone: string): RefusedLine {
   const detail = `The access key was revoked or has expired meanwhile; nothing from this line on was ${undone}.`;
-  return { line: number, error: 'unknown X-KA-Access-Key', detail, retryable: false };
+  return { line: number, error: 'unknown X-KA-Access-Key', code: 'unknown-key', detail, retryable: false };
 }
 
 /** A line that failed for a passing reason. */
@@ -60,6 +61,7 @@ export function unavailableLine(number: number, undone: string): RefusedLine {
   return {
     line: number,
     error: 'temporarily unavailable',
+    code: 'store-away',
     detail: `Not ${undone}; send this line again.`,
     retryable: true,
   };

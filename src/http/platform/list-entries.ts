@@ -189,7 +189,7 @@ export type ToldLine =
 
 /**
  * Changes a list by lines of one JSON object each and gives a result a line, in the same order:
- * `{line, value, result}` or `{line, error, detail, retryable}`. A bad line does not stop the others.
+ * `{line, value, result}` or `{line, error, code, detail, retryable}`. A bad line does not stop the others.
  */
 export async function* editList(
   lines: AsyncIterable<Buffer | null>,
@@ -258,7 +258,7 @@ export async function changeByLines(
     const effect = inTurn.next().value;
     if (effect === undefined) throw new Error(`line ${line} has no effect`);
     return effect instanceof ListRefusal
-      ? { line, error: 'not for this list', detail: effect.message, retryable: false }
+      ? { line, error: 'not for this list', code: 'not-for-list', detail: effect.message, retryable: false }
       : { line, value, result: effect };
   });
 }

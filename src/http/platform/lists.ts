@@ -22,6 +22,7 @@ import {
 } from '../operation/parameters.ts';
 import { requireContentType } from '../request/body.ts';
 import { badRequest, HttpProblem, orRefused, refusal } from '../request/problems.ts';
+import { TOO_MANY_CHANGES } from '../request/refusals.ts';
 import { answerLines, LINES, LINES_MAX, lineResult } from './lines.ts';
 import {
   ENTRY_EXAMPLE,
@@ -37,7 +38,7 @@ import {
 } from './list-entries.ts';
 
 const BAD_LIST_NAME = refusal(
-  'badListName',
+  'bad-list-name',
   'The path names what cannot be the name of a list.',
   (detail: string) => badRequest(detail),
   LIST_NAME_RULE,
@@ -131,7 +132,7 @@ export const readListEntries = operation({
     entries: [ENTRY_EXAMPLE],
     complete: true,
   }),
-  refusals: [BAD_LIST_NAME, BAD_PARAMETER],
+  refusals: [BAD_LIST_NAME],
   answer: async ({ ctx, caller: { platform } }, { lists, listEditor, clock }: ListParts) => {
     const name = LIST_IN_PATH.read(ctx);
     const wanted = VALUE.read(ctx);
@@ -156,7 +157,7 @@ const BODY = jsonBody('ListEntryBody', ListEntryBodySchema, {
 });
 
 const NOT_FOR_LIST = refusal(
-  'notForList',
+  'not-for-list',
   'The list cannot hold this: another kind, a bad address or range, an end in the past, or no room.',
   (detail: string) => new HttpProblem(422, 'not for this list', detail),
   'The list blocked-devices holds entries of kind fingerprint, not ip.',
@@ -181,7 +182,7 @@ export const putListEntry = operation({
   parameters: [LIST_IN_PATH, LISTED_VALUE],
   body: BODY,
   answers: jsonAnswer('The entry as it is kept', ListEntryViewSchema, ENTRY_EXAMPLE),
-  refusals: [BAD_LIST_NAME, BAD_PARAMETER, NOT_FOR_LIST],
+  refusals: [BAD_LIST_NAME, NOT_FOR_LIST, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller, body }, { listEditor: editor, clock }: ListParts) => {
     const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
     const named = LISTED_VALUE.read(ctx);
@@ -202,7 +203,7 @@ export const removeListEntry = operation({
   grant: 'lists',
   parameters: [LIST_IN_PATH, LISTED_VALUE, REASON],
   answers: DONE,
-  refusals: [BAD_LIST_NAME, BAD_PARAMETER],
+  refusals: [BAD_LIST_NAME, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller }, { listEditor }: ListParts) => {
     const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
     await listEditor.remove(edited, LISTED_VALUE.read(ctx), REASON.read(ctx));
@@ -245,7 +246,7 @@ export const importListEntries = operation({
       },
     },
   },
-  refusals: [BAD_LIST_NAME],
+  refusals: [BAD_LIST_NAME, TOO_MANY_CHANGES],
   answer: async (asked, { listEditor, audit }: ListParts) => {
     const edited = editedBy(asked.caller, LIST_IN_PATH.read(asked.ctx));
     await asked.body();

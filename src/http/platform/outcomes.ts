@@ -8,10 +8,10 @@ import { TooManyWaiting } from '../../service/client-turns.ts';
 import type { OrderReport, OutcomeRecorder, ScoringService } from '../../service/scoring.ts';
 import { choice, instant, key, named, shape, word } from '../../shapes.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
-import { malformed, malformedAt, operation, type RequestBody } from '../operation/operation.ts';
+import { operation, type RequestBody } from '../operation/operation.ts';
 import type { GrantWatch } from '../request/authenticate.ts';
 import { bodyOf, contentType, readJson, requireContentType } from '../request/body.ts';
-import { HttpProblem } from '../request/problems.ts';
+import { HttpProblem, MALFORMED_BODY } from '../request/problems.ts';
 import { INTERNAL_ERROR } from '../request/refusals.ts';
 import {
   answerLines,
@@ -49,7 +49,7 @@ const STRAY_CAUSE = ['/cause', 'goes only with UNPAID'] as const;
 /** One outcome out of a request body; throws 400 when it is none. */
 function outcomeReport(value: unknown): OrderReport {
   const { clientIdKey, orderRef, outcome, cause, occurredAt } = outcomeBody(value);
-  if (outcome === 'PAID' && cause !== undefined) throw malformedAt(...STRAY_CAUSE);
+  if (outcome === 'PAID' && cause !== undefined) throw MALFORMED_BODY.problem(...STRAY_CAUSE);
   return { clientIdKey, orderRef, outcome, cause: cause ?? null, occurredAt: toEpochMs(occurredAt) };
 }
 
@@ -205,7 +205,7 @@ export const reportOutcomes = operation({
       },
     },
   },
-  refusals: [malformed(...STRAY_CAUSE)],
+  refusals: [],
   answer: async (asked, { service, log }: OutcomeParts) => {
     const { platform } = asked.caller;
     const report = await asked.body();

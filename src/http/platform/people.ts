@@ -5,7 +5,7 @@ import type { Sessions } from '../../access/sessions.ts';
 import { Type } from '../../json-schema.ts';
 import { choice, epochMs, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
-import { jsonAnswer, jsonBody, malformed, operation } from '../operation/operation.ts';
+import { jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
 import { notFound, refusal } from '../request/problems.ts';
 import { signed } from './session.ts';
 
@@ -112,7 +112,7 @@ export const listPeople = operation({
 });
 
 const NOT_SIGNED_IN = refusal(
-  'notSignedIn',
+  'not-signed-in',
   'Nobody of that id is signed in, as far as the platform is told.',
   (id: string) => notFound(`"${id.slice(0, 64)}" is not signed in here.`),
   'person:248289761001',
@@ -131,7 +131,7 @@ export const signOutPerson = operation({
     id: 'person:248289761001',
   }),
   answers: { 204: { description: 'Nobody of that id is signed in here any more' } },
-  refusals: [malformed('/id', 'must be a JSON string'), NOT_SIGNED_IN],
+  refusals: [NOT_SIGNED_IN],
   answer: async ({ caller, body }, { sessions, audit }: PeopleParts) => {
     const { id: subject } = await body();
     const ended = await sessions.endOf(subject, caller.platform);

@@ -24,7 +24,7 @@ import type { ScoringService } from '../../service/scoring.ts';
 import { LocalRateBuckets } from '../../state/rate-buckets.ts';
 import type { Store } from '../../state/store.ts';
 import { Shares } from '../../work/turns.ts';
-import { docsRoutes } from '../openapi/docs.ts';
+import { docsRoutes, type ServedDocument, servedDocument } from '../openapi/docs.ts';
 import { addOperations, mountRoutes, searchTurns, strictRouter } from '../operation/operation.ts';
 import { BrowserSessions } from '../request/authenticate.ts';
 import { hiddenAddress } from '../request/rate-limit.ts';
@@ -70,9 +70,14 @@ export interface PlatformApiParts extends LastHourParts, SettingsParts {
   /** Hides addresses in the log. */
   readonly pseudonym: Pseudonym;
   readonly names: PlatformNames;
+  /** Of the listener for callers, for the page that shows both. */
+  readonly callerDocument: ServedDocument;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
+
+/** The same for every listener of a process. */
+let ownDocument: ServedDocument | null = null;
 
 /** What the platform owner tells the service, and may ask of it, on a listener of its own. */
 export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
@@ -124,11 +129,12 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
       if (evidence !== undefined) addOperations(router, withEvidence, { ...folderParts, evidence }, listener);
     }
   }
+  ownDocument ??= servedDocument(platformDocument());
   const toProvider =
     provider === null || consoleUrl === null
       ? []
       : [providerRoutes(new IdentityProvider(provider, consoleUrl), signInParts, log)];
-  mountRoutes(app, router, ...toProvider, docsRoutes(platformDocument, ''), consoleRoutes());
+  mountRoutes(app, router, ...toProvider, docsRoutes(ownDocument, parts.callerDocument), consoleRoutes());
   return app;
 }
 

@@ -123,8 +123,9 @@ overrides of clients, decisions with their explanations, shared lists, and which
 Checks come in this order: key (401), grant (403), body (415, 413, 400). Times in answers are milliseconds
 since 1970. Unknown members of a body are ignored, and named in X-Ignored-Members. An optional member
 that is null or "" is read like an absent one. Every client, order and decision belongs to the platform
-of the key. Files need no key and are not described here: the console at /, its parts below /console/, this
-document at /openapi.json, and its page at /docs.`;
+of the key. A program goes by the code of a problem; each answer of an operation lists those that it may have.
+Files need no key and are not described here: the console at /, its parts below /console/, this document at
+/openapi.json, and the page of both documents at /docs.`;
 
 /** What the second listener offers. */
 export function platformDocument(): OpenApiDocument {

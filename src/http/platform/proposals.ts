@@ -11,7 +11,7 @@ import { Type } from '../../json-schema.ts';
 import type { Approvals } from '../../service/approvals.ts';
 import { list, named, shape, text } from '../../shapes.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
-import { jsonAnswer, jsonBody, malformed, operation } from '../operation/operation.ts';
+import { jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
 import { BAD_PARAMETER, pathText, queryChoice } from '../operation/parameters.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
 import { HttpProblem, orRefused, refusal } from '../request/problems.ts';
@@ -50,7 +50,7 @@ const DecisionBodySchema = Type.Object({ reason: text(1000, 'Why; the proposer a
 const BODY = jsonBody('ProposalDecisionBody', DecisionBodySchema, { reason: 'looked at the difference' });
 
 const PROPOSAL_REFUSED = refusal(
-  'proposalRefused',
+  'proposal-refused',
   'It is not open, is your own, or what it was made on has changed.',
   (detail: string) => new HttpProblem(409, 'proposal refused', detail),
   'ann proposed it; somebody else approves it',
@@ -101,7 +101,7 @@ const decide = (way: keyof typeof WAYS) =>
     parameters: [PROPOSAL_IN_PATH],
     body: BODY,
     answers: jsonAnswer('As it stands now', ProposalSchema, EXAMPLE),
-    refusals: [malformed('/reason', 'is required'), PROPOSAL_REFUSED],
+    refusals: [PROPOSAL_REFUSED],
     answer: async ({ ctx, caller, body }, { approvals }: ApprovalParts) => {
       const { platform, actor } = caller;
       const { reason } = await body();

@@ -5,7 +5,7 @@ import type { Session, SignedIn } from '../../access/sessions.ts';
 import { networkOf } from '../../decision/requests.ts';
 import { choice, list, named, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
 import type { LocalRateBuckets } from '../../state/rate-buckets.ts';
-import { DONE, jsonAnswer, jsonBody, malformed, openOperation, operation } from '../operation/operation.ts';
+import { DONE, jsonAnswer, jsonBody, openOperation, operation } from '../operation/operation.ts';
 import { BAD_PARAMETER, queryChoice, type RouteContext } from '../operation/parameters.ts';
 import {
   ANY_OF_THE_PLATFORM,
@@ -114,7 +114,7 @@ export const readSignIn = openOperation({
 const REFUSED_SIGN_INS = { ratePerSecond: 0.5, burst: 30, delayMsMax: 0 };
 
 const TOO_MANY_REFUSED = refusal(
-  'tooManyRefused',
+  'too-many-refused',
   'Too many sign-ins of the address were refused.',
   () =>
     new HttpProblem(429, 'too many requests', 'Too many sign-ins were refused; try again in a minute.', {
@@ -135,13 +135,7 @@ export const signIn = openOperation({
     key: 'ka_3f9a0c51d2e7_wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEYexampl',
   }),
   answers: jsonAnswer('As readSession answers from now on', SessionSchema, SESSION_EXAMPLE),
-  refusals: [
-    UNKNOWN_KEY,
-    OTHER_SITE,
-    ...grantRefusals(ANY_OF_THE_PLATFORM),
-    malformed('/key', 'must be a JSON string'),
-    TOO_MANY_REFUSED,
-  ],
+  refusals: [UNKNOWN_KEY, OTHER_SITE, ...grantRefusals(ANY_OF_THE_PLATFORM), TOO_MANY_REFUSED],
   answer: async (ctx, parts: SignInParts, body) => {
     parts.browsers.refuseOtherSites(ctx);
     const { key } = await body();

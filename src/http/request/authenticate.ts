@@ -131,7 +131,7 @@ export function grantLists(grant: Grant): readonly (readonly Operation[])[] {
 
 function notGranted(operation: Operation) {
   return refusal(
-    `notProvisionedFor${operation.charAt(0).toUpperCase()}${operation.slice(1).replace(':read', 'Read')}`,
+    `not-provisioned-for-${operation.replace(':', '-')}`,
     `The key was not issued for the operation "${operation}".`,
     () =>
       new HttpProblem(
@@ -143,7 +143,7 @@ function notGranted(operation: Operation) {
 }
 
 const NO_OPERATION_OF_THE_PLATFORM = refusal(
-  'notProvisioned',
+  'not-provisioned',
   'The key was issued for none of the operations of the platform.',
   () =>
     new HttpProblem(
@@ -156,13 +156,13 @@ const NO_OPERATION_OF_THE_PLATFORM = refusal(
 type Context = ParameterizedContext<RequestState>;
 
 export const SESSION_ENDED = refusal(
-  'sessionEnded',
+  'session-ended',
   'The session of the cookie has ended.',
   () => new HttpProblem(401, 'session ended', 'The session has ended; sign in again.', NEEDS_KEY),
 );
 
 export const OTHER_SITE = refusal(
-  'otherSite',
+  'other-site',
   'A browser sends the cookie on behalf of another site.',
   () =>
     new HttpProblem(
@@ -173,7 +173,7 @@ export const OTHER_SITE = refusal(
 );
 
 export const OTHER_PLATFORM = refusal(
-  'otherPlatform',
+  'other-platform',
   'The session of the cookie does not reach the platform that the header X-KA-Platform names.',
   (platform: string) =>
     new HttpProblem(

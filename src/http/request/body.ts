@@ -103,7 +103,7 @@ export async function* bodyChunks(req: IncomingMessage): AsyncGenerator<Buffer> 
 /** The refusal of a body that is larger than its operation takes. */
 export function bodyTooLarge(bytesMax: number): Refusal {
   return refusal(
-    'bodyTooLarge',
+    'body-too-large',
     `The body has more than ${bytesMax} bytes.`,
     // The rest of the body is not read, so nothing can follow it on this connection.
     () =>
@@ -114,7 +114,7 @@ export function bodyTooLarge(bytesMax: number): Refusal {
 }
 
 export const UNSUPPORTED_TYPE = refusal(
-  'unsupportedType',
+  'unsupported-type',
   'The body is not JSON in UTF-8 by its Content-Type, or is compressed.',
   (detail: string) => new HttpProblem(415, 'unsupported content type', detail),
   'Content-Type must be application/json, once, and in UTF-8.',

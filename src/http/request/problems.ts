@@ -14,6 +14,7 @@ export class HttpProblem extends NamedError {
   readonly title: string;
   readonly errors: readonly PointedDetail[];
   readonly headers: Readonly<Record<string, string>>;
+  #code = 'internal-error';
 
   constructor(status: number, title: string, detail: string, more: ProblemMore = {}) {
     super(detail);
@@ -21,6 +22,17 @@ export class HttpProblem extends NamedError {
     this.title = title;
     this.errors = more.errors ?? [];
     this.headers = more.headers ?? {};
+  }
+
+  /** Names the refusal that was declared; programs go by it. */
+  get code(): string {
+    return this.#code;
+  }
+
+  /** The same problem, as the refusal of this name. */
+  as(code: string): this {
+    this.#code = code;
+    return this;
   }
 
   /** Whether the same request may be answered well when it is sent again. */
@@ -36,7 +48,7 @@ interface ProblemMore {
 
 /** Interface, section 7. */
 export function malformedBody(detail: string, errors: readonly PointedDetail[] = []): HttpProblem {
-  return new HttpProblem(400, 'malformed JSON body', detail, { errors });
+  return new HttpProblem(400, 'malformed JSON body', detail, { errors }).as('malformed-body');
 }
 
 export function badRequest(detail: string, errors: readonly PointedDetail[] = []): HttpProblem {
@@ -53,7 +65,7 @@ export function unavailable(detail: string): HttpProblem {
 
 /** A way in which requests are refused: thrown as `problem(..)`, and shown by the API document as `example`. */
 export interface Refusal<Given extends readonly string[] = []> {
-  /** Names the example. */
+  /** The code of its problems, which no other refusal of an operation has. */
   readonly name: string;
   readonly when: string;
   readonly problem: (...given: Given) => HttpProblem;
@@ -70,8 +82,18 @@ export function refusal<Given extends readonly string[]>(
   problem: (...given: Given) => HttpProblem,
   ...example: NoInfer<Given>
 ): Refusal<Given> {
-  return { name, when, problem, example: problem(...example) };
+  const named = (...given: Given) => problem(...given).as(name);
+  return { name, when, problem: named, example: named(...example) };
 }
+
+/** Every operation with a body has it. */
+export const MALFORMED_BODY = refusal(
+  'malformed-body',
+  'The body is not valid for the operation; errors point at what is wrong.',
+  (pointer: string, detail: string) => malformedBody(`${pointer} ${detail}.`, [{ pointer, detail }]),
+  '/reason',
+  'is required',
+);
 
 export const retryable = yesNo('Whether the same may be answered well when it is sent again, after a pause');
 
@@ -92,6 +114,7 @@ export const ProblemSchema = named(
   shape('RFC 9457 problem details', {
     title: word("The interface's message text, the same for every refusal of its kind"),
     status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status' }),
+    code: word('Names the refusal; each answer of an operation lists those that it may have'),
     detail: word('What is wrong, and what is allowed'),
     errors,
     retryable,

@@ -58,8 +58,16 @@ function writeProblem(
 
 /** The members of a problem as they are answered, and as the API document shows them. */
 export function problemBody(problem: HttpProblem, requestId: string): object {
-  const { title, status, message, errors, retryable } = problem;
-  return { title, status, detail: message, ...(errors.length > 0 ? { errors } : {}), retryable, requestId };
+  const { title, status, code, message, errors, retryable } = problem;
+  return {
+    title,
+    status,
+    code,
+    detail: message,
+    ...(errors.length > 0 ? { errors } : {}),
+    retryable,
+    requestId,
+  };
 }
 
 /** What every 401 also says: where the key belongs. */
@@ -68,14 +76,14 @@ export const NEEDS_KEY = { headers: { 'WWW-Authenticate': 'ApiKey header="X-KA-A
 /** The refusals that more than one operation shares. Those of a single one stand beside it. */
 
 export const UNKNOWN_KEY = refusal(
-  'unknownKey',
+  'unknown-key',
   'The header X-KA-Access-Key is missing, or the key is not known, was revoked, or has expired.',
   (detail: string) => new HttpProblem(401, 'unknown X-KA-Access-Key', detail, NEEDS_KEY),
   'The header X-KA-Access-Key is missing.',
 );
 
 export const STATE_AWAY = refusal(
-  'stateAway',
+  'store-away',
   'State cannot be reached in time. Nothing is changed after this answer, but a step that was just being taken may have been: repeat a verdict with the same Idempotency-Key, so that it counts once.',
   () =>
     unavailable(
@@ -84,7 +92,7 @@ export const STATE_AWAY = refusal(
 );
 
 export const TOO_MANY_WAITING = refusal(
-  'tooManyWaiting',
+  'too-many-waiting',
   'Too many requests of this client wait; nothing was decided or changed.',
   () =>
     unavailable(
@@ -93,13 +101,13 @@ export const TOO_MANY_WAITING = refusal(
 );
 
 export const INTERNAL_ERROR = refusal(
-  'internalError',
+  'internal-error',
   'A fault of the service.',
   () => new HttpProblem(500, 'internal error', 'The service failed; the requestId leads to its log.'),
 );
 
 export const IDEMPOTENCY_KEY_REUSED = refusal(
-  'idempotencyKeyReused',
+  'idempotency-key-reused',
   'The Idempotency-Key came with another body before.',
   () =>
     new HttpProblem(
@@ -110,14 +118,14 @@ export const IDEMPOTENCY_KEY_REUSED = refusal(
 );
 
 export const NOTHING_THERE = refusal(
-  'notFound',
+  'not-found',
   'There is nothing at this path.',
   (path: string) => notFound(`There is nothing at ${path.slice(0, 200)}.`),
   '/v1/client/scores',
 );
 
 export const METHOD_NOT_ALLOWED = refusal(
-  'methodNotAllowed',
+  'method-not-allowed',
   'The path does not take this method; the header Allow names those it takes.',
   (...allowed: string[]) =>
     new HttpProblem(405, 'method not allowed', `Use ${allowed.join(' or ')}.`, {
@@ -134,7 +142,7 @@ export const OVERLOADED = refusal(
 );
 
 export const TOO_MANY_AT_ONCE = refusal(
-  'tooManyAtOnce',
+  'too-many-at-once',
   'Too many requests of the address, the access key or the platform are under way on the listener of the platform.',
   (whose: string) =>
     new HttpProblem(
@@ -146,8 +154,8 @@ export const TOO_MANY_AT_ONCE = refusal(
   'access key',
 );
 
-const TOO_MANY_CHANGES = refusal(
-  'tooManyChanges',
+export const TOO_MANY_CHANGES = refusal(
+  'too-many-changes',
   'The key makes more changes than the audit notes one by one.',
   () =>
     new HttpProblem(
@@ -160,7 +168,7 @@ const TOO_MANY_CHANGES = refusal(
 
 /** What Node refuses before any route is asked: the connection ends with each of these. */
 
-export const NO_HTTP = refusal('noHttp', 'What was sent is no HTTP/1.1 request.', () =>
+export const NO_HTTP = refusal('no-http', 'What was sent is no HTTP/1.1 request.', () =>
   endOfConnection(
     400,
     'bad request',
@@ -168,17 +176,17 @@ export const NO_HTTP = refusal('noHttp', 'What was sent is no HTTP/1.1 request.'
   ),
 );
 
-export const TOO_SLOW = refusal('tooSlow', 'The request did not arrive in time.', () =>
+export const TOO_SLOW = refusal('too-slow', 'The request did not arrive in time.', () =>
   endOfConnection(408, 'request timeout', 'The request did not arrive in time; send it again, all at once.'),
 );
 
 export const UNKNOWN_EXPECTATION = refusal(
-  'unknownExpectation',
+  'unknown-expectation',
   'The header Expect asks for something else than 100-continue.',
   () => endOfConnection(417, 'expectation failed', 'The header Expect may only be 100-continue.'),
 );
 
-export const HEADERS_TOO_LARGE = refusal('headersTooLarge', 'The headers are too large.', () =>
+export const HEADERS_TOO_LARGE = refusal('headers-too-large', 'The headers are too large.', () =>
   endOfConnection(
     431,
     'headers too large',

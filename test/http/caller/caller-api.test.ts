@@ -49,6 +49,7 @@ describe('the API for callers', () => {
       expect(answer.body).to.deep.equal({
         title: 'unknown X-KA-Access-Key',
         status: 401,
+        code: 'unknown-key',
         retryable: false,
         detail,
         requestId: answer.headers.get('X-Request-Id'),
@@ -94,6 +95,7 @@ describe('the API for callers', () => {
       expect(answer.body).to.deep.equal({
         title: 'not provisioned',
         status: 403,
+        code: 'not-provisioned-for-verdict',
         retryable: false,
         detail:
           'The access key was not issued for the operation "verdict"; the platform owner grants operations.',
@@ -319,6 +321,7 @@ const expectUnavailable = ({ status, headers, body }: Awaited<ReturnType<Tenant[
   expect(body).to.deep.equal({
     title: 'temporarily unavailable',
     status: 503,
+    code: 'store-away',
     retryable: true,
     detail:
       'State cannot be reached right now. Send the same request again shortly; for a verdict, with the same Idempotency-Key.',

@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { OpenApiDocument, ResponseObject } from '../../../src/http/openapi/document.ts';
+import type { ResponseObject } from '../../../src/http/openapi/components.ts';
+import type { OpenApiDocument, OperationObject } from '../../../src/http/openapi/document.ts';
 
 /** An answer as it came, for comparison with the document. */
 export interface LiveAnswer {
@@ -36,10 +37,17 @@ export class DescribedApi {
 
   /** The differences of an answer from the document; empty when there is none. */
   complaints(operationId: string, answer: LiveAnswer): readonly string[] {
-    const responses = this.#operations().find((one) => one.operationId === operationId)?.responses ?? {};
-    const response = responses[String(answer.status)] ?? responses['default'];
+    const operation = this.#operations().find((one) => one.operationId === operationId);
+    const response = operation && this.responseOf(operation, String(answer.status));
     if (response === undefined) return [`${operationId} is not documented with ${answer.status}`];
     return [...this.#aboutHeaders(response, answer), ...this.#aboutBody(response, answer)];
+  }
+
+  /** What an operation answers with a status, also where operations share it. */
+  responseOf({ responses }: Pick<OperationObject, 'responses'>, status: string): ResponseObject | undefined {
+    const response = responses[status] ?? responses['default'];
+    if (response === undefined || !('$ref' in response)) return response;
+    return this.document.components.responses[response.$ref.replace(/^.*\//, '')];
   }
 
   #operations() {
@@ -68,8 +76,22 @@ export class DescribedApi {
     return values.flatMap((value) => this.schemaComplaints(media.schema, JSON.parse(value)));
   }
 
+  #problemComplaints(parts: readonly unknown[], value: unknown): readonly string[] {
+    const [{ $ref }, { properties }] = [Object(parts[0]), Object(parts[1])];
+    const { code } = Object(value);
+    const isListed = properties.code.enum.includes(code);
+    return [
+      ...this.schemaComplaints({ $ref }, value),
+      ...(isListed ? [] : [`the code ${code} is not listed`]),
+    ];
+  }
+
   /** What is wrong with a value; for examples too. */
-  schemaComplaints(schema: { readonly $ref?: string }, value: unknown): readonly string[] {
+  schemaComplaints(
+    schema: { readonly $ref?: string; readonly allOf?: readonly unknown[] },
+    value: unknown,
+  ): readonly string[] {
+    if (schema.allOf !== undefined) return this.#problemComplaints(schema.allOf, value);
     const pointer = schema.$ref ?? '';
     const validate = this.#validators.get(pointer) ?? this.#ajv.compile({ $ref: `api${pointer}` });
     this.#validators.set(pointer, validate);

@@ -16,13 +16,16 @@ describeWithServer('chromium', 'the page of the API document in a browser', () =
   });
 
   const listeners = [
-    { name: 'callers', url: () => service.application.callerUrl, path: '/v1/client/verdict' },
-    { name: 'the platform', url: () => service.application.platformUrl, path: '/v1/platform/outcomes' },
+    { name: 'callers', page: '/docs?of=callers', path: '/v1/client/verdict' },
+    { name: 'the platform', page: '/docs', path: '/v1/platform/outcomes' },
   ] as const;
 
-  for (const { name, url, path } of listeners) {
+  for (const { name, page: shown, path } of listeners) {
     it(`shows the operations for ${name} without anything that the policy forbids`, async () => {
-      const { page, complaints, strayRequests } = await openConsole(browser, `${url()}/docs`);
+      const { page, complaints, strayRequests } = await openConsole(
+        browser,
+        `${service.application.platformUrl}${shown}`,
+      );
       await page.getByText(path).first().click();
       await page.getByRole('button', { name: 'Try it out' }).click();
       await page.getByRole('button', { name: 'Execute' }).waitFor();
@@ -34,7 +37,7 @@ describeWithServer('chromium', 'the page of the API document in a browser', () =
       await page.getByRole('button', { name: 'Authorize' }).first().click();
       await page.getByText('X-KA-Access-Key').first().waitFor();
       expect(complaints).to.deep.equal([]);
-      const own = new URL(url()).origin;
+      const own = new URL(service.application.platformUrl).origin;
       expect(strayRequests.filter((request) => !request.startsWith(own))).to.deep.equal([]);
       await page.context().close();
     });

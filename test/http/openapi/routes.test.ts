@@ -6,6 +6,7 @@ import { Sessions } from '../../../src/access/sessions.ts';
 import { EventFeed } from '../../../src/archive/read/event-feed.ts';
 import { EvidenceDesk } from '../../../src/evidence/desk/evidence-desk.ts';
 import { callerApi, callerDocument } from '../../../src/http/caller/caller-api.ts';
+import { servedDocument } from '../../../src/http/openapi/docs.ts';
 import { platformApi } from '../../../src/http/platform/platform-api.ts';
 import { platformDocument } from '../../../src/http/platform/platform-operations.ts';
 import { WorkLimit } from '../../../src/http/server/overload.ts';
@@ -29,16 +30,18 @@ import { disagreements, operationsOf, routersOf, routesOf } from './described-ro
 
 const BASE_PATH = '/pay';
 
-/** Each listener's document and the page that shows it: without a key, and about nobody. */
+/** The documents, and the page of the platform's listener that shows both: without a key, and about nobody. */
 const DOCUMENTATION = [
   '/openapi.json',
   '/docs',
+  '/docs/',
+  '/docs/callers.json',
   '/docs/initializer.js',
   '/docs/swagger-ui.css',
   '/docs/swagger-ui-bundle.js',
 ];
 
-const CALLER_FILES = DOCUMENTATION.map((path) => `GET ${BASE_PATH}${path}`);
+const CALLER_FILES = [`GET ${BASE_PATH}/openapi.json`];
 /** The console is a page of files, whatever their names are; what it shows comes from operations. */
 function platformFiles(routes: readonly string[]): readonly string[] {
   const page = routes.filter((route) => route === 'GET /' || route.startsWith('GET /console/'));
@@ -73,6 +76,7 @@ describe('routes and API documents', () => {
       clientKeys: store.clientKeys,
       rateLimit: NO_RATE_LIMIT,
       basePath: BASE_PATH,
+      document: servedDocument(callerDocument(BASE_PATH)),
     };
     const service = new ScoringService(shared);
     const audit = new Audit(store.auditLog, clock);
@@ -87,6 +91,7 @@ describe('routes and API documents', () => {
     const records = new Records(shared);
     const platform = platformApi({
       ...shared,
+      callerDocument: shared.document,
       caller: { host: '127.0.0.1', port: 0 },
       sessions: new Sessions(store.documents, shared.keys, [], clock),
       service,

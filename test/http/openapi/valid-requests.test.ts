@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { callerDocument } from '../../../src/http/caller/caller-api.ts';
 import type { OpenApiDocument, OperationObject } from '../../../src/http/openapi/document.ts';
 import { platformDocument } from '../../../src/http/platform/platform-operations.ts';
+import { DescribedApi } from './described-api.ts';
 import { type Ask, Live } from './live-api.ts';
 
 /** JSON Schema as far as the documents describe requests with it. */
@@ -112,6 +113,7 @@ function textOf({ pattern, format, minLength = 0, maxLength = 50 }: Schema): fc.
 }
 
 interface Described {
+  readonly api: DescribedApi;
   readonly method: string;
   readonly path: string;
   readonly operation: OperationObject;
@@ -120,8 +122,10 @@ interface Described {
 
 function operationsOf(document: OpenApiDocument): readonly Described[] {
   const values = new Values(document);
+  const api = new DescribedApi(document);
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
+      api,
       method: method.toUpperCase(),
       path,
       operation,
@@ -133,7 +137,7 @@ function operationsOf(document: OpenApiDocument): readonly Described[] {
 const DESCRIBED = [callerDocument(''), platformDocument()].flatMap(operationsOf);
 
 function parametersOf({ operation }: Described): readonly DescribedParameter[] {
-  return operation.parameters.map((parameter) => Object(parameter));
+  return operation.parameters.map(Object).filter((parameter) => !('$ref' in parameter));
 }
 
 /** The request with these values of its parameters and this body. */
@@ -187,6 +191,35 @@ describe('a request that the API documents allow', () => {
     return found;
   }
 
+  /** The same request with something wrong, or by a method that the path may not take. */
+  const spoilt = (ask: Ask): readonly Ask[] => [
+    { ...ask, headers: { ...ask.headers, 'X-KA-Access-Key': 'ungranted' } },
+    { ...ask, headers: { ...ask.headers, 'X-KA-Access-Key': 'unknown' } },
+    { ...ask, path: `${ask.path}${ask.path.includes('?') ? '&' : '?'}stray=1` },
+    { ...ask, method: 'PATCH' },
+    ...(ask.body === undefined
+      ? []
+      : ['{', '[]', '{"stray":1}', '\uFEFF{}', 'x'.repeat(40_000)].map((body) => ({ ...ask, body }))),
+    ...(ask.body === undefined
+      ? []
+      : [{ ...ask, headers: { ...ask.headers, 'Content-Type': 'text/plain' } }]),
+  ];
+
+  /** What is not as documented of the problems that these requests meet, and how many problems those were. */
+  async function unlisted({ api, operation: { operationId } }: Described, asks: readonly Ask[]) {
+    const complaints: string[] = [];
+    for (const ask of asks) {
+      const answer = await live.ask(ask);
+      if (answer.status < 400) continue;
+      problems++;
+      for (const complaint of api.complaints(operationId, answer))
+        complaints.push(`${ask.method} ${ask.path}: ${answer.status} ${complaint} ${answer.text}`);
+    }
+    return complaints;
+  }
+
+  let problems = 0;
+
   for (const described of DESCRIBED) {
     const { operation, values } = described;
     const content = Object.entries(operation.requestBody?.content ?? {});
@@ -205,6 +238,8 @@ describe('a request that the API documents allow', () => {
       const requests = fc.sample(fc.tuple(given, body), { numRuns: 20, seed: 7 });
       const asks = requests.map(([members, [type, value]]) => askOf(described, members, type, value));
       expect(await refusals(asks)).to.deep.equal([]);
+      const some = [...asks, ...asks.slice(0, 2).flatMap(spoilt)];
+      expect(await unlisted(described, some)).to.deep.equal([]);
     });
 
     for (const [type, { example }] of content) {
@@ -217,4 +252,8 @@ describe('a request that the API documents allow', () => {
       });
     }
   }
+
+  it('meets problems by the hundred when it is spoilt, each with a code that its operation lists', () => {
+    expect(problems).to.be.above(1000);
+  });
 });

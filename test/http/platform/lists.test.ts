@@ -124,11 +124,24 @@ describeOnStores('shared lists over HTTP', (store) => {
         .map((line): unknown => JSON.parse(line)),
     ).to.deep.equal([
       { line: 1, value: 'ann', result: 'added' },
-      { line: 2, error: 'malformed JSON body', detail: '/reason is required.', retryable: false },
-      { line: 3, error: 'malformed JSON body', detail: 'The body is not valid JSON.', retryable: false },
+      {
+        line: 2,
+        error: 'malformed JSON body',
+        code: 'malformed-body',
+        detail: '/reason is required.',
+        retryable: false,
+      },
+      {
+        line: 3,
+        error: 'malformed JSON body',
+        code: 'malformed-body',
+        detail: 'The body is not valid JSON.',
+        retryable: false,
+      },
       {
         line: 4,
         error: 'not for this list',
+        code: 'not-for-list',
         detail: 'The list blocked holds entries of kind client, not ip.',
         retryable: false,
       },
@@ -136,6 +149,7 @@ describeOnStores('shared lists over HTTP', (store) => {
       {
         line: 6,
         error: 'not for this list',
+        code: 'not-for-list',
         detail: 'expiresAt is in the past; leave it out for an entry without an end.',
         retryable: false,
       },
@@ -148,7 +162,7 @@ describeOnStores('shared lists over HTTP', (store) => {
       'Content-Type': 'application/x-ndjson',
     });
     expect(answer.body).to.equal(
-      '{"line":100001,"error":"too many lines","detail":"Send at most 100000 lines at once.","retryable":true}\n',
+      '{"line":100001,"error":"too many lines","code":"too-many-lines","detail":"Send at most 100000 lines at once.","retryable":true}\n',
     );
   });
 

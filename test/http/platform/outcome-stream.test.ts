@@ -69,15 +69,16 @@ describe('a stream of outcomes', () => {
       Buffer.from(`\uFEFF${report('mixed', 'marked')}\n`),
       Buffer.from(`${report('mixed', 'good-4')}\n`),
     ]);
-    const error = 'malformed JSON body';
+    const [error, code] = ['malformed JSON body', 'malformed-body'];
     expect(await send(Uint8Array.from(bytes))).to.deep.equal([
       { line: 1, clientIdKey: 'mixed', orderRef: 'good-1', result: 'recorded' },
-      { line: 2, error, detail: 'The body is not valid JSON.', retryable: false },
-      { line: 3, error, detail: 'A line must have at most 32768 bytes.', retryable: false },
-      { line: 4, error, detail: 'The body is not valid UTF-8.', retryable: false },
+      { line: 2, error, code, detail: 'The body is not valid JSON.', retryable: false },
+      { line: 3, error, code, detail: 'A line must have at most 32768 bytes.', retryable: false },
+      { line: 4, error, code, detail: 'The body is not valid UTF-8.', retryable: false },
       {
         line: 5,
         error,
+        code,
         detail: '/outcome must be one of PAID, UNPAID.',
         errors: [{ pointer: '/outcome', detail: 'must be one of PAID, UNPAID' }],
         retryable: false,
@@ -85,6 +86,7 @@ describe('a stream of outcomes', () => {
       {
         line: 6,
         error,
+        code,
         detail: '/cause goes only with UNPAID.',
         errors: [{ pointer: '/cause', detail: 'goes only with UNPAID' }],
         retryable: false,
@@ -92,6 +94,7 @@ describe('a stream of outcomes', () => {
       {
         line: 7,
         error,
+        code,
         detail: 'The body must be a JSON object.',
         errors: [{ pointer: '', detail: 'must be a JSON object' }],
         retryable: false,
@@ -99,6 +102,7 @@ describe('a stream of outcomes', () => {
       {
         line: 8,
         error,
+        code,
         detail: 'The body starts with a byte order mark; send plain UTF-8.',
         retryable: false,
       },
@@ -155,6 +159,7 @@ describe('a stream of outcomes', () => {
     expect(lines.at(-1)).to.deep.equal({
       line: 100_001,
       error: 'too many lines',
+      code: 'too-many-lines',
       detail: 'Send at most 100000 lines at once.',
       retryable: true,
     });
@@ -216,6 +221,7 @@ describe('a stream of outcomes', () => {
       {
         line: 2,
         error: 'internal error',
+        code: 'internal-error',
         detail: 'The service failed; the requestId leads to its log.',
         retryable: true,
       },
@@ -256,7 +262,7 @@ describe('a stream of outcomes', () => {
     await service.application.keys.revoke(record.id);
     await once(socket, 'close');
     expect(answer).to.match(
-      /\{"line":41,"error":"unknown X-KA-Access-Key","detail":"The access key was revoked or has expired meanwhile; nothing from this line on was recorded.","retryable":false\}/,
+      /\{"line":41,"error":"unknown X-KA-Access-Key","code":"unknown-key","detail":"The access key was revoked or has expired meanwhile; nothing from this line on was recorded.","retryable":false\}/,
     );
   });
 });

@@ -71,6 +71,7 @@ describe('the members of a request body', () => {
     expect({ ...body, requestId: '' }, JSON.stringify(value)).to.deep.equal({
       title: 'malformed JSON body',
       status: 400,
+      code: 'malformed-body',
       retryable: false,
       detail: `${pointer} ${detail}.`,
       errors: [{ pointer, detail }],

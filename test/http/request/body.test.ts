@@ -69,6 +69,7 @@ describe('a request body', () => {
         expect(answer.body).to.deep.equal({
           title: 'malformed JSON body',
           status: 400,
+          code: 'malformed-body',
           retryable: false,
           detail,
           requestId: answer.headers.get('X-Request-Id'),

@@ -26,37 +26,49 @@ describe('a request that Node refuses before any route', () => {
 
   const listeners = () => [service.application.callerUrl, service.application.platformUrl];
 
-  const refused = async (request: string, status: number, title: string, detail: string) => {
+  const refused = async (request: string, status: number, code: string, title: string, detail: string) => {
     for (const url of listeners()) {
       const answer = await rawExchange(url, request);
       expect(rawStatus(answer), answer).to.equal(status);
       const { requestId, ...problem } = problemIn(answer);
       expect(requestId).not.to.equal('');
-      expect(problem).to.deep.equal({ title, status, detail, retryable: false });
+      expect(problem).to.deep.equal({ title, status, code, detail, retryable: false });
     }
   };
   const NO_HTTP = 'What was sent is not a well-formed HTTP/1.1 request with one Host header.';
 
   it('is a problem with 400 when it is no HTTP', async () => {
-    await refused('hello\r\n\r\n', 400, 'bad request', NO_HTTP);
-    await refused('GET /livez HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n', 400, 'bad request', NO_HTTP);
+    await refused('hello\r\n\r\n', 400, 'no-http', 'bad request', NO_HTTP);
+    await refused(
+      'GET /livez HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n',
+      400,
+      'no-http',
+      'bad request',
+      NO_HTTP,
+    );
   });
 
   it('is a problem with 400 when the Host is missing or comes twice', async () => {
-    await refused('GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'bad request', NO_HTTP);
-    await refused('GET /livez HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400, 'bad request', NO_HTTP);
+    await refused('GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'no-http', 'bad request', NO_HTTP);
+    await refused(
+      'GET /livez HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n',
+      400,
+      'no-http',
+      'bad request',
+      NO_HTTP,
+    );
   });
 
   it('is a problem with 417 when it expects anything but 100-continue', async () => {
     const detail = 'The header Expect may only be 100-continue.';
     const request = 'GET /livez HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n';
-    await refused(request, 417, 'expectation failed', detail);
+    await refused(request, 417, 'unknown-expectation', 'expectation failed', detail);
   });
 
   it('is a problem with 431 when its headers are too large', async () => {
     const detail = 'Request line and headers must have less than 16384 bytes together.';
     const request = `GET /livez HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`;
-    await refused(request, 431, 'headers too large', detail);
+    await refused(request, 431, 'headers-too-large', 'headers too large', detail);
   });
 
   it('is answered with its own id when it has one', async () => {

@@ -49,11 +49,12 @@ describe('an overloaded service', () => {
     expect(headers.get('Retry-After')).to.equal('1');
     expect(headers.get('Content-Type')).to.equal('application/problem+json');
     expect(headers.get('Cache-Control')).to.equal('no-store');
-    expect(headers.get('Content-Length')).to.equal('188');
+    expect(headers.get('Content-Length')).to.equal('208');
     expect(headers.get('X-Request-Id')).to.equal('mine-1');
     expect(body).to.deep.equal({
       title: 'temporarily unavailable',
       status: 503,
+      code: 'overloaded',
       retryable: true,
       detail: 'The service has more to do than it can; nothing was decided or changed. Try again shortly.',
       requestId: 'mine-1',

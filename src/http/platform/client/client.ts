@@ -6,7 +6,6 @@ import {
   BindingSchema,
   clientGroup,
   live,
-  OVERRIDE_GROUPS,
   OverrideSchema,
   overrideGroup,
 } from '../../../client/client-state.ts';
@@ -42,9 +41,10 @@ import {
 } from '../../../shapes.ts';
 import { unreadDecisions } from '../../../state/decision-search.ts';
 import { AT_EXAMPLE, DECISION_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { DONE, jsonAnswer, jsonBody, malformed } from '../../operation/operation.ts';
+import { DONE, jsonAnswer, jsonBody } from '../../operation/operation.ts';
 import { queryLimit } from '../../operation/parameters.ts';
 import { notFound, refusal } from '../../request/problems.ts';
+import { TOO_MANY_CHANGES } from '../../request/refusals.ts';
 import { ClientHistorySchema, HISTORY_EXAMPLE, viewOfHistory } from './client-history.ts';
 import { type AskedAboutClient, clientOperation } from './client-id-key.ts';
 
@@ -176,7 +176,7 @@ const HISTORY_LISTED = { default: 100, max: 500 } as const;
 
 const LIMIT = queryLimit(HISTORY_LISTED);
 
-export const UNKNOWN_CLIENT = refusal('unknownClient', 'Nothing is known of the client.', () =>
+export const UNKNOWN_CLIENT = refusal('unknown-client', 'Nothing is known of the client.', () =>
   notFound('Nothing is known of this client.'),
 );
 
@@ -294,7 +294,7 @@ export const bindClient = clientOperation({
     method: null,
     expiresAt: null,
   }),
-  refusals: [malformed('/requisiteRef', 'is required')],
+  refusals: [],
   answer: async ({ caller, body, clientIdKey }, { service, ...parts }: BindingParts) => {
     const { requisiteRef, acceptorKeys, method, expiresAt } = await body();
     const binding = { requisiteRef, acceptorKeys, method: method ?? null, expiresAt: toEpochMs(expiresAt) };
@@ -348,7 +348,7 @@ export const overrideClient = clientOperation({
     at: AT_EXAMPLE,
     expiresAt: null,
   }),
-  refusals: [malformed('/group', `must be one of ${OVERRIDE_GROUPS.join(', ')}`)],
+  refusals: [TOO_MANY_CHANGES],
   gate: (asked) => overrideOf(asked),
   answer: async (asked, { approvals }: { readonly approvals: Approvals }) => {
     const { platform, actor } = asked.caller;
@@ -369,7 +369,7 @@ export const liftOverride = clientOperation({
   description: 'The rules decide about the client again.',
   grant: 'clients',
   answers: DONE,
-  refusals: [],
+  refusals: [TOO_MANY_CHANGES],
   answer: async ({ caller, clientIdKey }, { service, ...parts }: OverrideParts) => {
     parts.audit.admit(caller.actor.text, 'override');
     const change = await service.setOverride(caller.platform, clientIdKey, null, caller.actor.text);

@@ -119,7 +119,7 @@ export interface EvidenceParts {
   readonly loadedRules: LoadedRules;
 }
 
-const UNKNOWN_JOB = refusal('unknownJob', 'The platform has no such job, or it was long ago.', () =>
+const UNKNOWN_JOB = refusal('unknown-job', 'The platform has no such job, or it was long ago.', () =>
   notFound('There is no such job; what was worked out is kept for seven days. Ask again.'),
 );
 

@@ -19,16 +19,13 @@ import { choice, instant, text } from '../../../shapes.ts';
 import {
   jsonAnswer,
   jsonBody,
-  malformed,
-  malformedAt,
   type Operation,
   operation,
   type RequestBody,
 } from '../../operation/operation.ts';
-import { HttpProblem, refusal, unavailable } from '../../request/problems.ts';
+import { HttpProblem, MALFORMED_BODY, refusal, unavailable } from '../../request/problems.ts';
 import {
   atDesk,
-  BAD_DRAFT_NAME,
   DESK_FULL,
   DRAFT_FILES,
   DRAFT_UNSOUND,
@@ -87,14 +84,14 @@ async function broughtDraft(
 }
 
 export const NO_ARCHIVE = refusal(
-  'noArchive',
+  'no-archive',
   "There is no archive on this node, or not this store's, so there is nothing to work evidence out from.",
   (why: string) => new HttpProblem(409, 'no archive', why),
   'There is no archive on this node yet: the first decisions are shipped within ten seconds.',
 );
 
 export const DESK_BUSY = refusal(
-  'evidenceBusy',
+  'evidence-busy',
   'The node works on one at a time, and as many wait, of all platforms or of this one, as it lets wait.',
   () =>
     unavailable(
@@ -173,12 +170,11 @@ function evidenceQuestion<Body extends SpanBody & TriedBody>({
       ...example,
     }),
     refusals: [
-      malformed(...SPAN_BACKWARDS),
       UNSOUND_VERSION,
       UNKNOWN_VERSION,
       NO_ARCHIVE,
       DESK_BUSY,
-      ...(takesDraft ? [BAD_DRAFT_NAME, DRAFT_UNSOUND, TOO_HEAVY, DESK_FULL] : []),
+      ...(takesDraft ? [DRAFT_UNSOUND, TOO_HEAVY, DESK_FULL] : []),
     ],
     answer: ({ caller, body }, parts: QuestionParts) => {
       const job = async () => {
@@ -199,7 +195,8 @@ function evidenceQuestion<Body extends SpanBody & TriedBody>({
 /** Null for a key of the whole installation, which sees all platforms. */
 function spanOf({ platform }: Caller, { from, to, asOf }: SpanBody): Span {
   const span = { from: toEpochMs(from), to: toEpochMs(to), asOf: toEpochMs(asOf) };
-  if (span.from !== null && span.to !== null && span.to <= span.from) throw malformedAt(...SPAN_BACKWARDS);
+  if (span.from !== null && span.to !== null && span.to <= span.from)
+    throw MALFORMED_BODY.problem(...SPAN_BACKWARDS);
   return { platform: isInstallation(platform) ? null : platform, ...span };
 }
 

@@ -24,7 +24,7 @@ const AS_OF = queryInstant('asOf', 'What was known at this moment; absent: now')
 const NO_SPAN = { from: null, to: null, decisions: 0, gaps: [], torn: false };
 
 const NOT_YET = refusal(
-  'experimentNotYet',
+  'experiment-not-yet',
   'It takes longer, or others are worked on first; the same question leads to the same work.',
   () => unavailable('The experiment is being worked out; ask again.'),
 );

@@ -16,15 +16,8 @@ import type { Approvals } from '../../../service/approvals.ts';
 import type { Records } from '../../../service/records.ts';
 import { meaning, type Shape, text } from '../../../shapes.ts';
 import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import {
-  type Asked,
-  jsonAnswer,
-  jsonBody,
-  malformed,
-  malformedAt,
-  operation,
-} from '../../operation/operation.ts';
-import { HttpProblem, orRefused, refusal } from '../../request/problems.ts';
+import { type Asked, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
+import { HttpProblem, MALFORMED_BODY, orRefused, refusal } from '../../request/problems.ts';
 import { versionText } from './rule-version.ts';
 
 const ROLLOUT_EXAMPLE = {
@@ -143,7 +136,7 @@ const RolloutBodySchema = Type.Object(
 const PERCENT_MISSING = ['/percent', 'is required for a canary'] as const;
 
 const ROLLOUT_REFUSED = refusal(
-  'rolloutRefused',
+  'rollout-refused',
   'The state of the fleet is in the way; nothing was changed.',
   (detail: string) => new HttpProblem(409, 'rollout refused', detail),
   'p2.v10 is active already',
@@ -200,7 +193,7 @@ export const changeRollout = operation({
     reason: 'longer first wait',
   }),
   answers: FOLLOWING,
-  refusals: [malformed(...PERCENT_MISSING), ROLLOUT_REFUSED],
+  refusals: [ROLLOUT_REFUSED],
   gate: (asked) => rolloutOf(asked),
   answer: async (asked, { approvals }: Pick<RolloutParts, 'approvals'>) => {
     const { platform, actor } = asked.caller;
@@ -228,7 +221,7 @@ export const takeBack = operation({
   grant: 'operate',
   body: jsonBody('RollbackBody', RollbackBodySchema, { reason: 'too many waits' }),
   answers: FOLLOWING,
-  refusals: [malformed('/reason', 'is required'), ROLLOUT_REFUSED],
+  refusals: [ROLLOUT_REFUSED],
   answer: async ({ caller, body }, { fleet, loadedRules, clock }: RolloutParts) => {
     const { reason, revision = null, version: named } = await body();
     // Who did it is the key, never what the body says.
@@ -241,23 +234,23 @@ export const takeBack = operation({
 
 function versionOf(text: string): RuleVersion {
   if (isRuleVersion(text)) return text;
-  throw malformedAt('/version', `must be ${RULE_VERSION_FORM}`);
+  throw MALFORMED_BODY.problem('/version', `must be ${RULE_VERSION_FORM}`);
 }
 
 function goalOf({ version, mode, percent, guard, also }: Shape<typeof RolloutBodySchema>): Goal {
   if (mode !== 'canary') {
     const given = { percent, guard, also };
     const stray = Object.entries(given).find(([, value]) => value !== undefined)?.[0] ?? null;
-    if (stray !== null) throw malformedAt(`/${stray}`, 'goes only with the mode canary');
+    if (stray !== null) throw MALFORMED_BODY.problem(`/${stray}`, 'goes only with the mode canary');
     return { mode };
   }
-  if (percent === undefined) throw malformedAt(...PERCENT_MISSING);
+  if (percent === undefined) throw MALFORMED_BODY.problem(...PERCENT_MISSING);
   const others = (also ?? []).map((one) => ({ version: versionOf(one.version), percent: one.percent }));
   const shares = [{ version: versionOf(version), percent }, ...others];
   const noDraw = whyNoDraw(shares);
-  if (noDraw !== null) throw malformedAt('/also', noDraw);
+  if (noDraw !== null) throw MALFORMED_BODY.problem('/also', noDraw);
   if (guard === undefined) return { mode, percent, guardPoints: null, also: others };
   const refusal = whyUnguarded(totalOf(shares));
-  if (refusal !== null) throw malformedAt('/guard', refusal);
+  if (refusal !== null) throw MALFORMED_BODY.problem('/guard', refusal);
   return { mode, percent, guardPoints: guard, also: others };
 }

@@ -6,7 +6,6 @@ import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { hangUp } from '../../request/hang-up.ts';
 import {
   atDesk,
-  BAD_DRAFT_NAME,
   DESK_FULL,
   DRAFT_EXAMPLE,
   DRAFT_MEMBERS,
@@ -90,7 +89,7 @@ export const compareRuleFolders = operation({
     RuleDiffSchema,
     DIFF_EXAMPLE,
   ),
-  refusals: [BAD_VERSION, UNKNOWN_VERSION, TOO_HEAVY],
+  refusals: [BAD_VERSION, UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY],
   answer: async ({ ctx, caller }, { loadedRules, desk }: RuleDiffParts) => {
     const before = soundVersion(BEFORE.read(ctx), BEFORE.name, loadedRules);
     const after = soundVersion(AFTER.read(ctx), AFTER.name, loadedRules);
@@ -118,7 +117,7 @@ export const compareDraft = operation({
     RuleDiffSchema,
     DIFF_EXAMPLE,
   ),
-  refusals: [BAD_DRAFT_NAME, UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY, DESK_FULL],
+  refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY, DESK_FULL],
   answer: ({ ctx, body, caller }, { loadedRules, desk }: RuleDiffParts) =>
     atDesk(desk, caller, async () => {
       const { before: named, ...draft } = await body();

@@ -163,7 +163,7 @@ interface RuleFolderParts {
 /** The version that a path is about. */
 const VERSION_IN_PATH = pathText('version', 'A rule set, like p2.v10');
 
-const UNKNOWN_FOLDER = refusal('unknownVersion', WHEN_UNKNOWN, () =>
+const UNKNOWN_FOLDER = refusal('unknown-version', WHEN_UNKNOWN, () =>
   notFound('There is no such rule set in the RULES_DIR of this node.'),
 );
 
@@ -306,7 +306,7 @@ const ReleasedVersionSchema = named(
 );
 
 const RELEASE_REFUSED = refusal(
-  'releaseRefused',
+  'release-refused',
   'It cannot be released: it has findings, failed cases or none, is released already, or was changed meanwhile.',
   (detail: string) => new HttpProblem(409, 'release refused', detail),
   '2 cases of p2.v11 failed; mend them, or what they expect, first',

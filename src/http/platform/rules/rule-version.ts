@@ -16,14 +16,14 @@ const WHEN_BAD = 'A version is not written as one, or has problems.';
 export const WHEN_UNKNOWN = 'This node has no such rule set.';
 
 export const BAD_VERSION = refusal(
-  'badVersion',
+  'bad-version',
   WHEN_BAD,
   (name: string) => badRequest(`${name} must be a rule version, once, like p2.v10.`),
   'before',
 );
 
 export const UNSOUND_VERSION = refusal(
-  'unsoundVersion',
+  'unsound-version',
   WHEN_BAD,
   (version: string) =>
     badRequest(`${version} has problems; mend it first. The console's page Rules lists them.`),
@@ -31,7 +31,7 @@ export const UNSOUND_VERSION = refusal(
 );
 
 export const UNKNOWN_VERSION = refusal(
-  'unknownVersion',
+  'unknown-version',
   WHEN_UNKNOWN,
   (version: string) => notFound(`There is no rule set ${version} on this node.`),
   'p2.v99',
@@ -44,7 +44,7 @@ export function versionInQuery(name: string, description: string): Parameter<str
 }
 
 export const TOO_HEAVY = refusal(
-  'ruleSetTooHeavy',
+  'rule-set-too-heavy',
   'Work on the rule set took more computing time or memory than a node gives it.',
   (limit: string) =>
     new HttpProblem(

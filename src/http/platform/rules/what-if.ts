@@ -5,7 +5,8 @@ import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import type { Records } from '../../../service/records.ts';
 import { list, named, shape } from '../../../shapes.ts';
 import { DECISION_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
-import { jsonAnswer, jsonBody, malformed, malformedAt, operation } from '../../operation/operation.ts';
+import { jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
+import { MALFORMED_BODY } from '../../request/problems.ts';
 import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, versionText } from './rule-version.ts';
 
 export interface WhatIfParts {
@@ -65,13 +66,13 @@ export const askWhatIf = operation({
       ],
     },
   ),
-  refusals: [malformed('/facts/attemptOpen', 'must be true or false'), UNSOUND_VERSION, UNKNOWN_VERSION],
+  refusals: [UNSOUND_VERSION, UNKNOWN_VERSION],
   answer: async ({ caller: { platform }, body }, { records, loadedRules }: WhatIfParts) => {
     const { versions, request, facts = {} } = await body();
     const ruleSets = versions.map((version) => soundVersion(version, 'versions', loadedRules));
     for (const rules of ruleSets) {
       const unfit = unfitFact(rules, facts);
-      if (unfit !== null) throw malformedAt(`/facts/${unfit.label}`, unfit.allowed);
+      if (unfit !== null) throw MALFORMED_BODY.problem(`/facts/${unfit.label}`, unfit.allowed);
     }
     const decisions = await records.whatIf(platform, request, ruleSets);
     const answers = ruleSets.flatMap((rules, index) => {

@@ -26,7 +26,6 @@ import { badRequest, HttpProblem, orRefused, refusal } from '../../../request/pr
 import { TOO_HEAVY, withinLimits } from '../rule-version.ts';
 import {
   atDesk,
-  BAD_DRAFT_NAME,
   DESK_FULL,
   DRAFT_EXAMPLE,
   DRAFT_FILES,
@@ -82,7 +81,7 @@ export const checkDraft = operation({
     lostCases: null,
     constants: [],
   }),
-  refusals: [BAD_DRAFT_NAME, TOO_HEAVY, DESK_FULL],
+  refusals: [TOO_HEAVY, DESK_FULL],
   answer: ({ ctx, body, caller }, { desk, lists, clock }: CheckDraftParts) =>
     atDesk(desk, caller, async (): Promise<Shape<typeof CheckedDraftSchema>> => {
       const draft = draftText(await body());
@@ -135,7 +134,7 @@ export const rewriteCases = operation({
     ],
     left: 0,
   }),
-  refusals: [BAD_DRAFT_NAME, TOO_HEAVY, DESK_FULL],
+  refusals: [TOO_HEAVY, DESK_FULL],
   answer: ({ ctx, body, caller }, { desk }: Pick<CheckDraftParts, 'desk'>) =>
     atDesk(desk, caller, async (): Promise<Shape<typeof RewrittenCasesSchema>> => {
       const draft = draftText(await body());
@@ -177,14 +176,14 @@ export const SavedDraftSchema = named(
 );
 
 const DRAFT_REFUSED = refusal(
-  'draftRefused',
+  'draft-refused',
   'It may not be kept like this; nothing was changed.',
   (detail: string) => new HttpProblem(409, 'draft refused', detail),
   'p2.v11 is released and never changes; choose another version',
 );
 
 const BAD_VERSION_IN_PATH = refusal(
-  'badVersion',
+  'bad-version',
   'The version in the path is not written as one.',
   (version: string) =>
     badRequest(`A version is named ${RULE_VERSION_FORM}, unlike ${JSON.stringify(version.slice(0, 100))}.`),

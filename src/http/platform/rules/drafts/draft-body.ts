@@ -10,8 +10,8 @@ import { formatProblem, type Problem } from '../../../../rules/problem.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../../rules/rule-set.ts';
 import type { Shape } from '../../../../shapes.ts';
 import { TooManyTurns } from '../../../../work/turns.ts';
-import { jsonBody, malformed, malformedAt } from '../../../operation/operation.ts';
-import { HttpProblem, orRefused, refusal, unavailable } from '../../../request/problems.ts';
+import { jsonBody } from '../../../operation/operation.ts';
+import { HttpProblem, MALFORMED_BODY, orRefused, refusal, unavailable } from '../../../request/problems.ts';
 import { versionText } from '../rule-version.ts';
 
 /** Twice what a version's files may come to when they are opened, for what JSON adds. */
@@ -45,10 +45,8 @@ export const DRAFT_EXAMPLE = {
 
 const BAD_VERSION = ['/version', `must be ${RULE_VERSION_FORM}`] as const;
 
-export const BAD_DRAFT_NAME = malformed(...BAD_VERSION);
-
 export const DRAFT_UNSOUND = refusal(
-  'draftUnsound',
+  'draft-unsound',
   'It has problems; only what is sound is kept, or tried.',
   (version: string, done: string, problems: string) =>
     new HttpProblem(
@@ -83,12 +81,12 @@ export function draftText({
   readonly version: string;
   readonly files: Readonly<Record<string, string>>;
 }): DraftText {
-  if (!isRuleVersion(version)) throw malformedAt(...BAD_VERSION);
+  if (!isRuleVersion(version)) throw MALFORMED_BODY.problem(...BAD_VERSION);
   return { version, files: Object.entries(files) };
 }
 
 export const DESK_FULL = refusal(
-  'deskFull',
+  'desk-full',
   'The node has as many drafts at hand, of all platforms or of this one, as it takes.',
   () =>
     unavailable(

@@ -70,7 +70,7 @@ const VERSION = pathText('version', 'What the draft is called, like p2.v11', {
 const IF_MATCH_FORM = 'If-Match must be the ETag of the draft, once, like "7".';
 
 const BAD_REVISION = refusal(
-  'badRevision',
+  'bad-revision',
   'The version in the path, or If-Match, is not written as one.',
   (detail: string) => badRequest(detail),
   IF_MATCH_FORM,
@@ -93,7 +93,7 @@ const IF_MATCH: Parameter<number | null> = {
 };
 
 const UNKNOWN_DRAFT = refusal(
-  'unknownDraft',
+  'unknown-draft',
   'The platform has no such draft.',
   (version: string) =>
     notFound(
@@ -103,14 +103,14 @@ const UNKNOWN_DRAFT = refusal(
 );
 
 const DRAFT_CHANGED = refusal(
-  'draftChanged',
+  'draft-changed',
   'It is not at the revision that If-Match names; nothing was changed.',
   (detail: string) => new HttpProblem(412, 'draft changed', detail),
   changedText('p2.v11', SUMMARY_EXAMPLE, 6),
 );
 
 const TOO_MANY = refusal(
-  'tooManyDrafts',
+  'too-many-drafts',
   'The platform has as many drafts as it may; nothing was changed.',
   (platform: string) =>
     new HttpProblem(
