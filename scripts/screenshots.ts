@@ -37,7 +37,6 @@ const STEPS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
     await page.evaluate("document.querySelector('.past-and-now').scrollIntoView()");
   },
   evidence: (page) => scrollTo(page, /^Money$/),
-  sweep: (page) => scrollTo(page, /^Unpaid orders stopped/),
   rules: async (page) => {
     await page.getByRole('button', { name: 'Compare' }).click();
     await page.getByRole('status').getByText('ladder level 1').waitFor();

@@ -20,7 +20,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['console/page/places.js'],
   [
     'console/page/pages/access.js',
-    'console/page/pages/backtest.js',
+    'console/page/pages/ask.js',
     'console/page/pages/evidence.js',
     'console/page/pages/client.js',
     'console/page/pages/decisions.js',
@@ -41,7 +41,6 @@ const STOREYS: readonly (readonly string[])[] = [
     'console/page/pages/draft-files.js',
     'console/page/pages/draft-release.js',
     'console/page/pages/rule-evidence.js',
-    'console/page/pages/sweep.js',
     'console/page/pages/first-steps.js',
     'console/page/pages/now-nodes.js',
     'console/page/pages/opened-decision.js',

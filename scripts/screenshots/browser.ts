@@ -106,14 +106,8 @@ export async function consolePages(
     { name: 'version', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },
     { name: 'begin-draft', hash: '#/rules/drafts', shows: 'Begin a draft' },
     { name: 'evidence', hash: '#/rules/p2.v10/evidence', shows: 'Intervals are of 95 %' },
-    {
-      name: 'sweep',
-      hash: '#/rules/p2.v10/sweep?days=7&path=groups.blocked-by-unpaid-chain.unpaidChain&values=2,3,5',
-      shows: 'Amounts, later part',
-    },
-    { name: 'drift', hash: '#/rules/p2.v10/drift', shows: 'Brier score' },
     { name: 'what-if', hash: '#/rules/p2.v11/what-if/regular-anna', shows: 'answer alike' },
     { name: 'rollout', hash: '#/rollouts', shows: 'History' },
-    { name: 'backtest', hash: '#/rules/p2.v11/backtest', shows: 'Run on the archive' },
+    { name: 'ask', hash: '#/rules/p2.v10/ask?kind=drift&asked=yes', shows: 'Brier score' },
   ];
 }

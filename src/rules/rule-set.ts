@@ -18,6 +18,12 @@ export const RULE_VERSION_FORM = 'p<number>.v<number>, like p2.v10, or p2.v11-ni
 /** A number has one spelling: p2.v011 beside p2.v11 would be another version of the same rank. */
 export const RULE_VERSION_PATTERN = '^p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0-9]{0,15})?$';
 
+/** A version as somebody writes it, which is not checked yet. */
+export function versionText(description: string) {
+  const told = { pattern: RULE_VERSION_PATTERN };
+  return Type.String({ minLength: 1, maxLength: 32, wellFormed: true, told, description });
+}
+
 const RULE_VERSION = new RegExp(RULE_VERSION_PATTERN);
 
 export const ruleVersion = Type.String({

@@ -145,16 +145,16 @@ describeConsole('the console with the keyboard alone', (tab) => {
   }).timeout(SLOW_MACHINE_MS);
 
   it('cancels work that waits for its turn', async () => {
-    await tab.openOwn(tab.seeded.key, '#/rules/p2.v11/backtest', FORCED_COLORS);
+    await tab.openOwn(tab.seeded.key, '#/rules/p2.v11/ask?kind=backtest&against=p2.v10', FORCED_COLORS);
     const { page } = tab;
     // A node works on one thing at a time, so these keep the one of the test waiting.
     for (const hour of [1, 2, 3])
-      await tab.shop.ask('POST', 'rules/backtest', {
+      await tab.shop.ask('POST', 'evidence', {
+        kind: 'backtest',
         version: 'p2.v11',
-        mode: 'closed-loop',
         from: Date.now() - hour * 3_600_000,
       });
-    await keys.enter(tab.button('Run'));
+    await keys.enter(tab.button('Ask'));
     await keys.enter(tab.button('Cancel'));
     await page.getByText('Nothing came of it.').waitFor({ timeout: 120_000 });
     await keys.expectFocusIn(main());

@@ -1,6 +1,6 @@
 import { closeConsole } from './console-tab.ts';
 // The pages for the work on rules, beside those of page.long.test.ts: neither file keeps the other processes waiting.
-import './pages/backtest.ts';
+import './pages/ask.ts';
 import './pages/draft.ts';
 import './pages/evidence.ts';
 import './pages/rollout.ts';

@@ -31,8 +31,8 @@ describeWithServer('chromium', 'a first start', () => {
       headers: { 'X-KA-Access-Key': key, 'Content-Type': 'application/json' },
     };
     await until('the traffic is in the archive', async () => {
-      const body = JSON.stringify({ version: 'p2.v10' });
-      return (await fetch(`${url}v1/platform/evidence/report`, { ...report, body })).status !== 409;
+      const body = JSON.stringify({ kind: 'report', version: 'p2.v10' });
+      return (await fetch(`${url}v1/platform/evidence`, { ...report, body })).status !== 409;
     });
     for (const [name, shows] of [
       ['A draft', 'Begin a draft'],

@@ -196,7 +196,7 @@ async function lookFor(shop: Tenant, clientIdKey: string): Promise<void> {
 async function workOut(shop: Tenant, kind: string): Promise<void> {
   const body = { version: 'p2.v10' };
   const asked = await askUnlessStandstill(() =>
-    shop.ask<{ readonly jobId: string }>('POST', `evidence/${kind}`, body),
+    shop.ask<{ readonly jobId: string }>('POST', 'evidence', { kind, ...body }),
   );
   const { jobId } = asked.body;
   await until(`the ${kind} is done`, async () => {

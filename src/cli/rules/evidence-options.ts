@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { whileHere } from '../../archive/frozen-archive.ts';
 import { JournalFileError } from '../../archive/ship/journal-file.ts';
 import { readConfig, signalSecretOf } from '../../config.ts';
-import { type EvidenceResult, readable } from '../../evidence/result.ts';
+import type { Answered, RulesAtHand } from '../../evidence/question.ts';
 import { cellText, type EvidenceTable, type Shown, sortedBy, sortNames } from '../../evidence/shown.ts';
 import {
   type ArchiveAsk,
@@ -14,12 +14,11 @@ import {
   withEvidence,
 } from '../../evidence/source/evidence.ts';
 import { keptRules } from '../../evidence/verify/verify-segment.ts';
-import { isRuleVersion, type RuleSet } from '../../rules/rule-set.ts';
+import { isRuleVersion } from '../../rules/rule-set.ts';
 import { UsageError } from '../exit.ts';
 import { erasedNow, leftOutTexts, readArchiveConfig, withArchive } from '../open-archive.ts';
 import { parsePlatform, parseTime, spanOptions } from '../options.ts';
 import { print, printError, progressBar, table } from '../print.ts';
-import { soundRuleSet } from './rule-folders.ts';
 
 /** The decisions that a figure is about, by the options of a person. */
 export interface EvidenceOptions {
@@ -42,13 +41,6 @@ export function evidenceOptions(command: Command): Command {
     .option('--platform <name>', 'only of this platform')
     .option('--sort <column>', 'sort every table that has this column by it, largest numbers first')
     .option('--json', 'print one JSON object');
-}
-
-export function splitOption(command: Command): Command {
-  return command.option(
-    '--split <time>',
-    'where the later part begins; without it in the middle of the time',
-  );
 }
 
 /** Runs `work` on the evidence that the options name, and shows a person its progress. */
@@ -79,31 +71,11 @@ function onArchive<T>(ask: ArchiveAsk, work: (ask: EvidenceAsk) => Promise<T>): 
   );
 }
 
-/** The rule set that a person names, or else the one that decided last. */
-export async function chosenRules(version: string | undefined, evidence: Evidence): Promise<RuleSet> {
-  if (version !== undefined) return soundRuleSet(version);
-  const [last] = await evidence.decidingRules();
-  if (last === undefined)
-    throw new UsageError('there is no decision within this time, so name the version to look at');
-  const found = keptByDigest()(last);
-  if (found !== null) return found;
-  throw new UsageError(`${missingText(last, 'decided last')}; name the version to look at`);
-}
-
-interface Deciding {
-  readonly ruleVersion: string;
-  readonly digest: string;
-}
-
 /** Finds rule sets in the archive or RULES_DIR, each only with the digest that was recorded. */
-export function keptByDigest(): (asked: Deciding) => RuleSet | null {
+export function recordedRuleSets(): RulesAtHand['recorded'] {
   const { rulesDir, archiveDir } = readConfig();
   const kept = keptRules(archiveDir ?? '', rulesDir);
   return ({ ruleVersion, digest }) => (isRuleVersion(ruleVersion) ? kept({ ruleVersion, digest }) : null);
-}
-
-export function missingText({ ruleVersion, digest }: Deciding, did: string): string {
-  return `${ruleVersion} with digest ${digest.slice(0, 12)} ${did}, and this rule set is neither in RULES_DIR nor in the archive`;
 }
 
 async function askOf(options: EvidenceOptions): Promise<EvidenceAsk> {
@@ -138,19 +110,11 @@ function journalAt(path: string): EvidenceAsk['place'] {
   return { kind: 'journal', path };
 }
 
-/** Prints the result of evidence, for a person or as one JSON object; `draft` is the folder of a written draft. */
-export function printResult(
-  result: EvidenceResult,
-  { json, sort }: Pick<EvidenceOptions, 'json' | 'sort'>,
-  written: { readonly draft: string | null; readonly text: string } | null = null,
-): void {
-  const shown = sorted(readable(result), sort);
-  if (json === true) print(JSON.stringify(written === null ? shown : { ...shown, draft: written.draft }));
-  else {
-    const { notes, tables } = shown;
-    const texts = [notes.join('\n'), ...tables.map(tableText), ...(written === null ? [] : [written.text])];
-    print(texts.join('\n\n'));
-  }
+/** Prints an answer, for a person or as one JSON object. */
+export function printResult(answer: Answered, { json, sort }: Pick<EvidenceOptions, 'json' | 'sort'>): void {
+  const shown = sorted(answer, sort);
+  if (json === true) print(JSON.stringify(shown));
+  else print([shown.notes.join('\n'), ...shown.tables.map(tableText)].join('\n\n'));
 }
 
 function sorted<Result extends Shown>(shown: Result, column: string | undefined): Result {

@@ -21,7 +21,7 @@ import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL } from
 import { EXIT, FindingsError, UsageError } from '../exit.ts';
 import { print } from '../print.ts';
 import { checkCommand, placed, problemLines } from './check.ts';
-import { backtestCommand, driftCommand, experimentCommand, reportCommand, sweepCommand } from './evidence.ts';
+import { evidenceCommands } from './evidence.ts';
 import { rolloutCommands } from './rollout.ts';
 import { chosenFolders, fromHere, newCommand, soundRuleSet } from './rule-folders.ts';
 import { testCommand } from './test.ts';
@@ -36,11 +36,7 @@ export function rulesCommands(program: Command): void {
   testCommand(rules);
   newCommand(rules);
   diffCommand(rules);
-  reportCommand(rules);
-  driftCommand(rules);
-  experimentCommand(rules);
-  backtestCommand(rules);
-  sweepCommand(rules);
+  evidenceCommands(rules);
   releaseCommand(rules);
   rolloutCommands(rules);
 }

@@ -6,7 +6,7 @@ import type { Report } from '../../evidence/report/rule-report.ts';
 import type { Shown } from '../../evidence/shown.ts';
 import type { SweepReport as SweepData } from '../../evidence/sweep/sweep-report.ts';
 import type { AuditCheckSchema, AuditPageSchema } from '../../http/platform/audit.ts';
-import type { EvidenceJobListSchema, EvidenceJobSchema } from '../../http/platform/evidence/evidence-jobs.ts';
+import type { EvidenceJobListSchema, EvidenceJobSchema } from '../../http/platform/evidence/evidence.ts';
 import type { ExplorationSchema } from '../../http/platform/explore.ts';
 import type { FirstStepsSchema } from '../../http/platform/first-steps.ts';
 import type { IssuedKeySchema, KeyListSchema } from '../../http/platform/keys.ts';

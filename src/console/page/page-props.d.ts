@@ -1,6 +1,6 @@
 import type { Session } from './answers.d.ts';
 
-/** Where somebody is on the page, from the address after its hash: `#/rules/VERSION/backtest/ID?days=…`. */
+/** Where somebody is on the page, from the address after its hash: `#/rules/VERSION/ask/ID?days=…`. */
 export interface Place {
   /** Of the rules; empty where the page is not about one. */
   readonly version: string;

@@ -37,7 +37,7 @@ const explore = async () => (await import('./pages/explore.js')).ExplorePage;
 const decisions = async () => (await import('./pages/decisions.js')).DecisionsPage;
 const payers = async () => (await import('./pages/client.js')).ClientPage;
 const whatIf = async () => (await import('./pages/what-if.js')).WhatIfPage;
-const backtest = async () => (await import('./pages/backtest.js')).BacktestPage;
+const ask = async () => (await import('./pages/ask.js')).AskPage;
 const rollouts = async () => (await import('./pages/rollout.js')).RolloutPage;
 const lists = async () => (await import('./pages/lists.js')).ListsPage;
 const approvals = async () => (await import('./pages/approvals.js')).ApprovalsPage;
@@ -45,7 +45,6 @@ const keys = async () => (await import('./pages/access.js')).KeysPage;
 const people = async () => (await import('./pages/access.js')).PeoplePage;
 const platform = async () => (await import('./pages/platform.js')).PlatformPage;
 const audit = async () => (await import('./pages/audit.js')).AuditPage;
-const drift = async () => (await evidence()).DriftPage;
 const evidence = () => import('./pages/evidence.js');
 const rules = () => import('./pages/rules.js');
 const drafts = () => import('./pages/draft.js');
@@ -75,10 +74,8 @@ export const PLACES = [
       page('rules/*', 'Version', ['rules:read'], async () => (await rules()).VersionPage),
       page('rules/*/draft', 'Draft', ['rules'], async () => (await drafts()).DraftPage),
       page('rules/*/evidence', 'Evidence', ['rules'], async () => (await evidence()).EvidencePage),
-      page('rules/*/sweep', 'Sweep', ['rules'], async () => (await evidence()).SweepPage),
-      page('rules/*/drift', 'Drift', ['rules'], drift),
+      page('rules/*/ask', 'Ask', ['rules'], ask),
       page('rules/*/what-if', 'What if', ['rules', 'clients:read'], whatIf),
-      page('rules/*/backtest', 'Backtest', ['rules'], backtest),
     ],
   },
   {
@@ -110,7 +107,7 @@ function segments(path) {
 }
 
 /**
- * What an address after its hash leads to: `#/rules/p2.v10/backtest/ID?…`.
+ * What an address after its hash leads to: `#/rules/p2.v10/ask/ID?…`.
  * @param {string} hash
  * @returns {Omit<Place, 'top'> & { page: PageEntry | null }}
  */

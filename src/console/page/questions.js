@@ -2,12 +2,12 @@
 
 /**
  * @import {
- *   AccessKeyList, AuditCheck, AuditPage, BacktestReport,  CheckedDraft, ClientHistory,
- *   ClientLinks, ClientView, Decision, DecisionWhatIf, Draft, DraftList, DraftPresence, Drift,
+ *   AccessKeyList, AuditCheck, AuditPage,  CheckedDraft, ClientHistory,
+ *   ClientLinks, ClientView, Decision, DecisionWhatIf, Draft, DraftList, DraftPresence,
  *   EvidenceJobList, Experiment, Explanation, Explored, FirstSteps, Following, FoundDecisions, IssuedKey,
  *   LastHour, ListEntries, OpenedRuleFolder, People, Proposal, ProposalList, RewrittenCases, RolloutStatus,
  *   RuleDiff, RuleFolderList, RulesReport, SavedDraft, Session, Settings, SharedLists, SignIn,
- *   SweepReport, VerdictHistory, WhatIfAnswers, Worked,
+ *   Shown, VerdictHistory, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
  * @import { Question, Work } from './api.js'
  */
@@ -88,13 +88,9 @@ export const WHAT_IF = { path: 'rules/what-if' };
 /** @type {Question<EvidenceJobList>} */
 export const EVIDENCE_JOBS = { path: 'evidence' };
 /** @type {Work<RulesReport>} */
-export const RULES_REPORT = { path: 'evidence/report' };
-/** @type {Work<SweepReport>} */
-export const SWEEP = { path: 'evidence/sweep' };
-/** @type {Work<Drift>} */
-export const DRIFT = { path: 'evidence/drift' };
-/** @type {Work<BacktestReport>} */
-export const BACKTEST = { path: 'evidence/backtest' };
+export const RULES_REPORT = { path: 'evidence' };
+/** @type {Work<Shown>} */
+export const EVIDENCE = { path: 'evidence' };
 /** @type {<Result>(jobId: string, of?: Work<Result>) => Question<Worked<Result>>} */
 export const evidenceJob = (jobId) => to`evidence/${jobId}`;
 

@@ -14,7 +14,8 @@ import type { Documents } from '../../state/documents.ts';
 import type { Store } from '../../state/store.ts';
 import { BackgroundWork } from '../../work/background-work.ts';
 import { Turns } from '../../work/turns.ts';
-import type { EvidenceResult } from '../result.ts';
+import type { Answered } from '../question.ts';
+import { questionOf } from '../questions.ts';
 import { isEvidence, withDayAfter } from '../source/evidence.ts';
 import type { EvidenceWorks } from './desk-process.ts';
 import {
@@ -109,7 +110,7 @@ export class EvidenceDesk {
 
   /**
    * The job for a task: a new one, or one that is under way or was done just now. `draft` is the rule set of the task
-   * where it lies in no folder. Throws EvidenceDeskBusy or NoArchive.
+   * where it is kept as a draft. Throws EvidenceDeskBusy or NoArchive.
    */
   async ask(asker: EvidenceAsker, task: EvidenceTask, draft: DraftText | null = null): Promise<EvidenceJob> {
     const { actor, credential, platform } = asker;
@@ -156,13 +157,14 @@ export class EvidenceDesk {
   }
 
   /**
-   * Drops the backtests that may name orders of a platform, since one of its clients was erased: its own and
+   * Drops what may name orders of a platform for example, since one of its clients was erased: its own and
    * those of the whole installation.
    */
   async forgetOrders(platform: PlatformName): Promise<void> {
     for (const keeper of new Set([platform, INSTALLATION])) {
-      const backtests = (await this.shelf.list(keeper)).filter(({ task }) => task.kind === 'backtest');
-      for (const job of backtests) await this.remove(job);
+      const jobs = await this.shelf.list(keeper);
+      for (const job of jobs.filter(({ task }) => questionOf(task.kind)?.namesOrders !== false))
+        await this.remove(job);
     }
   }
 
@@ -256,7 +258,7 @@ export class EvidenceDesk {
   }
 
   /** A job is cancelled before its result is removed: a result that is kept after that is removed here. */
-  async #keep(job: EvidenceJob, result: EvidenceResult) {
+  async #keep(job: EvidenceJob, result: Answered) {
     await this.shelf.keepResult(job, result);
     if (!(await this.shelf.isCancelled(job.jobId))) return 'done';
     await this.shelf.removeResult(job);
@@ -395,15 +397,15 @@ class JobShelf {
   }
 
   /** Throws when the result is too large to keep. */
-  async keepResult({ platform, jobId }: JobPlace, result: EvidenceResult): Promise<void> {
+  async keepResult({ platform, jobId }: JobPlace, result: Answered): Promise<void> {
     if (JSON.stringify(result).length > RESULT_BYTES_MAX)
       throw new Error(`the result has more than ${RESULT_BYTES_MAX} bytes; the command line prints it whole`);
     await this.#documents.set(resultsOf(platform), jobId, result);
   }
 
   /** Null unless the job is done. */
-  async result({ platform, jobId }: JobPlace): Promise<EvidenceResult | null> {
-    return (await this.#documents.get<EvidenceResult>(resultsOf(platform), jobId)) ?? null;
+  async result({ platform, jobId }: JobPlace): Promise<Answered | null> {
+    return (await this.#documents.get<Answered>(resultsOf(platform), jobId)) ?? null;
   }
 
   /** Asks the node that works on it to stop. */

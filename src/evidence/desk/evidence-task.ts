@@ -3,17 +3,15 @@ import type { ErasedClients } from '../../archive/archive.ts';
 import type { Segment } from '../../archive/archive-log.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import type { DraftText } from '../../rules/folder/draft.ts';
-import type { RuleVersion } from '../../rules/rule-set.ts';
-import type { BacktestMode } from '../backtest/backtest-report.ts';
-import type { OutcomeAssumption } from '../backtest/lives.ts';
-import type { SliceName } from '../report/rule-report.ts';
+import type { AskedOptions } from '../question.ts';
 
-export interface NamedRuleSet {
-  readonly ruleVersion: RuleVersion;
-  readonly digest: string;
-}
-
-interface TaskSpan {
+/** A question to the archive, as plain data: the same question is the same text. */
+export interface EvidenceTask {
+  /** Of a question in questions.ts. */
+  readonly kind: string;
+  readonly options: AskedOptions;
+  /** The digests of the rule sets that the options name, by version, as they were when it was asked. */
+  readonly ruleSets: Readonly<Record<string, string>>;
   /** Null for all platforms. */
   readonly platform: PlatformName | null;
   /** Decisions from this time on and before that one, epoch ms; null for all. */
@@ -22,53 +20,6 @@ interface TaskSpan {
   /** As known at this moment, epoch ms; null for all that is known. */
   readonly asOf: number | null;
 }
-
-export interface ReportTask extends TaskSpan {
-  readonly kind: 'report';
-  readonly rules: NamedRuleSet;
-  readonly by: SliceName | null;
-}
-
-interface BacktestTask extends TaskSpan {
-  readonly kind: 'backtest';
-  readonly rules: NamedRuleSet;
-  /** The base of the comparison; null for what was recorded. */
-  readonly against: NamedRuleSet | null;
-  readonly mode: BacktestMode;
-  readonly outcomes: OutcomeAssumption;
-}
-
-interface SweepTask extends TaskSpan {
-  readonly kind: 'sweep';
-  readonly rules: NamedRuleSet;
-  /** Each `PATH=VALUES`, as the command takes them. */
-  readonly vary: readonly string[];
-  readonly outcomes: OutcomeAssumption;
-}
-
-interface DriftTask extends TaskSpan {
-  readonly kind: 'drift';
-  /** The version whose decisions count; null for all versions. */
-  readonly rules: NamedRuleSet | null;
-}
-
-export interface ExperimentTask extends TaskSpan {
-  readonly kind: 'experiment';
-  readonly rules: null;
-  /** Which candidates of the newest trial; none for all. */
-  readonly versions: readonly RuleVersion[];
-}
-
-/** A question to the archive, as plain data: the same question is the same text. */
-export type EvidenceTask = ReportTask | BacktestTask | SweepTask | DriftTask | ExperimentTask;
-
-export const TASK_KINDS = [
-  'report',
-  'backtest',
-  'sweep',
-  'drift',
-  'experiment',
-] as const satisfies readonly EvidenceTask['kind'][];
 
 export interface EvidenceFolders {
   readonly archiveDir: string;
@@ -83,7 +34,7 @@ export interface EvidenceFolders {
 export interface EvidenceWork {
   readonly task: EvidenceTask;
   readonly folders: EvidenceFolders;
-  /** The rule set of the task, where it lies in no folder. */
+  /** The draft that an option names, where one is kept that differs from RULES_DIR. */
   readonly draft: DraftText | null;
   readonly holdoutSecret: string;
 }

@@ -4,9 +4,9 @@ import type Koa from 'koa';
 import { INSTALLATION } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
 import { ProposalRefused, type ProposedChange } from '../../access/proposals.ts';
-import { type TSchema, Type } from '../../json-schema.ts';
+import { type TObject, type TSchema, Type } from '../../json-schema.ts';
 import type { Approvals } from '../../service/approvals.ts';
-import { epochMs, named, type Shape, shape, word } from '../../shapes.ts';
+import { choice, epochMs, named, oneOf, type Shape, shape, word } from '../../shapes.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import { type TurnLimits, Turns } from '../../work/turns.ts';
 import { authenticate, type Callers, type Grant, isGranted } from '../request/authenticate.ts';
@@ -287,18 +287,64 @@ export function jsonBody<S extends TSchema>(
   example: Shape<S>,
   bytesMax: number = BODY_BYTES_MAX,
 ): RequestBody<Shape<S>> {
-  const valid = bodyOf(schema);
-  const known = new Set(Type.IsObject(schema) ? Object.keys(schema.properties) : []);
+  const take = taking(schema);
   return {
     bytesMax,
     content: { 'application/json': { name, example } },
     shapes: { [name]: schema },
+    read: async (req, onIgnored) => take(await readJson(req, bytesMax), onIgnored),
+  };
+}
+
+/** Takes a value of one shape, and reports the names of members that the shape does not know. */
+function taking<S extends TSchema>(schema: S) {
+  const valid = bodyOf(schema);
+  const known = new Set(Type.IsObject(schema) ? Object.keys(schema.properties) : []);
+  return (value: unknown, onIgnored: (members: readonly string[]) => void): Shape<S> => {
+    const ignored = isRecord(value) ? Object.keys(value).filter((name) => !known.has(name)) : [];
+    const body = valid(value);
+    if (ignored.length > 0) onIgnored(ignored);
+    return body;
+  };
+}
+
+interface KindShape {
+  readonly name: string;
+  readonly schema: TObject;
+  readonly example: object;
+}
+
+/** A body of one of several shapes, which its member `member` tells apart; each is kept under its name. */
+export function kindBody(
+  name: string,
+  member: string,
+  kinds: Readonly<Record<string, KindShape>>,
+): RequestBody<{ readonly kind: string; readonly value: Readonly<Record<string, unknown>> }> {
+  const all = Object.entries(kinds);
+  const kindOf = bodyOf(
+    Type.Object({
+      [member]: choice(
+        all.map(([kind]) => kind),
+        'Which of them',
+      ),
+    }),
+  );
+  const bodies = new Map(all.map(([kind, { schema }]) => [kind, taking(schema)]));
+  const shapes = Object.fromEntries(all.map(([kind, one]) => [kind, named(one.name, one.schema)]));
+  return {
+    content: { 'application/json': { name, example: all[0]?.[1].example } },
+    shapes: {
+      ...Object.fromEntries(all.map(([, one]) => [one.name, one.schema])),
+      [name]: oneOf(member, shapes, 'By what is asked'),
+    },
     read: async (req, onIgnored) => {
-      const value = await readJson(req, bytesMax);
-      const ignored = isRecord(value) ? Object.keys(value).filter((name) => !known.has(name)) : [];
-      const body = valid(value);
-      if (ignored.length > 0) onIgnored(ignored);
-      return body;
+      const value = await readJson(req);
+      const given: unknown = isRecord(value) ? Reflect.get(value, member) : null;
+      const kind = typeof given === 'string' ? given : '';
+      const take = bodies.get(kind);
+      if (take !== undefined) return { kind, value: { ...take(value, onIgnored) } };
+      kindOf(value);
+      throw new Error(`${member} "${kind}" has no shape`);
     },
   };
 }

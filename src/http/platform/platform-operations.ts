@@ -15,14 +15,7 @@ import {
 import { readClientLinks } from './client/client-links.ts';
 import { askDecisionWhatIf, explainDecision, listDecisions, readDecision } from './decisions.ts';
 import { readEvents } from './events.ts';
-import { listEvidence, readEvidence, removeEvidence } from './evidence/evidence-jobs.ts';
-import {
-  askBacktest,
-  askDrift,
-  askExperiment,
-  askRuleReport,
-  askSweep,
-} from './evidence/evidence-questions.ts';
+import { askEvidence, listEvidence, readEvidence, removeEvidence } from './evidence/evidence.ts';
 import { readExperiment } from './evidence/read-experiment.ts';
 import { readExploration } from './explore.ts';
 import { makeUpTraffic, readFirstSteps } from './first-steps.ts';
@@ -89,17 +82,7 @@ export const PLATFORM_OPERATIONS = {
     readMetrics,
   ],
   withRollout: [readRollout, changeRollout, takeBack, askWhatIf, askDecisionWhatIf],
-  withEvidence: [
-    askRuleReport,
-    askBacktest,
-    askSweep,
-    askDrift,
-    askExperiment,
-    readExperiment,
-    listEvidence,
-    readEvidence,
-    removeEvidence,
-  ],
+  withEvidence: [askEvidence, readExperiment, listEvidence, readEvidence, removeEvidence],
   withRuleFolders: [
     listRuleFolders,
     readRuleFolder,

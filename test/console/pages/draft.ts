@@ -43,29 +43,14 @@ describeConsole("the console's page Draft", (tab) => {
     await page.getByText('Every node would take this version.').waitFor();
   });
 
-  it('tries it on what happened before it is saved, and takes a value that a sweep found', async () => {
+  it('tries it on what happened before it is saved, by its name', async () => {
     await tab.open('#/rules/drafts?from=p2.v10');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v33');
     await tab.button('Begin').click();
     await page.getByText('Every node would take this version.').waitFor();
-    expect(await page.getByLabel('on decisions of').inputValue()).to.equal('30');
-    await tab.button('Backtest').click();
-    await page.getByText(/^[1-9]\d* decisions were compared/).waitFor();
-    await page.getByRole('link', { name: 'sweep', exact: true }).click();
-    await page.getByText('p2.v33 as it stands', { exact: false }).waitFor();
-    await page.getByLabel('constant').selectOption('groups.blocked-by-unpaid-chain.unpaidChain');
-    await page.getByLabel('values to try').fill('7');
-    await tab.button('Sweep').click();
-    await page.getByRole('heading', { name: /^Amounts, later part/ }).waitFor();
-    await page.getByLabel('value', { exact: true }).fill('1');
-    await tab.button('Put unpaidChain = 7 into p2.v33').click();
-    await page
-      .getByRole('group', { name: 'Files' })
-      .getByRole('button', { name: 'groups.yaml' })
-      .first()
-      .click();
-    await page.locator('.cm-content').getByText('value: 7', { exact: false }).waitFor();
+    await page.getByRole('link', { name: 'Backtest p2.v33' }).click();
+    await page.getByText(/^0 of [\d,]+ verdicts change/).waitFor({ timeout: 120_000 });
     expect((await tab.shop.ask('GET', 'rules/versions/p2.v33')).status).to.equal(404);
   });
 

@@ -17,12 +17,12 @@ describeConsole("the console's page Evidence", (tab) => {
     // By then the page has asked about the time that it begins with.
     await verdictRules(tab).waitFor();
     await tab.page.getByLabel('or from').fill('2026-01-01T00:00');
-    const asked = tab.page.waitForRequest('**/evidence/report');
+    const asked = tab.page.waitForRequest('**/platform/evidence');
     await tab.button('Show').click();
     await tab.page.waitForURL(/#\/rules\/p2\.v10\/evidence\?from=2026-01-01T00%3A00Z$/);
     expect((await asked).postDataJSON()).to.include({ from: Date.UTC(2026, 0, 1) });
-    const sweep = await tab.page.getByRole('link', { name: 'Sweep' }).getAttribute('href');
-    expect(sweep).to.equal('#/rules/p2.v10/sweep?from=2026-01-01T00%3A00Z');
+    const ask = await tab.page.getByRole('link', { name: 'Ask', exact: true }).getAttribute('href');
+    expect(ask).to.equal('#/rules/p2.v10/ask?from=2026-01-01T00%3A00Z');
   });
 
   it('counts each rule on outcomes, with orders as paid, unpaid, turned away and unknown, and opens to what is behind it', async () => {
@@ -144,44 +144,5 @@ describeConsole("the console's page Evidence, of the past", (tab) => {
       .waitFor({ timeout: 120_000 });
     await tab.page.getByText('There is no decision within this time.').waitFor();
     expect(tab.page.url()).to.match(/[?&]asOf=20\d\d-\d\d-\d\dT/);
-  });
-});
-
-describeConsole("the console's pages Sweep and Drift", (tab) => {
-  it('try other values of a constant, and show what each costs and saves beside what holds', async () => {
-    await tab.open('#/rules/p2.v10/sweep?days=7');
-    const { page } = tab;
-    await page.locator('select[name=path]').selectOption('groups.blocked-by-unpaid-chain.unpaidChain');
-    await page.getByLabel('values to try').fill('1..4');
-    await tab.button('Sweep').click();
-    await page.getByRole('heading', { name: 'unpaidChain = 4 as it is' }).waitFor({ timeout: 120_000 });
-    await page.getByRole('slider', { name: 'value' }).press('Home');
-    await page.getByRole('heading', { name: 'unpaidChain = 1' }).waitFor();
-    expect(await page.getByRole('row', { name: /^unpaid orders blocked/ }).textContent()).to.match(/\+\d/);
-    await page.getByLabel('make a draft').fill('p2.v77-chain');
-    await tab.button('Work on it').click();
-    await page.getByRole('heading', { name: /^p2\.v77-chain/ }).waitFor();
-    const { body } = await tab.shop.ask<{ files: Record<string, string> }>(
-      'GET',
-      'rules/drafts/p2.v77-chain',
-    );
-    expect(body.files['groups.yaml']).to.include(
-      '{ fact: unpaidChain, operator: greaterThanInclusive, value: 1 }',
-    );
-  });
-
-  it('say what is wrong with values that cannot be tried', async () => {
-    await tab.open('#/rules/p2.v10/sweep?days=7&path=ladder.levels[0]&values=soon');
-    await tab.page.getByText('This could not be worked out').waitFor({ timeout: 120_000 });
-    await tab.page.getByText(/^ladder\.levels\[0\]=soon is no sound rule set: ladder\.yaml:/).waitFor();
-  });
-
-  it('show what has changed from the earlier to the later part of the time', async () => {
-    await tab.open('#/rules/p2.v10/drift?days=7');
-    const answers = tab.page.getByRole('region', { name: 'Answers and outcomes' });
-    await answers.waitFor({ timeout: 120_000 });
-    expect(await answers.getByRole('row', { name: /^GET_NEW/ }).textContent()).to.match(
-      /^\s*GET_NEW(\s*\d+\.\d % \(\d+\.\d to \d+\.\d\)){2}\s*$/,
-    );
   });
 });

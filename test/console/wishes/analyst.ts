@@ -72,8 +72,9 @@ export class Analyst {
   }
 
   async backtest(): Promise<void> {
-    await this.#button('Backtest').click();
-    await this.#page.getByText(/^[1-9]\d* decisions were compared/).waitFor({ timeout: 120_000 });
+    await this.#page.getByRole('link', { name: /^Backtest p2/ }).click();
+    await this.#page.getByText(/ of [\d,]+ verdicts change/).waitFor({ timeout: 120_000 });
+    await this.#page.goBack();
   }
 
   async release(): Promise<void> {

@@ -60,7 +60,6 @@ describeWithServer('chromium', 'from a complaint to a released change, as the gu
     await analyst.compare();
     await analyst.save();
     await analyst.backtest();
-    await page.getByRole('link', { name: 'sweep', exact: true }).waitFor();
 
     const then = platform.page.getByRole('heading', { name: 'Another version then' }).locator('..');
     await platform.page.reload();

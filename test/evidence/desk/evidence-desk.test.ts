@@ -13,8 +13,9 @@ import {
   EvidenceDeskBusy,
   PLATFORM_WAITING_MAX,
 } from '../../../src/evidence/desk/evidence-desk.ts';
-import type { EvidenceJob, ReportTask } from '../../../src/evidence/desk/evidence-task.ts';
+import type { EvidenceJob, EvidenceTask } from '../../../src/evidence/desk/evidence-task.ts';
 import { report } from '../../../src/evidence/report/report.ts';
+import { shownReport } from '../../../src/evidence/report/rule-report.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -59,11 +60,12 @@ describe('the evidence desk', () => {
         onTrouble,
       });
     };
-    const task = (from: number): ReportTask => {
-      const { version, digest } = place.rules('p2.v10');
-      const rules = { ruleVersion: version, digest };
-      return { kind: 'report', rules, by: null, platform: null, from, to: null, asOf: null };
-    };
+    const task = (from: number): EvidenceTask => ({
+      kind: 'report',
+      options: { version: 'p2.v10' },
+      ruleSets: { 'p2.v10': place.rules('p2.v10').digest },
+      ...{ platform: null, from, to: null, asOf: null },
+    });
     const over = async (desk: EvidenceDesk, { platform, jobId }: EvidenceJob): Promise<EvidenceJob> => {
       for (;;) {
         const job = await desk.shelf.get(platform, jobId);
@@ -74,7 +76,7 @@ describe('the evidence desk', () => {
 
     const decisionsOf = async (desk: EvidenceDesk, job: EvidenceJob) => {
       const result = await desk.shelf.result(job);
-      return result?.kind === 'report' ? result.decisions : expect.fail('no report');
+      return Number(result !== null && 'decisions' in result ? result.decisions : expect.fail('no report'));
     };
     const refusal = (asked: Promise<EvidenceJob>) => asked.catch((error: unknown) => error);
 
@@ -87,7 +89,7 @@ describe('the evidence desk', () => {
       const expected = await withEvidence(all(lived.archive), (evidence) =>
         report(evidence, { rules: place.rules('p2.v10'), by: null }),
       );
-      expect(await desk.shelf.result(asked)).to.deep.equal(expected);
+      expect(await desk.shelf.result(asked)).to.deep.equal({ ...expected, ...shownReport(expected) });
       expect((await open().ask(shop, task(0))).jobId).to.equal(asked.jobId);
       now += 600_000;
       expect((await desk.ask(shop, task(0))).jobId).not.to.equal(asked.jobId);
@@ -287,7 +289,7 @@ describe('the evidence desk', () => {
 
     it('fails with an explanation when the rule set has changed', async () => {
       const desk = open();
-      const other = { ...task(300), rules: { ...task(300).rules, digest: 'ab'.repeat(32) } };
+      const other = { ...task(300), ruleSets: { 'p2.v10': 'ab'.repeat(32) } };
       const ended = await over(desk, await desk.ask(shop, other));
       expect(ended.trouble).to.equal('the files of p2.v10 were changed meanwhile; ask again');
       await desk.close();
@@ -297,14 +299,7 @@ describe('the evidence desk', () => {
       const desk = open();
       const [known] = await desk.shelf.list(SHOP);
       const report = known ?? expect.fail('no job');
-      const { kind: _report, by: _by, ...asked } = task(400);
-      const backtest = {
-        ...asked,
-        kind: 'backtest',
-        against: null,
-        mode: 'recorded',
-        outcomes: 'granted',
-      } as const;
+      const backtest = { ...task(400), kind: 'backtest' };
       const other = platformName('other-shop');
       for (const platform of [SHOP, INSTALLATION, other]) {
         await desk.shelf.add({ ...report, platform, jobId: 'report', state: 'done', askedAt: now });

@@ -1,6 +1,9 @@
 import { expect } from 'chai';
-import { type Experiment, experimentOf } from '../../../src/evidence/experiment/experiment-report.ts';
-import { readable } from '../../../src/evidence/result.ts';
+import {
+  type Experiment,
+  experimentOf,
+  shownExperiment,
+} from '../../../src/evidence/experiment/experiment-report.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { T0 } from '../../state/clients.ts';
@@ -98,7 +101,7 @@ describeOnStores('an experiment', (store) => {
   it('compares nothing before there are enough clients, and says so', () => {
     expect(found.differences).to.deep.equal([]);
     expect(found.recommendation).to.deep.equal({ version: null, takeBack: [], errorBound: 0.01 });
-    const { notes } = readable(found);
+    const { notes } = shownExperiment(found);
     expect(notes).to.include('Nothing can be compared yet: it takes 200 clients in each arm.');
     expect(notes.at(-1)).to.equal('Go on: nothing is recommended yet.');
   });
@@ -145,7 +148,7 @@ it('without a trial says how to begin one', async () => {
   const store = openSqliteStore(temporaryDirectory());
   const [found = NOTHING] = await experimentsOn(store);
   expect(found.arms).to.deep.equal([]);
-  expect(readable(found).notes.at(-1)).to.match(
+  expect(shownExperiment(found).notes.at(-1)).to.match(
     /^No version was on trial within this time. Begin with: rules rollout/,
   );
   await store.close();

@@ -5,7 +5,6 @@ import { exported } from '../../../src/archive/ship/journal-file.ts';
 import { clientNumber } from '../../../src/client/client-key.ts';
 import { timeText } from '../../../src/client/instant.ts';
 import { shownReport } from '../../../src/evidence/report/rule-report.ts';
-import type { EvidenceResult } from '../../../src/evidence/result.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
@@ -14,7 +13,7 @@ import { SeededRandom } from '../../simulation/seeded-random.ts';
 import { temporarySqlite } from '../../stores/temporary-store.ts';
 import { draftCandidates, History, JULY, PLATFORM, Workplace } from '../backtest/backtest-history.ts';
 import { all } from './lived-evidence.ts';
-import { figuresOf, replayedFiguresOf } from './printed-figures.ts';
+import { type Figures, figuresOf, replayedFiguresOf } from './printed-figures.ts';
 
 const DAY = 86_400_000;
 const CHAPTERS = 3;
@@ -25,8 +24,8 @@ describe('figures of the past', () => {
   const { store } = opened;
   const random = new SeededRandom(25);
   const place = new Workplace();
-  const recorded: { readonly at: number; readonly figures: readonly EvidenceResult[] }[] = [];
-  let replayed: readonly EvidenceResult[] = [];
+  const recorded: { readonly at: number; readonly figures: readonly Figures[] }[] = [];
+  let replayed: readonly Figures[] = [];
   let archived: ArchivedStore;
   let history: History;
 
@@ -145,6 +144,6 @@ async function journalOf(store: Store): Promise<EvidencePlace> {
 }
 
 /** Without the words about the requested time. */
-function withoutMoment(figures: readonly EvidenceResult[]): unknown {
+function withoutMoment(figures: readonly Figures[]): unknown {
   return JSON.parse(JSON.stringify(figures), (name, value) => (name === 'asOf' ? undefined : value));
 }

@@ -1,20 +1,26 @@
 import { backtest } from '../../../src/evidence/backtest/backtest.ts';
+import type { BacktestReport } from '../../../src/evidence/backtest/backtest-report.ts';
 import { drift } from '../../../src/evidence/drift.ts';
+import type { Drift } from '../../../src/evidence/drift-report.ts';
 import { experiment } from '../../../src/evidence/experiment/experiment.ts';
+import type { Experiment } from '../../../src/evidence/experiment/experiment-report.ts';
 import { report } from '../../../src/evidence/report/report.ts';
-import type { EvidenceResult } from '../../../src/evidence/result.ts';
+import type { Report } from '../../../src/evidence/report/rule-report.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { combinationsOf, parseVariation, sweep } from '../../../src/evidence/sweep/sweep.ts';
+import type { SweepReport } from '../../../src/evidence/sweep/sweep-report.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import type { Workplace } from '../backtest/backtest-history.ts';
 import { all } from './lived-evidence.ts';
+
+export type Figures = Report | BacktestReport | SweepReport | Drift | Experiment;
 
 /** The output of most commands; null: of all that is known. */
 export function figuresOf(
   place: Workplace,
   looked: EvidencePlace,
   asOf: number | null,
-): Promise<readonly EvidenceResult[]> {
+): Promise<readonly Figures[]> {
   const rules = place.rules('p2.v10');
   return withEvidence({ ...all(looked), asOf }, async (evidence) => [
     await report(evidence, { rules, by: 'week' }),
@@ -32,7 +38,7 @@ export function replayedFiguresOf(
   place: Workplace,
   looked: EvidencePlace,
   asOf: number | null,
-): Promise<readonly EvidenceResult[]> {
+): Promise<readonly Figures[]> {
   const files = readRuleFiles(`${place.rulesDir}/p2.v10`, []) ?? new Map();
   const version = 'p2.v10';
   const vary = parseVariation(files, 'groups.blocked-by-unpaid-chain.unpaidChain=2,3');

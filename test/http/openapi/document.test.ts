@@ -176,12 +176,8 @@ function removal(path: string): Ask {
 }
 
 const EVIDENCE = '/v1/platform/evidence';
-const RULE_REPORT = post(`${EVIDENCE}/report`, { version: 'p2.v10' });
-const SWEEP = post(`${EVIDENCE}/sweep`, { version: 'p2.v10', vary: ['ladder.levels[0]=15s,30s'] });
-const EXPERIMENT = post(`${EVIDENCE}/experiment`, { versions: ['p2.v10'] });
+const RULE_REPORT = post(EVIDENCE, { kind: 'report', version: 'p2.v10' });
 const READ_EXPERIMENT = get('/v1/platform/experiment');
-const DRIFT = post(`${EVIDENCE}/drift`, { version: 'p2.v10' });
-const BACKTEST = post(`${EVIDENCE}/backtest`, { version: 'p2.v11', against: 'p2.v10' });
 
 async function explanation(live: Live): Promise<Ask> {
   return get(`/v1/platform/decisions/${await live.decisionId('explained')}/explanation`);
@@ -429,19 +425,16 @@ const PLATFORM_CASES: readonly Case[] = [
   says('askWhatIf', 400, whatIf({ versions: ['p2.v12'] })),
   says('askWhatIf', 404, whatIf({ versions: ['p2.v99'] })),
   ...withBody('askWhatIf', WHAT_IF),
-  ...ofEvidence('askRuleReport', RULE_REPORT),
-  ...ofEvidence('askSweep', SWEEP, { tooLarge: TOO_LARGE_FOR_DRAFT }),
-  says('askSweep', 422, withDraft(SWEEP)),
-  ...ofEvidence('askDrift', DRIFT),
-  ...ofEvidence('askExperiment', EXPERIMENT, {
-    about: (version) => post(`${EVIDENCE}/experiment`, { versions: [version] }),
-  }),
+  says('askEvidence', 409, whenArchived(RULE_REPORT, false)),
+  says('askEvidence', 200, whenArchived(RULE_REPORT, true)),
+  says('askEvidence', 400, post(EVIDENCE, { kind: 'report', version: 'p2.v12' })),
+  says('askEvidence', 404, post(EVIDENCE, { kind: 'report', version: 'p2.v99' })),
+  says('askEvidence', 422, aboutBadDraft),
+  ...withBody('askEvidence', RULE_REPORT, sharedByKey),
   says('readExperiment', 409, whenArchived(READ_EXPERIMENT, false)),
   says('readExperiment', 200, whenArchived(READ_EXPERIMENT, true)),
   says('readExperiment', 400, get('/v1/platform/experiment?versions=newest')),
   ...sharedByKey('readExperiment', READ_EXPERIMENT),
-  ...ofEvidence('askBacktest', BACKTEST, { tooLarge: TOO_LARGE_FOR_DRAFT }),
-  says('askBacktest', 422, withDraft(BACKTEST)),
   says('readEvidence', 200, async (live) => get(await evidenceJob(live))),
   says('readEvidence', 404, get(`${EVIDENCE}/nothing`)),
   ...sharedByKey('readEvidence', get(`${EVIDENCE}/nothing`)),
@@ -492,30 +485,6 @@ async function judged(live: Live, below = ''): Promise<string> {
   return aboutClient('judged', below);
 }
 
-/** The common answers of evidence; the first one finds no archive. */
-function ofEvidence(
-  operationId: string,
-  good: Ask,
-  {
-    tooLarge,
-    about = (version) => ({ ...good, body: { ...objectOf(good.body), version } }),
-  }: EvidenceCases = {},
-): readonly Case[] {
-  return [
-    says(operationId, 409, whenArchived(good, false)),
-    says(operationId, 200, whenArchived(good, true)),
-    says(operationId, 400, about('p2.v12')),
-    says(operationId, 404, about('p2.v99')),
-    ...withBody(operationId, good, sharedByKey, tooLarge),
-  ];
-}
-
-interface EvidenceCases {
-  readonly tooLarge?: string | undefined;
-  /** The question about a version, where that is not its member `version`. */
-  readonly about?: (version: string) => Ask;
-}
-
 /** A question, asked once there is an archive, or none. */
 function whenArchived(good: Ask, isThere: boolean) {
   return async (live: Live): Promise<Ask> => {
@@ -526,9 +495,15 @@ function whenArchived(good: Ask, isThere: boolean) {
   };
 }
 
-/** About a bad draft in the request. */
-function withDraft(good: Ask): Ask {
-  return { ...good, body: { ...objectOf(good.body), ...DRAFT } };
+/** A question about a draft that is not sound. */
+async function aboutBadDraft(live: Live): Promise<Ask> {
+  const { version, files } = DRAFT;
+  await live.ask({
+    method: 'PUT',
+    path: `/v1/platform/rules/drafts/${version}`,
+    body: { from: 'p2.v10', files },
+  });
+  return post(EVIDENCE, { kind: 'backtest', version });
 }
 
 /** A node runs only a few jobs at once, so each is ended before the next one. */
@@ -540,10 +515,6 @@ async function dropJobs(live: Live): Promise<void> {
     for (const { jobId } of jobs) await live.ask(removal(`${EVIDENCE}/${jobId}`));
     return jobs.every(({ state }) => state !== 'waiting' && state !== 'running');
   });
-}
-
-function objectOf(body: Ask['body']): object {
-  return typeof body === 'object' ? body : {};
 }
 
 /** The release of the draft that was kept. */

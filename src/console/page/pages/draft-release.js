@@ -1,14 +1,13 @@
 import { ask } from '../api.js';
 import { html, useState } from '../html.js';
 import { recordedAs, Typed, useProposal } from '../parts/confirm.js';
-import { BacktestForm, useJob, workedOut } from '../parts/evidence.js';
 import { Field, typedInto } from '../parts/form.js';
 import { count, counted } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
-import { BACKTEST, keptDraft, releaseOf } from '../questions.js';
+import { keptDraft, releaseOf } from '../questions.js';
 
 /**
- * @import { BacktestReport, CheckedDraft, RuleFolderList, Session } from '../answers.d.ts'
+ * @import { CheckedDraft, Session } from '../answers.d.ts'
  * @import { WorkingCopy } from '../parts/working-copy.js'
  */
 
@@ -100,48 +99,24 @@ function stillMissing({ version, saved }, checked, mayOperate) {
 }
 
 /**
- * What the draft would have decided on what happened, as it stands here: what is not saved goes along with
- * the question.
- * @param {{ copy: WorkingCopy, checked: CheckedDraft | null, list: RuleFolderList }} props
+ * What the draft would have decided on what happened, as it is kept now.
+ * @param {{ copy: WorkingCopy, checked: CheckedDraft | null }} props
  */
-export function TryOut({ copy: { version, files, saved, from }, checked, list }) {
-  const [jobId, setJobId] = useState(/** @type {string | null} */ (null));
-  const sound = list.versions.filter((one) => one.sound && one.version !== version);
-  const against = { chosen: from, values: sound.map((one) => one.version) };
+export function TryOut({ copy: { version, saved, from }, checked }) {
+  const to = toVersion(version, 'ask', {
+    kind: 'backtest',
+    mode: 'closed-loop',
+    against: from,
+    days: '30',
+    asked: 'yes',
+  });
   const isSound = saved || checked?.sound === true;
-  const button = html`<button type="submit" disabled=${!isSound}>Backtest</button>`;
-  const draft = saved ? { version } : { version, files };
-  const sweep = toVersion(version, 'sweep', { days: '30' });
   return html`<section class="card" aria-label="Backtest">
     <h2>Try it on what happened</h2>
-    <p class="faint">
-      ${!saved && 'As it stands here: its files go along with the question, and are kept for that alone. '}
-      Other values of a threshold or a wait are tried by a <a href=${sweep}>sweep</a>.
-    </p>
-    <${BacktestForm} ...${{ against, mode: 'closed-loop', button, onJob: setJobId, rules: draft }} />
-    ${jobId && html`<${Backtest} key=${jobId} version=${version} jobId=${jobId} />`}
+    ${
+      isSound
+        ? html`<p><a href=${to}>Backtest ${version}</a>, with other values of its constants, too.</p>`
+        : html`<p class="faint">Once it is sound.</p>`
+    }
   </section>`;
-}
-
-/** @param {{ version: string, jobId: string }} props */
-function Backtest({ version, jobId }) {
-  const answer = useJob(jobId, BACKTEST);
-  return workedOut(
-    { answer, refusal: null, again: answer.reload },
-    ({ compared, undecidable }) => html`<p role="status">
-      ${counted(compared, 'decision was', 'decisions were')} compared${lacking(undecidable)}.${' '}
-      <a href=${toVersion(version, `backtest/${jobId}`)}>Read the backtest</a>; it stays at this address for
-      seven days.
-    </p>`,
-  );
-}
-
-/**
- * A rule that asks for something new cannot be asked about records that lack it.
- * @param {BacktestReport['undecidable']} undecidable
- */
-function lacking({ count: number, facts }) {
-  if (number === 0) return '';
-  const why = `their records lack ${facts.join(', ')}`;
-  return `; ${count(number)} could not be, because ${why}: replay them`;
 }

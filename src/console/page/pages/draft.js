@@ -133,7 +133,7 @@ function Workbench({ begun, list, session, again, bytesMax }) {
       html`<${Cases} run=${checked.coverage} session=${session} draft=${{ copy, change: rewrite }} />`
     }
     <${Compare} copy=${copy} checked=${checked} list=${list} />
-    <${TryOut} copy=${copy} checked=${checked} list=${list} />
+    <${TryOut} copy=${copy} checked=${checked} />
     <${Release} copy=${copy} checked=${checked} session=${session} mayOperate=${mayOperate} />`;
 }
 

@@ -1,10 +1,7 @@
 import { html } from '../html.js';
-import { EvidenceTables, Notes, useEvidence, workedOut } from '../parts/evidence.js';
 import { goTo, sent } from '../parts/form.js';
 import { inUtc, TimeFields, timeIn } from '../parts/time-span.js';
-import { DRIFT } from '../questions.js';
 import { RulePage, RulesOnOutcomes } from './rule-evidence.js';
-import { SweepOf } from './sweep.js';
 
 /**
  * @import { Session } from '../answers.d.ts'
@@ -13,13 +10,11 @@ import { SweepOf } from './sweep.js';
  * @import { EvidenceTime } from '../parts/time-span.js'
  */
 
-// What rules and their constants were worth on what happened.
+// What rules were worth on what happened.
 /** All rules, or the one that the address names: `evidence/verdicts/attempt-unpaid`. */
 export const EvidencePage = onTime(
   (props) => html`<${props.item === '' ? RulesOnOutcomes : RulePage} ...${props} />`,
 );
-export const SweepPage = onTime(SweepOf);
-export const DriftPage = onTime(DriftOf);
 
 /**
  * @typedef {{
@@ -49,16 +44,4 @@ function TimeChoice({ words, by }) {
     <${TimeFields} words=${words} />
     <div class="buttons"><button type="submit" class="button-accent">Show</button></div>
   </form>`;
-}
-
-/**
- * What has changed between two parts of the time: answers, outcomes, calibration and facts.
- * @param {{ version: string, time: EvidenceTime }} props
- */
-function DriftOf({ version, time }) {
-  const drift = workedOut(
-    useEvidence(DRIFT, { version, ...time.span }),
-    ({ notes, tables }) => html`<${Notes} notes=${notes} /><${EvidenceTables} tables=${tables} />`,
-  );
-  return html`<h2>Drift of the decisions of ${version}</h2>${drift}`;
 }

@@ -49,7 +49,7 @@ const OF_MONEY = ['money', 'sliceMoney', 'ruleMoney', 'rungs'];
 export function RulesOnOutcomes({ version, time, query }) {
   const isLong = (time.span.to ?? Date.now()) - (time.span.from ?? 0) > LONG_MS;
   const by = query.get('by') ?? (isLong ? 'week' : 'day');
-  const evidence = useEvidence(RULES_REPORT, { version, ...time.span, by });
+  const evidence = useEvidence(RULES_REPORT, { kind: 'report', version, ...time.span, by });
   const choose = (/** @type {string} */ slice) =>
     goTo(`${location.hash.split('?')[0]}?${new URLSearchParams({ ...time.words, by: slice })}`);
   return html`<${Choice} label="parted by" chosen=${by} values=${Object.entries(SLICES)} go=${choose} />
@@ -159,7 +159,7 @@ export function RulePage({ version, item, time, session }) {
   const [stage = '', name = ''] = item.split('/');
   const file = `${stage}.yaml`;
   const folder = useAnswer(ruleFolder(version));
-  const evidence = useEvidence(RULES_REPORT, { version, ...time.span, by: 'week' });
+  const evidence = useEvidence(RULES_REPORT, { kind: 'report', version, ...time.span, by: 'week' });
   return html`<p><a href=${toVersion(version, 'evidence', time.words)}>← All rules of ${version}</a></p>
     <h2>${name}</h2>
     <${OnTrial} version=${version} />

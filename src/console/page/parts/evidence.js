@@ -1,17 +1,14 @@
 import { ask, useAnswer, useHealing } from '../api.js';
 import { html, useEffect, useState } from '../html.js';
-import { BACKTEST, evidenceJob } from '../questions.js';
-import { Choice, sent } from './form.js';
+import { evidenceJob } from '../questions.js';
 import { count, share } from './format.js';
 import { Loading, Trouble, useAttempt } from './notice.js';
 import { sorted, Table, useSort } from './table.js';
-import { Reach, sinceDays } from './time-span.js';
 
 /**
  * @import { EvidenceJob, EvidenceTable, OrderCounts, Estimate, Shown, Worked } from '../answers.d.ts'
  * @import { Answer, Refusal, Work } from '../api.js'
  * @import { ComponentChildren } from 'preact'
- * @import { WorkingCopy } from './working-copy.js'
  */
 
 /** What became of orders, in the order in which it is stacked. */
@@ -278,35 +275,4 @@ function howFar(state, done, of) {
   if (state === 'waiting') return 'Waiting: a node works on one thing at a time.';
   if (of === 0) return 'Working: the decisions are being counted.';
   return `Working: ${count(done)} of ${count(of)} decisions, ${share(done, of)}`;
-}
-
-const MODES = /** @type {const} */ ([
-  ['recorded', 'on recorded facts'],
-  ['closed-loop', 'replayed from an empty state'],
-]);
-
-/**
- * Asks for a backtest on the archive, of a version or of a draft as it stands; `against` are the options for
- * what it is compared with, `mode` is chosen at first.
- * @param {{
- *   rules: { readonly version: string, readonly files?: WorkingCopy['files'] },
- *   against: ComponentChildren,
- *   mode: 'recorded' | 'closed-loop',
- *   button: ComponentChildren,
- *   onJob: (jobId: string) => void,
- * }} props
- */
-export function BacktestForm({ rules, against, mode, button, onJob }) {
-  const { attempt, trouble } = useAttempt();
-  const run = sent(({ days = '', ...values }) => {
-    const body = { ...rules, ...values, from: sinceDays(days) };
-    attempt(() => ask('POST', BACKTEST, body).then(({ jobId }) => onJob(jobId)));
-  });
-  return html`<form class="filters" onSubmit=${run}>
-      <${Choice} label="against" name="against" ...${against} any="what was recorded" />
-      <${Choice} label="how" name="mode" chosen=${mode} values=${MODES} />
-      <${Reach} />
-      <div class="buttons">${button}</div>
-    </form>
-    ${trouble}`;
 }

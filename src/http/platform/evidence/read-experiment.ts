@@ -1,15 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isInstallation } from '../../../access/access-keys.ts';
 import type { Caller } from '../../../access/caller.ts';
-import { type ExperimentTask, isUnderWay } from '../../../evidence/desk/evidence-task.ts';
-import { experimentOf } from '../../../evidence/experiment/experiment-report.ts';
-import { type EvidenceResult, readable } from '../../../evidence/result.ts';
-import { isRuleVersion, RULE_VERSION_FORM, RULE_VERSION_PATTERN } from '../../../rules/rule-set.ts';
+import { type EvidenceTask, isUnderWay } from '../../../evidence/desk/evidence-task.ts';
+import { experimentOf, shownExperiment } from '../../../evidence/experiment/experiment-report.ts';
+import type { Answered } from '../../../evidence/question.ts';
+import { VERSIONS as ASKED_VERSIONS, EXPERIMENT } from '../../../evidence/questions.ts';
+import {
+  isRuleVersion,
+  RULE_VERSION_FORM,
+  RULE_VERSION_PATTERN,
+  type RuleVersion,
+} from '../../../rules/rule-set.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { BAD_PARAMETER, queryInstant, queryText } from '../../operation/parameters.ts';
 import { refusal, unavailable } from '../../request/problems.ts';
-import { type EvidenceParts, ShownExperimentSchema } from './evidence-jobs.ts';
-import { DESK_BUSY, jobFor, NO_ARCHIVE } from './evidence-questions.ts';
+import { asJob, DESK_BUSY, type EvidenceParts, NO_ARCHIVE } from './evidence.ts';
 
 /** How long a caller waits for a result at most. */
 const WAITS_MAX_MS = 20_000;
@@ -21,7 +26,7 @@ const VERSIONS = queryText('versions', 'Candidates of the newest trial, like p2.
 });
 const AS_OF = queryInstant('asOf', 'What was known at this moment; absent: now');
 
-const NO_SPAN = { from: null, to: null, decisions: 0, gaps: [], torn: false };
+const NOTHING = experimentOf({ from: null, to: null, decisions: 0, gaps: [], torn: false }, null, [], []);
 
 const NOT_YET = refusal(
   'experiment-not-yet',
@@ -39,26 +44,26 @@ export const readExperiment = operation({
   tag: 'Evidence',
   grant: 'rules',
   parameters: [VERSIONS, AS_OF],
-  answers: jsonAnswer('By arm', ShownExperimentSchema, readable(experimentOf(NO_SPAN, null, [], []))),
+  answers: jsonAnswer('By arm', EXPERIMENT.schema, { ...NOTHING, ...shownExperiment(NOTHING) }),
   refusals: [BAD_PARAMETER, NO_ARCHIVE, DESK_BUSY, NOT_YET],
   answer: async ({ ctx, caller }, parts: EvidenceParts) => {
-    const task: ExperimentTask = {
-      kind: 'experiment',
-      rules: null,
-      versions: versionsOf(VERSIONS.read(ctx)),
+    const task: EvidenceTask = {
+      kind: EXPERIMENT.kind,
+      options: { [ASKED_VERSIONS.name]: versionsOf(VERSIONS.read(ctx)) },
+      ruleSets: {},
       asOf: AS_OF.read(ctx),
       platform: isInstallation(caller.platform) ? null : caller.platform,
       from: null,
       to: null,
     };
-    const { jobId } = await jobFor(caller, task, parts);
+    const { jobId } = await asJob(caller, task, parts);
     const result = await awaited(jobId, caller, parts);
-    if (result?.kind !== 'experiment') throw NOT_YET.problem();
-    return readable(result);
+    if (result === null) throw NOT_YET.problem();
+    return result;
   },
 });
 
-function versionsOf(text: string | null): ExperimentTask['versions'] {
+function versionsOf(text: string | null): readonly RuleVersion[] {
   return (text?.split(',') ?? []).map((version) => {
     if (isRuleVersion(version)) return version;
     throw BAD_PARAMETER.problem(`The parameter versions must name versions: ${RULE_VERSION_FORM}.`);
@@ -70,7 +75,7 @@ async function awaited(
   jobId: string,
   { platform }: Pick<Caller, 'platform'>,
   { evidence: { shelf } }: EvidenceParts,
-): Promise<EvidenceResult | null> {
+): Promise<Answered | null> {
   const deadline = performance.now() + WAITS_MAX_MS;
   while (performance.now() < deadline) {
     const job = await shelf.get(platform, jobId);

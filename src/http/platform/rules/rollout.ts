@@ -11,14 +11,13 @@ import type { Fleet, NodeReport } from '../../../rollout/fleet.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { type Goal, totalOf, whyNoDraw } from '../../../rollout/rollout.ts';
 import { whyUnguarded } from '../../../rollout/trial-view.ts';
-import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../rules/rule-set.ts';
+import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion, versionText } from '../../../rules/rule-set.ts';
 import type { Approvals } from '../../../service/approvals.ts';
 import type { Records } from '../../../service/records.ts';
 import { meaning, type Shape, text } from '../../../shapes.ts';
 import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { type Asked, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { HttpProblem, MALFORMED_BODY, orRefused, refusal } from '../../request/problems.ts';
-import { versionText } from './rule-version.ts';
 
 const ROLLOUT_EXAMPLE = {
   revision: 2,

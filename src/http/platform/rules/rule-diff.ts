@@ -2,6 +2,7 @@ import type { RuleDesk } from '../../../authoring/desk/rule-desk.ts';
 import { RuleDiffSchema } from '../../../authoring/diff/rule-diff.ts';
 import { Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
+import { versionText } from '../../../rules/rule-set.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { hangUp } from '../../request/hang-up.ts';
 import {
@@ -19,7 +20,6 @@ import {
   UNKNOWN_VERSION,
   UNSOUND_VERSION,
   versionInQuery,
-  versionText,
   withinLimits,
 } from './rule-version.ts';
 

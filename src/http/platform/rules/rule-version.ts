@@ -1,15 +1,8 @@
-import { Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { isRuleVersion, RULE_VERSION_PATTERN, type RuleSet } from '../../../rules/rule-set.ts';
 import { LimitExceeded } from '../../../work/background-work.ts';
 import type { Parameter } from '../../operation/parameters.ts';
 import { badRequest, HttpProblem, notFound, orRefused, refusal } from '../../request/problems.ts';
-
-/** A version in a body; `soundVersion` reads it. */
-export function versionText(description: string) {
-  const told = { pattern: RULE_VERSION_PATTERN };
-  return Type.String({ minLength: 1, maxLength: 32, wellFormed: true, told, description });
-}
 
 const WHEN_BAD = 'A version is not written as one, or has problems.';
 

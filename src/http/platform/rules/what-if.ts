@@ -2,12 +2,13 @@ import { unfitFact, WhatIfAnswerSchema, whatIf } from '../../../authoring/explai
 import { VerdictBodySchema } from '../../../decision/requests.ts';
 import { Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
+import { versionText } from '../../../rules/rule-set.ts';
 import type { Records } from '../../../service/records.ts';
 import { list, named, shape } from '../../../shapes.ts';
 import { DECISION_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { MALFORMED_BODY } from '../../request/problems.ts';
-import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, versionText } from './rule-version.ts';
+import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION } from './rule-version.ts';
 
 export interface WhatIfParts {
   readonly records: Records;

@@ -7,12 +7,16 @@ import {
 import { type TSchema, Type } from '../../../../json-schema.ts';
 import type { DraftText } from '../../../../rules/folder/draft.ts';
 import { formatProblem, type Problem } from '../../../../rules/problem.ts';
-import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../../../rules/rule-set.ts';
+import {
+  isRuleVersion,
+  RULE_VERSION_FORM,
+  type RuleVersion,
+  versionText,
+} from '../../../../rules/rule-set.ts';
 import type { Shape } from '../../../../shapes.ts';
 import { TooManyTurns } from '../../../../work/turns.ts';
 import { jsonBody } from '../../../operation/operation.ts';
 import { HttpProblem, MALFORMED_BODY, orRefused, refusal, unavailable } from '../../../request/problems.ts';
-import { versionText } from '../rule-version.ts';
 
 /** Twice what a version's files may come to when they are opened, for what JSON adds. */
 export const DRAFT_BYTES_MAX = 1024 * 1024;

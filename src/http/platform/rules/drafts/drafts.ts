@@ -11,13 +11,17 @@ import {
   TooManyDrafts,
 } from '../../../../authoring/drafts.ts';
 import { Type } from '../../../../json-schema.ts';
-import { isRuleVersion, RULE_VERSION_PATTERN, type RuleVersion } from '../../../../rules/rule-set.ts';
+import {
+  isRuleVersion,
+  RULE_VERSION_PATTERN,
+  type RuleVersion,
+  versionText,
+} from '../../../../rules/rule-set.ts';
 import { count, list, named, nullable, type Shape, shape, text } from '../../../../shapes.ts';
 import { AT_EXAMPLE } from '../../../openapi/decision-shapes.ts';
 import { DONE, jsonAnswer, jsonBody, operation } from '../../../operation/operation.ts';
 import { type Parameter, pathText, type RouteContext } from '../../../operation/parameters.ts';
 import { badRequest, HttpProblem, notFound, refusal } from '../../../request/problems.ts';
-import { versionText } from '../rule-version.ts';
 import { atDesk, DESK_FULL, DRAFT_BYTES_MAX, DRAFT_EXAMPLE, DRAFT_FILES, draftBody } from './draft-body.ts';
 
 /** The drafts of a platform that are not in RULES_DIR yet, kept on the server with a revision. */

@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type SeededConsole, startSeededConsole } from '../../../../scripts/screenshots/seeded-console.ts';
 import type { BacktestReport } from '../../../../src/evidence/backtest/backtest-report.ts';
+import type { Answered } from '../../../../src/evidence/question.ts';
+import { QUESTIONS } from '../../../../src/evidence/questions.ts';
 import type { Report } from '../../../../src/evidence/report/rule-report.ts';
-import type { EvidenceResult } from '../../../../src/evidence/result.ts';
 import type { Shown } from '../../../../src/evidence/shown.ts';
 import type { SweepReport } from '../../../../src/evidence/sweep/sweep-report.ts';
-import type { ShownJob } from '../../../../src/http/platform/evidence/evidence-jobs.ts';
+import type { ShownJob } from '../../../../src/http/platform/evidence/evidence.ts';
 import { platformDocument } from '../../../../src/http/platform/platform-operations.ts';
 import { readRuleFiles } from '../../../../src/rules/folder/rule-folder.ts';
 import { until } from '../../../servers/until.ts';
@@ -39,20 +40,25 @@ describe('POST /v1/platform/evidence', () => {
   }
 
   it('works out the worth of each rule, keeps it under its address, and lists it', async () => {
-    const { status, body } = await shop.ask<ShownJob>('POST', 'evidence/report', {
+    const { status, body } = await shop.ask<ShownJob>('POST', 'evidence', {
+      kind: 'report',
       version: 'p2.v10',
       by: 'day',
     });
-    expect([status, body.kind, body.rules?.ruleVersion, body.by]).to.deep.equal([
+    expect([status, body.kind, body.ruleSets[0]?.ruleVersion, body.options]).to.deep.equal([
       200,
       'report',
       'p2.v10',
-      'day',
+      { version: 'p2.v10', by: 'day' },
     ]);
     const report = await worked<Report>(body);
     expect(report.decisions).to.be.above(300);
     expect(report.rules.find(({ name }) => name === 'attempt-unpaid')?.orders.paid).to.be.above(0);
-    const again = await shop.ask<ShownJob>('POST', 'evidence/report', { version: 'p2.v10', by: 'day' });
+    const again = await shop.ask<ShownJob>('POST', 'evidence', {
+      kind: 'report',
+      version: 'p2.v10',
+      by: 'day',
+    });
     expect([again.body.jobId, again.body.state]).to.deep.equal([body.jobId, 'done']);
     const { body: list } = await shop.ask<{ jobs: ShownJob[] }>('GET', 'evidence');
     expect(list.jobs.map(({ jobId }) => jobId)).to.include(body.jobId);
@@ -64,11 +70,14 @@ describe('POST /v1/platform/evidence', () => {
     sweep: { version: 'p2.v10', vary: ['groups.blocked-by-unpaid-chain.unpaidChain=3'] },
     drift: {},
     experiment: {},
-  } as const satisfies Record<EvidenceResult['kind'], object>;
+  } as const;
+  it('are all tried here', () => {
+    expect(Object.keys(questions)).to.have.members(QUESTIONS.map(({ kind }) => kind));
+  });
   for (const [kind, question] of Object.entries(questions))
     it(`sends the result of a ${kind} as the document describes it, with notes and tables`, async () => {
-      const { body } = await shop.ask<ShownJob>('POST', `evidence/${kind}`, question);
-      const result = await worked<EvidenceResult & Shown>(body);
+      const { body } = await shop.ask<ShownJob>('POST', 'evidence', { kind, ...question });
+      const result = await worked<Answered>(body);
       expect(result.kind).to.equal(kind);
       expect(described.schemaComplaints(RESULT, { job: body, result })).to.deep.equal([]);
       expect(result.notes.join('\n')).to.match(/\d+ decisions, \d{4}-\d\d-\d\dT/);
@@ -80,7 +89,7 @@ describe('POST /v1/platform/evidence', () => {
 
   it('uses what was known at a time in the past', async () => {
     const question = { version: 'p2.v10', asOf: '2020-01-01T00:00:00Z' };
-    const { body } = await shop.ask<ShownJob>('POST', 'evidence/report', question);
+    const { body } = await shop.ask<ShownJob>('POST', 'evidence', { kind: 'report', ...question });
     expect(body.asOf).to.equal(Date.UTC(2020, 0));
     const { notes } = await worked<Report & Shown>(body);
     expect(notes.slice(1)).to.deep.equal([
@@ -89,7 +98,7 @@ describe('POST /v1/platform/evidence', () => {
     ]);
   });
 
-  describe('of a draft whose files are sent with the request', () => {
+  describe('of a draft that is kept', () => {
     const filesOf = (version: string, ...edits: readonly (readonly [string, string, string])[]) => {
       const files = Object.fromEntries(readRuleFiles(RULES_FOLDER, []) ?? []);
       for (const [path, from, to] of [['ruleset.yaml', 'p2.v10', version], ...edits]) {
@@ -100,15 +109,20 @@ describe('POST /v1/platform/evidence', () => {
       return files;
     };
 
-    it('backtests it, and keeps only its name and digest', async () => {
-      const files = filesOf('p2.v20', ['ladder.yaml', '[30s', '[45s']);
-      const { status, body } = await shop.ask<ShownJob>('POST', 'evidence/backtest', {
+    const keep = async (version: string, files: Readonly<Record<string, string>>) => {
+      const { status } = await shop.ask('PUT', `rules/drafts/${version}`, { from: 'p2.v10', files });
+      expect(status).to.equal(200);
+    };
+
+    it('backtests it by its name, and keeps only that and its digest', async () => {
+      await keep('p2.v20', filesOf('p2.v20', ['ladder.yaml', '[30s', '[45s']));
+      const { status, body } = await shop.ask<ShownJob>('POST', 'evidence', {
+        kind: 'backtest',
         version: 'p2.v20',
-        files,
         against: 'p2.v10',
         mode: 'closed-loop',
       });
-      expect([status, body.rules?.ruleVersion]).to.deep.equal([200, 'p2.v20']);
+      expect([status, body.ruleSets[0]?.ruleVersion]).to.deep.equal([200, 'p2.v20']);
       const backtest = await worked<BacktestReport>(body);
       expect([backtest.ruleVersion, backtest.against]).to.deep.equal(['p2.v20', 'p2.v10']);
       expect(backtest.compared).to.be.above(300);
@@ -119,10 +133,10 @@ describe('POST /v1/platform/evidence', () => {
       );
     });
 
-    it('sweeps it', async () => {
-      const { body } = await shop.ask<ShownJob>('POST', 'evidence/sweep', {
+    it('varies its constants', async () => {
+      const { body } = await shop.ask<ShownJob>('POST', 'evidence', {
+        kind: 'sweep',
         version: 'p2.v20',
-        files: filesOf('p2.v20', ['ladder.yaml', '[30s', '[45s']),
         vary: ['ladder.levels[0]=20s,60s'],
       });
       const sweep = await worked<SweepReport>(body);
@@ -133,37 +147,36 @@ describe('POST /v1/platform/evidence', () => {
       ]);
     });
 
-    it('takes precedence over the version of its name in RULES_DIR', async () => {
-      const { body } = await shop.ask<ShownJob>('POST', 'evidence/backtest', {
-        version: 'p2.v11',
-        files: filesOf('p2.v11'),
-        mode: 'recorded',
-      });
-      const backtest = await worked<BacktestReport>(body);
-      expect([backtest.ruleVersion, backtest.changed]).to.deep.equal(['p2.v11', 0]);
-    });
-
     it('says what is wrong with it before working anything out', async () => {
-      const unsound = await shop.ask('POST', 'evidence/backtest', {
-        version: 'p2.v20',
-        files: filesOf('p2.v20', ['verdicts.yaml', 'fact: attemptOpen', 'fact: atemptOpen']),
-      });
+      await keep('p2.v21', filesOf('p2.v21', ['verdicts.yaml', 'fact: attemptOpen', 'fact: atemptOpen']));
+      const unsound = await shop.ask('POST', 'evidence', { kind: 'backtest', version: 'p2.v21' });
       expect([unsound.status, unsound.body.detail]).to.deep.equal([
         422,
-        'p2.v20 is not tried, because it is not sound:\nverdicts.yaml:43:19  unknown fact "atemptOpen"; did you mean "attemptOpen"?',
+        'p2.v21 is not tried, because it is not sound:\nverdicts.yaml:43:19  unknown fact "atemptOpen"; did you mean "attemptOpen"?',
       ]);
-      const badName = await shop.ask('POST', 'evidence/sweep', {
-        version: '../p2',
-        files: {},
-        vary: ['ladder.levels[0]=20s'],
-      });
-      expect([badName.status, badName.body.errors?.[0]?.pointer]).to.deep.equal([400, '/version']);
     });
+  });
+
+  it('says what may be asked, and of what is asked otherwise what is wrong', async () => {
+    const { body } = await shop.ask<{ questions: { kind: string }[] }>('GET', 'evidence');
+    expect(body.questions.map(({ kind }) => kind)).to.deep.equal(QUESTIONS.map(({ kind }) => kind));
+    for (const [question, pointer] of [
+      [{ kind: 'forecast' }, '/kind'],
+      [{}, '/kind'],
+      [{ kind: 'report', by: 'moon' }, '/by'],
+      [{ kind: 'backtest' }, '/version'],
+    ] as const) {
+      const refused = await shop.ask('POST', 'evidence', question);
+      expect([refused.status, refused.body.errors?.[0]?.pointer]).to.deep.equal([400, pointer]);
+    }
   });
 
   it("sees the key's own platform alone, and the installation's key all of them", async () => {
     const owner = new Tenant(seeded, seeded.operatorKey);
-    const { body: asked } = await owner.ask<ShownJob>('POST', 'evidence/report', { version: 'p2.v10' });
+    const { body: asked } = await owner.ask<ShownJob>('POST', 'evidence', {
+      kind: 'report',
+      version: 'p2.v10',
+    });
     const all = await worked<Report>(asked, owner);
     expect(all.decisions).to.be.above(300);
     expect((await shop.ask('GET', `evidence/${asked.jobId}`)).status).to.equal(404);
@@ -172,7 +185,8 @@ describe('POST /v1/platform/evidence', () => {
   it("shows a platform's running jobs to the owner of the installation, who may stop them", async () => {
     const owner = new Tenant(seeded, seeded.operatorKey);
     const ask = (value: string) =>
-      shop.ask<ShownJob>('POST', 'evidence/sweep', {
+      shop.ask<ShownJob>('POST', 'evidence', {
+        kind: 'sweep',
         version: 'p2.v10',
         vary: [`ladder.levels[0]=${value}`],
       });
@@ -190,7 +204,8 @@ describe('POST /v1/platform/evidence', () => {
   });
 
   it('forgets a finished job on request', async () => {
-    const { body } = await shop.ask<ShownJob>('POST', 'evidence/report', {
+    const { body } = await shop.ask<ShownJob>('POST', 'evidence', {
+      kind: 'report',
       version: 'p2.v10',
       to: '1980-01-01T00:00:00Z',
     });
@@ -204,23 +219,26 @@ describe('POST /v1/platform/evidence', () => {
   });
 
   it('refuses unknown and bad versions, a time that ends before it begins, and a key without rules', async () => {
-    const unknown = await shop.ask('POST', 'evidence/report', { version: 'p2.v99' });
+    const unknown = await shop.ask('POST', 'evidence', { kind: 'report', version: 'p2.v99' });
     expect([unknown.status, unknown.body.detail]).to.deep.equal([
       404,
       'There is no rule set p2.v99 on this node.',
     ]);
-    const unsound = await shop.ask('POST', 'evidence/backtest', { version: 'p2.v12' });
+    const unsound = await shop.ask('POST', 'evidence', { kind: 'backtest', version: 'p2.v12' });
     expect([unsound.status, unsound.body.detail]).to.deep.equal([
       400,
       "p2.v12 has problems; mend it first. The console's page Rules lists them.",
     ]);
-    const backwards = await shop.ask('POST', 'evidence/report', {
+    const backwards = await shop.ask('POST', 'evidence', {
+      kind: 'report',
       version: 'p2.v10',
       from: '1980-01-02T00:00:00Z',
       to: '1980-01-01T00:00:00Z',
     });
     expect([backwards.status, backwards.body.detail]).to.deep.equal([400, '/to must be after from.']);
     const stranger = new Tenant(seeded, await seeded.keyFor('decisions'));
-    expect((await stranger.ask('POST', 'evidence/report', { version: 'p2.v10' })).status).to.equal(403);
+    expect((await stranger.ask('POST', 'evidence', { kind: 'report', version: 'p2.v10' })).status).to.equal(
+      403,
+    );
   });
 });

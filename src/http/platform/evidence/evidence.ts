@@ -1,0 +1,380 @@
+import { isInstallation } from '../../../access/access-keys.ts';
+import type { Caller } from '../../../access/caller.ts';
+import type { RuleDesk } from '../../../authoring/desk/rule-desk.ts';
+import type { Drafts } from '../../../authoring/drafts.ts';
+import { toEpochMs } from '../../../client/instant.ts';
+import {
+  ALL_WAITING_MAX,
+  type EvidenceDesk,
+  EvidenceDeskBusy,
+  NoArchive,
+  PLATFORM_WAITING_MAX,
+} from '../../../evidence/desk/evidence-desk.ts';
+import { type EvidenceJob, type EvidenceTask, JOB_STATES } from '../../../evidence/desk/evidence-task.ts';
+import type { Option, Question } from '../../../evidence/question.ts';
+import { QUESTIONS } from '../../../evidence/questions.ts';
+import { Type } from '../../../json-schema.ts';
+import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
+import type { DraftText } from '../../../rules/folder/draft.ts';
+import { isRuleVersion, ruleVersion } from '../../../rules/rule-set.ts';
+import {
+  always,
+  choice,
+  count,
+  epochMs,
+  instant,
+  list,
+  named,
+  nullable,
+  oneOf,
+  type Shape,
+  shape,
+  word,
+  yesNo,
+} from '../../../shapes.ts';
+import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
+import { DONE, jsonAnswer, kindBody, operation } from '../../operation/operation.ts';
+import { pathText, type RouteContext } from '../../operation/parameters.ts';
+import { HttpProblem, MALFORMED_BODY, notFound, refusal, unavailable } from '../../request/problems.ts';
+import { DRAFT_UNSOUND, draftText, draftUnsound } from '../rules/drafts/draft-body.ts';
+import {
+  soundVersion,
+  TOO_HEAVY,
+  UNKNOWN_VERSION,
+  UNSOUND_VERSION,
+  withinLimits,
+} from '../rules/rule-version.ts';
+
+const KINDS = QUESTIONS.map(({ kind }) => kind);
+
+export const EvidenceJobSchema = named(
+  'EvidenceJob',
+  shape('Something that is worked out from the archive', {
+    jobId: word('Leads to it, and to its result, for seven days'),
+    platform: word('Whose it is; * is the owner of the installation'),
+    kind: choice(KINDS, 'What was asked'),
+    options: Type.Record(Type.Unknown(), {
+      description: 'What was asked for besides, by the names in the body',
+    }),
+    ruleSets: list(
+      shape('A rule set by its files', { ruleVersion, digest: word('Over its files') }),
+      'Those that were named, as they were when it was asked',
+    ),
+    from: nullable(epochMs('Decisions from this time on; null: from the first')),
+    to: nullable(epochMs('Decisions before this time; null: to the last')),
+    asOf: nullable(epochMs('What was known then; null: all that is known')),
+    state: choice(JOB_STATES, 'How far it is'),
+    askedBy: word('Who asked, as the audit names it'),
+    askedAt: epochMs('When it was asked for'),
+    startedAt: nullable(epochMs('When its turn came')),
+    endedAt: nullable(epochMs('When it was over')),
+    progress: nullable(shape('How far the work is', { done: count('Decisions'), of: count('All') })),
+    trouble: nullable(word('Why it failed; null unless it did')),
+  }),
+);
+
+export type ShownJob = Shape<typeof EvidenceJobSchema>;
+
+const QuestionSchema = shape('A question, for a page that asks it', {
+  kind: choice(KINDS, 'As the body names it'),
+  title: word('In words'),
+  options: list(
+    shape('Something that it leaves open', {
+      name: word('As the body has it'),
+      kind: choice(['version', 'versions', 'choice', 'texts', 'time', 'number'], 'What it takes'),
+      description: word('What it says'),
+      isRequired: yesNo('It must be there'),
+      values: list(word('One of them'), 'Of a choice'),
+      form: nullable(word('How a value is written')),
+    }),
+    'Besides the time',
+  ),
+});
+
+export const EvidenceJobListSchema = named(
+  'EvidenceJobList',
+  shape('What may be asked, and what was of late', {
+    questions: list(QuestionSchema, 'All of them'),
+    jobs: list(EvidenceJobSchema, 'Newest first; at most 40 are kept'),
+  }),
+);
+
+const OpenedEvidenceSchema = named(
+  'OpenedEvidence',
+  shape('A job with its result', {
+    job: EvidenceJobSchema,
+    result: Type.Union(
+      [
+        oneOf(
+          'kind',
+          Object.fromEntries(QUESTIONS.map(({ kind, schema }) => [kind, schema])),
+          'What the command "rules" of that kind prints with --json',
+        ),
+        Type.Null(),
+      ],
+      { description: 'Null unless it is done' },
+    ),
+  }),
+);
+
+const JOB_EXAMPLE = {
+  jobId: '0b7c61ff-3a0e',
+  platform: 'shop',
+  kind: 'report',
+  options: { version: 'p2.v11', by: 'day' },
+  ruleSets: [{ ruleVersion: 'p2.v11', digest: DIGEST_EXAMPLE }],
+  from: AT_EXAMPLE - 7 * 86_400_000,
+  to: null,
+  asOf: null,
+  state: 'running',
+  askedBy: 'key 3f9a0c51d2e7 of risk-team',
+  askedAt: AT_EXAMPLE,
+  startedAt: AT_EXAMPLE + 1,
+  endedAt: null,
+  progress: { done: 120_000, of: 1_000_000 },
+  trouble: null,
+} as const;
+
+export interface EvidenceParts {
+  readonly evidence: EvidenceDesk;
+  readonly loadedRules: LoadedRules;
+}
+
+interface QuestionParts extends EvidenceParts {
+  readonly desk: RuleDesk;
+  readonly drafts: Drafts;
+}
+
+export const NO_ARCHIVE = refusal(
+  'no-archive',
+  "There is no archive on this node, or not this store's, so there is nothing to work evidence out from.",
+  (why: string) => new HttpProblem(409, 'no archive', why),
+  'There is no archive on this node yet: the first decisions are shipped within ten seconds.',
+);
+
+export const DESK_BUSY = refusal(
+  'evidence-busy',
+  'The node works on one at a time, and as many wait, of all platforms or of this one, as it lets wait.',
+  () =>
+    unavailable(
+      `This node works evidence out one piece at a time, for the platforms in turns, and lets ${PLATFORM_WAITING_MAX} of a platform wait, ${ALL_WAITING_MAX} of all. Try again when one of them is done, or cancel one.`,
+    ),
+);
+
+const SPAN_BACKWARDS = ['/to', 'must be after from'] as const;
+
+/** The members of a body that name the time of the decisions. */
+const SPAN_MEMBERS = {
+  from: Type.Optional(instant),
+  to: Type.Optional(instant),
+  asOf: Type.Optional({
+    ...instant,
+    description: 'What was known then: only decisions and reports that had come by this time',
+  }),
+} as const;
+
+const BODY = kindBody(
+  'EvidenceBody',
+  'kind',
+  Object.fromEntries(
+    QUESTIONS.map(({ kind, options, example }) => [
+      kind,
+      {
+        name: `${kind[0]?.toUpperCase()}${kind.slice(1)}Body`,
+        schema: Type.Object({
+          kind: always(kind),
+          ...Object.fromEntries(options.map((option) => [option.name, memberOf(option)])),
+          ...SPAN_MEMBERS,
+        }),
+        example: { kind, ...example },
+      },
+    ]),
+  ),
+);
+
+function memberOf({ schema, isRequired }: Option<unknown>) {
+  return isRequired ? schema : Type.Optional(schema);
+}
+
+export const askEvidence = operation({
+  method: 'post',
+  path: '/v1/platform/evidence',
+  operationId: 'askEvidence',
+  summary: 'A question to recorded decisions',
+  description:
+    'Asks for what the command "rules" of the kind prints. It is worked out from the archive in a process of its own. A version is one in RULES_DIR, or a draft that the platform keeps. The same question within ten minutes leads to the same job.',
+  tag: 'Evidence',
+  grant: 'rules',
+  body: BODY,
+  answers: jsonAnswer('The job, new or already under way or done', EvidenceJobSchema, JOB_EXAMPLE),
+  refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, DRAFT_UNSOUND, TOO_HEAVY, NO_ARCHIVE, DESK_BUSY],
+  answer: async ({ caller, body }, parts: QuestionParts) => {
+    const { kind, value } = await body();
+    const question = QUESTIONS.find((one) => one.kind === kind);
+    if (question === undefined) throw new Error(`no question ${kind} was declared`);
+    return jobFor(caller, question, value, parts);
+  },
+});
+
+/** The job for a question, as the caller sees it. Throws when there is no archive, or the desk is full. */
+async function jobFor(
+  caller: Caller,
+  question: Question,
+  given: Readonly<Record<string, unknown>>,
+  parts: QuestionParts,
+): Promise<ShownJob> {
+  const asked = question.options.filter(({ name }) => given[name] !== undefined);
+  const options = Object.fromEntries(asked.map(({ name }) => [name, given[name]]));
+  const ruleSets: Record<string, string> = {};
+  let draft: DraftText | null = null;
+  for (const { name, kind } of asked) {
+    const version = options[name];
+    if (kind !== 'version' || typeof version !== 'string') continue;
+    const kept = await keptDraft(caller, version, parts);
+    if (kept === null) ruleSets[version] = soundVersion(version, name, parts.loadedRules).digest;
+    else [draft, ruleSets[version]] = [kept.draft, kept.digest];
+  }
+  const task = { kind: question.kind, options, ruleSets, ...spanOf(caller, given) };
+  return shownJob(await asJob(caller, task, parts, draft));
+}
+
+/** Throws as `askEvidence` refuses. */
+export async function asJob(
+  caller: Caller,
+  task: EvidenceTask,
+  { evidence }: EvidenceParts,
+  draft: DraftText | null = null,
+): Promise<EvidenceJob> {
+  try {
+    return await evidence.ask(caller, task, draft);
+  } catch (error) {
+    if (error instanceof NoArchive) throw NO_ARCHIVE.problem(error.message);
+    throw error instanceof EvidenceDeskBusy ? DESK_BUSY.problem() : error;
+  }
+}
+
+/** The draft of a version that the platform keeps and that is not in RULES_DIR as it stands; null where there is none. */
+async function keptDraft(
+  { platform }: Caller,
+  version: string,
+  { desk, drafts }: QuestionParts,
+): Promise<{ readonly draft: DraftText; readonly digest: string } | null> {
+  if (!isRuleVersion(version)) return null;
+  const opened = await drafts.open(platform, version);
+  if (opened === null || opened.draft.saved) return null;
+  const draft = draftText({ version, files: opened.files });
+  const { digest, problems } = await withinLimits(() => desk.check(platform, draft, null));
+  if (digest === null) throw draftUnsound(draft.version, 'tried', problems);
+  return { draft, digest };
+}
+
+/** Null for a key of the whole installation, which sees all platforms. */
+function spanOf({ platform }: Caller, given: Readonly<Record<string, unknown>>) {
+  const span = {
+    from: toEpochMs(given['from']),
+    to: toEpochMs(given['to']),
+    asOf: toEpochMs(given['asOf']),
+  };
+  if (span.from !== null && span.to !== null && span.to <= span.from)
+    throw MALFORMED_BODY.problem(...SPAN_BACKWARDS);
+  return { platform: isInstallation(platform) ? null : platform, ...span };
+}
+
+const UNKNOWN_JOB = refusal('unknown-job', 'The platform has no such job, or it was long ago.', () =>
+  notFound('There is no such job; what was worked out is kept for seven days. Ask again.'),
+);
+
+const JOB_ID = pathText('jobId', 'As it was answered when the job was asked for');
+
+const SHOWN_QUESTIONS = QUESTIONS.map(({ kind, title, options }) => ({
+  kind,
+  title,
+  options: options.map(({ name, kind, description, isRequired, values, form }) => {
+    return { name, kind, description, isRequired, values, form };
+  }),
+}));
+
+export const listEvidence = operation({
+  method: 'get',
+  path: '/v1/platform/evidence',
+  operationId: 'listEvidence',
+  summary: 'What was worked out of late',
+  description:
+    'Jobs of this platform on all nodes, with how far they are; for the owner of the installation also what is under way of all others.',
+  tag: 'Evidence',
+  grant: 'rules',
+  answers: jsonAnswer('Newest first', EvidenceJobListSchema, {
+    questions: SHOWN_QUESTIONS,
+    jobs: [JOB_EXAMPLE],
+  }),
+  refusals: [],
+  answer: async ({ caller }, { evidence }: EvidenceParts) => ({
+    questions: SHOWN_QUESTIONS,
+    jobs: (await evidence.shelf.seenBy(caller.platform)).map(shownJob),
+  }),
+});
+
+export const readEvidence = operation({
+  method: 'get',
+  path: '/v1/platform/evidence/{jobId}',
+  operationId: 'readEvidence',
+  summary: 'How far a job is, and what it came to',
+  description: 'Any node answers, whichever works on it. Kept for seven days, across restarts.',
+  tag: 'Evidence',
+  grant: 'rules',
+  parameters: [JOB_ID],
+  answers: jsonAnswer('The job; with its result when it is done', OpenedEvidenceSchema, {
+    job: JOB_EXAMPLE,
+    result: null,
+  }),
+  refusals: [UNKNOWN_JOB],
+  answer: async ({ ctx, caller }, parts: EvidenceParts) => {
+    const job = await requiredJob(ctx, caller, parts);
+    // The result is kept a moment before its job is done; whoever removed it then would cancel the job instead of forgetting it.
+    const isDone = job.state === 'done';
+    const result = isDone ? await parts.evidence.shelf.result(job) : null;
+    return { job: shownJob(job), result };
+  },
+});
+
+export const removeEvidence = operation({
+  method: 'delete',
+  path: '/v1/platform/evidence/{jobId}',
+  operationId: 'removeEvidence',
+  summary: 'Stop a job, or forget what it came to',
+  description:
+    'One that is under way ends within a second or two, on whichever node; one that is over is forgotten. The owner of the installation stops what is under way of any platform.',
+  tag: 'Evidence',
+  grant: 'rules',
+  parameters: [JOB_ID],
+  answers: DONE,
+  refusals: [UNKNOWN_JOB],
+  answer: async ({ ctx, caller }, parts: EvidenceParts) => {
+    await parts.evidence.remove(await requiredJob(ctx, caller, parts));
+  },
+});
+
+async function requiredJob(
+  ctx: RouteContext,
+  caller: Caller,
+  { evidence }: EvidenceParts,
+): Promise<EvidenceJob> {
+  const job = await evidence.shelf.get(caller.platform, JOB_ID.read(ctx));
+  if (job === null) throw UNKNOWN_JOB.problem();
+  return job;
+}
+
+/** A job as the platform API shows it. */
+export function shownJob({
+  task,
+  seenAt: _seen,
+  credential: _whose,
+  oldestRead: _read,
+  ...job
+}: EvidenceJob): ShownJob {
+  const { ruleSets, platform: _of, ...asked } = task;
+  const named = Object.entries(ruleSets).flatMap(([version, digest]) =>
+    isRuleVersion(version) ? [{ ruleVersion: version, digest }] : [],
+  );
+  return { ...asked, ...job, ruleSets: named };
+}
