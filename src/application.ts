@@ -40,10 +40,12 @@ import {
   watchArchive,
   watchCertificates,
   watchLists,
+  watchReporting,
   watchRollout,
   watchShipping,
   watchStore,
 } from './metrics/node-gauges.ts';
+import { ReportingWatch } from './metrics/reporting.ts';
 import { hmacPseudonym, platformNames } from './pseudonym.ts';
 import type { RuleSource } from './rollout/loaded-rules.ts';
 import type { Pace } from './service/client-turns.ts';
@@ -142,7 +144,12 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const decides = { lists, holdoutDraw: holdoutDraw(signalSecret) };
   const archivedOrders = parts.archive ? ArchivedOrders.of(parts.archive) : null;
   const scoring = { ...parts, ...decides, archivedOrders, pseudonym, formerPseudonym, metrics };
-  const service = new ScoringService(scoring);
+  const reporting = new ReportingWatch({
+    ...{ registers: store.registers, clock },
+    onTrouble: (error) => tellTrouble(parts.log)('whether platforms still report is not shared', error),
+  });
+  watchReporting(metrics.registry, () => reporting.known());
+  const service = new ScoringService({ ...scoring, reporting });
   const records = new Records({ ...parts, ...decides });
   const serviceAt = (clock: () => number) => new ScoringService({ ...scoring, clock });
   const { registers } = store;
@@ -179,6 +186,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
       audit,
       readiness,
       lastHour,
+      reporting: (name) => reporting.of(name),
     }).callback(),
     { requestMs: PLATFORM_REQUEST_TIMEOUT_MS, unreadMs: PLATFORM_REQUEST_TIMEOUT_MS },
     isDraining,
@@ -193,6 +201,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     await parts.evidence?.close();
     await Promise.all([closeListener(callers), closeListener(platform)]);
     lists.stop();
+    await reporting.stop();
     await audit.sumUp().catch((error: unknown) => parts.log.warn({ err: error }, 'the audit has no sum'));
   };
   return { keys, ...urls, hasStaleLists, drain };

@@ -3,7 +3,7 @@ import type { ClientGroup } from '../client/client-state.ts';
 import type { Decision } from '../decision/decision.ts';
 import { Type } from '../json-schema.ts';
 import type { Verdict } from '../rules/rule-set.ts';
-import { count, epochMs, list, named, nullable, type Shape, shape } from '../shapes.ts';
+import { count, epochMs, list, nullable, type Shape, shape } from '../shapes.ts';
 import type { Watcher } from './metrics.ts';
 
 export const VerdictMinuteSchema = shape('What the platform was answered within a minute', {
@@ -47,13 +47,10 @@ const RequestMinuteSchema = shape('How this node answered all callers within a m
 
 type RequestMinute = Shape<typeof RequestMinuteSchema>;
 
-export const LastHourSchema = named(
-  'LastHour',
-  shape('The last hour of this node; a restart empties it', {
-    verdicts: list(VerdictMinuteSchema, 'Sixty minutes, oldest first, the running one last'),
-    requests: list(RequestMinuteSchema, 'Sixty minutes, oldest first, the running one last'),
-  }),
-);
+export const LastHourSchema = shape('The last hour of this node; a restart empties it', {
+  verdicts: list(VerdictMinuteSchema, 'Sixty minutes, oldest first, the running one last'),
+  requests: list(RequestMinuteSchema, 'Sixty minutes, oldest first, the running one last'),
+});
 
 export type LastHourView = Shape<typeof LastHourSchema>;
 

@@ -6,6 +6,7 @@ import type { NodeReport } from '../rollout/fleet.ts';
 import { sumTrialCounts, type TrialFigures } from '../rollout/trial-counts.ts';
 import { type StoreHealth, WARNING_KINDS } from '../state/store-health.ts';
 import { addGauge } from './metrics.ts';
+import type { Reporting } from './reporting.ts';
 
 export interface StoreReport {
   readonly health: StoreHealth;
@@ -105,6 +106,42 @@ export function watchLists(registry: Registry, report: () => ListsReport): void 
       () => (report().ageMs ?? 0) / 1000,
     ],
   });
+}
+
+/** Shows whether platforms still report what becomes of their orders, as all nodes see it. */
+export function watchReporting(registry: Registry, known: () => ReadonlyMap<string, Reporting>): void {
+  const figures: Readonly<Record<string, readonly [help: string, of: (one: Reporting) => number | null]>> = {
+    scoring_reports_newest_timestamp_seconds: [
+      'When the platform last reported an outcome',
+      ({ newestAt }) => newestAt && newestAt / 1000,
+    ],
+    scoring_reports_usual_delay_seconds: [
+      'Within which 95 % of the reports usually come after the grant; only for platforms that report',
+      ({ usualMs }) => usualMs && usualMs / 1000,
+    ],
+    scoring_reports_unreported_ratio: [
+      'Share of the orders of a week, granted longer ago than that, of which nothing was reported',
+      ({ unreportedShare }) => unreportedShare,
+    ],
+    scoring_reports_stopped: [
+      '1 while a platform that usually reports is silent about 50 orders or more for three times as long as usual',
+      ({ stopped }) => (stopped ? 1 : 0),
+    ],
+  };
+  for (const [name, [help, of]] of Object.entries(figures))
+    addGauge(
+      registry,
+      name,
+      help,
+      (gauge) => {
+        gauge.reset();
+        for (const [platform, one] of known()) {
+          const value = of(one);
+          if (value !== null) gauge.set({ platform }, value);
+        }
+      },
+      ['platform'],
+    );
 }
 
 /** Shows the store as it was when last checked. */

@@ -228,6 +228,13 @@ export interface OutcomeSeen {
   readonly lastVerdictAt: number | null;
 }
 
+/** An outcome as the rollout sees it. */
+export function outcomeSeen(client: ClientKey, before: ClientState, after: ClientState): OutcomeSeen {
+  const newest = { before: newestOutcomes(before), after: newestOutcomes(after) };
+  const { lastAt: at, changes } = after;
+  return { client, ...newest, at, changes, lastVerdictAt: before.lastVerdictAt };
+}
+
 export interface RuleSource {
   choose(client: ClientKey): RuleChoice;
   /** Without `isRecorded` its caller was refused, and nobody knows yet whether the store recorded it. */

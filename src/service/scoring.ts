@@ -9,14 +9,7 @@ import {
 } from '../archive/read/archived-orders.ts';
 import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from '../client/changes.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
-import {
-  type Binding,
-  type ClientState,
-  momentFor,
-  type Override,
-  rememberedExposure,
-  token,
-} from '../client/client-state.ts';
+import { type Binding, momentFor, type Override, rememberedExposure, token } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
 import {
   type Exposure,
@@ -42,10 +35,11 @@ import { contactByScore } from '../decision/score-hints.ts';
 import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
 import type { Sightings } from '../facts/fact.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import type { ReportingWatch } from '../metrics/reporting.ts';
 import { NamedError } from '../named-error.ts';
 import {
-  newestOutcomes,
   type OutcomeSeen,
+  outcomeSeen,
   type RuleChoice,
   type RuleSource,
   type VerdictSeen,
@@ -72,6 +66,8 @@ export interface ServiceParts {
   /** Under the previous secret, while it is being changed. */
   readonly formerPseudonym?: Pseudonym | null;
   readonly metrics: Metrics;
+  /** Is told of grants and reports; absent: nobody minds whether reports stop. */
+  readonly reporting?: Pick<ReportingWatch, 'granted' | 'reported'>;
   /** Orders that the store does not know any more; absent or null where there is no archive. */
   readonly archivedOrders?: Pick<ArchivedOrders, 'find'> | null;
   /** The process's own when absent. */
@@ -239,6 +235,7 @@ export class ScoringService {
       also: { orderRef },
     };
     let seen: OutcomeSeen | null = null;
+    let note = () => {};
     const effect = await this.#turns
       .take(turn, async (snapshot) => {
         const now = this.#moment(snapshot);
@@ -248,6 +245,7 @@ export class ScoringService {
           snapshot,
           archivedOrders,
         );
+        note = () => this.#parts.reporting?.reported(platform, before, orderRef, now);
         const change = recordOutcome(before, known, report, now, exposure);
         const { effect, state, order, displaced, report: taken } = change;
         seen = state === before ? null : outcomeSeen(turn.client, before, state);
@@ -263,6 +261,7 @@ export class ScoringService {
         throw error;
       });
     this.#parts.metrics.outcome(report.outcome, effect);
+    note();
     if (seen !== null) this.#parts.ruleSource.observeOutcome(seen, true);
     return effect;
   }
@@ -371,10 +370,12 @@ export class ScoringService {
   }
 
   #note(verdicts: Verdicts | null): void {
-    const { metrics, ruleSource } = this.#parts;
+    const { metrics, ruleSource, reporting } = this.#parts;
     if (verdicts === null) metrics.idempotentReplay();
     else {
-      metrics.verdict(verdicts.decision);
+      const { decision, nextState } = verdicts;
+      metrics.verdict(decision);
+      if (isGrant(decision.verdict)) reporting?.granted(decision.platform, nextState);
       ruleSource.observe(verdicts, true);
     }
   }
@@ -438,11 +439,4 @@ function stepOf({ client, idempotencyKey }: VerdictAsk, verdicts: Verdicts): Tur
 export interface BeforeAndAfter<T> {
   readonly before: T | null;
   readonly after: T | null;
-}
-
-/** An outcome as the rollout sees it. */
-function outcomeSeen(client: ClientKey, before: ClientState, after: ClientState): OutcomeSeen {
-  const newest = { before: newestOutcomes(before), after: newestOutcomes(after) };
-  const { lastAt: at, changes } = after;
-  return { client, ...newest, at, changes, lastVerdictAt: before.lastVerdictAt };
 }

@@ -50,6 +50,8 @@ const BLOCKS =
 /** A node that is there and well. */
 const WELL = { [UP]: '1x400', [BUILD]: '1x400' };
 
+const STOPPED = 'scoring_reports_stopped{job="client-scoring",instance="a",platform="shop"}';
+
 const CASES: Readonly<Record<string, AlertCase>> = {
   'ScoringDown pages when a node is down for two minutes': [
     { [UP]: '1x8 0x40' },
@@ -101,6 +103,12 @@ const CASES: Readonly<Record<string, AlertCase>> = {
     '8m',
     { server: 'Redis at r:6379' },
   ],
+  'ScoringOutcomesStopped pages for the platform whose reports stopped, whichever node saw it': [
+    { [STOPPED]: '0x8 1x40', [STOPPED.replace('"a"', '"b"')]: '0x48' },
+    '5m',
+    { platform: 'shop' },
+  ],
+  'ScoringOutcomesStopped is quiet while reports come': [{ [STOPPED]: '0x48' }, '5m', null],
   'ScoringEmergency tells of a return in the last hour': [
     { 'scoring_rollout_emergency_timestamp_seconds{instance="a"}': '60x400' },
     '30m',

@@ -77,7 +77,7 @@ export type { RuleFigures, RuleReport, SliceName } from '../../evidence/report/r
 export type { EvidenceTable, OrderCounts, Shown, VerdictMix } from '../../evidence/shown.ts';
 export type { SweptCombination, TradeOff } from '../../evidence/sweep/sweep-report.ts';
 export type { FactValue } from '../../facts/fact.ts';
-export type { LastHourView as LastHour } from '../../metrics/last-hour.ts';
+export type { LastHourAnswer as LastHour } from '../../http/platform/health.ts';
 export type {
   Binding,
   ClientHistory,

@@ -2,7 +2,8 @@ import type { PlatformName } from '../../client/client-key.ts';
 import { Type } from '../../json-schema.ts';
 import { LastHourSchema, type LastHourView } from '../../metrics/last-hour.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
-import { choice, named, shape, word } from '../../shapes.ts';
+import { type Reporting, ReportingSchema } from '../../metrics/reporting.ts';
+import { choice, named, type Shape, shape, word } from '../../shapes.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { jsonAnswer, openOperation, operation } from '../operation/operation.ts';
 
@@ -86,9 +87,20 @@ export const readMetrics = openOperation({
   },
 });
 
+const LastHourAnswerSchema = named(
+  'LastHour',
+  shape('The last hour of this node, which a restart empties, and whether the platform reports outcomes', {
+    ...LastHourSchema.properties,
+    reporting: ReportingSchema,
+  }),
+);
+
+export type LastHourAnswer = Shape<typeof LastHourAnswerSchema>;
+
 export interface LastHourParts {
   /** Of this node, with all of its processes. */
   readonly lastHour: (platform: PlatformName) => Promise<LastHourView>;
+  readonly reporting: (platform: PlatformName) => Promise<Reporting>;
 }
 
 const MINUTE_EXAMPLE = {
@@ -104,22 +116,33 @@ const MINUTE_EXAMPLE = {
   requests: [
     { at: AT_EXAMPLE, requests: 97, refused: 1, failed: 0, latencyMs: { p50: 0.95, p95: 2.33, p99: 4.55 } },
   ],
+  reporting: {
+    newestAt: AT_EXAMPLE,
+    usualMs: 1_162_229,
+    awaited: 12,
+    awaitedSince: AT_EXAMPLE + 20_000,
+    unreportedShare: 0.08,
+    stopped: false,
+  },
 } as const;
 
 export const readLastHour = operation({
   method: 'get',
   path: '/v1/platform/last-hour',
   operationId: 'readLastHour',
-  summary: 'What this node answered, minute by minute',
+  summary: 'What this node answered, minute by minute, and whether the platform reports outcomes',
   description:
     'Verdicts are those of the platform, requests and latency those of all callers of this node. For a fleet over a longer time there is /metrics.',
   tag: 'Console',
   grant: 'figures',
   answers: jsonAnswer(
     'Sixty minutes of each; the example shows the last one',
-    LastHourSchema,
+    LastHourAnswerSchema,
     MINUTE_EXAMPLE,
   ),
   refusals: [],
-  answer: async ({ caller }, { lastHour }: LastHourParts) => lastHour(caller.platform),
+  answer: async ({ caller: { platform } }, { lastHour, reporting }: LastHourParts) => ({
+    ...(await lastHour(platform)),
+    reporting: await reporting(platform),
+  }),
 });

@@ -1,6 +1,11 @@
 import { expect } from 'chai';
 import { describeConsole } from '../console-tab.ts';
 
+const STOPPED = {
+  ...{ newestAt: 1_795_255_200_000, awaitedSince: 1_795_255_260_000, awaited: 120 },
+  ...{ usualMs: 1_200_000, stopped: true },
+};
+
 describeConsole("the console's page Now", (tab) => {
   it('shows what all nodes answered over hours, days and weeks, with the rollouts of that time', async () => {
     await tab.open('#/explore/now');
@@ -13,6 +18,23 @@ describeConsole("the console's page Now", (tab) => {
     await page.getByRole('heading', { name: 'Rollouts and alerts in this time' }).waitFor();
     await page.getByText(/shadow p2\.v11, by .*: try a longer first wait/).waitFor();
     expect(page.url()).to.match(/#\/explore\/now\?span=week$/);
+  });
+
+  it('says first that reports have stopped, since when, and what follows', async () => {
+    await tab.open('#/explore/now?span=day');
+    const { page } = tab;
+    await page.route('**/v1/platform/last-hour', async (route) => {
+      const answer = await (await route.fetch()).json();
+      const reporting = { ...answer.reporting, ...STOPPED };
+      await route.fulfill({ json: { ...answer, reporting } });
+    });
+    await page.evaluate("dispatchEvent(new Event('ask-again'))");
+    await page.getByText('Nothing is reported any more').waitFor();
+    const first = await page.locator('main > .notice, main > .figures, main > .card').first().textContent();
+    expect(first?.replaceAll(/\s+/g, ' ')).to.match(
+      /newest report came at 20\d\d-.* Of the 120 orders that were granted since .* come within 20 min\. Until/,
+    );
+    await page.unroute('**/v1/platform/last-hour');
   });
 
   it('shows a span up to a time that its address names', async () => {

@@ -15,6 +15,7 @@ import { ListNode } from '../../../src/lists/list-node.ts';
 import { createLog } from '../../../src/log.ts';
 import { LastHour } from '../../../src/metrics/last-hour.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
+import { ReportingWatch } from '../../../src/metrics/reporting.ts';
 import { hmacPseudonym, platformNames } from '../../../src/pseudonym.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
 import { Erasure } from '../../../src/service/erasure.ts';
@@ -63,6 +64,7 @@ describe('routes and API documents', () => {
     ends.push(() => node.stop(), opened.remove);
     const lastHour = new LastHour(clock);
     const metrics = new Metrics(lastHour);
+    const reporting = new ReportingWatch({ registers: store.registers, clock, onTrouble: () => {} });
     const pseudonym = hmacPseudonym(SIGNAL_SECRET);
     const shared = {
       store,
@@ -109,6 +111,7 @@ describe('routes and API documents', () => {
       }),
       feed: new EventFeed(store, null),
       lastHour: async (name) => lastHour.view(name),
+      reporting: (name) => reporting.of(name),
       rulesDir,
       readiness: async () => ({ ready: true }),
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },

@@ -2,7 +2,7 @@ import { may, useAnswer } from '../api.js';
 import { html, useEffect, useMemo, useState } from '../html.js';
 import { Chart, Happened } from '../parts/chart.js';
 import { goTo, sent } from '../parts/form.js';
-import { count, percent, share, shortDigest } from '../parts/format.js';
+import { count, dateTime, duration, percent, share, shortDigest } from '../parts/format.js';
 import { toVersion } from '../parts/links.js';
 import { marksOf } from '../parts/marks.js';
 import { answered, Empty, UnreadableRollout } from '../parts/notice.js';
@@ -48,6 +48,7 @@ export function NowPage({ session, place }) {
   const shown = { chosen, hour: to === undefined ? hour.data : null, isPast: to !== undefined };
   const fleet = { ...shown, rollout: rollout.data?.rollout ?? null };
   return html`
+    ${hour.data?.reporting.stopped && html`<${ReportsStopped} ...${hour.data.reporting} />`}
     ${session.platform === 'demo' && html`<${FirstSteps} session=${session} />`}
     ${may(session, 'rules:read') && answered(rollout, (status) => html`<${Deciding} status=${status} />`)}
     <nav class="tabs" aria-label="How far back">
@@ -64,6 +65,20 @@ export function NowPage({ session, place }) {
     ${to === undefined && answered(hour, (own) => html`<${RequestCharts} minutes=${own.requests} />`)}
     ${rollout.data?.nodes && html`<${Nodes} rollout=${rollout.data.rollout} nodes=${rollout.data.nodes} />`}
   `;
+}
+
+/** @param {LastHour['reporting']} props */
+function ReportsStopped({ newestAt, awaited, awaitedSince, usualMs }) {
+  return html`<div class="notice notice-bad" role="alert">
+    <strong>Nothing is reported any more of what becomes of the orders</strong>
+    <p>
+      The newest report came at ${dateTime(newestAt ?? 0)}. Of the ${count(awaited)} orders that were granted
+      since ${dateTime(awaitedSince ?? 0)} nothing is known, and usually 95 % of the reports come within
+      ${' '}${duration(usualMs ?? 0)}. Until reports come again, attempts stay open, so the next orders of
+      customers who paid are told to wait. Look at what sends them to POST /v1/platform/outcomes; reports
+      may be late.
+    </p>
+  </div>`;
 }
 
 /** Only somebody who tries the service out loads this. @param {{ session: Session }} props */
