@@ -25,6 +25,7 @@ import { ConnectionErrors, connectionFailure } from './state/connection-news.ts'
 import { isLocalStore, LOOPBACK } from './state/open-store.ts';
 import type { Store } from './state/store.ts';
 import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
+import { watchEventLoop } from './work/loop-watch.ts';
 
 /** Long enough to try the service out; a forgotten key leaves nothing open. */
 const DEMO_KEY_LIFETIME_MS = 24 * 3600_000;
@@ -53,9 +54,9 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     const signalSecretPrevious = await patiently(() => agreeOnSecret(store.registers, withSecret, clock()));
     const erasureLedger = config.erasureLedger === null ? null : new ErasureLedger(config.erasureLedger);
     const fleet = new Fleet(store);
-    const shipping = startShippingTo(config, log);
     const { archiveDir, archiveS3 } = config;
     const archive = archiveDir === null ? null : openArchive({ archiveDir, archiveS3 }, store.registers);
+    const shipping = archive === null ? null : startShippingTo(config, { store, archive, clock }, log);
     const stopFollowing = archive === null ? () => {} : followArchive(archive);
     const node = await patiently(() => startNode(config, fleet, clock, log));
     const application = await startApplication({
@@ -83,6 +84,8 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     stopOnSignal({ config, application, node, sweep, store, shipping, stopFollowing, log });
     console.log(announcement(application, store, node.active));
     sweep.start();
+    // Whatever the start did at length is over.
+    watchEventLoop(tellTrouble(log));
     warnAboutSecret(config, log);
     await greetNewcomer(application, config, store, clock).catch((error: unknown) => {
       // Callers are served by now, and a store that is slow for a moment is no reason to leave them.
@@ -119,12 +122,17 @@ function endLost(error: Error, log: Logger): void {
   process.exit(1);
 }
 
-function startShippingTo(config: Config, log: Logger): Shipping | null {
+function startShippingTo(
+  config: Config,
+  asking: Parameters<typeof startShipping>[1],
+  log: Logger,
+): Shipping | null {
   const { archiveDir, archiveS3, archiveKeepMs, decisionsHotMs } = config;
   if (archiveDir === null || !config.archiveShips) return null;
   const { redisUrl, redisSecurity, dataDir, rulesDir } = config;
   return startShipping(
     { archiveDir, archiveS3, archiveKeepMs, decisionsHotMs, redisUrl, redisSecurity, dataDir, rulesDir },
+    asking,
     (message) => log.warn(message),
   );
 }

@@ -12,7 +12,7 @@ import { whileHere } from '../archive/frozen-archive.ts';
 import { exportQuery, type Queried, queryArchive } from '../archive/read/query.ts';
 import { bucketHome, openArchive } from '../archive/s3/open-archive.ts';
 import { readSetAside, type SetAside } from '../archive/set-aside.ts';
-import { leaseHolder, type ShippingTrouble, shippingTroubles } from '../archive/ship/shipper.ts';
+import { leaseHolder, type ShippingTrouble, shippingTroubles } from '../archive/ship/lease.ts';
 import { keepShipping, openShipper, type ShippingReport } from '../archive/ship/shipping.ts';
 import { TABLE_NAMES, type TableName } from '../archive/tables.ts';
 import { ADOPTED_CURSOR, unshippedPage } from '../archive/unshipped.ts';

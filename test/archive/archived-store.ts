@@ -1,7 +1,8 @@
 import { Archive } from '../../src/archive/archive.ts';
 import { Duck } from '../../src/archive/duck.ts';
+import { Lease } from '../../src/archive/ship/lease.ts';
 import { RuleSetShelf } from '../../src/archive/ship/rule-set-shelf.ts';
-import { Lease, Shipper, type ShipperParts, type ShippingStep } from '../../src/archive/ship/shipper.ts';
+import { Shipper, type ShipperParts, type ShippingStep } from '../../src/archive/ship/shipper.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { TEST_SALT } from '../client/client-keys.ts';

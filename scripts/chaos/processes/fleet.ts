@@ -1,7 +1,7 @@
 import type { ArchiveState } from '../../../src/archive/archive-log.ts';
 import { backUp } from '../../../src/archive/backup.ts';
 import { openArchive } from '../../../src/archive/s3/open-archive.ts';
-import { leaseHolder } from '../../../src/archive/ship/shipper.ts';
+import { leaseHolder } from '../../../src/archive/ship/lease.ts';
 import { unshippedPage } from '../../../src/archive/unshipped.ts';
 import { openStore } from '../../../src/state/open-store.ts';
 import type { Store } from '../../../src/state/store.ts';
@@ -168,8 +168,9 @@ function shipperFaults(
       return holder !== undefined;
     });
     const [, pid] = /^[^/]*\/(\d+)/.exec(holder ?? '') ?? [];
-    const index = nodes.findIndex((node) => node.childIds().includes(Number(pid)));
-    shipper = index === -1 ? null : { pid: Number(pid), way: s3Proxies[index] ?? UNUSED_PROXY };
+    const index = nodes.findIndex((node) => node.pid() === Number(pid));
+    const [shipping] = nodes[index]?.childIds() ?? [];
+    shipper = shipping === undefined ? null : { pid: shipping, way: s3Proxies[index] ?? UNUSED_PROXY };
     return shipper;
   };
   const signal = (name: NodeJS.Signals) => {

@@ -21,6 +21,7 @@ export interface ServiceNode {
   isReady(): Promise<boolean>;
   /** Its standard error since the last start. */
   log(): string;
+  pid(): number;
   /** The processes that it started. */
   childIds(): readonly number[];
   /** Resident memory, MiB. */
@@ -77,6 +78,7 @@ export async function startServiceNode(given: NodeSettings = {}): Promise<Servic
         () => false,
       ),
     log: () => service.stderr(),
+    pid: () => service.child.pid ?? 0,
     childIds: () => childIds(service.child.pid ?? 0),
     memoryMib: () => residentMib(service.child.pid ?? 0),
     cpuSeconds: () => usedCpuSeconds(service.child.pid ?? 0),

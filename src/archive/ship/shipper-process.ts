@@ -13,15 +13,20 @@ const works = { ship };
 
 export type ShipperWorks = typeof works;
 
+/** Ships until it is stopped, or another node has the lease. */
 async function ship(config: ShippingConfig, { progress, signal }: JobContext<ShippingReport>): Promise<void> {
   let open: OpenShipper | null = null;
+  const lost = new AbortController();
   const step = async (turn: ShippingTurn) => {
     // Opened within the loop: a store that is away at the start is tried again like any other failure.
     open ??= await openShipper(config, () => {});
-    return open.shipper.step(turn);
+    const done = await open.shipper.step(turn);
+    if (done.did === 'nothing' && done.because === 'another node ships') lost.abort();
+    return done;
   };
+  const ending = AbortSignal.any([signal, lost.signal]);
   const contents = () => open?.archive.contents() ?? NOTHING_SHIPPED;
-  await keepShipping({ step, contents, clock: Date.now, signal, onReport: progress });
+  await keepShipping({ step, contents, clock: Date.now, signal: ending, onReport: progress });
   await closed(open);
 }
 

@@ -1,17 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import type { ClientKeys } from '../../client/client-key.ts';
-import { NamedError } from '../../named-error.ts';
-import type { Documents } from '../../state/documents.ts';
 import { type ErasureEntry, isBehind, type JournalEntry, type Placed } from '../../state/journal.ts';
-import type { JournalPage, KeptAfterShipping, Registers, Store } from '../../state/store.ts';
-import { StoreUnavailable } from '../../state/store-errors.ts';
-import type { Archive } from '../archive.ts';
-import { ARCHIVE_REGISTER, type ArchiveHome } from '../archive-home.ts';
+import type { JournalPage, KeptAfterShipping, Store } from '../../state/store.ts';
 import { type ArchiveState, type Commit, CommitConflict, type Segment } from '../archive-log.ts';
-import { bringSalt, keepSalt, requireSalt, SALT_FILE, saltOf } from '../client-salt.ts';
 import type { Duck } from '../duck.ts';
 import { type ArchiveRow, rowsOf, tombstoneOf } from '../tables.ts';
-import { ADOPTED_CURSOR, unshippedPage } from '../unshipped.ts';
+import { unshippedPage } from '../unshipped.ts';
+import { leaveToOthers, mayShip, type ShippingNode } from './lease.ts';
 import type { RuleSetShelf } from './rule-set-shelf.ts';
 import { RowDrafts, SegmentRewriter, SegmentWriter } from './segment-writer.ts';
 
@@ -27,16 +21,10 @@ const SHIPPING_LIMITS: ShippingLimits = { commitEntriesMax: 10_000, pageEntriesM
 /** How often it looks for files that no commit names, where the folder does not show them. */
 const SWEEP_EVERY_MS = 3_600_000;
 
-export interface ShipperParts {
+export interface ShipperParts extends ShippingNode {
   readonly store: Store;
-  readonly archive: Archive;
   readonly duck: Duck;
-  readonly lease: Lease;
   readonly ruleSets: RuleSetShelf;
-  /** For people who ask who ships: `host/pid`. */
-  readonly name: string;
-  /** The clock that decides, which is the store's; epoch ms. */
-  readonly clock: () => number;
   /** How long rows are kept, ms. */
   readonly keepMs: number;
   readonly kept: KeptAfterShipping;
@@ -81,13 +69,9 @@ export class Shipper {
   }
 
   async step(turn: ShippingTurn = 'ship'): Promise<ShippingStep> {
-    const { store, archive, lease, name, clock } = this.#parts;
+    const { store, archive } = this.#parts;
     try {
-      // First of all: a node that cannot write must not keep the lease from those that can.
-      await archive.refresh();
-      await claimArchive(store, archive, this.#commit({ cursor: ADOPTED_CURSOR }));
-      await archive.tryWriting();
-      if (!(await lease.hold())) {
+      if (!(await mayShip(this.#parts))) {
         this.#leads = false;
         return { did: 'nothing', because: 'another node ships' };
       }
@@ -101,15 +85,7 @@ export class Shipper {
     } catch (error) {
       this.#leads = false;
       if (error instanceof CommitConflict) return { did: 'nothing', because: 'another node ships' };
-      await lease.release().catch(() => {
-        // The store is away: the lease runs out by itself.
-      });
-      const why = error instanceof Error ? error.message : String(error);
-      const trouble: ShippingTrouble = { name, why, at: clock() };
-      // Every node knows then why this one does not ship: it gives the lease to others.
-      await store.documents.set(COLLECTION, name, trouble, TOLD_FOR_MS).catch(() => {
-        // The store is away, and nobody ships.
-      });
+      await leaveToOthers(this.#parts, error);
       throw error;
     }
   }
@@ -237,145 +213,4 @@ function rowsOfPage({ entries }: JournalPage, clientKeys: ClientKeys): readonly 
   );
   const hashOf = ({ platform, clientIdKey }: JournalEntry) => clientKeys.of(platform, clientIdKey).hash;
   return rowsOf(numbered, new Map(erasures), hashOf);
-}
-
-/** The store's journal goes to another archive than this node's. */
-export class AnotherArchive extends NamedError {}
-
-/**
- * A store has one archive: the one that was first shipped to. An archive of another id, on another disk, would
- * hold a part of the history and look like all of it, so it is refused. It keeps the salt of the store's clients.
- * `adoption` is committed where the archive was another store's until now.
- */
-async function claimArchive(
-  store: Pick<Store, 'name' | 'registers' | 'clientKeys'>,
-  { folder, home }: Pick<Archive, 'folder' | 'home'>,
-  adoption: Commit,
-): Promise<void> {
-  const { registers, clientKeys } = store;
-  await bringSalt(home);
-  if (home.isElsewhere && home.read().version > 0 && saltOf(folder) === null)
-    throw new StoreUnavailable(`${home.name}: ${SALT_FILE} cannot be read; it is tried again`);
-  requireSalt(store, folder);
-  await claimId(registers, home, adoption);
-  await keepSalt(home, folder, clientKeys.salt);
-  requireSalt(store, folder);
-}
-
-/** An archive that exists already is not taken over by itself: a person has to say so. */
-async function claimId(registers: Registers, home: ArchiveHome, adoption: Commit): Promise<void> {
-  const own = await home.id();
-  const claimed = await registers.read(ARCHIVE_REGISTER);
-  if (own === null) return beginArchive(registers, home, claimed);
-  if (claimed === own) return;
-  if (claimed === null && home.isElsewhere)
-    throw new AnotherArchive(
-      `${home.name} holds an archive that this store knows nothing of; when its own store is lost, run archive adopt, otherwise set ARCHIVE_DIR to another place`,
-    );
-  if (claimed === null) {
-    // First: a process that ends in between begins anew, and nobody continues from the other store's
-    // cursor.
-    if (home.read().version > 0) await home.commit(home.read(), adoption);
-    if (await registers.compareAndSet(ARCHIVE_REGISTER, null, own)) return;
-  }
-  throw new AnotherArchive(
-    `this store's archive is ${claimed ?? 'another one'}, and ${home.name} is ${own}; set ARCHIVE_DIR to the ${home.isElsewhere ? 'place' : 'folder'} that the fleet shares, or to "off" on this node; when that one is lost, run state forget-archive`,
-  );
-}
-
-/** The register comes first: two nodes that begin at once both use its id. */
-async function beginArchive(registers: Registers, home: ArchiveHome, claimed: string | null): Promise<void> {
-  if (claimed !== null && home.read().version > 0)
-    throw new AnotherArchive(`${home.name} is empty, but this store has an archive; set ARCHIVE_DIR right`);
-  const id = claimed ?? randomUUID();
-  if (claimed !== null || (await registers.compareAndSet(ARCHIVE_REGISTER, null, id))) return home.giveId(id);
-  throw new AnotherArchive(`another node has just begun the archive in ${home.name}; it is tried again`);
-}
-
-const COLLECTION = 'shipping-troubles';
-
-/** A trouble is reported with every try; an older one is over, or its node is gone. */
-const TOLD_FOR_MS = 60_000;
-
-/** Why a node could not ship when it tried last. */
-export interface ShippingTrouble {
-  /** `host/pid/..` */
-  readonly name: string;
-  readonly why: string;
-  /** Epoch ms. */
-  readonly at: number;
-}
-
-export async function shippingTroubles(documents: Documents): Promise<readonly ShippingTrouble[]> {
-  const troubles = await documents.list<ShippingTrouble>(COLLECTION);
-  return troubles.toSorted((a, b) => a.name.localeCompare(b.name));
-}
-
-const REGISTER = 'archive-lease';
-
-/** The holder renews the lease far more often; one that is silent this long counts as dead. */
-const SILENCE_MS = 30_000;
-
-interface Holder {
-  readonly holder: string | null;
-  /** Counts up with every renewal, so that others see the holder live without comparing clocks. */
-  readonly renewals: number;
-}
-
-/**
- * One node of the fleet ships. The lease spares the others the work; it is not what keeps entries from being shipped
- * twice: of two commits with the same number only one succeeds.
- */
-export class Lease {
-  readonly #registers: Registers;
-  readonly #holder: string;
-  readonly #monotonicMs: () => number;
-  #seen: { readonly text: string | null; readonly sinceMs: number } | null = null;
-
-  constructor(registers: Registers, holder: string, monotonicMs: () => number) {
-    this.#registers = registers;
-    this.#holder = holder;
-    this.#monotonicMs = monotonicMs;
-  }
-
-  /** Takes or renews the lease; false while another holder is alive. */
-  async hold(): Promise<boolean> {
-    const text = await this.#registers.read(REGISTER);
-    const current = parse(text);
-    if (current.holder !== null && current.holder !== this.#holder && !this.#isSilent(text)) return false;
-    const next: Holder = { holder: this.#holder, renewals: current.renewals + 1 };
-    return this.#registers.compareAndSet(REGISTER, text, JSON.stringify(next));
-  }
-
-  async release(): Promise<void> {
-    const text = await this.#registers.read(REGISTER);
-    const { holder, renewals } = parse(text);
-    if (holder !== this.#holder) return;
-    const none: Holder = { holder: null, renewals: renewals + 1 };
-    await this.#registers.compareAndSet(REGISTER, text, JSON.stringify(none));
-  }
-
-  /** Whether the holder has not renewed its lease for long enough, as seen from here. */
-  #isSilent(text: string | null): boolean {
-    const now = this.#monotonicMs();
-    if (this.#seen?.text !== text) this.#seen = { text, sinceMs: now };
-    return now - this.#seen.sinceMs >= SILENCE_MS;
-  }
-}
-
-/** Who ships, for people: `host/pid/..`; null when nobody holds the lease. */
-export async function leaseHolder(registers: Pick<Registers, 'read'>): Promise<string | null> {
-  return parse(await registers.read(REGISTER)).holder;
-}
-
-/** An unreadable lease holds nobody back. */
-function parse(text: string | null): Holder {
-  const nobody: Holder = { holder: null, renewals: 0 };
-  if (text === null) return nobody;
-  try {
-    const { holder, renewals }: Partial<Holder> = JSON.parse(text);
-    return { holder: holder ?? null, renewals: renewals ?? 0 };
-  } catch {
-    return nobody;
-  }
 }

@@ -9,10 +9,11 @@ import type { Store } from '../../state/store.ts';
 import type { Archive } from '../archive.ts';
 import { Duck } from '../duck.ts';
 import { type ArchivePlace, openArchive, openStoreOf } from '../s3/open-archive.ts';
+import { Lease } from './lease.ts';
 import { RuleSetShelf } from './rule-set-shelf.ts';
-import { Lease, Shipper, type ShippingStep, type ShippingTurn } from './shipper.ts';
+import { Shipper, type ShippingStep, type ShippingTurn } from './shipper.ts';
 
-const SHIP_EVERY_MS = 10_000;
+export const SHIP_EVERY_MS = 10_000;
 
 /** A shipper with much to do rests this many times as long as it works: callers come first. */
 const REST_FACTOR = 3;
@@ -21,7 +22,7 @@ const REST_FACTOR = 3;
 const BEHIND_MS = 60_000;
 
 /** After a failure the same step is tried again this much later: a full disk is not mended within a second. */
-const RETRY_MS = 5_000;
+export const RETRY_MS = 5_000;
 
 /** Before anything was shipped or looked at. */
 export const NOTHING_SHIPPED = {
@@ -148,7 +149,7 @@ function pauseAfter(outcome: StepOutcome, restMs: number, idleMs: number): numbe
   }
 }
 
-function troubleOf(error: unknown): string {
+export function troubleOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -159,6 +160,8 @@ export interface ShippingConfig extends StorePlace, ArchivePlace {
   /** How long decisions stay in the store after they were made, ms. */
   readonly decisionsHotMs: number;
   readonly rulesDir: string;
+  /** Who holds the lease, where somebody has taken it already; absent: this process for itself. */
+  readonly shipperName?: string;
 }
 
 export interface OpenShipper {
@@ -172,15 +175,19 @@ export interface OpenShipper {
 /** Merging sorts at most two million rows; more than this goes to the disk. */
 const SHIPPER_LIMITS = { threads: 1, memoryMiB: 512 } as const;
 
+/** `host/pid/..`: containers may share host name and process number. */
+export function newShipperName(): string {
+  return `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
+}
+
 /** A shipper with a connection of its own to the store. Throws StoreUnavailable. */
 export async function openShipper(
-  { archiveDir, archiveS3, archiveKeepMs, decisionsHotMs, rulesDir, ...place }: ShippingConfig,
+  { archiveDir, archiveS3, archiveKeepMs, decisionsHotMs, rulesDir, shipperName, ...place }: ShippingConfig,
   onError: (error: Error) => void,
 ): Promise<OpenShipper> {
   const store = await openStoreOf({ ...place, archiveDir, archiveS3 }, onError);
   const duck = await Duck.open({ ...SHIPPER_LIMITS, temporaryFolder: join(archiveDir, 'staging', 'spill') });
-  // Containers may share host name and process number.
-  const name = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
+  const name = shipperName ?? newShipperName();
   const lease = new Lease(store.registers, name, () => performance.now());
   const archive = openArchive({ archiveDir, archiveS3 }, store.registers);
   const shipper = new Shipper({

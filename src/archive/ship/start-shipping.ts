@@ -1,7 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BackgroundWork } from '../../work/background-work.ts';
+import { Lease, mayShip, type ShippingNode } from './lease.ts';
 import type { ShipperWorks } from './shipper-process.ts';
-import { NOTHING_SHIPPED, type ShippingConfig, type ShippingReport } from './shipping.ts';
+import {
+  NOTHING_SHIPPED,
+  newShipperName,
+  RETRY_MS,
+  SHIP_EVERY_MS,
+  type ShippingConfig,
+  type ShippingReport,
+  troubleOf,
+} from './shipping.ts';
 
 export interface Shipping {
   report(): ShippingReport;
@@ -26,37 +35,67 @@ const PLACE = {
 /** The service has its start behind it by then. */
 const START_DELAY_MS = 3_000;
 
-const RESTART_MS = 5_000;
+/** What this node asks for the lease with. */
+type Asking = Pick<ShippingNode, 'store' | 'archive' | 'clock'>;
 
 /**
- * Ships in a process of its own, which gives way: neither the thread that answers callers nor the threads that help it
- * wait for any of it. One that dies, or hangs, is replaced.
+ * Ships in a process of its own once this node has the lease. The process gives way: neither the thread that answers
+ * callers nor the threads that help it wait for any of it. One that dies, or hangs, is replaced.
  */
-export function startShipping(config: ShippingConfig, onTrouble: (message: string) => void): Shipping {
+export function startShipping(
+  config: ShippingConfig,
+  asking: Asking,
+  onTrouble: (message: string) => void,
+): Shipping {
   let report: ShippingReport = NOTHING_SHIPPED;
   const isNews = newsOfTroubles();
   const stopping = new AbortController();
   const { signal } = stopping;
   const environment = config.archiveS3?.environment ?? {};
-  const elsewhere = new BackgroundWork<ShipperWorks>(PROCESS, { ...PLACE, environment });
+  const name = newShipperName();
+  const lease = new Lease(asking.store.registers, name, () => performance.now());
   const onProgress = (next: ShippingReport) => {
     if (isNews(next) && next.trouble !== null)
       onTrouble(`decisions are not shipped to the archive: ${next.trouble}`);
     report = next;
   };
-  const pause = (ms: number) => sleep(ms, undefined, { signal, ref: false }).catch(() => {});
+
+  async function shipInProcess(): Promise<void> {
+    const elsewhere = new BackgroundWork<ShipperWorks>(PROCESS, { ...PLACE, environment });
+    try {
+      await elsewhere.run('ship', { ...config, shipperName: name }, { onProgress, signal });
+    } catch (error) {
+      report = { ...report, leads: false, trouble: troubleOf(error) };
+      if (!signal.aborted) onTrouble(`shipping to the archive is started again: ${troubleOf(error)}`);
+    } finally {
+      await elsewhere.close();
+    }
+  }
+
+  /** Gives how long the next try can wait, ms. */
+  async function shipOnce(): Promise<number> {
+    try {
+      if (!(await mayShip({ ...asking, lease, name }))) {
+        onProgress({ ...report, leads: false, trouble: null });
+        return SHIP_EVERY_MS;
+      }
+    } catch (error) {
+      onProgress({ ...report, leads: false, trouble: troubleOf(error) });
+      return RETRY_MS;
+    }
+    await shipInProcess();
+    return RETRY_MS;
+  }
 
   async function shipOn(): Promise<void> {
-    for (await pause(START_DELAY_MS); !signal.aborted; await pause(RESTART_MS)) {
-      try {
-        await elsewhere.run('ship', config, { onProgress, signal });
-      } catch (error) {
-        const why = error instanceof Error ? error.message : String(error);
-        report = { ...report, leads: false, trouble: why };
-        if (!signal.aborted) onTrouble(`shipping to the archive is started again: ${why}`);
-      }
+    let pauseMs = START_DELAY_MS;
+    while (!signal.aborted) {
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => {});
+      if (!signal.aborted) pauseMs = await shipOnce();
     }
-    await elsewhere.close();
+    await lease.release().catch(() => {
+      // The store is away: the lease runs out by itself.
+    });
   }
 
   const shipped = shipOn();

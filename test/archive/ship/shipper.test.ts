@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Archive } from '../../../src/archive/archive.ts';
 import { ARCHIVE_REGISTER } from '../../../src/archive/archive-home.ts';
-import { AnotherArchive, Lease, leaseHolder, shippingTroubles } from '../../../src/archive/ship/shipper.ts';
+import { AnotherArchive, Lease, leaseHolder, shippingTroubles } from '../../../src/archive/ship/lease.ts';
 import { entryOf, TABLE_NAMES } from '../../../src/archive/tables.ts';
 import { type ClientKey, clientNumber } from '../../../src/client/client-key.ts';
 import { touch } from '../../../src/client/client-state.ts';

@@ -2,7 +2,9 @@ import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { Archive } from '../../../src/archive/archive.ts';
 import { newsOfTroubles, type Shipping, startShipping } from '../../../src/archive/ship/start-shipping.ts';
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { childIds } from '../../processes/child-ids.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
@@ -34,8 +36,17 @@ interface UnderTest {
 
 async function shippingSomewhere(): Promise<UnderTest> {
   const dataDir = temporaryDirectory();
-  const archiveDir = join(dataDir, 'archive');
   const before = new Set(childIds(process.pid));
+  const node = shippingNode(dataDir);
+  await until('it holds the lease', async () => node.shipping.report().leads);
+  const processes = () => childIds(process.pid).filter((id) => !before.has(id));
+  return { ...node, processes };
+}
+
+/** A node that would ship, as one of several on one store. */
+function shippingNode(dataDir: string): Omit<UnderTest, 'processes'> {
+  const archiveDir = join(dataDir, 'archive');
+  const store = openSqliteStore(dataDir, {});
   const troubles: string[] = [];
   const shipping = startShipping(
     {
@@ -46,11 +57,10 @@ async function shippingSomewhere(): Promise<UnderTest> {
       decisionsHotMs: 86_400_000,
       rulesDir: RULES_FOLDER,
     },
+    { store, archive: new Archive(archiveDir), clock: Date.now },
     (message) => troubles.push(message),
   );
-  await until('it holds the lease', async () => shipping.report().leads);
-  const processes = () => childIds(process.pid).filter((id) => !before.has(id));
-  return { shipping, troubles, archiveDir, processes };
+  return { shipping, troubles, archiveDir };
 }
 
 describe('a failure of shipping', () => {
@@ -97,6 +107,22 @@ describe('shipping beside the service', function () {
     expect(processes()).to.have.length(1);
     await shipping.stop();
     expect([...processes(), ...troubles]).to.deep.equal([]);
+  });
+
+  it('has no process on a node while another ships, and one once that has ended', async () => {
+    const dataDir = temporaryDirectory();
+    const before = new Set(childIds(process.pid));
+    const processes = () => childIds(process.pid).filter((id) => !before.has(id));
+    const nodes = [shippingNode(dataDir), shippingNode(dataDir)];
+    const leads = () => nodes.filter(({ shipping }) => shipping.report().leads);
+    await until('one ships', async () => leads().length === 1);
+    expect(processes()).to.have.length(1);
+    const [first] = leads();
+    await first?.shipping.stop();
+    await until('the other ships', async () => leads().some((node) => node !== first), 60_000);
+    expect(processes()).to.have.length(1);
+    await Promise.all(nodes.map(({ shipping }) => shipping.stop()));
+    expect([...processes(), ...nodes.flatMap(({ troubles }) => troubles)]).to.deep.equal([]);
   });
 
   it('says why nothing is shipped while the folder cannot be read, and continues afterwards', async () => {
