@@ -1,4 +1,3 @@
-import type { OrderOutcome } from '../client/order.ts';
 import { DAY_MS } from '../rules/duration.ts';
 import type { Duck } from './duck.ts';
 
@@ -11,12 +10,6 @@ export type OrderFate = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';
  */
 export const REPORT_NUMBER_SQL = `epoch_ms(reported_at) * 4 +
   CASE WHEN outcome = 'PAID' THEN 2 WHEN cause = 'REVERSED' THEN 3 WHEN cause = 'TECHNICAL' THEN 1 ELSE 0 END`;
-
-/** The same of a report that is not archived yet. */
-export function reportNumber(reportedAt: number, { outcome, cause }: OrderOutcome): number {
-  const rank = outcome === 'PAID' ? 2 : cause === 'REVERSED' ? 3 : cause === 'TECHNICAL' ? 1 : 0;
-  return reportedAt * 4 + rank;
-}
 
 export function reportedResult(number: number): 'UNPAID' | 'TECHNICAL' | 'PAID' | 'REVERSED' {
   return (['UNPAID', 'TECHNICAL', 'PAID', 'REVERSED'] as const)[number % 4] ?? 'UNPAID';
@@ -46,9 +39,8 @@ export function askedFateSql(reportNumber: string, granted: string): string {
   return `CASE WHEN NOT ${granted} AND ${fate} IN ('UNPAID', 'UNKNOWN') THEN 'TURNED_AWAY' ELSE ${fate} END`;
 }
 
-/** SQL: that an order has this fate, by the reports that can be read; null without any. */
-export function fateCondition(reports: string | null, fate: OrderFate): string {
-  if (reports === null) return String(fate === 'UNKNOWN');
+/** SQL: that an order has this fate, by the reports that can be read. */
+export function fateCondition(reports: string, fate: OrderFate): string {
   const reported = `SELECT client_hash, order_ref, max(${REPORT_NUMBER_SQL}) AS report FROM ${reports} GROUP BY ALL`;
   const order = 'row(client_hash, order_ref)';
   if (fate === 'UNKNOWN') return `${order} NOT IN (SELECT ${order} FROM (${reported}))`;

@@ -7,6 +7,7 @@ import {
   type ErasureEntry,
   ErasureEntrySchema,
   type JournalEntry,
+  type JournalPlaces,
   type JournalRecord,
   OutcomeEntrySchema,
   OverrideEntrySchema,
@@ -15,7 +16,15 @@ import {
   verdictEntry,
 } from '../state/journal.ts';
 import { type DuckRow, quoteName } from './duck.ts';
-import { type Cells, type Column, RecordColumns } from './record-columns.ts';
+import {
+  type Cells,
+  type Column,
+  type ColumnType,
+  type FactTypes,
+  factColumn,
+  type JsonColumn,
+  RecordColumns,
+} from './record-columns.ts';
 
 interface Table {
   readonly description: string;
@@ -45,6 +54,13 @@ export const JOURNAL_ORDER_SQL = 'journal_ms, journal_seq';
 
 /** SQL: when the journal took a row's entry, by its own clock; without one (SQLite) the number of the entry. */
 export const JOURNAL_TICK_SQL = 'if(journal_ms = 0, journal_seq, journal_ms)';
+
+/** SQL: that a row's entry stands behind some places in the journal. */
+export function isAfterSql(places: JournalPlaces): string {
+  const listed = (member: 'ms' | 'seq') =>
+    `coalesce(list_extract([${places.map((place) => place?.[member] ?? -1).join(', ')}]::BIGINT[], journal_partition + 1), -1)`;
+  return `(journal_ms, journal_seq) > (${listed('ms')}, ${listed('seq')})`;
+}
 
 /** The records of which rows are made, and those of their columns that are not called as their members. */
 export const RECORDS = {
@@ -138,6 +154,40 @@ export function emptyTable(table: TableName): string {
   return `(SELECT ${nulls} WHERE false)`;
 }
 
+/** How the engine takes rows of a table out of lines of JSON: what a line has, with types, and the columns made of that. */
+export function rowSource(table: TableName, facts: FactTypes) {
+  const sources = [PLACE, RECORDS[table]].map((records) => records.source(facts));
+  const made = new Map(sources.flatMap(({ columns }) => columns).map(({ name, sql }) => [name, sql]));
+  const own = TABLES[table].columns.map(({ name }) => name);
+  const columns = [...own, ...[...facts.keys()].map(factColumn)].map(
+    (name): JsonColumn => ({ name, sql: made.get(name) ?? CLIENT_HASH.name }),
+  );
+  const cells = sources.map(({ cell, type }) => ({ cell, type }));
+  return { cells: [{ cell: CLIENT_HASH.name, type: CLIENT_HASH.type }, ...cells], columns };
+}
+
+/** Makes the types wide enough for the facts of further rows. */
+export function widenFacts(types: Map<string, ColumnType>, rows: readonly ArchiveRow[]): void {
+  for (const { facts = {} } of rows)
+    for (const label in facts) {
+      const before = types.get(label);
+      const type = widest(before, facts[label]);
+      if (type !== before) types.set(label, type);
+    }
+}
+
+/** Whole numbers are kept as such until the first that is not whole. */
+function widest(before: ColumnType | undefined, value: unknown): ColumnType {
+  switch (typeof value) {
+    case 'boolean':
+      return 'BOOLEAN';
+    case 'number':
+      return before === 'DOUBLE' || !Number.isSafeInteger(value) ? 'DOUBLE' : 'BIGINT';
+    default:
+      return 'VARCHAR';
+  }
+}
+
 export interface ArchiveRow {
   readonly table: TableName;
   readonly platform: string;
@@ -161,6 +211,19 @@ export function rowsOf<Entry extends Placed<JournalEntry>>(
     const row = rowOf(entry, hashOf(entry));
     return number > (erasedAt.get(String(row.cells['client_hash'])) ?? -1) ? [row] : [];
   });
+}
+
+/** Rows of a page of the journal; what a client did before it was erased is left out. */
+export function rowsOfPage(
+  entries: readonly Placed<JournalRecord>[],
+  clientKeys: ClientKeys,
+): readonly ArchiveRow[] {
+  const numbered = [...entries.entries()];
+  const erasures = numbered.flatMap(([number, entry]) =>
+    entry.kind === 'erasure' ? [[entry.clientNumber, number] as const] : [],
+  );
+  const hashOf = ({ platform, clientIdKey }: JournalEntry) => clientKeys.of(platform, clientIdKey).hash;
+  return rowsOf(numbered, new Map(erasures), hashOf);
 }
 
 export function rowOf(entry: Placed<JournalEntry>, clientHash: string): ArchiveRow {

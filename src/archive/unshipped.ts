@@ -1,4 +1,3 @@
-import { searchSteps } from '../state/paced-steps.ts';
 import type { JournalPage, Store } from '../state/store.ts';
 import { UnknownCursor } from '../state/store-errors.ts';
 import type { ArchiveState } from './archive-log.ts';
@@ -20,34 +19,11 @@ export async function unshippedPage(
   }
 }
 
-/** Shipping leaves no more behind unless it has stopped; a page is read at once. */
-const COUNTED_MAX = 20_000;
-const PAGE = 500;
-
-/**
- * Visits each entry of the journal that the archive does not have. Returns when the first unread one came; null: all
- * were read.
- */
-export async function eachUnshipped(
-  store: Pick<Store, 'readJournal'>,
-  state: ArchiveState,
-  tell: (entry: JournalPage['entries'][number]) => void,
-): Promise<number | null> {
-  let page = await searchSteps.run(() => unshippedPage(store, state, PAGE));
-  for (let told = 0; page.entries.length > 0; told += page.entries.length) {
-    if (told >= COUNTED_MAX) return page.entries[0]?.at ?? null;
-    page.entries.forEach(tell);
-    const { cursor } = page;
-    page = await searchSteps.run(() => store.readJournal(cursor, PAGE));
-  }
-  return null;
-}
-
 /**
  * A store that was restored to an earlier moment numbers its entries from there again, and a new one from the first,
  * so that the archive's cursor says nothing about them. Entries newer than the whole archive came since.
  */
-async function pageOfRestored(
+export async function pageOfRestored(
   store: Pick<Store, 'readJournal'>,
   { segments }: ArchiveState,
   limit: number,

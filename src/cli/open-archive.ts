@@ -18,21 +18,21 @@ export function withDecisions<T>(run: (decisions: DecisionLookup, store: Store) 
   );
 }
 
-/** Runs a command on the archive of an open store, which is null where there is none. */
+/** Runs a command on what was decided: the archive, where there is one, and the journal of an open store. */
 export async function withArchiveOf<T>(
   store: Store,
-  run: (archive: ArchiveReader | null) => Promise<T>,
+  run: (archive: ArchiveReader) => Promise<T>,
 ): Promise<T> {
   const { archiveDir, archiveS3 } = readConfig();
   const opened = archiveDir === null ? null : openArchive({ archiveDir, archiveS3 }, store.registers);
-  const archive = opened === null ? null : new ArchiveReader(opened, store);
+  const archive = opened === null ? ArchiveReader.withoutArchive(store) : new ArchiveReader(opened, store);
   await opened?.refresh().catch(() => {
     // It shows what the store has, and says that the archive is missing.
   });
   try {
     return await run(archive);
   } finally {
-    await archive?.close();
+    await archive.close();
   }
 }
 

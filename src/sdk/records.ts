@@ -199,7 +199,7 @@ export interface ClientView {
     readonly from: number;
     readonly to: number;
     readonly decisions: number;
-    readonly why?: 'away' | 'damaged' | 'noRoom';
+    readonly why?: 'away' | 'damaged' | 'noRoom' | 'tooMany';
   }[];
 }
 
@@ -345,7 +345,7 @@ export interface FoundDecisions {
       readonly from: number;
       readonly to: number;
       readonly decisions: number;
-      readonly why?: 'away' | 'damaged' | 'noRoom';
+      readonly why?: 'away' | 'damaged' | 'noRoom' | 'tooMany';
     }[];
   };
   readonly outcomes:

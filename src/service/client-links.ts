@@ -153,7 +153,7 @@ export function linksAsk({ days, depth, clients }: LinksBounds, asOf: number | n
 /** What else is known of clients and devices besides what they did. */
 export interface LinksParts {
   readonly store: Store;
-  readonly archive: ArchiveReader | null;
+  readonly archive: ArchiveReader;
   /** This node's copy of the shared lists. */
   readonly lists: ListCopy;
   readonly names: PlatformNames;

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { OrderFate } from '../archive/order-fate.ts';
-import type { ArchiveReader } from '../archive/read/archive-reader.ts';
+import { ArchiveReader } from '../archive/read/archive-reader.ts';
 import {
   DecisionLookup,
   type LookedUpDecision,
@@ -88,6 +88,7 @@ const RULE_SETS_MAX = 8;
 /** The platform's questions: nothing here writes, counts, or moves a client. */
 export class Records {
   readonly #parts: RecordsParts;
+  readonly #past: ArchiveReader;
   readonly #decisions: DecisionLookup;
   readonly #history: VerdictHistory | null;
   readonly #shelf: RuleSetShelf | null;
@@ -97,7 +98,8 @@ export class Records {
   constructor(parts: RecordsParts) {
     this.#parts = parts;
     const { store, archive = null, clock } = parts;
-    this.#decisions = new DecisionLookup(store, archive);
+    this.#past = archive ?? ArchiveReader.withoutArchive(store);
+    this.#decisions = new DecisionLookup(store, this.#past);
     this.#history = archive === null ? null : new VerdictHistory(archive, clock);
     this.#shelf = archive === null ? null : new RuleSetShelf(archive.folder, null);
   }
@@ -137,8 +139,8 @@ export class Records {
     ask: LinksAsk,
     known: Pick<LinksParts, 'lists' | 'names'>,
   ): Promise<ClientLinks | null> {
-    const { store, archive = null, clock } = this.#parts;
-    return clientLinks({ store, archive, ...known, now: clock() }, platform, clientIdKey, ask);
+    const { store, clock } = this.#parts;
+    return clientLinks({ store, archive: this.#past, ...known, now: clock() }, platform, clientIdKey, ask);
   }
 
   /** The JSON of all that is held on a client, a piece at a time. */
@@ -160,10 +162,9 @@ export class Records {
     return this.#history?.view(platform, span, before) ?? null;
   }
 
-  /** The decisions of a time, and why the mix changed; null where this node keeps no archive. */
-  async explore(ask: ExplorationAsk): Promise<Exploration | null> {
-    const { archive = null } = this.#parts;
-    return archive === null ? null : explore(archive, ask);
+  /** The decisions of a time, and why the mix changed. */
+  explore(ask: ExplorationAsk): Promise<Exploration> {
+    return explore(this.#past, ask);
   }
 
   /** What each of the rule sets would answer to a verdict request now, in their order. */
@@ -217,9 +218,14 @@ export class Records {
     return this.#decisions.ofClient(this.#parts.store.clientKeys.of(platform, clientIdKey), limit, beforeSeq);
   }
 
-  /** The platform's newest decisions that fit, and how far back the search went. */
-  findDecisions(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
-    return this.#decisions.find(platform, filter, limit);
+  /** The platform's newest decisions that fit and whose order has the fate, if one is asked for. */
+  findDecisions(
+    platform: PlatformName,
+    filter: DecisionFilter,
+    limit: number,
+    fate: OrderFate | null = null,
+  ): Promise<FoundDecisions> {
+    return this.#decisions.find(platform, filter, limit, fate);
   }
 
   /** The reports about the orders of some decisions; orders without one are left out. */
@@ -234,16 +240,6 @@ export class Records {
       Promise.all(some.map((order) => this.#reported(order))),
     );
     return known.flat();
-  }
-
-  /** As `findDecisions`, of orders with this fate; null where this node has no archive. */
-  findDecisionsByFate(
-    platform: PlatformName,
-    filter: DecisionFilter,
-    fate: OrderFate,
-    limit: number,
-  ): Promise<FoundDecisions | null> {
-    return this.#decisions.findByFate(platform, filter, fate, limit);
   }
 
   async #reported({ client, clientIdKey, orderRef }: OrderOfClient): Promise<readonly ReportedOrder[]> {

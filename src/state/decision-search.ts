@@ -11,6 +11,7 @@ const WHY_UNREAD = {
   damaged: 'cannot be read',
   noRoom:
     'does not fit into this node beside what else was asked for: set ARCHIVE_CACHE_MAX higher, or ask about less',
+  tooMany: 'waits to be shipped and is more than a node looks through',
 } as const;
 
 export type WhyUnread = keyof typeof WHY_UNREAD;
@@ -20,7 +21,7 @@ export function whyUnread(why: WhyUnread = 'damaged'): string {
   return WHY_UNREAD[why];
 }
 
-const UnreadDecisionsSchema = shape(
+export const UnreadDecisionsSchema = shape(
   'Decisions in a file of the archive that could not be read, or in an archive that this node does not have',
   {
     from: epochMs('When the oldest of them was made'),
@@ -28,7 +29,7 @@ const UnreadDecisionsSchema = shape(
     decisions: count(
       'How many they are, of all clients of the platform; 0: this node has no archive to tell it from',
     ),
-    why: Type.Optional(meaning(WHY_UNREAD, 'Only of an archive in S3: why the file')),
+    why: Type.Optional(meaning(WHY_UNREAD, 'Why the file, where it is not damaged')),
   },
 );
 
@@ -62,7 +63,7 @@ export const FoundDecisionsSchema = shape('Decisions, newest first', {
     ),
     upTo: Type.Optional(
       epochMs(
-        'Only beside `outcome`: of what was decided or reported from then on some was not looked at: it is not archived yet, or reports lie in a file of the archive that cannot be read',
+        'Of what was decided or reported from then on some was not looked at: it was not read yet or, beside `outcome`, reports lie in a file of the archive that cannot be read',
       ),
     ),
     unread: Type.Optional(unreadDecisions),

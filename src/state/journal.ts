@@ -164,6 +164,11 @@ export function comparePlaces(a: JournalPlace, b: JournalPlace): number {
   return a.ms - b.ms || a.seq - b.seq;
 }
 
+export function laterPlace(a: JournalPlace | null, b: JournalPlace | null): JournalPlace | null {
+  if (a === null || b === null) return a ?? b;
+  return comparePlaces(a, b) < 0 ? b : a;
+}
+
 /** The places in all partitions as one text: `1.<place>.<place>...`, empty where nothing was read yet. */
 export function writeCursor(places: JournalPlaces): string {
   return [FORMAT, ...PARTITIONS.map((_, index) => writePlace(places[index] ?? null))].join('.');

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { Audit } from '../../src/access/audit.ts';
+import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../src/archive/read/decision-lookup.ts';
 import { type ClientKey, platformName } from '../../src/client/client-key.ts';
 import {
@@ -120,7 +121,11 @@ describeOnStores('unreadable data in a store', (store) => {
 
   function rebuild(client: ClientKey): Promise<RebuiltClient | null> {
     const audit = new Audit(store().auditLog, service.clock.now);
-    const parts = { store: store(), decisions: new DecisionLookup(store(), null), audit };
+    const parts = {
+      store: store(),
+      decisions: new DecisionLookup(store(), ArchiveReader.withoutArchive(store())),
+      audit,
+    };
     return rebuildClient(parts, client, 'user ann on ops-1', 'a disk failed');
   }
 

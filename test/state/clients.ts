@@ -73,8 +73,10 @@ export function verdictOn(
   { state, stamp }: Snapshot,
   orderRef: string,
   at?: number,
+  facts: Decision['facts'] = {},
 ): Change {
-  const decision = decisionFor(client, state.seq + 1, orderRef, at);
+  const plain = decisionFor(client, state.seq + 1, orderRef, at);
+  const decision = { ...plain, facts: { ...plain.facts, ...facts } };
   const { platform, clientIdKey } = client;
   return {
     client,
@@ -125,10 +127,11 @@ export async function verdict(
   client: ClientKey,
   orderRef: string,
   at?: number,
+  facts?: Decision['facts'],
 ): Promise<Decision> {
   await store.sightings(askFor(client, { at: at ?? T0, record: true }));
   for (;;) {
-    const change = verdictOn(client, await store.load(client), orderRef, at);
+    const change = verdictOn(client, await store.load(client), orderRef, at, facts);
     if ((await store.commit(change)) === 'committed' && change.decision !== undefined) return change.decision;
   }
 }

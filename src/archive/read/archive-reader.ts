@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import { type Exposure, exposureOf, type KnownOrder, stillKnown, withReport } from '../../client/order.ts';
@@ -11,12 +13,12 @@ import {
   recordedExposure,
 } from '../../state/journal.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
-import type { JournalPage, Store } from '../../state/store.ts';
+import type { Store } from '../../state/store.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
-import { Archive, type ErasedClients, erasedClients, type SegmentFilter, withoutThese } from '../archive.ts';
-import type { ArchiveState, LeftOut, Segment } from '../archive-log.ts';
-import { Duck, type DuckBatch, type DuckRow, flagOf, quote, textOf } from '../duck.ts';
-import { fateCondition, GRANTED_SQL, type OrderFate, REPORT_NUMBER_SQL } from '../order-fate.ts';
+import { Archive, type ErasedClients, erasedClients } from '../archive.ts';
+import type { ArchiveGap, ArchiveState, LeftOut, Segment } from '../archive-log.ts';
+import { Duck, type DuckRow, flagOf, numberOf, quote, textOf } from '../duck.ts';
+import { fateCondition, GRANTED_SQL, type OrderFate } from '../order-fate.ts';
 import { OrderFilters } from '../order-filter.ts';
 import {
   decisionOf,
@@ -27,78 +29,103 @@ import {
   TABLES,
   type TableName,
 } from '../tables.ts';
-import { eachUnshipped, unshippedPage } from '../unshipped.ts';
 import type { ArchivedOrder, AskedOrder } from './archived-orders.ts';
-import { type AsOf, asOfBy, erasedSql } from './as-of.ts';
-import {
-  askBatches,
-  askRows,
-  filterCondition,
-  type ReadRows,
-  type RowsOf,
-  rowsOfSegments,
-} from './segment-rows.ts';
+import { type Among, type Bounds, filterCondition, Past, type Source } from './past.ts';
+import { type BatchesOf, batchesOfSegments } from './segment-batches.ts';
+import { UnshippedRows, type UnshippedSpan } from './unshipped-rows.ts';
 
-/** How far back the archive reaches, and what is missing within that. */
-export interface ArchiveReach {
-  /** Time of the oldest row, epoch ms; null when the archive is empty. */
-  readonly from: number | null;
+/** Decisions that were found, and the segments that could not be read. */
+interface ArchivedDecisions {
+  readonly decisions: readonly Decision[];
   readonly unreadable: readonly LeftOut[];
 }
 
-type VerdictEntry = Extract<JournalPage['entries'][number], { readonly kind: 'verdict' }>;
-
-export interface ArchivedDecisions extends ArchiveReach {
-  readonly decisions: readonly Decision[];
+/** What a search found, and what it did not look at. */
+interface SearchedDecisions extends ArchivedDecisions {
+  /** There are more. */
+  readonly isCut: boolean;
+  /** Of the oldest decision that was compared, epoch ms. */
+  readonly backTo: number | null;
+  /** How many decisions were compared with what was asked for. */
+  readonly compared: number;
+  readonly unreadReports: readonly LeftOut[];
+  /** Of the journal, where it holds too much. */
+  readonly gaps: readonly ArchiveGap[];
+  /** Before this all was looked at, epoch ms; null: all was. */
+  readonly upTo: number | null;
 }
-
-/** Which of a table's segments are read, and which of other tables beside them. */
-interface WhichSegments {
-  readonly among?: (segments: readonly Segment[]) => Promise<readonly Segment[]>;
-  readonly also?: (state: ArchiveState) => readonly Segment[];
-}
-
-/** How many entries of other platforms, or scores, are skipped before giving up. */
-const UNSHIPPED_LOOKED_AT_MAX = 200;
 
 /** Beside a service that answers callers: one thread, and memory that a container can spare. */
 const READER_LIMITS = { threads: 1, memoryMiB: 256 } as const;
 
+/** Most searches end among so many of the newest rows; each further step looks at this many times as many. */
+const SEARCHED_FIRST_ROWS = 50_000;
+const SEARCHED_GROWTH = 8;
+
+type ReadStore = Pick<Store, 'unshippedErasures' | 'readJournal' | 'clientKeys' | 'cursors'>;
+
 /**
- * Looks things up in the archive; the limits of a question bound what it reads. An erased client is not found any
+ * Looks things up in what was decided; the limits of a question bound what it reads. An erased client is not found any
  * more from the moment at which the store forgot it.
  */
 export class ArchiveReader {
   readonly #archive: Archive;
   readonly #orders: OrderFilters;
-  readonly #store: Pick<Store, 'unshippedErasures' | 'readJournal' | 'clientKeys'>;
+  readonly #store: ReadStore;
+  readonly #unshipped: UnshippedRows;
   readonly #decisionOf = (row: DuckRow) => decisionOf(row, this.#store.clientKeys);
-  readonly #asked;
   #duck: Promise<Duck> | null = null;
 
   /** `archive`: the folder of one is enough. */
-  constructor(
-    archive: Archive | string,
-    store: Pick<Store, 'unshippedErasures' | 'readJournal' | 'clientKeys'>,
-  ) {
+  constructor(archive: Archive | string, store: ReadStore) {
     this.#archive = typeof archive === 'string' ? new Archive(archive) : archive;
     this.#store = store;
-    this.#asked = { archive: this.#archive, duck: () => this.#open() };
     this.#orders = new OrderFilters(this.#archive);
+    this.#unshipped = new UnshippedRows({
+      store,
+      duck: () => this.#open(),
+      archived: () => this.#archive.refresh(),
+    });
+  }
+
+  /** For a node without an archive: what is known is what the journal holds. */
+  static withoutArchive(store: ReadStore): ArchiveReader {
+    return new ArchiveReader(join(tmpdir(), `scoring-no-archive-${randomUUID()}`), store);
+  }
+
+  /** Asks archive and journal as one, as they are at one moment. `work` may be done several times. */
+  async reading<T>(work: (past: Past) => Promise<T>): Promise<T> {
+    // Asked before the archive is read: a commit takes an erasure off this list and the client out of the segments.
+    const erased = await erasedClients(this.#store);
+    return this.#archive.reading(() =>
+      this.#unshipped.reading((state, unshipped) => work(this.#past(state, unshipped, erased))),
+    );
+  }
+
+  /** The archive alone, beside what the store itself looks up. */
+  async #archived<T>(work: (past: Past) => Promise<T>): Promise<T> {
+    const erased = await erasedClients(this.#store);
+    return this.#archive.reading((state) => work(this.#past(state, null, erased)));
+  }
+
+  #past(state: ArchiveState, unshipped: UnshippedSpan | null, erased: ErasedClients): Past {
+    return new Past({ archive: this.#archive, state, unshipped, erased, duck: () => this.#open() });
   }
 
   /** The decision of this id, of any platform where that is null; null when there is none in what could be read. */
   async decision(
     decisionId: string,
     platform: PlatformName | null,
-  ): Promise<Pick<ArchiveReach, 'unreadable'> & { readonly decision: Decision | null }> {
+  ): Promise<Pick<ArchivedDecisions, 'unreadable'> & { readonly decision: Decision | null }> {
     const parsed = parseDecisionId(decisionId);
     if (parsed === null) return { decision: null, unreadable: [] };
     const where = `client_hash = ${clientNumber(parsed.clientHash)} AND seq = ${parsed.seq}`;
-    const filter = { table: 'decisions', ...(platform === null ? {} : { platform }) } as const;
-    const { rows, unreadable } = await this.#rows(filter, (source) => select(source, where));
-    const found = rows.map(this.#decisionOf).find((decision) => decision.decisionId === decisionId);
-    return { decision: found ?? null, unreadable };
+    const bounds = platform === null ? {} : { platform };
+    return this.#archived(async (past) => {
+      const rows = await past.rows((source) => select(source('decisions', bounds), where));
+      const found = rows.map(this.#decisionOf).find((decision) => decision.decisionId === decisionId);
+      return { decision: found ?? null, unreadable: past.unreadable };
+    });
   }
 
   /** Newest first. */
@@ -108,53 +135,51 @@ export class ArchiveReader {
     limit: number,
   ): Promise<ArchivedDecisions> {
     const where = `order_ref = ${quote(orderRef)}`;
-    return this.#decisions({ table: 'decisions', platform }, () => where, limit, {
-      among: (segments) => this.#orders.holding(segments, [orderRef]),
-    });
+    const among = (segments: readonly Segment[]) => this.#orders.holding(segments, [orderRef]);
+    return this.#archived((past) => this.#decisions(past, { platform }, where, limit, among));
   }
 
   /** A client's decisions with a seq below `beforeSeq`, newest first. */
   async decisionsOfClient(client: ClientKey, limit: number, beforeSeq: number): Promise<ArchivedDecisions> {
-    const where = `client_hash = ${clientNumber(client.hash)} AND client_id_key = ${quote(client.clientIdKey)} AND seq < ${beforeSeq}`;
-    return this.#decisions({ table: 'decisions', platform: client.platform }, () => where, limit);
+    const where = `${isOf(client)} AND seq < ${beforeSeq}`;
+    return this.#archived((past) => this.#decisions(past, { platform: client.platform }, where, limit));
   }
 
-  /** The newest fitting decisions before a time, and with a fate the segments of outcomes that could not be read. */
+  /** A platform's newest decisions that fit and whose order has the fate, if one is asked for. */
   async findDecisions(
     platform: PlatformName,
     filter: DecisionFilter,
-    before: number,
     limit: number,
     fate: OrderFate | null = null,
-  ): Promise<ArchivedDecisions & { readonly unreadReports: readonly Segment[] }> {
-    const to = Math.min(before, timeBound(filter) ?? before);
-    const { from } = filter;
-    const segments = { table: 'decisions', platform, to, ...(from === undefined ? {} : { from }) } as const;
-    const find = (unread: readonly Segment[]) => {
-      const where = (state: ArchiveState) =>
-        [
-          filterCondition({ ...filter, to }),
-          ...(fate === null ? [] : [this.#fateCondition(state, platform, fate, unread)]),
-        ].join(' AND ');
-      const also = (state: ArchiveState) => (fate === null ? [] : this.#reports(state, platform, unread));
-      return this.#decisions(segments, where, limit, { also });
-    };
-    const found = await find([]);
-    const isSuspect = fate !== null && found.unreadable.length > 0;
-    const unreadReports = isSuspect ? await this.#unreadReports(platform) : [];
-    return { ...(unreadReports.length === 0 ? found : await find(unreadReports)), unreadReports };
-  }
-
-  /** The time of the first decision or outcome of a platform that is not in the archive yet; null when all are. */
-  async knowsUpTo(platform: PlatformName): Promise<number | null> {
-    const state = await this.#archive.refresh();
-    const { entries } = await unshippedPage(this.#store, state, UNSHIPPED_LOOKED_AT_MAX);
-    const missing = entries.filter(
-      (entry) => entry.platform === platform && (entry.kind === 'verdict' || entry.kind === 'outcome'),
-    );
-    const last = entries.length < UNSHIPPED_LOOKED_AT_MAX ? [] : entries.slice(-1);
-    const times = [...missing, ...last].map(({ at }) => at);
-    return times.length === 0 ? null : Math.min(...times);
+  ): Promise<SearchedDecisions> {
+    const to = timeBound(filter);
+    return this.reading(async (past) => {
+      const within = (from: number | undefined) => ({
+        platform,
+        ...(from === undefined ? {} : { from }),
+        ...(to === null ? {} : { to }),
+      });
+      const segments = this.#archive.segments(past.state, { table: 'decisions', ...within(filter.from) });
+      for (let rows = SEARCHED_FIRST_ROWS; ; rows *= SEARCHED_GROWTH) {
+        const since = beginOfNewest(segments, rows, filter.from);
+        const from = since ?? filter.from;
+        const where = (source: Source) =>
+          [
+            filterCondition({ ...filter, ...(from === undefined ? {} : { from }) }),
+            ...(fate === null ? [] : [fateCondition(source('outcomes', { platform }), fate)]),
+          ].join(' AND ');
+        // One more than wanted shows whether that was all.
+        const { decisions, unreadable } = await this.#decisions(past, within(from), where, limit + 1);
+        const isCut = decisions.length > limit;
+        if (since !== null && !isCut) continue;
+        const found = decisions.slice(0, limit);
+        const backTo = isCut ? found.at(-1)?.at : from;
+        const looked = await lookedAt(past, within(backTo), filter);
+        const [unread, unreadReports] = partition(unreadable, ({ table }) => table === 'decisions');
+        const { unshippedGaps: gaps, upTo } = past;
+        return { decisions: found, isCut, ...looked, unreadable: unread, unreadReports, gaps, upTo };
+      }
+    });
   }
 
   /** What is known of some orders of a platform, by their indexes. Throws StoreUnavailable. */
@@ -163,20 +188,29 @@ export class ArchiveReader {
     const clients = listed(asked.map(({ client }) => clientNumber(client.hash)));
     const orders = listed(asked.map(({ orderRef }) => quote(orderRef)));
     const where = `client_hash IN (${clients}) AND order_ref IN (${orders})`;
-    const [known, exposures] = await Promise.all([
-      this.#knownOrders(platform, where),
-      this.#exposures(platform, where, asked),
-    ]);
-    return asked.map(({ client, orderRef }) => {
-      const name = orderName(client.clientIdKey, orderRef);
-      return { known: known.get(name) ?? null, exposure: exposures.get(name) ?? 'notAsked' };
+    return this.#archived(async (past) => {
+      const known = await this.#knownOrders(past, platform, where);
+      const exposures = await this.#exposures(past, platform, where, asked);
+      // What is missing may be what is asked about.
+      if (past.unreadable.length > 0)
+        throw new StoreUnavailable('a part of the archive cannot be read, and the order may be there');
+      return asked.map(({ client, orderRef }) => {
+        const name = orderName(client.clientIdKey, orderRef);
+        return { known: known.get(name) ?? null, exposure: exposures.get(name) ?? 'notAsked' };
+      });
     });
   }
 
-  async #knownOrders(platform: PlatformName, where: string): Promise<ReadonlyMap<string, KnownOrder>> {
-    const sql = (source: string) => `${select(source, where)} ORDER BY ${JOURNAL_ORDER_SQL}`;
+  async #knownOrders(
+    past: Past,
+    platform: PlatformName,
+    where: string,
+  ): Promise<ReadonlyMap<string, KnownOrder>> {
     const known = new Map<string, KnownOrder>();
-    for (const row of whole(await this.#rows({ table: 'outcomes', platform }, sql))) {
+    const rows = await past.rows(
+      (source) => `${select(source('outcomes', { platform }), where)} ORDER BY ${JOURNAL_ORDER_SQL}`,
+    );
+    for (const row of rows) {
       const entry = entryOf('outcomes', row, this.#store.clientKeys);
       if (entry?.kind !== 'outcome') continue;
       const name = orderName(entry.clientIdKey, entry.orderRef);
@@ -186,126 +220,49 @@ export class ArchiveReader {
   }
 
   async #exposures(
+    past: Past,
     platform: PlatformName,
     where: string,
     asked: readonly AskedOrder[],
   ): Promise<ReadonlyMap<string, Exposure>> {
     const orderRefs = asked.map(({ orderRef }) => orderRef);
-    const among = (segments: readonly Segment[]) => this.#orders.holding(segments, orderRefs);
-    const sql = (source: string) =>
-      `SELECT client_id_key, order_ref, bool_or(${GRANTED_SQL}) AS granted FROM ${source} WHERE ${where} GROUP BY ALL`;
+    const rows = await past.rows(
+      (source) =>
+        `SELECT client_id_key, order_ref, bool_or(${GRANTED_SQL}) AS granted FROM ${source('decisions', { platform })} WHERE ${where} GROUP BY ALL`,
+      (segments) => this.#orders.holding(segments, orderRefs),
+    );
     const exposures = new Map<string, Exposure>();
-    for (const row of whole(await this.#rows({ table: 'decisions', platform }, sql, { among }))) {
+    for (const row of rows) {
       const name = orderName(textOf(row['client_id_key']) ?? '', textOf(row['order_ref']) ?? '');
       exposures.set(name, exposureOf(flagOf(row['granted']) === true));
     }
     return exposures;
   }
 
-  /** SQL: what became of a decision's order, by the outcomes that were shipped but for some segments. */
-  #fateCondition(
-    state: ArchiveState,
-    platform: PlatformName,
-    fate: OrderFate,
-    unread: readonly Segment[],
-  ): string {
-    const segments = this.#reports(state, platform, unread);
-    return fateCondition(segments.length === 0 ? null : this.#archive.source(segments), fate);
-  }
-
-  #reports(state: ArchiveState, platform: PlatformName, unread: readonly Segment[]): readonly Segment[] {
-    return withoutThese(this.#archive.segments(state, { table: 'outcomes', platform }), unread);
-  }
-
-  async #unreadReports(platform: PlatformName): Promise<readonly Segment[]> {
-    const values = `client_hash, order_ref, ${REPORT_NUMBER_SQL}`;
-    const sql = (source: string) => `SELECT bit_xor(hash(${values})) FROM ${source}`;
-    return (await this.#rows({ table: 'outcomes', platform }, sql)).unreadable;
-  }
-
-  /** What happened to a client before an entry (null: ever), in the order of the journal, newest first. */
+  /** What happened to a client before an entry (null: ever), newest first, by the tables that are asked for. */
   async history(
     client: ClientKey,
     before: Placed<JournalEntry> | null,
     limit: number,
     tables: readonly TableName[] = TABLE_NAMES.filter(isAboutClients),
-  ): Promise<ArchiveReach & { readonly entries: readonly Placed<JournalEntry>[] }> {
-    const where = `client_hash = ${clientNumber(client.hash)} AND client_id_key = ${quote(client.clientIdKey)}`;
-    const parts = await Promise.all(
-      tables.map(async (table) => {
+  ): Promise<{ readonly entries: readonly Placed<JournalEntry>[]; readonly isWhole: boolean }> {
+    const { clientKeys } = this.#store;
+    const bounds = { platform: client.platform, ...(before === null ? {} : { to: before.at + 1 }) };
+    return this.reading(async (past) => {
+      const entries: (Placed<JournalEntry> | null)[] = [];
+      for (const table of tables) {
         const { time } = TABLES[table];
         const older = before === null ? '' : ` AND ${isBefore(time, before)}`;
-        const sql = (source: string) =>
-          `${select(source, `${where}${older}`)} ORDER BY ${time} DESC, journal_ms DESC, journal_seq DESC LIMIT ${limit}`;
-        const to = before === null ? {} : { to: before.at + 1 };
-        const filter = { table, platform: client.platform, ...to };
-        const { rows, unreadable } = await this.#rows(filter, sql);
-        const entries = await searchSteps.map(rows, async (some) =>
-          some.map((row) => entryOf(table, row, this.#store.clientKeys)),
+        const rows = await past.rows(
+          (source) => `${select(source(table, bounds), `${isOf(client)}${older}`)}
+            ORDER BY ${time} DESC, journal_ms DESC, journal_seq DESC LIMIT ${limit}`,
         );
-        return { entries, unreadable };
-      }),
-    );
-    const entries = parts
-      .flatMap((part) => part.entries)
-      .filter((entry) => entry !== null)
-      .toSorted(newestEntryFirst)
-      .slice(0, limit);
-    const { from } = this.#reach(this.#archive.read(), client.platform);
-    return { entries, from, unreadable: parts.flatMap(({ unreadable }) => unreadable) };
-  }
-
-  /** Rows of a question about a table within a time; one damaged segment harms only itself, and is a gap like any other. */
-  async ask(
-    filter: SegmentFilter,
-    sql: (source: string) => string,
-  ): Promise<{ readonly rows: readonly DuckRow[]; readonly gaps: ArchiveState['gaps'] }> {
-    const { rows, state, unreadable } = await this.#rows(filter, sql);
-    return { rows, gaps: [...state.gaps, ...lostWith(unreadable)] };
-  }
-
-  /**
-   * As `ask`, with the verdicts that the journal has and the archive has not: `sql` and `add` get them, once. `upTo`
-   * is the time of the first that was not read, epoch ms; null: all were.
-   */
-  async askAsOne(
-    filter: SegmentFilter,
-    sql: (source: string, unshipped: readonly VerdictEntry[]) => string,
-    add: (verdict: VerdictEntry) => void,
-  ): Promise<Awaited<ReturnType<ArchiveReader['ask']>> & { readonly upTo: number | null }> {
-    await this.#open();
-    const erased = await erasedClients(this.#store);
-    return this.#archive.reading(async (state) => {
-      const unshipped: VerdictEntry[] = [];
-      const upTo = await eachUnshipped(this.#store, state, (entry) => {
-        if (entry.kind === 'verdict' && entry.platform === (filter.platform ?? entry.platform))
-          unshipped.push(entry);
-      });
-      const { rows, unreadable } = await this.#rowsOf(
-        state,
-        this.#archive.segments(state, filter),
-        (source) => sql(source, unshipped),
-        erased,
-      );
-      unshipped.forEach(add);
-      return { rows, gaps: [...state.gaps, ...lostWith(unreadable)], upTo };
+        const made = async (some: readonly DuckRow[]) => some.map((row) => entryOf(table, row, clientKeys));
+        entries.push(...(await searchSteps.map(rows, made)));
+      }
+      const newest = entries.filter((entry) => entry !== null).toSorted(newestEntryFirst);
+      return { entries: newest.slice(0, limit), isWhole: past.isWhole };
     });
-  }
-
-  /** What is told of a moment of the past: who was erased since. */
-  async asOf(at: number, platform: PlatformName | null): Promise<AsOf> {
-    const ofPlatform = platform === null ? {} : { platform };
-    const since = `${TABLES.erasures.time} > make_timestamp_ms(${at})`;
-    const { rows } = await this.ask({ table: 'erasures', from: at + 1, ...ofPlatform }, (source) =>
-      erasedSql(`(${select(source, since)})`),
-    );
-    const erasures = await this.#store.unshippedErasures();
-    const unshipped = erasures.filter((one) => one.at > at && one.platform === (platform ?? one.platform));
-    return asOfBy(
-      at,
-      rows,
-      unshipped.flatMap(({ clientNumber }) => clientNumber),
-    );
   }
 
   /** When the newest erasure was that the archive was told of, epoch ms; Infinity while it is empty. */
@@ -321,72 +278,37 @@ export class ArchiveReader {
   }
 
   async close(): Promise<void> {
+    this.#unshipped.close();
     (await this.#duck)?.close();
   }
 
   async #decisions(
-    filter: SegmentFilter & { readonly platform: PlatformName },
-    where: (state: ArchiveState) => string,
+    past: Past,
+    bounds: Bounds,
+    where: string | ((source: Source) => string),
     limit: number,
-    which: WhichSegments = {},
+    among?: Among,
   ): Promise<ArchivedDecisions> {
-    const sql = (source: string, state: ArchiveState) =>
-      `${select(source, where(state))} ORDER BY decided_at DESC, client_hash DESC, seq DESC LIMIT ${limit}`;
-    const { rows, state, unreadable } = await this.#rows(filter, sql, which);
+    const rows = await past.rows((source) => {
+      const condition = typeof where === 'string' ? where : where(source);
+      return `${select(source('decisions', bounds), condition)} ORDER BY decided_at DESC, client_hash DESC, seq DESC LIMIT ${limit}`;
+    }, among);
     const found = await searchSteps.map(rows, async (some) => some.map(this.#decisionOf));
     const decisions = found.toSorted(newestFirst).slice(0, limit);
-    return { decisions, from: this.#reach(state, filter.platform).from, unreadable };
+    return { decisions, unreadable: past.unreadable };
   }
 
-  /**
-   * Asks several questions of one state of the archive. Rows of clients who were erased and are still in it are for the
-   * asker to leave out, but for those whose numbers are given.
-   */
-  reading<T>(
-    work: (state: ArchiveState, rowsOf: RowsOf) => Promise<T>,
-    erased: ErasedClients = [],
-  ): Promise<T> {
+  /** For the feed, which has a place for every row: the archive alone, and rows that are taken out of batches later. */
+  readingBatches<T>(work: (state: ArchiveState, batchesOf: BatchesOf) => Promise<T>): Promise<T> {
+    const open = () => this.#open();
     return this.#archive.reading((state) =>
-      work(state, (segments, sql) => this.#rowsOf(state, segments, sql, erased)),
+      work(state, (segments, sql) => batchesOfSegments(this.#archive, open, state, segments, sql)),
     );
   }
 
-  async #rows(
-    filter: SegmentFilter,
-    sql: (source: string, state: ArchiveState) => string,
-    { among = async (all) => all, also = () => [] }: WhichSegments = {},
-  ): Promise<ReadRows & { readonly state: ArchiveState }> {
-    await this.#open();
-    const erased = await erasedClients(this.#store);
-    return this.#archive.reading(async (state) => {
-      const wanted = await among(this.#archive.segments(state, filter));
-      await this.#archive.bring(also(state));
-      return { ...(await this.#rowsOf(state, wanted, (source) => sql(source, state), erased)), state };
-    });
-  }
-
-  /** The same with rows that are taken out of batches later. */
-  readingBatches<T>(work: (state: ArchiveState, batchesOf: RowsOf<DuckBatch>) => Promise<T>): Promise<T> {
-    return this.#archive.reading((state) =>
-      work(state, (segments, sql) => rowsOfSegments(this.#asked, askBatches, state, segments, sql, [])),
-    );
-  }
-
-  #rowsOf(
-    state: ArchiveState,
-    wanted: readonly Segment[],
-    sql: (source: string) => string,
-    erased: ErasedClients,
-  ): Promise<ReadRows> {
-    return rowsOfSegments(this.#asked, askRows, state, wanted, sql, erased);
-  }
-
-  #reach(state: ArchiveState, platform: string): { readonly from: number | null } {
-    const segments = this.#archive.segments(state, { table: 'decisions', platform });
-    if (segments.length === 0) return { from: null };
-    return {
-      from: segments.reduce((from, segment) => Math.min(from, segment.from), Number.MAX_SAFE_INTEGER),
-    };
+  /** What is archived now. */
+  archived(): Promise<ArchiveState> {
+    return this.#archive.refresh();
   }
 
   /** The engine is loaded when it is first needed: most services are never asked about last year. */
@@ -399,10 +321,6 @@ export class ArchiveReader {
     });
     return this.#duck;
   }
-}
-
-function lostWith(unreadable: readonly Segment[]): ArchiveState['gaps'] {
-  return unreadable.map(({ from, to, rows: entries }) => ({ from, to, entries }));
 }
 
 /** SQL: whether a row's entry came before another of its client. */
@@ -425,10 +343,50 @@ function orderName(clientIdKey: string, orderRef: string): string {
   return JSON.stringify([clientIdKey, orderRef]);
 }
 
-/** The rows where all could be read: what is missing may be what is asked about. */
-function whole(found: { readonly rows: readonly DuckRow[] } & Pick<ArchiveReach, 'unreadable'>) {
-  if (found.unreadable.length === 0) return found.rows;
-  throw new StoreUnavailable('a part of the archive cannot be read, and the order may be there');
+/** SQL: that a row is of a client. */
+function isOf({ hash, clientIdKey }: ClientKey): string {
+  return `client_hash = ${clientNumber(hash)} AND client_id_key = ${quote(clientIdKey)}`;
+}
+
+/** How many decisions were compared, and how far back they reach. */
+async function lookedAt(
+  past: Past,
+  bounds: Bounds,
+  { after }: DecisionFilter,
+): Promise<Pick<SearchedDecisions, 'compared' | 'backTo'>> {
+  const { from, to } = bounds;
+  const condition = filterCondition({
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+    ...(after === undefined ? {} : { after }),
+  });
+  const [row = {}] = await past.rows(
+    (source) =>
+      `SELECT count(*) AS compared, min(decided_at) AS oldest FROM ${source('decisions', bounds)} WHERE ${condition}`,
+  );
+  return { compared: numberOf(row['compared']) ?? 0, backTo: numberOf(row['oldest']) };
+}
+
+function partition<T>(
+  all: readonly T[],
+  isFirst: (one: T) => boolean,
+): readonly [readonly T[], readonly T[]] {
+  return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
+}
+
+/** When so many of the newest rows begin, epoch ms; null: there are not many more. */
+function beginOfNewest(
+  newestFirst: readonly Segment[],
+  rows: number,
+  notBefore = Number.NEGATIVE_INFINITY,
+): number | null {
+  let held = 0;
+  const last = newestFirst.findIndex((segment) => {
+    held += segment.rows;
+    return held >= rows;
+  });
+  const begin = newestFirst[last]?.from ?? notBefore;
+  return last === newestFirst.length - 1 || begin <= notBefore ? null : begin;
 }
 
 function select(source: string, where: string): string {

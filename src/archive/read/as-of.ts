@@ -1,5 +1,7 @@
+import type { PlatformName } from '../../client/client-key.ts';
 import { count, epochMs, type Shape, shape } from '../../shapes.ts';
 import { type DuckRow, numberOf, textsOf } from '../duck.ts';
+import type { Past } from './past.ts';
 
 export const asOfShape = shape(
   'A moment of the past whose knowledge the figures are of; absent: all that is known',
@@ -25,4 +27,13 @@ export function asOfBy(at: number, rows: readonly DuckRow[], unshipped: readonly
   const payers = new Set([...unshipped, ...rows.flatMap((row) => textsOf(row['payers']) ?? [])]);
   const sum = (column: string) => rows.reduce((total, row) => total + (numberOf(row[column]) ?? 0), 0);
   return { at, erasedPayers: payers.size + sum('nameless'), erasedRows: sum('removed') };
+}
+
+/** What is told of a moment of the past by what is known now: who was erased since. */
+export async function knownAt(past: Past, at: number, platform: PlatformName | null): Promise<AsOf> {
+  const bounds = { from: at + 1, ...(platform === null ? {} : { platform }) };
+  const rows = await past.rows((source) =>
+    erasedSql(`(SELECT * FROM ${source('erasures', bounds)} WHERE erased_at > make_timestamp_ms(${at}))`),
+  );
+  return asOfBy(at, rows, []);
 }

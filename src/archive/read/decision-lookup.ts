@@ -9,7 +9,8 @@ import { isArchivedElsewhere } from '../archive-home.ts';
 import type { LeftOut } from '../archive-log.ts';
 import type { OrderFate } from '../order-fate.ts';
 import { isAboutClients, TABLE_NAMES } from '../tables.ts';
-import type { ArchiveReach, ArchiveReader } from './archive-reader.ts';
+import type { ArchiveReader } from './archive-reader.ts';
+import { unreadOf } from './past.ts';
 
 /** One decision, null when there is none in what could be read, and where else it may lie. */
 export interface LookedUpDecision {
@@ -26,14 +27,14 @@ export interface LookedUpDecisions {
 }
 
 /**
- * Decisions wherever they are: the hot store first, then the archive. Without an archive (null) the hot store
- * answers alone, and is not all where other nodes have one. A decision that is in both is given once.
+ * Decisions wherever they are: by their keys in the hot store first, then in the archive, and by what they have in common
+ * or whose they are from the one source of the past. A node without an archive does not have all where others have one.
  */
 export class DecisionLookup {
   readonly #store: Store;
-  readonly #archive: ArchiveReader | null;
+  readonly #archive: ArchiveReader;
 
-  constructor(store: Store, archive: ArchiveReader | null) {
+  constructor(store: Store, archive: ArchiveReader) {
     this.#store = store;
     this.#archive = archive;
   }
@@ -43,8 +44,7 @@ export class DecisionLookup {
     if (parseDecisionId(decisionId) === null) return { decision: null, unread: [] };
     const hot = await this.#store.decision(decisionId);
     if (hot !== null) return { decision: hot, unread: [] };
-    const { decision, unreadable } =
-      (await this.#archive?.decision(decisionId, platform)) ?? NOTHING_ARCHIVED;
+    const { decision, unreadable } = await this.#archive.decision(decisionId, platform);
     return { decision, unread: decision === null ? await this.#unread(unreadable) : [] };
   }
 
@@ -53,8 +53,7 @@ export class DecisionLookup {
     const limit = RETENTION.decisionsPerOrder;
     const hot = await this.#store.decisionsOfOrder(platform, orderRef);
     if (hot.length >= limit) return { decisions: hot, unread: [] };
-    const archived = await this.#archive?.decisionsOfOrder(platform, orderRef, limit);
-    const { decisions, unreadable } = archived ?? NOTHING_ARCHIVED;
+    const { decisions, unreadable } = await this.#archive.decisionsOfOrder(platform, orderRef, limit);
     return { decisions: together(hot, decisions).slice(0, limit), unread: await this.#unread(unreadable) };
   }
 
@@ -67,68 +66,48 @@ export class DecisionLookup {
     const hot = await this.#store.decisionsOfClient(client, limit, beforeSeq);
     const oldest = hot.at(-1)?.seq ?? beforeSeq;
     if (hot.length >= limit || oldest === 1) return { decisions: hot, unread: [] };
-    const archived = await this.#archive?.decisionsOfClient(client, limit - hot.length, oldest);
-    const { decisions, unreadable } = archived ?? NOTHING_ARCHIVED;
+    const { decisions, unreadable } = await this.#archive.decisionsOfClient(
+      client,
+      limit - hot.length,
+      oldest,
+    );
     return { decisions: together(hot, decisions), unread: await this.#unread(unreadable) };
   }
 
-  /** The platform's newest decisions that fit, and how far back the search went. */
-  async find(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
-    const hot = await this.#store.findDecisions(platform, filter, limit);
-    if (hot.decisions.length >= limit) return hot;
-    if (this.#archive === null) return withUnread(hot, await this.#unread([]));
-    const before = hot.lookedAt.backTo ?? Number.MAX_SAFE_INTEGER;
-    const { decisions, from, unreadable } = await this.#archive.findDecisions(
-      platform,
-      filter,
-      // The same millisecond again: what is in both is given once.
-      Math.min(before + 1, TIME_MAX_MS),
-      // One more than wanted shows whether that was all.
-      limit + 1,
-    );
-    const looked = {
-      decisions: hot.lookedAt.decisions + decisions.length,
-      from: from ?? hot.lookedAt.backTo,
-    };
-    const found = cut(together(hot.decisions, decisions), limit, { ...looked, unreadable });
-    const elsewhere = await this.#unread([]);
-    return withUnread(found, [...(found.lookedAt.unread ?? []), ...elsewhere]);
-  }
-
-  /**
-   * The platform's newest decisions that fit and whose order came to this, from the archive alone: nothing else knows
-   * the outcomes of many orders. Null without an archive.
-   */
-  async findByFate(
+  /** The platform's newest decisions that fit and whose order has the fate, if one is asked for. */
+  async find(
     platform: PlatformName,
     filter: DecisionFilter,
-    fate: OrderFate,
     limit: number,
-  ): Promise<FoundDecisions | null> {
-    if (this.#archive === null) return null;
-    // First: what is shipped meanwhile may be missing from what is found.
-    const upTo = await this.#archive.knowsUpTo(platform);
-    const found = await this.#archive.findDecisions(platform, filter, TIME_MAX_MS, limit + 1, fate);
-    const known = cut(found.decisions, limit, {
-      ...found,
-      decisions: Math.min(found.decisions.length, limit),
-    });
-    const missingFrom = [...(upTo === null ? [] : [upTo]), ...found.unreadReports.map(({ from }) => from)];
-    if (missingFrom.length === 0) return known;
-    return { ...known, lookedAt: { ...known.lookedAt, complete: false, upTo: Math.min(...missingFrom) } };
+    fate: OrderFate | null = null,
+  ): Promise<FoundDecisions> {
+    const found = await this.#archive.findDecisions(platform, filter, limit, fate);
+    const { decisions, isCut } = found;
+    const missingFrom = [
+      ...(found.upTo === null ? [] : [found.upTo]),
+      ...found.unreadReports.map(({ from }) => from),
+    ];
+    const lookedAt = {
+      decisions: found.compared,
+      backTo: found.backTo,
+      complete: !isCut && missingFrom.length === 0,
+      next: isCut ? (decisions.at(-1)?.decisionId ?? null) : null,
+      ...(missingFrom.length === 0 ? {} : { upTo: Math.min(...missingFrom) }),
+    };
+    const tooMany = found.gaps.map(
+      ({ from, to, entries }) => ({ from, to, decisions: entries, why: 'tooMany' }) as const,
+    );
+    return withUnread({ decisions, lookedAt }, [...tooMany, ...(await this.#unread(found.unreadable))]);
   }
 
   /** What happened to a client, newest first, and whether there is nothing older. */
   async history(client: ClientKey, limit: number): Promise<ClientJournal> {
-    const hot = await this.#store.historyOfClient(client, limit);
-    if (hot.entries.length >= limit) return hot;
-    const oldest = hot.entries.at(-1) ?? null;
-    const archived = await this.#archive?.history(client, oldest, limit + 1 - hot.entries.length);
-    if (archived === undefined)
-      return { ...hot, complete: hot.complete && (await this.#unread([])).length === 0 };
-    const unreadable = await this.#unread(archived.unreadable);
-    const all = [...hot.entries, ...archived.entries];
-    return { entries: all.slice(0, limit), complete: all.length <= limit && unreadable.length === 0 };
+    const { entries, isWhole } = await this.#archive.history(client, null, limit + 1);
+    const isElsewhere = (await this.#unread([])).length > 0;
+    return {
+      entries: entries.slice(0, limit),
+      complete: entries.length <= limit && isWhole && !isElsewhere,
+    };
   }
 
   /** All of a client's decisions that are kept, newest first, by pages; in the end whether none is missing. */
@@ -145,31 +124,20 @@ export class DecisionLookup {
 
   /** All that happened to a client besides its decisions, as `allOfClient`. */
   async *allHistory(client: ClientKey): AsyncGenerator<readonly OtherEntry[], boolean> {
-    let oldest: Placed<JournalEntry> | null = null;
-    let isWhole = true;
-    for (let isAll = false; !isAll; ) {
-      const hot: ClientJournal = await this.#store.historyOfClient(client, PAGE_MAX, oldest?.place);
-      yield othersOf(hot.entries);
-      oldest = hot.entries.at(-1) ?? oldest;
-      isAll = hot.complete || hot.entries.length === 0;
-      // Fewer than there are: some cannot be read.
-      isWhole &&= hot.complete || hot.entries.length === PAGE_MAX;
-    }
     const tables = TABLE_NAMES.filter((table) => isAboutClients(table) && table !== 'decisions');
-    for (let isAll = this.#archive === null; !isAll; ) {
-      const archived = await this.#archive?.history(client, oldest, PAGE_MAX, tables);
-      const { entries = [], unreadable = [] } = archived ?? {};
-      yield othersOf(entries);
-      oldest = entries.at(-1) ?? oldest;
-      isAll = entries.length < PAGE_MAX;
-      isWhole &&= unreadable.length === 0;
+    let oldest: Placed<JournalEntry> | null = null;
+    for (let isWhole = true; ; ) {
+      const read = await this.#archive.history(client, oldest, PAGE_MAX, tables);
+      yield othersOf(read.entries);
+      oldest = read.entries.at(-1) ?? oldest;
+      isWhole &&= read.isWhole;
+      if (read.entries.length < PAGE_MAX) return isWhole && (await this.#unread([])).length === 0;
     }
-    return isWhole && (await this.#unread([])).length === 0;
   }
 
   /** What this node cannot look into: some files, or all of an archive that only others have. */
   async #unread(segments: readonly LeftOut[]): Promise<readonly UnreadDecisions[]> {
-    const isElsewhere = await isArchivedElsewhere(this.#store.registers, this.#archive?.folder ?? null);
+    const isElsewhere = await isArchivedElsewhere(this.#store.registers, this.#archive.folder);
     const elsewhere = isElsewhere ? [{ from: 0, to: Date.now(), decisions: 0 }] : [];
     return [...segments.map(unreadOf), ...elsewhere];
   }
@@ -180,34 +148,8 @@ type OtherEntry = Exclude<JournalEntry, { readonly kind: 'verdict' }>;
 /** How much of a client's data is in memory at once. */
 const PAGE_MAX = 100;
 
-/** Of a node without an archive. */
-const NOTHING_ARCHIVED = { decision: null, decisions: [], unreadable: [] };
-
-/** The year 9999: what the archive's time stamps can hold. */
-const TIME_MAX_MS = 253_402_300_799_000;
-
-/** Cuts the found entries to `limit`, of one more that was asked for; `from` is the oldest that is kept. */
-function cut(
-  found: readonly Decision[],
-  limit: number,
-  looked: { readonly decisions: number } & ArchiveReach,
-): FoundDecisions {
-  const decisions = found.slice(0, limit);
-  const last = decisions.at(-1);
-  const isCut = found.length > limit;
-  const complete = !isCut && looked.unreadable.length === 0;
-  const backTo = isCut ? (last?.at ?? null) : looked.from;
-  const next = isCut ? (last?.decisionId ?? null) : null;
-  const lookedAt = { decisions: looked.decisions, backTo, complete, next };
-  return withUnread({ decisions, lookedAt }, looked.unreadable.map(unreadOf));
-}
-
 function othersOf(entries: readonly Placed<JournalEntry>[]): readonly OtherEntry[] {
   return entries.filter((entry) => entry.kind !== 'verdict').map(({ place: _place, ...entry }) => entry);
-}
-
-function unreadOf({ from, to, rows: decisions, why }: LeftOut): UnreadDecisions {
-  return { from, to, decisions, ...(why === undefined ? {} : { why }) };
 }
 
 function together(hot: readonly Decision[], archived: readonly Decision[]): readonly Decision[] {

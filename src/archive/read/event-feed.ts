@@ -9,6 +9,7 @@ import {
   type JournalPlace,
   type JournalPlaces,
   type JournalRecord,
+  laterPlace,
   type Placed,
   type ScoreEntry,
 } from '../../state/journal.ts';
@@ -18,9 +19,9 @@ import type { JournalPage, Store } from '../../state/store.ts';
 import { UnknownCursor } from '../../state/store-errors.ts';
 import type { ArchiveState, Segment } from '../archive-log.ts';
 import type { DuckBatch, DuckRow } from '../duck.ts';
-import { JOURNAL_TICK_SQL, PLACE, recordOf, type TableName } from '../tables.ts';
+import { isAfterSql, JOURNAL_TICK_SQL, PLACE, recordOf, type TableName } from '../tables.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import type { RowsOf } from './segment-rows.ts';
+import type { BatchesOf } from './segment-batches.ts';
 
 /** An event of the feed. */
 export type FeedRecord = Exclude<Placed<JournalRecord>, ScoreEntry>;
@@ -111,11 +112,8 @@ export class EventFeed {
    * says nothing about them. Entries that were shipped since may be missing: that is a gap.
    */
   async #afterRestore(after: string | null): Promise<FeedPage> {
-    const shipped = await this.#archive?.reading(async ({ cursor, shippedAt }) => ({
-      cursor,
-      to: shippedAt ?? 0,
-    }));
-    const { cursor, to } = shipped ?? { cursor: null, to: 0 };
+    const { cursor = null, shippedAt } = (await this.#archive?.archived()) ?? {};
+    const to = shippedAt ?? 0;
     // Nothing was shipped since then, which takes seconds.
     if (cursor === after) return { records: [], gaps: [], cursor, ended: true };
     return { records: [], gaps: [{ from: to, to, entries: 0 }], cursor, ended: false };
@@ -210,7 +208,7 @@ class ArchivedEvents {
       const left = found.rows.slice(limit);
       const ended = left.length === 0 && !found.more;
       const end = ended
-        ? through.map((place, one) => later(begin[one] ?? null, place))
+        ? through.map((place, one) => laterPlace(begin[one] ?? null, place))
         : placesAfter(rows, begin, through);
       const cursor = cursors.write(end);
       // Files that could not be read may be readable the next time.
@@ -268,7 +266,7 @@ interface Asked {
 /** In the order of the journal; no segment is read that begins later. */
 async function oldestRows(
   segments: readonly Segment[],
-  batchesOf: RowsOf<DuckBatch>,
+  batchesOf: BatchesOf,
   asked: Asked,
 ): Promise<FoundRows> {
   for (let count = segmentsHolding(segments, ROWS_AHEAD); ; count *= 2) {
@@ -308,11 +306,9 @@ function segmentsHolding(segments: readonly Segment[], limit: number): number {
 }
 
 function oldestSql(source: string, { begin, from }: Asked, before: number | null): string {
-  const listed = (member: 'ms' | 'seq') =>
-    `list_extract([${begin.map((place) => place?.[member] ?? -1).join(', ')}], journal_partition + 1)`;
   return `SELECT * FROM ${source}
     WHERE ${JOURNAL_TICK_SQL} >= ${from} ${before === null ? '' : `AND ${JOURNAL_TICK_SQL} < ${before}`}
-      AND (journal_ms, journal_seq) > (coalesce(${listed('ms')}, -1), coalesce(${listed('seq')}, -1))
+      AND ${isAfterSql(begin)}
     ORDER BY journal_ms, journal_seq, journal_partition LIMIT ${ROWS_AHEAD + 1}`;
 }
 
@@ -328,13 +324,8 @@ function placesAfter(
   const justBefore = last === undefined || last.ms === 0 ? null : { ms: last.ms - 1, seq: 0 };
   return through.map((end, partition) => {
     const read = begin[partition] ?? null;
-    return own.get(partition) ?? later(read, earlier(justBefore, end));
+    return own.get(partition) ?? laterPlace(read, earlier(justBefore, end));
   });
-}
-
-function later(a: JournalPlace | null, b: JournalPlace | null): JournalPlace | null {
-  if (a === null || b === null) return a ?? b;
-  return comparePlaces(a, b) < 0 ? b : a;
 }
 
 function earlier(a: JournalPlace | null, b: JournalPlace | null): JournalPlace | null {

@@ -1,7 +1,7 @@
 import type { PlatformName } from '../../client/client-key.ts';
-import type { Decision } from '../../decision/decision.ts';
-import { type DecisionFilter, fitsFilter } from '../../decision/decision-filter.ts';
+import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import type { Verdict } from '../../rules/rule-set.ts';
+import type { UnreadDecisions } from '../../state/decision-search.ts';
 import {
   type Contribution,
   type CountedValue,
@@ -9,29 +9,23 @@ import {
   type TwoTimes,
 } from '../../statistics/distributions.ts';
 import type { ArchiveGap } from '../archive-log.ts';
-import { type DuckRow, numbersOf, quote, textOf } from '../duck.ts';
+import { type DuckRow, numbersOf, textOf } from '../duck.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import type { AsOf } from './as-of.ts';
-import { filterCondition } from './segment-rows.ts';
+import { type AsOf, knownAt } from './as-of.ts';
+import { filterCondition, type Past, type Source, unreadOf } from './past.ts';
 
-/** What decisions may be split by: as SQL over the archive's table, and of a decision that is not archived yet. */
+/** What decisions may be split by, as SQL over the table of decisions. */
 const SPLITS = {
-  verdict: { sql: 'verdict', of: ({ verdict }) => [verdict] },
-  rule: { sql: 'rule', of: ({ rule }) => [rule] },
-  signal: { sql: 'unnest(signals)', of: ({ signals }) => signals },
-  group: { sql: 'client_group', of: ({ clientGroup }) => [clientGroup] },
-  platform: { sql: 'platform', of: ({ platform }) => [platform] },
-  pointOfSale: { sql: 'sell_point_key', of: ({ sellPointKey }) => [sellPointKey] },
-  method: {
-    sql: 'fact_method',
-    of: ({ facts: { method } }) => (method === undefined ? [] : [String(method)]),
-  },
-  version: { sql: 'rule_version', of: ({ ruleVersion }) => [ruleVersion] },
-  arm: { sql: 'arm', of: ({ arm }) => [arm] },
-} as const satisfies Record<
-  string,
-  { readonly sql: string; readonly of: (decision: Decision) => readonly string[] }
->;
+  verdict: 'verdict',
+  rule: 'rule',
+  signal: 'unnest(signals)',
+  group: 'client_group',
+  platform: 'platform',
+  pointOfSale: 'sell_point_key',
+  method: 'fact_method',
+  version: 'rule_version',
+  arm: 'arm',
+} as const;
 
 export type SplitName = keyof typeof SPLITS;
 
@@ -44,8 +38,6 @@ const SPLIT_ORDER: readonly string[] = SPLIT_NAMES;
 
 /** An operator gives each version its share of the traffic. */
 const DIVIDED: ReadonlySet<string> = new Set<SplitName>(['version', 'arm']);
-
-type VerdictEntry = Parameters<Parameters<ArchiveReader['askAsOne']>[2]>[0];
 
 /** From a time on and before another, epoch ms. */
 export interface TimeSpan {
@@ -62,6 +54,8 @@ export interface ExplorationAsk extends TimeSpan {
   readonly filter: Omit<DecisionFilter, 'from' | 'to' | 'after' | 'verdict'>;
   /** The time that it is compared with; null for none. */
   readonly against: TimeSpan | null;
+  /** Whether amounts are summed up, too: every order has to be looked at. */
+  readonly money: boolean;
   /** What came later was not known then, epoch ms; null: all that is known. */
   readonly asOf: number | null;
 }
@@ -71,7 +65,7 @@ interface ExploredValue {
   readonly value: string | null;
   /** Slot by slot. */
   readonly decisions: readonly number[];
-  /** The amounts asked for, by slot and currency; an order counts once, when it was first asked for. */
+  /** The amounts asked for, by slot and currency; an order counts once, when it was first asked for. Empty unless asked for. */
   readonly money: Readonly<Record<string, readonly number[]>>;
 }
 
@@ -86,6 +80,8 @@ export interface Exploration {
   /** What changed since the time that it is compared with; null without one. */
   readonly change: (TwoTimes & { readonly contributions: readonly Contribution[] }) | null;
   readonly gaps: readonly ArchiveGap[];
+  /** What lies in files of the archive that cannot be read; it is counted nowhere. */
+  readonly unreadable: readonly UnreadDecisions[];
   /** Before this all is counted, epoch ms; null: all is. */
   readonly upTo: number | null;
   /** Absent unless figures of the past were asked for. */
@@ -102,19 +98,27 @@ const CONTRIBUTING_VALUES_MAX = 500;
 /** How far back a question may reach. */
 export const EXPLORED_MS_MAX = 400 * 24 * HOUR_MS;
 
-/** Facts by which decisions are counted, for an archive whose rule sets never recorded them. */
-const COUNTED_FACTS =
-  'NULL::DOUBLE AS fact_amount, NULL::VARCHAR AS fact_currency, NULL::VARCHAR AS fact_method';
-
 const NO_CURRENCY = '–';
 
 /** Counts the decisions of a time by what they have in common, those of the archive and of the journal as one. */
-export async function explore(archive: ArchiveReader, asked: ExplorationAsk): Promise<Exploration> {
+export function explore(archive: ArchiveReader, asked: ExplorationAsk): Promise<Exploration> {
   const ask = asKnown(asked);
-  const slotted = await slotCounts(archive, ask);
-  const change = ask.against === null ? null : await changeSince(archive, ask, ask.against);
-  const { asOf, platform } = ask;
-  return { ...slotted, change, ...(asOf === null ? {} : { asOf: await archive.asOf(asOf, platform) }) };
+  const { asOf, against, platform } = ask;
+  return archive.reading(async (past) => {
+    const slotted = await slotCounts(past, ask);
+    const change = against === null ? null : await changeSince(past, ask, against);
+    const known = asOf === null ? {} : { asOf: await knownAt(past, asOf, platform) };
+    const spans = [within(ask), ...(against === null ? [] : [against])];
+    const isAsked = (one: TimeSpan) => spans.some(({ from, to }) => one.to >= from && one.from < to);
+    return {
+      ...slotted,
+      change,
+      gaps: past.gaps.filter(isAsked),
+      unreadable: past.unreadable.filter(isAsked).map(unreadOf),
+      upTo: past.upTo,
+      ...known,
+    };
+  });
 }
 
 /** Of a moment of the past what had been decided by then. */
@@ -126,10 +130,10 @@ function asKnown(ask: ExplorationAsk): ExplorationAsk {
 }
 
 async function slotCounts(
-  archive: ArchiveReader,
+  past: Past,
   ask: ExplorationAsk,
-): Promise<Omit<Exploration, 'change' | 'asOf'>> {
-  const { from, to, by, verdict, filter } = ask;
+): Promise<Pick<Exploration, 'stepMs' | 'slots' | 'all' | 'values'>> {
+  const { from, to } = ask;
   const stepMs = STEPS_MS.find((step) => (to - from) / step <= SLOTS_MAX) ?? 7 * 24 * HOUR_MS;
   const first = Math.floor(from / stepMs) * stepMs;
   const slots = Array.from(
@@ -137,135 +141,97 @@ async function slotCounts(
     (_, place) => first + place * stepMs,
   );
   const table = new SlotTable(slots.length);
-  const placeOf = (at: number) => Math.floor((at - first) / stepMs);
-  const unshipped: Decision[] = [];
-  const read = await archive.askAsOne(
-    { table: 'decisions', ...within(ask), ...(ask.platform === null ? {} : { platform: ask.platform }) },
-    (source, later) => slotSql(source, ask, { first, stepMs, later }),
-    ({ decision }) => unshipped.push(decision),
-  );
-  for (const row of read.rows) table.addRow(row);
-  for (const decision of unshipped.filter((one) => fitsFilter(one, { ...filter, from, to }))) {
-    const place = placeOf(decision.at);
-    addAt(table.all, place, 1);
-    if (verdict !== null && decision.verdict !== verdict) continue;
-    const { amount, currency = NO_CURRENCY } = decision.facts;
-    const asked = typeof amount === 'number' ? amount : 0;
-    for (const value of SPLITS[by].of(decision)) {
-      const isFirst = table.asks(decision.platform, decision.orderRef, value);
-      table.add({ place, value, currency: String(currency), decisions: 1, amount: isFirst ? asked : 0 });
-    }
-  }
-  return {
-    stepMs,
-    slots,
-    all: table.all,
-    values: table.values(),
-    gaps: gapsIn(read.gaps, ask),
-    upTo: read.upTo,
-  };
+  for (const row of await past.rows((source) => slotSql(lookedAt(source, ask, ask), ask, { first, stepMs })))
+    table.addRow(row);
+  return { stepMs, slots, all: table.all, values: table.values() };
 }
 
 function within({ from, to }: TimeSpan): TimeSpan {
   return { from, to };
 }
 
-function gapsIn(gaps: readonly ArchiveGap[], { from, to }: TimeSpan): readonly ArchiveGap[] {
-  return gaps.filter((gap) => gap.to >= from && gap.from < to);
-}
-
-/** Decisions of one span, with all columns that are counted by. */
-function lookedAt(source: string, { filter }: ExplorationAsk, span: TimeSpan): string {
-  return `(SELECT * FROM (SELECT * FROM ${source} UNION ALL BY NAME SELECT ${COUNTED_FACTS} WHERE false)
+/** Decisions of one span. */
+function lookedAt(source: Source, { filter, platform }: ExplorationAsk, span: TimeSpan): string {
+  const ofPlatform = platform === null ? {} : { platform };
+  return `(SELECT * FROM ${source('decisions', { ...within(span), ...ofPlatform })}
     WHERE ${filterCondition({ ...filter, ...within(span) })})`;
 }
 
 function slotSql(
-  source: string,
-  ask: ExplorationAsk,
-  { first, stepMs, later }: { first: number; stepMs: number; later: readonly VerdictEntry[] },
+  looked: string,
+  { by, verdict, money }: ExplorationAsk,
+  { first, stepMs }: { readonly first: number; readonly stepMs: number },
 ): string {
-  const { by, verdict } = ask;
   const slot = `((epoch_ms(decided_at) - ${first}) // ${stepMs})::INT AS slot`;
-  const again = [...new Set(later.map(({ decision }) => quote(decision.orderRef)))];
-  const askedAgain = `UNION ALL SELECT DISTINCT NULL, value, platform, 0, NULL, order_ref FROM valued
-    WHERE order_ref IN (${again.join(', ')})`;
-  return `WITH looked AS (FROM ${lookedAt(source, ask, ask)}),
-    valued AS (SELECT * FROM (
-      SELECT ${slot}, ${SPLITS[by].sql} AS value, coalesce(fact_currency, '${NO_CURRENCY}') AS currency,
-        fact_amount::DOUBLE AS amount, platform, order_ref, decided_at
-      FROM looked ${verdict === null ? '' : `WHERE verdict = '${verdict}'`}
-    ) WHERE value IS NOT NULL),
-    ranked AS (SELECT *, row_number() OVER (PARTITION BY hash(platform, order_ref, value) ORDER BY decided_at) AS time FROM valued)
-    SELECT ${slot}, NULL AS value, NULL AS currency, count(*) AS decisions, NULL AS amount, NULL AS asked FROM looked GROUP BY slot
-    UNION ALL SELECT slot, value, currency, count(*), sum(amount) FILTER (time = 1), NULL FROM ranked GROUP BY ALL
-    ${again.length === 0 ? '' : askedAgain}`;
+  const valued = `SELECT ${slot}, ${SPLITS[by]} AS value, * FROM looked ${verdict === null ? '' : `WHERE verdict = '${verdict}'`}`;
+  return `WITH looked AS (FROM ${looked}), valued AS (SELECT * FROM (${valued}) WHERE value IS NOT NULL)
+    SELECT ${slot}, NULL AS value, NULL AS currency, count(*) AS decisions, NULL AS amount FROM looked GROUP BY slot
+    UNION ALL SELECT slot, value, NULL, count(*), NULL FROM valued GROUP BY slot, value
+    ${money ? `UNION ALL SELECT slot, value, currency, 0, sum(amount ORDER BY amount) FROM (${FIRST_ASKED_SQL}) GROUP BY ALL` : ''}`;
 }
 
-/** Decisions of a slot that have a value and a currency in common. */
-interface Cell {
-  readonly place: number;
-  readonly value: string;
-  readonly currency: string;
-  readonly decisions: number;
-  readonly amount: number;
-}
+/** An order counts once, when it was first asked for. In their order amounts add up to the same, wherever they lie. */
+const FIRST_ASKED_SQL = `SELECT value, asked.slot AS slot, asked.currency AS currency, asked.amount AS amount FROM (
+    SELECT first(value) AS value,
+      arg_min({'slot': slot, 'currency': coalesce(fact_currency, '${NO_CURRENCY}'), 'amount': coalesce(fact_amount, 0)::DOUBLE}, (decided_at, seq)) AS asked
+    FROM valued GROUP BY hash(platform, order_ref, value))`;
 
 /** Counts by value and slot. */
 class SlotTable {
   readonly all: number[];
-  readonly #cells: Cell[] = [];
-  readonly #asked = new Set<string>();
+  readonly #counts = new Map<string, number[]>();
+  readonly #money: {
+    readonly value: string;
+    readonly currency: string;
+    readonly slot: number;
+    readonly amount: number;
+  }[] = [];
 
   constructor(slots: number) {
     this.all = Array(slots).fill(0);
   }
 
-  /** Whether an order with this value was not asked for before. */
-  asks(platform: string, orderRef: string, value: string): boolean {
-    const known = this.#asked.size;
-    return this.#asked.add(JSON.stringify([platform, orderRef, value])).size > known;
-  }
-
   addRow(row: DuckRow): void {
-    const { slot: place, decisions, amount } = numbersOf(row, { slot: 0, decisions: 0, amount: 0 });
-    const value = textOf(row['value']);
-    const currency = textOf(row['currency']) ?? NO_CURRENCY;
-    const asked = textOf(row['asked']);
-    if (asked !== null) this.asks(currency, asked, value ?? '');
-    else if (value === null) addAt(this.all, place, decisions);
-    else this.add({ place, value, currency, decisions, amount });
+    const { slot, decisions, amount } = numbersOf(row, { slot: 0, decisions: 0, amount: 0 });
+    const [value, currency] = [textOf(row['value']), textOf(row['currency'])];
+    if (value === null) addAt(this.all, slot, decisions);
+    else if (currency !== null) this.#money.push({ value, currency, slot, amount });
+    else
+      addAt(
+        this.#counts.getOrInsertComputed(value, () => this.#zeros()),
+        slot,
+        decisions,
+      );
   }
 
-  add(cell: Cell): void {
-    this.#cells.push(cell);
-  }
-
+  /** All values beside the most frequent ones count together. */
   values(): readonly ExploredValue[] {
-    const shown = this.#mostFrequent();
-    const values = new Map<string | null, { decisions: number[]; money: Record<string, number[]> }>(
-      shown.map((value) => [value, this.#empty()]),
+    const total = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
+    const ranked = [...this.#counts].toSorted(
+      ([a, one], [b, two]) => total(two) - total(one) || (a < b ? -1 : 1),
     );
-    for (const { place, value, currency, decisions, amount } of this.#cells) {
-      const name = shown.includes(value) ? value : null;
-      const sums = values.get(name) ?? this.#empty();
-      values.set(name, sums);
-      addAt(sums.decisions, place, decisions);
-      sums.money[currency] ??= this.all.map(() => 0);
-      addAt(sums.money[currency], place, amount);
+    const shown = new Set(ranked.slice(0, VALUES_MAX).map(([value]) => value));
+    const sums = new Map<string | null, { decisions: number[]; money: Record<string, number[]> }>();
+    const of = (value: string) =>
+      sums.getOrInsertComputed(shown.has(value) ? value : null, () => ({
+        decisions: this.#zeros(),
+        money: {},
+      }));
+    for (const [value, counts] of ranked)
+      for (const [slot, count] of counts.entries()) addAt(of(value).decisions, slot, count);
+    // In order, so that sums come out the same to the last digit.
+    for (const { value, currency, slot, amount } of this.#money.toSorted((a, b) =>
+      a.value < b.value ? -1 : 1,
+    )) {
+      const { money } = of(value);
+      money[currency] ??= this.#zeros();
+      addAt(money[currency], slot, amount);
     }
-    return [...values].map(([value, sums]) => ({ value, ...sums }));
+    return [...sums].map(([value, sum]) => ({ value, ...sum }));
   }
 
-  #mostFrequent(): readonly string[] {
-    const sums = new Map<string, number>();
-    for (const { value, decisions } of this.#cells) sums.set(value, (sums.get(value) ?? 0) + decisions);
-    const ranked = [...sums].toSorted(([a, one], [b, two]) => two - one || (a < b ? -1 : 1));
-    return ranked.slice(0, VALUES_MAX).map(([value]) => value);
-  }
-
-  #empty(): { decisions: number[]; money: Record<string, number[]> } {
-    return { decisions: this.all.map(() => 0), money: {} };
+  #zeros(): number[] {
+    return this.all.map(() => 0);
   }
 }
 
@@ -275,7 +241,7 @@ function addAt(sums: number[], place: number, more: number): void {
 
 /** How much the counts of a verdict changed since an earlier time, and why. */
 async function changeSince(
-  archive: ArchiveReader,
+  past: Past,
   ask: ExplorationAsk,
   against: TimeSpan,
 ): Promise<Exploration['change']> {
@@ -283,23 +249,11 @@ async function changeSince(
   for (const [time, span] of [
     ['before', against],
     ['after', within(ask)],
-  ] as const) {
-    const { rows } = await archive.askAsOne(
-      { table: 'decisions', ...span, ...(ask.platform === null ? {} : { platform: ask.platform }) },
-      (source) => changeSql(source, ask, span),
-      ({ decision }) => {
-        if (!fitsFilter(decision, { ...ask.filter, ...span })) return;
-        const part = ask.verdict === null || decision.verdict === ask.verdict ? 1 : 0;
-        counts.add(time, null, '', part, 1);
-        for (const dimension of SPLIT_NAMES)
-          for (const value of SPLITS[dimension].of(decision)) counts.add(time, dimension, value, part, 1);
-      },
-    );
-    for (const row of rows) {
+  ] as const)
+    for (const row of await past.rows((source) => changeSql(lookedAt(source, ask, span), ask))) {
       const { part, whole } = numbersOf(row, { part: 0, whole: 0 });
       counts.add(time, textOf(row['dimension']), textOf(row['value']) ?? '', part, whole);
     }
-  }
   const { all } = counts;
   // Of one verdict alone its name explains nothing.
   const counted = counts
@@ -309,13 +263,13 @@ async function changeSince(
   return { ...all, contributions: contributions(counted, { all, divided: DIVIDED }) };
 }
 
-function changeSql(source: string, ask: ExplorationAsk, span: TimeSpan): string {
-  const isPart = ask.verdict === null ? 'true' : `verdict = '${ask.verdict}'`;
+function changeSql(looked: string, { verdict }: ExplorationAsk): string {
+  const isPart = verdict === null ? 'true' : `verdict = '${verdict}'`;
   const counts = 'count(*) FILTER (is_part) AS part, count(*) AS whole';
   const of = (dimension: SplitName) => `SELECT * FROM (
-    SELECT '${dimension}' AS dimension, value, ${counts} FROM (SELECT ${SPLITS[dimension].sql} AS value, ${isPart} AS is_part FROM looked)
+    SELECT '${dimension}' AS dimension, value, ${counts} FROM (SELECT ${SPLITS[dimension]} AS value, ${isPart} AS is_part FROM looked)
     WHERE value IS NOT NULL GROUP BY value ORDER BY part DESC, value LIMIT ${CONTRIBUTING_VALUES_MAX})`;
-  return `WITH looked AS (FROM ${lookedAt(source, ask, span)})
+  return `WITH looked AS (FROM ${looked})
     SELECT NULL AS dimension, NULL AS value, ${counts} FROM (SELECT ${isPart} AS is_part FROM looked)
     UNION ALL ${SPLIT_NAMES.map(of).join(' UNION ALL ')}`;
 }

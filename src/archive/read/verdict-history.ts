@@ -75,9 +75,10 @@ export class VerdictHistory {
     const { stepMs, count } = SLOTS[span];
     const from = last - (count - 1) * stepMs;
     const to = last + stepMs;
-    const { rows, gaps } = await this.#archive.ask({ table: 'decisions', platform, from }, (source) =>
-      countsSql(source, from, to, stepMs),
-    );
+    const { rows, gaps } = await this.#archive.reading(async (past) => ({
+      rows: await past.rows((source) => countsSql(source('decisions', { platform, from }), from, to, stepMs)),
+      gaps: [...past.gaps, ...past.unreadable.map(({ from, to, rows }) => ({ from, to, entries: rows }))],
+    }));
     const slots = Array.from({ length: count }, (_, index) => emptySlot(from + index * stepMs));
     for (const row of rows) {
       const slot = slots[((numberOf(row['slot']) ?? 0) - from) / stepMs];

@@ -16,16 +16,15 @@ import type { Archive, ErasedClients } from '../archive.ts';
 import type { ArchiveState, Commit, Segment } from '../archive-log.ts';
 import { type Duck, numberOf, quote, quoteName } from '../duck.ts';
 import { ORDER_NUMBER_SQL, OrderFilter } from '../order-filter.ts';
-import { type ColumnType, type FactTypes, factColumn } from '../record-columns.ts';
+import type { ColumnType, FactTypes } from '../record-columns.ts';
 import {
   type ArchiveRow,
-  CLIENT_HASH,
   isAboutClients,
   JOURNAL_TICK_SQL,
-  PLACE,
-  RECORDS,
+  rowSource,
   TABLE_NAMES,
   TABLES,
+  widenFacts,
 } from '../tables.ts';
 
 /** Parquet's filters cost nine bytes a row in a small segment, and what is looked for is found by the order of rows. */
@@ -131,13 +130,8 @@ export class SegmentWriter {
 }
 
 function selectFrom({ table, path, facts }: RowDraft): string {
-  const sources = [PLACE, RECORDS[table]].map((records) => records.source(facts));
-  const made = new Map(sources.flatMap(({ columns }) => columns).map(({ name, sql }) => [name, sql]));
-  const own = TABLES[table].columns.map(({ name }) => name);
-  const select = [...own, ...[...facts.keys()].map(factColumn)].map(
-    (name) => `${made.get(name) ?? CLIENT_HASH.name} AS ${quoteName(name)}`,
-  );
-  const cells = [{ cell: CLIENT_HASH.name, type: CLIENT_HASH.type }, ...sources];
+  const { cells, columns } = rowSource(table, facts);
+  const select = columns.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`);
   const read = cells.map(({ cell, type }) => `${cell}: ${quote(type)}`);
   return `SELECT ${select.join(', ')}
     FROM read_json(${quote(path)}, format = 'newline_delimited', columns = {${read.join(', ')}})`;
@@ -185,7 +179,7 @@ export class RowDrafts {
         mode: 0o600,
       });
       draft.rows += group.length;
-      noteFacts(draft, group);
+      widenFacts(draft.facts, group);
     }
   }
 
@@ -210,27 +204,6 @@ export class RowDrafts {
 /** `2026-11-21`, UTC. */
 export function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
-}
-
-function noteFacts({ facts: types }: OpenDraft, rows: readonly ArchiveRow[]): void {
-  for (const { facts = {} } of rows)
-    for (const label in facts) {
-      const before = types.get(label);
-      const type = widest(before, facts[label]);
-      if (type !== before) types.set(label, type);
-    }
-}
-
-/** Whole numbers are kept as such until the first that is not whole. */
-function widest(before: ColumnType | undefined, value: unknown): ColumnType {
-  switch (typeof value) {
-    case 'boolean':
-      return 'BOOLEAN';
-    case 'number':
-      return before === 'DOUBLE' || !Number.isSafeInteger(value) ? 'DOUBLE' : 'BIGINT';
-    default:
-      return 'VARCHAR';
-  }
 }
 
 /** How many segments of about the same size become one: each row is rewritten once a tier, about five times. */

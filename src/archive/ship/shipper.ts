@@ -1,9 +1,8 @@
-import type { ClientKeys } from '../../client/client-key.ts';
-import { type ErasureEntry, isBehind, type JournalEntry, type Placed } from '../../state/journal.ts';
+import { type ErasureEntry, isBehind, type Placed } from '../../state/journal.ts';
 import type { JournalPage, KeptAfterShipping, Store } from '../../state/store.ts';
 import { type ArchiveState, type Commit, CommitConflict, type Segment } from '../archive-log.ts';
 import type { Duck } from '../duck.ts';
-import { type ArchiveRow, rowsOf, tombstoneOf } from '../tables.ts';
+import { type ArchiveRow, rowsOfPage, tombstoneOf } from '../tables.ts';
 import { unshippedPage } from '../unshipped.ts';
 import { leaveToOthers, mayShip, type ShippingNode } from './lease.ts';
 import type { RuleSetShelf } from './rule-set-shelf.ts';
@@ -127,7 +126,7 @@ export class Shipper {
     for (let page = first; ; ) {
       await this.#keepRuleSets(page);
       await this.#parts.archive.setAside(page.unreadable ?? []);
-      drafts.add(rowsOfPage(page, this.#parts.store.clientKeys));
+      drafts.add(rowsOfPage(page.entries, this.#parts.store.clientKeys));
       entries += page.entries.length;
       const { cursor } = page;
       const mayFollow = page.entries.length === pageEntriesMax;
@@ -203,14 +202,4 @@ export class Shipper {
   #commit(parts: Partial<Commit>): Commit {
     return { by: this.#parts.name, at: this.#parts.clock(), add: [], remove: [], ...parts };
   }
-}
-
-/** Rows of the entries; what a client did before it was erased is left out. */
-function rowsOfPage({ entries }: JournalPage, clientKeys: ClientKeys): readonly ArchiveRow[] {
-  const numbered = [...entries.entries()];
-  const erasures = numbered.flatMap(([number, entry]) =>
-    entry.kind === 'erasure' ? [[entry.clientNumber, number] as const] : [],
-  );
-  const hashOf = ({ platform, clientIdKey }: JournalEntry) => clientKeys.of(platform, clientIdKey).hash;
-  return rowsOf(numbered, new Map(erasures), hashOf);
 }

@@ -108,7 +108,7 @@ const ARM = queryChoice('arm', ARMS, 'Only decisions of the active version, or o
 const OUTCOME = queryChoice(
   'outcome',
   ['PAID', 'UNPAID', 'UNKNOWN'] as const,
-  'Only decisions whose order came to this, by the archive, which follows within about ten seconds (`upTo`); beside neither orderRef nor clientIdKey',
+  'Only decisions whose order came to this; beside neither orderRef nor clientIdKey',
 );
 const AMOUNT_MIN = queryAmount('amountMin', 'Only decisions about at least this amount, in any currency');
 const AMOUNT_MAX = queryAmount('amountMax', 'Only decisions about at most this amount, in any currency');
@@ -209,23 +209,11 @@ function listed(
   if (outcome !== null) {
     if (orderRef !== null || clientIdKey !== null)
       throw BAD_PARAMETER.problem('The parameter outcome goes with neither orderRef nor clientIdKey.');
-    return ofOutcome(platform, outcome, { records, filter, limit });
+    return records.findDecisions(platform, filter, limit, outcome);
   }
   if (orderRef !== null) return ofOrder(platform, orderRef, { records, filter, limit });
   if (clientIdKey !== null) return ofClient(clientKeys.of(platform, clientIdKey), { records, filter, limit });
   return records.findDecisions(platform, filter, limit);
-}
-
-async function ofOutcome(
-  platform: PlatformName,
-  outcome: 'PAID' | 'UNPAID' | 'UNKNOWN',
-  { records, filter, limit }: Search & Pick<DecisionParts, 'records'>,
-): Promise<FoundDecisions> {
-  const found = await records.findDecisionsByFate(platform, filter, outcome, limit);
-  if (found !== null) return found;
-  throw BAD_PARAMETER.problem(
-    'The parameter outcome needs an archive, and this node keeps none (ARCHIVE_DIR=off).',
-  );
 }
 
 interface Search {

@@ -12,6 +12,7 @@ import { Type } from '../../json-schema.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import type { Records } from '../../service/records.ts';
 import { choice, count, epochMs, list, named, nullable, shape, word } from '../../shapes.ts';
+import { UnreadDecisionsSchema } from '../../state/decision-search.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import {
@@ -34,51 +35,50 @@ const counts = (description: string) => list(count('Decisions'), `${description}
 export const ExplorationSchema = named(
   'Exploration',
   shape('What was decided over a time', {
-    exploration: nullable(
-      shape('From archive and journal as one; null where this node keeps no archive', {
-        stepMs: Type.Integer({ minimum: 1, description: 'Length of a slot, milliseconds' }),
-        slots: list(epochMs('Beginning of a slot, in whole steps of UTC'), 'Oldest first'),
-        all: counts('Decisions that fit, whatever their verdict'),
-        values: list(
-          shape('Decisions with a value of the split in common', {
-            value: nullable(word('Null: all values beside the most frequent ones')),
-            decisions: counts('With the verdict'),
-            money: Type.Record(list(Type.Number(), 'Slot by slot'), {
-              description:
-                'What they asked for, by currency; an order counts once, when it was first asked for',
+    exploration: shape('From archive and journal as one', {
+      stepMs: Type.Integer({ minimum: 1, description: 'Length of a slot, milliseconds' }),
+      slots: list(epochMs('Beginning of a slot, in whole steps of UTC'), 'Oldest first'),
+      all: counts('Decisions that fit, whatever their verdict'),
+      values: list(
+        shape('Decisions with a value of the split in common', {
+          value: nullable(word('Null: all values beside the most frequent ones')),
+          decisions: counts('With the verdict'),
+          money: Type.Record(list(Type.Number(), 'Slot by slot'), {
+            description:
+              'With include=money, what they asked for, by currency; an order counts once, when it was first asked for',
+          }),
+        }),
+        'The most frequent first; a decision counts under each of its signals',
+      ),
+      change: nullable(
+        shape('What is different from the time that it is compared with', {
+          before: counted,
+          after: counted,
+          contributions: list(
+            shape('Of a dimension the value that explains most of the difference', {
+              dimension: choice(SPLIT_NAMES, 'The dimension'),
+              value: word('The value'),
+              before: counted,
+              after: counted,
+              difference: Type.Number({ description: 'So many more than there would be without it' }),
+              share: Type.Number({ description: 'Of the whole difference: 1 is all' }),
             }),
-          }),
-          'The most frequent first; a decision counts under each of its signals',
-        ),
-        change: nullable(
-          shape('What is different from the time that it is compared with', {
-            before: counted,
-            after: counted,
-            contributions: list(
-              shape('Of a dimension the value that explains most of the difference', {
-                dimension: choice(SPLIT_NAMES, 'The dimension'),
-                value: word('The value'),
-                before: counted,
-                after: counted,
-                difference: Type.Number({ description: 'So many more than there would be without it' }),
-                share: Type.Number({ description: 'Of the whole difference: 1 is all' }),
-              }),
-              'The likely cause first',
-            ),
-          }),
-        ),
-        gaps: list(
-          shape('Entries that were lost, or whose file cannot be read', {
-            from: epochMs('About'),
-            to: epochMs('About'),
-            entries: count('About'),
-          }),
-          'Within the time',
-        ),
-        upTo: nullable(epochMs('What was decided since then is not counted; null: all is')),
-        asOf: Type.Optional(asOfShape),
-      }),
-    ),
+            'The likely cause first',
+          ),
+        }),
+      ),
+      gaps: list(
+        shape('Entries that were lost, or wait to be shipped and are too many', {
+          from: epochMs('About'),
+          to: epochMs('About'),
+          entries: count('About'),
+        }),
+        'Within the time',
+      ),
+      unreadable: list(UnreadDecisionsSchema, 'Within the time; what they hold is counted nowhere'),
+      upTo: nullable(epochMs('What was decided since then is not counted; null: all is')),
+      asOf: Type.Optional(asOfShape),
+    }),
   }),
 );
 
@@ -95,6 +95,8 @@ const PLATFORM = queryText('platform', 'With a key of the whole installation: on
   pattern: PLATFORM_NAME_PATTERN,
 });
 
+const INCLUDE = queryChoice('include', ['money'], 'Also what was asked for, which looks at every order');
+
 export const readExploration = operation({
   method: 'get',
   path: '/v1/platform/explore',
@@ -105,7 +107,7 @@ export const readExploration = operation({
   tag: 'Console',
   grant: FIGURES_OR_RULES,
   isSearch: true,
-  parameters: [FROM, TO, BY, VERDICT, ...COMMON_FILTERS, AGAINST_FROM, AGAINST_TO, AS_OF, PLATFORM],
+  parameters: [FROM, TO, BY, VERDICT, ...COMMON_FILTERS, AGAINST_FROM, AGAINST_TO, AS_OF, PLATFORM, INCLUDE],
   answers: jsonAnswer('Counts by slots of time; the example shows one', ExplorationSchema, {
     exploration: {
       stepMs: 1_800_000,
@@ -114,6 +116,7 @@ export const readExploration = operation({
       values: [{ value: 'WAIT', decisions: [120], money: { EUR: [3000] } }],
       change: null,
       gaps: [],
+      unreadable: [],
       upTo: null,
     },
   }),
@@ -144,6 +147,7 @@ function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
     filter: commonFilterOf(ctx),
     against: against === null ? null : sound(against, 'againstTo must be after againstFrom'),
     asOf,
+    money: INCLUDE.read(ctx) !== null,
   };
 }
 

@@ -58,7 +58,8 @@ describeOnStores('decisions in hot store and archive', (store) => {
   it("are never called complete or missing by a node without the fleet's archive", async () => {
     const other = new ArchiveReader(temporaryDirectory(), store());
     const unknown = decisionId(client.hash, 99, T0);
-    for (const lookup of [new DecisionLookup(store(), null), new DecisionLookup(store(), other)]) {
+    const none = ArchiveReader.withoutArchive(store());
+    for (const lookup of [new DecisionLookup(store(), none), new DecisionLookup(store(), other)]) {
       for (const { unread } of [
         await lookup.decision(unknown, null),
         await lookup.ofOrder(platform, 'order-99'),
@@ -71,6 +72,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
       expect((await lookup.history(client, 10)).complete).to.equal(false);
     }
     await other.close();
+    await none.close();
   });
 
   it('are not found by the id of another client or by a malformed id', async () => {
@@ -126,33 +128,12 @@ describeOnStores('decisions in hot store and archive', (store) => {
       }
   });
 
-  it('are found by the outcome of their order, from the archive', async () => {
-    for (const lookup of [hot, cold]) {
-      const paid = await lookup.findByFate(platform, {}, 'PAID', 10);
-      expect(paid?.decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['order-1']);
-      const unknown = await lookup.findByFate(platform, { from: T0 + 3, to: T0 + 5 }, 'UNKNOWN', 10);
-      expect(unknown?.decisions).to.deep.equal([decisions[1], decisions[2]]);
-      expect((await lookup.findByFate(platform, {}, 'UNPAID', 10))?.decisions).to.deep.equal([]);
-    }
-    expect(await new DecisionLookup(forgetful, null).findByFate(platform, {}, 'PAID', 10)).to.equal(null);
-  });
-
-  it('match a filter in the archive as in the hot store', async () => {
-    const [newest] = decisions;
-    const filters = [
-      { clientGroup: newest?.clientGroup ?? 'NEW' },
-      { signal: 'honeypot' },
-      { from: T0 + 2, to: T0 + 4 },
-      { amountMin: 1, amountMax: 1_000_000 },
-      { amountMin: 1_000_000 },
-    ] as const;
-    for (const filter of filters) {
-      const [fromHot, fromCold] = await Promise.all(
-        [hot, cold].map(async (lookup) => (await lookup.find(platform, filter, 10)).decisions),
-      );
-      expect(fromCold, JSON.stringify(filter)).to.deep.equal(fromHot);
-      expect(fromHot).to.deep.equal(decisions.filter((decision) => fitsFilter(decision, filter)));
-    }
+  it('are found by the outcome of their order', async () => {
+    const paid = await cold.find(platform, {}, 10, 'PAID');
+    expect(paid.decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['order-1']);
+    const unknown = await cold.find(platform, { from: T0 + 3, to: T0 + 5 }, 10, 'UNKNOWN');
+    expect(unknown.decisions).to.deep.equal([decisions[1], decisions[2]]);
+    expect((await cold.find(platform, {}, 10, 'UNPAID')).decisions).to.deep.equal([]);
   });
 
   it('are in the story of a client with its outcomes', async () => {
@@ -182,7 +163,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
   });
 
   it('are found while a merge removes what is being read', async () => {
-    const asked = reader.findDecisions(platform, {}, T0 + 1_000_000, 10);
+    const asked = reader.findDecisions(platform, {}, 10);
     await place.shipAll();
     const state = place.archive.read();
     const segments = place.archive.segments(state, { table: 'decisions', platform });
@@ -242,14 +223,18 @@ describe('without an archive', () => {
     const store = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
     const client: ClientKey = newClient();
     const decision = await verdict(store, client, 'order-1');
-    const lookup = new DecisionLookup(store, null);
+    const reader = ArchiveReader.withoutArchive(store);
+    const lookup = new DecisionLookup(store, reader);
     expect(await lookup.ofOrder(client.platform, 'order-1')).to.deep.equal(all([decision]));
     expect(await lookup.decision(decision.decisionId, null)).to.deep.equal({ decision, unread: [] });
+    expect((await lookup.find(client.platform, {}, 10)).decisions).to.deep.equal([decision]);
+    expect(await lookup.history(client, 10)).to.deep.include({ complete: true });
+    await reader.close();
     await store.close();
   });
 });
 
-describeOnStores('decisions by the outcome of their order', (store) => {
+describeOnStores('decisions by what they have in common', (store) => {
   let place: ArchivedStore;
   let reader: ArchiveReader;
   let lookup: DecisionLookup;
@@ -264,25 +249,43 @@ describeOnStores('decisions by the outcome of their order', (store) => {
     place?.duck.close();
   });
 
-  it('are marked incomplete until the archive has all reports, with since when', async () => {
-    const fresh = newPlatform();
-    const payer = newClient(fresh, 'carl');
-    const paid = async () => (await lookup.findByFate(fresh, {}, 'PAID', 10))?.lookedAt;
-    await verdict(store(), payer, 'order-1', T0 + 20);
-    await place.shipAll();
-    expect(await paid())
-      .to.deep.include({ decisions: 0, complete: true })
-      .and.not.to.have.property('upTo');
-    await store().commit(paymentOf(payer, await store().load(payer), 'order-1', T0 + 30));
-    expect(await paid()).to.deep.include({ decisions: 0, complete: false, upTo: T0 + 30 });
-    expect((await lookup.findByFate(newPlatform(), {}, 'PAID', 10))?.lookedAt.complete).to.equal(true);
-    await place.shipAll();
-    expect(await paid())
-      .to.deep.include({ decisions: 1, complete: true })
-      .and.not.to.have.property('upTo');
+  it('match a filter in the journal as in the archive', async () => {
+    const fresh = newClient();
+    const { platform } = fresh;
+    const made = [
+      await verdict(store(), fresh, 'order-2', T0 + 3, { amount: 25, method: 'card' }),
+      await verdict(store(), fresh, 'order-1', T0 + 2),
+    ];
+    for (const isShipped of [false, true]) {
+      if (isShipped) await place.shipAll();
+      for (const filter of [
+        { clientGroup: 'NEW' as const },
+        { signal: 'honeypot' },
+        { from: T0 + 3, to: T0 + 4 },
+        { method: 'card' },
+        { amountMin: 1, amountMax: 1_000_000 },
+        { amountMin: 1_000_000 },
+      ])
+        expect((await lookup.find(platform, filter, 10)).decisions, JSON.stringify(filter)).to.deep.equal(
+          made.filter((decision) => fitsFilter(decision, filter)),
+        );
+    }
   });
 
-  it('are found by the readable files of outcomes beside an unreadable one, whose time is given', async () => {
+  it('are found by the outcome of their order as soon as it is reported', async () => {
+    const fresh = newPlatform();
+    const payer = newClient(fresh, 'carl');
+    await verdict(store(), payer, 'order-1', T0 + 20);
+    await place.shipAll();
+    expect((await lookup.find(fresh, {}, 10, 'PAID')).decisions).to.deep.equal([]);
+    await store().commit(paymentOf(payer, await store().load(payer), 'order-1', T0 + 30));
+    const paid = await lookup.find(fresh, {}, 10, 'PAID');
+    expect([paid.decisions.length, paid.lookedAt.complete]).to.deep.equal([1, true]);
+    await place.shipAll();
+    expect(await lookup.find(fresh, {}, 10, 'PAID')).to.deep.equal(paid);
+  });
+
+  it('are found by readable files of outcomes beside an unreadable one, whose time is given', async () => {
     const fresh = newPlatform();
     const payer = newClient(fresh, 'carl');
     for (const [orderRef, at] of [
@@ -297,10 +300,10 @@ describeOnStores('decisions by the outcome of their order', (store) => {
     if (newest === undefined) throw new Error('there is a segment');
     writeFileSync(place.archive.pathOf(newest), 'torn');
     const orders = async (fate: OrderFate) => {
-      const found = await lookup.findByFate(fresh, {}, fate, 10);
-      return { orders: found?.decisions.map(({ orderRef }) => orderRef), lookedAt: found?.lookedAt };
+      const found = await lookup.find(fresh, {}, 10, fate);
+      return { orders: found.decisions.map(({ orderRef }) => orderRef), lookedAt: found.lookedAt };
     };
-    const lookedAt = { decisions: 1, backTo: T0 + 20, complete: false, next: null, upTo: T0 + 50 };
+    const lookedAt = { decisions: 2, backTo: T0 + 20, complete: false, next: null, upTo: T0 + 50 };
     expect(await orders('PAID')).to.deep.equal({ orders: ['order-1'], lookedAt });
     expect(await orders('UNKNOWN')).to.deep.equal({ orders: ['order-2'], lookedAt });
   });

@@ -1,21 +1,15 @@
 import { expect } from 'chai';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { type Exploration, type ExplorationAsk, explore } from '../../../src/archive/read/exploration.ts';
+import { NUMBER_CURSORS } from '../../../src/state/journal.ts';
 import { TEST_KEYS } from '../../client/client-keys.ts';
-import {
-  decisionFor,
-  MINUTE_MS,
-  newClient,
-  newPlatform,
-  T0,
-  verdict,
-  verdictOn,
-} from '../../state/clients.ts';
+import { MINUTE_MS, newClient, newPlatform, T0, verdict } from '../../state/clients.ts';
 import { ArchivedStore } from '../archived-store.ts';
 import { archiveOfIncidents, DAY_MS, INCIDENTS, incidentAt } from './incidents.ts';
 
 const NOTHING_UNSHIPPED = {
   clientKeys: TEST_KEYS,
+  cursors: NUMBER_CURSORS,
   unshippedErasures: async () => [],
   readJournal: async () => ({ entries: [], cursor: null, gap: null }),
 };
@@ -35,6 +29,7 @@ describe('the exploration of decisions', () => {
       filter: {},
       against: null,
       asOf: null,
+      money: true,
     },
     ...ask,
   });
@@ -105,12 +100,7 @@ describe('the exploration of decisions', () => {
       const client = newClient(platform);
       for (const [minute, orderRef] of ['one', 'one', "two's", "two's", 'one', 'three', 'three'].entries()) {
         const at = T0 + minute * MINUTE_MS;
-        const change = verdictOn(client, await place.store.load(client), orderRef, at);
-        const plain = decisionFor(client, minute + 1, orderRef, at);
-        const decision = { ...plain, facts: { ...plain.facts, amount: 25, currency: 'EUR' } };
-        const { clientIdKey } = client;
-        const entry = { kind: 'verdict', at: decision.at, platform, clientIdKey, decision } as const;
-        expect(await place.store.commit({ ...change, entry, decision })).to.equal('committed');
+        await verdict(place.store, client, orderRef, at, { amount: 25, currency: 'EUR' });
         if (minute === 2) await place.shipAll();
       }
       const half = await asked();

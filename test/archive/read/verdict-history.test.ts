@@ -4,6 +4,7 @@ import { VerdictHistory } from '../../../src/archive/read/verdict-history.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { report } from '../../../src/evidence/report/report.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { NUMBER_CURSORS } from '../../../src/state/journal.ts';
 import { TEST_KEYS } from '../../client/client-keys.ts';
 import { JULY, PLATFORM, Workplace } from '../../evidence/backtest/backtest-history.ts';
 import { liveBusyMonth } from '../../evidence/report/busy-month.ts';
@@ -20,6 +21,7 @@ describe('the history of verdicts', () => {
     lived = await livedEvidence(liveBusyMonth);
     archive = new ArchiveReader(lived.archive.kind === 'archive' ? lived.archive.folder : '', {
       clientKeys: TEST_KEYS,
+      cursors: NUMBER_CURSORS,
       unshippedErasures: async () => [],
       readJournal: async () => ({ entries: [], cursor: null, gap: null }),
     });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Archive } from '../../../../src/archive/archive.ts';
 import { Duck } from '../../../../src/archive/duck.ts';
 import { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
+import { NUMBER_CURSORS } from '../../../../src/state/journal.ts';
 import { TEST_KEYS } from '../../../../test/client/client-keys.ts';
 import { type Figure, figuresOf, median } from '../../figure.ts';
 import { PLATFORM } from '../../sample.ts';
@@ -21,6 +22,7 @@ export async function* measureOrders(plan: ArchivePlan): AsyncGenerator<Figure> 
   const orders = await someOrders(days);
   const reader = new ArchiveReader(days.folder, {
     clientKeys: TEST_KEYS,
+    cursors: NUMBER_CURSORS,
     unshippedErasures: async () => [],
     readJournal: async () => ({ entries: [], cursor: null, gap: null }),
   });

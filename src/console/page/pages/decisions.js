@@ -181,10 +181,13 @@ function isToTheEnd({ complete, next, upTo, unread }) {
   return complete || ((upTo !== undefined || unread !== undefined) && next === null);
 }
 
-const UNREAD = { away: 'is out of reach', damaged: 'cannot be read', noRoom: 'exceeds ARCHIVE_CACHE_MAX' };
+const UNREAD = {
+  ...{ away: 'is out of reach', damaged: 'cannot be read', noRoom: 'exceeds ARCHIVE_CACHE_MAX' },
+  tooMany: 'waits to be shipped',
+};
 
 /**
- * What was not looked at: it is not archived yet, or cannot be read.
+ * What was not looked at: it was not read yet, or cannot be read.
  * @param {FoundDecisions['lookedAt']} lookedAt
  */
 function except({ upTo, unread = [] }) {
@@ -192,8 +195,7 @@ function except({ upTo, unread = [] }) {
     const span = `from ${dateTime(from)} to ${dateTime(to)}`;
     return `; ${count(decisions)} decisions ${span} lie in a file that ${UNREAD[why]}`;
   });
-  if (upTo !== undefined)
-    parts.unshift(`, up to ${dateTime(upTo)}; what came since is not archived yet or cannot be read`);
+  if (upTo !== undefined) parts.unshift(`, up to ${dateTime(upTo)}; some of what came since was not read`);
   return parts.join('');
 }
 

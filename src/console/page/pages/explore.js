@@ -17,7 +17,7 @@ import { TakeBack } from './take-back.js';
  * @import { PageProps } from '../page-props.d.ts'
  */
 
-/** @typedef {NonNullable<Explored['exploration']>} Exploration */
+/** @typedef {Explored['exploration']} Exploration */
 /** @typedef {Exploration['values'][number]} Value */
 /** @typedef {NonNullable<Exploration['change']>} Change */
 /** @typedef {Change['contributions'][number]} Contribution */
@@ -72,10 +72,10 @@ export function ExplorePage({ place, session }) {
   const view = { query, span, by: query.get('by') ?? 'verdict', verdict: query.get('verdict') };
   const asked = new URLSearchParams(query);
   asked.delete('measure');
-  const shown = answered(useAnswer(exploration(asked)), ({ exploration: found }) =>
-    found === null
-      ? html`<${Empty} title="This node keeps no archive">Set ARCHIVE_DIR, or ask a node that has it.<//>`
-      : html`<${Explanation} found=${found} view=${view} session=${session} />`,
+  asked.set('include', 'money');
+  const shown = answered(
+    useAnswer(exploration(asked)),
+    ({ exploration: found }) => html`<${Explanation} found=${found} view=${view} session=${session} />`,
   );
   return html`<${Controls} view=${view} />${shown}`;
 }
@@ -199,6 +199,12 @@ function Explanation({ found, view, session }) {
     <${Happened} title="What happened in this time" marks=${marks} />
     <${Values} found=${found} view=${view} />
     ${found.asOf && html`<${AsKnown} ...${found.asOf} />`}
+    ${found.unreadable.map(
+      ({ from, to, decisions }) => html`<p class="bad">
+          Not counted: ${counted(decisions, 'decision')} from ${dateTime(from)} on, to ${dateTime(to)},
+          in a file that cannot be read now.
+        </p>`,
+    )}
     ${
       found.upTo &&
       html`<p class="bad">What was decided since ${dateTime(found.upTo)} is not counted yet.</p>`

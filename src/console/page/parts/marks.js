@@ -14,7 +14,7 @@ import { count, dateTime } from './format.js';
  * What happened within a time, the first first.
  * @param {{
  *   rollout?: Rollout | null | undefined, lists?: SharedLists['lists'] | undefined,
- *   gaps: NonNullable<Explored['exploration']>['gaps'],
+ *   gaps: Explored['exploration']['gaps'],
  * }} known
  * @param {Span} span
  * @returns {readonly Mark[]}
@@ -45,7 +45,7 @@ function markOfChange({ at, action, from, to, who, reason, emergency = false }) 
   return mark(at, `${action} ${to}, by ${who}${alone}: ${reason}`, emergency);
 }
 
-/** @param {NonNullable<Explored['exploration']>['gaps'][number]} gap */
+/** @param {Explored['exploration']['gaps'][number]} gap */
 function gapText({ from, to, entries }) {
   return `about ${count(entries)} entries between ${dateTime(from)} and ${dateTime(to)} are lost`;
 }

@@ -139,10 +139,6 @@ describeOnStores('the search for decisions', (store) => {
         { outcome: 'PAID', orderRef: 'a' },
         'The parameter outcome goes with neither orderRef nor clientIdKey.',
       ],
-      [
-        { outcome: 'PAID' },
-        'The parameter outcome needs an archive, and this node keeps none (ARCHIVE_DIR=off).',
-      ],
       [{ rule: '' }, 'rule must have 1 to 256 characters of well-formed Unicode.'],
     ] as const) {
       const { status, body } = await shop.ask('GET', `decisions?${new URLSearchParams(query)}`);
