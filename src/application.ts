@@ -11,7 +11,6 @@ import { ArchivedOrders } from './archive/read/archived-orders.ts';
 import { EventFeed } from './archive/read/event-feed.ts';
 import type { Shipping } from './archive/ship/start-shipping.ts';
 import type { DeskLimits } from './authoring/desk/rule-desk.ts';
-import type { PlatformName } from './client/client-key.ts';
 import { holdoutDraw } from './decision/holdout.ts';
 import type { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
 import { type CallerApiParts, callerApi, callerDocument } from './http/caller/caller-api.ts';
@@ -34,7 +33,6 @@ import {
 import { shedOverload, WorkLimit } from './http/server/overload.ts';
 import { ListEditor } from './lists/list-editor.ts';
 import { ListNode } from './lists/list-node.ts';
-import { LastHour, lastHourOf } from './metrics/last-hour.ts';
 import { Metrics } from './metrics/metrics.ts';
 import {
   watchArchive,
@@ -126,10 +124,8 @@ export const CONNECTIONS_PER_ADDRESS_MAX = 2_000;
 /** Composes the service from its parts and opens both listeners. Tests and the replay start it here too. */
 export async function startApplication(parts: ApplicationParts): Promise<Application> {
   const { store, clock } = parts;
-  const hour = new LastHour(clock);
-  const lastHour = async (name: PlatformName) => lastHourOf([hour.minutes(name)]);
   const watch = watchedStore(parts);
-  const metrics = nodeMetrics(parts, new Metrics(hour), watch);
+  const metrics = nodeMetrics(parts, new Metrics(), watch);
   const keys = new AccessKeys(store.documents, clock);
   const sessions = new Sessions(store.documents, keys, parts.provider?.roles ?? [], clock);
   const audit = new Audit(store.auditLog, clock);
@@ -185,7 +181,6 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
       listEditor,
       audit,
       readiness,
-      lastHour,
       reporting: (name) => reporting.of(name),
     }).callback(),
     { requestMs: PLATFORM_REQUEST_TIMEOUT_MS, unreadMs: PLATFORM_REQUEST_TIMEOUT_MS },

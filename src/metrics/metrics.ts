@@ -24,12 +24,6 @@ export function addGauge(
 /** Seconds; the service answers in about a millisecond, and gives up at 0.3 s. */
 const LATENCY_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** Is told of everything that is counted. */
-export interface Watcher {
-  request(operation: string, status: number, seconds: number): void;
-  verdict(decision: Decision): void;
-}
-
 /** All Prometheus metrics of one process, by the names that dashboards and alerts use. */
 export class Metrics {
   readonly registry = new Registry();
@@ -80,10 +74,7 @@ export class Metrics {
   ]);
   readonly #limited = this.#counter('scoring_rate_limited_total', 'Requests over the rate limit', ['effect']);
 
-  readonly #watcher: Watcher | null;
-
-  constructor(watcher: Watcher | null = null) {
-    this.#watcher = watcher;
+  constructor() {
     collectDefaultMetrics({ register: this.registry });
     addGauge(
       this.registry,
@@ -106,7 +97,6 @@ export class Metrics {
 
   request(operation: string, status: number, seconds: number): void {
     this.#requests.observe({ operation, status }, seconds);
-    this.#watcher?.request(operation, status, seconds);
   }
 
   score({ clientGroup, isBot }: ScoreAnswer): void {
@@ -116,7 +106,6 @@ export class Metrics {
 
   verdict(decision: Decision): void {
     const { verdict, ruleVersion, rule, clientGroup, isBot, signals, ladderAfter } = decision;
-    this.#watcher?.verdict(decision);
     this.#verdicts.inc({ verdict, rule_version: ruleVersion, rule });
     this.#groups.inc({ operation: 'verdict', group: clientGroup });
     if (isBot) this.#bots.inc({ operation: 'verdict' });

@@ -7,11 +7,6 @@ import {
   type LookedUpDecisions,
 } from '../archive/read/decision-lookup.ts';
 import { type Exploration, type ExplorationAsk, explore } from '../archive/read/exploration.ts';
-import {
-  type HistorySpan,
-  VerdictHistory,
-  type VerdictHistoryView,
-} from '../archive/read/verdict-history.ts';
 import { RuleSetShelf } from '../archive/ship/rule-set-shelf.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { type ClientState, momentFor, token } from '../client/client-state.ts';
@@ -82,6 +77,11 @@ interface OrderOfClient {
 
 const RECENT_DECISIONS_MAX = 20;
 
+/** Whoever looks at the last hour does not miss ten seconds. */
+export const NOW_KEPT_MS = 10_000;
+
+const EXPLORED_MAX = 200;
+
 /** Questions about the past concern few of them. */
 const RULE_SETS_MAX = 8;
 
@@ -90,17 +90,17 @@ export class Records {
   readonly #parts: RecordsParts;
   readonly #past: ArchiveReader;
   readonly #decisions: DecisionLookup;
-  readonly #history: VerdictHistory | null;
+  /** Questions up to now, by what was asked. */
+  readonly #explored = new LRUCache<string, Promise<Exploration>>({ max: EXPLORED_MAX, ttl: NOW_KEPT_MS });
   readonly #shelf: RuleSetShelf | null;
   /** Of the shelf, by digest. */
   readonly #ruleSets = new LRUCache<string, RuleSet>({ max: RULE_SETS_MAX });
 
   constructor(parts: RecordsParts) {
     this.#parts = parts;
-    const { store, archive = null, clock } = parts;
+    const { store, archive = null } = parts;
     this.#past = archive ?? ArchiveReader.withoutArchive(store);
     this.#decisions = new DecisionLookup(store, this.#past);
-    this.#history = archive === null ? null : new VerdictHistory(archive, clock);
     this.#shelf = archive === null ? null : new RuleSetShelf(archive.folder, null);
   }
 
@@ -153,18 +153,16 @@ export class Records {
     return clientExport({ ...parts, store, clock, decisions: this.#decisions }, client, who);
   }
 
-  /** What all nodes answered over a span, from the archive; null where this node has none. */
-  verdictHistory(
-    platform: PlatformName,
-    span: HistorySpan,
-    before?: number,
-  ): Promise<VerdictHistoryView> | null {
-    return this.#history?.view(platform, span, before) ?? null;
-  }
-
-  /** The decisions of a time, and why the mix changed. */
+  /** The decisions of a time, and why the mix changed. Of what goes on still, one answer is for all who ask within some seconds. */
   explore(ask: ExplorationAsk): Promise<Exploration> {
-    return explore(this.#past, ask);
+    if (ask.to <= this.#parts.clock()) return explore(this.#past, ask);
+    const key = JSON.stringify(ask);
+    const known = this.#explored.get(key);
+    if (known !== undefined) return known;
+    const exploration = explore(this.#past, ask);
+    this.#explored.set(key, exploration);
+    exploration.catch(() => this.#explored.delete(key));
+    return exploration;
   }
 
   /** What each of the rule sets would answer to a verdict request now, in their order. */

@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Archive } from '../../src/archive/archive.ts';
 import type { Segment } from '../../src/archive/archive-log.ts';
-import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
-import { VerdictHistory } from '../../src/archive/read/verdict-history.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { withEvidence } from '../../src/evidence/source/evidence.ts';
 import { verifyArchive } from '../../src/evidence/verify/verify-archive.ts';
@@ -104,14 +102,6 @@ describe('a segment with a truncated file', () => {
     expect(span.gaps).to.deep.equal([{ from: torn.from, to: torn.to, entries: 1 }]);
     const elsewhere = { ...ask, platform: platformName('other') };
     expect((await withEvidence(elsewhere, async (evidence) => evidence.span)).gaps).to.deep.equal([]);
-  });
-
-  it('is a gap in the history of verdicts, too', async () => {
-    const reader = new ArchiveReader(place.archive.folder, place.store);
-    const { slots, gaps } = await new VerdictHistory(reader, () => T0 + 2000).view(platform, 'day');
-    await reader.close();
-    expect(slots.reduce((sum, { verdicts }) => sum + verdicts.GET_NEW, 0)).to.equal(1);
-    expect(gaps).to.deep.equal([{ from: torn.from, to: torn.to, entries: 1 }]);
   });
 
   it('does not prevent merging the whole ones of its day', async () => {

@@ -221,9 +221,9 @@ describe('the console over HTTP', () => {
     });
   });
 
-  it('shows the last hour only to keys for decisions', async () => {
-    expect((await shop.ask('GET', 'last-hour')).status).to.equal(200);
-    expect((await new Tenant(shop, await seeded.keyFor('rules')).ask('GET', 'last-hour')).status).to.equal(
+  it('shows whether outcomes are reported only to keys for figures', async () => {
+    expect((await shop.ask('GET', 'reporting')).status).to.equal(200);
+    expect((await new Tenant(shop, await seeded.keyFor('rules')).ask('GET', 'reporting')).status).to.equal(
       403,
     );
   });

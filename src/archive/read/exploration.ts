@@ -25,6 +25,8 @@ const SPLITS = {
   method: 'fact_method',
   version: 'rule_version',
   arm: 'arm',
+  bot: "if(is_bot, 'bot', 'no bot')",
+  waitLevel: "if(verdict = 'WAIT', ladder_after_level::VARCHAR, NULL)",
 } as const;
 
 export type SplitName = keyof typeof SPLITS;
@@ -33,8 +35,12 @@ export const SPLIT_NAMES = Object.freeze(
   Object.keys(SPLITS).filter((name): name is SplitName => name in SPLITS),
 );
 
-/** Of two that explain as much, the version goes before its arm. */
-const SPLIT_ORDER: readonly string[] = SPLIT_NAMES;
+/** What may be the cause of a change. Of two that explain as much, the version goes before its arm. */
+export const CAUSE_NAMES = [
+  ...(['verdict', 'rule', 'signal', 'group', 'platform', 'pointOfSale', 'method', 'version', 'arm'] as const),
+] as const satisfies readonly SplitName[];
+
+const CAUSE_ORDER: readonly string[] = CAUSE_NAMES;
 
 /** An operator gives each version its share of the traffic. */
 const DIVIDED: ReadonlySet<string> = new Set<SplitName>(['version', 'arm']);
@@ -95,6 +101,18 @@ const SLOTS_MAX = 100;
 const VALUES_MAX = 11;
 const CONTRIBUTING_VALUES_MAX = 500;
 
+const SPANS_MS = {
+  hour: HOUR_MS,
+  day: 24 * HOUR_MS,
+  week: 7 * 24 * HOUR_MS,
+  month: 30 * 24 * HOUR_MS,
+  quarter: 90 * 24 * HOUR_MS,
+} as const;
+
+type SpanName = keyof typeof SPANS_MS;
+
+export const SPAN_NAMES = ['hour', 'day', 'week', 'month', 'quarter'] as const satisfies readonly SpanName[];
+
 /** How far back a question may reach. */
 export const EXPLORED_MS_MAX = 400 * 24 * HOUR_MS;
 
@@ -129,12 +147,23 @@ function asKnown(ask: ExplorationAsk): ExplorationAsk {
   return { ...ask, ...known(ask), against: against && known(against) };
 }
 
+function stepOf(lengthMs: number): number {
+  return STEPS_MS.find((step) => lengthMs / step <= SLOTS_MAX) ?? 7 * 24 * HOUR_MS;
+}
+
+/** Whole slots up to a moment, of which the last may still run. */
+export function slotsUpTo(to: number, span: SpanName): TimeSpan {
+  const lengthMs = SPANS_MS[span];
+  const stepMs = stepOf(lengthMs);
+  return { from: Math.ceil((to - lengthMs) / stepMs) * stepMs, to };
+}
+
 async function slotCounts(
   past: Past,
   ask: ExplorationAsk,
 ): Promise<Pick<Exploration, 'stepMs' | 'slots' | 'all' | 'values'>> {
   const { from, to } = ask;
-  const stepMs = STEPS_MS.find((step) => (to - from) / step <= SLOTS_MAX) ?? 7 * 24 * HOUR_MS;
+  const stepMs = stepOf(to - from);
   const first = Math.floor(from / stepMs) * stepMs;
   const slots = Array.from(
     { length: Math.ceil((to - first) / stepMs) },
@@ -258,7 +287,7 @@ async function changeSince(
   // Of one verdict alone its name explains nothing.
   const counted = counts
     .values()
-    .toSorted((a, b) => SPLIT_ORDER.indexOf(a.dimension) - SPLIT_ORDER.indexOf(b.dimension))
+    .toSorted((a, b) => CAUSE_ORDER.indexOf(a.dimension) - CAUSE_ORDER.indexOf(b.dimension))
     .filter(({ dimension }) => ask.verdict === null || dimension !== 'verdict');
   return { ...all, contributions: contributions(counted, { all, divided: DIVIDED }) };
 }
@@ -271,7 +300,7 @@ function changeSql(looked: string, { verdict }: ExplorationAsk): string {
     WHERE value IS NOT NULL GROUP BY value ORDER BY part DESC, value LIMIT ${CONTRIBUTING_VALUES_MAX})`;
   return `WITH looked AS (FROM ${looked})
     SELECT NULL AS dimension, NULL AS value, ${counts} FROM (SELECT ${isPart} AS is_part FROM looked)
-    UNION ALL ${SPLIT_NAMES.map(of).join(' UNION ALL ')}`;
+    UNION ALL ${CAUSE_NAMES.map(of).join(' UNION ALL ')}`;
 }
 
 /** Counts of two times by dimension and value. */

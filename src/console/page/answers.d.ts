@@ -27,7 +27,6 @@ import type { OpenedRuleFolderSchema, RuleFolderListSchema } from '../../http/pl
 import type { WhatIfAnswersSchema } from '../../http/platform/rules/what-if.ts';
 import type { SessionSchema, SignInSchema } from '../../http/platform/session.ts';
 import type { SettingsSchema } from '../../http/platform/settings.ts';
-import type { VerdictHistorySchema } from '../../http/platform/verdict-history.ts';
 import type { Shape } from '../../shapes.ts';
 
 /** The shapes of the API's answers: as its document describes them, and as the client library knows them. */
@@ -55,7 +54,6 @@ export type SharedLists = Shape<typeof SharedListsSchema>;
 export type ListEntries = Shape<typeof ListEntriesSchema>;
 export type WhatIfAnswers = Shape<typeof WhatIfAnswersSchema>;
 export type EvidenceJob = Shape<typeof EvidenceJobSchema>;
-export type VerdictHistory = Shape<typeof VerdictHistorySchema>;
 export type Explored = Shape<typeof ExplorationSchema>;
 export type EvidenceJobList = Shape<typeof EvidenceJobListSchema>;
 
@@ -77,7 +75,7 @@ export type { RuleFigures, RuleReport, SliceName } from '../../evidence/report/r
 export type { EvidenceTable, OrderCounts, Shown, VerdictMix } from '../../evidence/shown.ts';
 export type { SweptCombination, TradeOff } from '../../evidence/sweep/sweep-report.ts';
 export type { FactValue } from '../../facts/fact.ts';
-export type { LastHourAnswer as LastHour } from '../../http/platform/health.ts';
+export type { Reporting } from '../../metrics/reporting.ts';
 export type {
   Binding,
   ClientHistory,

@@ -5,9 +5,9 @@
  *   AccessKeyList, AuditCheck, AuditPage,  CheckedDraft, ClientHistory,
  *   ClientLinks, ClientView, Decision, DecisionWhatIf, Draft, DraftList, DraftPresence,
  *   EvidenceJobList, Experiment, Explanation, Explored, FirstSteps, Following, FoundDecisions, IssuedKey,
- *   LastHour, ListEntries, OpenedRuleFolder, People, Proposal, ProposalList, RewrittenCases, RolloutStatus,
+ *   ListEntries, OpenedRuleFolder, People, Proposal, ProposalList, Reporting, RewrittenCases, RolloutStatus,
  *   RuleDiff, RuleFolderList, RulesReport, SavedDraft, Session, Settings, SharedLists, SignIn,
- *   Shown, VerdictHistory, WhatIfAnswers, Worked,
+ *   Shown, WhatIfAnswers, Worked,
  * } from './answers.d.ts'
  * @import { Question, Work } from './api.js'
  */
@@ -28,12 +28,8 @@ export const SESSION = { path: 'session' };
 export const SIGN_IN = { path: 'sign-in' };
 /** @type {Question<FirstSteps>} */
 export const FIRST_STEPS = { path: 'first-steps' };
-/** @type {Question<LastHour>} */
-export const LAST_HOUR = { path: 'last-hour' };
-/** Up to a moment, epoch ms, or up to now. */
-/** @type {(span: string, to?: number) => Question<VerdictHistory>} */
-export const verdictHistory = (span, end) =>
-  end === undefined ? to`verdict-history?span=${span}` : to`verdict-history?span=${span}&to=${end}`;
+/** @type {Question<Reporting>} */
+export const REPORTING = { path: 'reporting' };
 /** @type {(query: URLSearchParams) => Question<Explored>} */
 export const exploration = (query) => to`explore?${query}`;
 

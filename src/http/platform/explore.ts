@@ -2,15 +2,18 @@ import { isInstallation } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
 import { asOfShape } from '../../archive/read/as-of.ts';
 import {
+  CAUSE_NAMES,
   EXPLORED_MS_MAX,
   type ExplorationAsk,
+  SPAN_NAMES,
   SPLIT_NAMES,
+  slotsUpTo,
   type TimeSpan,
 } from '../../archive/read/exploration.ts';
 import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '../../client/client-key.ts';
 import { Type } from '../../json-schema.ts';
 import { DAY_MS } from '../../rules/duration.ts';
-import type { Records } from '../../service/records.ts';
+import { NOW_KEPT_MS, type Records } from '../../service/records.ts';
 import { choice, count, epochMs, list, named, nullable, shape, word } from '../../shapes.ts';
 import { UnreadDecisionsSchema } from '../../state/decision-search.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
@@ -56,7 +59,7 @@ export const ExplorationSchema = named(
           after: counted,
           contributions: list(
             shape('Of a dimension the value that explains most of the difference', {
-              dimension: choice(SPLIT_NAMES, 'The dimension'),
+              dimension: choice(CAUSE_NAMES, 'The dimension'),
               value: word('The value'),
               before: counted,
               after: counted,
@@ -83,8 +86,9 @@ export const ExplorationSchema = named(
 );
 
 const BY = queryChoice('by', SPLIT_NAMES, 'What decisions are split by; absent: verdict');
-const FROM = queryInstant('from', 'The beginning; absent: a day before the end');
-const TO = queryInstant('to', 'The end; absent: now, or `asOf`');
+const FROM = queryInstant('from', 'The beginning; absent: as `span` says');
+const SPAN = queryChoice('span', SPAN_NAMES, 'Without from: how long it is, in whole slots; absent: day');
+const TO = queryInstant('to', 'The end; absent: now, of at most ten seconds ago, or `asOf`');
 const AS_OF = queryInstant(
   'asOf',
   'What was known at this moment, which must not be before from; absent: now',
@@ -107,7 +111,19 @@ export const readExploration = operation({
   tag: 'Console',
   grant: FIGURES_OR_RULES,
   isSearch: true,
-  parameters: [FROM, TO, BY, VERDICT, ...COMMON_FILTERS, AGAINST_FROM, AGAINST_TO, AS_OF, PLATFORM, INCLUDE],
+  parameters: [
+    SPAN,
+    FROM,
+    TO,
+    BY,
+    VERDICT,
+    ...COMMON_FILTERS,
+    AGAINST_FROM,
+    AGAINST_TO,
+    AS_OF,
+    PLATFORM,
+    INCLUDE,
+  ],
   answers: jsonAnswer('Counts by slots of time; the example shows one', ExplorationSchema, {
     exploration: {
       stepMs: 1_800_000,
@@ -133,8 +149,10 @@ interface ExploreParts {
 
 function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
   const asOf = AS_OF.read(ctx);
-  const to = TO.read(ctx) ?? (asOf === null ? now : asOf + 1);
-  const span = sound({ from: FROM.read(ctx) ?? to - DAY_MS, to }, 'to must be after from');
+  const to = TO.read(ctx) ?? (asOf === null ? endOfNow(now) : asOf + 1);
+  const from = FROM.read(ctx);
+  const wanted = from === null ? slotsUpTo(to, SPAN.read(ctx) ?? 'day') : { from, to };
+  const span = sound(wanted, 'to must be after from');
   if (asOf !== null && asOf < span.from)
     throw BAD_PARAMETER.problem('The parameter asOf must not be before from.');
   const againstFrom = AGAINST_FROM.read(ctx);
@@ -149,6 +167,11 @@ function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
     asOf,
     money: INCLUDE.read(ctx) !== null,
   };
+}
+
+/** The same for all who ask within ten seconds, so that it is worked out once. */
+function endOfNow(now: number): number {
+  return (Math.floor(now / NOW_KEPT_MS) + 1) * NOW_KEPT_MS;
 }
 
 function sound(span: TimeSpan, rule: string): TimeSpan {

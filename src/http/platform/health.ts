@@ -1,9 +1,8 @@
 import type { PlatformName } from '../../client/client-key.ts';
 import { Type } from '../../json-schema.ts';
-import { LastHourSchema, type LastHourView } from '../../metrics/last-hour.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import { type Reporting, ReportingSchema } from '../../metrics/reporting.ts';
-import { choice, named, type Shape, shape, word } from '../../shapes.ts';
+import { choice, named, shape, word } from '../../shapes.ts';
 import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { jsonAnswer, openOperation, operation } from '../operation/operation.ts';
 
@@ -87,62 +86,26 @@ export const readMetrics = openOperation({
   },
 });
 
-const LastHourAnswerSchema = named(
-  'LastHour',
-  shape('The last hour of this node, which a restart empties, and whether the platform reports outcomes', {
-    ...LastHourSchema.properties,
-    reporting: ReportingSchema,
-  }),
-);
-
-export type LastHourAnswer = Shape<typeof LastHourAnswerSchema>;
-
-export interface LastHourParts {
-  /** Of this node, with all of its processes. */
-  readonly lastHour: (platform: PlatformName) => Promise<LastHourView>;
+export interface ReportingParts {
   readonly reporting: (platform: PlatformName) => Promise<Reporting>;
 }
 
-const MINUTE_EXAMPLE = {
-  verdicts: [
-    {
-      at: AT_EXAMPLE,
-      verdicts: { GET_NEW: 41, GET_SAME_STICKY: 3, WAIT: 12, BLOCK: 2 },
-      groups: { NEW: 30, STICKY: 3, PAYING: 20, TRUSTED: 3, BLOCKED: 2 },
-      bots: 2,
-      waits: { 1: 9, 2: 3 },
-    },
-  ],
-  requests: [
-    { at: AT_EXAMPLE, requests: 97, refused: 1, failed: 0, latencyMs: { p50: 0.95, p95: 2.33, p99: 4.55 } },
-  ],
-  reporting: {
+export const readReporting = operation({
+  method: 'get',
+  path: '/v1/platform/reporting',
+  operationId: 'readReporting',
+  summary: 'Whether the platform reports outcomes',
+  description: 'As all nodes see it.',
+  tag: 'Console',
+  grant: 'figures',
+  answers: jsonAnswer('What is known of its reports', ReportingSchema, {
     newestAt: AT_EXAMPLE,
     usualMs: 1_162_229,
     awaited: 12,
     awaitedSince: AT_EXAMPLE + 20_000,
     unreportedShare: 0.08,
     stopped: false,
-  },
-} as const;
-
-export const readLastHour = operation({
-  method: 'get',
-  path: '/v1/platform/last-hour',
-  operationId: 'readLastHour',
-  summary: 'What this node answered, minute by minute, and whether the platform reports outcomes',
-  description:
-    'Verdicts are those of the platform, requests and latency those of all callers of this node. For a fleet over a longer time there is /metrics.',
-  tag: 'Console',
-  grant: 'figures',
-  answers: jsonAnswer(
-    'Sixty minutes of each; the example shows the last one',
-    LastHourAnswerSchema,
-    MINUTE_EXAMPLE,
-  ),
-  refusals: [],
-  answer: async ({ caller: { platform } }, { lastHour, reporting }: LastHourParts) => ({
-    ...(await lastHour(platform)),
-    reporting: await reporting(platform),
   }),
+  refusals: [],
+  answer: ({ caller: { platform } }, { reporting }: ReportingParts) => reporting(platform),
 });

@@ -35,13 +35,13 @@ import { REQUEST_TIMEOUT_MS } from '../server/listener.ts';
 import { ListenerShares, PLATFORM_SHARES } from '../server/listener-shares.ts';
 import { delayRefusals } from '../server/overload.ts';
 import { logBrokenAnswers, logRequests } from '../server/request-log.ts';
-import { HEALTH_PATHS, type LastHourParts, type Readiness } from './health.ts';
+import { HEALTH_PATHS, type Readiness, type ReportingParts } from './health.ts';
 import { PLATFORM_OPERATIONS, platformDocument } from './platform-operations.ts';
 import { providerRoutes } from './provider-routes.ts';
 import type { RolloutView } from './rules/rollout.ts';
 import type { SettingsParts } from './settings.ts';
 
-export interface PlatformApiParts extends LastHourParts, SettingsParts {
+export interface PlatformApiParts extends ReportingParts, SettingsParts {
   readonly service: ScoringService;
   readonly store: Pick<Store, 'registers' | 'documents' | 'load'>;
   readonly records: Records;

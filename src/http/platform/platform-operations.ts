@@ -19,7 +19,7 @@ import { askEvidence, listEvidence, readEvidence, removeEvidence } from './evide
 import { readExperiment } from './evidence/read-experiment.ts';
 import { readExploration } from './explore.ts';
 import { makeUpTraffic, readFirstSteps } from './first-steps.ts';
-import { readLastHour, readLiveness, readMetrics, readReadiness } from './health.ts';
+import { readLiveness, readMetrics, readReadiness, readReporting } from './health.ts';
 import { issueKey, listKeys, revokeKey } from './keys.ts';
 import { importListEntries, putListEntry, readListEntries, readLists, removeListEntry } from './lists.ts';
 import { reportOutcomes } from './outcomes.ts';
@@ -33,7 +33,6 @@ import { listRuleFolders, readRuleFolder, releaseVersion } from './rules/rule-fo
 import { askWhatIf } from './rules/what-if.ts';
 import { readSession, readSignIn, signIn, signOut } from './session.ts';
 import { readSettings } from './settings.ts';
-import { readVerdictHistory } from './verdict-history.ts';
 
 /** All operations of the platform's listener, by what a node must have to answer them. */
 export const PLATFORM_OPERATIONS = {
@@ -74,8 +73,7 @@ export const PLATFORM_OPERATIONS = {
     signOut,
     readFirstSteps,
     makeUpTraffic,
-    readLastHour,
-    readVerdictHistory,
+    readReporting,
     readExploration,
     readLiveness,
     readReadiness,

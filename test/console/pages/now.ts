@@ -10,7 +10,7 @@ describeConsole("the console's page Now", (tab) => {
   it('shows what all nodes answered over hours, days and weeks, with the rollouts of that time', async () => {
     await tab.open('#/explore/now');
     const { page } = tab;
-    await page.getByText('Of all nodes, from the archive').waitFor();
+    await page.getByText('Of all nodes, for the platform of your key').waitFor();
     await page.getByRole('navigation', { name: 'How far back' }).getByRole('link', { name: 'week' }).click();
     await page.getByText('verdicts in the last week').waitFor();
     const figures = await page.locator('main > .figures').textContent();
@@ -23,10 +23,9 @@ describeConsole("the console's page Now", (tab) => {
   it('says first that reports have stopped, since when, and what follows', async () => {
     await tab.open('#/explore/now?span=day');
     const { page } = tab;
-    await page.route('**/v1/platform/last-hour', async (route) => {
+    await page.route('**/v1/platform/reporting', async (route) => {
       const answer = await (await route.fetch()).json();
-      const reporting = { ...answer.reporting, ...STOPPED };
-      await route.fulfill({ json: { ...answer, reporting } });
+      await route.fulfill({ json: { ...answer, ...STOPPED } });
     });
     await page.evaluate("dispatchEvent(new Event('ask-again'))");
     await page.getByText('Nothing is reported any more').waitFor();
@@ -34,13 +33,12 @@ describeConsole("the console's page Now", (tab) => {
     expect(first?.replaceAll(/\s+/g, ' ')).to.match(
       /newest report came at 20\d\d-.* Of the 120 orders that were granted since .* come within 20 min\. Until/,
     );
-    await page.unroute('**/v1/platform/last-hour');
+    await page.unroute('**/v1/platform/reporting');
   });
 
   it('shows a span up to a time that its address names', async () => {
     await tab.open('#/explore/now?span=day&to=2020-01-01T00:00Z');
     await tab.page.getByText('No verdict in this day').waitFor();
-    expect(await tab.page.getByText('This node in the last hour').count()).to.equal(0);
     const end = new Date(Date.now() + 60_000).toISOString().slice(0, 16);
     await tab.page.getByLabel('up to (empty: now)').fill(end);
     await tab.button('Show').click();
@@ -60,7 +58,7 @@ describeConsole("the console's page Now", (tab) => {
     const told = chart.locator('figcaption');
     await told.getByText(/\d\d:\d\d so far$/).waitFor();
     for (let times = 0; times < 2; times++) {
-      const newer = tab.page.waitForResponse('**/verdict-history?**');
+      const newer = tab.page.waitForResponse('**/explore?by=verdict**');
       // What the page asks by itself every ten seconds, it asks at once when somebody signs in again.
       await tab.page.evaluate("dispatchEvent(new Event('ask-again'))");
       await newer;

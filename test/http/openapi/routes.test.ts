@@ -13,7 +13,6 @@ import { WorkLimit } from '../../../src/http/server/overload.ts';
 import { ListEditor } from '../../../src/lists/list-editor.ts';
 import { ListNode } from '../../../src/lists/list-node.ts';
 import { createLog } from '../../../src/log.ts';
-import { LastHour } from '../../../src/metrics/last-hour.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { ReportingWatch } from '../../../src/metrics/reporting.ts';
 import { hmacPseudonym, platformNames } from '../../../src/pseudonym.ts';
@@ -62,8 +61,7 @@ describe('routes and API documents', () => {
     const fleet = new Fleet(store);
     const node = await startQuietNode(fleet, rulesDir, clock);
     ends.push(() => node.stop(), opened.remove);
-    const lastHour = new LastHour(clock);
-    const metrics = new Metrics(lastHour);
+    const metrics = new Metrics();
     const reporting = new ReportingWatch({ registers: store.registers, clock, onTrouble: () => {} });
     const pseudonym = hmacPseudonym(SIGNAL_SECRET);
     const shared = {
@@ -110,7 +108,6 @@ describe('routes and API documents', () => {
         serviceAt: () => service,
       }),
       feed: new EventFeed(store, null),
-      lastHour: async (name) => lastHour.view(name),
       reporting: (name) => reporting.of(name),
       rulesDir,
       readiness: async () => ({ ready: true }),

@@ -8,22 +8,19 @@ import { marksOf } from '../parts/marks.js';
 import { answered, Empty, UnreadableRollout } from '../parts/notice.js';
 import { inUtc, MinuteField, spanOf } from '../parts/time-span.js';
 import { Figures, GROUPS, Pill, VERDICTS } from '../parts/verdict.js';
-import { LAST_HOUR, ROLLOUT_STATUS, verdictHistory } from '../questions.js';
+import { exploration, REPORTING, ROLLOUT_STATUS } from '../questions.js';
 import { Nodes } from './now-nodes.js';
 
 /**
- * @import { LastHour, Rollout, RolloutStatus, Session, TrialCounts, VerdictHistory } from '../answers.d.ts'
+ * @import { Explored, Reporting, Rollout, RolloutStatus, Session, TrialCounts } from '../answers.d.ts'
  * @import { Html } from '../html.js'
  * @import { PageProps } from '../page-props.d.ts'
  * @import { Mark } from '../parts/marks.js'
  */
 
-/** @typedef {LastHour['verdicts']} VerdictSlots */
+/** @typedef {Explored['exploration']} Exploration */
 
 const EVERY_MS = 10_000;
-
-/** This node's minutes, where those of all nodes come from the archive. */
-const NODE_EVERY_MS = 30_000;
 
 /** How far back, with what a slot is called, and how often the service counts anew. */
 const SPANS = /** @type {const} */ ([
@@ -41,14 +38,18 @@ const SPANS = /** @type {const} */ ([
 export function NowPage({ session, place }) {
   const chosen = SPANS.find(({ span }) => span === place.query.get('span')) ?? SPANS[0];
   const { to } = spanOf({ to: place.query.get('to') });
-  const history = useAnswer(verdictHistory(chosen.span, to), to === undefined ? chosen.everyMs : 0);
-  const hour = useAnswer(LAST_HOUR, history.data?.history ? NODE_EVERY_MS : EVERY_MS);
+  const everyMs = to === undefined ? chosen.everyMs : 0;
+  const verdicts = useAnswer(splitBy('verdict', chosen.span, to), everyMs);
+  const groups = useAnswer(splitBy('group', chosen.span, to), everyMs);
+  const bots = useAnswer(splitBy('bot', chosen.span, to), everyMs);
+  const waits = useAnswer(splitBy('waitLevel', chosen.span, to), everyMs);
+  const parts = [groups, bots, waits].map(({ data }) => data?.exploration ?? null);
+  const reporting = useAnswer(REPORTING, EVERY_MS);
   const rollout = useAnswer(may(session, 'rules:read') ? ROLLOUT_STATUS : null, EVERY_MS);
   const upTo = place.query.get('to');
-  const shown = { chosen, hour: to === undefined ? hour.data : null, isPast: to !== undefined };
-  const fleet = { ...shown, rollout: rollout.data?.rollout ?? null };
+  const fleet = { chosen, parts, isPast: to !== undefined, rollout: rollout.data?.rollout ?? null };
   return html`
-    ${hour.data?.reporting.stopped && html`<${ReportsStopped} ...${hour.data.reporting} />`}
+    ${reporting.data?.stopped && html`<${ReportsStopped} ...${reporting.data} />`}
     ${session.platform === 'demo' && html`<${FirstSteps} session=${session} />`}
     ${may(session, 'rules:read') && answered(rollout, (status) => html`<${Deciding} status=${status} />`)}
     <nav class="tabs" aria-label="How far back">
@@ -61,13 +62,12 @@ export function NowPage({ session, place }) {
       )}
     </nav>
     <${UpTo} key=${place.query} span=${chosen.span} minute=${upTo} />
-    ${answered(history, (all) => html`<${Fleet} ...${fleet} found=${all.history} />`)}
-    ${to === undefined && answered(hour, (own) => html`<${RequestCharts} minutes=${own.requests} />`)}
+    ${answered(verdicts, (all) => html`<${Fleet} ...${fleet} found=${all.exploration} />`)}
     ${rollout.data?.nodes && html`<${Nodes} rollout=${rollout.data.rollout} nodes=${rollout.data.nodes} />`}
   `;
 }
 
-/** @param {LastHour['reporting']} props */
+/** @param {Reporting} props */
 function ReportsStopped({ newestAt, awaited, awaitedSince, usualMs }) {
   return html`<div class="notice notice-bad" role="alert">
     <strong>Nothing is reported any more of what becomes of the orders</strong>
@@ -79,6 +79,11 @@ function ReportsStopped({ newestAt, awaited, awaitedSince, usualMs }) {
       may be late.
     </p>
   </div>`;
+}
+
+/** @param {string} by @param {string} span @param {number | undefined} to */
+function splitBy(by, span, to) {
+  return exploration(new URLSearchParams({ by, span, ...(to !== undefined && { to: String(to) }) }));
 }
 
 /** Only somebody who tries the service out loads this. @param {{ session: Session }} props */
@@ -112,19 +117,14 @@ function UpTo({ span, minute }) {
 
 /**
  * @param {{
- *   found: VerdictHistory['history'], chosen: typeof SPANS[number], hour: LastHour | null,
+ *   found: Exploration, parts: readonly (Exploration | null)[], chosen: typeof SPANS[number],
  *   isPast: boolean, rollout: Rollout,
  * }} props
  */
-function Fleet({ found, chosen: { span, note }, hour, isPast, rollout }) {
+function Fleet({ found, parts, chosen: { span, note }, isPast, rollout }) {
   const name = isPast ? `this ${span}` : `the last ${span}`;
-  // Without an archive there is what this node counted since its start.
-  const slots = found?.slots ?? (span === 'hour' ? hour?.verdicts : undefined);
-  const marks = useMemo(() => marksIn(rollout, slots, found?.gaps), [rollout?.revision, slots]);
-  if (slots === undefined)
-    return html`<${Empty} title="This node keeps no archive">
-      Only the last hour of this node is known. Set ARCHIVE_DIR, or ask a node that has it.
-    <//>`;
+  const slots = useMemo(() => slotsOf(found, parts), [found, ...parts]);
+  const marks = useMemo(() => marksIn(rollout, slots, found), [rollout?.revision, slots]);
   return html`
     <${VerdictFigures} slots=${slots} name=${name} />
     ${
@@ -135,28 +135,45 @@ function Fleet({ found, chosen: { span, note }, hour, isPast, rollout }) {
     }
     <${VerdictCharts} ...${{ slots, note, marks }} />
     <${Happened} title="Rollouts and alerts in this time" marks=${marks.toReversed()} />
-    <p class="faint">
-      ${
-        found === null
-          ? 'Counted by the node that answers this page since its start'
-          : 'Of all nodes, from the archive, which gets decisions within ten seconds'
-      }, for the platform of your key.
-    </p>`;
+    <p class="faint">Of all nodes, for the platform of your key.</p>`;
+}
+
+/** @typedef {{ at: number, verdicts: Counts, groups: Counts, bots: number, waits: Counts }} VerdictSlot */
+/** @typedef {Readonly<Record<string, number>>} Counts */
+
+/**
+ * What was answered within each slot; answers of a moment before count as well.
+ * @param {Exploration} verdicts
+ * @param {readonly (Exploration | null)[]} parts
+ * @returns {readonly VerdictSlot[]}
+ */
+function slotsOf(verdicts, [groups = null, bots = null, waits = null]) {
+  return verdicts.slots.map((at) => ({
+    at,
+    verdicts: countsAt(verdicts, at),
+    groups: countsAt(groups, at),
+    bots: countsAt(bots, at)['bot'] ?? 0,
+    waits: countsAt(waits, at),
+  }));
+}
+
+/** @param {Exploration | null} found @param {number} at */
+function countsAt(found, at) {
+  const place = found?.slots.indexOf(at) ?? -1;
+  const counted = (found?.values ?? []).map(({ value, decisions }) => [value, decisions[place] ?? 0]);
+  return Object.fromEntries(counted.filter(([, decisions]) => decisions !== 0));
 }
 
 /**
  * What happened within the slots.
  * @param {Rollout} rollout
- * @param {VerdictSlots | undefined} slots
- * @param {NonNullable<VerdictHistory['history']>['gaps']} [gaps]
+ * @param {readonly VerdictSlot[]} slots
+ * @param {Exploration} found
  */
-function marksIn(rollout, slots, gaps = []) {
-  const from = slots?.[0]?.at ?? Number.POSITIVE_INFINITY;
-  const step = (slots?.[1]?.at ?? from) - from;
-  return marksOf({ rollout, gaps }, { from, to: (slots?.at(-1)?.at ?? from) + step });
+function marksIn(rollout, slots, { gaps, stepMs }) {
+  const from = slots[0]?.at ?? Number.POSITIVE_INFINITY;
+  return marksOf({ rollout, gaps }, { from, to: (slots.at(-1)?.at ?? from) + stepMs });
 }
-
-/** @typedef {LastHour['verdicts'][number]} VerdictSlot */
 
 const WAIT_COLORS = /** @type {const} */ (['--wait-1', '--wait-2', '--wait-3', '--wait-4']);
 
@@ -168,7 +185,7 @@ const WAIT_COLORS = /** @type {const} */ (['--wait-1', '--wait-2', '--wait-3', '
 
 /** @param {VerdictSlot} slot */
 function allOf({ verdicts }) {
-  return VERDICTS.reduce((sum, { name }) => sum + verdicts[name], 0);
+  return VERDICTS.reduce((sum, { name }) => sum + (verdicts[name] ?? 0), 0);
 }
 
 /** @param {readonly VerdictSlot[]} slots */
@@ -182,7 +199,8 @@ function verdictsIn(slots) {
  */
 function VerdictFigures({ slots, name }) {
   const all = verdictsIn(slots);
-  const of = (/** @type {'WAIT' | 'BLOCK'} */ verdict) => sumOf(slots, ({ verdicts }) => verdicts[verdict]);
+  const of = (/** @type {'WAIT' | 'BLOCK'} */ verdict) =>
+    sumOf(slots, ({ verdicts }) => verdicts[verdict] ?? 0);
   const bots = sumOf(slots, (slot) => slot.bots);
   const figures = [
     [`verdicts in ${name}`, count(all)],
@@ -210,10 +228,10 @@ function VerdictCharts({ slots, note, marks }) {
 }
 
 const VERDICT_PARTS = VERDICTS.map(({ name, color }) => ({
-  ...{ name, color, pick: (/** @type {VerdictSlot} */ { verdicts }) => verdicts[name] },
+  ...{ name, color, pick: (/** @type {VerdictSlot} */ { verdicts }) => verdicts[name] ?? 0 },
 }));
 const GROUP_PARTS = GROUPS.map(({ name, color }) => ({
-  ...{ name, color, pick: (/** @type {VerdictSlot} */ { groups }) => groups[name] },
+  ...{ name, color, pick: (/** @type {VerdictSlot} */ { groups }) => groups[name] ?? 0 },
 }));
 
 /**
@@ -253,67 +271,6 @@ function Waits(props) {
     pick: (/** @type {VerdictSlot} */ { waits }) => waits[level] ?? 0,
   }));
   return html`<${Mix} title="Waits by ladder level" ...${{ ...props, parts, all: null }} />`;
-}
-
-/**
- * @typedef {LastHour['requests'][number]} RequestMinute
- * @typedef {{ at: readonly number[], minutes: readonly RequestMinute[] }} RequestChartProps
- */
-
-/**
- * How this node answered all callers within the last hour.
- * @param {{ minutes: readonly RequestMinute[] }} props
- */
-function RequestCharts({ minutes }) {
-  const at = useMemo(() => minutes.map((minute) => minute.at), [minutes]);
-  const failed = sumOf(minutes, (minute) => minute.failed);
-  const figures = [
-    ['requests to this node', count(sumOf(minutes, (minute) => minute.requests))],
-    ['failed (5xx)', html`<span class=${failed > 0 ? 'bad' : ''}>${count(failed)}</span>`],
-  ];
-  return html`<section class="card">
-    <h2>This node in the last hour, for all callers</h2>
-    <${Figures} items=${figures} />
-    <div class="charts">
-      <${Latency} at=${at} minutes=${minutes} />
-      <${Errors} at=${at} minutes=${minutes} />
-    </div>
-  </section>`;
-}
-
-const LATENCIES = /** @type {const} */ ([
-  ['p50', '--get-new'],
-  ['p95', '--wait'],
-  ['p99', '--block'],
-]);
-
-/** @param {RequestChartProps} props */
-function Latency({ at, minutes }) {
-  const series = useMemo(
-    () =>
-      LATENCIES.map(([name, color]) => {
-        const values = minutes.map(({ latencyMs }) => latencyMs?.[name] ?? null);
-        const worst = Math.max(0, ...values.map((value) => value ?? 0));
-        return { name, color, values, total: worst === 0 ? '–' : `≤ ${worst} ms` };
-      }),
-    [minutes],
-  );
-  const format = (/** @type {number} */ value) => `${value} ms`;
-  const chart = { title: 'Latency', note: 'ms; score and verdict', kind: 'lines', format };
-  return html`<${Chart} ...${chart} at=${at} series=${series} />`;
-}
-
-/** @param {RequestChartProps} props */
-function Errors({ at, minutes }) {
-  const series = useMemo(
-    () =>
-      summed(minutes, null, [
-        { name: 'refused (4xx)', color: '--wait', pick: ({ refused }) => refused },
-        { name: 'failed (5xx)', color: '--block', pick: ({ failed }) => failed },
-      ]),
-    [minutes],
-  );
-  return html`<${Chart} title="Errors" note="a minute" kind="bars" at=${at} series=${series} />`;
 }
 
 /**
