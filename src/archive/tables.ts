@@ -86,7 +86,7 @@ export const RECORDS = {
     shape('A client was erased', {
       ...ErasureEntrySchema.properties,
       rowsRemoved: count(
-        'Rows of all tables that were taken out of the archive; none of files that could not be read then',
+        'Rows of all tables that were taken out of the archive at once; none of files that were large or could not be read, which are rewritten later',
       ),
     }),
     { at: 'erased_at' },

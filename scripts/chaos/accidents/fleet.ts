@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
 import { atLeast, atMost, countsOf, countsText, type Figure, never, of, reported } from '../figure.ts';
-import { type Fault, type Fleet, shippedBackup, startFleet } from '../processes/fleet.ts';
+import { ERASED_PAYERS, type Fault, type Fleet, shippedBackup, startFleet } from '../processes/fleet.ts';
 import type { ServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { type ArchivedDecision, archivedDecisions } from '../traffic/archived-decisions.ts';
@@ -35,7 +35,7 @@ const REPLACED = 'masters that are replaced';
 /** All faults of a fleet, one after the other, and whether it recovers by itself. */
 export const fleet: Scenario = {
   name: 'fleet',
-  does: 'three nodes with disks of their own on a Redis Cluster and an archive in S3, behind HAProxy; nodes, shipper, masters and S3 killed, stopped and cut off in turn: every acknowledged verdict is archived exactly once, and the fleet recovers by itself',
+  does: 'three nodes with disks of their own on a Redis Cluster and an archive in S3, behind HAProxy; nodes, shipper, masters and S3 killed, stopped and cut off in turn, S3 narrow and slow, also while payers are erased: every acknowledged verdict is archived exactly once, and the fleet recovers by itself',
   needs: ['redis-server', 'haproxy'],
   limitSeconds: 1_800,
   run: async (run) => [
@@ -82,6 +82,10 @@ async function drill(name: string, tried: Fleet, run: ScenarioRun): Promise<read
     reported(
       `not answered 200 at first, and asked again`,
       countsText(unanswered.map(({ status }) => status ?? 'no answer')) || 'none',
+    ),
+    never(
+      `payers in the archive who were erased`,
+      archived.filter(({ clientIdKey }) => clientIdKey.startsWith(ERASED_PAYERS)).length,
     ),
     ...accountFor(name, { acknowledged, archived, happened, hasReplicas: tried.hasReplicas }, run),
     never(

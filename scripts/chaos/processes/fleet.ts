@@ -13,6 +13,7 @@ import { APPEND_ONLY } from '../../../test/servers/redis-process.ts';
 import { type S3Server, s3Environment, s3Place, startS3 } from '../../../test/servers/s3.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
+import type { Tenant } from '../../../test/service/tenant.ts';
 import type { Target } from '../traffic/requests.ts';
 import { startHaproxy } from './haproxy.ts';
 import { type ServiceNode, startServiceNode } from './service-node.ts';
@@ -83,6 +84,7 @@ export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
     [shipperFaults(nodes, store, s3Proxies)],
     masters.map((master, index) => partFaults(`master ${index + 1}`, master, [master.way])),
     [partFaults('S3', { ...s3, kill: s3.stop }, s3Proxies)],
+    [narrowFaults(s3Proxies, node.shop)],
   ]);
   const proxy = await startHaproxy((port) => packagedSettings(port, entryProxies));
   const stop = async () => {
@@ -111,6 +113,7 @@ const UNUSED_PROXY: CutOffProxy = {
   cut: () => {},
   mend: () => {},
   close: () => {},
+  narrow: () => {},
   open: async () => {},
 };
 
@@ -151,6 +154,45 @@ function cutFault(name: string, waysOf: () => readonly CutOffProxy[]): Fault {
       for (const way of ways) way.mend();
     },
   };
+}
+
+/** Payers whose clientIdKey begins so are erased while S3 is narrow, some faults after their verdict. */
+export const ERASED_PAYERS = 'erased-';
+
+/** So little that the objects of a commit take some seconds. */
+const NARROW = { bytesASecond: 3_000, delayMs: 0 };
+const SLOW = { bytesASecond: 1e9, delayMs: 400 };
+
+/** S3 takes what is sent, for as long as that takes. */
+function narrowFaults(ways: readonly CutOffProxy[], shop: Tenant): readonly Fault[] {
+  let payers = 0;
+  const narrow = (name: string, pace: typeof SLOW, begin: () => Promise<unknown>): Fault => ({
+    name,
+    begin: async () => {
+      for (const way of ways) way.narrow(pace);
+      await begin();
+    },
+    end: () => {
+      for (const way of ways) way.narrow(null);
+    },
+  });
+  const payer = () => `${ERASED_PAYERS}${payers}`;
+  const taken = (what: string, status: number, ask: () => Promise<{ readonly status: number }>) =>
+    until(`${payer()} ${what}`, () =>
+      ask()
+        .then((answer) => answer.status === status)
+        .catch(() => false),
+    );
+  return [
+    narrow('S3 narrow', NARROW, () =>
+      taken('is decided', 200, () => shop.verdict({ clientIdKey: payer(), orderRef: payer() })),
+    ),
+    narrow('S3 slow', SLOW, async () => {}),
+    narrow('S3 narrow while a payer is erased', NARROW, async () => {
+      await taken('is erased', 204, () => shop.ask('DELETE', `client?clientIdKey=${payer()}`));
+      payers++;
+    }),
+  ];
 }
 
 /** Faults of the process that ships, on whichever node it runs. */

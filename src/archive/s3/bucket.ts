@@ -22,9 +22,15 @@ export interface ComingObject {
   readonly sha256: string | null;
 }
 
-/** How soon an unreachable store is noticed, or one that stops in the middle. */
+/**
+ * How soon an unreachable store is noticed, and one that takes or gives nothing for that long. How long a transfer takes
+ * in all is not bounded: a segment of a hundred megabytes arrives over a slow link, too.
+ */
 const CONNECT_MS_MAX = 2_000;
 const SILENCE_MS_MAX = 8_000;
+
+/** Sent piece by piece, because what one write has sent of a larger one is not seen under TLS. */
+const PIECE_BYTES = 64 * 1024;
 
 /** The first try and one more: a person who waits prefers an error. */
 const TRIES = 2;
@@ -44,10 +50,12 @@ export class Bucket {
   /** For people: `s3://BUCKET/PREFIX`. */
   readonly name: string;
   readonly #place: S3Place;
+  readonly #silenceMsMax: number;
   #client: Promise<S3Client> | null = null;
 
-  constructor(place: S3Place) {
+  constructor(place: S3Place, silenceMsMax = SILENCE_MS_MAX) {
     this.#place = place;
+    this.#silenceMsMax = silenceMsMax;
     this.name = `s3://${place.bucket}/${place.prefix}`.replace(/\/$/, '');
   }
 
@@ -127,15 +135,15 @@ export class Bucket {
   }
 
   #open(): Promise<S3Client> {
-    this.#client ??= open(this.#place);
+    this.#client ??= open(this.#place, this.#silenceMsMax);
     return this.#client;
   }
 }
 
-async function open({ pathStyle, environment }: S3Place): Promise<S3Client> {
+async function open({ pathStyle, environment }: S3Place, silenceMsMax: number): Promise<S3Client> {
   const { S3Client } = await sdk();
   const endpoint = environment['AWS_ENDPOINT_URL_S3'] ?? environment['AWS_ENDPOINT_URL'];
-  return new S3Client({
+  const client = new S3Client({
     region: environment['AWS_REGION'] ?? environment['AWS_DEFAULT_REGION'] ?? 'us-east-1',
     ...(endpoint === undefined ? {} : { endpoint }),
     ...keyOf(environment),
@@ -144,13 +152,25 @@ async function open({ pathStyle, environment }: S3Place): Promise<S3Client> {
     // Other stores than Amazon's do not know its newer checksums; the archive has its own.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: {
-      connectionTimeout: CONNECT_MS_MAX,
-      requestTimeout: SILENCE_MS_MAX,
-      throwOnRequestTimeout: true,
-      socketTimeout: SILENCE_MS_MAX,
-    },
+    requestHandler: { connectionTimeout: CONNECT_MS_MAX, socketTimeout: silenceMsMax },
   });
+  // The last step: what is signed, and sent again where it fails, is the whole body.
+  client.middlewareStack.add((next) => (args) => next({ ...args, request: inPieces(args.request) }), {
+    step: 'deserialize',
+    name: 'inPieces',
+  });
+  return client;
+}
+
+function inPieces(request: unknown): unknown {
+  if (typeof request !== 'object' || request === null || !('body' in request)) return request;
+  const { body } = request;
+  if (!Buffer.isBuffer(body) || body.length <= PIECE_BYTES) return request;
+  return { ...request, body: Readable.from(piecesOf(body)) };
+}
+
+function* piecesOf(body: Buffer): Generator<Buffer> {
+  for (let from = 0; from < body.length; from += PIECE_BYTES) yield body.subarray(from, from + PIECE_BYTES);
 }
 
 /** A key from the environment; the SDK itself finds a role or a profile. */

@@ -131,6 +131,9 @@ const REGISTER = 'archive-lease';
 /** The holder renews the lease far more often; one that is silent this long counts as dead. */
 const SILENCE_MS = 30_000;
 
+/** A step may take minutes where the archive is kept behind a slow link. */
+const RENEW_MS = 10_000;
+
 interface Holder {
   readonly holder: string | null;
   /** Counts up with every renewal, so that others see the holder live without comparing clocks. */
@@ -160,6 +163,17 @@ export class Lease {
     if (current.holder !== null && current.holder !== this.#holder && !this.#isSilent(text)) return false;
     const next: Holder = { holder: this.#holder, renewals: current.renewals + 1 };
     return this.#registers.compareAndSet(REGISTER, text, JSON.stringify(next));
+  }
+
+  /** Does work of the holder, and renews the lease meanwhile. */
+  async whileHeld<T>(work: () => Promise<T>): Promise<T> {
+    // Where the store is away, nothing can be committed either.
+    const renewing = setInterval(() => this.hold().catch(() => {}), RENEW_MS);
+    try {
+      return await work();
+    } finally {
+      clearInterval(renewing);
+    }
   }
 
   async release(): Promise<void> {

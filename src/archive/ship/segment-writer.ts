@@ -284,6 +284,10 @@ function withinRowsMax(segments: readonly Segment[]): readonly Segment[] | null 
 
 type Rewriting = Pick<Commit, 'add' | 'remove'>;
 
+/** An erasure holds up what is shipped with it no longer than for this, and for no larger file; the rest is rewritten later. */
+const REWRITING_MS_MAX = 20_000;
+const REWRITTEN_BYTES_MAX = 16 * 1024 ** 2;
+
 /** When a file of full length that cannot be read is tried again, ms; a shorter one is noticed at once. */
 const TRY_AGAIN_MS = 600_000;
 
@@ -322,28 +326,34 @@ export class SegmentRewriter {
     this.#writer = writer;
   }
 
-  /** The segments of a platform without some clients, and how many rows of each are gone as far as they could be read. */
+  /**
+   * The segments of a platform without some clients, and how many rows of each are gone. Segments that cannot be read, or
+   * not in time, or all of them where they are only to be noted, are marked to be read without them; the next ones to
+   * be rewritten are these.
+   */
   async withoutClients(
     state: ArchiveState,
     platform: string,
     clients: ErasedClients,
+    onlyNoted: boolean,
   ): Promise<Rewriting & { readonly rowsRemoved: ReadonlyMap<string, number> }> {
     const add: Segment[] = [];
     const remove: string[] = [];
     const removed: ClientRows[] = [];
     const isErased = `client_hash IN (${clients.join(', ')})`;
-    for (const table of TABLE_NAMES.filter(isAboutClients)) {
-      for (const segment of this.#archive.segments(state, { table, platform })) {
-        const left = await this.#leftOf(segment, isErased);
-        if (left === 'nothing to remove') continue;
-        if (left === 'unreadable') {
-          add.push({ ...segment, without: [...new Set([...(segment.without ?? []), ...clients])] });
-          continue;
-        }
-        if (left.segment !== null) add.push(left.segment);
-        remove.push(segment.name);
-        removed.push(...left.removed);
+    const endMs = performance.now() + REWRITING_MS_MAX;
+    const tables = TABLE_NAMES.filter(isAboutClients);
+    for (const segment of tables.flatMap((table) => this.#archive.segments(state, { table, platform }))) {
+      const isLater = onlyNoted || performance.now() > endMs || segment.bytes > REWRITTEN_BYTES_MAX;
+      const left = isLater ? 'later' : await this.#leftOf(segment, isErased);
+      if (left === 'nothing to remove') continue;
+      if (left === 'later') {
+        add.push({ ...segment, without: [...new Set([...(segment.without ?? []), ...clients])] });
+        continue;
       }
+      if (left.segment !== null) add.push(left.segment);
+      remove.push(segment.name);
+      removed.push(...left.removed);
     }
     return { add, remove, rowsRemoved: sumsOf(removed) };
   }
@@ -351,7 +361,7 @@ export class SegmentRewriter {
   /** What a segment is without some clients, null when it has no others, and how many rows of each it had. */
   async #leftOf(segment: Segment, isErased: string) {
     try {
-      if ((await this.#archive.bring([segment])).length > 0) return 'unreadable';
+      if ((await this.#archive.bring([segment])).length > 0) return 'later';
       const rows = await this.#duck.rows(
         `SELECT client_hash AS client, count(*) AS n FROM ${this.#archive.source([segment])} WHERE ${isErased} GROUP BY client_hash`,
       );
@@ -361,12 +371,14 @@ export class SegmentRewriter {
     } catch (error) {
       // Readable rows could not be written, for example to a full disk: the step must be repeated.
       if (await this.#archive.canRead(this.#duck, segment)) throw error;
-      return 'unreadable';
+      return 'later';
     }
   }
 
   /** One segment in the place of others; null when there is nothing to rewrite. */
   async next(state: ArchiveState, now: number): Promise<Rewriting | null> {
+    const add = await this.#notedInVain(this.#readable(state, now));
+    if (add.length > 0) return { add, remove: [] };
     for (;;) {
       const parts = this.#nextParts(state, now);
       if (parts === null) return null;
@@ -386,15 +398,38 @@ export class SegmentRewriter {
     return whole === null || !isNameless ? whole : { ...whole, nameless: true };
   }
 
-  /** Who was erased goes first, as soon as the file is back; then the numbers of those erased long ago, and what is small. */
-  #nextParts(state: ArchiveState, now: number): readonly Segment[] | null {
-    const readable = [...state.segments.values()]
+  /** Those that hold nothing of whom they are to be read without, and need not be. */
+  async #notedInVain(readable: readonly Segment[]): Promise<readonly Segment[]> {
+    const endMs = performance.now() + REWRITING_MS_MAX;
+    const found: Segment[] = [];
+    for (const { without, ...segment } of readable) {
+      if (without === undefined || performance.now() > endMs) continue;
+      if ((await this.#archive.bring([segment])).length > 0) continue;
+      const held = `SELECT 1 FROM ${this.#archive.source([segment])} WHERE client_hash IN (${without.join(', ')}) LIMIT 1`;
+      const rows = await this.#duck.rows(held).catch(() => null);
+      if (rows?.length === 0) found.push(segment);
+    }
+    return found;
+  }
+
+  #readable(state: ArchiveState, now: number): readonly Segment[] {
+    return [...state.segments.values()]
       .filter(({ name }) => (this.#tryAgainAt.get(name) ?? 0) <= now)
       .filter((segment) => this.#archive.isWhole(segment));
+  }
+
+  /** Who was erased goes first, as soon as the file is back; then the numbers of those erased long ago, and what is small. */
+  #nextParts(state: ArchiveState, now: number): readonly Segment[] | null {
+    const readable = this.#readable(state, now);
     const noted =
       readable.find(({ without }) => without !== undefined) ??
       readable.find((segment) => isOldErasure(segment, now));
     return noted === undefined ? nextMerge(readable, dayOf(now)) : [noted];
+  }
+
+  /** Leaves segments for later, by their names, whose rewriting could not be committed. */
+  postpone(names: readonly string[], now: number): void {
+    for (const name of names) this.#tryAgainAt.set(name, now + TRY_AGAIN_MS);
   }
 
   /** Leaves those for later that cannot be read; false when all can, so that something else went wrong. */

@@ -59,6 +59,8 @@ export class Shipper {
   #leads = false;
   /** When it was last looked for files that no commit names, epoch ms. */
   #sweptAt = 0;
+  /** Where a step ended, behind this cursor, that had to rewrite what holds erased clients and failed. */
+  #failedAfter: string | null | undefined;
 
   constructor(parts: ShipperParts) {
     this.#parts = parts;
@@ -68,19 +70,12 @@ export class Shipper {
   }
 
   async step(turn: ShippingTurn = 'ship'): Promise<ShippingStep> {
-    const { store, archive } = this.#parts;
     try {
       if (!(await mayShip(this.#parts))) {
         this.#leads = false;
         return { did: 'nothing', because: 'another node ships' };
       }
-      if (!this.#leads) await archive.takeOver(this.#commit({}));
-      this.#leads = true;
-      const state = archive.read();
-      const page = turn === 'tidy' ? null : await unshippedPage(store, state, this.#limits.pageEntriesMax);
-      if (page !== null && (page.entries.length > 0 || page.gap !== null || page.unreadable !== undefined))
-        return await this.#ship(state, page);
-      return (await this.#tidyUp(state)) ? { did: 'tidied' } : { did: 'nothing', because: 'nothing to do' };
+      return await this.#parts.lease.whileHeld(() => this.#lead(turn));
     } catch (error) {
       this.#leads = false;
       if (error instanceof CommitConflict) return { did: 'nothing', because: 'another node ships' };
@@ -89,11 +84,24 @@ export class Shipper {
     }
   }
 
+  async #lead(turn: ShippingTurn): Promise<ShippingStep> {
+    const { store, archive } = this.#parts;
+    if (!this.#leads) await archive.takeOver(this.#commit({}));
+    this.#leads = true;
+    const state = archive.read();
+    const page = turn === 'tidy' ? null : await unshippedPage(store, state, this.#limits.pageEntriesMax);
+    if (page !== null && (page.entries.length > 0 || page.gap !== null || page.unreadable !== undefined))
+      return this.#ship(state, page);
+    return (await this.#tidyUp(state)) ? { did: 'tidied' } : { did: 'nothing', because: 'nothing to do' };
+  }
+
   async #ship(state: ArchiveState, first: JournalPage): Promise<ShippingStep> {
     const { store, archive, kept } = this.#parts;
     const told = first.entries.filter((entry) => entry.kind === 'erasure');
     const erasures = first.gap === null ? told : [...told, ...(await this.#erasuresAfter(state))];
-    const rewritten = await this.#withoutErased(state, erasures);
+    const hasFailed = this.#failedAfter === state.cursor;
+    if (erasures.length > 0) this.#failedAfter = state.cursor;
+    const rewritten = await this.#withoutErased(state, erasures, hasFailed);
     const drafts = new RowDrafts(archive);
     try {
       const { cursor, entries, more } = await this.#draft(drafts, first);
@@ -102,6 +110,7 @@ export class Shipper {
       const { gap } = first;
       const shipped = { cursor, add, remove: rewritten.remove, ...(gap === null ? {} : { gap }) };
       await archive.commit(state, this.#commit(shipped));
+      this.#failedAfter = undefined;
       await archive.forgetSetAside(new Set(erasures.map(({ clientNumber }) => clientNumber)));
       if (erasures.length > 0) archive.endReading();
       if (cursor !== null) await store.trimJournal(cursor, kept);
@@ -163,14 +172,17 @@ export class Shipper {
       .map((erasure) => tombstoneOf(erasure, rowsRemoved));
   }
 
-  /** What a commit changes so that nothing of erased clients is left, and how many rows of each are gone. */
-  async #withoutErased(state: ArchiveState, erasures: readonly Placed<ErasureEntry>[]) {
+  /**
+   * What a commit changes so that nothing of erased clients is left, and how many rows of each are gone. What takes long,
+   * or has failed once, is noted alone: then nothing of them is read any more, and shipping goes on.
+   */
+  async #withoutErased(state: ArchiveState, erasures: readonly Placed<ErasureEntry>[], onlyNoted: boolean) {
     const add: Segment[] = [];
     const remove: string[] = [];
     const rowsRemoved = new Map<string, number>();
     for (const [platform, some] of Map.groupBy(erasures, (erasure) => erasure.platform)) {
       const clients = new Set(some.map(({ clientNumber }) => clientNumber));
-      const rewritten = await this.#rewriter.withoutClients(state, platform, [...clients]);
+      const rewritten = await this.#rewriter.withoutClients(state, platform, [...clients], onlyNoted);
       add.push(...rewritten.add);
       remove.push(...rewritten.remove);
       for (const [client, rows] of rewritten.rowsRemoved) rowsRemoved.set(client, rows);
@@ -195,7 +207,12 @@ export class Shipper {
     }
     const rewriting = await this.#rewriter.next(state, now);
     if (rewriting === null) return false;
-    await archive.commit(state, this.#commit(rewriting));
+    try {
+      await archive.commit(state, this.#commit(rewriting));
+    } catch (error) {
+      this.#rewriter.postpone(rewriting.remove, now);
+      throw error;
+    }
     return true;
   }
 

@@ -1,4 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Bucket } from '../../../src/archive/s3/bucket.ts';
 import { StoreUnavailable } from '../../../src/state/store-errors.ts';
@@ -6,6 +9,10 @@ import { SCORING } from '../../cli/scoring.ts';
 import { freePort } from '../../servers/free-port.ts';
 import { type S3Server, s3Environment, s3Place, startS3 } from '../../servers/s3.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+
+/** The transfer takes three times as long; what lies in the buffers of the system takes less. */
+const SILENCE_MS = 2_000;
+const PACE_BYTES_A_MS = 10_000;
 
 describe('objects in a store that speaks S3', () => {
   let server: S3Server;
@@ -36,6 +43,26 @@ describe('objects in a store that speaks S3', () => {
       /^s3:\/\/years\/a: what is there cannot be listed: .*ECONNREFUSED.*; AWS_ENDPOINT_URL_S3 and AWS_REGION say where it is$/,
     );
   });
+
+  it('are sent for as long as it takes while the server takes something, and given up when it is silent', async () => {
+    let isSilent = false;
+    const narrow = createServer(async (req, res) => {
+      if (isSilent) return;
+      for await (const chunk of req) await sleep(chunk.length / PACE_BYTES_A_MS);
+      res.end();
+    });
+    narrow.listen(0, '127.0.0.1');
+    await once(narrow, 'listening');
+    const address = narrow.address();
+    const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
+    const impatient = new Bucket(s3Place(port, 'a'), SILENCE_MS);
+    await impatient.put('large', Buffer.alloc(3 * SILENCE_MS * PACE_BYTES_A_MS));
+    isSilent = true;
+    const { message } = await failure(impatient.put('small', Buffer.from('one')));
+    narrow.closeAllConnections();
+    narrow.close();
+    expect(message).to.match(/timed out after 2000 ms of inactivity/);
+  }).timeout(60_000);
 
   it('need the SDK, which is loaded only where ARCHIVE_DIR names such a store', () => {
     const isLoaded = (env: NodeJS.ProcessEnv) => {

@@ -1,12 +1,14 @@
 import { copyFileSync, existsSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { erasedClients } from '../../../src/archive/archive.ts';
+import { Archive, erasedClients } from '../../../src/archive/archive.ts';
+import { FolderHome } from '../../../src/archive/archive-home.ts';
 import type { Segment } from '../../../src/archive/archive-log.ts';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { queryArchive } from '../../../src/archive/read/query.ts';
 import { type ClientKey, clientNumber, type PlatformName } from '../../../src/client/client-key.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { StoreUnavailable } from '../../../src/state/store-errors.ts';
 import { all } from '../../evidence/source/lived-evidence.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { newClient, newPlatform, T0, verdict } from '../../state/clients.ts';
@@ -155,6 +157,36 @@ describe('a file of the archive that cannot be read', () => {
       ]);
     });
   }
+
+  it('that cannot be rewritten holds up nothing, shows nobody who was erased, and is rewritten once that goes', async () => {
+    const home = new FolderHome(place.archive.folder);
+    let isNarrow = true;
+    const narrow = new Proxy(home, {
+      get: (target, name) => {
+        const commit: FolderHome['commit'] = (state, made) =>
+          isNarrow && made.remove.length > 0
+            ? Promise.reject(new StoreUnavailable('too narrow'))
+            : target.commit(state, made);
+        const value: unknown = name === 'commit' ? commit : Reflect.get(target, name, target);
+        return typeof value === 'function' && name !== 'commit' ? value.bind(target) : value;
+      },
+    });
+    await place.store.erase(ann);
+    await verdict(place.store, bob, 'bob-3', T0 + 4);
+    const shipper = place.shipper({ archive: new Archive(place.archive.folder, narrow) });
+    const tried = await shipper.step().catch((error: Error) => error.message);
+    expect(tried).to.equal('too narrow');
+    expect(await shipper.step()).to.include({ did: 'shipped', entries: 2 });
+    await place.archive.refresh();
+    expect(await ordersFound()).to.deep.equal(['bob-1', 'bob-2', 'bob-3']);
+    expect(await shipper.step('tidy').catch((error: Error) => error.message)).to.equal('too narrow');
+    await verdict(place.store, bob, 'bob-4', T0 + 5);
+    expect(await shipper.step()).to.include({ did: 'shipped', entries: 1 });
+    isNarrow = false;
+    await place.shipAll();
+    expect(await ordersInFiles()).to.deep.equal(['bob-1', 'bob-2', 'bob-3', 'bob-4']);
+    expect(segments().flatMap(({ without = [] }) => without)).to.deep.equal([]);
+  });
 
   it('is read without all who were erased, one after the other', async () => {
     harmBy((path) => truncateSync(path, 10));
