@@ -22,9 +22,14 @@ import { editedByUser, withLists } from './with-lists.ts';
 
 interface AddOptions {
   readonly platform: string;
-  readonly kind?: string;
   readonly reason: string;
   readonly expires?: string;
+  readonly json?: true;
+}
+
+interface MakeOptions {
+  readonly platform: string;
+  readonly kind: string;
   readonly json?: true;
 }
 
@@ -53,11 +58,18 @@ export function listsCommands(program: Command): void {
     );
 
   lists
+    .command('make <list>')
+    .description('make a list; entries can only be put on one that was made')
+    .requiredOption('--platform <name>', PLATFORM)
+    .requiredOption('--kind <kind>', `what it holds: ${LIST_KINDS.join(', ')}`)
+    .option('--json', 'print one JSON object')
+    .action((list: string, options: MakeOptions) => make(list, options));
+
+  lists
     .command('add <list> <value>')
     .description('put a value on a list, or renew it; every node knows of it within 2 s')
     .requiredOption('--platform <name>', PLATFORM)
     .requiredOption('--reason <text>', 'why; the audit log keeps it')
-    .option('--kind <kind>', `what the list holds, needed with its first entry: ${LIST_KINDS.join(', ')}`)
     .option('--expires <duration>', 'how long it stays, like 30d; without it until it is removed')
     .option('--json', 'print one JSON object')
     .action((list: string, value: string, options: AddOptions) => add(list, value, options));
@@ -75,22 +87,24 @@ export function listsCommands(program: Command): void {
     .description('put many values on a list: one a line, or one JSON object a line as the API takes them')
     .requiredOption('--platform <name>', PLATFORM)
     .option('--reason <text>', 'why, for lines that do not say it')
-    .option('--kind <kind>', `what the list holds: ${LIST_KINDS.join(', ')}`)
     .option('--json', 'print a JSON object a line')
-    .action((list: string, file: string, options: ImportOptions) =>
-      importList(list, file, options, parseKind(options.kind)),
-    );
+    .action((list: string, file: string, options: ImportOptions) => importList(list, file, options));
+}
+
+async function make(list: string, { platform, kind, json }: MakeOptions): Promise<void> {
+  const edited = editedByUser(parseWhose(platform), list);
+  const made = await withLists(({ editor }) => editor.make(edited, parseKind(kind)));
+  if (json === true) print(JSON.stringify({ list, kind: made.kind }));
+  else print(`The list ${list} is made; its entries are of kind ${made.kind}.`);
 }
 
 async function add(list: string, value: string, options: AddOptions): Promise<void> {
   const { platform, reason, expires, json } = options;
   const edited = editedByUser(parseWhose(platform), list);
-  const kind = parseKind(options.kind);
   const lifetimeMs = expires === undefined ? null : parseLifetime(expires);
   const why = parseReason(reason);
   const ask = {
     value,
-    kind,
     reason: why,
     expiresAt: lifetimeMs === null ? null : Math.round(exactSystemClock()) + lifetimeMs,
   };
@@ -113,8 +127,7 @@ async function remove(list: string, value: string, { platform, reason, json }: R
   process.exitCode = EXIT.findings;
 }
 
-function parseKind(text: string | undefined): ListKind | null {
-  if (text === undefined) return null;
+function parseKind(text: string): ListKind {
   const kind = LIST_KINDS.find((one) => one === text);
   if (kind !== undefined) return kind;
   throw new UsageError(`unknown kind "${text}"${suggest(text, LIST_KINDS)}`);
@@ -123,17 +136,11 @@ function parseKind(text: string | undefined): ListKind | null {
 export interface ImportOptions {
   readonly platform: string;
   readonly reason?: string;
-  readonly kind?: string;
   readonly json?: true;
 }
 
 /** Puts the lines of a file on a list, a batch at a time; a bad line stops no other, and makes the exit code 1. */
-export async function importList(
-  list: string,
-  file: string,
-  options: ImportOptions,
-  kind: ListKind | null,
-): Promise<void> {
+export async function importList(list: string, file: string, options: ImportOptions): Promise<void> {
   const { platform, reason, json } = options;
   const edited = editedByUser(parseWhose(platform), list);
   const counts = new Map<string, number>();
@@ -147,7 +154,7 @@ export async function importList(
   };
   await withLists(async ({ editor }) => {
     let batch: ReadLine[] = [];
-    for await (const read of linesOf(file, { kind, reason })) {
+    for await (const read of linesOf(file, reason)) {
       batch.push(read);
       if (batch.length < LIST_CHANGES_MAX) continue;
       for (const outcome of await changeByLines(batch, editor, edited)) tell(outcome);
@@ -159,11 +166,8 @@ export async function importList(
   if (counts.has('refused')) process.exitCode = EXIT.findings;
 }
 
-async function* linesOf(
-  file: string,
-  { kind, reason }: { readonly kind: ListKind | null; readonly reason: string | undefined },
-): AsyncGenerator<ReadLine> {
-  const defaults = { ...(kind === null ? {} : { kind }), ...(reason === undefined ? {} : { reason }) };
+async function* linesOf(file: string, reason: string | undefined): AsyncGenerator<ReadLine> {
+  const defaults = reason === undefined ? {} : { reason };
   let number = 0;
   try {
     for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
@@ -199,9 +203,7 @@ async function showAll({ platform, json }: ShowOptions): Promise<void> {
   const { lists } = await withLists(async ({ node, clock }) => viewOfLists(node, whose, clock()));
   if (json === true) print(JSON.stringify(lists));
   else if (lists.length === 0) {
-    print(
-      'There is no list yet. Make one: lists add <list> <value> --kind <kind> --platform <name> --reason <text>',
-    );
+    print('There is no list yet. Make one: lists make <list> --kind <kind> --platform <name>');
   } else {
     const rows = lists.map(({ list, kind, entries, ended, changedAt, ofInstallation }) => [
       list,
@@ -224,7 +226,7 @@ async function showOne(list: string, { platform, value, json }: ShowOptions): Pr
       return entry === null ? [] : [viewOfEntry(entry, { now, editor })];
     }
     const page = { before: Number.POSITIVE_INFINITY, limit: Number.MAX_SAFE_INTEGER, now, editor };
-    return viewOfEntries(list, node.copy.list(whose, list), page).entries;
+    return viewOfEntries(list, await editor.kindOf(whose, list), node.copy.list(whose, list), page).entries;
   });
   if (json === true) print(JSON.stringify(entries));
   else if (entries.length === 0) print(`The list ${list} has no ${value === undefined ? '' : 'such '}entry.`);

@@ -5,7 +5,7 @@ import { exactSystemClock } from '../clock.ts';
 import { readConfig, signalSecretOf } from '../config.ts';
 import type { Pseudonym } from '../decision/requests.ts';
 import type { PlatformNames } from '../decision/shared-lists.ts';
-import { type EditedList, ListEditor, ListRefusal } from '../lists/list-editor.ts';
+import { type EditedList, ListEditor, ListRefusal, UnknownList } from '../lists/list-editor.ts';
 import { ListNode } from '../lists/list-node.ts';
 import { hmacPseudonym, platformNames } from '../pseudonym.ts';
 import { agreeOnSecret, SECRET_REGISTER } from '../service/signal-secret.ts';
@@ -48,7 +48,9 @@ export function withLists<T>(run: (lists: OpenLists) => Promise<T>): Promise<T> 
       editor: new ListEditor({ listLog, node, pseudonym, names, audit, clientKeys, clock }),
     });
   }).catch((error: unknown) => {
-    throw error instanceof ListRefusal ? new FindingsError(error.message) : error;
+    throw error instanceof ListRefusal || error instanceof UnknownList
+      ? new FindingsError(error.message)
+      : error;
   });
 }
 

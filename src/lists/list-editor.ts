@@ -4,7 +4,6 @@ import type { Audit } from '../access/audit.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
 import type { Pseudonym } from '../decision/requests.ts';
 import {
-  LIST_KINDS,
   type ListKind,
   type ListOwner,
   type PlatformNames,
@@ -12,11 +11,12 @@ import {
   shownValue,
 } from '../decision/shared-lists.ts';
 import { NamedError } from '../named-error.ts';
+import { nearestName } from '../rules/problem.ts';
 import { isName, LIST_NAME_RULE } from '../rules/rule-set.ts';
 import { PacedSteps } from '../state/paced-steps.ts';
 import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '../state/store.ts';
 import { Turns } from '../work/turns.ts';
-import { encodeEntry, entryId, type ListEntry, ofOtherKind, type StoredEntry } from './list-entry.ts';
+import { encodeEntry, entryId, type ListEntry, listId, ofOtherKind, type StoredEntry } from './list-entry.ts';
 import type { ListCopy, ListNode } from './list-node.ts';
 
 export const REASON_CHARACTERS_MAX = 500;
@@ -32,8 +32,6 @@ export interface EditedList {
 
 export interface NewEntry {
   readonly value: string;
-  /** The kind of the list; null when it has entries already. */
-  readonly kind: ListKind | null;
   readonly reason: string;
   /** Epoch ms; null: until it is removed. */
   readonly expiresAt: number | null;
@@ -41,6 +39,9 @@ export interface NewEntry {
 
 /** The message is for the caller. */
 export class ListRefusal extends NamedError {}
+
+/** The list was not made; the message names the nearest one. */
+export class UnknownList extends NamedError {}
 
 /** One line of a bulk change. */
 export type EntryEdit =
@@ -50,9 +51,8 @@ export type EntryEdit =
 /** The entries after a request, by id; null: removed from the list. */
 type Planned = Map<string, ListEntry | null>;
 
-/** The planned writes on a list of this kind. */
+/** The planned writes on a list. */
 interface Plan {
-  readonly kind: ListKind | null;
   readonly changes: readonly ListChange[];
 }
 
@@ -66,9 +66,6 @@ const STEPS = {
   waitingMax: Number.POSITIVE_INFINITY,
   first: { owner: INSTALLATION, kept: 0 },
 } as const;
-
-/** Each try after the first means that somebody put another kind on the list and removed it again. */
-const TRIES_MAX = 4;
 
 /** The result of a line. */
 export const ENTRY_EFFECTS = ['added', 'changed', 'unchanged', 'removed', 'absent'] as const;
@@ -97,7 +94,59 @@ export class ListEditor {
     this.#parts = parts;
   }
 
-  /** Puts one entry on a list, or renews it. Throws ListRefusal, StoreUnavailable, TooManyChanges. */
+  /** Makes a list, or finds it as it is asked for. Throws ListRefusal, StoreUnavailable, TooManyChanges. */
+  async make(edited: EditedList, kind: ListKind): Promise<StoredEntry> {
+    const { audit, node, listLog, clock } = this.#parts;
+    const { owner, list, who } = edited;
+    audit.admit(who, 'list');
+    await node.sync();
+    const before = node.copy.made(owner, list);
+    if (before?.kind === kind) return before;
+    const why = before === null ? whyNotMade(node.copy, edited, kind) : otherKind(before);
+    if (why !== null) throw new ListRefusal(why);
+    const made = {
+      owner,
+      list,
+      kind,
+      value: '',
+      keys: [],
+      expiresAt: null,
+      reason: '',
+      who,
+      addedAt: clock(),
+    };
+    const changes = [{ id: listId(owner, list), text: encodeEntry(made) }];
+    const isMade = (await listLog.write(changes, ofOtherKind(made, node.copy.version))) !== null;
+    await node.sync();
+    const after = node.copy.made(owner, list);
+    if (!isMade || after === null) throw new ListRefusal('Somebody else made it with another kind just now.');
+    const entry = { who, action: 'list', platform: platformOf(owner), subject: list } as const;
+    await audit.note({ ...entry, before: null, after: { kind }, reason: null });
+    return after;
+  }
+
+  /** What a list holds. Throws UnknownList. */
+  async kindOf(owner: ListOwner, list: string): Promise<ListKind> {
+    if (this.#parts.node.copy.made(owner, list) === null) await this.#parts.node.sync();
+    return this.#kindOf(owner, list);
+  }
+
+  /** As the copy has it now. */
+  #kindOf(owner: ListOwner, list: string): ListKind {
+    const { copy } = this.#parts.node;
+    const made = copy.made(owner, list);
+    if (made !== null) return made.kind;
+    const nearest = nearestName(
+      list,
+      copy.madeBy(owner).map((one) => one.list),
+    );
+    const meant = nearest === null ? '.' : `; did you mean "${nearest}"?`;
+    throw new UnknownList(
+      `There is no list "${list}"${meant} A list is made first, with the kind of its entries: PUT /v1/platform/lists/${list}, or the command lists make.`,
+    );
+  }
+
+  /** Puts one entry on a list, or renews it. Throws UnknownList, ListRefusal, StoreUnavailable, TooManyChanges. */
   async put(edited: EditedList, ask: NewEntry): Promise<StoredEntry> {
     this.#parts.audit.admit(edited.who, 'list');
     const { entry, id, before } = await this.#write(edited, () => {
@@ -107,7 +156,6 @@ export class ListEditor {
         entry: planned,
         id: place,
         before: this.#parts.node.copy.entry(place),
-        kind: planned.kind,
         changes: [{ id: place, text: encodeEntry(planned) }],
       };
     });
@@ -115,7 +163,7 @@ export class ListEditor {
     return this.#parts.node.copy.entry(id) ?? { ...entry, id, version: 0 };
   }
 
-  /** False when it was not on the list. Throws TooManyChanges. */
+  /** False when it was not on the list. Throws UnknownList, TooManyChanges. */
   async remove(edited: EditedList, value: string, reason: string | null): Promise<boolean> {
     this.#parts.audit.admit(edited.who, 'list');
     await this.#parts.node.sync();
@@ -127,9 +175,9 @@ export class ListEditor {
     return true;
   }
 
-  /** The entry for a value; null when the list has none. */
+  /** The entry for a value; null when the list has none. Throws UnknownList. */
   find(owner: ListOwner, list: string, value: string): StoredEntry | null {
-    const id = this.#idOf({ owner, list }, this.kindOf(owner, list), value);
+    const id = this.#idOf({ owner, list }, value);
     return id === null ? null : this.#parts.node.copy.entry(id);
   }
 
@@ -143,22 +191,16 @@ export class ListEditor {
     return readListValue(kind, value, pseudonym, (name) => names.pseudonymOf(owner, name));
   }
 
-  /** Null when the list has no entry. */
-  kindOf(owner: ListOwner, list: string): ListKind | null {
-    const [entry] = this.#parts.node.copy.list(owner, list)?.values() ?? [];
-    return entry?.kind ?? null;
-  }
-
   /**
    * Makes up to LIST_CHANGES_MAX changes, each by itself; returns for each what it did, or why it was refused. The
-   * audit notes them together, with a digest of what is kept of them.
+   * audit notes them together, with a digest of what is kept of them. Throws UnknownList.
    */
   async change(
     edited: EditedList,
     edits: readonly EntryEdit[],
   ): Promise<readonly (EntryEffect | ListRefusal)[]> {
     const { effects, changes } = await this.#write(edited, () => {
-      const room = { entries: 0, keys: 0, kind: this.kindOf(edited.owner, edited.list) };
+      const room = { entries: 0, keys: 0 };
       const planned: Planned = new Map();
       const effectOf = (edit: EntryEdit) => {
         try {
@@ -170,7 +212,7 @@ export class ListEditor {
       };
       const does = edits.map(effectOf);
       const changes = [...planned].map(([id, entry]) => ({ id, text: entry && encodeEntry(entry) }));
-      return { effects: does, kind: room.kind, changes };
+      return { effects: does, changes };
     });
     await this.#noteMany(edited, effects, hash('sha256', JSON.stringify(changes)));
     return effects;
@@ -214,39 +256,31 @@ export class ListEditor {
     if (known.length > 0) await node.sync();
   }
 
-  /**
-   * Plans changes on the newest copy, and writes them. When somebody else has put another kind on the list meanwhile,
-   * the plan is made again, and refused.
-   */
+  /** Plans changes on the newest copy, and writes them. */
   #write<P extends Plan>(edited: EditedList, plan: () => P): Promise<P> {
-    return this.#steps.run(edited.owner, () => this.#pace.run(() => this.#writeStep(edited, plan)));
+    return this.#steps.run(edited.owner, () => this.#pace.run(() => this.#writeStep(plan)));
   }
 
-  async #writeStep<P extends Plan>({ owner, list }: EditedList, plan: () => P): Promise<P> {
+  async #writeStep<P extends Plan>(plan: () => P): Promise<P> {
     const { listLog, node } = this.#parts;
-    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-      await node.sync();
-      const planned = plan();
-      const { kind, changes } = planned;
-      const unless = kind === null ? undefined : ofOtherKind({ owner, list, kind }, node.copy.version);
-      if ((await listLog.write(changes, unless)) === null) continue;
-      await node.sync();
-      return planned;
-    }
-    throw new ListRefusal(`Others keep changing what the list ${list} holds; try again.`);
+    await node.sync();
+    const planned = plan();
+    await listLog.write(planned.changes);
+    await node.sync();
+    return planned;
   }
 
   /** A later line sees the effect of earlier lines of the request. */
   #plan(
     edited: EditedList,
     edit: EntryEdit,
-    room: { entries: number; keys: number; kind: ListKind | null },
+    room: { entries: number; keys: number },
     planned: Planned,
   ): EntryEffect {
     const { copy } = this.#parts.node;
     const standing = (id: string) => planned.get(id) ?? (planned.has(id) ? null : copy.entry(id));
     if (edit.kind === 'remove') {
-      const id = this.#idOf(edited, room.kind, edit.value);
+      const id = this.#idOf(edited, edit.value);
       const there = id === null ? null : standing(id);
       if (id === null || there === null) return 'absent';
       planned.set(id, null);
@@ -257,7 +291,6 @@ export class ListEditor {
       return 'removed';
     }
     const entry = this.#entryOf(edited, edit.ask, room);
-    room.kind = entry.kind;
     const id = entryId(entry);
     const before = standing(id);
     if (before !== null && isSame(before, entry)) return 'unchanged';
@@ -271,49 +304,26 @@ export class ListEditor {
   }
 
   /** The id that an entry for this value would have; null when the list cannot have one. */
-  #idOf(
-    { owner, list }: Pick<EditedList, 'owner' | 'list'>,
-    kind: ListKind | null,
-    value: string,
-  ): string | null {
-    if (kind === null) return null;
+  #idOf({ owner, list }: Pick<EditedList, 'owner' | 'list'>, value: string): string | null {
+    const kind = this.#kindOf(owner, list);
     const read = this.#read(owner, kind, value);
     return read.ok ? entryId({ owner, list, kind, value: read.value }) : null;
   }
 
-  /** Throws ListRefusal. `room` counts what the same request adds. */
+  /** Throws UnknownList, ListRefusal. `room` counts what the same request adds. */
   #entryOf(
     { owner, list, who }: EditedList,
-    { value, kind, reason, expiresAt }: NewEntry,
-    room: { readonly entries: number; readonly keys: number; readonly kind: ListKind | null } = {
-      entries: 0,
-      keys: 0,
-      kind: this.kindOf(owner, list),
-    },
+    { value, reason, expiresAt }: NewEntry,
+    room: RoomTaken = { entries: 0, keys: 0 },
   ): ListEntry {
     const { clock } = this.#parts;
-    if (!isName(list)) throw new ListRefusal(LIST_NAME_RULE);
-    const held = room.kind;
-    if (held !== null && kind !== null && held !== kind) {
-      throw new ListRefusal(`The list ${list} holds entries of kind ${held}, not ${kind}.`);
-    }
-    const chosen = held ?? kind;
-    if (chosen === null) {
-      throw new ListRefusal(
-        `The list ${list} has no entries yet; say with the first one what it holds: kind is one of ${LIST_KINDS.join(', ')}.`,
-      );
-    }
-    if (chosen === 'client' && isInstallation(owner)) {
-      throw new ListRefusal(
-        'A client belongs to one platform, so a list of the whole installation holds none.',
-      );
-    }
-    const read = this.#read(owner, chosen, value);
+    const kind = this.#kindOf(owner, list);
+    const read = this.#read(owner, kind, value);
     if (!read.ok) throw new ListRefusal(`${read.problem.charAt(0).toUpperCase()}${read.problem.slice(1)}.`);
     if (expiresAt !== null && expiresAt <= clock()) {
       throw new ListRefusal('expiresAt is in the past; leave it out for an entry without an end.');
     }
-    const entry = { owner, list, kind: chosen, value: read.value, keys: read.keys, reason, who };
+    const entry = { owner, list, kind, value: read.value, keys: read.keys, reason, who };
     const made = { ...entry, addedAt: clock(), expiresAt };
     const why = noRoom(this.#parts.node.copy, made, room);
     if (why !== null) throw new ListRefusal(why);
@@ -404,8 +414,19 @@ export function noRoom(
     return `All lists together have at most ${limits.entriesInAll} entries.`;
   if (copy.keysOn(owner, list) + taken.keys + entry.keys.length > limits.keysPerList)
     return `The ranges of a list may be made of at most ${limits.keysPerList} networks; use prefixes like /16, /24 and /32, or /32, /48 and /64.`;
-  const isNew = entries === null && taken.entries === 0;
-  if (isNew && copy.listsOf(owner) >= limits.listsPerOwner)
-    return `A platform has at most ${limits.listsPerOwner} lists.`;
   return null;
+}
+
+/** Why a list may not be made, for the caller; null when it may. */
+function whyNotMade(copy: ListCopy, { owner, list }: EditedList, kind: ListKind): string | null {
+  if (!isName(list)) return LIST_NAME_RULE;
+  if (kind === 'client' && isInstallation(owner))
+    return 'A client belongs to one platform, so a list of the whole installation holds none.';
+  if (copy.madeBy(owner).length >= LIST_LIMITS.listsPerOwner)
+    return `A platform has at most ${LIST_LIMITS.listsPerOwner} lists.`;
+  return null;
+}
+
+function otherKind({ list, kind }: ListEntry): string {
+  return `The list ${list} holds entries of kind ${kind}; make another one.`;
 }

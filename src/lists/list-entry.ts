@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { ListedEntrySchema } from '../decision/shared-lists.ts';
+import { ListedEntrySchema, type ListOwner } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
 import { epochMs, type Shape, shape, word } from '../shapes.ts';
 import { Positional } from '../state/positional.ts';
@@ -46,13 +46,18 @@ export function decodeEntry(id: string, version: number, text: string): StoredEn
   return { ...entry, keys: entry.keys ?? [plainKey(entry.value)], id, version };
 }
 
-/** Finds entries of another kind that the list got after change number `since`. */
+/** The record of a list itself, which says what it holds: it has no value. */
+export function listId(owner: ListOwner, list: string): string {
+  return `${owner}/${list}/`;
+}
+
+/** Finds that the list was made with another kind after change number `since`. */
 export function ofOtherKind(
   { owner, list, kind }: Pick<ListEntry, 'owner' | 'list' | 'kind'>,
   since: number,
 ): OtherText {
   const textsBegin = `${JSON.stringify([owner, list, kind]).slice(0, -1)},`;
-  return { since, idsBegin: `${owner}/${list}/`, textsBegin };
+  return { since, idsBegin: listId(owner, list), textsBegin };
 }
 
 function plainKey(value: string): string {

@@ -8,12 +8,14 @@ import {
   type SharedLists,
 } from '../decision/shared-lists.ts';
 import { LIST_CHANGES_MAX, type ListLog, type ListRecord } from '../state/store.ts';
-import { decodeEntry, entryId, type StoredEntry } from './list-entry.ts';
+import { decodeEntry, entryId, listId, type StoredEntry } from './list-entry.ts';
 
 /** The newest state of all shared lists that a node knows. */
 export class ListCopy {
   readonly #membership = new ListMembership();
   readonly #byId = new Map<string, StoredEntry>();
+  /** What was made, by id: what each list holds, who made it and when. */
+  readonly #made = new Map<string, StoredEntry>();
   /** By `owner/list`, then by id, in the order in which they were last changed. */
   readonly #lists = new Map<string, Map<string, StoredEntry>>();
   /** How many keys the entries of a list have, by `owner/list`. */
@@ -34,7 +36,20 @@ export class ListCopy {
     this.version = Math.max(this.version, version);
     const before = this.#byId.get(id);
     if (before !== undefined) this.#forget(before);
-    if (text !== null) this.#remember(decodeEntry(id, version, text));
+    if (text === null) return;
+    const entry = decodeEntry(id, version, text);
+    if (id === listId(entry.owner, entry.list)) this.#made.set(id, entry);
+    else this.#remember(entry);
+  }
+
+  /** A list as it was made; null when it was not. */
+  made(owner: ListOwner, name: string): StoredEntry | null {
+    return this.#made.get(listId(owner, name)) ?? null;
+  }
+
+  /** The lists of an owner, as they were made. */
+  madeBy(owner: ListOwner): readonly StoredEntry[] {
+    return [...this.#made.values()].filter((one) => one.owner === owner);
   }
 
   entry(id: string): StoredEntry | null {
@@ -54,11 +69,6 @@ export class ListCopy {
   /** On all lists of an owner. */
   entriesOf(owner: ListOwner): number {
     return this.#entriesOf.get(owner) ?? 0;
-  }
-
-  /** How many lists of an owner have entries. */
-  listsOf(owner: ListOwner): number {
-    return this.lists().filter((list) => list.values().next().value?.owner === owner).length;
   }
 
   lists(): readonly ReadonlyMap<string, StoredEntry>[] {

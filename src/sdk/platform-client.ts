@@ -25,6 +25,7 @@ import type {
   ListChange,
   ListEntries,
   ListEntry,
+  ListKind,
   ListLineResult,
   NewBinding,
   NewListEntry,
@@ -38,6 +39,7 @@ import type {
   RollbackRequest,
   RolloutRequest,
   RolloutStatus,
+  SharedList,
   SharedLists,
 } from './records.ts';
 
@@ -212,6 +214,11 @@ export class PlatformClient {
     checkLimit(query);
     if (query.before !== undefined) checkWholeNumber('before', query.before, 1);
     return jsonOf(await this.#send('GET', entriesPath(list, query), undefined, options));
+  }
+
+  /** Makes a list of one kind; the same again changes nothing. */
+  async makeList(list: string, kind: ListKind, options?: CallOptions): Promise<SharedList> {
+    return jsonOf(await this.#send('PUT', `lists/${pathSegment('list', list)}`, { kind }, options));
   }
 
   /** Puts a value on a list, or renews its reason and end; every node knows of it within 2 s. */

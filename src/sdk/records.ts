@@ -10,7 +10,7 @@ export type VerdictCommand = 'GET_NEW' | 'GET_SAME_STICKY' | 'WAIT' | 'BLOCK';
 /** recorded: counted; superseded: corrected an earlier one; unchanged: a repeat; stale: older than what is known */
 export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'stale';
 
-/** What the list holds; needed with the first entry alone */
+/** What the entries of the list are */
 export type ListKind = 'client' | 'fingerprint' | 'ip' | 'method' | 'sellPoint';
 
 /** A place in a rule file */
@@ -569,13 +569,16 @@ export interface LinkedOrders {
   readonly unknown: number;
 }
 
+export interface ListBody {
+  /** What the entries of the list are */
+  readonly kind: ListKind;
+}
+
 export interface ListChange {
   /** What is put on the list, or taken from it */
   readonly value: string;
   /** True takes it from the list */
   readonly remove?: boolean | undefined;
-  /** What the list holds; needed with the first entry alone */
-  readonly kind?: ListKind | undefined;
   /** Why; needed unless it is removed */
   readonly reason?: string | undefined;
   /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds) */
@@ -585,7 +588,7 @@ export interface ListChange {
 /** Entries of a shared list */
 export interface ListEntries {
   readonly list: string;
-  readonly kind: ListKind | null;
+  readonly kind: ListKind;
   readonly total: number;
   readonly entries: readonly ListEntry[];
   readonly complete: boolean;
@@ -645,8 +648,6 @@ export interface NewBinding {
 }
 
 export interface NewListEntry {
-  /** What the list holds; needed with the first entry alone */
-  readonly kind?: ListKind | undefined;
   /** Why, for whoever reads it later */
   readonly reason: string;
   /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds) */
@@ -968,16 +969,19 @@ export interface ScoreRequest {
     | undefined;
 }
 
+/** A shared list */
+export interface SharedList {
+  readonly list: string;
+  readonly kind: ListKind;
+  readonly entries: number;
+  readonly ended: number;
+  readonly changedAt: number;
+  readonly ofInstallation: boolean;
+}
+
 /** The shared lists as this node holds them */
 export interface SharedLists {
-  readonly lists: readonly {
-    readonly list: string;
-    readonly kind: ListKind;
-    readonly entries: number;
-    readonly ended: number;
-    readonly changedAt: number;
-    readonly ofInstallation: boolean;
-  }[];
+  readonly lists: readonly SharedList[];
   readonly ageMs: number | null;
   readonly isStale: boolean;
 }

@@ -45,7 +45,8 @@ export async function live(service: RunningService): Promise<Tenant> {
     await shop.outcome('eve', `eve-${order}`, order % 3 === 0 ? 'UNPAID' : 'PAID');
     pass(3600);
   }
-  await shop.ask('PUT', 'lists/blocked-devices/entries/device-9', { kind: 'fingerprint', reason: 'ring' });
+  await shop.ask('PUT', 'lists/blocked-devices', { kind: 'fingerprint' });
+  await shop.ask('PUT', 'lists/blocked-devices/entries?value=device-9', { reason: 'ring' });
   await shop.verdict({ clientIdKey: 'dan', orderRef: 'dan-1' });
   await shop.ask('DELETE', 'clients/dan');
   return shop;

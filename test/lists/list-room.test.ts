@@ -69,10 +69,7 @@ describe('the room on shared lists', () => {
     expect(why(entryOf(INSTALLATION, 'a', '2'), copy)).to.equal('All lists together have at most 5 entries.');
   });
 
-  it('is limited in the number of lists, and of networks', () => {
-    expect(why(entryOf(SHOP, 'c', '1'), copyOf(entryOf(SHOP, 'a', '1'), entryOf(SHOP, 'b', '1')))).to.equal(
-      'A platform has at most 2 lists.',
-    );
+  it('is limited in the number of networks', () => {
     const wide = Array.from({ length: 9 }, (_, key) => String(key));
     expect(why(entryOf(OTHER, 'a', '10.0.0.0/5', wide))).to.equal(
       'The ranges of a list may be made of at most 8 networks; use prefixes like /16, /24 and /32, or /32, /48 and /64.',

@@ -4,7 +4,7 @@ import { INSTALLATION } from '../../src/access/access-keys.ts';
 import { Audit, TooManyChanges } from '../../src/access/audit.ts';
 import { type PlatformName, platformName } from '../../src/client/client-key.ts';
 import type { ListSubject } from '../../src/decision/shared-lists.ts';
-import { ListEditor, ListRefusal, type NewEntry } from '../../src/lists/list-editor.ts';
+import { ListEditor, ListRefusal, type NewEntry, UnknownList } from '../../src/lists/list-editor.ts';
 import { encodeEntry, entryId } from '../../src/lists/list-entry.ts';
 import { ListNode } from '../../src/lists/list-node.ts';
 import { hmacPseudonym, platformNames } from '../../src/pseudonym.ts';
@@ -30,8 +30,10 @@ function fleet(store: Store, clock = () => NOW) {
   const audit = new Audit(store.auditLog, clock);
   const editor = new ListEditor({ listLog, node, pseudonym, names, audit, clientKeys: TEST_KEYS, clock });
   const desk = { owner: platform, list: 'watched', who: 'key 1' };
-  const put = (value: string, more: Partial<NewEntry> = {}) =>
-    editor.put(desk, { value, kind: 'client', reason: 'chargebacks', expiresAt: null, ...more });
+  const put = async (value: string, more: Partial<NewEntry> = {}) => {
+    await editor.make(desk, 'client');
+    return editor.put(desk, { value, reason: 'chargebacks', expiresAt: null, ...more });
+  };
   return { platform, node, other, audit, editor, desk, put };
 }
 
@@ -83,10 +85,12 @@ describeOnStores('shared lists', (store) => {
     const { desk: othersDesk } = fleet(store());
     const ended: string[] = [];
     const change = async (name: string, { owner }: typeof desk) => {
-      const ask = { value: name, kind: 'client', reason: 'chargebacks', expiresAt: null } as const;
+      const ask = { value: name, reason: 'chargebacks', expiresAt: null } as const;
       await editor.change({ ...desk, owner }, [{ kind: 'put', ask }]);
       ended.push(name);
     };
+    await editor.make(desk, 'client');
+    await editor.make(othersDesk, 'client');
     const much = ['first', 'second', 'third', 'fourth'].map((name) => change(name, desk));
     await Promise.all([...much, change('the other', othersDesk)]);
     expect(ended).to.deep.equal(['first', 'the other', 'second', 'third', 'fourth']);
@@ -163,7 +167,8 @@ describeOnStores('shared lists', (store) => {
 
   it('keep fingerprints by their HMAC alone', async () => {
     const { editor, desk, platform, node } = fleet(store());
-    const ask = { kind: 'fingerprint', reason: 'shared by a ring', expiresAt: null } as const;
+    const ask = { reason: 'shared by a ring', expiresAt: null } as const;
+    await editor.make(desk, 'fingerprint');
     const entry = await editor.put(desk, { ...ask, value: 'device of ann' });
     const { value } = editor.shown(entry);
     expect([entry.value, value]).to.deep.equal([
@@ -177,8 +182,9 @@ describeOnStores('shared lists', (store) => {
   });
 
   it('take the name of a device from the platform that knows it by that name, and from no other', async () => {
-    const ask = { kind: 'fingerprint', reason: 'leaked', expiresAt: null } as const;
+    const ask = { reason: 'leaked', expiresAt: null } as const;
     const [own, other] = [fleet(store()), fleet(store())];
+    for (const { editor, desk } of [own, other]) await editor.make(desk, 'fingerprint');
     const shown = own.editor.shown(await own.editor.put(own.desk, { ...ask, value: 'device of ann' }));
     for (const leaked of [shown.value, `hmac:${pseudonym('fingerprint', 'device of ann')}`]) {
       await other.editor.put(other.desk, { ...ask, value: leaked });
@@ -201,6 +207,7 @@ describeOnStores('shared lists', (store) => {
     const second = { ...kept, reason: 'more chargebacks' };
     const common = { at: NOW, who: 'key 1', action: 'list', platform, subject: 'watched' };
     expect(told).to.deep.equal([
+      { ...common, before: null, after: { kind: 'client' }, reason: null },
       { ...common, before: null, after: first, reason: 'chargebacks' },
       { ...common, before: first, after: second, reason: 'more chargebacks' },
       { ...common, before: second, after: null, reason: 'paid back' },
@@ -210,21 +217,18 @@ describeOnStores('shared lists', (store) => {
   it('take many changes at once, and refuse each bad line by itself', async () => {
     const { audit, editor, desk, platform, node } = fleet(store());
     const put = (value: string, more: Partial<NewEntry> = {}) =>
-      ({ kind: 'put', ask: { value, kind: null, reason: 'import', expiresAt: null, ...more } }) as const;
+      ({ kind: 'put', ask: { value, reason: 'import', expiresAt: null, ...more } }) as const;
+    await editor.make(desk, 'client');
     const effects = await editor.change(desk, [
-      put('nobody'),
-      put('ann', { kind: 'client' }),
       put('ann'),
-      put('bob', { kind: 'method' }),
+      put('ann'),
       put('bob', { expiresAt: NOW }),
       put(''),
       { kind: 'remove', value: 'carl' },
     ]);
     expect(effects.map((effect) => (effect instanceof ListRefusal ? effect.message : effect))).to.deep.equal([
-      'The list watched has no entries yet; say with the first one what it holds: kind is one of client, fingerprint, ip, method, sellPoint.',
       'added',
       'unchanged',
-      'The list watched holds entries of kind client, not method.',
       'expiresAt is in the past; leave it out for an entry without an end.',
       'A value has 1 to 256 characters of well-formed Unicode.',
       'absent',
@@ -247,7 +251,8 @@ describeOnStores('shared lists', (store) => {
       return hash('sha256', JSON.stringify([{ id: entryId(entry), text: encodeEntry(entry) }]));
     };
     expect(entries.map(({ after }) => after)).to.deep.equal([
-      { added: 1, changed: 0, removed: 0, lines: 7, sha256: digestOf('import') },
+      { kind: 'client' },
+      { added: 1, changed: 0, removed: 0, lines: 5, sha256: digestOf('import') },
       { added: 0, changed: 1, removed: 0, lines: 2, sha256: digestOf('other') },
     ]);
   });
@@ -255,8 +260,12 @@ describeOnStores('shared lists', (store) => {
   it('stay as they are when a key makes more changes than the audit notes', async () => {
     const { audit, editor, desk, node, platform, put } = fleet(store());
     await put('ann');
-    for (let made = 1; made < 2_000; made += 1) audit.admit(desk.who, 'list');
-    for (const change of [() => put('bob'), () => editor.remove(desk, 'ann', null)]) {
+    for (let made = 2; made < 2_000; made += 1) audit.admit(desk.who, 'list');
+    for (const change of [
+      () => editor.make({ ...desk, list: 'other' }, 'ip'),
+      () => put('bob'),
+      () => editor.remove(desk, 'ann', null),
+    ]) {
       expect(await change().catch((error: unknown) => error)).to.be.instanceOf(TooManyChanges);
     }
     expect(['ann', 'bob'].map((client) => isListed(node, platform, client))).to.deep.equal([true, false]);
@@ -265,7 +274,7 @@ describeOnStores('shared lists', (store) => {
   it('apply the lines of one request in order, so that the last one about a value counts', async () => {
     const { editor, desk, platform, node, put: putOne } = fleet(store());
     const put = (value: string) =>
-      ({ kind: 'put', ask: { value, kind: 'client', reason: 'import', expiresAt: null } }) as const;
+      ({ kind: 'put', ask: { value, reason: 'import', expiresAt: null } }) as const;
     const remove = (value: string) => ({ kind: 'remove', value }) as const;
     await putOne('bob', { reason: 'import' });
     const edits = [
@@ -284,77 +293,41 @@ describeOnStores('shared lists', (store) => {
     expect(listed).to.deep.equal([false, true, true]);
   });
 
-  it('hold one kind, also when two nodes put the first entry at once', async () => {
+  it('hold one kind, also when two nodes make them at once', async () => {
     for (let round = 0; round < 12; round += 1) {
-      const { node, other, audit, desk, platform, put } = fleet(store());
+      const { node, other, audit, desk, editor } = fleet(store());
       const { listLog } = store();
-      const elsewhere = new ListEditor({
-        names,
-        listLog,
-        node: other,
-        pseudonym,
-        audit,
-        clientKeys: TEST_KEYS,
-        clock: () => NOW,
-      });
-      const ask = { kind: 'method', reason: 'a trial', expiresAt: null } as const;
-      await Promise.allSettled([
-        put('ann'),
-        elsewhere.put(desk, { ...ask, value: 'card' }),
-        elsewhere.change(desk, [{ kind: 'put', ask: { ...ask, value: 'cash' } }]),
-      ]);
-      await node.sync();
-      const kinds = new Set(
-        [...(node.copy.list(platform, 'watched')?.values() ?? [])].map(({ kind }) => kind),
-      );
-      expect(kinds.size, [...kinds].join(' and ')).to.equal(1);
+      const clock = () => NOW;
+      const parts = { names, listLog, node: other, pseudonym, audit, clientKeys: TEST_KEYS, clock };
+      const made = [editor.make(desk, 'client'), new ListEditor(parts).make(desk, 'method')];
+      const ends = await Promise.all(made.map((one) => one.catch((error: unknown) => error)));
+      expect(ends.filter((end) => end instanceof ListRefusal)).to.have.length(1);
+      await Promise.all([node.sync(), other.sync()]);
+      const kinds = [node, other].map(({ copy }) => copy.made(desk.owner, desk.list)?.kind);
+      expect(new Set(kinds).size).to.equal(1);
     }
   });
 
-  it('refuse the other kind in words when it came second', async () => {
-    const { node, other, audit, desk, put } = fleet(store());
-    const { listLog } = store();
-    const late: ListLog = {
-      ...listLog,
-      // Between this node's read and write another node puts the first entry.
-      write: async (...args) => {
-        await put('ann');
-        return listLog.write(...args);
-      },
-    };
-    const elsewhere = new ListEditor({
-      names,
-      listLog: late,
-      node: other,
-      pseudonym,
-      audit,
-      clientKeys: TEST_KEYS,
-      clock: () => NOW,
-    });
-    const ask = { value: 'card', kind: 'method', reason: 'a trial', expiresAt: null } as const;
-    expect(await refusalOf(elsewhere.put(desk, ask))).to.equal(
-      'The list watched holds entries of kind client, not method.',
+  it('are made once with one kind, and take nothing before', async () => {
+    const { editor, desk, put } = fleet(store());
+    const ask = { value: 'ann', reason: 'x', expiresAt: null };
+    const edits = [{ kind: 'put', ask }] as const;
+    await put('ann');
+    const misspelt = { ...desk, list: 'wached' };
+    for (const change of [
+      () => editor.put(misspelt, ask),
+      () => editor.change(misspelt, edits),
+      () => editor.remove(misspelt, 'ann', null),
+    ]) {
+      const error = await change().catch((reason: unknown) => reason);
+      expect(error).to.be.instanceOf(UnknownList);
+      expect(String(error)).to.include('There is no list "wached"; did you mean "watched"?');
+    }
+    const first = await editor.make(desk, 'client');
+    expect(await editor.make(desk, 'client')).to.deep.equal(first);
+    expect(await refusalOf(editor.make(desk, 'ip'))).to.equal(
+      'The list watched holds entries of kind client; make another one.',
     );
-    expect(node.copy.list(desk.owner, desk.list)?.size).to.equal(1);
-  });
-
-  it('lose an erased client also where other kinds are on the list', async () => {
-    const { node, platform, editor } = fleet(store());
-    const entry = {
-      owner: platform,
-      list: 'mixed',
-      reason: 'ring',
-      who: 'key 1',
-      addedAt: NOW,
-      expiresAt: null,
-    };
-    const first = { ...entry, kind: 'method', value: 'card', keys: ['card'] } as const;
-    const second = { ...entry, kind: 'client', value: 'ann', keys: ['ann'] } as const;
-    await store().listLog.write([first, second].map((one) => ({ id: entryId(one), text: encodeEntry(one) })));
-    await editor.forgetClient(platform, 'ann');
-    expect([...(node.copy.list(platform, 'mixed')?.values() ?? [])].map(({ value }) => value)).to.deep.equal([
-      'card',
-    ]);
   });
 
   it('lose an erased client, and the audit log what was noted about it', async () => {
@@ -370,7 +343,7 @@ describeOnStores('shared lists', (store) => {
     const mine = (await store().listLog.read(0, 10_000)).records.filter(({ id }) =>
       id.startsWith(`${platform}/`),
     );
-    expect(mine.map(({ text }) => text === null)).to.have.members([true, false]);
+    expect(mine.map(({ text }) => text === null)).to.have.members([true, false, false]);
     expect(JSON.stringify(mine)).not.to.include('"ann"');
   });
 
@@ -378,10 +351,11 @@ describeOnStores('shared lists', (store) => {
     const { editor, desk, platform, node } = fleet(store());
     const all = { ...desk, owner: INSTALLATION };
     const ask = { value: 'card', reason: 'an outage', expiresAt: null } as const;
-    expect(await refusalOf(editor.put(all, { ...ask, kind: 'client' }))).to.equal(
+    expect(await refusalOf(editor.make(all, 'client'))).to.equal(
       'A client belongs to one platform, so a list of the whole installation holds none.',
     );
-    await editor.put(all, { ...ask, kind: 'method' });
+    await editor.make(all, 'method');
+    await editor.put(all, ask);
     expect(isListed(node, platform, 'anybody')).to.equal(true);
     await editor.remove(all, 'card', null);
     expect(isListed(node, platform, 'anybody')).to.equal(false);
@@ -389,8 +363,7 @@ describeOnStores('shared lists', (store) => {
 
   it('refuse a name that no rule could write', async () => {
     const { editor, desk } = fleet(store());
-    const ask = { value: 'ann', kind: 'client', reason: 'x', expiresAt: null } as const;
-    expect(await refusalOf(editor.put({ ...desk, list: 'Watched' }, ask))).to.equal(
+    expect(await refusalOf(editor.make({ ...desk, list: 'Watched' }, 'client'))).to.equal(
       'The name of a list has lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods.',
     );
   });

@@ -76,6 +76,7 @@ function rulesWithList(): string {
 
 async function fill(fleet: Fleet, entries: number): Promise<readonly Figure[]> {
   const startedMs = performance.now();
+  await fleet.told.shop.ask('PUT', `lists/${LIST}`, { kind: 'client' });
   const answered = await importLines(fleet.told, LIST, range(0, entries).map(put));
   const tookMs = performance.now() - startedMs;
   const followedMs = await untilDecided(fleet.following, payer(entries - 1), true);
@@ -247,7 +248,7 @@ function watchVerdicts(node: ServiceNode, listed: { readonly from: number; reado
 }
 
 async function change(node: ServiceNode, method: 'PUT' | 'DELETE', clientIdKey: string): Promise<void> {
-  const body = method === 'PUT' ? { kind: 'client', reason: 'a scenario' } : undefined;
+  const body = method === 'PUT' ? { reason: 'a scenario' } : undefined;
   for (let tries = 0; tries < 100; tries++) {
     const { status } = await node.shop.ask(method, entryPath(clientIdKey), body);
     if (status < 300 || status === 404) return;
@@ -261,7 +262,7 @@ function entryPath(value: string): string {
 }
 
 function put(number: number): ImportLine {
-  return { value: payer(number), kind: 'client', reason: 'a scenario' };
+  return { value: payer(number), reason: 'a scenario' };
 }
 
 function payer(number: number): string {

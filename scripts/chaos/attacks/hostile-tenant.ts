@@ -106,7 +106,7 @@ async function stormsBeside(
 async function askSame(storm: (typeof STORMS)[number], shop: Tenant, n: number): Promise<number> {
   const asks = {
     verdicts: () => shop.verdict({ clientIdKey: 'beside', orderRef: `beside-${n}` }),
-    lists: () => shop.ask('PUT', `lists/own/entries?value=beside-${n}`, { kind: 'client', reason: 'known' }),
+    lists: () => shop.ask('PUT', 'lists/own', { kind: 'client' }),
     drafts: () =>
       shop.ask('POST', 'rules/drafts/check', {
         version: 'p2.v900',

@@ -49,12 +49,12 @@ async function stormVerdicts(): Promise<void> {
 
 /** Everything that changes lists: many lines at once, and entries one by one. */
 const askLists: Ask = (n) => {
+  if (n === 0) return tenant.ask('PUT', 'lists/storm', { kind: 'client' });
   const value = (index: number) => `storm-${n % SIDE_BY_SIDE}-${index}`;
-  if (n % 2 === 0)
-    return tenant.ask('PUT', `lists/storm/entries?value=${value(0)}`, { kind: 'client', reason: 'a storm' });
+  if (n % 2 === 0) return tenant.ask('PUT', `lists/storm/entries?value=${value(0)}`, { reason: 'a storm' });
   const lines = Array.from({ length: LINES }, (_, index) => ({
     value: value(index),
-    ...(n % 3 === 0 ? { remove: true } : { kind: 'client', reason: 'a storm' }),
+    ...(n % 3 === 0 ? { remove: true } : { reason: 'a storm' }),
   }));
   return tenant.ask(
     'POST',

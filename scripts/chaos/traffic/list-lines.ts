@@ -2,7 +2,7 @@ import type { ServiceNode } from '../processes/service-node.ts';
 
 /** A line of a bulk change. */
 export type ImportLine =
-  | { readonly value: string; readonly kind: string; readonly reason: string }
+  | { readonly value: string; readonly reason: string }
   | { readonly value: string; readonly remove: true };
 
 /** What to do once this many lines were answered. */

@@ -72,6 +72,9 @@ export const listEntries = (list, { before, value, limit = 100 }) => {
   const which = { limit: String(limit), ...(before && { before }), ...(value && { value }) };
   return to`lists/${list}/entries?${new URLSearchParams(which)}`;
 };
+/** One list, to be made. */
+/** @type {(list: string) => Question<object>} */
+export const sharedList = (list) => to`lists/${list}`;
 /** Many changes of a list as lines, answered by a line each. */
 /** @type {(list: string) => Question<{ line: number, result?: string, detail?: string }[]>} */
 export const listLines = (list) => to`lists/${list}/entries`;

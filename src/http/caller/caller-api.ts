@@ -207,7 +207,7 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
     keys,
     browsers: null,
     // The interface names no parameters, and callers sign or trace their addresses in ways of their own.
-    refusesUnknownParameters: false,
+    isStrict: false,
     // Otherwise callers who send their bodies slowly would keep all others out.
     whileReading: ({ req, state }, read) => {
       ownWork(workLimit, state);
@@ -251,6 +251,6 @@ export function callerDocument(basePath: string): OpenApiDocument {
     tags: [{ name: 'Scoring', description: 'What a checkout asks' }],
     operations: [score, verdict],
     elsewhere: [],
-    refusesUnknownParameters: false,
+    isStrict: false,
   });
 }

@@ -3,7 +3,7 @@ import { DECISION_ID_PATTERN } from '../../client/client-key.ts';
 import type { AnswerSpec, Operation, RequestBodySpec } from '../operation/operation.ts';
 import { BAD_PARAMETER } from '../operation/parameters.ts';
 import { type Grant, grantLists, grantRefusals } from '../request/authenticate.ts';
-import { BODY_BYTES_MAX, bodyTooLarge, UNSUPPORTED_TYPE } from '../request/body.ts';
+import { BODY_BYTES_MAX, bodyTooLarge, closed, UNSUPPORTED_TYPE } from '../request/body.ts';
 import { MALFORMED_BODY, ProblemSchema, type ShownRefusal } from '../request/problems.ts';
 import {
   HEADERS_TOO_LARGE,
@@ -46,7 +46,7 @@ interface DocumentSpec {
   /** What the listener may answer to any request, besides what all listeners may; documented with every operation. */
   readonly elsewhere: readonly ShownRefusal[];
   /** As the listener's. */
-  readonly refusesUnknownParameters: boolean;
+  readonly isStrict: boolean;
 }
 
 const REQUEST_ID = '0b9bfa1e-3a1c-4d5c-9f0e-5d2f8f6f3c11';
@@ -162,12 +162,12 @@ function operationObject(
       })),
       { $ref: '#/components/parameters/X-Request-Id' },
     ],
-    ...(body === null ? {} : { requestBody: requestBody(body, components) }),
+    ...(body === null ? {} : { requestBody: requestBody(body, components, spec.isStrict) }),
     responses: {
       ...Object.fromEntries(
         Object.entries(operation.answers).map(([status, answer]) => [
           status,
-          success(answer, components, operation.body !== null),
+          success(answer, components, operation.body !== null && !spec.isStrict),
         ]),
       ),
       ...refusalsByStatus(operationId, refusalsOf(operation, spec), components),
@@ -200,11 +200,11 @@ const OF_EVERY_LISTENER: readonly ShownRefusal[] = [
 /** Its own refusals, and those that follow from what it takes: parameters, a body, a key. */
 function refusalsOf(
   { refusals, grant, body }: DescribedOperation,
-  { refusesUnknownParameters, elsewhere }: Pick<DocumentSpec, 'refusesUnknownParameters' | 'elsewhere'>,
+  { isStrict, elsewhere }: Pick<DocumentSpec, 'isStrict' | 'elsewhere'>,
 ): readonly ShownRefusal[] {
   return [
     ...refusals,
-    ...(grant !== null && refusesUnknownParameters ? [BAD_PARAMETER] : []),
+    ...(grant !== null && isStrict ? [BAD_PARAMETER] : []),
     ...(body === null || body.onlyLines === true
       ? []
       : [MALFORMED_BODY, bodyTooLarge(body.bytesMax ?? BODY_BYTES_MAX)]),
@@ -217,8 +217,9 @@ function keyRefusals(grant: Grant): readonly ShownRefusal[] {
   return [UNKNOWN_KEY, ...grantRefusals(grant), STATE_AWAY, TOO_MANY_WAITING, OVERLOADED];
 }
 
-function requestBody({ content, shapes }: RequestBodySpec, components: Components) {
-  for (const [name, schema] of Object.entries(shapes)) components.add(name, withBlanks(schema));
+function requestBody({ content, shapes }: RequestBodySpec, components: Components, isStrict: boolean) {
+  for (const [name, schema] of Object.entries(shapes))
+    components.add(name, isStrict ? closed(withBlanks(schema)) : withBlanks(schema));
   return {
     required: true,
     content: Object.fromEntries(
@@ -233,7 +234,7 @@ function requestBody({ content, shapes }: RequestBodySpec, components: Component
 function success(
   { description, headers = [], content = {}, text }: AnswerSpec,
   components: Components,
-  hasBody: boolean,
+  mayIgnore: boolean,
 ): ResponseObject {
   const media = Object.entries(content).map(([type, { shape, example }]): [string, MediaType] => [
     type,
@@ -244,7 +245,7 @@ function success(
     description,
     headers: headerRefs([
       ...(['X-Request-Id', 'Cache-Control'] as const),
-      ...(hasBody ? (['X-Ignored-Members'] as const) : []),
+      ...(mayIgnore ? (['X-Ignored-Members'] as const) : []),
       ...headers,
     ]),
     ...(media.length === 0 ? {} : { content: Object.fromEntries(media) }),

@@ -67,8 +67,8 @@ export interface Operation<Parts> extends OperationSpec {
 
 /** What all operations of a listener share. */
 interface Listener extends Callers {
-  /** Query parameters that an operation does not declare are refused with 400; otherwise they are ignored. */
-  readonly refusesUnknownParameters: boolean;
+  /** Parameters and members that an operation does not declare are refused with 400; otherwise they are ignored. */
+  readonly isStrict: boolean;
   /** Reads the body of a request, so that a slow sender takes no place from others. */
   readonly whileReading: <T>(ctx: RouteContext, read: () => Promise<T>) => Promise<T>;
   /** Notes whose a request is (null: nobody's, it needs no key); throws when there are too many. */
@@ -119,13 +119,13 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
     grant,
     body: body ?? null,
     run: async (ctx, parts, listener) => {
-      const { refusesUnknownParameters, whileReading, searches, approvals } = listener;
+      const { isStrict, whileReading, searches, approvals } = listener;
       const caller = await authenticate(ctx, listener, grant);
       listener.own(ctx, caller.platform);
-      if (refusesUnknownParameters) requireKnown(ctx, rest.parameters ?? []);
+      if (isStrict) requireKnown(ctx, rest.parameters ?? []);
       let reading: Promise<Body> | null = null;
       const read = () => {
-        reading ??= whileReading(ctx, () => readBody(ctx, body));
+        reading ??= whileReading(ctx, () => readBody(ctx, body, isStrict));
         return reading;
       };
       // Once the connection closed, nobody waits for the answer.
@@ -154,9 +154,16 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
   };
 }
 
-function readBody<Body>(ctx: RouteContext, body: RequestBody<Body> | undefined): Promise<Body> {
+function readBody<Body>(
+  ctx: RouteContext,
+  body: RequestBody<Body> | undefined,
+  isStrict: boolean,
+): Promise<Body> {
   if (body === undefined) throw new Error(`${ctx.state.route} declares no body`);
-  return body.read(ctx.req, (members) => ctx.set('X-Ignored-Members', ignoredNames(members)));
+  return body.read(
+    ctx.req,
+    isStrict ? null : (members) => ctx.set('X-Ignored-Members', ignoredNames(members)),
+  );
 }
 
 const PROPOSED: Readonly<Record<202, AnswerSpec>> = {
@@ -213,10 +220,10 @@ export function openOperation<Parts, Body = never>(spec: OpenSpec<Parts, Body>):
     grant: null,
     body: body ?? null,
     isGated: false,
-    run: async (ctx, parts, { own, openBodyMs }) => {
+    run: async (ctx, parts, { own, openBodyMs, isStrict }) => {
       ctx.state.operation = label;
       own(ctx, null);
-      return answer(ctx, parts, () => inTime(openBodyMs, readBody(ctx, body)));
+      return answer(ctx, parts, () => inTime(openBodyMs, readBody(ctx, body, isStrict)));
     },
   };
 }
@@ -275,9 +282,12 @@ export interface RequestBodySpec {
   readonly bytesMax?: number;
 }
 
-/** A body with the way to read it; throws 415, 413 or 400 when it is not valid. Unknown members are ignored, and their names reported. */
+/** Gets the names of members that are not known; null where they are refused. */
+type OnIgnored = ((members: readonly string[]) => void) | null;
+
+/** A body with the way to read it; throws 415, 413 or 400 when it is not valid. */
 export interface RequestBody<Value> extends RequestBodySpec {
-  readonly read: (req: IncomingMessage, onIgnored: (members: readonly string[]) => void) => Promise<Value>;
+  readonly read: (req: IncomingMessage, onIgnored: OnIgnored) => Promise<Value>;
 }
 
 /** A JSON body of one shape, which the API document keeps under `name`. */
@@ -292,15 +302,17 @@ export function jsonBody<S extends TSchema>(
     bytesMax,
     content: { 'application/json': { name, example } },
     shapes: { [name]: schema },
-    read: async (req, onIgnored) => take(await readJson(req, bytesMax), onIgnored),
+    read: async (req, onIgnored) => take(await readJson(req, bytesMax, onIgnored === null), onIgnored),
   };
 }
 
 /** Takes a value of one shape, and reports the names of members that the shape does not know. */
 function taking<S extends TSchema>(schema: S) {
-  const valid = bodyOf(schema);
+  const valid = bodyOf(schema, false);
+  const strict = bodyOf(schema);
   const known = new Set(Type.IsObject(schema) ? Object.keys(schema.properties) : []);
-  return (value: unknown, onIgnored: (members: readonly string[]) => void): Shape<S> => {
+  return (value: unknown, onIgnored: OnIgnored): Shape<S> => {
+    if (onIgnored === null) return strict(value);
     const ignored = isRecord(value) ? Object.keys(value).filter((name) => !known.has(name)) : [];
     const body = valid(value);
     if (ignored.length > 0) onIgnored(ignored);
@@ -328,6 +340,7 @@ export function kindBody(
         'Which of them',
       ),
     }),
+    false,
   );
   const bodies = new Map(all.map(([kind, { schema }]) => [kind, taking(schema)]));
   const shapes = Object.fromEntries(all.map(([kind, one]) => [kind, named(one.name, one.schema)]));

@@ -3,7 +3,7 @@ import { type TProperties, Type } from '../../json-schema.ts';
 import { named, type Shape, shape, word } from '../../shapes.ts';
 import type { Asked } from '../operation/operation.ts';
 import { GrantWatch, whileGranted } from '../request/authenticate.ts';
-import { BODY_BYTES_MAX, bodyChunks, bodyLines, decodeText, parseJson } from '../request/body.ts';
+import { BODY_BYTES_MAX, bodyChunks, bodyLines, decodeText, parseOnce } from '../request/body.ts';
 import { errors, type HttpProblem, malformedBody, retryable } from '../request/problems.ts';
 
 /** The media type of one JSON object a line. */
@@ -36,7 +36,7 @@ export function lineResult(name: string, taken: TProperties) {
 /** The JSON value in a line. Throws 400 for a line that is longer than a body may be (null), and for what is no JSON. */
 export function lineValue(bytes: Buffer | null): unknown {
   if (bytes === null) throw malformedBody(`A line must have at most ${BODY_BYTES_MAX} bytes.`);
-  return parseJson(decodeText(bytes));
+  return parseOnce(decodeText(bytes));
 }
 
 export function refusedLine(line: number, problem: HttpProblem): RefusedLine {

@@ -1,7 +1,7 @@
 import { isInstallation } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { toEpochMs } from '../../client/instant.ts';
-import { LIST_KINDS, listKind } from '../../decision/shared-lists.ts';
+import { type ListKind, type ListOwner, listKind } from '../../decision/shared-lists.ts';
 import { Type } from '../../json-schema.ts';
 import {
   type EditedList,
@@ -14,7 +14,6 @@ import {
 import { ListEntrySchema, type StoredEntry } from '../../lists/list-entry.ts';
 import type { ListNode } from '../../lists/list-node.ts';
 import {
-  choice,
   count,
   epochMs,
   instant,
@@ -58,27 +57,29 @@ export const ListEntriesSchema = named(
   'ListEntries',
   shape('Entries of a shared list', {
     list: word('Its name'),
-    kind: nullable(listKind),
+    kind: listKind,
     total: count('How many entries it has'),
     entries: list(ListEntryViewSchema, 'What was changed last comes first'),
     complete: yesNo('There are no earlier ones'),
   }),
 );
 
+export const SharedListSchema = named(
+  'SharedList',
+  shape('A shared list', {
+    list: word('Its name'),
+    kind: listKind,
+    entries: count('How many it has'),
+    ended: count('How many of them are past their end'),
+    changedAt: epochMs('When an entry was last added or changed, or it was made'),
+    ofInstallation: yesNo('It belongs to the whole installation and holds for every platform'),
+  }),
+);
+
 export const SharedListsSchema = named(
   'SharedLists',
   shape('The shared lists as this node holds them', {
-    lists: list(
-      shape('A shared list; it is there as long as it has an entry', {
-        list: word('Its name'),
-        kind: listKind,
-        entries: count('How many it has'),
-        ended: count('How many of them are past their end'),
-        changedAt: epochMs('When an entry was last added or changed'),
-        ofInstallation: yesNo('It belongs to the whole installation and holds for every platform'),
-      }),
-      'Of the own platform, and those of the whole installation; by name',
-    ),
+    lists: list(SharedListSchema, 'Of the own platform, and those of the whole installation; by name'),
     ageMs: nullable(count('Since the node compared its copy with the store, ms; null: it never could')),
     isStale: yesNo('That is too long ago: changes of the last seconds may be missing'),
   }),
@@ -112,6 +113,7 @@ interface EntriesAsk {
 /** The newest entries of a list below a change, at most `limit`. */
 export function viewOfEntries(
   name: string,
+  kind: ListKind,
   entries: ReadonlyMap<string, StoredEntry> | null,
   { before, limit, now, editor }: EntriesAsk,
 ): Shape<typeof ListEntriesSchema> {
@@ -120,7 +122,7 @@ export function viewOfEntries(
   const page = fitting.slice(-limit).reverse();
   return {
     list: name,
-    kind: all[0]?.kind ?? null,
+    kind,
     total: all.length,
     entries: page.map((entry) => viewOfEntry(entry, { now, editor })),
     complete: page.length === fitting.length,
@@ -134,41 +136,38 @@ export function viewOfLists(
   now: number,
 ): Shape<typeof SharedListsSchema> {
   const { ageMs, isStale } = node.report();
-  const lists = node.copy
-    .lists()
-    .map((entries) => [...entries.values()])
-    .filter(([first]) => first?.owner === platform || first?.owner === '*')
-    .flatMap((entries) => {
-      const [first, last] = [entries[0], entries.at(-1)];
-      if (first === undefined || last === undefined) return [];
-      return [
-        {
-          list: first.list,
-          kind: first.kind,
-          entries: entries.length,
-          ended: entries.filter((entry) => hasEnded(entry, now)).length,
-          changedAt: last.addedAt,
-          ofInstallation: isInstallation(first.owner),
-        },
-      ];
-    })
+  const owners = new Set<ListOwner>([platform, '*']);
+  const lists = [...owners]
+    .flatMap((owner) => node.copy.madeBy(owner))
+    .map((made) => viewOfList(node, made, now))
     .toSorted((a, b) => a.list.localeCompare(b.list, 'en'));
   return { lists, ageMs: ageMs === null ? null : Math.round(ageMs), isStale };
+}
+
+export function viewOfList(
+  node: ListNode,
+  { owner, list: name, kind, addedAt }: StoredEntry,
+  now: number,
+): Shape<typeof SharedListSchema> {
+  const entries = [...(node.copy.list(owner, name)?.values() ?? [])];
+  return {
+    list: name,
+    kind,
+    entries: entries.length,
+    ended: entries.filter((entry) => hasEnded(entry, now)).length,
+    changedAt: entries.at(-1)?.addedAt ?? addedAt,
+    ofInstallation: isInstallation(owner),
+  };
 }
 
 function hasEnded({ expiresAt }: StoredEntry, now: number): boolean {
   return expiresAt !== null && expiresAt <= now;
 }
 
-export const KIND_OR_NONE = Type.Optional(
-  choice(LIST_KINDS, 'What the list holds; needed with the first entry alone'),
-);
-
 export const ListLineSchema = Type.Object(
   {
     value: key('What is put on the list, or taken from it'),
     remove: Type.Optional(Type.Boolean({ description: 'True takes it from the list' })),
-    kind: KIND_OR_NONE,
     reason: Type.Optional(text(REASON_CHARACTERS_MAX, 'Why; needed unless it is removed')),
     expiresAt: Type.Optional(instant),
   },
@@ -219,10 +218,10 @@ export async function* editList(
 /** One line of a bulk change: what it asks for, or what is wrong with it. */
 export function readListLine(line: number, bytes: Buffer | null): ReadLine {
   try {
-    const { value, remove = false, kind = null, reason, expiresAt } = lineBody(lineValue(bytes));
+    const { value, remove = false, reason, expiresAt } = lineBody(lineValue(bytes));
     if (remove) return { line, value, edit: { kind: 'remove', value } };
     if (reason === undefined) throw malformedBody('/reason is required.');
-    const ask = { value, kind, reason, expiresAt: toEpochMs(expiresAt) };
+    const ask = { value, reason, expiresAt: toEpochMs(expiresAt) };
     return { line, value, edit: { kind: 'put', ask } };
   } catch (error) {
     if (error instanceof HttpProblem) return refusedLine(line, error);

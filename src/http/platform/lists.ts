@@ -1,6 +1,7 @@
 import type { Audit } from '../../access/audit.ts';
 import type { Caller } from '../../access/caller.ts';
 import { toEpochMs } from '../../client/instant.ts';
+import { listKind } from '../../decision/shared-lists.ts';
 import { Type } from '../../json-schema.ts';
 import {
   type EditedList,
@@ -22,18 +23,19 @@ import {
 } from '../operation/parameters.ts';
 import { requireContentType } from '../request/body.ts';
 import { badRequest, HttpProblem, orRefused, refusal } from '../request/problems.ts';
-import { TOO_MANY_CHANGES } from '../request/refusals.ts';
+import { TOO_MANY_CHANGES, UNKNOWN_LIST } from '../request/refusals.ts';
 import { answerLines, LINES, LINES_MAX, lineResult } from './lines.ts';
 import {
   ENTRY_EXAMPLE,
   editList,
-  KIND_OR_NONE,
   ListEntriesSchema,
   ListEntryViewSchema,
   ListLineSchema,
+  SharedListSchema,
   SharedListsSchema,
   viewOfEntries,
   viewOfEntry,
+  viewOfList,
   viewOfLists,
 } from './list-entries.ts';
 
@@ -87,6 +89,15 @@ const BEFORE: Parameter<number> = {
   },
 };
 
+const LIST_EXAMPLE = {
+  list: 'blocked-devices',
+  kind: 'fingerprint',
+  entries: 214,
+  ended: 3,
+  changedAt: 1_795_255_200_000,
+  ofInstallation: false,
+} as const;
+
 export const readLists = operation({
   method: 'get',
   path: '/v1/platform/lists',
@@ -97,16 +108,7 @@ export const readLists = operation({
   tag: 'Lists',
   grant: 'lists:read',
   answers: jsonAnswer('As this node holds them', SharedListsSchema, {
-    lists: [
-      {
-        list: 'blocked-devices',
-        kind: 'fingerprint',
-        entries: 214,
-        ended: 3,
-        changedAt: 1_795_255_200_000,
-        ofInstallation: false,
-      },
-    ],
+    lists: [LIST_EXAMPLE],
     ageMs: 312,
     isStale: false,
   }),
@@ -125,42 +127,69 @@ export const readListEntries = operation({
   tag: 'Lists',
   grant: 'lists:read',
   parameters: [LIST_IN_PATH, VALUE, BEFORE, LIMIT],
-  answers: jsonAnswer('A list without entries is one that nobody has put anything on', ListEntriesSchema, {
+  answers: jsonAnswer('As this node holds them', ListEntriesSchema, {
     list: 'blocked-devices',
     kind: 'fingerprint',
     total: 1,
     entries: [ENTRY_EXAMPLE],
     complete: true,
   }),
-  refusals: [BAD_LIST_NAME],
+  refusals: [BAD_LIST_NAME, UNKNOWN_LIST],
   answer: async ({ ctx, caller: { platform } }, { lists, listEditor, clock }: ListParts) => {
     const name = LIST_IN_PATH.read(ctx);
     const wanted = VALUE.read(ctx);
     const page = { before: BEFORE.read(ctx), limit: LIMIT.read(ctx), now: clock(), editor: listEditor };
-    const view = viewOfEntries(name, lists.copy.list(platform, name), page);
+    const kind = await listEditor.kindOf(platform, name);
+    const view = viewOfEntries(name, kind, lists.copy.list(platform, name), page);
     if (wanted === null) return view;
     const entry = listEditor.find(platform, name, wanted);
     return { ...view, entries: entry === null ? [] : [viewOfEntry(entry, page)], complete: true };
   },
 });
 
+const OTHER_KIND = refusal(
+  'other-kind',
+  'It cannot be made: it is there with another kind, or there are too many.',
+  (detail: string) => new HttpProblem(409, 'not for this list', detail),
+  'The list blocked-devices holds entries of kind fingerprint; make another one.',
+);
+
+export const makeList = operation({
+  method: 'put',
+  path: '/v1/platform/lists/{list}',
+  operationId: 'makeList',
+  summary: 'Makes a shared list',
+  description:
+    'Says what its entries will be, once and for all; entries of a list that nobody made are refused. The same again changes nothing.',
+  tag: 'Lists',
+  grant: 'lists',
+  parameters: [LIST_IN_PATH],
+  body: jsonBody('ListBody', Type.Object({ kind: listKind }), { kind: 'fingerprint' }),
+  answers: jsonAnswer('The list', SharedListSchema, LIST_EXAMPLE),
+  refusals: [BAD_LIST_NAME, OTHER_KIND, TOO_MANY_CHANGES],
+  answer: async ({ ctx, caller, body }, { lists, listEditor, clock }: ListParts) => {
+    const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
+    const { kind } = await body();
+    const made = await orRefused(() => listEditor.make(edited, kind), OTHER_KIND.problem, ListRefusal);
+    return viewOfList(lists, made, clock());
+  },
+});
+
 const ListEntryBodySchema = Type.Object({
-  kind: KIND_OR_NONE,
   reason: text(REASON_CHARACTERS_MAX, 'Why, for whoever reads it later'),
   expiresAt: Type.Optional(instant),
 });
 
 const BODY = jsonBody('ListEntryBody', ListEntryBodySchema, {
-  kind: 'fingerprint',
   reason: 'shared by a ring',
   expiresAt: '2027-01-01T00:00:00Z',
 });
 
 const NOT_FOR_LIST = refusal(
   'not-for-list',
-  'The list cannot hold this: another kind, a bad address or range, an end in the past, or no room.',
+  'The list cannot hold this: a bad address or range, an end in the past, or no room.',
   (detail: string) => new HttpProblem(422, 'not for this list', detail),
-  'The list blocked-devices holds entries of kind fingerprint, not ip.',
+  'expiresAt is in the past; leave it out for an entry without an end.',
 );
 
 const REASON = queryText('reason', 'Why it is removed');
@@ -176,18 +205,18 @@ export const putListEntry = operation({
   operationId: 'putListEntry',
   summary: 'Puts a value on a shared list',
   description:
-    'Or renews its reason and end. Every node knows of it within 2 s. The first entry says what the list holds. A fingerprint or a single address is kept by its HMAC alone, a range of addresses in clear; an IPv6 address counts as its /64.',
+    'Or renews its reason and end. Every node knows of it within 2 s. A fingerprint or a single address is kept by its HMAC alone, a range of addresses in clear; an IPv6 address counts as its /64.',
   tag: 'Lists',
   grant: 'lists',
   parameters: [LIST_IN_PATH, LISTED_VALUE],
   body: BODY,
   answers: jsonAnswer('The entry as it is kept', ListEntryViewSchema, ENTRY_EXAMPLE),
-  refusals: [BAD_LIST_NAME, NOT_FOR_LIST, TOO_MANY_CHANGES],
+  refusals: [BAD_LIST_NAME, UNKNOWN_LIST, NOT_FOR_LIST, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller, body }, { listEditor: editor, clock }: ListParts) => {
     const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
     const named = LISTED_VALUE.read(ctx);
-    const { kind = null, reason, expiresAt } = await body();
-    const put = () => editor.put(edited, { value: named, kind, reason, expiresAt: toEpochMs(expiresAt) });
+    const { reason, expiresAt } = await body();
+    const put = () => editor.put(edited, { value: named, reason, expiresAt: toEpochMs(expiresAt) });
     const entry = await orRefused(put, NOT_FOR_LIST.problem, ListRefusal);
     return viewOfEntry(entry, { now: clock(), editor });
   },
@@ -203,7 +232,7 @@ export const removeListEntry = operation({
   grant: 'lists',
   parameters: [LIST_IN_PATH, LISTED_VALUE, REASON],
   answers: DONE,
-  refusals: [BAD_LIST_NAME, TOO_MANY_CHANGES],
+  refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller }, { listEditor }: ListParts) => {
     const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
     await listEditor.remove(edited, LISTED_VALUE.read(ctx), REASON.read(ctx));
@@ -218,7 +247,7 @@ const ListLineResultSchema = lineResult('ListLineResult', {
 /** Lines, which are read while they are answered. */
 const LINES_BODY: RequestBody<'lines'> = {
   content: {
-    [LINES]: { name: 'ListLine', example: { value: 'device-1', kind: 'fingerprint', reason: 'a ring' } },
+    [LINES]: { name: 'ListLine', example: { value: 'device-1', reason: 'a ring' } },
   },
   shapes: { ListLine: ListLineSchema },
   onlyLines: true,
@@ -246,10 +275,11 @@ export const importListEntries = operation({
       },
     },
   },
-  refusals: [BAD_LIST_NAME, TOO_MANY_CHANGES],
+  refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_CHANGES],
   answer: async (asked, { listEditor, audit }: ListParts) => {
     const edited = editedBy(asked.caller, LIST_IN_PATH.read(asked.ctx));
     await asked.body();
+    await listEditor.kindOf(edited.owner, edited.list);
     audit.admit(edited.who, 'list');
     return answerLines(asked, (lines, grant) => editList(lines, listEditor, edited, grant));
   },

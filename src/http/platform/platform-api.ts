@@ -100,7 +100,7 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
     keys,
     browsers,
     approvals,
-    refusesUnknownParameters: true,
+    isStrict: true,
     whileReading: <T>(_ctx: unknown, read: () => Promise<T>) => read(),
     own: shares.own.bind(shares),
     openBodyMs: REQUEST_TIMEOUT_MS,

@@ -21,7 +21,14 @@ import { readExploration } from './explore.ts';
 import { makeUpTraffic, readFirstSteps } from './first-steps.ts';
 import { readLiveness, readMetrics, readReadiness, readReporting } from './health.ts';
 import { issueKey, listKeys, revokeKey } from './keys.ts';
-import { importListEntries, putListEntry, readListEntries, readLists, removeListEntry } from './lists.ts';
+import {
+  importListEntries,
+  makeList,
+  putListEntry,
+  readListEntries,
+  readLists,
+  removeListEntry,
+} from './lists.ts';
 import { reportOutcomes } from './outcomes.ts';
 import { listPeople, signOutPerson } from './people.ts';
 import { approveProposal, listProposals, rejectProposal } from './proposals.ts';
@@ -52,6 +59,7 @@ export const PLATFORM_OPERATIONS = {
     explainDecision,
     readEvents,
     readLists,
+    makeList,
     readListEntries,
     importListEntries,
     putListEntry,
@@ -102,7 +110,7 @@ const DESCRIPTION = `What the platform owner tells the service, and may ask of i
 overrides of clients, decisions with their explanations, shared lists, and which version of the rules decides.
 
 Checks come in this order: key (401), grant (403), body (415, 413, 400). Times in answers are milliseconds
-since 1970. Unknown members of a body are ignored, and named in X-Ignored-Members. An optional member
+since 1970. Unknown parameters and members are refused, and so is a member that comes twice. An optional member
 that is null or "" is read like an absent one. Every client, order and decision belongs to the platform
 of the key. A program goes by the code of a problem; each answer of an operation lists those that it may have.
 Files need no key and are not described here: the console at /, its parts below /console/, this document at
@@ -129,7 +137,7 @@ export function platformDocument(): OpenApiDocument {
       { name: 'Health', description: 'What orchestrators and Prometheus ask for' },
     ],
     elsewhere: [TOO_MANY_AT_ONCE, SESSION_ENDED, OTHER_SITE, OTHER_PLATFORM],
-    refusesUnknownParameters: true,
+    isStrict: true,
     operations: [...always, ...withRollout, ...withEvidence, ...withRuleFolders],
   });
 }

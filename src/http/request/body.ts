@@ -3,17 +3,26 @@ import { setImmediate as othersTurn } from 'node:timers/promises';
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import { isInSeconds, toEpochMs } from '../../client/instant.ts';
 import { type TSchema, Type } from '../../json-schema.ts';
+import { suggest } from '../../rules/problem.ts';
 import type { Shape } from '../../shapes.ts';
 import { HttpProblem, malformedBody, type PointedDetail, type Refusal, refusal } from './problems.ts';
 
 /** No valid request comes near it: all fields at their limits in 4-byte characters are under 16 KiB. */
 export const BODY_BYTES_MAX = 32 * 1024;
 
-/** The JSON value in a request body. Refuses with 415, 413 or 400 before anything else is done. */
-export async function readJson(req: IncomingMessage, bytesMax: number = BODY_BYTES_MAX): Promise<unknown> {
+/**
+ * The JSON value in a request body. Refuses with 415, 413 or 400 before anything else is done; when strict, also a member that
+ * comes twice.
+ */
+export async function readJson(
+  req: IncomingMessage,
+  bytesMax: number = BODY_BYTES_MAX,
+  isStrict = true,
+): Promise<unknown> {
   requireContentType(req, 'application/json');
   if (Number(req.headers['content-length'] ?? 0) > bytesMax) throw bodyTooLarge(bytesMax).problem();
-  return parseJson(decodeText(await wholeBody(req, bytesMax)));
+  const text = decodeText(await wholeBody(req, bytesMax));
+  return isStrict ? parseOnce(text) : parseJson(text);
 }
 
 /** Throws 415 unless the body is of this type, in UTF-8, and not compressed. */
@@ -58,6 +67,27 @@ export function parseJson(text: string): unknown {
       throw malformedBody('The body starts with a byte order mark; send plain UTF-8.');
     throw malformedBody('The body is not valid JSON.');
   }
+}
+
+/** What JSON consists of besides numbers and words. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}]/g;
+
+/** The same, unless an object has a member twice: of two values one would be taken in silence. */
+export function parseOnce(text: string): unknown {
+  const value = parseJson(text);
+  const open: Set<string>[] = [];
+  for (const [token, isName] of text.matchAll(TOKEN)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '}') open.pop();
+    else if (isName !== undefined) {
+      const name = String(JSON.parse(token.slice(0, -isName.length)));
+      const names = open.at(-1);
+      if (names?.has(name) === true)
+        throw malformedBody(`The body has the member ${JSON.stringify(name.slice(0, 100))} twice.`);
+      names?.add(name);
+    }
+  }
+  return value;
 }
 
 /** By events: what most requests pass through is three times as fast as an iterator. */
@@ -129,8 +159,11 @@ const FAULTS_LISTED_MAX = 20;
  */
 const ajv = bodyAjv({ allErrors: false, removeAdditional: 'all' });
 
-/** Finds all faults of a body that was refused. Bodies are small, so there is little to find. */
-const thoroughAjv = bodyAjv({ allErrors: true });
+/** Finds all faults of a body that was refused, and what would have been known. Bodies are small, so there is little to find. */
+const thoroughAjv = bodyAjv({ allErrors: true, verbose: true });
+
+/** Leaves unknown members where they are, to be refused. */
+const strictAjv = bodyAjv({ allErrors: false });
 
 function bodyAjv(options: Options): Ajv2020 {
   // The compiler and the test of the API document check the schemas; once more at every start takes twice as long.
@@ -153,21 +186,36 @@ function bodyAjv(options: Options): Ajv2020 {
 
 /**
  * A validator that gives the members the schema knows, and throws 400 with a pointer at everything that is wrong.
- * An optional member that is null or empty counts as absent, because many languages write absent members so.
+ * An optional member that is null or empty counts as absent, because many languages write absent members so. When strict,
+ * a member that the schema does not know is refused wherever it stands: it may be another one, misspelt.
  */
-export function bodyOf<S extends TSchema>(schema: S): (value: unknown) => Shape<S> {
+export function bodyOf<S extends TSchema>(schema: S, isStrict = true): (value: unknown) => Shape<S> {
+  const checked = isStrict ? closed(schema) : schema;
   // Compiled when they are first asked: compiling those of all operations was a fifth of the start.
   let validate: ValidateFunction<Shape<S>> | null = null;
   let findFaults: ValidateFunction | null = null;
   return (value) => {
-    validate ??= ajv.compile<Shape<S>>(schema);
+    validate ??= (isStrict ? strictAjv : ajv).compile<Shape<S>>(checked);
     if (validate(value)) return value;
     leaveOutBlanks(schema, value);
     if (validate(value)) return value;
-    findFaults ??= thoroughAjv.compile(schema);
+    findFaults ??= thoroughAjv.compile(checked);
     findFaults(value);
     throw refusalOf(findFaults.errors ?? []);
   };
+}
+
+/** The schema, with objects that have no other members than it names. */
+export function closed(schema: TSchema): TSchema {
+  return Object.assign({}, schema, closedPart(schema));
+}
+
+function closedPart(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(closedPart);
+  if (typeof part !== 'object' || part === null) return part;
+  const parts = Object.fromEntries(Object.entries(part).map(([name, below]) => [name, closedPart(below)]));
+  const isShape = parts['type'] === 'object' && 'properties' in parts;
+  return Object.assign({}, part, parts, isShape ? { additionalProperties: false } : {});
 }
 
 /** Takes optional members that are null or '' out of an object, and out of the objects in it. */
@@ -192,17 +240,22 @@ function refusalOf(errors: readonly ErrorObject[]): HttpProblem {
 }
 
 function faultOf(error: ErrorObject): PointedDetail {
-  const missing: unknown = error.params['missingProperty'];
-  const pointer =
-    error.keyword === 'required' ? `${error.instancePath}/${String(missing)}` : error.instancePath;
+  const member: unknown = error.params['missingProperty'] ?? error.params['additionalProperty'];
+  const below =
+    member === undefined
+      ? ''
+      : `/${String(member).slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  const pointer = error.instancePath + below;
   return { pointer, detail: explain(error) };
 }
 
 /** What is wrong and what is allowed, in words. */
-function explain({ keyword, params, message, instancePath }: ErrorObject): string {
+function explain({ keyword, params, message, instancePath, parentSchema }: ErrorObject): string {
   switch (keyword) {
     case 'required':
       return 'is required';
+    case 'additionalProperties':
+      return `is not known${suggest(String(params['additionalProperty']), Object.keys(Object(parentSchema?.['properties'])))}`;
     case 'type':
       return `must be ${article(String(params['type']))}`;
     case 'minLength':

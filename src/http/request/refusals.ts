@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { TooManyChanges } from '../../access/audit.ts';
+import { UnknownList } from '../../lists/list-editor.ts';
 import { TooManyWaiting } from '../../service/client-turns.ts';
 import { IdempotencyKeyReused } from '../../service/scoring.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
@@ -40,6 +41,7 @@ function problemOf(error: unknown): HttpProblem {
   if (error instanceof StoreUnavailable) return STATE_AWAY.problem();
   if (error instanceof TooManyWaiting) return TOO_MANY_WAITING.problem();
   if (error instanceof TooManyTurns) return TOO_MANY_AT_ONCE.problem('platform');
+  if (error instanceof UnknownList) return UNKNOWN_LIST.problem(error.message);
   if (error instanceof TooManyChanges) return TOO_MANY_CHANGES.problem();
   if (error instanceof IdempotencyKeyReused) return IDEMPOTENCY_KEY_REUSED.problem();
   return INTERNAL_ERROR.problem();
@@ -115,6 +117,13 @@ export const IDEMPOTENCY_KEY_REUSED = refusal(
       'Idempotency-Key reused',
       'This Idempotency-Key came with another request before; use a new key for every new verdict.',
     ),
+);
+
+export const UNKNOWN_LIST = refusal(
+  'unknown-list',
+  'The list was not made.',
+  (detail: string) => notFound(detail),
+  'There is no list "blokced"; did you mean "blocked"? A list is made first, with the kind of its entries: PUT /v1/platform/lists/blokced, or the command lists make.',
 );
 
 export const NOTHING_THERE = refusal(

@@ -17,14 +17,18 @@ describe('lists', () => {
     return { stdout: stdout.trim(), stderr: stderr.trim().split('\n').at(-1), exitCode };
   };
 
-  it('are made with their first entry, shown, and emptied again', async () => {
+  it('are made, filled, shown, and emptied again', async () => {
     const add = ['add', 'blocked', '203.0.113.0/24', ...SHOP, '--reason', 'a ring'];
     expect(await lists(...add)).to.deep.include({
       exitCode: 1,
       stderr:
-        'error: The list blocked has no entries yet; say with the first one what it holds: kind is one of client, fingerprint, ip, method, sellPoint.',
+        'error: There is no list "blocked". A list is made first, with the kind of its entries: PUT /v1/platform/lists/blocked, or the command lists make.',
     });
-    expect(await lists(...add, '--kind', 'ip')).to.deep.include({
+    expect(await lists('make', 'blocked', ...SHOP, '--kind', 'ip')).to.deep.include({
+      exitCode: 0,
+      stdout: 'The list blocked is made; its entries are of kind ip.',
+    });
+    expect(await lists(...add)).to.deep.include({
       exitCode: 0,
       stdout: '203.0.113.0/24 is on the list blocked until it is removed.',
     });
@@ -48,19 +52,18 @@ describe('lists', () => {
   it('take a file of values or of JSON lines, and name each bad line', async () => {
     const file = join(env.DATA_DIR, 'values.txt');
     writeFileSync(file, 'ann\n\n{"value":"bob","reason":"by hand"}\n{"value":"carl","kind":"ip"}\n');
+    await lists('make', 'blocked', ...SHOP, '--kind', 'client');
     const { stdout, stderr, exitCode } = await lists(
       'import',
       'blocked',
       file,
       ...SHOP,
-      '--kind',
-      'client',
       '--reason',
       'import',
     );
     expect({ stdout, stderr, exitCode }).to.deep.equal({
       stdout: 'blocked: 2 added, 1 refused',
-      stderr: 'line 4: The list blocked holds entries of kind client, not ip.',
+      stderr: 'line 4: /kind is not known; allowed: value, remove, reason, expiresAt.',
       exitCode: 1,
     });
     expect((await lists('show', 'blocked', ...SHOP)).stdout.split('\n')).to.have.length(3);

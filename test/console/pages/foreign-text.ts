@@ -18,7 +18,8 @@ describeConsole('text from elsewhere in the console', (tab) => {
     expect((await shop.bind(CLIENT, binding)).status).to.equal(200);
     const override = { reason: MARKUP, by: MARKUP };
     expect((await shop.override(CLIENT, 'TRUSTED', override)).status).to.equal(200);
-    const entry = { kind: 'client', reason: MARKUP };
+    await shop.ask('PUT', 'lists/foreign', { kind: 'client' });
+    const entry = { reason: MARKUP };
     const put = await shop.ask('PUT', `lists/foreign/entries?value=${encodeURIComponent(MARKUP)}`, entry);
     expect(put.status).to.equal(200);
   });

@@ -9,6 +9,7 @@ describeConsole("the console's page Lists", (tab) => {
     const { page } = tab;
     await page.locator('input[name=list]').fill('blocked-devices');
     await page.getByLabel('Holds').selectOption('fingerprint');
+    await tab.button('Make the list').click();
     await page.getByLabel('Value').fill('device-of-a-ring');
     await page.getByLabel('Reason').fill('a ring of accounts');
     await page.getByLabel('Last day').fill('2099-12-31');
@@ -36,6 +37,7 @@ describeConsole("the console's page Lists", (tab) => {
     await tab.open('#/settings/lists/blocked-networks');
     const { page } = tab;
     await page.getByLabel('Holds').selectOption('ip');
+    await tab.button('Make the list').click();
     await page.getByLabel('Value').fill('203.0.113.9/24');
     await page.getByLabel('Reason').fill('a ring of accounts');
     await tab.button('Put it on the list …').click();
@@ -46,10 +48,8 @@ describeConsole("the console's page Lists", (tab) => {
   });
 
   it('takes many values at once, finds one of them, and saves them all', async () => {
-    await tab.shop.ask('PUT', 'lists/many-methods/entries?value=method-0', {
-      kind: 'method',
-      reason: 'first',
-    });
+    await tab.shop.ask('PUT', 'lists/many-methods', { kind: 'method' });
+    await tab.shop.ask('PUT', 'lists/many-methods/entries?value=method-0', { reason: 'first' });
     await tab.open('#/settings/lists/many-methods');
     const { page } = tab;
     await page.getByText('Put many on many-methods').click();

@@ -112,6 +112,7 @@ export class Analyst {
   async blockDevice(fingerprint: string): Promise<void> {
     await this.#page.locator('input[name=list]').fill('blocked-devices');
     await this.#page.getByLabel('Holds').selectOption('fingerprint');
+    await this.#button('Make the list').click();
     await this.#page.getByLabel('Value').fill(fingerprint);
     await this.#page.getByLabel('Reason').fill('a ring of accounts');
     await this.#button('Put it on the list …').click();

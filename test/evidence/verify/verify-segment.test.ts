@@ -59,7 +59,8 @@ describe('verifying archived decisions', () => {
   /** The list has changed since. */
   async function askWhileListed(shop: Tenant, clientIdKey: string): Promise<void> {
     const path = `lists/blocked/entries?value=${clientIdKey}`;
-    await shop.ask('PUT', path, { kind: 'client', reason: 'a ring' });
+    await shop.ask('PUT', 'lists/blocked', { kind: 'client' });
+    await shop.ask('PUT', path, { reason: 'a ring' });
     await ask(shop, clientIdKey, 'while-listed');
     await shop.ask('DELETE', path);
     await ask(shop, clientIdKey, 'afterwards');

@@ -117,7 +117,8 @@ const OVERRIDE = put(aboutClient('judged', '/override'), { group: 'TRUSTED', rea
 const HISTORY = aboutClient('judged', '/history');
 const LINKS = aboutClient('judged', '/links');
 const ENTRIES = '/v1/platform/lists/blocked/entries';
-const ENTRY = { kind: 'client', reason: 'chargebacks', expiresAt: '2030-01-01T00:00:00Z' };
+const LIST = put('/v1/platform/lists/blocked', { kind: 'client' });
+const ENTRY = { reason: 'chargebacks', expiresAt: '2030-01-01T00:00:00Z' };
 const PUT_ENTRY = put(`${ENTRIES}?value=listed`, ENTRY);
 /** As a browser sends it from the console itself. */
 const OWN_SITE = { 'Sec-Fetch-Site': 'same-origin' };
@@ -133,7 +134,7 @@ async function afterManyRefusals(live: Live): Promise<Ask> {
 
 const LINES_OF_ENTRIES = post(
   ENTRIES,
-  '{"value":"ann","kind":"client","reason":"chargebacks"}\n{"value":"ann","remove":true}\n{}\n',
+  '{"value":"ann","reason":"chargebacks"}\n{"value":"ann","remove":true}\n{}\n',
   { 'Content-Type': 'application/x-ndjson' },
 );
 const PROPOSALS = '/v1/platform/proposals';
@@ -222,17 +223,24 @@ const PLATFORM_CASES: readonly Case[] = [
   says('exportClient', 200, async (live) => get(await fullExport(live))),
   says('exportClient', 400, get(aboutClient(LONG_ID, '/export'))),
   ...shared('exportClient', get(aboutClient('judged', '/export'))),
+  says('makeList', 200, LIST),
+  says('makeList', 409, put('/v1/platform/lists/blocked', { kind: 'ip' })),
+  ...withBody('makeList', LIST),
   says('putListEntry', 200, PUT_ENTRY),
-  says('putListEntry', 422, put(`${ENTRIES}?value=x`, { ...ENTRY, kind: 'ip' })),
+  says('putListEntry', 404, put('/v1/platform/lists/blokced/entries?value=x', ENTRY)),
+  says('putListEntry', 422, put(`${ENTRIES}?value=x`, { ...ENTRY, expiresAt: '2020-01-01T00:00:00Z' })),
   ...withBody('putListEntry', PUT_ENTRY),
   says('readLists', 200, get('/v1/platform/lists')),
   ...sharedByKey('readLists', get('/v1/platform/lists')),
   says('readListEntries', 200, get(ENTRIES)),
   says('readListEntries', 400, get('/v1/platform/lists/Blocked/entries')),
+  says('readListEntries', 404, get('/v1/platform/lists/blokced/entries')),
   ...sharedByKey('readListEntries', get(ENTRIES)),
   says('importListEntries', 200, LINES_OF_ENTRIES),
+  says('importListEntries', 404, { ...LINES_OF_ENTRIES, path: '/v1/platform/lists/blokced/entries' }),
   says('importListEntries', 415, { ...LINES_OF_ENTRIES, headers: {} }),
   ...sharedByKey('importListEntries', LINES_OF_ENTRIES),
+  says('removeListEntry', 404, removal('/v1/platform/lists/blokced/entries?value=listed')),
   says('removeListEntry', 204, removal(`${ENTRIES}?value=listed&reason=paid`)),
   ...shared('removeListEntry', removal(`${ENTRIES}?value=listed`)),
   says('liftOverride', 204, removal(aboutClient('judged', '/override'))),
@@ -552,7 +560,8 @@ async function fullHistory(live: Live): Promise<string> {
 /** The path of a document that has something of everything. */
 async function fullExport(live: Live): Promise<string> {
   await fullHistory(live);
-  await live.ask(put('/v1/platform/lists/of-clients/entries?value=judged', { ...ENTRY, kind: 'client' }));
+  await live.ask(put('/v1/platform/lists/of-clients', { kind: 'client' }));
+  await live.ask(put('/v1/platform/lists/of-clients/entries?value=judged', ENTRY));
   return aboutClient('judged', '/export');
 }
 

@@ -35,18 +35,20 @@ describeOnStores('shared lists over HTTP', (store) => {
   });
   after(() => service.stop());
 
-  const tenant = () => service.tenant(`shop-${++number}`);
+  /** A platform whose list "blocked" holds entries of this kind. */
+  const tenant = async (kind = 'client') => {
+    const shop = await service.tenant(`shop-${++number}`);
+    await shop.ask('PUT', 'lists/blocked', { kind });
+    return shop;
+  };
   const entries = async (of: Tenant, query = '') =>
     (await of.ask<Entries>('GET', `lists/blocked/entries${query}`)).body;
 
   it('decide from the next verdict on, and no more once the entry is gone', async () => {
-    const shop = await tenant();
+    const shop = await tenant('fingerprint');
     await shop.score({ fingerprint: 'device-1' });
     expect((await shop.verdict({ orderRef: 'o1' })).body.verdict).to.equal('GET_NEW');
-    const put = await shop.ask('PUT', 'lists/blocked/entries?value=device-1', {
-      kind: 'fingerprint',
-      ...REASON,
-    });
+    const put = await shop.ask('PUT', 'lists/blocked/entries?value=device-1', REASON);
     expect(put.status).to.equal(200);
     expect((await shop.verdict({ orderRef: 'o2' })).body.verdict).to.equal('BLOCK');
     const [blocked] = await shop.decisions({ orderRef: 'o2' });
@@ -63,10 +65,10 @@ describeOnStores('shared lists over HTTP', (store) => {
   });
 
   it('hold ranges of addresses against what a score showed before', async () => {
-    const shop = await tenant();
+    const shop = await tenant('ip');
     await shop.score({ ip: '203.0.113.9' });
     const range = encodeURIComponent('203.0.112.0/23');
-    const put = await shop.ask('PUT', `lists/blocked/entries?value=${range}`, { kind: 'ip', ...REASON });
+    const put = await shop.ask('PUT', `lists/blocked/entries?value=${range}`, REASON);
     expect(put.status).to.equal(200);
     expect((await shop.verdict()).body.verdict).to.equal('BLOCK');
     expect((await shop.ask('DELETE', `lists/blocked/entries?value=${range}`)).status).to.equal(204);
@@ -76,16 +78,15 @@ describeOnStores('shared lists over HTTP', (store) => {
   it('are listed with what they hold, and their entries in pages, newest first', async () => {
     const shop = await tenant();
     const lists = async () => (await shop.ask<Lists>('GET', 'lists')).body;
-    expect((await lists()).lists).to.deep.equal([]);
     expect(await entries(shop)).to.deep.equal({
       list: 'blocked',
-      kind: null,
+      kind: 'client',
       total: 0,
       entries: [],
       complete: true,
     });
     for (const name of ['ann', 'bob', 'carl']) {
-      await shop.ask('PUT', `lists/blocked/entries?value=${name}`, { kind: 'client', ...REASON });
+      await shop.ask('PUT', `lists/blocked/entries?value=${name}`, REASON);
     }
     const now = service.clock.now();
     expect((await lists()).lists).to.deep.equal([
@@ -105,7 +106,7 @@ describeOnStores('shared lists over HTTP', (store) => {
   it('take many lines at once and answer each', async () => {
     const shop = await tenant();
     const lines = [
-      { value: 'ann', kind: 'client', ...REASON },
+      { value: 'ann', ...REASON },
       { value: 'bob' },
       'oops',
       { value: 'bob', kind: 'ip', ...REASON },
@@ -140,9 +141,10 @@ describeOnStores('shared lists over HTTP', (store) => {
       },
       {
         line: 4,
-        error: 'not for this list',
-        code: 'not-for-list',
-        detail: 'The list blocked holds entries of kind client, not ip.',
+        error: 'malformed JSON body',
+        code: 'malformed-body',
+        detail: '/kind is not known; allowed: value, remove, reason, expiresAt.',
+        errors: [{ pointer: '/kind', detail: 'is not known; allowed: value, remove, reason, expiresAt' }],
         retryable: false,
       },
       { line: 5, value: 'nobody', result: 'absent' },
@@ -170,11 +172,11 @@ describeOnStores('shared lists over HTTP', (store) => {
     const [shop, other] = [await tenant(), await tenant()];
     const { key } = await service.application.keys.issue(INSTALLATION, ['lists'], null);
     const owner = new Tenant(service.application, key);
-    await shop.ask('PUT', 'lists/blocked/entries?value=ann', { kind: 'client', ...REASON });
-    expect((await other.ask<Lists>('GET', 'lists')).body.lists).to.deep.equal([]);
+    await shop.ask('PUT', 'lists/blocked/entries?value=ann', REASON);
     expect((await entries(other)).total).to.equal(0);
-    await owner.ask('PUT', 'lists/blocked/entries?value=cash', { kind: 'method', ...REASON });
-    expect((await other.ask<Lists>('GET', 'lists')).body.lists).to.have.length(1);
+    await owner.ask('PUT', 'lists/blocked', { kind: 'method' });
+    await owner.ask('PUT', 'lists/blocked/entries?value=cash', REASON);
+    expect((await other.ask<Lists>('GET', 'lists')).body.lists).to.have.length(2);
     expect((await entries(other)).total).to.equal(0);
     expect((await other.verdict({ method: 'cash' })).body.verdict).to.equal('BLOCK');
     await owner.ask('DELETE', 'lists/blocked/entries?value=cash');
@@ -184,7 +186,7 @@ describeOnStores('shared lists over HTTP', (store) => {
 
   it('forget a client that is erased', async () => {
     const shop = await tenant();
-    await shop.ask('PUT', 'lists/blocked/entries?value=payer-9', { kind: 'client', ...REASON });
+    await shop.ask('PUT', 'lists/blocked/entries?value=payer-9', REASON);
     await shop.ask('DELETE', 'client?clientIdKey=payer-9');
     expect((await entries(shop)).total).to.equal(0);
     const noted = (await new Audit(store().auditLog, Date.now).read(null, 10_000)).entries;
@@ -201,36 +203,50 @@ describeOnStores('shared lists over HTTP', (store) => {
     ],
     [
       'PUT',
-      'lists/fresh/entries?value=ann',
+      'lists/blokced/entries?value=ann',
       { ...REASON },
-      422,
-      'The list fresh has no entries yet; say with the first one what it holds: kind is one of client, fingerprint, ip, method, sellPoint.',
+      404,
+      'There is no list "blokced"; did you mean "blocked"? A list is made first, with the kind of its entries: PUT /v1/platform/lists/blokced, or the command lists make.',
     ],
     [
       'PUT',
-      'lists/fresh/entries?value=home',
-      { kind: 'ip', ...REASON },
+      'lists/blocked',
+      { kind: 'method' },
+      409,
+      'The list blocked holds entries of kind ip; make another one.',
+    ],
+    [
+      'PUT',
+      'lists/blocked/entries?value=10.0.0.0%2F8',
+      { ...REASON, expires: '2030-01-01' },
+      400,
+      '/expires is not known; did you mean "expiresAt"?.',
+    ],
+    [
+      'PUT',
+      'lists/blocked/entries?value=home',
+      REASON,
       422,
       '"home" is no IP address; write one like 203.0.113.9, or a range like 203.0.113.0/24.',
     ],
     [
       'PUT',
-      'lists/fresh/entries?value=10.0.0.1%2F8',
-      { kind: 'ip', ...REASON },
+      'lists/blocked/entries?value=10.0.0.1%2F8',
+      REASON,
       422,
       '"10.0.0.1/8" does not begin where the range does; write 10.0.0.0/8.',
     ],
-    ['PUT', 'lists/fresh/entries', { kind: 'ip', ...REASON }, 400, 'The parameter value is required.'],
+    ['PUT', 'lists/blocked/entries', REASON, 400, 'The parameter value is required.'],
     [
       'GET',
-      'lists/fresh/entries?before=x',
+      'lists/blocked/entries?before=x',
       undefined,
       400,
       'The parameter before must be a whole number from 1.',
     ],
   ] as const) {
     it(`answer ${status} to ${method} ${path}`, async () => {
-      const answer = await (await tenant()).ask(method, path, body);
+      const answer = await (await tenant('ip')).ask(method, path, body);
       expect([answer.status, answer.body.detail]).to.deep.equal([status, detail]);
     });
   }

@@ -88,7 +88,7 @@ describe('the body of an operation that needs no key', () => {
     addOperations(router, [open], null, {
       keys: new AccessKeys(store.documents, Date.now),
       browsers: null,
-      refusesUnknownParameters: false,
+      isStrict: false,
       whileReading: (_ctx, read) => read(),
       own: () => {},
       openBodyMs: 20,

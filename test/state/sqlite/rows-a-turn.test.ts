@@ -122,9 +122,8 @@ async function fill({ store, clock }: RunningService, shop: Tenant): Promise<str
   const all = (write: (index: number) => Promise<unknown>) => Promise.all(numbers.map(write));
   const link = { who: 'ann', action: 'list', platform: 'shop', subject: 'own', before: null, after: null };
   await all(() => store.auditLog.append({ at: clock.now(), entry: { ...link, reason: null }, payer: null }));
-  const lines = numbers.map(
-    (index) => `${JSON.stringify({ value: `${index}`, kind: 'client', reason: 'seen' })}\n`,
-  );
+  const lines = numbers.map((index) => `${JSON.stringify({ value: `${index}`, reason: 'seen' })}\n`);
+  await shop.ask('PUT', 'lists/walked', { kind: 'client' });
   await shop.ask('POST', 'lists/walked/entries', lines.join(''), { 'Content-Type': 'application/x-ndjson' });
   await all(async (index) => {
     const id = `session-${index}`;

@@ -7,7 +7,7 @@ import { answered, Empty, useAttempt } from '../parts/notice.js';
 import { linesOf, saveFile } from '../parts/save-file.js';
 import { columns, numbers, Table } from '../parts/table.js';
 import { Pill } from '../parts/verdict.js';
-import { LISTS, listEntries, listEntry, listLines } from '../questions.js';
+import { LISTS, listEntries, listEntry, listLines, sharedList } from '../questions.js';
 
 /**
  * @import { ListEntries, SharedLists } from '../answers.d.ts'
@@ -33,16 +33,20 @@ export function ListsPage({ place, session }) {
       ${isStale && html`<p class="notice notice-bad">This copy is old: the store does not answer.</p>`}
       <${AllLists} lists=${lists} chosen=${place.item} />
       ${
-        place.item !== '' &&
+        chosen &&
         html`<${OpenedList} key=${place.item} name=${place.item} changes=${changes}
         before=${place.query.get('before')} propose=${mayChange ? propose : null} />`
       }
       ${
         mayChange &&
         html`<section class="card">
-        <h2>${place.item === '' ? 'Start a list' : `Put on ${place.item}`}</h2>
-        <${PutForm} name=${place.item} kind=${chosen?.kind ?? null} propose=${propose} />
-        ${chosen && html`<${ImportList} key=${chosen.list} list=${chosen} done=${done} />`}
+        <h2>${chosen === undefined ? 'Make a list' : `Put on ${place.item}`}</h2>
+        ${
+          chosen === undefined
+            ? html`<${MakeForm} name=${place.item} done=${done} />`
+            : html`<${PutForm} list=${chosen} propose=${propose} />
+              <${ImportList} key=${chosen.list} list=${chosen} done=${done} />`
+        }
       </section>`
       }
       ${dialog}
@@ -54,7 +58,7 @@ export function ListsPage({ place, session }) {
 function AllLists({ lists, chosen }) {
   if (lists.length === 0)
     return html`<${Empty} title="No shared list yet">
-      Rules ask about a list with the fact “listed”. A list is there as soon as something is put on it.
+      Rules ask about a list with the fact “listed”. Make one, then put something on it.
     <//>`;
   const heads = ['list', 'holds', ...numbers('entries', 'ended'), ...columns('roomy', 'last change')];
   return html`<section class="card">
@@ -164,14 +168,31 @@ function entryCells(list, { value, reason, who, addedAt, expiresAt, hasEnded }, 
   ];
 }
 
-/** @typedef {SharedLists['lists'][number]['kind']} Kind */
+/** Makes a list, which says what it holds. @param {{ name: string, done: () => void }} props */
+function MakeForm({ name, done }) {
+  const { attempt, trouble } = useAttempt();
+  const make = sent(({ list = '', kind }) =>
+    attempt(async () => {
+      await ask('PUT', sharedList(list), { kind });
+      goTo(`#/settings/lists/${list}`);
+      done();
+    }),
+  );
+  return html`<form onSubmit=${make}>
+    <div class="fields">
+    <${Field} label="List" hint="The name that rules use, like blocked-devices">
+      <input name="list" required maxlength="64" defaultValue=${name} pattern="[a-z][a-z0-9]*(-[a-z0-9]+)*" />
+    <//>
+    <${Choice} label="Holds" name="kind" values=${Object.entries(KIND_WORDS)} />
+    </div>
+    <button type="submit" class="button-accent">Make the list</button>
+    ${trouble}
+  </form>`;
+}
 
-/**
- * Puts a value on a list; the first value of a list says what it holds.
- * @param {{ name: string, kind: Kind | null, propose: Propose }} props
- */
-function PutForm({ name, kind, propose }) {
-  const put = sent(({ list = name, value = '', lastDay, ...body }) => {
+/** Puts a value on a list. @param {{ list: SharedList, propose: Propose }} props */
+function PutForm({ list: { list, kind }, propose }) {
+  const put = sent(({ value = '', lastDay, ...body }) => {
     const { expires, howLong } = endAfter(lastDay, 'until somebody removes it');
     propose({
       title: `Put ${value} on ${list}?`,
@@ -185,14 +206,7 @@ function PutForm({ name, kind, propose }) {
   });
   return html`<form onSubmit=${put}>
     <div class="fields">
-    ${
-      name === '' &&
-      html`<${Field} label="List" hint="The name that rules use, like blocked-devices">
-      <input name="list" required maxlength="64" pattern="[a-z][a-z0-9]*(-[a-z0-9]+)*" />
-    <//>`
-    }
-    ${kind === null && html`<${Choice} label="Holds" name="kind" values=${Object.entries(KIND_WORDS)} />`}
-    <${Field} label="Value" hint=${HINTS[kind ?? 'any']}><input name="value" required maxlength="256" /><//>
+    <${Field} label="Value" hint=${HINTS[kind]}><input name="value" required maxlength="256" /><//>
     <${Field} label="Reason"><input name="reason" required maxlength="500" /><//>
     <${LastDay} otherwise="until it is removed" />
     </div>
@@ -201,7 +215,6 @@ function PutForm({ name, kind, propose }) {
 }
 
 const HINTS = /** @type {const} */ ({
-  any: 'As callers send it',
   client: 'The clientIdKey',
   fingerprint: 'As callers send it; only its HMAC is kept',
   ip: 'An address, of which only the HMAC is kept, or a range like 203.0.113.0/24, which is kept as it is',
@@ -244,12 +257,12 @@ async function allEntries(name) {
  * Puts many values on a list at once: one a line, or the lines of a file that was saved.
  * @param {{ list: SharedLists['lists'][number], done: () => void }} props
  */
-function ImportList({ list: { list: name, kind }, done }) {
+function ImportList({ list: { list: name }, done }) {
   const [told, setTold] = useState(/** @type {readonly string[]} */ ([]));
   const { attempt, trouble } = useAttempt();
   const put = sent(({ values = '', reason = '', lastDay }) =>
     attempt(async () => {
-      const given = { reason, kind, ...endAfter(lastDay, '').expires };
+      const given = { reason, ...endAfter(lastDay, '').expires };
       const lines = values.split('\n').flatMap((line) => lineOf(line.trim(), given));
       setTold(wordsOf(await ask('POST', listLines(name), `${lines.join('\n')}\n`)));
       done();
@@ -278,10 +291,8 @@ function ImportList({ list: { list: name, kind }, done }) {
 function lineOf(line, given) {
   if (line === '') return [];
   if (!line.startsWith('{')) return [JSON.stringify({ value: line, ...given })];
-  const { value, reason, kind, expiresAt } = JSON.parse(line);
-  return [
-    JSON.stringify({ ...given, value, kind, ...(reason && { reason }), ...(expiresAt && { expiresAt }) }),
-  ];
+  const { value, reason, expiresAt } = JSON.parse(line);
+  return [JSON.stringify({ ...given, value, ...(reason && { reason }), ...(expiresAt && { expiresAt }) })];
 }
 
 /**

@@ -99,7 +99,8 @@ describeOnStores('the export of a client', (store) => {
 
   it('has the lists, the proposals, the pseudonyms of devices, and the audit including this reading', async () => {
     await shop.score({ clientIdKey: 'cleo', fingerprint: 'device-of-cleo' });
-    await shop.ask('PUT', 'lists/fraud-ring/entries?value=cleo', { kind: 'client', reason: 'seen with bob' });
+    await shop.ask('PUT', 'lists/fraud-ring', { kind: 'client' });
+    await shop.ask('PUT', 'lists/fraud-ring/entries?value=cleo', { reason: 'seen with bob' });
     await shop.override('cleo', 'BLOCKED');
     await proposeTrust('cleo');
     const document = await exported('cleo');

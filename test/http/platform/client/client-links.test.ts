@@ -160,7 +160,8 @@ describeOnStores('the links of a client', (store) => {
 
   it('show overrides and lists', async () => {
     await shop.override('ring-1-1', 'TRUSTED');
-    await shop.ask('PUT', 'lists/ring-list/entries?value=ring-1-2', { kind: 'client', reason: 'a ring' });
+    await shop.ask('PUT', 'lists/ring-list', { kind: 'client' });
+    await shop.ask('PUT', 'lists/ring-list/entries?value=ring-1-2', { reason: 'a ring' });
     const links = await linksOf('ring-1-0');
     const told = ['ring-1-1', 'ring-1-2'].map((one) => {
       const { override, lists, proposed } = figuresOf(links, one);
