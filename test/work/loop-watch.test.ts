@@ -1,11 +1,9 @@
 import { expect } from 'chai';
-import { Standstill } from '../../src/work/loop-watch.ts';
-
-const LOOK_MS = 500;
+import { Standstill } from '../../src/work/loop-watcher.js';
 
 describe('how long the event loop has stood still', () => {
   const stood = (looks: readonly (readonly [beats: number, nowMs: number])[]) => {
-    const standstill = new Standstill(LOOK_MS, 0);
+    const standstill = new Standstill(0);
     return looks.map(([beats, nowMs]) => standstill.stoodMs(beats, nowMs));
   };
 
