@@ -3,7 +3,7 @@ import { commanderExit, EXIT } from '../src/cli/exit.ts';
 import { startStandalone } from '../test/servers/redis.ts';
 import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
 import { issueKey } from '../test/service/issued-key.ts';
-import { type Figure, figureTable, joinRuns, judge, ratiosFirst } from './bench/figure.ts';
+import { type Figure, figureTable, joinRuns, judge, notMeasured, ratiosFirst } from './bench/figure.ts';
 import { describeMachine, loadTool, thisMachine } from './bench/load.ts';
 import { measureArchive } from './bench/measures/archive/archive.ts';
 import { measureBacktest } from './bench/measures/archive/backtest.ts';
@@ -13,6 +13,7 @@ import { measureCost } from './bench/measures/cost.ts';
 import { measureExperiment } from './bench/measures/experiment.ts';
 import { measureGrowth } from './bench/measures/growth.ts';
 import { measureInstructions } from './bench/measures/instructions.ts';
+import { measureProcesses } from './bench/measures/processes.ts';
 import { measureRoundTrips } from './bench/measures/round-trips.ts';
 import { measureRules } from './bench/measures/rules.ts';
 import { measureShipping } from './bench/measures/shipping.ts';
@@ -21,6 +22,7 @@ import { measureSqlite } from './bench/measures/sqlite.ts';
 const PARTS = [
   'rules',
   'cost',
+  'processes',
   'sqlite',
   'growth',
   'cluster',
@@ -127,6 +129,7 @@ async function measure(
   const measures: Readonly<Record<Part, () => FiguresOfPart>> = {
     rules: () => measureRules(effort.sampleMs),
     cost: () => measureOnRedis(effort, tool, dataDir, onProgress),
+    processes: () => measureProcesses({ ...effort, tool, dataDir, onProgress }),
     sqlite: () => measureSqlite({ ...effort, tool, dataDir, onProgress }),
     growth: () => measureGrowth({ ...effort, onProgress }),
     cluster: () => measureCluster({ ...effort, tool, dataDir, onProgress }),
@@ -147,6 +150,7 @@ async function measure(
     } catch (error) {
       // The figures of the other parts took minutes.
       console.error(`${part}: could not be measured`, error);
+      figures.push(notMeasured(part, error));
       process.exitCode = EXIT.environment;
     }
   }

@@ -13,6 +13,8 @@ export interface Figure {
   readonly target: Target | null;
   /** The values of several runs, of which `value` is the median; absent after a single run. */
   readonly runs?: readonly number[];
+  /** The part threw before it was through. */
+  readonly failed?: true;
 }
 
 /** A function that makes the figures of one part. */
@@ -26,9 +28,16 @@ export function figuresOf(part: string) {
   });
 }
 
-type Judgement = 'pass' | 'MISS' | '';
+/** What stands in the table for a part that threw, so that nobody takes its missing figures for none. */
+export function notMeasured(part: string, error: unknown): Figure {
+  const [why] = String(error).split('\n');
+  return { part, name: `not measured: ${why}`, value: Number.NaN, unit: '', target: null, failed: true };
+}
 
-export function judge({ value, target }: Figure): Judgement {
+type Judgement = 'pass' | 'MISS' | 'FAILED' | '';
+
+export function judge({ value, target, failed }: Figure): Judgement {
+  if (failed) return 'FAILED';
   if (target === null) return '';
   const met = 'atMost' in target ? value <= target.atMost : value >= target.atLeast;
   return met ? 'pass' : 'MISS';
@@ -58,9 +67,10 @@ export function medianRatio(a: readonly number[], b: readonly number[]): number 
 
 /** Joins the figures of several runs: the median, with the value of each run. */
 export function joinRuns(runs: readonly (readonly Figure[])[]): readonly Figure[] {
-  const [first = []] = runs;
-  if (runs.length === 1) return first;
-  return first.map((figure) => {
+  if (runs.length === 1) return runs.flat();
+  // A part may have failed in some of the runs.
+  const named = runs.flat().filter((figure, at, all) => all.findIndex((one) => isSame(one, figure)) === at);
+  return named.map((figure) => {
     const values = runs.flatMap((figures) => figures.find((other) => isSame(other, figure))?.value ?? []);
     return { ...figure, value: median(values), runs: values };
   });

@@ -6,6 +6,7 @@ import {
   judge,
   median,
   medianRatio,
+  notMeasured,
 } from '../../scripts/bench/figure.ts';
 import { clientCommands } from '../../scripts/bench/measures/round-trips.ts';
 
@@ -32,6 +33,19 @@ describe('the bench', () => {
   it('never passes a figure that could not be measured', () => {
     expect(judge({ ...TIME, value: Number.NaN })).to.equal('MISS');
     expect(judge({ ...SPEED, value: Number.NaN })).to.equal('MISS');
+  });
+
+  it('has a row for a part that failed, also where it did so in one of several runs', () => {
+    const failed = notMeasured('cost', new Error('no port is free\n  anywhere'));
+    const table = ['part  figure                                measured    target'];
+    expect(figureTable([failed])).to.equal(
+      [...table, 'cost  not measured: Error: no port is free       n/a            FAILED'].join('\n'),
+    );
+    for (const runs of [
+      [[failed], [RATIO]],
+      [[RATIO], [failed]],
+    ])
+      expect(joinRuns(runs).map(({ name }) => name)).to.have.members([failed.name, RATIO.name]);
   });
 
   it('gives and judges the median of several runs, and shows their range', () => {

@@ -5,7 +5,6 @@ import { leaseHolder } from '../../../src/archive/ship/lease.ts';
 import { unshippedPage } from '../../../src/archive/unshipped.ts';
 import { openStore } from '../../../src/state/open-store.ts';
 import type { Store } from '../../../src/state/store.ts';
-import { packaged } from '../../../test/packaging/packaged.ts';
 import { end } from '../../../test/processes/own-process.ts';
 import { type CutOffProxy, startCutOffProxy } from '../../../test/servers/cut-off-proxy.ts';
 import { type ClusterSettings, NO_FAILOVER_MS, startCluster } from '../../../test/servers/redis.ts';
@@ -15,7 +14,7 @@ import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts
 import { until } from '../../../test/servers/until.ts';
 import type { Tenant } from '../../../test/service/tenant.ts';
 import type { Target } from '../traffic/requests.ts';
-import { startHaproxy } from './haproxy.ts';
+import { packagedSettings, startHaproxy } from './haproxy.ts';
 import { type ServiceNode, startServiceNode } from './service-node.ts';
 
 /** One way in which a part of the fleet fails, and how that ends. */
@@ -86,7 +85,12 @@ export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
     [partFaults('S3', { ...s3, kill: s3.stop }, s3Proxies)],
     [narrowFaults(s3Proxies, node.shop)],
   ]);
-  const proxy = await startHaproxy((port) => packagedSettings(port, entryProxies));
+  const proxy = await startHaproxy((port) =>
+    packagedSettings(
+      port,
+      entryProxies.map(([callers, platform]) => [callers?.port ?? 0, platform?.port ?? 0]),
+    ),
+  );
   const stop = async () => {
     await Promise.all([...nodes.map((each) => each.kill()), end(proxy.child), s3.stop()]);
     await store.close();
@@ -255,19 +259,6 @@ function inTurn(groups: readonly (readonly (readonly Fault[])[])[]): readonly Fa
       }),
     ),
   ).flat();
-}
-
-/** The packaged settings with test addresses, and with fewer connections, since testers may open fewer files. */
-function packagedSettings(port: number, entryProxies: readonly (readonly CutOffProxy[])[]): string {
-  const servers = entryProxies.map(
-    ([callers, platform], index) =>
-      `    server scoring-${index + 1} 127.0.0.1:${callers?.port} check port ${platform?.port} inter 1s fall 2 rise 1\n`,
-  );
-  const settings = packaged('packaging/haproxy.cfg')
-    .replace('bind :8080', `bind 127.0.0.1:${port}`)
-    .replace('maxconn 20000', 'maxconn 200')
-    .replaceAll(/^ {4}server .*\n/gm, '');
-  return `${settings}${servers.join('')}`;
 }
 
 function portOf(url: string): number {
