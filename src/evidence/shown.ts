@@ -81,6 +81,15 @@ export const SPAN = {
   to: nullable(epochMs('Of the last decision')),
   decisions: count('Decisions within the time'),
   gaps,
+  silences: list(
+    shape('A platform that usually reports told nothing', {
+      platform: word('Its name'),
+      from: epochMs('Of the first order of which nothing was told'),
+      to: nullable(epochMs('Of the next report; null: none came')),
+      orders: count('Granted meanwhile'),
+    }),
+    'When reports of outcomes had stopped: what became of these orders is known late, or not at all',
+  ),
   torn: yesNo("The last line of the journal's file is incomplete and was left out"),
   asOf: Type.Optional(asOfShape),
 } as const;
@@ -275,7 +284,15 @@ export function asOfNotes(asOf: AsOf | undefined): readonly string[] {
 }
 
 /** From when to when, and what is missing. */
-export function spanNotes({ from, to, decisions, gaps, torn, asOf }: EvidenceSpan): readonly string[] {
+export function spanNotes({
+  from,
+  to,
+  decisions,
+  gaps,
+  silences,
+  torn,
+  asOf,
+}: EvidenceSpan): readonly string[] {
   return [
     ...asOfNotes(asOf),
     from === null || to === null
@@ -284,6 +301,10 @@ export function spanNotes({ from, to, decisions, gaps, torn, asOf }: EvidenceSpa
     ...gaps.map(
       (gap) =>
         `Gap: about ${counted(gap.entries, 'entry', 'entries')} between ${timeText(gap.from)} and ${timeText(gap.to)} lost.`,
+    ),
+    ...silences.map(
+      ({ platform, from, to, orders }) =>
+        `${platform} reported nothing from ${timeText(from)} ${to === null ? 'on' : `to ${timeText(to)}`}, of ${counted(orders, 'granted order')}: figures of that time are of what was told later, if anything.`,
     ),
     ...(torn
       ? ['The last line of the journal is incomplete and was left out; export again to complete it.']

@@ -1,5 +1,6 @@
 import type { PlatformName } from '../client/client-key.ts';
 import { type ClientState, token, type VerdictEvent } from '../client/client-state.ts';
+import { SILENCE } from '../client/silence.ts';
 import { Type } from '../json-schema.ts';
 import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '../shapes.ts';
 import type { Registers } from '../state/store.ts';
@@ -34,16 +35,9 @@ export type Reporting = Shape<typeof ReportingSchema>;
 const HOUR_MS = 3_600_000;
 /** A week. */
 const HOURS_MAX = 168;
-/** Shorter delays are not told apart: what a node sees reaches the others in a few seconds. */
-const FINEST_MS = 20_000;
 const GROWTH = 1.25;
 /** With more of them the older ones count half, so that the usual time is that of lately. */
 const DELAYS_MAX = 10_000;
-/** So many orders say what is usual, and as many that nothing comes any more. */
-const ORDERS_MIN = 50;
-/** Of less than this share of its orders a platform does not usually report, and its silence is no news. */
-const USUAL_SHARE_MIN = 0.2;
-const SILENT_TIMES = 3;
 /** Further platforms are not watched, so that memory is bounded. */
 const PLATFORMS_MAX = 200;
 const SHARED_EVERY_MS = 5_000;
@@ -100,7 +94,7 @@ export class ReportingWatch {
     const grant = firstGrant(events, token(orderRef));
     // Of one that was reported before, the first report counts.
     if (grant === undefined || grant.settled) return;
-    const step = Math.max(0, Math.ceil(Math.log((now - grant.at) / FINEST_MS) / Math.log(GROWTH)));
+    const step = Math.max(0, Math.ceil(Math.log((now - grant.at) / SILENCE.finestMs) / Math.log(GROWTH)));
     own.delays[step] = (own.delays[step] ?? 0) + 1;
     hourOf(own, grant.at)[1]++;
   }
@@ -223,7 +217,7 @@ function reportingOf({ newestAt, awaited, awaitedSince, delays, hours }: Seen, n
   const due = ordersUntil(now - (usualMs ?? 0));
   // An outage of its own must not make its silence usual.
   const usual = ordersUntil(awaitedSince ?? now);
-  const isUsual = usualMs !== null && usual.reported >= USUAL_SHARE_MIN * usual.granted;
+  const isUsual = usualMs !== null && usual.reported >= SILENCE.usualShareMin * usual.granted;
   return {
     newestAt,
     usualMs,
@@ -232,16 +226,16 @@ function reportingOf({ newestAt, awaited, awaitedSince, delays, hours }: Seen, n
     unreportedShare: due.granted === 0 ? null : Math.max(0, 1 - due.reported / due.granted),
     stopped:
       isUsual &&
-      awaited >= ORDERS_MIN &&
+      awaited >= SILENCE.ordersMin &&
       awaitedSince !== null &&
-      now - awaitedSince > SILENT_TIMES * usualMs,
+      now - awaitedSince > SILENCE.times * usualMs,
   };
 }
 
 /** The time within which 95 % of the delays are; null with too few of them. */
 function usualMsOf(delays: Seen['delays']): number | null {
   const total = totalOf(delays);
-  if (total < ORDERS_MIN) return null;
+  if (total < SILENCE.ordersMin) return null;
   let within = 0;
   // Whole numbers as names of members come in their order.
   const [step = 0] =
@@ -249,5 +243,5 @@ function usualMsOf(delays: Seen['delays']): number | null {
       within += count;
       return within >= 0.95 * total;
     }) ?? [];
-  return Math.round(FINEST_MS * GROWTH ** Number(step));
+  return Math.round(SILENCE.finestMs * GROWTH ** Number(step));
 }

@@ -13,6 +13,7 @@ import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../decision/holdo
 import { FACTS } from '../../facts/catalogue.ts';
 import { withTemporaryFolder } from '../../files/folders.ts';
 import type { EvidenceSpan } from '../shown.ts';
+import { silencesIn } from './silences.ts';
 
 interface ArchivePlace {
   readonly kind: 'archive';
@@ -119,7 +120,8 @@ function workOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) 
       // Nothing here goes by the order of rows in a file, and keeping it costs memory.
       await duck.run('SET preserve_insertion_order = false');
       const gaps = await makeViews(duck, ask);
-      const span = { ...(await spanOf(duck)), gaps, torn, ...(await asOfIn(duck, ask)) };
+      const silences = await silencesIn(duck);
+      const span = { ...(await spanOf(duck)), gaps, silences, torn, ...(await asOfIn(duck, ask)) };
       return await work(new Evidence(ask, duck, span));
     } finally {
       duck.close();

@@ -209,6 +209,7 @@ describe('a backtest', () => {
       from: Date.UTC(2026, 6, 1),
       to: Date.UTC(2026, 6, 6, 5, 7, 23, 1),
       gaps: [],
+      silences: [],
       torn: false,
       ruleVersions: ['p2.v10'],
     });

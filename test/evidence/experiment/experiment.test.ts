@@ -11,7 +11,12 @@ import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { type Lived, TrialWorld } from './trial-world.ts';
 import { differencesLived, experimentsOn, trialLived } from './two-ladders.ts';
 
-const NOTHING = experimentOf({ from: null, to: null, decisions: 0, gaps: [], torn: false }, null, [], []);
+const NOTHING = experimentOf(
+  { from: null, to: null, decisions: 0, gaps: [], silences: [], torn: false },
+  null,
+  [],
+  [],
+);
 
 const sum = (lived: readonly Lived[], of: (one: Lived) => number) =>
   lived.reduce((total, one) => total + of(one), 0);

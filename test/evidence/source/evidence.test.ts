@@ -6,6 +6,7 @@ import { namesIn } from '../../../src/archive/archive-log.ts';
 import type { DuckRow } from '../../../src/archive/duck.ts';
 import { TABLE_NAMES, type TableName } from '../../../src/archive/tables.ts';
 import { platformName } from '../../../src/client/client-key.ts';
+import { spanNotes } from '../../../src/evidence/shown.ts';
 import {
   type EvidenceAsk,
   type EvidencePlace,
@@ -109,7 +110,7 @@ describe('evidence', () => {
         rules: await evidence.decidingRules(),
       }));
       const to = JULY + 2 * HOUR + 1000;
-      expect(span).to.deep.equal({ from: JULY, to, decisions: 5, gaps: [], torn: false });
+      expect(span).to.deep.equal({ from: JULY, to, decisions: 5, gaps: [], silences: [], torn: false });
       expect(rules.map(({ ruleVersion, decisions }) => [ruleVersion, decisions])).to.deep.equal([
         ['p2.v10', 5],
       ]);
@@ -132,7 +133,7 @@ describe('evidence', () => {
     const place: EvidencePlace = { kind: 'archive', folder: temporaryDirectory() };
     expect(await rowsOf(all(place), 'SELECT * FROM orders')).to.deep.equal([]);
     const { span } = await withEvidence(all(place), async (evidence) => evidence);
-    expect(span).to.deep.equal({ from: null, to: null, decisions: 0, gaps: [], torn: false });
+    expect(span).to.deep.equal({ from: null, to: null, decisions: 0, gaps: [], silences: [], torn: false });
   });
 
   it('names the gaps of an archive within the span', async () => {
@@ -256,3 +257,41 @@ async function removeAll(archive: Archive): Promise<void> {
 function byName(rows: readonly DuckRow[]): readonly object[] {
   return rows.map((row) => Object.fromEntries(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1))));
 }
+
+describe('evidence of a time in which a platform told nothing', () => {
+  /** An order a minute, and what came of it four minutes later but for those of a span. */
+  const silent = (from: number, to: number) => async (store: Store) => {
+    const place = new Workplace();
+    const history = new History(store, place.rules('p2.v10'));
+    for (let minute = 0; minute < 240; minute++) {
+      history.now += 60_000;
+      await history.verdict(`payer-${minute}`, `order-${minute}`);
+      const isTold = minute >= 4 && (minute < from || minute >= to);
+      if (isTold) await history.outcome(`payer-${minute - 4}`, `order-${minute - 4}`, 'PAID');
+    }
+    place.end();
+  };
+  const silencesOf = async (from: number, to: number) => {
+    const { archive } = await livedEvidence(silent(from, to));
+    return withEvidence(all(archive), async ({ span }) => ({ found: span.silences, notes: spanNotes(span) }));
+  };
+
+  it('says so, with the orders of that time', async () => {
+    const { found, notes } = await silencesOf(100, 160);
+    const [start, minute] = [JULY, 60_000];
+    expect(found).to.deep.equal([
+      { platform: PLATFORM, from: start + 101 * minute, to: start + 161 * minute, orders: 61 },
+    ]);
+    expect(notes.join(' ')).to.contain(
+      `${PLATFORM} reported nothing from 2026-07-01T01:41:00Z to 2026-07-01T02:41:00Z, of 61 granted orders: figures of that time`,
+    );
+    expect((await silencesOf(170, 240)).found).to.deep.include.members([
+      { platform: PLATFORM, from: start + 171 * minute, to: null, orders: 70 },
+    ]);
+  });
+
+  it('says nothing of a silence over few orders, nor of a platform that never reports', async () => {
+    expect((await silencesOf(100, 148)).found).to.deep.equal([]);
+    expect((await silencesOf(0, 240)).found).to.deep.equal([]);
+  });
+});

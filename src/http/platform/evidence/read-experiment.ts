@@ -26,7 +26,12 @@ const VERSIONS = queryText('versions', 'Candidates of the newest trial, like p2.
 });
 const AS_OF = queryInstant('asOf', 'What was known at this moment; absent: now');
 
-const NOTHING = experimentOf({ from: null, to: null, decisions: 0, gaps: [], torn: false }, null, [], []);
+const NOTHING = experimentOf(
+  { from: null, to: null, decisions: 0, gaps: [], silences: [], torn: false },
+  null,
+  [],
+  [],
+);
 
 const NOT_YET = refusal(
   'experiment-not-yet',

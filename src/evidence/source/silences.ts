@@ -1,0 +1,39 @@
+import { type Duck, numberOf, textOf } from '../../archive/duck.ts';
+import { GRANTED_SQL, ORDER_KEY_SQL } from '../../archive/order-fate.ts';
+import { SILENCE } from '../../client/silence.ts';
+import type { EvidenceSpan } from '../shown.ts';
+
+/** The same as `stopped` of live traffic, between any two reports. */
+const SILENCES_SQL = `
+  WITH granted AS (
+    SELECT platform, ${ORDER_KEY_SQL} AS order_key, min(decided_at) AS granted_at
+    FROM decisions WHERE ${GRANTED_SQL} GROUP BY ALL
+  ), told AS (
+    SELECT ${ORDER_KEY_SQL} AS order_key, min(reported_at) AS told_at FROM outcomes GROUP BY ALL
+  ), usual AS (
+    SELECT platform, count(*) AS granted, count(told_at) FILTER (told_at >= granted_at) AS told,
+      quantile_cont(epoch_ms(told_at) - epoch_ms(granted_at), 0.95) FILTER (told_at >= granted_at) AS usual_ms
+    FROM granted LEFT JOIN told USING (order_key) GROUP BY platform
+  ), reports AS (
+    SELECT platform, reported_at AS before, lead(reported_at) OVER (PARTITION BY platform ORDER BY reported_at) AS after
+    FROM (SELECT DISTINCT platform, reported_at FROM outcomes)
+  ), silences AS (
+    SELECT granted.platform, after, count(*) AS orders, min(granted_at) AS since, max(granted_at) AS newest
+    FROM granted ASOF LEFT JOIN reports ON granted.platform = reports.platform AND granted_at > before
+    GROUP BY granted.platform, before, after
+  )
+  SELECT platform, since, after, orders FROM silences JOIN usual USING (platform)
+  WHERE orders >= ${SILENCE.ordersMin} AND told >= greatest(${SILENCE.ordersMin}, ${SILENCE.usualShareMin} * (granted - orders))
+    AND epoch_ms(coalesce(after, newest)) - epoch_ms(since) > ${SILENCE.times} * greatest(usual_ms, ${SILENCE.finestMs})
+  ORDER BY since, platform`;
+
+/** When platforms that usually report told nothing, by the views of evidence. */
+export async function silencesIn(duck: Duck): Promise<EvidenceSpan['silences']> {
+  const rows = await duck.rows(SILENCES_SQL);
+  return rows.map((row) => ({
+    platform: textOf(row['platform']) ?? '',
+    from: numberOf(row['since']) ?? 0,
+    to: numberOf(row['after']),
+    orders: numberOf(row['orders']) ?? 0,
+  }));
+}
