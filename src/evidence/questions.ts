@@ -1,5 +1,4 @@
-import { BACKTEST_MODES, BacktestSchema, shownBacktest } from './backtest/backtest-report.ts';
-import { OUTCOME_ASSUMPTIONS } from './backtest/lives.ts';
+import { BacktestSchema, shownBacktest } from './backtest/backtest-report.ts';
 import { DriftSchema, shownDrift } from './drift-report.ts';
 import { ExperimentSchema, shownExperiment } from './experiment/experiment-report.ts';
 import {
@@ -14,7 +13,6 @@ import {
   versionsOption,
 } from './question.ts';
 import { ReportSchema, SLICE_NAMES, shownReport } from './report/rule-report.ts';
-import { SweepSchema, shownSweep } from './sweep/sweep-report.ts';
 
 const LOOKED_AT = versionOption({
   name: 'version',
@@ -29,7 +27,8 @@ const TRIED = versionOption({
 });
 const AGAINST = versionOption({
   name: 'against',
-  description: 'compare with this version instead of with what was recorded',
+  description:
+    'what changes from this version; a backtest without it compares with the versions that decided',
 });
 
 const BY = choiceOption({
@@ -42,54 +41,20 @@ const REPORT = question({
   kind: 'report',
   title: 'What each rule was worth',
   description: 'what each rule matched, decided and was needed for, and what became of those orders',
-  options: [LOOKED_AT, BY],
+  options: [LOOKED_AT, AGAINST, BY],
   example: { version: 'p2.v11', by: 'day' },
+  namesOrders: true,
   resultName: 'RulesReport',
   result: ReportSchema,
   run: async (asking) => {
     const { report } = await import('./report/report.ts');
     const rules = await rulesOrLast(asking, LOOKED_AT);
     const { evidence, options, onProgress } = asking;
-    return report(evidence, { rules, by: BY.read(options), onProgress });
+    const base = AGAINST.read(options);
+    const against = base === null ? null : asking.rules.named(base);
+    return report(evidence, { rules, against, by: BY.read(options), onProgress });
   },
   shown: shownReport,
-});
-
-const MODE = choiceOption({
-  name: 'mode',
-  values: BACKTEST_MODES,
-  description:
-    'recorded: each decision again on its recorded facts; closed-loop: all inputs again from an empty state',
-});
-const OUTCOMES = choiceOption({
-  name: 'outcomes',
-  values: OUTCOME_ASSUMPTIONS,
-  description:
-    'closed-loop: granted lets only outcomes of orders happen that the version granted, all repeats every recorded one',
-});
-
-const BACKTEST = question({
-  kind: 'backtest',
-  title: 'What a version would have decided',
-  description: 'what a version, draft or released, would have decided on what happened',
-  options: [TRIED, AGAINST, MODE, OUTCOMES],
-  example: { version: 'p2.v11', against: 'p2.v10', mode: 'closed-loop' },
-  namesOrders: true,
-  resultName: 'BacktestReport',
-  result: BacktestSchema,
-  run: async ({ evidence, options, rules, onProgress }) => {
-    const { backtest } = await import('./backtest/backtest.ts');
-    const base = AGAINST.read(options);
-    return backtest(evidence, {
-      candidate: rules.named(TRIED.read(options) ?? ''),
-      against: base === null ? null : rules.named(base),
-      mode: MODE.read(options) ?? 'recorded',
-      outcomes: OUTCOMES.read(options) ?? 'granted',
-      rulesOf: (decided) => recordedRules(rules, decided, 'name the base yourself: --against <version>'),
-      onProgress,
-    });
-  },
-  shown: shownBacktest,
 });
 
 const VARY = textsOption({
@@ -97,34 +62,35 @@ const VARY = textsOption({
   form: 'PATH=VALUES',
   most: 3,
   description:
-    'like groups.blocked-by-unpaid-chain.unpaidChain=2..8 or ladder.levels[0]=15s,30s,60s; several are combined',
-  isRequired: true,
+    'also with other values of a constant, like groups.blocked-by-unpaid-chain.unpaidChain=2..8 or ladder.levels[0]=15s,30s,60s; several are combined',
 });
 
-const SWEEP = question({
-  kind: 'sweep',
-  title: 'What other values of a constant would have done',
-  description: 'replay history with other values of a constant, and print what each choice costs and saves',
-  options: [TRIED, VARY, OUTCOMES],
+const BACKTEST = question({
+  kind: 'backtest',
+  title: 'What a version would have decided',
+  description:
+    'what a version, draft or released, would have opened and closed, replayed from an empty state',
+  options: [TRIED, AGAINST, VARY],
   example: { version: 'p2.v11', vary: ['groups.blocked-by-unpaid-chain.unpaidChain=2..8'] },
-  resultName: 'SweepReport',
-  result: SweepSchema,
+  namesOrders: true,
+  resultName: 'BacktestReport',
+  result: BacktestSchema,
   run: async ({ evidence, options, rules, onProgress }) => {
-    const { combinationsOf, parseVariation, sweep } = await import('./sweep/sweep.ts');
-    const version = TRIED.read(options) ?? '';
-    const files = rules.files(version);
-    const variations = VARY.read(options).map((text) => parseVariation(files, text));
-    const combinations = combinationsOf(rules.named(version).version, files, variations);
-    const outcomes = OUTCOMES.read(options) ?? 'granted';
-    return sweep(evidence, {
-      combinations,
-      version: rules.named(version).version,
-      outcomes,
-      threads: 1,
+    const { backtest } = await import('./backtest/backtest.ts');
+    const { variationsOf } = await import('./backtest/variations.ts');
+    const name = TRIED.read(options) ?? '';
+    const version = rules.named(name);
+    const vary = VARY.read(options);
+    const others = vary.length === 0 ? null : variationsOf(version, rules.files(name), vary);
+    const base = AGAINST.read(options);
+    return backtest(evidence, {
+      tried: others ?? [{ rules: version, values: {} }],
+      against: base === null ? null : rules.named(base),
+      rulesOf: (decided) => recordedRules(rules, decided, 'name the base yourself: --against <version>'),
       onProgress,
     });
   },
-  shown: shownSweep,
+  shown: shownBacktest,
 });
 
 const WHOSE = versionOption({
@@ -177,7 +143,7 @@ export const EXPERIMENT = question({
 });
 
 /** All that can be asked of recorded decisions, each declared once. */
-export const QUESTIONS: readonly Question[] = [REPORT, BACKTEST, SWEEP, DRIFT, EXPERIMENT];
+export const QUESTIONS: readonly Question[] = [REPORT, BACKTEST, DRIFT, EXPERIMENT];
 
 /** By its kind; undefined where there is no such question. */
 export function questionOf(kind: string): Question | undefined {

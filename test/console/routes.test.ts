@@ -238,7 +238,7 @@ describe('the console over HTTP', () => {
       ]);
     });
 
-    it('open to their files, their ladder, and the constants that a sweep may vary', async () => {
+    it('open to their files, their ladder, and the constants that may be varied', async () => {
       const { body } = await shop.ask<VersionBody>('GET', 'rules/versions/p2.v10');
       expect(body.files.map(({ path }) => path)).to.include.members(['verdicts.yaml', 'cases/ladder.yaml']);
       expect(body.ladder?.levelsMs).to.deep.equal([30_000, 300_000, 1_800_000]);

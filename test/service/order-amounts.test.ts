@@ -4,7 +4,7 @@ import { platformName } from '../../src/client/client-key.ts';
 import type { ReportedOutcome } from '../../src/client/order.ts';
 import { factsByLabel } from '../../src/decision/assess.ts';
 import { NO_HOLDOUTS } from '../../src/decision/holdout.ts';
-import { Lives } from '../../src/evidence/backtest/lives.ts';
+import { Replays } from '../../src/evidence/backtest/replay.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
 import { fixedRules } from '../../src/rollout/loaded-rules.ts';
 import { rebuiltState } from '../../src/service/rebuild.ts';
@@ -173,9 +173,9 @@ function reportOf({ result, hour, dated = hour }: Told & { readonly hour: number
 
 /** The paid amount at the last verdict of a replayed journal. */
 function backtested(entries: readonly JournalEntry[]): unknown {
-  const lives = new Lives([{ rulesOf: () => RULES, outcomes: 'granted' }], () => RULES, NO_HOLDOUTS);
+  const replays = new Replays([() => RULES], () => RULES, NO_HOLDOUTS);
   const index = RULES.facts.find(({ label }) => label === PAID_AMOUNT)?.index ?? -1;
   return inputsOf(entries)
-    .map((input) => lives.live(input)?.[0]?.values[index])
+    .map((input) => replays.replay(input)?.[0]?.values[index])
     .at(-1);
 }

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { ARCHIVE_REGISTER } from '../../src/archive/archive-home.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { NO_HOLDOUTS } from '../../src/decision/holdout.ts';
-import { Lives } from '../../src/evidence/backtest/lives.ts';
+import { Replays } from '../../src/evidence/backtest/replay.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
 import { fixedRules } from '../../src/rollout/loaded-rules.ts';
 import { rebuiltState } from '../../src/service/rebuild.ts';
@@ -142,9 +142,9 @@ describeOnStores('an order that was turned away', (store) => {
         unpaidCount: state.outcomes.unpaidCount,
       });
       expect(rebuiltState(entries.toReversed())).to.deep.equal(state);
-      const lives = new Lives([{ rulesOf: () => RULES, outcomes: 'all' }], () => RULES, NO_HOLDOUTS);
+      const replays = new Replays([() => RULES], () => RULES, NO_HOLDOUTS);
       const place = RULES.facts.findIndex(({ label }) => label === 'paymentScore');
-      const scores = inputsOf(entries.toReversed()).map((input) => lives.live(input)?.[0]?.values[place]);
+      const scores = inputsOf(entries.toReversed()).map((input) => replays.replay(input)?.[0]?.values[place]);
       const [last] = await store().decisionsOfClient(client, 1);
       expect(Number(scores.at(-1)).toFixed(4)).to.equal(last?.paymentScore);
     });

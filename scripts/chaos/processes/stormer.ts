@@ -24,9 +24,8 @@ const VERSION = 'p2.v10';
 
 /** The evidence questions, asked in turn. */
 const QUESTIONS = [
-  ['sweep', { version: VERSION, vary: ['groups.blocked-by-unpaid-chain.unpaidChain=2..5'] }],
+  ['backtest', { version: VERSION, vary: ['groups.blocked-by-unpaid-chain.unpaidChain=2..5'] }],
   ['report', { version: VERSION, by: 'method' }],
-  ['backtest', { version: VERSION, mode: 'closed-loop' }],
   ['drift', {}],
 ] as const;
 

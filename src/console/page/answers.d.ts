@@ -1,10 +1,7 @@
 import type { ProposalSchema } from '../../access/proposals.ts';
-import type { BacktestReport as BacktestData } from '../../evidence/backtest/backtest-report.ts';
-import type { Drift as DriftData } from '../../evidence/drift-report.ts';
 import type { Experiment as ExperimentData } from '../../evidence/experiment/experiment-report.ts';
 import type { Report } from '../../evidence/report/rule-report.ts';
 import type { Shown } from '../../evidence/shown.ts';
-import type { SweepReport as SweepData } from '../../evidence/sweep/sweep-report.ts';
 import type { AuditCheckSchema, AuditPageSchema } from '../../http/platform/audit.ts';
 import type { EvidenceJobListSchema, EvidenceJobSchema } from '../../http/platform/evidence/evidence.ts';
 import type { ExplorationSchema } from '../../http/platform/explore.ts';
@@ -64,16 +61,12 @@ export interface Worked<Result> {
 }
 
 export type RulesReport = Report & Shown;
-export type BacktestReport = BacktestData & Shown;
-export type SweepReport = SweepData & Shown;
-export type Drift = DriftData & Shown;
 export type Experiment = ExperimentData & Shown;
 
 export type { RuleDiff } from '../../authoring/diff/rule-diff.ts';
 export type { WhatIfThen as DecisionWhatIf } from '../../authoring/explain/what-if.ts';
 export type { RuleFigures, RuleReport, SliceName } from '../../evidence/report/rule-report.ts';
 export type { EvidenceTable, OrderCounts, Shown, VerdictMix } from '../../evidence/shown.ts';
-export type { SweptCombination, TradeOff } from '../../evidence/sweep/sweep-report.ts';
 export type { FactValue } from '../../facts/fact.ts';
 export type { Reporting } from '../../metrics/reporting.ts';
 export type {

@@ -1,246 +1,188 @@
-import { textOf } from '../../archive/duck.ts';
+import { type DrawnHoldout, holdoutShares } from '../../decision/holdout.ts';
 import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
+import { compare } from '../comparison.ts';
+import type { HeldOutCount } from '../shown.ts';
 import type { Evidence } from '../source/evidence.ts';
-import { reversalsOf, stoppedPaymentsOf } from '../source/reversals.ts';
+import { closedPaymentsOf, reversalsOf } from '../source/reversals.ts';
 import { makeInputView } from '../source/shared-devices.ts';
-import { Aftermath, AnswerTable } from './aftermath.ts';
-import type { BacktestMode, BacktestReport, OrderComparison } from './backtest-report.ts';
-import { compare, decisionShares, Examples, HeldOutTallies, recordedHoldouts } from './comparison.ts';
+import type { BacktestReport, Candidate, WaitChanges } from './backtest-report.ts';
 import { inputsOf } from './input.ts';
-import { type LifeAnswer, Lives, type OutcomeAssumption, type RulesOfRequest } from './lives.ts';
-import { Redecider, recordedAnswers, recordedDecisions } from './recorded.ts';
+import {
+  AnswerTable,
+  closedBy,
+  halfOfOrders,
+  joinOutcomes,
+  openedBy,
+  orderSums,
+  paretoFront,
+  timePart,
+  tradeOffs,
+} from './order-outcomes.ts';
+import { type ReplayAnswer, Replays, type RulesOfRequest } from './replay.ts';
 
-export type OnProgress = (done: number, all: number) => void;
+/** A rule set to try: the version, or one of its variations. */
+export interface Tried {
+  readonly rules: RuleSet;
+  /** By the paths of the constants that are varied. */
+  readonly values: Readonly<Record<string, string>>;
+}
 
-export interface Backtest {
-  readonly candidate: RuleSet;
-  /** The base of the comparison; null for what was recorded. */
+export interface BacktestAsk {
+  /** The version as it is comes first. */
+  readonly tried: readonly [Tried, ...Tried[]];
+  /** The base of the comparison; null for the versions that decided then. */
   readonly against: RuleSet | null;
-  readonly mode: BacktestMode;
-  /** In closed-loop: which recorded outcomes happen. */
-  readonly outcomes: OutcomeAssumption;
-  /** In closed-loop without `against`: the rule sets that decided then. */
   readonly rulesOf: RulesOfRequest;
-  readonly onProgress?: OnProgress;
-  /** Ends the work early, with the signal's reason thrown. */
-  readonly signal?: AbortSignal;
+  readonly onProgress?: (done: number, of: number) => void;
 }
 
 /**
- * Compares two rule sets on history, whose length does not matter to memory: only the clients that a rule holds out
- * are remembered.
+ * Replays all inputs with a base and some candidates, and compares what they did to the orders. The length of the
+ * history does not matter to memory: only the clients that a rule holds out are remembered.
  */
-export function backtest(evidence: Evidence, ask: Backtest): Promise<BacktestReport> {
-  return ask.mode === 'recorded' ? recordedReport(ask, evidence) : closedLoopReport(ask, evidence);
-}
-
-const BASE = 0;
-const CANDIDATE = 1;
-
-async function recordedReport(ask: Backtest, evidence: Evidence): Promise<BacktestReport> {
-  const table = await AnswerTable.create(evidence.duck, 2);
-  const examples = new Examples();
-  const missing = new Set<string>();
-  const tallies = new HeldOutTallies(ask.against, ask.candidate);
-  const undecidable = await decideAgain(ask, evidence, missing, (request, base, candidate, orderRef) => {
-    table.add(request, [base, candidate]);
-    examples.note(base, candidate, request.at, orderRef);
-    tallies.note(base, candidate, request.clientHash);
-  });
+export async function backtest(evidence: Evidence, ask: BacktestAsk): Promise<BacktestReport> {
+  const { tried, against } = ask;
+  const { duck, span } = evidence;
+  const [{ rules: version }] = tried;
+  const sides = tried.length + 1;
+  const table = await AnswerTable.create(duck, sides);
+  const { noted, reproduced, lists } = await replay(evidence, ask, table);
   table.close();
-  const aftermath = await Aftermath.join(evidence.duck, table, 2);
-  return {
-    ...(await reportOf(ask, evidence, aftermath, examples)),
-    assumption: null,
-    unseen: await unseenSettings(ask, evidence),
-    waits: null,
-    otherwise: null,
-    heldOut: {
-      ...tallies.counts(),
-      ...(ask.against === null ? { base: await recordedHoldouts(evidence.duck) } : {}),
-    },
-    undecidable: { count: undecidable, facts: [...missing].toSorted() },
-    reproduced: null,
-    emptyLists: [],
-  };
-}
-
-/** Differences of the candidate from the other side that facts recorded under that side already contain. */
-async function unseenSettings(
-  { candidate, against, rulesOf }: Backtest,
-  evidence: Evidence,
-): Promise<readonly string[]> {
-  const bases = against === null ? await rulesAtHand(evidence, rulesOf) : [against];
-  return (['currency', 'smoothing', 'ladder'] as const).filter((name) =>
-    bases.some((base) => JSON.stringify(base.settings[name]) !== JSON.stringify(candidate.settings[name])),
-  );
-}
-
-/** The rule sets that decided, as far as they are at hand: nobody knows the settings of the others. */
-async function rulesAtHand(evidence: Evidence, rulesOf: RulesOfRequest): Promise<readonly RuleSet[]> {
-  return (await evidence.decidingRules()).flatMap((asked) => {
-    try {
-      return [rulesOf(asked)];
-    } catch {
-      return [];
-    }
-  });
-}
-
-type Visit = (
-  request: { readonly clientHash: bigint; readonly orderKey: bigint; readonly at: number },
-  base: LifeAnswer,
-  candidate: LifeAnswer,
-  orderRef: () => string,
-) => void;
-
-/** Returns the number of decisions whose records lack a fact. */
-async function decideAgain(
-  { candidate, against, onProgress, signal }: Backtest,
-  { duck, span, holdoutDraw }: Evidence,
-  missing: Set<string>,
-  visit: Visit,
-): Promise<number> {
-  const redecider = new Redecider(candidate, holdoutDraw);
-  const base = against === null ? null : new Redecider(against, holdoutDraw);
-  const labels = redecider.labels.union(base?.labels ?? new Set<string>());
-  const withClients = redecider.holdsOut || base?.holdsOut === true;
-  const sql = await recordedDecisions(duck, labels, { withClients });
-  const lacking = (label: string) => missing.add(label);
-  let [done, undecidable] = [0, 0];
-  for await (const batch of duck.batches(sql)) {
-    signal?.throwIfAborted();
-    const candidateAnswer = redecider.answers(batch, lacking);
-    const baseAnswer = base?.answers(batch, lacking) ?? recordedAnswers(batch);
-    const [clients, orders, times] = [
-      batch.integers('client_hash'),
-      batch.integers('order_key'),
-      batch.numbers('decided_ms'),
-    ];
-    for (let row = 0; row < batch.rowCount; row++) {
-      const [was, is] = [baseAnswer(row), candidateAnswer(row)];
-      if (was === null || is === null) undecidable++;
-      else {
-        const request = { clientHash: clients[row] ?? 0n, orderKey: orders[row] ?? 0n, at: times[row] ?? 0 };
-        visit(request, was, is, () => batch.text('order_ref', row));
-      }
-    }
-    done += batch.rowCount;
-    onProgress?.(done, span.decisions);
+  await joinOutcomes(duck, sides);
+  const splitAt = await halfOfOrders(duck);
+  const reversals = await reversalsOf(evidence);
+  const earlier = await tradeOffs(duck, 'earlier', splitAt, sides);
+  const later = await tradeOffs(duck, 'later', splitAt, sides);
+  const [earlierFront, laterFront] = [paretoFront(earlier), paretoFront(later)];
+  const sideAgainstBase = (side: number) =>
+    compare(
+      duck,
+      `(SELECT client_hash, order_key, "at", answer_0 AS base, answer_${side} AS candidate FROM answers)`,
+      table.codes,
+    );
+  const candidates: Candidate[] = [];
+  for (const [place, { values }] of tried.entries()) {
+    const side = place + 1;
+    const [before, after, notes] = [earlier[place], later[place], noted[side]];
+    if (before === undefined || after === undefined || notes === undefined) continue;
+    const { changed, changedShare } = await sideAgainstBase(side);
+    candidates.push({
+      values,
+      present: place === 0,
+      ...{ changed, changedShare },
+      opened: await orderSums(duck, openedBy(side)),
+      closed: await orderSums(duck, closedBy(side)),
+      closedPayments: await closedPaymentsOf(duck, reversals, closedBy(side)),
+      ...{ earlier: before, later: after },
+      onFront: { earlier: earlierFront[place] === true, later: laterFront[place] === true },
+      waits: notes.waits,
+      heldOut: notes.heldOut.counts(),
+    });
   }
-  return undecidable;
-}
-
-async function closedLoopReport(ask: Backtest, evidence: Evidence): Promise<BacktestReport> {
-  const other: OutcomeAssumption = ask.outcomes === 'all' ? 'granted' : 'all';
-  const table = await AnswerTable.create(evidence.duck, 4);
-  const examples = new Examples();
-  const lived = await liveAgain(ask, evidence, [ask.outcomes, other], table, examples);
-  table.close();
-  const aftermath = await Aftermath.join(evidence.duck, table, 4);
+  const { compared, transitions, changes } = await sideAgainstBase(1);
   return {
-    ...(await reportOf(ask, evidence, aftermath, examples)),
-    assumption: ask.outcomes,
-    unseen: [],
-    waits: examples.waits,
-    otherwise: {
-      assumption: other,
-      outcomes: await outcomesOf(aftermath, 2 + BASE, 2 + CANDIDATE),
+    kind: 'backtest',
+    version: version.version,
+    digest: version.digest,
+    against: against?.version ?? null,
+    ...span,
+    versions: [...new Set((await evidence.decidingRules()).map(({ ruleVersion }) => ruleVersion))].toSorted(),
+    ...{ compared, reproduced, splitAt },
+    parts: {
+      earlier: await timePart(duck, 'earlier', splitAt),
+      later: await timePart(duck, 'later', splitAt),
     },
-    undecidable: { count: 0, facts: [] },
-    ...lived,
+    reversals,
+    emptyLists: lists,
+    heldOut: noted[0]?.heldOut.counts() ?? [],
+    ...{ candidates, transitions, changes },
   };
 }
 
-/** Base and candidate under each assumption are four sides of the table. */
-async function liveAgain(
-  ask: Backtest,
+/** What is noted of a side while it answers: counting pairs does not show it. */
+interface Noted {
+  readonly heldOut: HeldOutTally;
+  readonly waits: WaitChanges;
+}
+
+async function replay(
   evidence: Evidence,
-  assumptions: readonly OutcomeAssumption[],
+  { tried, against, rulesOf, onProgress }: BacktestAsk,
   table: AnswerTable,
-  examples: Examples,
-): Promise<Pick<BacktestReport, 'heldOut' | 'reproduced' | 'emptyLists'>> {
-  const { candidate, against, rulesOf, signal, onProgress } = ask;
-  const decided = new Set([candidate]);
+): Promise<{ noted: readonly Noted[]; reproduced: number; lists: readonly string[] }> {
+  const candidates = tried.map(({ rules }) => rules);
+  const decided = new Set(candidates);
   const rulesThen: RulesOfRequest = (asked) => {
     const rules = against ?? rulesOf(asked);
     decided.add(rules);
     return rules;
   };
-  const sides = assumptions.flatMap((outcomes) => [
-    { rulesOf: rulesThen, outcomes },
-    { rulesOf: () => candidate, outcomes },
-  ]);
-  const lives = new Lives(sides, rulesThen, evidence.holdoutDraw);
-  const tallies = new HeldOutTallies(against, candidate);
-  const baseWithAll = 2 * assumptions.indexOf('all') + BASE;
+  const bases = against === null ? (await evidence.decidingRules()).map(rulesOf) : [against];
+  const sides = [rulesThen, ...candidates.map((rules) => () => rules)];
+  const noted = [against, ...candidates].map((rules) => ({
+    heldOut: new HeldOutTally(rules),
+    waits: { longer: 0, shorter: 0, onAnotherLadder: 0 },
+  }));
+  const replays = new Replays(sides, rulesThen, evidence.holdoutDraw);
   let reproduced = 0;
-  await makeInputView(evidence, await rulesToLive(ask, evidence));
-  await lives.liveAll(
+  await makeInputView(evidence, [...candidates, ...bases]);
+  await replays.replayAll(
     inputsOf(evidence.duck),
     (request, answers) => {
       table.add(request, answers);
-      examples.note(answers[BASE], answers[CANDIDATE], request.at, () => request.orderRef);
-      tallies.note(answers[BASE], answers[CANDIDATE], request.clientHash);
-      if (answers[baseWithAll]?.verdict === request.verdict) reproduced++;
+      const [base] = answers;
+      if (base?.verdict === request.verdict) reproduced++;
+      for (const [side, { heldOut, waits }] of noted.entries()) {
+        const answer = answers[side];
+        heldOut.note(answer?.heldOut ?? [], request.clientHash);
+        noteWait(waits, base, answer);
+      }
     },
-    () => {
-      signal?.throwIfAborted();
-      onProgress?.(table.rows, evidence.span.decisions);
-    },
+    () => onProgress?.(table.rows, evidence.span.decisions),
   );
-  return {
-    heldOut: tallies.counts(),
-    reproduced,
-    emptyLists: [...new Set([...decided].flatMap(sharedListsOf))],
-  };
+  return { noted, reproduced, lists: [...new Set([...decided].flatMap(sharedListsOf))] };
 }
 
-/** All rule sets that decide in a life. */
-async function rulesToLive(
-  { candidate, against, rulesOf }: Backtest,
-  evidence: Evidence,
-): Promise<readonly RuleSet[]> {
-  if (against !== null) return [candidate, against];
-  return [candidate, ...(await evidence.decidingRules()).map(rulesOf)];
+type Counts<T> = { -readonly [Name in keyof T]: T[Name] };
+
+function noteWait(
+  waits: Counts<WaitChanges>,
+  base: ReplayAnswer | undefined,
+  answer: ReplayAnswer | undefined,
+): void {
+  if (base?.verdict !== 'WAIT' || answer?.verdict !== 'WAIT') return;
+  const longerBy = (answer.waitSeconds ?? 0) - (base.waitSeconds ?? 0);
+  if (longerBy === 0) return;
+  waits[longerBy > 0 ? 'longer' : 'shorter']++;
+  if (base.level === answer.level) waits.onAnotherLadder++;
 }
 
-type SameInBothModes = Omit<
-  BacktestReport,
-  'assumption' | 'unseen' | 'waits' | 'otherwise' | 'heldOut' | 'undecidable' | 'reproduced' | 'emptyLists'
->;
+/** Counts whom the rules of one side held out. A rule that could hold out but skipped nobody is listed, too. */
+class HeldOutTally {
+  readonly #rules = new Map<string, { readonly share: number; decisions: number; clients: Set<bigint> }>();
 
-async function reportOf(
-  { candidate, against, mode }: Backtest,
-  evidence: Evidence,
-  aftermath: Aftermath,
-  examples: Examples,
-): Promise<SameInBothModes> {
-  const { duck, span } = evidence;
-  const reversals = await reversalsOf(evidence);
-  const deciding = await duck.rows('SELECT DISTINCT rule_version FROM decisions ORDER BY rule_version');
-  return {
-    kind: 'backtest',
-    ruleVersion: candidate.version,
-    digest: candidate.digest,
-    against: against?.version ?? null,
-    mode,
-    journal: { ...span, ruleVersions: deciding.map((row) => textOf(row['rule_version']) ?? '') },
-    ...compare(await aftermath.pairs(BASE, CANDIDATE), examples),
-    ...decisionShares(await aftermath.verdicts(BASE, CANDIDATE)),
-    outcomes: await outcomesOf(aftermath, BASE, CANDIDATE),
-    reversals,
-    stopped: {
-      base: await stoppedPaymentsOf(duck, reversals, BASE),
-      candidate: await stoppedPaymentsOf(duck, reversals, CANDIDATE),
-    },
-  };
-}
+  constructor(rules: RuleSet | null) {
+    for (const [rule, share] of rules === null ? [] : holdoutShares(rules)) this.#of({ rule, share });
+  }
 
-async function outcomesOf(aftermath: Aftermath, base: number, candidate: number): Promise<OrderComparison> {
-  return {
-    all: await aftermath.orders(),
-    base: await aftermath.effects(base),
-    candidate: await aftermath.effects(candidate),
-  };
+  note(heldOut: readonly DrawnHoldout[], clientHash: bigint): void {
+    for (const one of heldOut) {
+      const count = this.#of(one);
+      count.decisions++;
+      count.clients.add(clientHash);
+    }
+  }
+
+  counts(): readonly HeldOutCount[] {
+    return [...this.#rules].map(([rule, { share, decisions, clients }]) => ({
+      rule,
+      share,
+      decisions,
+      clients: clients.size,
+    }));
+  }
+
+  #of({ rule, share }: Pick<DrawnHoldout, 'rule' | 'share'>) {
+    return this.#rules.getOrInsertComputed(rule, () => ({ share, decisions: 0, clients: new Set<bigint>() }));
+  }
 }

@@ -6,6 +6,7 @@ import type { RuleSet } from '../../rules/rule-set.ts';
 import { plus } from '../../statistics/sums.ts';
 import { columnsOf, type Evidence } from '../source/evidence.ts';
 import { lastingDaysOf, reversalsOf } from '../source/reversals.ts';
+import { againstOf } from './against.ts';
 import { factCells, Judge, type NamedRule, namedRules, valuesOf, vectorCodes } from './fact-cells.ts';
 import { type HoldoutResult, holdoutFigures } from './holdout.ts';
 import { NO_WAITS, OrderTally, orderPasses, type PassResult, type WaitGroup } from './order-passes.ts';
@@ -14,6 +15,8 @@ import { rungsOf } from './rungs.ts';
 
 interface ReportAsk {
   readonly rules: RuleSet;
+  /** What changes from these is reported, too; null or absent: nothing. */
+  readonly against?: RuleSet | null;
   /** The slices of the report for each rule, besides all decisions; null for none. */
   readonly by: SliceName | null;
   /** What a rule with a holdout is judged by; absent: the lasting money alone. */
@@ -28,7 +31,7 @@ interface ReportAsk {
  */
 export async function report(
   evidence: Evidence,
-  { rules, by, objective = MONEY_ALONE, onProgress }: ReportAsk,
+  { rules, against = null, by, objective = MONEY_ALONE, onProgress }: ReportAsk,
 ): Promise<Report> {
   const { duck, span } = evidence;
   const cells = factCells(rules, new Set(await columnsOf(duck, 'decisions')));
@@ -69,6 +72,7 @@ export async function report(
     ...(by === null ? {} : { slices: sums.slices() }),
     rules: sums.rules(await holdoutsOf(evidence, rules, objective)),
     rungs: await rungsOf(duck, (place) => places.of(place).currency),
+    against: against === null ? null : await againstOf(evidence, rules, against),
     unknownReasons: { notReported: sums.all.orders.unknown },
   };
 }

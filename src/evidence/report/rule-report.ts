@@ -3,10 +3,12 @@ import { Type } from '../../json-schema.ts';
 import { counted } from '../../rules/condition-text.ts';
 import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { shareInterval } from '../../statistics/intervals.ts';
+import { comparisonTables } from '../comparison.ts';
 import {
   amounts,
   type Cell,
   columns,
+  countText,
   type EvidenceTable,
   FATE_COLUMNS,
   fateCells,
@@ -24,6 +26,7 @@ import {
 } from '../shown.ts';
 import { amountSum } from '../source/order-clusters.ts';
 import { causesTable, reversalNotes, reversals } from '../source/reversals.ts';
+import { AgainstSchema } from './against.ts';
 import { HoldoutFigures, type HoldoutSide, NetFigures } from './holdout.ts';
 import { rungs, rungsTable } from './rungs.ts';
 
@@ -104,6 +107,7 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
   slices: Type.Optional(list(SliceSchema, 'All orders by these, in their order; absent without')),
   rules: list(RuleReportSchema, 'In the order of the files'),
   rungs,
+  against: nullable(AgainstSchema),
   unknownReasons: shape('Why outcomes are unknown: what was never granted stands as turned away', {
     notReported: count('Granted, and none was reported'),
   }),
@@ -132,17 +136,35 @@ export function shownReport(report: Report): Shown {
     holdoutsTable(fired),
     netTable(fired),
     ...(report.by === null ? [] : [slicesTable(fired, report.by)]),
+    ...(report.against === null ? [] : comparisonTables(report.against, [report.against.version, version])),
   ].filter(({ rows }) => rows.length > 0);
   return {
     notes: [
       ...head,
       ...totalsNotes(report),
+      ...againstNotes(report),
       ...reversalNotes(report.reversals),
       ...(silent.length === 0 ? [] : [`Matched nothing: ${silent.map(({ name }) => name).join(', ')}.`]),
       ...new Set(tables.flatMap(({ name }) => ABOUT[name] ?? [])),
     ],
     tables,
   };
+}
+
+function againstNotes({ against, version }: Report): readonly string[] {
+  if (against === null) return [];
+  const { version: base, changed, compared, changedShare, undecidable, unseen } = against;
+  return [
+    `On the recorded facts, which no answer changes: from ${base} to ${version} ${countText(changed)} of ${countText(compared)} verdicts change: ${shareText(changedShare)}. As if nobody were held out.`,
+    ...(undecidable === 0
+      ? []
+      : [`${counted(undecidable, 'decision')} cannot be compared: the records lack a fact.`]),
+    ...(unseen.length === 0
+      ? []
+      : [
+          `They differ in ${unseen.join(', ')}, which recorded facts cannot show: rules backtest ${version}.`,
+        ]),
+  ];
 }
 
 const ABOUT: Readonly<Record<string, string>> = {

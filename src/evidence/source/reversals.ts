@@ -55,7 +55,7 @@ export async function reversalsOf(evidence: Evidence): Promise<Reversals> {
   await makePayments(evidence);
   const payments = await agedPayments(duck);
   const maturityDays = maturityOf(payments.all);
-  const immature = `result = 'PAID' AND ${maturityDays === null ? `${payments.seen > 0}` : `day < ${maturityDays}`}`;
+  const immature = `result = 'PAID' AND ${maturityDays === null ? 'true' : `day < ${maturityDays}`}`;
   return {
     causes: (await moneyWhere(duck, `result <> 'PAID' AND granted`)).map(({ result, ...money }) => ({
       cause: CAUSES.find((cause) => cause === result) ?? UNSTATED,
@@ -164,7 +164,8 @@ export function reversalNotes({
   immature,
   expected,
 }: Reversals): readonly string[] {
-  if (seen === 0) return [];
+  if (seen === 0)
+    return ['No reversal was ever reported: whether payments last nobody knows, and none counts as mature.'];
   const young = immature.reduce((sum, { orders }) => sum + orders, 0);
   const reversed = causes.filter(({ cause }) => cause === 'REVERSED');
   const ofThese = countText(reversed.reduce((sum, { orders }) => sum + orders, 0));
@@ -195,77 +196,43 @@ export function causesTable({ causes }: Reversals): EvidenceTable {
   };
 }
 
-export const ADVICE = ['for', 'against', 'notYet'] as const;
+export const closedPayments = shape('Payments as recorded that would not have been, by what became of them', {
+  reversed: count('Mature ones that were reversed'),
+  held: count('Mature ones that were not'),
+  immature: count('Those younger than maturityDays, reversed already or not: they count neither way'),
+  reversedShare: interval('Of the mature ones, by client; null without one'),
+});
 
-export const stoppedPayments = shape(
-  'Payments as recorded that would have been stopped, by what became of them; without them nothing can be advised',
-  {
-    reversed: count('Mature ones that were reversed'),
-    held: count('Mature ones that were not'),
-    immature: count('Those younger than maturityDays, reversed already or not: they count neither way'),
-    reversedShare: interval('Of the mature ones, by client; null without one'),
-    advice: nullable(
-      choice(
-        ADVICE,
-        'for: beyond chance more of the mature ones were reversed than held; against: fewer; notYet: too few are mature to tell; null: no payment is stopped',
-      ),
-    ),
-  },
-);
+export type ClosedPayments = Shape<typeof closedPayments>;
 
-export type StoppedPayments = Shape<typeof stoppedPayments>;
-
-type Maturity = Pick<Reversals, 'seen' | 'maturityDays'>;
-
-function matureSql({ seen, maturityDays }: Maturity): string {
-  return maturityDays === null ? `${seen === 0}` : `age >= ${maturityDays}`;
-}
-
-/** SQL: orders whose payment is too young to tell, reversed already or not, by the table that `reversalsOf` makes. */
-export function immatureOrders(maturity: Maturity): string {
-  return `(SELECT order_key FROM payments WHERE was_paid AND result IN ('PAID', 'REVERSED') AND NOT (${matureSql(maturity)}))`;
-}
-
-/** What a side would have stopped, out of the tables that `reversalsOf` and Aftermath make. */
-export async function stoppedPaymentsOf(
+/** The payments of some orders, out of the tables that `reversalsOf` and `joinOutcomes` make. */
+export async function closedPaymentsOf(
   duck: Duck,
-  maturity: Maturity,
-  side: number,
-): Promise<StoppedPayments> {
+  { maturityDays }: Pick<Reversals, 'maturityDays'>,
+  which: string,
+): Promise<ClosedPayments> {
+  const mature = maturityDays === null ? 'false' : `age >= ${maturityDays}`;
   const rows =
     await duck.rows(`SELECT cluster, count(*) FILTER (mature AND result = 'REVERSED')::DOUBLE AS part,
       count(*) FILTER (mature)::DOUBLE AS whole, count(*)::DOUBLE AS "all"
-    FROM (SELECT *, ${matureSql(maturity)} AS mature FROM payments) JOIN answered_orders USING (order_key)
-    WHERE was_paid AND result IN ('PAID', 'REVERSED') AND NOT granted_${side} GROUP BY cluster ORDER BY cluster`);
+    FROM (SELECT *, ${mature} AS mature FROM payments) JOIN answered_orders USING (order_key)
+    WHERE was_paid AND result IN ('PAID', 'REVERSED') AND ${which} GROUP BY cluster ORDER BY cluster`);
   const clusters = rows.map((row) => numbersOf(row, { part: 0, whole: 0, all: 0 }));
   const sum = (of: 'part' | 'whole' | 'all') => clusters.reduce((total, one) => total + one[of], 0);
-  const [reversed, mature, all] = [sum('part'), sum('whole'), sum('all')];
-  const reversedShare = clusteredInterval(clusters);
+  const [reversed, all] = [sum('part'), sum('whole')];
   return {
     reversed,
-    held: mature - reversed,
-    immature: all - mature,
-    reversedShare,
-    advice: all === 0 ? null : adviceOf(reversedShare),
+    held: all - reversed,
+    immature: sum('all') - all,
+    reversedShare: clusteredInterval(clusters),
   };
 }
 
-function adviceOf(reversed: StoppedPayments['reversedShare']): StoppedPayments['advice'] {
-  if (reversed !== null && reversed.low > 0.5) return 'for';
-  return reversed !== null && reversed.high < 0.5 ? 'against' : 'notYet';
-}
-
-const ADVISED = {
-  for: 'advised for',
-  against: 'advised against',
-  notYet: 'not known yet',
-} as const satisfies Record<(typeof ADVICE)[number], string>;
-
-/** What stopped payments say of a change; nothing where it stops none. */
-export function adviceNotes(change: string, stopped: StoppedPayments | null): readonly string[] {
-  if (stopped === null || stopped.advice === null) return [];
-  const { reversed, held, immature, reversedShare, advice } = stopped;
+/** What became of the payments that a candidate closes; nothing where it closes none that is mature. */
+export function closedPaymentsNotes(name: string, payments: ClosedPayments): readonly string[] {
+  const { reversed, held, immature, reversedShare } = payments;
+  if (reversed + held === 0) return [];
   return [
-    `${change} is ${ADVISED[advice]}: of the payments that it stops ${countText(reversed)} of ${countText(reversed + held)} mature ones were reversed (${shareText(reversedShare)}), ${countText(immature)} are immature.`,
+    `Of the payments that ${name} closes ${countText(reversed)} of ${countText(reversed + held)} mature ones were reversed later (${shareText(reversedShare)}), ${countText(immature)} are immature.`,
   ];
 }

@@ -31,7 +31,7 @@ export class UnknownConstant extends NamedError {}
 /** A number, duration or word in a rule file: where it is written, so that it can be replaced as text, and what may be. */
 export const ConstantSchema = named(
   'RuleConstant',
-  shape('A constant that a sweep or a form may vary', {
+  shape('A constant that a backtest or a form may vary', {
     path: word('Like ladder.levels[0]'),
     owner: word('What its path begins with: a rule, a named condition, a ladder'),
     usedBy: list(word('Its name'), 'The rules that go by it; empty when all do'),

@@ -30,7 +30,7 @@ describeConsole("the console's page Ask", (tab) => {
   });
 
   it('says what is wrong with values that cannot be tried', async () => {
-    await tab.open('#/rules/p2.v10/ask?kind=sweep&vary=ladder.levels[0]=soon&days=7&asked=yes');
+    await tab.open('#/rules/p2.v10/ask?kind=backtest&vary=ladder.levels[0]=soon&days=7&asked=yes');
     await tab.page.getByText('This could not be worked out').waitFor({ timeout: 120_000 });
     await tab.page.getByText(/^ladder\.levels\[0\]=soon is no sound rule set: ladder\.yaml:/).waitFor();
   });

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { backtest } from '../../../src/evidence/backtest/backtest.ts';
+import { report } from '../../../src/evidence/report/report.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { startService } from '../../service/running-service.ts';
 import { all, livedEvidence } from '../source/lived-evidence.ts';
 import { Workplace } from './backtest-history.ts';
 
-describe('the amounts in a backtest', () => {
+describe('the amounts in a report', () => {
   it('keep fractions of a cent, and show no digits from rounding errors', async () => {
     const place = new Workplace();
     const rules = place.rules('p2.v10');
@@ -23,17 +23,9 @@ describe('the amounts in a backtest', () => {
         await service.stop();
       }
     });
-    const { outcomes } = await withEvidence(all(lived.archive), (evidence) =>
-      backtest(evidence, {
-        candidate: rules,
-        against: null,
-        mode: 'recorded',
-        outcomes: 'granted',
-        rulesOf: () => rules,
-      }),
-    );
+    const found = await withEvidence(all(lived.archive), (evidence) => report(evidence, { rules, by: null }));
     place.end();
-    expect(outcomes.all.amount).to.deep.equal({
+    expect(found.amount).to.deep.equal({
       EUR: { paid: 0.0003, unpaid: 0, reversed: 0, turnedAway: 0, unknown: 0 },
     });
   });

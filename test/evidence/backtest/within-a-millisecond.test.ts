@@ -83,9 +83,12 @@ describeOnStores('events within a millisecond', (store) => {
   /** The backtest with the version that decided. */
   function again(from: EvidencePlace, platform: PlatformName) {
     const rules = currentRules();
-    const ask = { candidate: rules, against: null, mode: 'closed-loop', outcomes: 'all' } as const;
     return withEvidence({ place: from, from: null, to: null, platform, threads: 1 }, async (evidence) => {
-      const { compared, reproduced } = await backtest(evidence, { ...ask, rulesOf: () => rules });
+      const { compared, reproduced } = await backtest(evidence, {
+        tried: [{ rules, values: {} }],
+        against: null,
+        rulesOf: () => rules,
+      });
       return { compared, reproduced };
     });
   }

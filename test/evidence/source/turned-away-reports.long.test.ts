@@ -92,7 +92,7 @@ describe('a report of an order that was turned away', () => {
     for (const [index, one] of after.entries()) expect(one, one.kind).to.deep.equal(before[index]);
   });
 
-  it('is in no figure of sweeps', async () => {
+  it('is in no figure of variations', async () => {
     const [before, after] = [
       await replayedFiguresOf(place, silent.archive, null),
       await replayedFiguresOf(place, reported.archive, null),

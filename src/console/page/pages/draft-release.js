@@ -105,7 +105,6 @@ function stillMissing({ version, saved }, checked, mayOperate) {
 export function TryOut({ copy: { version, saved, from }, checked }) {
   const to = toVersion(version, 'ask', {
     kind: 'backtest',
-    mode: 'closed-loop',
     against: from,
     days: '30',
     asked: 'yes',

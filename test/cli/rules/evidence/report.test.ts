@@ -11,10 +11,11 @@ describe('rules report', () => {
   it('prints the worth of each rule, with intervals, unknown outcomes and the span of time', async () => {
     const { code, stdout, stderr } = await place.scoring('rules', 'report', '--journal', place.path('j'));
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
-    expect(stdout.split('\n').slice(1, 32)).to.deep.equal([
+    expect(stdout.split('\n').slice(1, 33)).to.deep.equal([
       '13 decisions, 2026-07-01T00:00:00Z to 2026-07-06T05:07:23Z.',
       'Orders: 1 paid, 5 unpaid, 3 turned away, 2 unknown. Of those with an outcome 83.3 % (1.2 to 100.0) are unpaid.',
       'Turned away: 3 orders were asked for, never granted and not paid. What was reported of such orders proves nothing.',
+      'No reversal was ever reported: whether payments last nobody knows, and none counts as mature.',
       'Matched nothing: trusted-by-decision, stable-history, has-paid, honeypot, crowded-ip, very-crowded-ip, relentless-requests, frequent-requests, ignores-waits, no-javascript, automated-user-agent, missing-user-agent, verdict-without-score, method-churn, amount-churn, device-churn.',
       'Money by rule: an order counts under every rule that it met, also where another decided, so rows overlap and do not add up to the total. Rules of groups and bot signals refuse nobody themselves; they are listed by the orders of the clients they matched.',
       'Intervals are of 95 %, by client. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',

@@ -6,7 +6,6 @@ import type { Answered } from '../../../../src/evidence/question.ts';
 import { QUESTIONS } from '../../../../src/evidence/questions.ts';
 import type { Report } from '../../../../src/evidence/report/rule-report.ts';
 import type { Shown } from '../../../../src/evidence/shown.ts';
-import type { SweepReport } from '../../../../src/evidence/sweep/sweep-report.ts';
 import type { ShownJob } from '../../../../src/http/platform/evidence/evidence.ts';
 import { platformDocument } from '../../../../src/http/platform/platform-operations.ts';
 import { readRuleFiles } from '../../../../src/rules/folder/rule-folder.ts';
@@ -65,9 +64,12 @@ describe('POST /v1/platform/evidence', () => {
   });
 
   const questions = {
-    report: { version: 'p2.v10', by: 'method' },
-    backtest: { version: 'p2.v11', against: 'p2.v10', mode: 'recorded' },
-    sweep: { version: 'p2.v10', vary: ['groups.blocked-by-unpaid-chain.unpaidChain=3'] },
+    report: { version: 'p2.v10', against: 'p2.v11', by: 'method' },
+    backtest: {
+      version: 'p2.v11',
+      against: 'p2.v10',
+      vary: ['groups.blocked-by-unpaid-chain.unpaidChain=3'],
+    },
     drift: {},
     experiment: {},
   } as const;
@@ -120,13 +122,12 @@ describe('POST /v1/platform/evidence', () => {
         kind: 'backtest',
         version: 'p2.v20',
         against: 'p2.v10',
-        mode: 'closed-loop',
       });
       expect([status, body.ruleSets[0]?.ruleVersion]).to.deep.equal([200, 'p2.v20']);
       const backtest = await worked<BacktestReport>(body);
-      expect([backtest.ruleVersion, backtest.against]).to.deep.equal(['p2.v20', 'p2.v10']);
+      expect([backtest.version, backtest.against]).to.deep.equal(['p2.v20', 'p2.v10']);
       expect(backtest.compared).to.be.above(300);
-      expect(backtest.waits?.longer).to.be.above(0);
+      expect(backtest.candidates[0]?.waits.longer).to.be.above(0);
       expect((await shop.ask('GET', 'rules/versions/p2.v20')).status).to.equal(404);
       expect(JSON.stringify((await shop.ask('GET', `evidence/${body.jobId}`)).body)).not.to.contain(
         'levels:',
@@ -135,12 +136,12 @@ describe('POST /v1/platform/evidence', () => {
 
     it('varies its constants', async () => {
       const { body } = await shop.ask<ShownJob>('POST', 'evidence', {
-        kind: 'sweep',
+        kind: 'backtest',
         version: 'p2.v20',
         vary: ['ladder.levels[0]=20s,60s'],
       });
-      const sweep = await worked<SweepReport>(body);
-      expect(sweep.combinations.map(({ values }) => values)).to.deep.equal([
+      const { candidates } = await worked<BacktestReport>(body);
+      expect(candidates.map(({ values }) => values)).to.deep.equal([
         { 'ladder.levels[0]': '45s' },
         { 'ladder.levels[0]': '20s' },
         { 'ladder.levels[0]': '60s' },
@@ -186,7 +187,7 @@ describe('POST /v1/platform/evidence', () => {
     const owner = new Tenant(seeded, seeded.operatorKey);
     const ask = (value: string) =>
       shop.ask<ShownJob>('POST', 'evidence', {
-        kind: 'sweep',
+        kind: 'backtest',
         version: 'p2.v10',
         vary: [`ladder.levels[0]=${value}`],
       });

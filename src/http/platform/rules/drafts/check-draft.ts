@@ -56,7 +56,7 @@ export const CheckedDraftSchema = named(
     notes: list(RemarkSchema, 'Worth knowing, and no obstacle'),
     coverage: nullable(RuleCoverageSchema),
     lostCases: lostCasesMember,
-    constants: list(ConstantSchema, 'What a sweep or a form may vary, as far as its files can be read'),
+    constants: list(ConstantSchema, 'What a backtest or a form may vary, as far as its files can be read'),
   }),
 );
 
@@ -158,7 +158,7 @@ const SaveDraftBodySchema = Type.Object({
   files: Type.Optional(DRAFT_FILES),
   values: Type.Optional(
     Type.Record(Type.String({ wellFormed: true }), {
-      description: 'Other values of constants, by path as sweeps name them, like ladder.levels[0]',
+      description: 'Other values of constants, by path as backtests name them, like ladder.levels[0]',
     }),
   ),
   replaces: Type.Optional(

@@ -14,21 +14,8 @@ import type { AskedInput, Input } from './input.ts';
 
 export type RulesOfRequest = (asked: Pick<AskedInput, 'ruleVersion' | 'digest'>) => RuleSet;
 
-/**
- * Which recorded outcomes happen when inputs are replayed. `granted`: those of orders that were
- * granted a requisite in this life, and of orders that no recorded request asked for. `all`: every one, as if
- * payers had paid, or had not, whatever they were answered.
- */
-export const OUTCOME_ASSUMPTIONS = ['granted', 'all'] as const;
-
-export type OutcomeAssumption = (typeof OUTCOME_ASSUMPTIONS)[number];
-
-export interface Life {
-  readonly rulesOf: RulesOfRequest;
-  readonly outcomes: OutcomeAssumption;
-}
-
-export interface LifeAnswer {
+/** What a replay answered to a request, and what its rules saw. */
+export interface ReplayAnswer {
   readonly verdict: Verdict;
   /** Or `otherwise`. */
   readonly rule: string;
@@ -40,29 +27,25 @@ export interface LifeAnswer {
   readonly waitSeconds: number | null;
   /** Rules that matched and were skipped. */
   readonly heldOut: readonly DrawnHoldout[];
-}
-
-/** The same with what the rules saw. */
-export interface LivedAnswer extends LifeAnswer {
   /** One value for each of the rule set's facts, in their order. */
   readonly values: readonly FactValue[];
 }
 
-interface LivedOrder {
+interface ReplayedOrder {
   /** Some recorded request asked for it. */
   asked: boolean;
-  /** By life. */
+  /** By replay. */
   readonly granted: boolean[];
-  /** For each life; null before the first report. */
+  /** For each replay; null before the first report. */
   readonly known: (KnownOrder | null)[];
 }
 
 interface Payer {
   readonly key: ClientKey;
-  /** For each life. Lives with the same past share one object. */
+  /** For each replay. Replays with the same past share one object. */
   readonly states: ClientState[];
   /** The newest ones, oldest first. */
-  readonly orders: Map<string, LivedOrder>;
+  readonly orders: Map<string, ReplayedOrder>;
 }
 
 /** How many orders of one client are remembered for their outcomes; this bounds the memory of a long replay. */
@@ -73,46 +56,46 @@ const ORDERS_MAX = 100;
  * comes out otherwise changes the ladder and the counters behind it. Inputs come client by client, each client's as
  * they happened: who was replayed is forgotten, so that memory does not grow with the history.
  */
-export class Lives {
-  readonly #lives: readonly Life[];
+export class Replays {
+  readonly #rules: readonly RulesOfRequest[];
   readonly #currencyThen: (asked: AskedInput) => string;
   readonly #holdoutDraw: HoldoutDraw;
   #payer: Payer | null = null;
 
   /**
    * `rulesThen` decided when the inputs were recorded: a request in their currency counts as naming none, so that
-   * each life uses its own.
+   * each replay uses its own.
    */
-  constructor(lives: readonly Life[], rulesThen: RulesOfRequest, holdoutDraw: HoldoutDraw) {
-    this.#lives = lives;
+  constructor(rules: readonly RulesOfRequest[], rulesThen: RulesOfRequest, holdoutDraw: HoldoutDraw) {
+    this.#rules = rules;
     this.#holdoutDraw = holdoutDraw;
     this.#currencyThen = (asked) => settingsOf(rulesThen(asked), asked.platform).currency;
   }
 
   /**
-   * Replays all inputs in turn. `visit` gets each request with the answer of each life; `between` is called after
+   * Replays all inputs in turn. `visit` gets each request with the answer of each replay; `between` is called after
    * every batch, and ends the work by throwing.
    */
-  async liveAll(
+  async replayAll(
     batches: AsyncIterable<readonly Input[]>,
-    visit: (request: AskedInput, answers: readonly LivedAnswer[]) => void,
+    visit: (request: AskedInput, answers: readonly ReplayAnswer[]) => void,
     between: () => void,
   ): Promise<void> {
     for await (const inputs of batches) {
       for (const input of inputs) {
-        const answers = this.live(input);
+        const answers = this.replay(input);
         if (input.kind === 'verdict' && answers !== null) visit(input, answers);
       }
       between();
     }
   }
 
-  /** Replays an input; returns the answer of each life to a request, otherwise null. */
-  live(input: Input): readonly LivedAnswer[] | null {
+  /** Replays an input; returns the answer of each replay to a request, otherwise null. */
+  replay(input: Input): readonly ReplayAnswer[] | null {
     const payer = this.#payerOf(input);
     const change = (next: (state: ClientState) => ClientState) => {
       const nextOnce = once(next);
-      for (const [life, state] of payer.states.entries()) payer.states[life] = nextOnce(state);
+      for (const [place, state] of payer.states.entries()) payer.states[place] = nextOnce(state);
       return null;
     };
     switch (input.kind) {
@@ -132,18 +115,18 @@ export class Lives {
     }
   }
 
-  #ask(payer: Payer, asked: AskedInput): readonly LivedAnswer[] {
+  #ask(payer: Payer, asked: AskedInput): readonly ReplayAnswer[] {
     const standing = this.#standingOf(payer, asked);
     const order = this.#order(payer, asked.orderRef);
     order.asked = true;
     const judged: Judged[] = [];
-    return this.#lives.map(({ rulesOf }, life) => {
+    return this.#rules.map((rulesOf, place) => {
       const rules = rulesOf(asked);
-      const state = payer.states[life] ?? UNKNOWN_CLIENT;
+      const state = payer.states[place] ?? UNKNOWN_CLIENT;
       const known = judged.find((other) => other.rules === rules && other.state === state);
       const { answer, nextState } = known ?? this.#judge(judged, rules, { ...standing(rules), state }, asked);
-      payer.states[life] = nextState;
-      if (isGrant(answer.verdict)) order.granted[life] = true;
+      payer.states[place] = nextState;
+      if (isGrant(answer.verdict)) order.granted[place] = true;
       return answer;
     });
   }
@@ -153,7 +136,7 @@ export class Lives {
     const currency = asked.currency === this.#currencyThen(asked) ? null : asked.currency;
     const { assessment, concluded, nextState } = judgeVerdict(rules, standing, { ...asked, currency });
     const { verdict, rule, waitSeconds, ladderAfter } = concluded;
-    const answer: LivedAnswer = {
+    const answer: ReplayAnswer = {
       values: assessment.values,
       verdict,
       rule,
@@ -168,7 +151,7 @@ export class Lives {
     return made;
   }
 
-  /** What every life decides from, apart from its own state. */
+  /** What every replay decides from, apart from its own state. */
   #standingOf({ key, states }: Payer, { sightings, at }: AskedInput) {
     const [state = UNKNOWN_CLIENT] = states;
     const hints = knownHints(state.hints, momentFor(state, at));
@@ -190,37 +173,39 @@ export class Lives {
     { orderRef, order: reported, exposure, at }: Extract<Input, { kind: 'outcome' }>,
   ): void {
     const order = this.#order(payer, orderRef);
-    // Nobody could pay an order that was turned away when it was reported: for no life does it prove anything.
+    // Nobody could pay an order that was turned away when it was reported: for no replay does it prove anything.
     const provesNothing = exposure === 'turnedAway' && reported.outcome === 'UNPAID';
+    // Only what could be paid has an outcome; but who paid although nothing was granted then did not need it.
+    const happened = !order.asked || exposure === 'turnedAway';
     const changes: Told[] = [];
-    for (const [life, { outcomes }] of this.#lives.entries()) {
-      if (outcomes === 'granted' && order.asked && order.granted[life] !== true) continue;
-      const from = payer.states[life] ?? UNKNOWN_CLIENT;
-      const known = order.known[life] ?? null;
-      const here = provesNothing || !order.asked ? exposure : exposureOf(order.granted[life] === true);
+    for (const place of this.#rules.keys()) {
+      if (!happened && order.granted[place] !== true) continue;
+      const from = payer.states[place] ?? UNKNOWN_CLIENT;
+      const known = order.known[place] ?? null;
+      const here = provesNothing || !order.asked ? exposure : exposureOf(order.granted[place] === true);
       const isSame = (other: Told) => other.from === from && other.known === known && other.exposure === here;
       const same = changes.find(isSame);
       const made = same ?? repeatOutcome(from, known, { ...reported, orderRef }, at, here);
       if (same === undefined) changes.push({ ...made, from, known, exposure: here });
-      payer.states[life] = made.state;
-      order.known[life] = made.order;
+      payer.states[place] = made.state;
+      order.known[place] = made.order;
     }
   }
 
   #payerOf({ platform, clientIdKey, clientHash }: Input): Payer {
     const before = this.#payer;
     if (before?.key.clientIdKey === clientIdKey && before.key.platform === platform) return before;
-    const states = this.#lives.map(() => UNKNOWN_CLIENT);
+    const states = this.#rules.map(() => UNKNOWN_CLIENT);
     const key = { platform, clientIdKey, hash: hashOfNumber(clientHash) };
     const payer = { key, states, orders: new Map() };
     this.#payer = payer;
     return payer;
   }
 
-  #order({ orders }: Payer, orderRef: string): LivedOrder {
+  #order({ orders }: Payer, orderRef: string): ReplayedOrder {
     const known = orders.get(orderRef);
     if (known !== undefined) return known;
-    const order: LivedOrder = { asked: false, granted: [], known: [] };
+    const order: ReplayedOrder = { asked: false, granted: [], known: [] };
     orders.set(orderRef, order);
     forgetOldest(orders, ORDERS_MAX);
     return order;
@@ -244,11 +229,11 @@ export function heldOutAmong(
 interface Judged {
   readonly rules: RuleSet;
   readonly state: ClientState;
-  readonly answer: LivedAnswer;
+  readonly answer: ReplayAnswer;
   readonly nextState: ClientState;
 }
 
-/** The same function, called once for each state: lives that share a state keep sharing it. */
+/** The same function, called once for each state: replays that share a state keep sharing it. */
 function once(next: (state: ClientState) => ClientState): (state: ClientState) => ClientState {
   const made = new Map<ClientState, ClientState>();
   return (state) => {
