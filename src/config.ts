@@ -59,6 +59,8 @@ export interface Config {
   readonly decisionsHotMs: number;
   /** Whether somebody else has to approve what reaches most payers. */
   readonly requiresApproval: boolean;
+  /** Payers are served: no key is issued and shown for trying out. */
+  readonly isProduction: boolean;
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -96,6 +98,7 @@ export function readConfig(env: Environment = process.env): Config {
     archiveShips: onOrOff(env, 'ARCHIVE_SHIP', 'on'),
     archiveKeepMs: duration(env, 'ARCHIVE_KEEP', '400d'),
     requiresApproval: requiresApproval(env),
+    isProduction: setting(env, 'NODE_ENV') === 'production',
     drainGraceMs: drainGrace(env),
     decisionsHotMs: decisionsHot(env),
   };
@@ -246,7 +249,7 @@ const SETTINGS = [
   ...['ARCHIVE_SHIP', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_ISSUER', 'OIDC_ROLES', 'PLATFORM_URL'],
   ...['RATE_LIMIT_BURST', 'RATE_LIMIT_PER_SECOND', 'REDIS_CA', 'REDIS_CERT', 'REDIS_KEY', 'REDIS_URL'],
   ...['REDIS_SENTINEL_PASSWORD', 'RULES_DIR', 'RULE_VERSION', 'SIGNAL_SECRET', 'SIGNAL_SECRET_PREVIOUS'],
-  ...['TLS_KEY', 'TRUSTED_PROXIES', 'WORKERS'],
+  ...['NODE_ENV', 'TLS_KEY', 'TRUSTED_PROXIES', 'WORKERS'],
 ] as const;
 type Setting = (typeof SETTINGS)[number];
 

@@ -87,7 +87,8 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     // Whatever the start did at length is over.
     watchEventLoop(tellTrouble(log));
     warnAboutSecret(config, log);
-    await greetNewcomer(application, config, store, clock).catch((error: unknown) => {
+    warnAboutPlainAddress(config, log);
+    await greetNewcomer(application, config, store, clock, log).catch((error: unknown) => {
       // Callers are served by now, and a store that is slow for a moment is no reason to leave them.
       if (!(error instanceof StoreUnavailable)) throw error;
       log.warn({ err: error }, 'whether there is an access key could not be looked up');
@@ -210,19 +211,21 @@ const DEMO_OPERATIONS = [
 ] as const;
 
 /**
- * With no key at all nobody could call; the key for trying out is shown once, with the calls to try. A service
- * that others can reach on a store that others share gets none.
+ * With no key at all nobody could call; the key for trying out is shown once, with the calls to try. A service in
+ * production gets none, nor does one that others can reach on a store that others share: logs are kept and read.
  */
 async function greetNewcomer(
   { keys, callerUrl, platformUrl }: Application,
   config: Config,
   { auditLog, registers }: Store,
   clock: () => number,
+  log: Logger,
 ): Promise<void> {
   if ((await keys.list()).length > 0) return;
-  if (!LOOPBACK.test(config.caller.host) && !isLocalStore(config.redisUrl)) {
-    console.log(
-      'There is no access key yet. Issue one: npm run -s scoring -- keys issue --platform NAME --operations score,verdict',
+  const isShared = !LOOPBACK.test(config.caller.host) && !isLocalStore(config.redisUrl);
+  if (config.isProduction || isShared) {
+    log.warn(
+      'there is no access key yet; issue one: npm run -s scoring -- keys issue --platform NAME --operations score,verdict',
     );
     return;
   }
@@ -263,6 +266,13 @@ function warnAboutSecret({ redisUrl, signalSecret }: Config, log: Logger): void 
       'SIGNAL_SECRET is not set: this node made its own, which every other node of this store needs, too',
     );
   }
+}
+
+function warnAboutPlainAddress({ consoleUrl }: Config, log: Logger): void {
+  if (consoleUrl?.protocol !== 'http:' || LOOPBACK.test(consoleUrl.hostname)) return;
+  log.warn(
+    `PLATFORM_URL is ${consoleUrl.href}: keys and sessions of the console cross the network readable by anybody on the way; give it https://, with PLATFORM_TLS_CERT and PLATFORM_TLS_KEY or a proxy that has the certificate`,
+  );
 }
 
 /**

@@ -191,6 +191,16 @@ export class AccessKeys {
     return revoked;
   }
 
+  /** Revokes the live keys of an owner, but for those of some platforms. */
+  async revokeOf(owner: string, isKept: (platform: PlatformName) => boolean): Promise<readonly AccessKey[]> {
+    const now = this.#now();
+    const ending = (await this.list()).filter(
+      (one) => one.owner === owner && keyStatus(one, now) === 'live' && !isKept(one.platform),
+    );
+    for (const { id } of ending) await this.revoke(id);
+    return ending;
+  }
+
   /** Null when there is no such key. */
   async find(id: string): Promise<AccessKey | null> {
     return (await this.#documents.get<AccessKey>(COLLECTION, id)) ?? null;

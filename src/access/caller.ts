@@ -31,6 +31,11 @@ export function actorOfPerson({
   return { id, owner: id, text: email === null ? id : `${id} (${email})` };
 }
 
+/** Whether it is a person who signed in at the identity provider, not a key. */
+export function isPerson({ id }: Pick<Actor, 'id'>): boolean {
+  return id.startsWith('person:');
+}
+
 /** The author of a change by a command: the user of the operating system, like `user ann on ops-1`. */
 export function actorOfUser(): string {
   return userActor().text;

@@ -38,9 +38,10 @@ describeWithServer('redis-server', 'starting on a shared store', () => {
   const shared = (url: string) => url.replace('127.0.0.1', '0.0.0.0');
   const output = async (env: Readonly<Record<string, string>>) => {
     const service = await spawnService(temporaryDirectory(), { SIGNAL_SECRET: 's'.repeat(32), ...env });
-    await until('it has said all', async () => /There (is|was) no access key/.test(service.stdout()));
+    const said = () => service.stdout() + service.stderr();
+    await until('it has said all', async () => /[Tt]here (is|was) no access key/.test(said()));
     await service.stop();
-    return service.stdout();
+    return said();
   };
 
   it('shows no demo key where others reach the service, and says how to issue one', async () => {
@@ -48,8 +49,10 @@ describeWithServer('redis-server', 'starting on a shared store', () => {
     const told = await output({ HOST: '0.0.0.0', REDIS_URL: shared(redis.url) });
     expect(told).not.to.match(DEMO_KEY);
     expect(told).to.include(
-      'There is no access key yet. Issue one: npm run -s scoring -- keys issue --platform NAME --operations score,verdict\n',
+      'there is no access key yet; issue one: npm run -s scoring -- keys issue --platform NAME --operations score,verdict',
     );
+    const inProduction = { HOST: '127.0.0.1', NODE_ENV: 'production' };
+    expect(await output(inProduction), 'logs of production are kept').not.to.match(DEMO_KEY);
     // No key was issued silently either: a service for this machine alone still finds none.
     expect(await output({ HOST: '127.0.0.1', REDIS_URL: shared(redis.url) })).to.match(DEMO_KEY);
     await redis.stop();

@@ -11,7 +11,7 @@ import {
   shownKey,
 } from '../../access/access-keys.ts';
 import type { Audit } from '../../access/audit.ts';
-import type { Caller } from '../../access/caller.ts';
+import { type Caller, isPerson } from '../../access/caller.ts';
 import { Type } from '../../json-schema.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import type { Approvals } from '../../service/approvals.ts';
@@ -50,6 +50,8 @@ export const KeyListSchema = named(
 );
 
 const DAYS_MAX = 3650;
+/** Nobody tells the service when a person leaves. */
+const PERSON_KEY_DAYS_MAX = 90;
 /** A program that makes keys in a loop must not fill the store. */
 const LIVE_KEYS_MAX = 200;
 
@@ -124,7 +126,7 @@ export const issueKey = operation({
   operationId: 'issueKey',
   summary: 'Issues a key of the platform',
   description:
-    'For the platform of whoever asks, who answers for the key: its owner is theirs, so that nobody approves what they proposed with another key. It ends no later than the key that asks for it. The secret is shown in this answer alone. Where approval is required, a key with `outcomes` or `keys` is let in when somebody else has approved it.',
+    'For the platform of whoever asks, who answers for the key: its owner is theirs, so that nobody approves what they proposed with another key. It ends no later than the key that asks for it, and one that a person issues within 90 days, or when he signs in without a role that keeps keys there. The secret is shown in this answer alone. Where approval is required, a key with `outcomes` or `keys` is let in when somebody else has approved it.',
   tag: 'Access',
   grant: 'keys',
   body: jsonBody('IssueKeyBody', IssueKeyBodySchema, { operations: ['score', 'verdict'], days: 365 }),
@@ -158,7 +160,8 @@ async function newKey(
   const now = clock();
   // A key that expires cannot issue one that outlives it.
   const endsAt = credential.kind === 'key' && expiresAt !== null ? Date.parse(expiresAt) : Infinity;
-  const lifetimeMs = Math.min(days * DAY_MS, endsAt - now);
+  const daysMax = isPerson(actor) ? PERSON_KEY_DAYS_MAX : DAYS_MAX;
+  const lifetimeMs = Math.min(Math.min(days, daysMax) * DAY_MS, endsAt - now);
   const live = (await keys.list()).filter(
     (one) => one.platform === platform && keyStatus(one, now) === 'live',
   );

@@ -1,6 +1,9 @@
 import type Router from '@koa/router';
 import type { Logger } from 'pino';
+import { grants } from '../../access/access-keys.ts';
+import { actorOfPerson } from '../../access/caller.ts';
 import type { IdentityProvider, Person, SignInAttempt } from '../../access/identity-provider.ts';
+import type { Session } from '../../access/sessions.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
 import { strictRouter } from '../operation/operation.ts';
 import type { RouteContext } from '../operation/parameters.ts';
@@ -60,6 +63,7 @@ export function providerRoutes(
 
   async function enter(ctx: RouteContext, person: Person, back: string): Promise<void> {
     const session = await startSession(ctx, parts, { kind: 'person', ...person });
+    await endKeysWithoutRole(person, session, parts);
     const caller = session?.at(null) ?? null;
     if (caller === null) {
       noteRefused(ctx, parts);
@@ -75,6 +79,24 @@ export function providerRoutes(
     ctx.redirect(`../${back}`);
   }
   return router;
+}
+
+/** The keys of a person end where the roles that the provider tells now let him keep none. */
+async function endKeysWithoutRole(person: Person, session: Session | null, parts: SignInParts) {
+  const ended = await parts.keys.revokeOf(actorOfPerson(person).id, (platform) => {
+    const there = session?.at(platform) ?? null;
+    return there !== null && grants(there, 'keys');
+  });
+  for (const { id, platform, owner, operations } of ended)
+    await parts.audit.note({
+      who: 'service',
+      action: 'key revoked',
+      platform,
+      subject: id,
+      before: { owner, operations },
+      after: null,
+      reason: 'its owner signed in without a role that keeps keys there',
+    });
 }
 
 /** Only a query and a place within the page itself, never another address. */

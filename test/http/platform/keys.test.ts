@@ -170,10 +170,11 @@ describeOnStores('keys that a person issues', (store) => {
       call<Problem & Issued>(method, `${service.application.platformUrl}/v1/platform/${path}`, headers, body);
   };
 
-  it('have the person as owner, at the platform of the page, also for programs', async () => {
+  it('have the person as owner, at the platform of the page, also for programs, and end within 90 days', async () => {
     const ask = await as('boss', 'bank');
-    const { status, body } = await ask('POST', 'keys', { operations: ['score', 'outcomes'], days: 1 });
+    const { status, body } = await ask('POST', 'keys', { operations: ['score', 'outcomes'], days: 365 });
     expect(status).to.equal(200);
+    expect(Date.parse(body.record.expiresAt ?? '') - service.clock.now()).to.equal(90 * 24 * 3_600_000);
     expect(body.record).to.deep.include({
       platform: 'bank',
       owner: 'person:boss',

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import { AccessKeys } from '../../../src/access/access-keys.ts';
 import { Audit } from '../../../src/access/audit.ts';
 import { parseRoles } from '../../../src/access/roles.ts';
+import { platformName } from '../../../src/client/client-key.ts';
 import { freePort } from '../../servers/free-port.ts';
 import { type RunningProvider, startIdentityProvider } from '../../servers/identity-provider.ts';
 import { call, type HeaderList, type Problem } from '../../service/http-call.ts';
@@ -119,6 +121,25 @@ describeOnStores('signing in at an identity provider', (store) => {
     expect(visitor.cookie)
       .not.to.include('session=ey')
       .and.not.match(/(^|; )session=/);
+  });
+
+  it("ends a person's keys where the roles let him keep none any more, as the audit says", async () => {
+    const keys = new AccessKeys(store().documents, Date.now);
+    const issue = async (platform: string, owner: string) =>
+      (await keys.issue(platformName(platform), ['score'], 3_600_000, owner)).record.id;
+    const [bobs, atShop, others] = [
+      await issue('shop', 'person:bob'),
+      await issue('shop', 'person:ann'),
+      await issue('shop', 'ann'),
+    ];
+    await signIn('ann');
+    const live = [bobs, atShop, others].map(async (id) => (await keys.live(id)) !== null);
+    expect(await Promise.all(live)).to.deep.equal([true, false, true]);
+    const { entries } = await new Audit(store().auditLog, Date.now).read(null, 1000);
+    expect(entries.findLast(({ action }) => action === 'key revoked')).to.deep.include({
+      ...{ who: 'service', platform: 'shop', subject: atShop },
+      reason: 'its owner signed in without a role that keeps keys there',
+    });
   });
 
   it('refuses a callback in another browser than the one that began', async () => {

@@ -106,7 +106,7 @@ function IssueForm({ mayGive, propose }) {
       </div>
     </fieldset>
     <div class="filters">
-      <${Choice} label="Days" name="days" chosen="365" values=${['1', '30', '90', '365']} />
+      <${Choice} label="Days" name="days" chosen="90" values=${['1', '30', '90', '365']} />
     </div>
     <button type="submit" class="button-accent">Issue it …</button>
   </form>`;
