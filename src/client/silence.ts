@@ -6,6 +6,6 @@ export const SILENCE = {
   usualShareMin: 0.2,
   /** Within the usual time 95 % of the reports come; silence lasts that many times as long. */
   times: 3,
-  /** Shorter times are not told apart: what a node sees reaches the others in a few seconds. */
-  finestMs: 20_000,
+  /** Shorter times are not told apart: what a node sees reaches the others within a minute. */
+  finestMs: 60_000,
 } as const;

@@ -40,7 +40,7 @@ const GROWTH = 1.25;
 const DELAYS_MAX = 10_000;
 /** Further platforms are not watched, so that memory is bounded. */
 const PLATFORMS_MAX = 200;
-const SHARED_EVERY_MS = 5_000;
+const SHARED_EVERY_MS = 60_000;
 const TRIES_MAX = 5;
 
 /** What was seen of a platform's reports. Times are epoch ms. */
@@ -99,7 +99,7 @@ export class ReportingWatch {
     hourOf(own, grant.at)[1]++;
   }
 
-  /** Of the platforms that this node has met, as all nodes saw them a few seconds ago. */
+  /** Of the platforms that this node has met, as all nodes saw them a minute ago at most. */
   known(): ReadonlyMap<PlatformName, Reporting> {
     const now = this.#parts.clock();
     return new Map([...this.#shared].map(([platform, seen]) => [platform, reportingOf(seen, now)]));
