@@ -48,7 +48,6 @@ import { hmacPseudonym, platformNames } from './pseudonym.ts';
 import type { RuleSource } from './rollout/loaded-rules.ts';
 import type { Pace } from './service/client-turns.ts';
 import { Erasure, type ErasureLedger } from './service/erasure.ts';
-import { FirstSteps } from './service/first-steps.ts';
 import { Records } from './service/records.ts';
 import { ScoringService } from './service/scoring.ts';
 import type { Store } from './state/store.ts';
@@ -139,17 +138,21 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const listEditor = new ListEditor({ listLog, node: lists, pseudonym, names, audit, clientKeys, clock });
   const decides = { lists, holdoutDraw: holdoutDraw(signalSecret) };
   const archivedOrders = parts.archive ? ArchivedOrders.of(parts.archive) : null;
-  const scoring = { ...parts, ...decides, archivedOrders, pseudonym, formerPseudonym, metrics };
   const reporting = new ReportingWatch({
     ...{ registers: store.registers, clock },
     onTrouble: (error) => tellTrouble(parts.log)('whether platforms still report is not shared', error),
   });
   watchReporting(metrics.registry, () => reporting.known());
-  const service = new ScoringService({ ...scoring, reporting });
+  const service = new ScoringService({
+    ...parts,
+    ...decides,
+    archivedOrders,
+    pseudonym,
+    formerPseudonym,
+    metrics,
+    reporting,
+  });
   const records = new Records({ ...parts, ...decides });
-  const serviceAt = (clock: () => number) => new ScoringService({ ...scoring, clock });
-  const { registers } = store;
-  const firstSteps = new FirstSteps({ registers, keys, audit, records, clock, serviceAt });
   const erasure = new Erasure({ ...parts, ledger: parts.erasureLedger ?? null, service, listEditor, audit });
   await repeatErasures(erasure, parts.log);
   const feed = new EventFeed(store, parts.archive ?? null);
@@ -175,7 +178,6 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
       names,
       records,
       erasure,
-      firstSteps,
       feed,
       lists,
       listEditor,

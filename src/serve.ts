@@ -6,6 +6,7 @@ import { ArchiveReader } from './archive/read/archive-reader.ts';
 import { ArchiveWatch } from './archive/read/archive-watch.ts';
 import { followArchive, openArchive, openStoreOf } from './archive/s3/open-archive.ts';
 import { type Shipping, startShipping } from './archive/ship/start-shipping.ts';
+import { platformName } from './client/client-key.ts';
 import { exactSystemClock } from './clock.ts';
 import { type Config, signalSecretOf } from './config.ts';
 import { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
@@ -18,7 +19,6 @@ import { rulesDirRefusal } from './rules/folder/rule-folder.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import { ClientSweep } from './service/client-sweep.ts';
 import { ErasureLedger } from './service/erasure.ts';
-import { beginFirstSteps, DEMO } from './service/first-steps.ts';
 import { agreeOnSecret } from './service/signal-secret.ts';
 import { storeClock } from './state/clock-offset.ts';
 import { ConnectionErrors, connectionFailure } from './state/connection-news.ts';
@@ -26,6 +26,9 @@ import { isLocalStore, LOOPBACK } from './state/open-store.ts';
 import type { Store } from './state/store.ts';
 import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
 import { watchEventLoop } from './work/loop-watch.ts';
+
+/** The platform of the key that a first start prints. */
+const DEMO = platformName('demo');
 
 /** Long enough to try the service out; a forgotten key leaves nothing open. */
 const DEMO_KEY_LIFETIME_MS = 24 * 3600_000;
@@ -217,7 +220,7 @@ const DEMO_OPERATIONS = [
 async function greetNewcomer(
   { keys, callerUrl, platformUrl }: Application,
   config: Config,
-  { auditLog, registers }: Store,
+  { auditLog }: Store,
   clock: () => number,
   log: Logger,
 ): Promise<void> {
@@ -240,9 +243,6 @@ async function greetNewcomer(
     after: { id, platform, operations, expiresAt },
     reason: 'there was no key yet',
   });
-  // A journal in Redis is in the order in which it was written, where a day that is over has no place.
-  const hasFirstSteps = config.redisUrl === null;
-  if (hasFirstSteps) await beginFirstSteps(registers);
   const onThisMachine = (url: string) =>
     url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
   const url = onThisMachine(callerUrl);
@@ -252,11 +252,11 @@ async function greetNewcomer(
   console.log(`
 There was no access key yet, so one was issued for the platform "demo". It is shown only now:
   ${key}
-It expires in 24 hours. Look around: sign in with it at ${onThisMachine(platformUrl)}/${hasFirstSteps ? ', where a click makes up traffic' : ''}
-Or try it yourself:
+It expires in 24 hours. Sign in to the console with it at ${onThisMachine(platformUrl)}/ and try it:
 ${curl('score', { ...payer, selectedMethodKey: 'card' })}
 ${curl('verdict', { ...payer, method: 'card', orderRef: 'order-1' })}
 See why it was answered so at ${onThisMachine(platformUrl)}/#/decisions
+"npm run demo" serves a made-up day of traffic instead, to look around in.
 `);
 }
 

@@ -41,7 +41,6 @@ const STOREYS: readonly (readonly string[])[] = [
     'console/page/pages/draft-files.js',
     'console/page/pages/draft-release.js',
     'console/page/pages/rule-evidence.js',
-    'console/page/pages/first-steps.js',
     'console/page/pages/now-nodes.js',
     'console/page/pages/opened-decision.js',
     'console/page/pages/take-back.js',
@@ -77,7 +76,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['facts'],
   ['client'],
   // Each of these knows none of the others, and every storey may use it.
-  ['clock.ts', 'example-data', 'files', 'log.ts', 'sdk', 'shapes.ts', 'work', 'statistics'],
+  ['clock.ts', 'files', 'log.ts', 'sdk', 'shapes.ts', 'work', 'statistics'],
   ['json-schema.ts', 'key-length.ts', 'named-error.ts'],
 ];
 

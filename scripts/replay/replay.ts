@@ -1,3 +1,4 @@
+import type { PlatformName } from '../../src/client/client-key.ts';
 import type { Outcome } from '../../src/client/order.ts';
 import { isGrant } from '../../src/decision/conclude-verdict.ts';
 import { Driver, UnexpectedAnswer, type Use } from './driver.ts';
@@ -35,6 +36,8 @@ export interface ReplayOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where the store is kept afterwards; null means in a temporary folder that is removed. */
   readonly dataDir: string | null;
+  /** Where it happens; absent: on one of its own. */
+  readonly platform?: PlatformName;
   /** Ends the replay after the request that is under way. */
   readonly signal: AbortSignal;
   /** Called with the number of events that were replayed, and of all. */
@@ -50,13 +53,13 @@ export interface ReplayOptions {
  */
 export async function replay(
   path: string,
-  { env, dataDir, signal, onProgress }: ReplayOptions,
+  { env, dataDir, platform, signal, onProgress }: ReplayOptions,
 ): Promise<Replay> {
   const history = await readRecordedHistory(path);
   const { events } = history;
   const time = { firstAt: events[0]?.at ?? 0, lastAt: events.at(-1)?.at ?? 0 };
   const clock: MovableClock = { now: time.firstAt };
-  return withReplayedService({ env, dataDir }, clock, time, async (service) => {
+  return withReplayedService({ env, dataDir, platform }, clock, time, async (service) => {
     const driver = new Driver(service);
     const lived = new Lived(path, driver, history);
     const startedMs = performance.now();

@@ -44,7 +44,11 @@ const KEY_MARGIN_MS = 60_000;
  * Everything is closed and a temporary folder removed when `run` ends, however it ends.
  */
 export async function withReplayedService<T>(
-  { env, dataDir }: { readonly env: Environment; readonly dataDir: string | null },
+  {
+    env,
+    dataDir,
+    platform,
+  }: { env: Environment; dataDir: string | null; platform: PlatformName | undefined },
   clock: MovableClock,
   time: ReplayedTime,
   run: (service: ReplayedService) => Promise<T>,
@@ -62,7 +66,7 @@ export async function withReplayedService<T>(
       const application = await start(store, rules, signalSecretOf(config), clock);
       try {
         const { callerUrl, platformUrl } = application;
-        const key = await issueKey(application, platformOf(config.redisUrl), time);
+        const key = await issueKey(application, platform ?? platformOf(config.redisUrl), time);
         return await run({ callerUrl, platformUrl, key, rules, storeName });
       } finally {
         await application.drain();

@@ -35,7 +35,6 @@ export const AUDIT_ACTIONS = [
   'secret forgotten',
   'archive forgotten',
   'archive adopted',
-  'made-up traffic',
 ] as const;
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

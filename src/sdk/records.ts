@@ -78,8 +78,7 @@ export interface AuditEntry {
     | 'client rebuilt'
     | 'secret forgotten'
     | 'archive forgotten'
-    | 'archive adopted'
-    | 'made-up traffic';
+    | 'archive adopted';
   readonly platform: string | null;
   readonly subject: string | null;
   readonly before: unknown;

@@ -5,7 +5,6 @@ import type { Shown } from '../../evidence/shown.ts';
 import type { AuditCheckSchema, AuditPageSchema } from '../../http/platform/audit.ts';
 import type { EvidenceJobListSchema, EvidenceJobSchema } from '../../http/platform/evidence/evidence.ts';
 import type { ExplorationSchema } from '../../http/platform/explore.ts';
-import type { FirstStepsSchema } from '../../http/platform/first-steps.ts';
 import type { IssuedKeySchema, KeyListSchema } from '../../http/platform/keys.ts';
 import type { ListEntriesSchema, SharedListsSchema } from '../../http/platform/list-entries.ts';
 import type { PeopleSchema } from '../../http/platform/people.ts';
@@ -29,7 +28,6 @@ import type { Shape } from '../../shapes.ts';
 /** The shapes of the API's answers: as its document describes them, and as the client library knows them. */
 
 export type Session = Shape<typeof SessionSchema>;
-export type FirstSteps = Shape<typeof FirstStepsSchema>;
 export type SignIn = Shape<typeof SignInSchema>;
 export type Proposal = Shape<typeof ProposalSchema>;
 export type ProposalList = Shape<typeof ProposalListSchema>;

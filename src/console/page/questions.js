@@ -4,7 +4,7 @@
  * @import {
  *   AccessKeyList, AuditCheck, AuditPage,  CheckedDraft, ClientHistory,
  *   ClientLinks, ClientView, Decision, DecisionWhatIf, Draft, DraftList, DraftPresence,
- *   EvidenceJobList, Experiment, Explanation, Explored, FirstSteps, Following, FoundDecisions, IssuedKey,
+ *   EvidenceJobList, Experiment, Explanation, Explored, Following, FoundDecisions, IssuedKey,
  *   ListEntries, OpenedRuleFolder, People, Proposal, ProposalList, Reporting, RewrittenCases, RolloutStatus,
  *   RuleDiff, RuleFolderList, RulesReport, SavedDraft, Session, Settings, SharedLists, SignIn,
  *   Shown, WhatIfAnswers, Worked,
@@ -26,8 +26,6 @@ const to = (texts, ...parts) => ({
 export const SESSION = { path: 'session' };
 /** @type {Question<SignIn>} */
 export const SIGN_IN = { path: 'sign-in' };
-/** @type {Question<FirstSteps>} */
-export const FIRST_STEPS = { path: 'first-steps' };
 /** @type {Question<Reporting>} */
 export const REPORTING = { path: 'reporting' };
 /** @type {(query: URLSearchParams) => Question<Explored>} */

@@ -18,7 +18,6 @@ import type { ListNode } from '../../lists/list-node.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import { Approvals } from '../../service/approvals.ts';
 import type { Erasure } from '../../service/erasure.ts';
-import type { FirstSteps } from '../../service/first-steps.ts';
 import type { Records } from '../../service/records.ts';
 import type { ScoringService } from '../../service/scoring.ts';
 import { LocalRateBuckets } from '../../state/rate-buckets.ts';
@@ -46,7 +45,6 @@ export interface PlatformApiParts extends ReportingParts, SettingsParts {
   readonly store: Pick<Store, 'registers' | 'documents' | 'load'>;
   readonly records: Records;
   readonly erasure: Erasure;
-  readonly firstSteps: FirstSteps;
   readonly keys: AccessKeys;
   readonly sessions: Sessions;
   readonly audit: Audit;

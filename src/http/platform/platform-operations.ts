@@ -18,7 +18,6 @@ import { readEvents } from './events.ts';
 import { askEvidence, listEvidence, readEvidence, removeEvidence } from './evidence/evidence.ts';
 import { readExperiment } from './evidence/read-experiment.ts';
 import { readExploration } from './explore.ts';
-import { makeUpTraffic, readFirstSteps } from './first-steps.ts';
 import { readLiveness, readMetrics, readReadiness, readReporting } from './health.ts';
 import { issueKey, listKeys, revokeKey } from './keys.ts';
 import {
@@ -79,8 +78,6 @@ export const PLATFORM_OPERATIONS = {
     readSignIn,
     signIn,
     signOut,
-    readFirstSteps,
-    makeUpTraffic,
     readReporting,
     readExploration,
     readLiveness,

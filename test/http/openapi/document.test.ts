@@ -343,10 +343,6 @@ const PLATFORM_CASES: readonly Case[] = [
   says('signOut', 204, { ...removal('/v1/platform/session'), headers: OWN_SITE }),
   says('signOut', 400, { ...removal('/v1/platform/session?sessions=some'), headers: OWN_SITE }),
   says('signOut', 403, removal('/v1/platform/session')),
-  says('readFirstSteps', 200, get('/v1/platform/first-steps')),
-  ...sharedByKey('readFirstSteps', get('/v1/platform/first-steps')),
-  says('makeUpTraffic', 409, post('/v1/platform/first-steps', {})),
-  ...sharedByKey('makeUpTraffic', post('/v1/platform/first-steps', {})),
   says('readReporting', 200, get('/v1/platform/reporting')),
   ...sharedByKey('readReporting', get('/v1/platform/reporting')),
   says('readEvents', 200, get('/v1/platform/events?limit=500')),
@@ -668,8 +664,6 @@ for (const { name, api, cases } of [
         );
         // Too many at once are of the whole listener: share-limits.test.ts has them.
         const ofOperations = api.promised().filter(({ status }) => status !== '429');
-        // Only a store that no other platform uses gives it: first-steps.test.ts has it.
-        asked.push({ operationId: 'makeUpTraffic', status: '200' });
         // Each takes all the computing time that a rule set is given: background-work.test.ts has the limit.
         for (const operationId of HEAVY_AT_MOST) asked.push({ operationId, status: '422' });
         expect(ofOperations.filter((one) => !asked.some((other) => isSame(one, other)))).to.deep.equal([]);

@@ -18,7 +18,6 @@ import { ReportingWatch } from '../../../src/metrics/reporting.ts';
 import { hmacPseudonym, platformNames } from '../../../src/pseudonym.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
 import { Erasure } from '../../../src/service/erasure.ts';
-import { FirstSteps } from '../../../src/service/first-steps.ts';
 import { Records } from '../../../src/service/records.ts';
 import { ScoringService } from '../../../src/service/scoring.ts';
 import { startQuietNode } from '../../rollout/quiet-node.ts';
@@ -100,13 +99,6 @@ describe('routes and API documents', () => {
       listEditor,
       erasure: new Erasure({ ...shared, service, listEditor, audit }),
       records,
-      firstSteps: new FirstSteps({
-        ...shared,
-        registers: store.registers,
-        audit,
-        records,
-        serviceAt: () => service,
-      }),
       feed: new EventFeed(store, null),
       reporting: (name) => reporting.of(name),
       rulesDir,

@@ -36,7 +36,6 @@ describe('operations by role', () => {
   it('are those of this table, for every declared operation', () => {
     expect(table()).to.deep.equal({
       reportOutcomes: '',
-      makeUpTraffic: '',
       readEvents: '',
       readClient: WITH_PAYERS,
       readClientHistory: WITH_PAYERS,
@@ -56,7 +55,6 @@ describe('operations by role', () => {
       putListEntry: IN_CHARGE,
       removeListEntry: IN_CHARGE,
       readSession: EVERYBODY,
-      readFirstSteps: WITH_PAYERS,
       readExploration: EVERYBODY,
       readReporting: 'viewer support analyst operator admin',
       readRollout: EVERYBODY,

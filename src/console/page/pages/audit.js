@@ -122,7 +122,6 @@ const ACTIONS = {
   'secret forgotten': true,
   'archive forgotten': true,
   'archive adopted': true,
-  'made-up traffic': true,
 };
 
 /** @param {{ next: number | null }} props */

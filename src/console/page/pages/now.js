@@ -1,5 +1,5 @@
 import { may, useAnswer } from '../api.js';
-import { html, useEffect, useMemo, useState } from '../html.js';
+import { html, useMemo } from '../html.js';
 import { Chart, Happened } from '../parts/chart.js';
 import { goTo, sent } from '../parts/form.js';
 import { count, dateTime, duration, percent, share, shortDigest } from '../parts/format.js';
@@ -12,8 +12,7 @@ import { exploration, REPORTING, ROLLOUT_STATUS } from '../questions.js';
 import { Nodes } from './now-nodes.js';
 
 /**
- * @import { Explored, Reporting, Rollout, RolloutStatus, Session, TrialCounts } from '../answers.d.ts'
- * @import { Html } from '../html.js'
+ * @import { Explored, Reporting, Rollout, RolloutStatus, TrialCounts } from '../answers.d.ts'
  * @import { PageProps } from '../page-props.d.ts'
  * @import { Mark } from '../parts/marks.js'
  */
@@ -50,7 +49,6 @@ export function NowPage({ session, place }) {
   const fleet = { chosen, parts, isPast: to !== undefined, rollout: rollout.data?.rollout ?? null };
   return html`
     ${reporting.data?.stopped && html`<${ReportsStopped} ...${reporting.data} />`}
-    ${session.platform === 'demo' && html`<${FirstSteps} session=${session} />`}
     ${may(session, 'rules:read') && answered(rollout, (status) => html`<${Deciding} status=${status} />`)}
     <nav class="tabs" aria-label="How far back">
       ${SPANS.map(
@@ -86,18 +84,6 @@ function splitBy(by, span, to) {
   return exploration(new URLSearchParams({ by, span, ...(to !== undefined && { to: String(to) }) }));
 }
 
-/** Only somebody who tries the service out loads this. @param {{ session: Session }} props */
-function FirstSteps({ session }) {
-  const [card, setCard] = useState(/** @type {Html} */ (null));
-  useEffect(() => {
-    import('./first-steps.js').then(
-      ({ FirstStepsCard }) => setCard(html`<${FirstStepsCard} session=${session} />`),
-      () => {},
-    );
-  }, []);
-  return card;
-}
-
 /** @param {string} span @param {string | undefined} to */
 function addressOf(span, to) {
   return `#/explore/now?${new URLSearchParams({ span, ...(to !== undefined && { to }) })}`;
@@ -130,7 +116,8 @@ function Fleet({ found, parts, chosen: { span, note }, isPast, rollout }) {
     ${
       verdictsIn(slots) === 0 &&
       html`<${Empty} title=${`No verdict in ${name}`}>
-        When a checkout calls POST /v1/client/verdict, the charts fill.
+        When a checkout calls POST /v1/client/verdict, the charts fill. To look around in a made-up day, start
+        npm run demo instead.
       <//>`
     }
     <${VerdictCharts} ...${{ slots, note, marks }} />

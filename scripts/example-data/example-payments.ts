@@ -50,6 +50,22 @@ export function examplePayments(seed: number): readonly ExamplePayment[] {
     .map((attempt, place) => payment(chance, attempt, place + 1, names));
 }
 
+/** Of the payments with seed 1, those of a day that ends in an evening, when most people pay, moved so that it is now. */
+export function dayOfPayments(now: number): readonly ExamplePayment[] {
+  const eveningMs = START_MS + 2 * DAY_MS - 4 * HOUR_MS;
+  const laterMs = now - eveningMs;
+  return examplePayments(1)
+    .filter(({ at }) => at > eveningMs - DAY_MS && at <= eveningMs)
+    .map(({ outcome, outcomeAt, ...payment }) => ({
+      ...payment,
+      at: payment.at + laterMs,
+      // What comes of the newest ones is not known yet.
+      ...(outcome === undefined || outcomeAt === undefined || outcomeAt > eveningMs
+        ? {}
+        : { outcome, outcomeAt: outcomeAt + laterMs }),
+    }));
+}
+
 function payment(
   chance: Chance,
   { payer, at, method, amount, isPaid }: Attempt,
@@ -144,10 +160,10 @@ interface Attempt {
 
 const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
-export const DAY_MS = 24 * HOUR_MS;
+const DAY_MS = 24 * HOUR_MS;
 
 /** When the first day begins, a Monday, and how many days there are. */
-export const START_MS = Date.UTC(2026, 8, 7);
+const START_MS = Date.UTC(2026, 8, 7);
 const DAYS = 28;
 const END_MS = START_MS + DAYS * DAY_MS;
 
