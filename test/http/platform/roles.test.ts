@@ -46,6 +46,7 @@ describe('operations by role', () => {
       unbindClient: IN_CHARGE,
       overrideClient: IN_CHARGE,
       liftOverride: IN_CHARGE,
+      makeList: IN_CHARGE,
       listDecisions: WITH_PAYERS,
       readDecision: WITH_PAYERS,
       explainDecision: WITH_PAYERS,
