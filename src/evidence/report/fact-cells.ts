@@ -187,7 +187,7 @@ export interface Judgement {
   /** The group rule and the verdict rule that gave the answer, and the signals that raised the bot flag. */
   readonly decided: readonly number[];
   /** Rules without which the verdict or the bot flag would have been another. */
-  readonly sole: readonly number[];
+  readonly decisive: readonly number[];
 }
 
 /** All rules of a rule set in the order of its files. */
@@ -234,11 +234,11 @@ export class Judge {
     return {
       matched,
       decided: [...first(0), ...raised, ...first(verdictsFrom)],
-      sole: this.#sole(matched, values),
+      decisive: this.#decisive(matched, values),
     };
   }
 
-  #sole(matched: readonly number[], values: readonly FactValue[]): readonly number[] {
+  #decisive(matched: readonly number[], values: readonly FactValue[]): readonly number[] {
     const answer = answerOf(this.#rules, values);
     return matched.filter((place) => {
       const without = this.#without[place];

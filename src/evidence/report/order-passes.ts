@@ -5,9 +5,7 @@ import {
   CAUSE_SQL,
   GRANTED_SQL,
   ORDER_KEY_SQL,
-  paidAfterWait,
   REPORT_NUMBER_SQL,
-  waitWorthUntil,
 } from '../../archive/order-fate.ts';
 import { clusteredInterval, type Estimate } from '../../statistics/intervals.ts';
 import { fateMember, type Money, NO_ORDERS, type OrderCounts } from '../shown.ts';
@@ -16,7 +14,7 @@ import { clusterOf, type FateMoney, MoneySums, OrderClusters } from '../source/o
 import { clientPasses } from '../source/shared-devices.ts';
 import type { Judgement, VectorCode } from './fact-cells.ts';
 import type { RuleFigures } from './rule-report.ts';
-import { makeWaits, noteWaits, RUNG_SQL } from './rungs.ts';
+import { LEVEL_SQL, makeWaits, noteWaits } from './wait-levels.ts';
 
 /** Decisions with the same facts to the rules, and the same slice. */
 interface DecisionGroup {
@@ -47,18 +45,10 @@ interface KnownOrders {
   readonly unpaid: number;
 }
 
-export const NO_WAITS = { orders: 0, granted: 0, paid: 0 } as const satisfies WaitCounts;
-
-/** What came after the WAIT verdicts of a rule, counted in orders. */
-type WaitCounts = Readonly<Record<'orders' | 'granted' | 'paid', number>>;
-
-export type WaitGroup = WaitCounts & { readonly rule: string };
-
 export interface PassResult {
   readonly decisions: readonly DecisionGroup[];
   readonly orders: readonly OrderGroup[];
   readonly known: readonly KnownOrders[];
-  readonly waits: readonly WaitGroup[];
 }
 
 interface PassParts {
@@ -97,8 +87,7 @@ async function onePass(duck: Duck, clients: string, parts: PassParts): Promise<P
   const codeColumns = codes.map((_, number) => `code${number}`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE seen AS
     SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, fact_amount AS amount, ${place.sql} AS place,
-      ${GRANTED_SQL} AS granted, CASE WHEN verdict = 'WAIT' THEN rule END AS waited_by,
-      ${RUNG_SQL} AS rung, ${clusterOf('client_hash')} AS cluster,
+      ${GRANTED_SQL} AS granted, ${LEVEL_SQL} AS wait_level, ${clusterOf('client_hash')} AS cluster,
       ${codes.map(({ sql }, number) => `${sql} AS code${number}`).join(', ')}
     FROM decisions ${place.join} WHERE ${clients}`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE told AS
@@ -119,7 +108,6 @@ async function onePass(duck: Duck, clients: string, parts: PassParts): Promise<P
     decisions,
     orders: await orderGroups(duck, parts.rules),
     known: await knownOrders(duck, parts.rules),
-    waits: await waitGroups(duck),
   };
 }
 
@@ -186,29 +174,6 @@ async function knownOrders(duck: Duck, rules: number): Promise<readonly KnownOrd
   return known;
 }
 
-/**
- * Each order by its first wait of a rule: the client's first grant within a day after it, whichever order that was
- * for, and whether it was paid within that time. An order that several waits led to is counted once.
- */
-async function waitGroups(duck: Duck): Promise<readonly WaitGroup[]> {
-  const rows = await duck.rows(`
-    SELECT rule, count(*) AS orders, count(DISTINCT granted_key) AS granted,
-      count(DISTINCT granted_key) FILTER (${paidAfterWait('waited_at', 'granted_at')}) AS paid
-    FROM (
-      SELECT waits.rule, waits.decided_at AS waited_at, grants.decided_at AS granted_at,
-        CASE WHEN grants.decided_at <= ${waitWorthUntil('waits.decided_at')} THEN grants.order_key END AS granted_key
-      FROM (
-        SELECT waited_by AS rule, order_key, any_value(client_hash) AS client_hash, min(seq) AS seq,
-          min(decided_at) AS decided_at
-        FROM seen WHERE waited_by IS NOT NULL GROUP BY ALL
-      ) waits
-      ASOF LEFT JOIN (SELECT client_hash, seq, order_key, decided_at FROM seen WHERE granted) grants
-        ON waits.client_hash = grants.client_hash AND waits.seq < grants.seq
-    ) LEFT JOIN told ON told.order_key = granted_key
-    GROUP BY rule`);
-  return rows.map((row) => ({ rule: textOf(row['rule']) ?? '', ...numbersOf(row, NO_WAITS) }));
-}
-
 function masksOf(rules: number): readonly string[] {
   return Array.from({ length: Math.ceil(rules / MASK_BITS) }, (_, number) => `mask${number}`);
 }
@@ -245,11 +210,11 @@ function fateOf(row: DuckRow): AskedFate {
 export class OrderTally {
   /** Of those with a known outcome. */
   readonly clusters = new OrderClusters();
-  readonly #decisions = { matched: 0, decided: 0, sole: 0 };
+  readonly #decisions = { matched: 0, decided: 0, decisive: 0 };
   readonly #orders = { ...NO_ORDERS };
   readonly #money = new MoneySums();
 
-  addDecisions(what: 'matched' | 'decided' | 'sole', decisions: number): void {
+  addDecisions(what: 'matched' | 'decided' | 'decisive', decisions: number): void {
     this.#decisions[what] += decisions;
   }
 
@@ -278,7 +243,7 @@ export class OrderTally {
     return {
       matched: this.#decisions.matched,
       decided: this.#decisions.decided,
-      sole: isOtherwise ? null : this.#decisions.sole,
+      decisive: isOtherwise ? null : this.#decisions.decisive,
       orders,
       unpaidShare: share,
       lift:

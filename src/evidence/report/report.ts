@@ -3,15 +3,14 @@ import { ORDER_KEY_SQL } from '../../archive/order-fate.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
 import { MONEY_ALONE, type Objective } from '../../rollout/objective.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
-import { plus } from '../../statistics/sums.ts';
 import { columnsOf, type Evidence } from '../source/evidence.ts';
 import { lastingDaysOf, reversalsOf } from '../source/reversals.ts';
 import { againstOf } from './against.ts';
 import { factCells, Judge, type NamedRule, namedRules, valuesOf, vectorCodes } from './fact-cells.ts';
 import { type HoldoutResult, holdoutFigures } from './holdout.ts';
-import { NO_WAITS, OrderTally, orderPasses, type PassResult, type WaitGroup } from './order-passes.ts';
+import { OrderTally, orderPasses, type PassResult } from './order-passes.ts';
 import type { Report, RuleReport, SliceName, SliceReport } from './rule-report.ts';
-import { rungsOf } from './rungs.ts';
+import { waitLevelsOf } from './wait-levels.ts';
 
 interface ReportAsk {
   readonly rules: RuleSet;
@@ -71,9 +70,8 @@ export async function report(
     by,
     ...(by === null ? {} : { slices: sums.slices() }),
     rules: sums.rules(await holdoutsOf(evidence, rules, objective)),
-    rungs: await rungsOf(duck, (place) => places.of(place).currency),
+    waitLevels: await waitLevelsOf(duck),
     against: against === null ? null : await againstOf(evidence, rules, against),
-    unknownReasons: { notReported: sums.all.orders.unknown },
   };
 }
 
@@ -86,7 +84,6 @@ class ReportSums {
   readonly #tallies: readonly OrderTally[];
   readonly #slices: ReadonlyMap<string, readonly OrderTally[]>;
   readonly #allOfSlices: ReadonlyMap<string, OrderTally>;
-  readonly #waits = new Map<string, Omit<WaitGroup, 'rule'>>();
 
   constructor(named: readonly NamedRule[], places: Places) {
     this.#named = named;
@@ -98,11 +95,10 @@ class ReportSums {
   }
 
   /** Returns how many decisions the pass had. */
-  add({ decisions, orders, known, waits }: PassResult): number {
+  add({ decisions, orders, known }: PassResult): number {
     for (const group of decisions) this.#addDecisions(group);
     for (const group of orders) this.#addOrders(group);
     for (const some of known) this.#addKnown(some);
-    for (const wait of waits) this.#addWait(wait);
     return decisions.reduce((sum, group) => sum + group.decisions, 0);
   }
 
@@ -113,7 +109,7 @@ class ReportSums {
   rules(holdouts: ReadonlyMap<string, HoldoutResult>): readonly RuleReport[] {
     const shareOfAll = this.all.unpaidShare;
     const sharesOfSlices = new Map([...this.#allOfSlices].map(([slice, all]) => [slice, all.unpaidShare]));
-    return this.#named.map(({ file, name, verdict }, place) => {
+    return this.#named.map(({ file, name }, place) => {
       const isOtherwise = name === OTHERWISE;
       const by = this.#places.slices.map((slice) => ({
         slice,
@@ -129,7 +125,6 @@ class ReportSums {
         file,
         name,
         ...figures,
-        afterWait: verdict === 'WAIT' ? (this.#waits.get(name) ?? NO_WAITS) : null,
         holdout: held?.holdout ?? null,
         net: held?.net ?? null,
         ...(by.length === 0 ? {} : { by }),
@@ -143,7 +138,7 @@ class ReportSums {
       return;
     }
     for (const tallies of this.#talliesAt(place))
-      for (const what of ['matched', 'decided', 'sole'] as const)
+      for (const what of ['matched', 'decided', 'decisive'] as const)
         for (const rule of judgement[what]) tallies[rule]?.addDecisions(what, decisions);
   }
 
@@ -162,10 +157,6 @@ class ReportSums {
     if (slice !== null) this.#allOfSlices.get(slice)?.clusters.add(cluster, paid, unpaid);
     for (const tallies of this.#talliesAt(place))
       for (const rule of matched) tallies[rule]?.clusters.add(cluster, paid, unpaid);
-  }
-
-  #addWait({ rule, ...waits }: WaitGroup): void {
-    this.#waits.set(rule, plus(this.#waits.get(rule) ?? NO_WAITS, waits));
   }
 
   #talliesAt(place: number): readonly (readonly OrderTally[])[] {

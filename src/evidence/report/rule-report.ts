@@ -2,7 +2,6 @@ import { OTHERWISE } from '../../decision/decision.ts';
 import { Type } from '../../json-schema.ts';
 import { counted } from '../../rules/condition-text.ts';
 import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
-import { shareInterval } from '../../statistics/intervals.ts';
 import { comparisonTables } from '../comparison.ts';
 import {
   amounts,
@@ -28,7 +27,7 @@ import { amountSum } from '../source/order-clusters.ts';
 import { causesTable, reversalNotes, reversals } from '../source/reversals.ts';
 import { AgainstSchema } from './against.ts';
 import { HoldoutFigures, type HoldoutSide, NetFigures } from './holdout.ts';
-import { rungs, rungsTable } from './rungs.ts';
+import { waitLevels, waitLevelsTable } from './wait-levels.ts';
 
 export const SLICE_NAMES = [
   'day',
@@ -49,7 +48,7 @@ export type SliceName = (typeof SLICE_NAMES)[number];
 const RULE_FIGURES = {
   matched: count('Decisions in which its condition held'),
   decided: count('Decisions that it gave the group or the verdict of, or in whose bot flag it had a part'),
-  sole: nullable(
+  decisive: nullable(
     count('Decisions whose verdict or bot flag would have been another without it; null for otherwise'),
   ),
   orders: orderCounts,
@@ -64,13 +63,6 @@ const RuleReportSchema = shape('What one rule was worth on what happened', {
   file: choice(['groups.yaml', 'bot-signals.yaml', 'verdicts.yaml'], 'Where it stands'),
   name: word('Of the rule; otherwise stands for what holds when no rule of its file matches'),
   ...RULE_FIGURES,
-  afterWait: nullable(
-    shape('Of a WAIT rule', {
-      orders: count('Orders that it held back'),
-      granted: count('Orders that their clients were granted next within 24 hours, each once'),
-      paid: count('Of these, paid within 24 hours of the wait'),
-    }),
-  ),
   holdout: nullable(HoldoutFigures),
   net: NetFigures,
   by: Type.Optional(
@@ -106,11 +98,8 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
   by: nullable(choice(SLICE_NAMES, 'The slices that were asked for')),
   slices: Type.Optional(list(SliceSchema, 'All orders by these, in their order; absent without')),
   rules: list(RuleReportSchema, 'In the order of the files'),
-  rungs,
+  waitLevels,
   against: nullable(AgainstSchema),
-  unknownReasons: shape('Why outcomes are unknown: what was never granted stands as turned away', {
-    notReported: count('Granted, and none was reported'),
-  }),
 });
 
 export type RuleFigures = Shape<typeof RuleFiguresSchema>;
@@ -123,16 +112,15 @@ export function shownReport(report: Report): Shown {
   const { decisions, rules, version, digest } = report;
   const head = [ruleSetText(version, digest), ...spanNotes(report)];
   if (decisions === 0) return { notes: head, tables: [] };
-  const fired = rules.filter(({ matched }) => matched > 0);
+  const fired = rules.filter(({ matched }) => matched > 0).toSorted((a, b) => weightOf(b) - weightOf(a));
   const silent = rules.filter(({ matched, name }) => matched === 0 && name !== OTHERWISE);
   const tables = [
     moneyTable(report),
     ...(report.by === null ? [] : [sliceMoneyTable(report, report.by)]),
-    ...ruleMoneyTables(fired),
+    ruleMoneyTable(fired.filter(({ file }) => file === 'verdicts.yaml')),
     ...[...Map.groupBy(fired, ({ file }) => file)].map(([file, some]) => rulesTable(file, some)),
     causesTable(report.reversals),
-    rungsTable(report.rungs),
-    waitsTable(fired),
+    waitLevelsTable(report.waitLevels),
     holdoutsTable(fired),
     netTable(fired),
     ...(report.by === null ? [] : [slicesTable(fired, report.by)]),
@@ -169,13 +157,11 @@ function againstNotes({ against, version }: Report): readonly string[] {
 
 const ABOUT: Readonly<Record<string, string>> = {
   ruleMoney:
-    'Money by rule: an order counts under every rule that it met, also where another decided, so rows overlap and do not add up to the total. Rules of groups and bot signals refuse nobody themselves; they are listed by the orders of the clients they matched.',
+    'Money by rule: an order counts under every rule that it met, also where another decided, so rows overlap and do not add up to the total. Turned away is what was asked, mostly again and again by the same payers, and no cost; what a rule costs its holdout shows, and without one it is not known: give it a holdout.',
   rules:
     'Intervals are of 95 %, by client. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
-  rungs:
-    'The price of a wait counts the 24 hours after it was told. Who asked before that stands again on the rung that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
-  waits:
-    'After a wait counts the next requisite of the same client within 24 hours, for this order or another, and its payment within these, each order once. No comparison: what these clients would have done without the wait nobody knows.',
+  waitLevels:
+    'The price of a wait counts the 24 hours after it was told. Who asked before that stands again on the level that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
   holdouts:
     'Held out: clients whom the rule would have hit and did not, beside the others, each with all orders from then until the period of the draw ends. The share is of all orders that were asked for.',
   net: 'Net: what did not happen because a rule applied, by its holdout, with 95 % intervals by client, or by device where the rule is about shared ones. Payments count when reversals have mostly come.',
@@ -203,14 +189,26 @@ function totalsNotes(report: Report): readonly string[] {
   ];
 }
 
+/** Rules are sorted by the decisions that would have been others without them; `otherwise` comes last. */
+function weightOf({ decisive }: RuleFigures): number {
+  return decisive ?? -1;
+}
+
 const FIGURES = [
-  ...[...columns('count', 'matched', 'decided', 'sole'), ...FATE_COLUMNS],
+  ...[...columns('count', 'matched', 'decided', 'decisive'), ...FATE_COLUMNS],
   ...columns('share', 'unpaid share, 95 %'),
   ...columns('ratio', 'lift'),
 ];
 
-function figureCells({ matched, decided, sole, orders, unpaidShare, lift }: RuleFigures): readonly Cell[] {
-  return [matched, decided, sole, ...fateCells(orders), unpaidShare, lift];
+function figureCells({
+  matched,
+  decided,
+  decisive,
+  orders,
+  unpaidShare,
+  lift,
+}: RuleFigures): readonly Cell[] {
+  return [matched, decided, decisive, ...fateCells(orders), unpaidShare, lift];
 }
 
 function rulesTable(file: string, rules: readonly RuleReport[]): EvidenceTable {
@@ -254,52 +252,12 @@ function sliceMoneyTable({ slices = [] }: Report, by: SliceName): EvidenceTable 
   };
 }
 
-/** Rules of verdicts decide, so they come first; what is turned away is what one costs. */
-function ruleMoneyTables(rules: readonly RuleReport[]): readonly EvidenceTable[] {
-  const { verdicts = [], others = [] } = Object.groupBy(rules, ({ file }) =>
-    file === 'verdicts.yaml' ? 'verdicts' : 'others',
-  );
-  return [
-    ruleMoneyTable('Money by verdict rule', verdicts),
-    ruleMoneyTable('Money by rule of a group or bot signal', others),
-  ];
-}
-
-/** The dearest at the top, currency by currency. */
-function ruleMoneyTable(title: string, rules: readonly RuleReport[]): EvidenceTable {
-  const cost = (rule: RuleReport, currency: string) => rule.amount[currency]?.turnedAway ?? 0;
-  const currencies = [...new Set(rules.flatMap(({ amount }) => Object.keys(amount)))].toSorted();
+function ruleMoneyTable(rules: readonly RuleReport[]): EvidenceTable {
   return {
     name: 'ruleMoney',
-    title,
+    title: 'Money by verdict rule',
     columns: [...columns('text', 'file', 'rule', 'currency'), ...MONEY],
-    rows: currencies.flatMap((currency) =>
-      rules
-        .toSorted((a, b) => cost(b, currency) - cost(a, currency))
-        .flatMap(({ file, name, amount: { [currency]: sums } }) =>
-          sums === undefined ? [] : moneyRows({ [currency]: sums }, file, name),
-        ),
-    ),
-  };
-}
-
-function waitsTable(rules: readonly RuleReport[]): EvidenceTable {
-  return {
-    name: 'waits',
-    title: 'After a wait, no comparison',
-    columns: [
-      ...columns('text', 'file', 'rule'),
-      ...columns('count', 'orders told to wait', 'granted later'),
-      ...columns('share', 'share, 95 %'),
-      ...columns('count', 'then paid'),
-      ...columns('share', 'share, 95 %'),
-    ],
-    rows: rules.flatMap(({ file, name, afterWait }) => {
-      if (afterWait === null) return [];
-      const { orders, granted, paid } = afterWait;
-      const share = (some: number) => shareInterval(some, orders);
-      return [[file, name, orders, granted, share(granted), paid, share(paid)]];
-    }),
+    rows: rules.flatMap(({ file, name, amount }) => moneyRows(amount, file, name)),
   };
 }
 

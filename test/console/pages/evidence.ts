@@ -34,11 +34,6 @@ describeConsole("the console's page Evidence", (tab) => {
     await row.getByRole('button', { name: 'attempt-unpaid' }).press('Enter');
     await page.getByRole('link', { name: 'attempt-unpaid week by week' }).waitFor();
     await page
-      .getByRole('region', { name: 'After a wait, no comparison of attempt-unpaid' })
-      .getByText('%')
-      .first()
-      .waitFor();
-    await page
       .getByRole('region', { name: 'Money by verdict rule of attempt-unpaid' })
       .getByText('EUR')
       .waitFor();

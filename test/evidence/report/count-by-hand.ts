@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 export interface HandCount {
   readonly matched: number;
   readonly decided: number;
-  readonly sole: number | null;
+  readonly decisive: number | null;
   readonly paid: number;
   readonly unpaid: number;
   readonly turnedAway: number;
@@ -77,11 +77,16 @@ function fatesOf(lines: readonly Line[]): ReadonlyMap<string, string> {
 function judged(rules: RuleFiles, line: Line) {
   const { facts, orderRef } = line.decision;
   const seen = answer(rules, facts);
-  const sole = seen.matched.filter((name) => {
+  const decisive = seen.matched.filter((name) => {
     const without = answer(withoutRule(rules, name), facts);
     return without.verdict !== seen.verdict || without.isBot !== seen.isBot;
   });
-  return { ...seen, sole, order: orderOf(line, orderRef), granted: line.decision.verdict.startsWith('GET') };
+  return {
+    ...seen,
+    decisive,
+    order: orderOf(line, orderRef),
+    granted: line.decision.verdict.startsWith('GET'),
+  };
 }
 
 function countRule(
@@ -99,7 +104,7 @@ function countRule(
   return {
     matched: matched.length,
     decided: seen.filter((one) => one.decided.includes(name)).length,
-    sole: name.endsWith('/otherwise') ? null : seen.filter((one) => one.sole.includes(name)).length,
+    decisive: name.endsWith('/otherwise') ? null : seen.filter((one) => one.decisive.includes(name)).length,
     paid: ended('paid'),
     unpaid: ended('unpaid', granted),
     turnedAway: ended('unpaid') + ended('unknown') - ended('unpaid', granted) - ended('unknown', granted),

@@ -4,7 +4,7 @@ import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { all, livedEvidence } from '../source/lived-evidence.ts';
 import { liveBusyMonth } from './busy-month.ts';
 
-const JUDGEMENT = { matched: [0, 70], decided: [0], sole: [] };
+const JUDGEMENT = { matched: [0, 70], decided: [0], decisive: [] };
 
 const PARTS = {
   codes: [{ facts: [], sql: '(fact_paidCount > 0)::BIGINT' }],
@@ -35,14 +35,9 @@ function totals(passes: readonly PassResult[]) {
   const add = (name: string, count: number) => {
     sums[name] = (sums[name] ?? 0) + count;
   };
-  for (const { decisions, orders, waits } of passes) {
+  for (const { decisions, orders } of passes) {
     for (const group of decisions) add('decisions', group.decisions);
     for (const { matched, fate, orders: count } of orders) add(`${matched.join()} ${fate}`, count);
-    for (const { rule, orders: count, granted, paid } of waits) {
-      add(`${rule} told`, count);
-      add(`${rule} granted`, granted);
-      add(`${rule} paid`, paid);
-    }
   }
   return sums;
 }

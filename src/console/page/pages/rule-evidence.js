@@ -40,7 +40,7 @@ const SLICES = {
 };
 
 /** The tables of money, which come first. */
-const OF_MONEY = ['money', 'sliceMoney', 'ruleMoney', 'rungs'];
+const OF_MONEY = ['money', 'sliceMoney', 'ruleMoney', 'waitLevels'];
 
 /**
  * What each rule was worth on the outcomes that were seen.
@@ -88,7 +88,7 @@ function Counted({ report }) {
 const COLUMNS = [
   'rule',
   'orders: paid, unpaid, turned away, unknown',
-  ...numbers('orders', 'matched', 'decided', 'sole'),
+  ...numbers('orders', 'matched', 'decided', 'decisive'),
   { name: 'unpaid share, 95 %', kind: /** @type {const} */ ('num') },
   ...numbers('lift'),
   { name: 'trend', kind: /** @type {const} */ ('unsorted') },
@@ -122,16 +122,16 @@ function RuleTable({ file, rules, report }) {
  * @param {RuleReport} rule
  * @param {number} place
  */
-function cellOf({ name, orders, matched, decided, sole, unpaidShare, lift }, place) {
+function cellOf({ name, orders, matched, decided, decisive, unpaidShare, lift }, place) {
   const all = sumOf(orders);
-  return [name, all, all, matched, decided, sole, unpaidShare?.value, lift][place] ?? null;
+  return [name, all, all, matched, decided, decisive, unpaidShare?.value, lift][place] ?? null;
 }
 
 /**
  * @param {{ rule: RuleReport, report: RulesReport, most: number, isOpen: boolean, toggle: () => void }} props
  */
 function Row({ rule, report, most, isOpen, toggle }) {
-  const { name, orders, matched, decided, sole, unpaidShare, lift, by = [] } = rule;
+  const { name, orders, matched, decided, decisive, unpaidShare, lift, by = [] } = rule;
   const days = report.by === 'day' || report.by === 'week' ? by : [];
   const expanded = { 'aria-expanded': isOpen ? 'true' : 'false' };
   return html`<tr>
@@ -142,7 +142,7 @@ function Row({ rule, report, most, isOpen, toggle }) {
     <td class="num">${count(sumOf(orders))}</td>
     <td class="num extra">${count(matched)}</td>
     <td class="num extra">${count(decided)}</td>
-    <td class="num extra">${sole === null ? '–' : count(sole)}</td>
+    <td class="num extra">${decisive === null ? '–' : count(decisive)}</td>
     <td class="share line"><${IntervalBar} interval=${unpaidShare} all=${report.unpaidShare} /></td>
     <td class="num extra">${lift === null ? '–' : lift.toFixed(2)}</td>
     <td class="extra"><${Trend} slices=${days} /></td>
@@ -198,11 +198,11 @@ function Worth({ report, file, name }) {
   const rule = report.rules.find((one) => one.file === file && one.name === name);
   if (rule === undefined || rule.matched === 0)
     return html`<${Empty} title="It matched nothing">In none of the decisions of this time.<//>`;
-  const { matched, decided, sole, orders, unpaidShare, lift, by = [] } = rule;
+  const { matched, decided, decisive, orders, unpaidShare, lift, by = [] } = rule;
   const figures = [
     ['matched', count(matched)],
     ['decided', count(decided)],
-    ['would have been another without it', sole === null ? '–' : count(sole)],
+    ['would have been another without it', decisive === null ? '–' : count(decisive)],
     ['orders', count(sumOf(orders))],
     ['unpaid, of those with an outcome', intervalText(unpaidShare)],
     ['of all orders', intervalText(report.unpaidShare)],

@@ -1,36 +1,34 @@
 import { type Duck, type DuckRow, numberOf, numbersOf, textOf } from '../../archive/duck.ts';
 import { paidAfterWait, waitWorthUntil } from '../../archive/order-fate.ts';
-import { Type } from '../../json-schema.ts';
 import { count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { clusteredInterval } from '../../statistics/intervals.ts';
 import { eachOf, plus } from '../../statistics/sums.ts';
 import { columns, type EvidenceTable, interval, number } from '../shown.ts';
 import { amountSum } from '../source/order-clusters.ts';
 
-const KNOWN = 'of those of which it is known';
-
-/** The fates of a rung's orders whose time is over; all others are unknown. */
+/** What became of a level's orders whose time is over; all others are unknown. */
 const ENDS = {
   early: count(
-    'Whose client asked again before the wait was over; what came of them stands on the rung that it led to',
+    'Whose client asked again before the wait was over; what came of them stands on the level that it led to',
   ),
   cameBack: count('Whose client asked again after the wait, for this order or another'),
   lost: count('Whose client did not ask again'),
 };
 
-const RungSchema = shape(
-  'What came of the waits on a rung of a ladder within 24 hours after they were told',
+const WaitLevelSchema = shape(
+  'What came of the waits on a level of a ladder within 24 hours after they were told, of orders in one currency',
   {
     version: word('The rule set that decided'),
     ladder: nullable(word('Its name; null for the one without')),
     level: count('Of the ladder, from 1'),
+    currency: word('Of the orders'),
     waitSeconds: number('How long its waits were, by their median'),
     orders: count('Orders that were told to wait on it, each once, by its last wait there'),
     unknown: count('Of these, whose 24 hours are not over: they are in no other figure'),
     ...ENDS,
     granted: count('Of those who came back, who got a requisite at once'),
     paid: count('Of these, whose order was paid within the 24 hours, each once'),
-    shares: shape(`The same ${KNOWN}, by client`, {
+    shares: shape('The same of those of which it is known, by client', {
       cameBack: interval('Who came back; null without one to tell it from'),
       paid: interval('Who paid'),
       lost: interval('Who did not ask again'),
@@ -41,23 +39,22 @@ const RungSchema = shape(
         p90: number('Nine of ten were'),
       }),
     ),
-    money: Type.Record(
-      shape('Amounts of orders', {
-        asked: number(`Of all ${KNOWN}`),
-        paid: number('Of the paid ones'),
+    amount: nullable(
+      shape('Amounts of orders; null while nothing is known of any', {
+        asked: number('Of all of which it is known'),
+        paid: number('Of the paid ones, in the same currency'),
         lost: number('Of those whose client did not ask again'),
       }),
-      { description: 'By currency, in its units' },
     ),
   },
 );
 
-export const rungs = list(RungSchema, 'By version, ladder and level');
+export const waitLevels = list(WaitLevelSchema, 'By version, ladder, level and currency');
 
-export type Rung = Shape<typeof RungSchema>;
+export type WaitLevel = Shape<typeof WaitLevelSchema>;
 
-/** SQL: the rung of the wait in a row of `decisions`; null for other verdicts. */
-export const RUNG_SQL = `CASE WHEN verdict = 'WAIT' THEN
+/** SQL: the level of the wait in a row of `decisions`; null for other verdicts. */
+export const LEVEL_SQL = `CASE WHEN verdict = 'WAIT' THEN
   {version: rule_version, ladder: ladder, level: ladder_after_level, seconds: wait_seconds, allowed: ladder_after_wait_until} END`;
 
 /** Makes the empty table that passes over the clients note waits in. */
@@ -67,7 +64,7 @@ export async function makeWaits(duck: Duck): Promise<void> {
 }
 
 /**
- * Notes each order's last wait on every rung, out of the tables `seen` and `told` of a pass, in which all that a
+ * Notes each order's last wait on every level, out of the tables `seen` and `told` of a pass, in which all that a
  * client asked stands. What was asked is known up to the last decision, at `knownUntil` (epoch ms). A payment counts
  * for the wait before its last grant.
  */
@@ -85,10 +82,10 @@ export async function noteWaits(duck: Duck, knownUntil: number): Promise<void> {
           CASE WHEN ${over} > make_timestamp_ms(${knownUntil}) THEN 'unknown' WHEN asks.decided_at < allowed THEN 'early'
             WHEN asks.decided_at <= ${over} THEN 'cameBack' ELSE 'lost' END AS ending
         FROM (
-          SELECT rung.version AS version, rung.ladder AS ladder, rung.level AS level, max(seq) AS seq,
-            arg_max(decided_at, seq) AS decided_at, arg_max(rung.seconds, seq) AS seconds, arg_max(rung.allowed, seq) AS allowed, arg_max(place, seq) AS place,
+          SELECT wait_level.version AS version, wait_level.ladder AS ladder, wait_level.level AS level, max(seq) AS seq,
+            arg_max(decided_at, seq) AS decided_at, arg_max(wait_level.seconds, seq) AS seconds, arg_max(wait_level.allowed, seq) AS allowed, arg_max(place, seq) AS place,
             arg_max(amount, seq) AS amount, any_value(client_hash) AS client_hash, any_value(cluster) AS cluster
-          FROM seen WHERE rung IS NOT NULL GROUP BY order_key, rung.version, rung.ladder, rung.level
+          FROM seen WHERE wait_level IS NOT NULL GROUP BY order_key, wait_level.version, wait_level.ladder, wait_level.level
         ) waited
         ASOF LEFT JOIN (SELECT client_hash, seq, decided_at, order_key, granted, place, amount FROM seen) asks
           ON waited.client_hash = asks.client_hash AND waited.seq < asks.seq
@@ -97,43 +94,44 @@ export async function noteWaits(duck: Duck, knownUntil: number): Promise<void> {
     )`);
 }
 
-/** The results of all noted waits; `currencyOf` names the currency of a place. */
-export async function rungsOf(duck: Duck, currencyOf: (place: number) => string): Promise<readonly Rung[]> {
-  const ofRung = (rows: readonly DuckRow[]) => Map.groupBy(rows, keyOf);
+/** The results of all noted waits, out of the tables `waits` and `places`. */
+export async function waitLevelsOf(duck: Duck): Promise<readonly WaitLevel[]> {
   const ends = Object.keys(ENDS).map(
     (ending) => `count(*) FILTER (ending = '${ending}')::DOUBLE AS "${ending}"`,
   );
-  const clusters = ofRung(
-    await duck.rows(`SELECT version, ladder, level, cluster, count(*)::DOUBLE AS orders, ${ends.join(', ')},
-      count(*) FILTER (granted)::DOUBLE AS granted, count(*) FILTER (paid)::DOUBLE AS paid FROM waits GROUP BY ALL ORDER BY cluster`),
+  const waits = '(SELECT waits.*, currency FROM waits JOIN places USING (place))';
+  const clusters = Map.groupBy(
+    await duck.rows(`SELECT version, ladder, level, currency, cluster, count(*)::DOUBLE AS orders, ${ends.join(', ')},
+      count(*) FILTER (granted)::DOUBLE AS granted, count(*) FILTER (paid)::DOUBLE AS paid
+    FROM ${waits} GROUP BY ALL ORDER BY cluster`),
+    keyOf,
   );
-  const money = ofRung(
-    await duck.rows(`SELECT version, ladder, level, place, sum(asked) AS asked, sum(paid) AS paid, sum(lost) AS lost FROM (
-        SELECT version, ladder, level, place, amount AS asked, 0 AS paid, if(ending = 'lost', amount, 0) AS lost
-        FROM waits WHERE ending <> 'unknown'
-        UNION ALL SELECT version, ladder, level, paid_place, 0, paid_amount, 0 FROM waits WHERE paid
-      ) GROUP BY ALL ORDER BY place`),
-  );
-  const rows = await duck.rows(`SELECT version, ladder, level, median(seconds) AS seconds,
+  const rows = await duck.rows(`SELECT version, ladder, level, waits.currency, median(seconds) AS seconds,
       quantile_cont(back_after, 0.5) FILTER (ending = 'cameBack') / 1000 AS median,
-      quantile_cont(back_after, 0.9) FILTER (ending = 'cameBack') / 1000 AS p90
-    FROM waits GROUP BY ALL ORDER BY version, ladder NULLS FIRST, level`);
+      quantile_cont(back_after, 0.9) FILTER (ending = 'cameBack') / 1000 AS p90,
+      sum(amount) FILTER (ending <> 'unknown')::DOUBLE AS asked,
+      coalesce(sum(paid_amount) FILTER (paid AND other.currency = waits.currency), 0)::DOUBLE AS paid,
+      coalesce(sum(amount) FILTER (ending = 'lost'), 0)::DOUBLE AS lost
+    FROM ${waits} waits LEFT JOIN places other ON other.place = paid_place
+    GROUP BY ALL ORDER BY version, ladder NULLS FIRST, level, waits.currency`);
   return rows.map((row) => {
     const [median, p90] = [numberOf(row['median']), numberOf(row['p90'])];
+    const amount = row['asked'] === null ? null : numbersOf(row, { asked: 0, paid: 0, lost: 0 });
     return {
       version: textOf(row['version']) ?? '',
       ladder: textOf(row['ladder']),
       level: numberOf(row['level']) ?? 0,
+      currency: textOf(row['currency']) ?? '',
       waitSeconds: numberOf(row['seconds']) ?? 0,
       ...countsOf(clusters.get(keyOf(row)) ?? []),
       backAfterSeconds: median === null || p90 === null ? null : { median, p90 },
-      money: moneyOf(money.get(keyOf(row)) ?? [], currencyOf),
+      amount: amount === null ? null : eachOf(amount, amountSum),
     };
   });
 }
 
-function keyOf({ version, ladder, level }: DuckRow): string {
-  return JSON.stringify([version, ladder, level].map(String));
+function keyOf({ version, ladder, level, currency }: DuckRow): string {
+  return JSON.stringify([version, ladder, level, currency].map(String));
 }
 
 const NO_COUNTS = { orders: 0, early: 0, cameBack: 0, lost: 0, granted: 0, paid: 0 };
@@ -149,24 +147,12 @@ function countsOf(clusters: readonly DuckRow[]) {
   };
 }
 
-const NO_MONEY = { asked: 0, paid: 0, lost: 0 };
-
-function moneyOf(rows: readonly DuckRow[], currencyOf: (place: number) => string): Rung['money'] {
-  const byCurrency = Map.groupBy(rows, ({ place }) => currencyOf(numberOf(place ?? null) ?? 0));
-  const inOrder = [...byCurrency].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(
-    inOrder.map(([currency, some]) => {
-      const sums = some.map((row) => numbersOf(row, NO_MONEY)).reduce(plus, NO_MONEY);
-      return [currency, eachOf(sums, amountSum)];
-    }),
-  );
-}
-
-/** A wait's price: a row for each rung and currency. */
-export function rungsTable(found: readonly Rung[]): EvidenceTable {
+/** A wait's price: a row for each level and currency. */
+export function waitLevelsTable(found: readonly WaitLevel[]): EvidenceTable {
+  const unknown = { asked: 'unknown', paid: 'unknown', lost: 'unknown' };
   return {
-    name: 'rungs',
-    title: 'The price of a wait by rung, no comparison',
+    name: 'waitLevels',
+    title: 'The price of a wait by level, no comparison',
     columns: [
       ...columns('text', 'version', 'ladder', 'level', 'currency'),
       ...columns('money', 'asked', 'then paid', 'lost'),
@@ -177,16 +163,14 @@ export function rungsTable(found: readonly Rung[]): EvidenceTable {
       ...columns('count', 'lost'),
       ...columns('share', '95 %'),
     ],
-    rows: found.flatMap(({ money, shares, backAfterSeconds: after, ...rung }) => {
-      const sums = Object.entries(money);
-      // Nobody knows yet what became of any of the orders.
-      const none = [['-', { asked: 'unknown', paid: 'unknown', lost: 'unknown' }]] as const;
-      return (sums.length === 0 ? none : sums).map(([currency, { asked, paid, lost }]) => [
-        ...[rung.version, rung.ladder ?? '-', String(rung.level), currency, asked, paid, lost],
-        ...[rung.waitSeconds, rung.orders, rung.unknown, rung.early, rung.cameBack, shares.cameBack],
+    rows: found.map(({ amount, shares, backAfterSeconds: after, ...one }) => {
+      const { asked, paid, lost } = amount ?? unknown;
+      return [
+        ...[one.version, one.ladder ?? '-', String(one.level), one.currency, asked, paid, lost],
+        ...[one.waitSeconds, one.orders, one.unknown, one.early, one.cameBack, shares.cameBack],
         ...[after === null ? null : Math.round(after.median), after === null ? null : Math.round(after.p90)],
-        ...[rung.granted, rung.paid, shares.paid, rung.lost, shares.lost],
-      ]);
+        ...[one.granted, one.paid, shares.paid, one.lost, shares.lost],
+      ];
     }),
   };
 }

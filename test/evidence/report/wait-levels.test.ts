@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { DuckRow } from '../../../src/archive/duck.ts';
 import { report } from '../../../src/evidence/report/report.ts';
 import type { Report } from '../../../src/evidence/report/rule-report.ts';
-import { rungsTable } from '../../../src/evidence/report/rungs.ts';
+import { waitLevelsTable } from '../../../src/evidence/report/wait-levels.ts';
 import { type Evidence, type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { History, JULY, Workplace } from '../backtest/backtest-history.ts';
 import { all, livedEvidence } from '../source/lived-evidence.ts';
@@ -15,12 +15,12 @@ describe('the cost of a wait by level', () => {
   const place = new Workplace();
   after(() => place.end());
 
-  const rungsOf = async (lived: EvidencePlace) =>
+  const levelsOf = async (lived: EvidencePlace) =>
     (
       await withEvidence(all(lived), (evidence) =>
         report(evidence, { rules: place.rules('p2.v10'), by: null }),
       )
-    ).rungs;
+    ).waitLevels;
 
   it('counts who came back, asked too early, was lost, or is not known yet', async () => {
     const { archive } = await livedEvidence(async (store) => {
@@ -29,7 +29,7 @@ describe('the cost of a wait by level', () => {
         await history.verdict(client, '1', '10.00');
         await history.verdict(client, '2', '10.00');
       }
-      // The wait of the first rung is over after 30 s.
+      // The wait of the first level is over after 30 s.
       history.now = JULY + 130_000;
       await history.verdict('back', '2', '10.00');
       history.now = JULY + 230_000;
@@ -39,14 +39,15 @@ describe('the cost of a wait by level', () => {
       history.now = JULY + 3 * DAY;
       for (const order of ['1', '2', '2']) await history.verdict('hasty', order, '5.00');
     });
-    const [first, second] = await rungsOf(archive);
+    const [first, second] = await levelsOf(archive);
     expect(first).to.deep.include({
       ...{ version: 'p2.v10', ladder: null, level: 1, waitSeconds: 30 },
       ...{ orders: 4, unknown: 1, early: 0, cameBack: 2, granted: 2, paid: 1, lost: 1 },
       backAfterSeconds: { median: 150, p90: 190 },
-      money: { EUR: { asked: 30, paid: 20, lost: 10 } },
+      currency: 'EUR',
+      amount: { asked: 30, paid: 20, lost: 10 },
     });
-    expect(second).to.deep.include({ level: 2, orders: 1, unknown: 1, backAfterSeconds: null, money: {} });
+    expect(second).to.deep.include({ level: 2, orders: 1, unknown: 1, backAfterSeconds: null, amount: null });
   });
 
   it('is told in no money while nobody knows what became of the orders', async () => {
@@ -54,8 +55,8 @@ describe('the cost of a wait by level', () => {
       const history = new History(store, place.rules('p2.v10'));
       for (const order of ['1', '2']) await history.verdict('new', order, '10.00');
     });
-    const [row = []] = rungsTable(await rungsOf(archive)).rows;
-    expect(row.slice(3, 7)).to.deep.equal(['-', 'unknown', 'unknown', 'unknown']);
+    const [row = []] = waitLevelsTable(await levelsOf(archive)).rows;
+    expect(row.slice(3, 7)).to.deep.equal(['EUR', 'unknown', 'unknown', 'unknown']);
   });
 
   it('counts a payment for one wait, the last before the grant that it came after', async () => {
@@ -70,13 +71,15 @@ describe('the cost of a wait by level', () => {
       history.now += 3 * DAY;
       await history.verdict('bob', '1');
     });
-    expect((await rungsOf(archive)).map(({ level, granted, paid }) => [level, granted, paid])).to.deep.equal([
-      [1, 1, 0],
-      [2, 1, 1],
-    ]);
+    expect((await levelsOf(archive)).map(({ level, granted, paid }) => [level, granted, paid])).to.deep.equal(
+      [
+        [1, 1, 0],
+        [2, 1, 1],
+      ],
+    );
   });
 
-  it('counts 24 hours from the wait, like the figures of a rule after its waits', async () => {
+  it('counts 24 hours from the wait', async () => {
     const { archive } = await livedEvidence(async (store) => {
       const history = new History(store, place.rules('p2.v10'));
       for (const [client, backAfterMs] of [
@@ -97,10 +100,8 @@ describe('the cost of a wait by level', () => {
       report(evidence, { rules: place.rules('p2.v10'), by: null }),
     );
     expect(
-      found.rungs.map(({ cameBack, granted, paid, lost }) => [cameBack, granted, paid, lost]),
+      found.waitLevels.map(({ cameBack, granted, paid, lost }) => [cameBack, granted, paid, lost]),
     ).to.deep.equal([[1, 1, 1, 1]]);
-    const afterWaits = found.rules.flatMap(({ afterWait }) => (afterWait?.orders ? afterWait : []));
-    expect(afterWaits).to.deep.equal([{ orders: 2, granted: 1, paid: 1 }]);
   });
 
   it('equals a count decision by decision at any time, with one result per order', async () => {
@@ -114,21 +115,21 @@ describe('the cost of a wait by level', () => {
           byHand: await countByHand(evidence),
         }));
         expect(figuresOf(found)).to.deep.equal(byHand);
-        for (const { orders, unknown, early, cameBack, granted, paid, lost } of found.rungs) {
+        for (const { orders, unknown, early, cameBack, granted, paid, lost } of found.waitLevels) {
           expect(unknown + early + cameBack + lost).to.equal(orders);
           expect([granted <= cameBack, paid <= granted]).to.deep.equal([true, true]);
         }
-        expect(found.rungs.reduce((sum, { paid }) => sum + paid, 0)).to.be.at.most(found.orders.paid);
+        expect(found.waitLevels.reduce((sum, { paid }) => sum + paid, 0)).to.be.at.most(found.orders.paid);
       }),
       { numRuns: 4, seed: 11 },
     );
   });
 });
 
-function figuresOf({ rungs }: Report): readonly string[] {
-  return rungs
+function figuresOf({ waitLevels }: Report): readonly string[] {
+  return waitLevels
     .map(({ level, orders, unknown, early, cameBack, granted, paid, lost }) =>
-      [`rung ${level}`, orders, unknown, early, cameBack, granted, paid, lost].join(' '),
+      [`level ${level}`, orders, unknown, early, cameBack, granted, paid, lost].join(' '),
     )
     .toSorted();
 }
@@ -165,14 +166,14 @@ async function countByHand({ duck, span }: Evidence): Promise<readonly string[]>
     if (wait.paid) paidAfter.set(wait.granted ?? '', name);
   }
   const paying = new Set(paidAfter.values());
-  const rungs = Map.groupBy(waits, ([, { level }]) => level);
-  return [...rungs]
+  const levels = Map.groupBy(waits, ([, { level }]) => level);
+  return [...levels]
     .map(([level, some]) => {
       const ended = (end: HandWait['end']) => some.filter(([, wait]) => wait.end === end).length;
       const granted = some.filter(([, wait]) => wait.granted !== null).length;
       const paid = some.filter(([name]) => paying.has(name)).length;
       return [
-        ...[`rung ${level}`, some.length, ended('unknown'), ended('early'), ended('cameBack')],
+        ...[`level ${level}`, some.length, ended('unknown'), ended('early'), ended('cameBack')],
         ...[granted, paid, ended('lost')],
       ].join(' ');
     })
