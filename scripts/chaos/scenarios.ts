@@ -5,6 +5,7 @@ import { failover } from './accidents/failover.ts';
 import { fleet } from './accidents/fleet.ts';
 import { redisKills, serviceKills } from './accidents/kills.ts';
 import { redisStopped } from './accidents/redis-stopped.ts';
+import { reportsStop } from './accidents/reports-stop.ts';
 import { rollingRestart } from './accidents/rolling-restart.ts';
 import { sharedLists } from './accidents/shared-lists.ts';
 import { forgedAddresses } from './attacks/forged-addresses.ts';
@@ -40,6 +41,7 @@ export const scenarios: readonly Scenario[] = [
   hostileTenant,
   clockJumps,
   rollingRestart,
+  reportsStop,
   diskFull,
   skewedNode,
   hangingMaster,

@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { SILENCE } from '../../../src/client/silence.ts';
+import { call } from '../../../test/service/http-call.ts';
+import { atLeast, atMost, never } from '../figure.ts';
+import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import type { Scenario } from '../scenario.ts';
+
+/** More than say what is usual, and as many again that nothing comes any more. */
+const ORDERS = SILENCE.ordersMin + 10;
+const SILENT_SECONDS = (SILENCE.times * SILENCE.finestMs) / 1000;
+/** Nodes share once a minute what they saw. */
+const NOTICED_SECONDS_MAX = SILENT_SECONDS + 65;
+const GIVE_UP_MS = 300_000;
+
+/** The platform's own program stops to report: callers go on, and nobody looks. */
+export const reportsStop: Scenario = {
+  name: 'reports-stop',
+  does: 'the reports of outcomes stop while requisites are granted: the metric of the alert says so when three times the usual time is over, no earlier, and is quiet again once reports come',
+  limitSeconds: 420,
+  run: async ({ report }) => {
+    const service = await startServiceNode();
+    report('reporting every order');
+    await order(service, 'usual', true);
+    const early = await stopped(service);
+    report('reporting nothing any more');
+    await order(service, 'silent', false);
+    const noticedSeconds = (await until(service, true)) / 1000;
+    await order(service, 'again', true);
+    const quietSeconds = (await until(service, false)) / 1000;
+    return [
+      never('alerts while every order is reported', early ? 1 : 0),
+      atLeast('until it is noticed', noticedSeconds, SILENT_SECONDS - 15, 's'),
+      atMost('until it is noticed', noticedSeconds, NOTICED_SECONDS_MAX, 's'),
+      atMost('until it is quiet again', quietSeconds, 65, 's'),
+    ];
+  },
+};
+
+async function order({ shop }: ServiceNode, name: string, isReported: boolean): Promise<void> {
+  for (let number = 0; number < ORDERS; number++) {
+    const [clientIdKey, orderRef] = [`${name}-${number}`, `${name}-${number}`];
+    await shop.verdict({ clientIdKey, orderRef });
+    if (isReported) await shop.outcome(clientIdKey, orderRef, 'PAID');
+  }
+}
+
+/** How long it takes until the metric of the alert says so, ms. */
+async function until(service: ServiceNode, wanted: boolean): Promise<number> {
+  const startedMs = performance.now();
+  while ((await stopped(service)) !== wanted) {
+    if (performance.now() - startedMs > GIVE_UP_MS) return Number.POSITIVE_INFINITY;
+    await delay(1_000);
+  }
+  return performance.now() - startedMs;
+}
+
+async function stopped({ platformUrl }: ServiceNode): Promise<boolean> {
+  const { body } = await call<string>('GET', `${platformUrl}/metrics`, {});
+  return /^scoring_reports_stopped\{platform="[^"]+"\} 1$/m.test(body);
+}
