@@ -163,7 +163,7 @@ function archive(env: Environment, dataDir: string): Pick<Config, 'archiveDir' |
       `ARCHIVE_DIR is "${given}"; in a store that speaks S3 it must be s3://BUCKET or s3://BUCKET/PREFIX`,
     );
   const prefix = path === '' ? '' : `${path.replace(/\/+$/, '')}/`;
-  const cache = resolve(setting(env, 'ARCHIVE_CACHE') ?? join(dataDir, 'archive-cache'));
+  const cache = resolve(dataDir, 'archive-cache');
   const pathStyle = onOrOff(env, 'ARCHIVE_S3_PATH_STYLE', 'off');
   const cacheBytesMax = bytes(env, 'ARCHIVE_CACHE_MAX', '10GB');
   if (cacheBytesMax < CACHE_BYTES_MIN)
@@ -245,7 +245,7 @@ function decisionsHot(env: Environment): number {
 const SETTINGS = [
   ...['HOST', 'PLATFORM_HOST', 'PORT', 'PLATFORM_PORT', 'PLATFORM_TLS_CERT', 'PLATFORM_TLS_KEY', 'TLS_CERT'],
   ...['APPROVALS', 'BASE_PATH', 'DATA_DIR', 'DECISIONS_HOT', 'DRAIN_GRACE', 'ERASURE_LEDGER', 'LOG_LEVEL'],
-  ...['ARCHIVE_CACHE', 'ARCHIVE_CACHE_MAX', 'ARCHIVE_DIR', 'ARCHIVE_KEEP', 'ARCHIVE_S3_PATH_STYLE'],
+  ...['ARCHIVE_CACHE_MAX', 'ARCHIVE_DIR', 'ARCHIVE_KEEP', 'ARCHIVE_S3_PATH_STYLE'],
   ...['ARCHIVE_SHIP', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_ISSUER', 'OIDC_ROLES', 'PLATFORM_URL'],
   ...['RATE_LIMIT_BURST', 'RATE_LIMIT_PER_SECOND', 'REDIS_CA', 'REDIS_CERT', 'REDIS_KEY', 'REDIS_URL'],
   ...['REDIS_SENTINEL_PASSWORD', 'RULES_DIR', 'RULE_VERSION', 'SIGNAL_SECRET', 'SIGNAL_SECRET_PREVIOUS'],

@@ -189,12 +189,12 @@ describe('the configuration', () => {
     const key = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' };
     const { archiveDir, archiveS3 } = read({
       ARCHIVE_DIR: 's3://years/of/shop/',
-      ARCHIVE_CACHE: join(directory, 'cache'),
+      DATA_DIR: directory,
       ARCHIVE_CACHE_MAX: '500MB',
       ARCHIVE_S3_PATH_STYLE: 'on',
       ...key,
     });
-    expect(archiveDir).to.equal(join(directory, 'cache', 'years', 'of', 'shop', '/'));
+    expect(archiveDir).to.equal(join(directory, 'archive-cache', 'years', 'of', 'shop', '/'));
     expect(archiveS3).to.deep.equal({
       bucket: 'years',
       prefix: 'of/shop/',

@@ -57,8 +57,6 @@ export interface SignedInPerson {
 
 const SESSIONS = 'sessions';
 const USES = 'session-uses';
-/** Sessions ended at one platform, each in its own document, so that two platforms can end theirs at once. */
-const ENDS = 'session-ends';
 
 /** A session ends after this time without use. */
 const IDLE_MS_MAX = 30 * 60_000;
@@ -130,17 +128,11 @@ export class Sessions {
       .toSorted((a, b) => a.actor.text.localeCompare(b.actor.text));
   }
 
-  /**
-   * Ends the sessions of somebody whom the platform may know; gives how many ended. They end for that platform alone,
-   * or entirely when the installation asks.
-   */
+  /** Ends the sessions of somebody whom the platform may know, at all platforms; gives how many ended. */
   async endOf(actorId: string, platform: PlatformName): Promise<number> {
     const person = (await this.people(platform)).find(({ actor }) => actor.id === actorId);
     if (person === undefined) return 0;
-    const isAll = platform === INSTALLATION || person.access.some(({ role }) => role === null);
-    for (const { id, endsAt } of person.sessions)
-      if (isAll) await this.#remove(id);
-      else await this.#documents.set(ENDS, endName(id, platform), true, endsAt - this.#now());
+    for (const { id } of person.sessions) await this.#remove(id);
     return person.sessions.length;
   }
 
@@ -150,7 +142,7 @@ export class Sessions {
     if (use === undefined || !isOpen(endsAt, use, this.#now())) return [];
     const sessions = [{ id, beganAt: endsAt - SESSION_MS_MAX, usedAt: use.at, endsAt }];
     if (who.kind === 'person') {
-      const access = await this.#rolesOf(id, who);
+      const access = this.#rolesOf(who);
       return access.length === 0 ? [] : [{ actor: actorOfPerson(who), access, sessions }];
     }
     const key = await this.#keys.live(who.keyId);
@@ -158,13 +150,9 @@ export class Sessions {
     return [{ actor: actorOfKey(key), access: [{ platform: key.platform, role: null }], sessions }];
   }
 
-  /** Without roles that are no longer configured, and without platforms where the session was ended. */
-  async #rolesOf(id: string, { items }: Person): Promise<readonly RoleGrant[]> {
-    const roles = this.roles.filter(({ item }) => items.includes(item));
-    const ends = await Promise.all(
-      roles.map(({ platform }) => this.#documents.get<true>(ENDS, endName(id, platform))),
-    );
-    return roles.filter((_, place) => ends[place] === undefined);
+  /** Without roles that are no longer configured. */
+  #rolesOf({ items }: Person): readonly RoleGrant[] {
+    return this.roles.filter(({ item }) => items.includes(item));
   }
 
   async #find(id: string): Promise<Session | null> {
@@ -183,7 +171,7 @@ export class Sessions {
   }
 
   async #sessionOf({ id, endsAt }: SessionRecord, person: Person): Promise<Session | null> {
-    const roles = await this.#rolesOf(id, person);
+    const roles = this.#rolesOf(person);
     const platforms = [...new Set(roles.map(({ platform }) => platform))];
     const [first] = platforms;
     if (first === undefined) return null;
@@ -222,7 +210,6 @@ export class Sessions {
     const [records] = await Promise.all([
       this.#documents.list<SessionRecord>(SESSIONS),
       this.#documents.list<SessionUse>(USES),
-      this.#documents.list<true>(ENDS),
     ]);
     return records.filter((record) => nameOf(record.who) === nameOf(who));
   }
@@ -262,10 +249,6 @@ function reaches(platforms: readonly PlatformName[], name: string): name is Plat
 
 function nameOf(who: SignedIn): string {
   return who.kind === 'key' ? `key ${who.keyId}` : actorOfPerson(who).id;
-}
-
-function endName(id: string, platform: PlatformName): string {
-  return `${id} ${platform}`;
 }
 
 function idOf(secret: string): string {

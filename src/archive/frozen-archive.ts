@@ -67,9 +67,7 @@ export function whileHere<T>(
     return withFolderToRemove(copy, async () => {
       const segments = new Map(here.map((segment) => [segment.name, segment]));
       if (link(archive, { ...state, segments }, copy)) return work(copy, missing);
-      throw new ArchiveDamaged(
-        `${archive.folder} cannot be written to; set ARCHIVE_CACHE to a folder with room`,
-      );
+      throw new ArchiveDamaged(`${archive.folder} cannot be written to; set DATA_DIR to a folder with room`);
     });
   });
 }

@@ -17,16 +17,8 @@ const DRAFT_MS_MAX = DRAFT_DAYS_MAX * 24 * 3600_000;
 /** Files outlive what points at them, so that a draft that is listed can always be opened. */
 const FILES_MS_MAX = DRAFT_MS_MAX + 3600_000;
 
-/** A page that did not report for this long has left the draft. */
-const PRESENT_MS = 60_000;
-
-/** For one platform; with one more, the page that reported longest ago drops out. */
-const PRESENT_MAX = 100;
-
 /** Each try after the first means that somebody else changed one of the platform's drafts. */
 const TRIES_MAX = 20;
-
-const PRESENCE = 'draft-presence';
 
 export const DraftSummarySchema = shape('A rule set that people of a platform work on', {
   version: ruleVersion,
@@ -39,13 +31,7 @@ export const DraftSummarySchema = shape('A rule set that people of a platform wo
   keptUntil: epochMs(`When it is forgotten: ${DRAFT_DAYS_MAX} days after its last change`),
 });
 
-export const PresentSchema = shape('Somebody who has a draft open', {
-  who: word('Their name'),
-  at: epochMs('When the page said so last; it is forgotten after a minute'),
-});
-
 export type DraftSummary = Shape<typeof DraftSummarySchema>;
-export type Present = Shape<typeof PresentSchema>;
 export type DraftFiles = Readonly<Record<string, string>>;
 
 export interface WrittenDraft {
@@ -68,11 +54,6 @@ interface Shelf {
   /** Never used again, so that a draft that is begun anew differs from the one before. */
   readonly lastRevision: number;
   readonly drafts: readonly StoredDraft[];
-}
-
-interface StoredPresent extends Present {
-  readonly version: string;
-  readonly tab: string;
 }
 
 /** The change is refused, because the draft is no longer at the revision that it was made on. */
@@ -173,22 +154,6 @@ export class Drafts {
     });
     await this.#store.documents.delete(collectionOf(platform), gone.filesId);
     return summaryOf(gone);
-  }
-
-  /** Notes that a page has a draft open, and gives who else has, the latest first. */
-  async present(
-    platform: PlatformName,
-    version: string,
-    { who, tab }: { readonly who: string; readonly tab: string },
-  ): Promise<readonly Present[]> {
-    const at = this.#now();
-    const all = (await this.#store.documents.get<readonly StoredPresent[]>(PRESENCE, platform)) ?? [];
-    const others = all.filter((one) => one.at > at - PRESENT_MS && one.tab !== tab);
-    // When two report at the same moment one may be missing for a few seconds: a page reports again and
-    // again.
-    const told = [{ version, who, tab, at }, ...others].slice(0, PRESENT_MAX);
-    await this.#store.documents.set(PRESENCE, platform, told, PRESENT_MS);
-    return others.filter((one) => one.version === version).map((one) => ({ who: one.who, at: one.at }));
   }
 
   /** Returns the result of `change`, which also returns the new shelf. */

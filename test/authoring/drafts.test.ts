@@ -134,8 +134,6 @@ describeOnStores('drafts', (store) => {
     const bank = platformName('bank');
     expect(await drafts.list(bank)).to.deep.equal([]);
     expect(await drafts.open(bank, V11)).to.equal(null);
-    expect(await drafts.present(bank, V11, { who: 'eve', tab: 'b' })).to.deep.equal([]);
-    expect(await drafts.present(shop, V11, { who: 'ann', tab: 'a' })).to.deep.equal([]);
   });
 
   it(`are limited to ${DRAFTS_MAX}, which can still be changed and discarded`, async () => {
@@ -155,17 +153,5 @@ describeOnStores('drafts', (store) => {
     await write(null, 'levels: [40s]', 'bob', versionOf('p2.v12'));
     expect((await drafts.list(shop)).map(({ version }) => version)).to.deep.equal(['p2.v12']);
     expect(await store().documents.list(`draft-files:${shop}`)).to.have.length(1);
-  });
-
-  it('say who else has them open, for a minute after the last sign', async () => {
-    const present = (tab: string, who: string, version = V11) => drafts.present(shop, version, { who, tab });
-    expect(await present('a', 'ann')).to.deep.equal([]);
-    const annAt = clock.now();
-    clock.moveSeconds(30);
-    await present('c', 'eve', versionOf('p2.v12'));
-    expect(await present('b', 'bob')).to.deep.equal([{ who: 'ann', at: annAt }]);
-    expect((await present('a', 'ann')).map(({ who }) => who)).to.deep.equal(['bob']);
-    clock.moveSeconds(60);
-    expect(await present('a', 'ann')).to.deep.equal([]);
   });
 });

@@ -20,8 +20,8 @@ export interface Shipping {
 
 const PROCESS = new URL('./shipper-process.ts', import.meta.url);
 
-/** Longer than the longest step, a merge of large segments on a slow disk; each step is reported. */
-const SILENCE_MS = 300_000;
+/** Longer than the longest step: what was merged may have to go over a link of a megabit a second. Each step is reported. */
+const SILENCE_MS = 1_800_000;
 
 /** It needs what it reads only briefly. */
 const PLACE = {

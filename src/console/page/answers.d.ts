@@ -14,11 +14,7 @@ import {
   type RewrittenCasesSchema,
   type SavedDraftSchema,
 } from '../../http/platform/rules/drafts/check-draft.ts';
-import type {
-  DraftListSchema,
-  DraftSchema,
-  PresenceSchema,
-} from '../../http/platform/rules/drafts/drafts.ts';
+import type { DraftListSchema, DraftSchema } from '../../http/platform/rules/drafts/drafts.ts';
 import type { OpenedRuleFolderSchema, RuleFolderListSchema } from '../../http/platform/rules/rule-folders.ts';
 import type { WhatIfAnswersSchema } from '../../http/platform/rules/what-if.ts';
 import type { SessionSchema, SignInSchema } from '../../http/platform/session.ts';
@@ -43,7 +39,6 @@ export type CheckedDraft = Shape<typeof CheckedDraftSchema>;
 export type RewrittenCases = Shape<typeof RewrittenCasesSchema>;
 export type DraftList = Shape<typeof DraftListSchema>;
 export type Draft = Shape<typeof DraftSchema>;
-export type DraftPresence = Shape<typeof PresenceSchema>;
 export type SavedDraft = Shape<typeof SavedDraftSchema>;
 export type SharedLists = Shape<typeof SharedListsSchema>;
 export type ListEntries = Shape<typeof ListEntriesSchema>;

@@ -3,7 +3,7 @@
 /**
  * @import {
  *   AccessKeyList, AuditCheck, AuditPage,  CheckedDraft, ClientHistory,
- *   ClientLinks, ClientView, Decision, DecisionWhatIf, Draft, DraftList, DraftPresence,
+ *   ClientLinks, ClientView, Decision, DecisionWhatIf, Draft, DraftList,
  *   EvidenceJobList, Experiment, Explanation, Explored, Following, FoundDecisions, IssuedKey,
  *   ListEntries, OpenedRuleFolder, People, Proposal, ProposalList, Reporting, RewrittenCases, RolloutStatus,
  *   RuleDiff, RuleFolderList, RulesReport, SavedDraft, Session, Settings, SharedLists, SignIn,
@@ -107,8 +107,6 @@ export const keptDraft = (version, revision = null) => ({
   ...to`rules/drafts/${version}`,
   revision,
 });
-/** @type {(version: string) => Question<DraftPresence>} */
-export const presenceAt = (version) => to`rules/drafts/${version}/presence`;
 /** @type {Question<CheckedDraft>} */
 export const CHECK_DRAFT = { path: 'rules/drafts/check' };
 /** @type {Question<RewrittenCases>} */

@@ -124,7 +124,7 @@ export const signOutPerson = operation({
   operationId: 'signOutPerson',
   summary: 'Signs somebody out',
   description:
-    'Ends all sessions of somebody whom listPeople shows, in every browser and on every node, and the work that they began: at the platform of the caller, or for the whole installation everywhere. Who still has a role or a key can sign in again: take these away first.',
+    'Ends all sessions of somebody whom listPeople shows, in every browser, on every node and at every platform, and the work that they began. Who still has a role or a key can sign in again: take these away first.',
   tag: 'Access',
   grant: 'keys',
   body: jsonBody('SignOutBody', shape('Whom', { id: word('As listPeople has it') }), {

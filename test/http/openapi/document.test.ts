@@ -157,7 +157,6 @@ const CHECK = post(`${DRAFTS}/check`, DRAFT);
 const REWRITE = post(`${DRAFTS}/cases`, DRAFT);
 const COMPARE = post(`${DRAFTS}/diff`, { ...DRAFT, before: 'p2.v10' });
 const WRITE = put(`${DRAFTS}/p2.v21`, { from: 'p2.v10', files: DRAFT.files });
-const PRESENCE = post(`${DRAFTS}/p2.v21/presence`, { tab: 'first' });
 const RELEASE_BODY = { digest: 'a'.repeat(64), reason: 'all is said' };
 const RELEASE = post(`${VERSIONS}/p2.v20/release`, RELEASE_BODY);
 const SAVE = put(`${VERSIONS}/p2.v20`, { from: 'p2.v10' });
@@ -388,9 +387,6 @@ const PLATFORM_CASES: readonly Case[] = [
   }),
   says('readDraft', 404, get(`${DRAFTS}/p2.v99`)),
   ...sharedByKey('readDraft', get(`${DRAFTS}/p2.v21`)),
-  says('tellPresence', 200, PRESENCE),
-  says('tellPresence', 400, post(`${DRAFTS}/p/presence`, { tab: 'first' })),
-  ...withBody('tellPresence', PRESENCE, sharedByKey),
   says('discardDraft', 204, async (live) => {
     const { revision }: { revision: number } = JSON.parse((await live.ask(WRITE)).text);
     return { ...removal(WRITE.path), headers: { 'If-Match': `"${revision}"` } };

@@ -75,7 +75,6 @@ describe('operations by role', () => {
       readDraft: WITH_RULES,
       writeDraft: WITH_RULES,
       discardDraft: WITH_RULES,
-      tellPresence: WITH_RULES,
       checkDraft: WITH_RULES,
       rewriteCases: WITH_RULES,
       compareDraft: WITH_RULES,

@@ -123,7 +123,7 @@ function Workbench({ begun, list, session, again, bytesMax }) {
   };
   const values = useValueEdits(copy, current, rewrite);
   return html`
-    <${Standing} draft=${draft} session=${session} bytesMax=${bytesMax} />
+    <${Standing} draft=${draft} bytesMax=${bytesMax} />
     <${Keep} draft=${draft} checked=${checked} list=${list} mayOperate=${mayOperate} again=${again} />
     <${FileEditor} copy=${copy} change=${change} edit=${edit} checked=${checked}
       wanted=${wanted} setWanted=${setWanted} rewritten=${rewritten + draft.round} values=${values} />

@@ -1,6 +1,6 @@
 import { ask, useHealing, whoTypes } from '../api.js';
 import { html, useEffect, useRef, useState } from '../html.js';
-import { keptDraft, presenceAt } from '../questions.js';
+import { DRAFTS, keptDraft } from '../questions.js';
 import { Field, goTo, sent } from './form.js';
 import { VERSION_NAME } from './format.js';
 import { toVersion } from './links.js';
@@ -8,7 +8,6 @@ import { Trouble, useAttempt } from './notice.js';
 import { keep, keptCopyOf, renamedCopy } from './working-copy.js';
 
 /**
- * @import { DraftPresence, Session } from '../answers.d.ts'
  * @import { Refusal } from '../api.js'
  * @import { WorkingCopy } from './working-copy.js'
  */
@@ -16,10 +15,8 @@ import { keep, keptCopyOf, renamedCopy } from './working-copy.js';
 /** Long enough for a line to be typed to its end. */
 const TYPING_MS = 700;
 
-const PRESENCE_EVERY_MS = 10_000;
-
-/** Tells this page from others of the same person. */
-const TAB = crypto.getRandomValues(new Uint32Array(2)).join('-');
+/** How often a draft that is open is compared with what is kept. */
+const FOLLOWED_EVERY_MS = 10_000;
 
 /** What was typed and could not be kept before the page was left, by who typed and version. */
 /** @type {Map<string, WorkingCopy>} */
@@ -42,7 +39,6 @@ addEventListener('signed-out', () => typed.clear());
  * @property {Refusal | null} error why it is not kept
  * @property {() => void} retry
  * @property {Conflict | null} conflict
- * @property {DraftPresence['alsoHere']} alsoHere
  * @property {string | null} changedBy who made the change that was taken over, because nothing was typed here
  * @property {number} round counts up each time that texts came from elsewhere
  */
@@ -59,7 +55,6 @@ export function useDraft(begun) {
   const [writing, setWriting] = useState(false);
   const [error, setError] = useState(/** @type {Refusal | null} */ (null));
   const [conflict, setConflict] = useState(/** @type {Conflict | null} */ (null));
-  const [alsoHere, setAlsoHere] = useState(/** @type {DraftPresence['alsoHere']} */ ([]));
   const [changedBy, setChangedBy] = useState(/** @type {string | null} */ (null));
   const [round, setRound] = useState(0);
   const underWay = useRef(Promise.resolve(begun.revision));
@@ -106,9 +101,8 @@ export function useDraft(begun) {
     let left = false;
     const follow = async () => {
       const { revision: before } = latest.current.copy;
-      const { draft, alsoHere: others } = await ask('POST', presenceAt(version), { tab: TAB });
+      const draft = await listed(version);
       if (left) return;
-      setAlsoHere(others);
       const { revision } = latest.current.copy;
       if (latest.current.isBusy || revision !== before || (draft?.revision ?? null) === revision) return;
       if (draft === null) return setConflict({ detail: `${version} was discarded meanwhile.`, theirs: null });
@@ -117,9 +111,9 @@ export function useDraft(begun) {
       setChangedBy(draft.changedBy);
       take(theirs);
     };
-    const tell = () => document.hidden || follow().catch(() => {});
-    tell();
-    const timer = setInterval(tell, PRESENCE_EVERY_MS);
+    const look = () => document.hidden || follow().catch(() => {});
+    look();
+    const timer = setInterval(look, FOLLOWED_EVERY_MS);
     return () => {
       left = true;
       clearInterval(timer);
@@ -142,12 +136,18 @@ export function useDraft(begun) {
   };
   const isStuck = error !== null || conflict !== null;
   const standing = isStuck ? 'not kept' : isTyped || writing ? 'keeping' : 'kept';
-  return { copy, change, take, standing, error, retry, conflict, alsoHere, changedBy, round };
+  return { copy, change, take, standing, error, retry, conflict, changedBy, round };
 }
 
 /** @param {string} version */
 function nameOf(version) {
   return `${whoTypes()} ${version}`;
+}
+
+/** How it stands now; null when it was discarded. @param {string} version */
+async function listed(version) {
+  const { drafts } = await ask('GET', DRAFTS);
+  return drafts.find((one) => one.version === version) ?? null;
 }
 
 /** As it is kept now; null when it was discarded. @param {string} version */
@@ -183,16 +183,14 @@ const NEARLY_FULL = 0.8;
 const STANDINGS = { kept: 'Saved.', keeping: 'Saving …', 'not kept': 'Not saved.' };
 
 /**
- * Whether the typed text is kept, who else is here, and what to do when two people typed at once.
- * @param {{ draft: OpenDraft, session: Session, bytesMax: number }} props
+ * Whether the typed text is kept, and what to do when two people typed at once.
+ * @param {{ draft: OpenDraft, bytesMax: number }} props
  */
-export function Standing({ draft, session, bytesMax }) {
-  const { copy, standing, error, retry, conflict, alsoHere, changedBy } = draft;
-  const names = alsoHere.map(({ who }) => (who === session.who ? 'you, in another tab' : who));
+export function Standing({ draft, bytesMax }) {
+  const { copy, standing, error, retry, conflict, changedBy } = draft;
   const share = new Blob([JSON.stringify(copy)]).size / bytesMax;
   const told = [
     share > NEARLY_FULL && `This draft takes ${Math.ceil(share * 100)} % of what a draft may.`,
-    names.length > 0 && `Also here: ${[...new Set(names)].join(', ')}`,
     changedBy !== null && `${changedBy} changed this draft; it is shown as it is now.`,
   ];
   const isKnown = copy.revision !== null || standing !== 'kept';

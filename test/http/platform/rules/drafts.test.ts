@@ -9,11 +9,7 @@ import type {
   RewrittenCasesSchema,
   SavedDraftSchema,
 } from '../../../../src/http/platform/rules/drafts/check-draft.ts';
-import type {
-  DraftListSchema,
-  DraftSchema,
-  PresenceSchema,
-} from '../../../../src/http/platform/rules/drafts/drafts.ts';
+import type { DraftListSchema, DraftSchema } from '../../../../src/http/platform/rules/drafts/drafts.ts';
 import type { OpenedRuleFolderSchema } from '../../../../src/http/platform/rules/rule-folders.ts';
 import type { Shape } from '../../../../src/shapes.ts';
 import { until } from '../../../servers/until.ts';
@@ -388,16 +384,6 @@ describe('the drafts of the platform API', () => {
         before: { revision: body.revision, changedBy: nameOf(shop) },
         after: null,
       });
-    });
-
-    it('show their state and who else has them open, to their platform alone', async () => {
-      const present = async (by: Tenant, tab: string) =>
-        (await by.ask<Shape<typeof PresenceSchema>>('POST', 'rules/drafts/p2.v54/presence', { tab })).body;
-      expect(await present(shop, 'first')).to.deep.equal({ draft: null, alsoHere: [] });
-      const { body } = await write(bob, 'p2.v54', 'levels: [30s]');
-      const { draft, alsoHere } = await present(bob, 'second');
-      expect([draft, alsoHere.map(({ who }) => who)]).to.deep.equal([body, [nameOf(shop)]]);
-      expect(await present(owner, 'third')).to.deep.equal({ draft: null, alsoHere: [] });
     });
   });
 });

@@ -7,7 +7,6 @@ import {
   type DraftSummary,
   DraftSummarySchema,
   type Drafts,
-  PresentSchema,
   TooManyDrafts,
 } from '../../../../authoring/drafts.ts';
 import { Type } from '../../../../json-schema.ts';
@@ -17,9 +16,9 @@ import {
   type RuleVersion,
   versionText,
 } from '../../../../rules/rule-set.ts';
-import { count, list, named, nullable, type Shape, shape, text } from '../../../../shapes.ts';
+import { count, list, named, type Shape, shape, text } from '../../../../shapes.ts';
 import { AT_EXAMPLE } from '../../../openapi/decision-shapes.ts';
-import { DONE, jsonAnswer, jsonBody, operation } from '../../../operation/operation.ts';
+import { DONE, jsonAnswer, operation } from '../../../operation/operation.ts';
 import { type Parameter, pathText, type RouteContext } from '../../../operation/parameters.ts';
 import { badRequest, HttpProblem, notFound, refusal } from '../../../request/problems.ts';
 import { atDesk, DESK_FULL, DRAFT_BYTES_MAX, DRAFT_EXAMPLE, DRAFT_FILES, draftBody } from './draft-body.ts';
@@ -46,14 +45,6 @@ export const DraftListSchema = named(
 export const DraftSchema = named(
   'Draft',
   shape('A draft with its files', { ...DraftSummarySchema.properties, files: DRAFT_FILES }),
-);
-
-export const PresenceSchema = named(
-  'DraftPresence',
-  shape('How a draft stands, for a page that has it open', {
-    draft: nullable(SummarySchema),
-    alsoHere: list(PresentSchema, 'Who else has it open, the latest first'),
-  }),
 );
 
 const SUMMARY_EXAMPLE: DraftSummary = {
@@ -239,35 +230,6 @@ export const discardDraft = operation({
       after: null,
       reason: null,
     });
-  },
-});
-
-const PresenceBodySchema = Type.Object({ tab: text(64, 'Tells this page from others of the same person') });
-
-export const tellPresence = operation({
-  method: 'post',
-  path: '/v1/platform/rules/drafts/{version}/presence',
-  operationId: 'tellPresence',
-  summary: 'Says that a page has a draft open',
-  description: 'And is told who else has, and how the draft stands. Forgotten after a minute.',
-  tag: 'Rules',
-  grant: 'rules',
-  parameters: [VERSION],
-  body: jsonBody('PresenceBody', PresenceBodySchema, { tab: '5f0c1d2e3a4b' }),
-  answers: jsonAnswer('The draft, if there is one, and who else is at it', PresenceSchema, {
-    draft: SUMMARY_EXAMPLE,
-    alsoHere: [{ who: SUMMARY_EXAMPLE.changedBy, at: AT_EXAMPLE }],
-  }),
-  refusals: [BAD_REVISION],
-  answer: async (
-    { ctx, caller: { platform, actor }, body },
-    { drafts }: DraftParts,
-  ): Promise<Shape<typeof PresenceSchema>> => {
-    const version = versionOf(ctx);
-    const { tab } = await body();
-    const alsoHere = await drafts.present(platform, version, { who: actor.text, tab });
-    const draft = (await drafts.list(platform)).find((one) => one.version === version) ?? null;
-    return { draft, alsoHere };
   },
 });
 
