@@ -121,6 +121,7 @@ describe('the configuration', () => {
       rateLimitBurst: 20,
       signalSecret: GIVEN,
       signalSecretPrevious: null,
+      isProduction: false,
       logLevel: 'info',
       archiveDir: join(directory, 'data', 'archive'),
       erasureLedger: null,

@@ -178,8 +178,8 @@ describe('the drafts of the platform API', () => {
     };
     const dataDir = seeded.environment.DATA_DIR;
     const stranger = new Tenant(seeded, await issueKey({ dataDir }, 'stranger'));
+    await stranger.ask('PUT', 'lists/their-secret-list', { kind: 'method' });
     await stranger.ask('PUT', 'lists/their-secret-list/entries?value=card', {
-      kind: 'method',
       reason: 'theirs',
     });
     const nothing = (list: string) => [
@@ -187,7 +187,8 @@ describe('the drafts of the platform API', () => {
     ];
     expect(await told('their-secret-list')).to.deep.equal(nothing('their-secret-list'));
     expect(await told('their-secret-lisk')).to.deep.equal(nothing('their-secret-lisk'));
-    await shop.ask('PUT', 'lists/our-own-list/entries?value=card', { kind: 'method', reason: 'ours' });
+    await shop.ask('PUT', 'lists/our-own-list', { kind: 'method' });
+    await shop.ask('PUT', 'lists/our-own-list/entries?value=card', { reason: 'ours' });
     expect(await told('our-own-list')).to.deep.equal([]);
   });
 
