@@ -10,7 +10,6 @@ import { measureBacktest } from './bench/measures/archive/backtest.ts';
 import { measureOrders } from './bench/measures/archive/orders.ts';
 import { measureCluster } from './bench/measures/cluster.ts';
 import { measureCost } from './bench/measures/cost.ts';
-import { measureExperiment } from './bench/measures/experiment.ts';
 import { measureGrowth } from './bench/measures/growth.ts';
 import { measureInstructions } from './bench/measures/instructions.ts';
 import { measureProcesses } from './bench/measures/processes.ts';
@@ -18,6 +17,7 @@ import { measureRoundTrips } from './bench/measures/round-trips.ts';
 import { measureRules } from './bench/measures/rules.ts';
 import { measureShipping } from './bench/measures/shipping.ts';
 import { measureSqlite } from './bench/measures/sqlite.ts';
+import { measureTruth } from './bench/measures/truth/truth.ts';
 
 const PARTS = [
   'rules',
@@ -30,7 +30,7 @@ const PARTS = [
   'backtest',
   'orders',
   'shipping',
-  'experiment',
+  'truth',
 ] as const;
 
 type Part = (typeof PARTS)[number];
@@ -46,9 +46,7 @@ const FULL = {
   decisions: 1_000_000,
   searched: 10_000_000,
   shippingRounds: 4,
-  draws: 2000,
-  seeds: 100,
-  livedSeeds: 10,
+  draws: 700,
 };
 
 type Effort = { readonly [Measure in keyof typeof FULL]: number };
@@ -63,9 +61,7 @@ const QUICK: Effort = {
   decisions: 50_000,
   searched: 100_000,
   shippingRounds: 1,
-  draws: 100,
-  seeds: 5,
-  livedSeeds: 1,
+  draws: 70,
 };
 
 interface Options {
@@ -137,7 +133,7 @@ async function measure(
     backtest: () => measureBacktest(made),
     orders: () => measureOrders(made),
     shipping: () => measureShipping({ ...effort, tool, onProgress }),
-    experiment: () => measureExperiment(effort),
+    truth: () => measureTruth(effort),
   };
   for (const part of parts) {
     onProgress(`${part}: starting`);

@@ -20,6 +20,7 @@ export type ProposedChange =
             readonly mode: 'canary';
             readonly percent: number;
             readonly guardPoints: number | null;
+            readonly objective?: string;
             readonly also?: readonly { readonly version: RuleVersion; readonly percent: number }[];
           };
       readonly reason: string;

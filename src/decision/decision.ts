@@ -29,11 +29,17 @@ export const ARMS = ['active', 'candidate'] as const;
 
 export type Arm = (typeof ARMS)[number];
 
+/** As text, so that each decision of the trial has it as it was when the trial began. */
+export const objective = word(
+  'What a trial is judged by: a JSON object of what was said of it when it began; absent for lasting money alone',
+);
+
 /** The draw of a client while several versions each decide for a share of the clients. */
 const DrawSchema = shape('Of a trial: what the client was drawn into', {
   version: Type.Unsafe<RuleVersion>(ruleVersion),
   percent: Type.Number({ minimum: 0, maximum: 100, description: 'The chance of that draw' }),
   since: epochMs('Since when the shares of the trial are these'),
+  objective: Type.Optional(objective),
 });
 
 export type Draw = Shape<typeof DrawSchema>;

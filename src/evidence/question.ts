@@ -13,7 +13,7 @@ export class BadQuestion extends NamedError {}
 /** What a question leaves open, as plain data by the names of its options. */
 export type AskedOptions = Readonly<Record<string, unknown>>;
 
-export type OptionKind = 'version' | 'versions' | 'choice' | 'texts' | 'time' | 'number';
+export type OptionKind = 'version' | 'versions' | 'choice' | 'text' | 'texts' | 'time' | 'number';
 
 /**
  * Something that a question leaves open. From it follow the command's option (or its argument), the member of the
@@ -71,6 +71,24 @@ export function textsOption(
     description: told.description,
   });
   return { ...PLAIN, ...rest, kind: 'texts', schema, read: (options) => textsIn(options[told.name]) };
+}
+
+export function textOption(told: OptionText): Option<string | null> {
+  const schema = text(200, told.description);
+  return { ...PLAIN, ...told, kind: 'text', schema, read: (options) => textIn(options[told.name]) };
+}
+
+/** What the schema describes; null for none. */
+export function numberOption({
+  name,
+  schema,
+}: Pick<Option<number | null>, 'name' | 'schema'>): Option<number | null> {
+  const read = (options: AskedOptions) => {
+    const value = options[name];
+    return typeof value === 'number' ? value : null;
+  };
+  const { description }: { readonly description?: unknown } = schema;
+  return { ...PLAIN, name, description: String(description), kind: 'number', schema, read };
 }
 
 /** Epoch ms; null for none. */

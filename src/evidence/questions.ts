@@ -1,6 +1,7 @@
 import { BacktestSchema, shownBacktest } from './backtest/backtest-report.ts';
 import { DriftSchema, shownDrift } from './drift-report.ts';
 import { ExperimentSchema, shownExperiment } from './experiment/experiment-report.ts';
+import { askedObjective, OBJECTIVE_OPTIONS, TRIAL_OPTIONS } from './objective-options.ts';
 import {
   choiceOption,
   type Question,
@@ -41,7 +42,7 @@ const REPORT = question({
   kind: 'report',
   title: 'What each rule was worth',
   description: 'what each rule matched, decided and was needed for, and what became of those orders',
-  options: [LOOKED_AT, AGAINST, BY],
+  options: [LOOKED_AT, AGAINST, BY, ...OBJECTIVE_OPTIONS],
   example: { version: 'p2.v11', by: 'day' },
   namesOrders: true,
   resultName: 'RulesReport',
@@ -52,7 +53,9 @@ const REPORT = question({
     const { evidence, options, onProgress } = asking;
     const base = AGAINST.read(options);
     const against = base === null ? null : asking.rules.named(base);
-    return report(evidence, { rules, against, by: BY.read(options), onProgress });
+    const objective = askedObjective(options);
+    const judgedBy = objective === null ? {} : { objective };
+    return report(evidence, { rules, against, by: BY.read(options), ...judgedBy, onProgress });
   },
   shown: shownReport,
 });
@@ -131,13 +134,13 @@ export const EXPERIMENT = question({
   title: 'What the versions on trial are worth',
   description:
     'compare the versions of the newest trial by their clients: orders, money, requisites and waits, with intervals that hold however often somebody looks, and what to do next',
-  options: [VERSIONS],
+  options: [VERSIONS, ...TRIAL_OPTIONS],
   example: { versions: ['p2.v11'] },
   resultName: 'Experiment',
   result: ExperimentSchema,
   run: async ({ evidence, options, onProgress }) => {
     const { experiment } = await import('./experiment/experiment.ts');
-    return experiment(evidence, VERSIONS.read(options), onProgress);
+    return experiment(evidence, VERSIONS.read(options), onProgress, askedObjective(options));
   },
   shown: shownExperiment,
 });

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { Draw } from '../decision/decision.ts';
+import { type Draw, objective } from '../decision/decision.ts';
 import { parseJsonObject } from '../files/json-object.ts';
 import { Type } from '../json-schema.ts';
 import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
@@ -46,6 +46,7 @@ const CandidateSchema = shape('A version on trial', {
   since: epochMs('Since when it is on trial'),
   stageSince: epochMs('Since when the shares of all candidates are these, beside this active version'),
   guardPoints: nullable(percent('Ends the trial when a share is off by more points than this')),
+  objective: Type.Optional(objective),
 });
 
 export type Candidate = Shape<typeof CandidateSchema>;
@@ -138,6 +139,8 @@ export type Goal<Also extends Share = Share> =
       readonly mode: 'canary';
       readonly percent: number;
       readonly guardPoints: number | null;
+      /** What somebody said of it, see objective.ts. */
+      readonly objective?: string;
       readonly also?: readonly Also[];
     }
   | { readonly mode: 'active' };
@@ -171,11 +174,11 @@ export function advance(
       return next(rollout, { candidates, ended: [] }, [{ action: 'shadow', to }], change);
     }
     case 'canary': {
-      const { percent, guardPoints, also = [] } = goal;
+      const { percent, guardPoints, objective, also = [] } = goal;
       const candidates = onTrial(
         rollout,
         [{ ...to, percent }, ...also],
-        { mode: 'canary', guardPoints },
+        { mode: 'canary', guardPoints, ...(objective === undefined ? {} : { objective }) },
         change,
       );
       const beside = also.map((one) => ({ version: one.version, percent: one.percent }));
@@ -255,12 +258,15 @@ function placeOf(versions: readonly VersionRef[], version: string): number {
 function onTrial(
   { candidates }: Rollout,
   wanted: readonly (Share & VersionRef)[],
-  { mode, guardPoints }: Pick<Candidate, 'mode' | 'guardPoints'>,
+  how: Pick<Candidate, 'mode' | 'guardPoints' | 'objective'>,
   { at }: RolloutChange,
 ): readonly Candidate[] {
   const before = wanted.map((one) => candidates.find(({ digest }) => digest === one.digest) ?? null);
+  const { mode } = how;
   const isSame = (place: number, one: Candidate) =>
-    before[place]?.mode === mode && before[place]?.percent === one.percent;
+    before[place]?.mode === mode &&
+    before[place].percent === one.percent &&
+    before[place].objective === how.objective;
   const [trial = `${wanted[0]?.version}@${at}`] = before.flatMap((one) => (one === null ? [] : [one.trial]));
   const slices = dealt(
     wanted.map(({ percent }, place) => ({ percent, before: before[place]?.slices ?? [] })),
@@ -268,7 +274,7 @@ function onTrial(
   const begun = wanted.map(({ version, digest, percent }, place): Candidate => {
     const since = before[place]?.mode === mode ? before[place].since : at;
     const drawn = { version, digest, percent, slices: slices[place] ?? [] };
-    return { ...drawn, mode, trial, since, stageSince: at, guardPoints };
+    return { ...drawn, ...how, trial, since, stageSince: at };
   });
   const goesOn = begun.length === candidates.length && begun.every((one, place) => isSame(place, one));
   return goesOn
@@ -403,5 +409,6 @@ export function drawOf(rollout: Rollout, clientHash: string): Drawn | null {
   const candidate = candidates.find(({ slices }) => holds(slices, place)) ?? null;
   const arm = candidate ?? ended.find(({ slices }) => holds(slices, place));
   const percent = arm?.percent ?? activePercent(rollout);
-  return { draw: { version: arm?.version ?? active.version, percent, since }, candidate };
+  const objective = first.objective === undefined ? {} : { objective: first.objective };
+  return { draw: { version: arm?.version ?? active.version, percent, since, ...objective }, candidate };
 }

@@ -250,6 +250,7 @@ export interface Decision {
     readonly version: string;
     readonly percent: number;
     readonly since: number;
+    readonly objective?: string;
   };
   readonly verdict: VerdictCommand;
   readonly waitSeconds?: number;
@@ -834,6 +835,7 @@ export interface Rollout {
     readonly since: number;
     readonly stageSince: number;
     readonly guardPoints: number | null;
+    readonly objective?: string;
   }[];
   readonly ended: readonly {
     readonly version: string;
@@ -881,6 +883,19 @@ export interface RolloutRequest {
     | undefined;
   /** True: one person alone makes a version active again that was active before; the history says so, and metrics raise an alert */
   readonly emergency?: boolean | undefined;
+  /** Of a payment that is not reversed, what remains of each unit of money */
+  readonly margin?: number | undefined;
+  /** Of each payment that is reversed, besides its amount */
+  readonly reversalCost?: number | undefined;
+  /** Of each requisite that was shown and not paid */
+  readonly requisiteCost?: number | undefined;
+  readonly currency?: string | null | undefined;
+  /** Of other currencies, by their names; amounts in one without a rate count as nothing */
+  readonly rates?: Readonly<Record<string, number>> | undefined;
+  /** For so long after its first request what a client does counts */
+  readonly windowDays?: number | undefined;
+  readonly reversalDays?: number | null | undefined;
+  readonly cap?: number | null | undefined;
   /** Why, for the history */
   readonly reason: string;
   /** The revision that was looked at: refused when it is another by now, so that nothing is taken back or replaced that nobody saw. Absent: whatever it is */

@@ -1,16 +1,29 @@
 import type { Estimate } from './intervals.ts';
 
-/** What is kept of one value per client: enough for the mean and its error. */
-export type Moments = Readonly<Record<'clients' | 'sum' | 'squares', number>>;
+/** What is kept of one value per client: enough for the mean, its error, and how many clients it rests on. */
+export type Moments = Readonly<Record<'clients' | 'seen' | 'sum' | 'size' | 'squares', number>>;
 
-export const NO_MOMENTS: Moments = { clients: 0, sum: 0, squares: 0 };
+/** `seen` are clients with another value than 0, `size` is the sum without signs. */
+export const NO_MOMENTS: Moments = { clients: 0, seen: 0, sum: 0, size: 0, squares: 0 };
 
 export function meanOf({ clients, sum }: Moments): number {
   return clients === 0 ? 0 : sum / clients;
 }
 
-/** With fewer clients in an arm nothing is said: the sequence is asymptotic. */
-export const ARM_CLIENTS_MIN = 200;
+/** With fewer clients who have any of it a metric says nothing of an arm: the sequence is asymptotic. */
+export const SEEN_MIN = 50;
+
+/**
+ * The number of clients that the values effectively rest on (Kish, Survey sampling, 1965): where few have most of it,
+ * it is theirs.
+ */
+export function effectiveNumber({ size, squares }: Moments): number {
+  return squares === 0 ? 0 : size ** 2 / squares;
+}
+
+function speaks(moments: Moments): boolean {
+  return moments.seen >= SEEN_MIN && effectiveNumber(moments) >= SEEN_MIN;
+}
 
 /** The sequence is narrowest at about this many clients in two arms of equal size. */
 const NARROWEST_CLIENTS = 5000;
@@ -18,19 +31,19 @@ const NARROWEST_CLIENTS = 5000;
 /**
  * By how much the mean of `other` is above that of `base`, with an interval that is valid at all times together,
  * however often somebody looks and whenever they stop: it ever misses the truth with a chance of at most `alpha`.
- * Null while there are too few clients, or all values are equal.
+ * Null while an arm has too few clients with a value. Each client must be counted once, with a value that does not
+ * change any more.
  *
  * An asymptotic confidence sequence by the normal mixture (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
  * Time-uniform central limit theory and asymptotic confidence sequences, 2024, theorem 2.2; the boundary is Robbins',
- * 1970). A client's total grows with time. The interval still holds: the draws do not change, and totals at two times
- * are more alike than sums of independent values.
+ * 1970).
  */
 export function differenceOf(base: Moments, other: Moments, alpha: number): Estimate | null {
-  if (Math.min(base.clients, other.clients) < ARM_CLIENTS_MIN) return null;
+  if (!speaks(base) || !speaks(other)) return null;
   const error = errorOf(base, other);
   if (error === 0) return null;
   const value = meanOf(other) - meanOf(base);
-  const half = error * width(effectiveClients(base, other), alpha);
+  const half = error * width(equalArms(base, other), alpha);
   return { value, low: value - half, high: value + half };
 }
 
@@ -40,7 +53,7 @@ export function differenceOf(base: Moments, other: Moments, alpha: number): Esti
  */
 export function clientsToGo(base: Moments, other: Moments, alpha: number, difference: number): number | null {
   if (differenceOf(base, other, alpha) === null || difference <= 0) return null;
-  const [now, error] = [effectiveClients(base, other), errorOf(base, other)];
+  const [now, error] = [equalArms(base, other), errorOf(base, other)];
   const shows = (times: number) =>
     (error / Math.sqrt(times)) * (width(now * times, alpha) + NORMAL_80) <= difference;
   if (shows(1)) return 0;
@@ -60,9 +73,14 @@ const TIMES_MAX = 2 ** 30;
 /** The 80 % point of the normal distribution. */
 const NORMAL_80 = 0.8416212335729143;
 
-/** The standard error of the difference. */
+/**
+ * The standard error of the difference. A small arm of rare large values has a low mean and a low variance together,
+ * which would look like certainty: no arm counts as steadier than both are together.
+ */
 function errorOf(base: Moments, other: Moments): number {
-  return Math.sqrt(varianceOf(base) / base.clients + varianceOf(other) / other.clients);
+  const [one, two] = [varianceOf(base), varianceOf(other)];
+  const pooled = (base.clients * one + other.clients * two) / (base.clients + other.clients);
+  return Math.sqrt(Math.max(one, pooled) / base.clients + Math.max(two, pooled) / other.clients);
 }
 
 function varianceOf(moments: Moments): number {
@@ -71,7 +89,7 @@ function varianceOf(moments: Moments): number {
 }
 
 /** The number of clients in two arms of equal size that would say as much. */
-function effectiveClients(base: Moments, other: Moments): number {
+function equalArms(base: Moments, other: Moments): number {
   return (4 * base.clients * other.clients) / (base.clients + other.clients);
 }
 

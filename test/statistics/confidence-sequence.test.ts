@@ -15,17 +15,27 @@ function drawn(clients: number, seed: number, more = 0): Moments {
   let moments = NO_MOMENTS;
   for (let client = 0; client < clients; client++) {
     const value = draw() + draw() + more;
-    moments = plus(moments, { clients: 1, sum: value, squares: value ** 2 });
+    moments = plus(moments, { clients: 1, seen: 1, sum: value, size: value, squares: value ** 2 });
   }
   return moments;
 }
 
 describe('a difference of means that may be looked at at any time', () => {
-  it('is unknown with fewer than 200 clients in an arm, or where all values are equal', () => {
-    expect(differenceOf(drawn(199, 1), drawn(5000, 2), 0.05)).to.equal(null);
-    expect(differenceOf(drawn(200, 1), drawn(200, 2), 0.05)).not.to.equal(null);
-    const alike = { clients: 1000, sum: 1000, squares: 1000 };
+  it('is unknown with fewer than 50 clients in an arm who have any, or effectively fewer, or where all are equal', () => {
+    expect(differenceOf(drawn(49, 1), drawn(5000, 2), 0.05)).to.equal(null);
+    expect(differenceOf(drawn(70, 1), drawn(70, 2), 0.05)).not.to.equal(null);
+    const nobodyElse = { ...drawn(49, 1), clients: 5000 };
+    expect(differenceOf(drawn(5000, 2), nobodyElse, 0.05)).to.equal(null);
+    const rich = plus(drawn(200, 1), { clients: 1, seen: 1, sum: 1000, size: 1000, squares: 1e6 });
+    expect(differenceOf(drawn(200, 2), rich, 0.05)).to.equal(null);
+    const alike = { clients: 1000, seen: 1000, sum: 1000, size: 1000, squares: 1000 };
     expect(differenceOf(alike, alike, 0.05)).to.equal(null);
+  });
+
+  it('takes no arm for steadier than both are together', () => {
+    const steady = { clients: 100, seen: 100, sum: 100, size: 100, squares: 100.01 };
+    const { low = 0, high = 0 } = differenceOf(drawn(5000, 1), steady, 0.05) ?? {};
+    expect(high - low).to.be.above(0.3);
   });
 
   it('has a wider interval for a smaller alpha, and changes its sign when the arms are swapped', () => {

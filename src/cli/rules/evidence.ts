@@ -1,3 +1,4 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Command, Option as CommandOption } from 'commander';
 import { BadQuestion, type Option, type Question, type RulesAtHand } from '../../evidence/question.ts';
 import { QUESTIONS } from '../../evidence/questions.ts';
@@ -37,7 +38,8 @@ function argumentText({ name, kind, isRequired }: Option<unknown>): string {
   return isRequired ? `<${text}>` : `[${text}]`;
 }
 
-function commandOption({
+/** A question's option as a command has it. */
+export function commandOption({
   name,
   kind,
   form,
@@ -54,6 +56,7 @@ function commandOption({
     case 'texts':
       return option.argParser((value, before: readonly string[] = []) => [...before, value]);
     case 'version':
+    case 'text':
     case 'time':
     case 'number':
       return option;
@@ -84,15 +87,26 @@ async function answer(
 }
 
 /** What a person gave for an option, as a body would have it. */
-function checked({ name, kind }: Option<unknown>, given: Readonly<Record<string, unknown>>): unknown {
+export function checked(
+  { name, kind, schema }: Option<unknown>,
+  given: Readonly<Record<string, unknown>>,
+): unknown {
   const value = given[name];
   if (value === undefined) return undefined;
   if (kind === 'time') return parseTime(String(value), `--${flagOf(name)}`);
-  if (kind === 'number') return Number(value);
+  if (kind === 'number') {
+    const number = Number(value);
+    if (String(value).trim() !== '' && fits(schema, number)) return number;
+    throw new UsageError(`--${flagOf(name)} is a number that is not allowed: ${value}`);
+  }
   if (kind === 'versions')
     for (const version of Array.isArray(value) ? value : [])
       if (!isRuleVersion(version)) throw new UsageError(versionNameRefusal(version));
   return value;
+}
+
+function fits(schema: Option<unknown>['schema'], value: number): boolean {
+  return Number.isFinite(value) && new Ajv2020({ strict: false }).validate(schema, value);
 }
 
 function rulesHere(): RulesAtHand {

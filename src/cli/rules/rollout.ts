@@ -3,6 +3,8 @@ import { INSTALLATION } from '../../access/access-keys.ts';
 import { actorOfUser } from '../../access/caller.ts';
 import { timeText } from '../../client/instant.ts';
 import { readConfig } from '../../config.ts';
+import { givenObjective, TRIAL_OPTIONS } from '../../evidence/objective-options.ts';
+import { BadQuestion } from '../../evidence/question.ts';
 import { shareText } from '../../evidence/shown.ts';
 import {
   type FollowReport,
@@ -15,6 +17,7 @@ import {
 } from '../../rollout/change-rollout.ts';
 import { Fleet, type NodeView } from '../../rollout/fleet.ts';
 import { LoadedRules } from '../../rollout/loaded-rules.ts';
+import { objectiveInWords, objectiveOf, objectiveText } from '../../rollout/objective.ts';
 import {
   type Candidate,
   type Goal,
@@ -25,6 +28,7 @@ import {
 } from '../../rollout/rollout.ts';
 import { fatesOf, type TrialView, whyUnguarded } from '../../rollout/trial-view.ts';
 import { counted } from '../../rules/condition-text.ts';
+import { DAY_MS } from '../../rules/duration.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../rules/rule-set.ts';
 import { shareInterval } from '../../statistics/intervals.ts';
@@ -32,6 +36,7 @@ import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoCh
 import { EXIT, UsageError } from '../exit.ts';
 import { withOpenStore } from '../open-store.ts';
 import { print, printError, table } from '../print.ts';
+import { checked, commandOption } from './evidence.ts';
 
 interface RolloutOptions extends ApprovalOption {
   readonly shadow?: true;
@@ -56,8 +61,9 @@ export function rolloutCommands(rules: Command): void {
     .option('--json', 'print one JSON object')
     .action((options: { json?: true }) => status(options.json === true));
 
-  rules
-    .command('rollout <version>')
+  const command = rules.command('rollout <version>');
+  for (const option of TRIAL_OPTIONS) command.addOption(commandOption(option));
+  command
     .description('bring a version into shadow, canary or active; returns when every node follows')
     .addOption(new Option('--shadow', 'decide on a copy and compare').conflicts(['canary', 'active']))
     .addOption(
@@ -167,6 +173,8 @@ function describe({ rollout, following, lagging, compared }: FollowReport): stri
   const trial = trials.length === 0 ? 'nothing on trial' : trials.join(', ');
   const lines = [`revision ${revision}: ${active.version} is active, ${trial}`];
   if (compared !== null) lines.push(`compared: ${compared}`);
+  const [drawn] = candidates.filter(({ mode }) => mode === 'canary');
+  if (drawn !== undefined) lines.push(answerText(drawn));
   if (following.length === 0) lines.push('no node follows');
   else lines.push(`${following.length} of ${following.length + lagging.length} nodes follow`);
   for (const node of lagging)
@@ -174,7 +182,31 @@ function describe({ rollout, following, lagging, compared }: FollowReport): stri
   return lines.join('\n');
 }
 
-function goalOf(version: RuleVersion, { shadow, canary, also = [], active, guard }: RolloutOptions): Goal {
+/** What somebody said of the objective. */
+function judgedBy(options: Readonly<Record<string, unknown>>) {
+  const asked = TRIAL_OPTIONS.map((option) => [option.name, checked(option, options)] as const);
+  try {
+    return givenObjective(Object.fromEntries(asked));
+  } catch (error) {
+    throw error instanceof BadQuestion ? new UsageError(error.message) : error;
+  }
+}
+
+/** What the experiment judges by, and when it may say something at the earliest. */
+function answerText({ stageSince, objective }: Candidate): string {
+  const judged = objectiveOf(objective ?? null);
+  const { windowDays, reversalDays } = judged;
+  const at = timeText(stageSince + (windowDays + (reversalDays ?? 0)) * DAY_MS);
+  const longer =
+    reversalDays === null ? ', later by the days that reversals take where some were reported' : '';
+  return `judged by ${objectiveInWords(judged)}; the experiment answers at the earliest on ${at}${longer}`;
+}
+
+function goalOf(version: RuleVersion, options: RolloutOptions): Goal {
+  const { shadow, canary, also = [], active, guard } = options;
+  const objective = objectiveText(judgedBy({ ...options }));
+  if (objective !== null && canary === undefined)
+    throw new UsageError('what a trial is judged by goes only with --canary');
   if (also.length > 0 && canary === undefined) throw new UsageError('--also goes only with --canary');
   if (guard !== undefined && canary === undefined) throw new UsageError('--guard goes only with --canary');
   if (shadow === true) return { mode: 'shadow' };
@@ -185,10 +217,12 @@ function goalOf(version: RuleVersion, { shadow, canary, also = [], active, guard
   const shares = [{ version, percent }, ...others];
   const noDraw = whyNoDraw(shares);
   if (noDraw !== null) throw new UsageError(`--also ${noDraw}`);
-  if (guard === undefined) return { mode: 'canary', percent, guardPoints: null, also: others };
+  const judged = objective === null ? {} : { objective };
+  const drawn = { mode: 'canary', percent, also: others, ...judged } as const;
+  if (guard === undefined) return { ...drawn, guardPoints: null };
   const refusal = whyUnguarded(totalOf(shares));
   if (refusal !== null) throw new UsageError(`--guard ${refusal}`);
-  return { mode: 'canary', percent, guardPoints: percentage(guard, '--guard'), also: others };
+  return { ...drawn, guardPoints: percentage(guard, '--guard') };
 }
 
 function shareOf(text: string): Share {

@@ -1,6 +1,20 @@
 import { timeText } from '../../client/instant.ts';
 import { Type } from '../../json-schema.ts';
-import { always, count, epochMs, list, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { type Objective, ObjectiveSchema, objectiveInWords } from '../../rollout/objective.ts';
+import { counted } from '../../rules/condition-text.ts';
+import { DAY_MS } from '../../rules/duration.ts';
+import {
+  always,
+  count,
+  epochMs,
+  list,
+  meaning,
+  nullable,
+  type Shape,
+  shape,
+  word,
+  yesNo,
+} from '../../shapes.ts';
 import {
   columns,
   countText,
@@ -19,6 +33,9 @@ import {
   MATTERS_SHARE,
   momentsOf,
   recommendationOf,
+  VETOES,
+  type Veto,
+  vetoesOf,
 } from './recommendation.ts';
 
 const FIGURES = {
@@ -35,23 +52,31 @@ const FIGURES = {
   ),
 };
 
-const ArmSchema = shape('The clients that were drawn into a version, whichever came to decide', {
-  version: word('The version'),
-  share: number('Of the clients, 0 to 1: the chance of the draw'),
-  clients: count('Who asked since the shares are these'),
-  ...FIGURES,
-  money: Type.Record(
-    shape('Amounts of orders', {
-      paid: number('Whose last outcome is PAID'),
-      reversed: number('That were paid and taken back'),
-    }),
-    { description: 'By currency, in its units' },
-  ),
-});
+const ArmSchema = shape(
+  'The clients that were drawn into a version, whichever came to decide, each with its first days once nothing of them changes any more',
+  {
+    version: word('The version'),
+    share: number('Of the clients, 0 to 1: the chance of the draw'),
+    clients: count('Who count'),
+    young: count('Who asked, and do not count yet: they are in no other figure'),
+    matureShare: nullable(number('Of all who asked, those who count, 0 to 1; null without anybody')),
+    ...FIGURES,
+    money: Type.Record(
+      shape('Amounts of orders', {
+        paid: number('Whose last outcome is PAID'),
+        reversed: number('That were paid and taken back'),
+      }),
+      { description: 'By currency, in its units, each client up to the cap' },
+    ),
+    capped: number('What clients paid above the cap, which counts nowhere'),
+  },
+);
 
 const DIFFERENCE = {
   version: word('The version'),
-  metric: word('paid, unpaid, turnedAway, requisites, waits, lostAfterWait, or like money.EUR.paid'),
+  metric: word(
+    'value, amount, reversedAmount, paid, unpaid, turnedAway, reversals, requisites, unpaidRequisites, waits, lostAfterWait, or like money.EUR.paid',
+  ),
   value: number('The difference of the means over all clients'),
   low: number('Its 95 % interval, which holds at all times together: look as often as you like'),
   high: number('Its upper end'),
@@ -63,6 +88,9 @@ export const ExperimentSchema = shape('What the versions on trial are worth', {
   version: nullable(word('The version that decides for all others; null without a trial')),
   ...SPAN,
   since: nullable(epochMs('Since when the shares of the trial are these; null without a trial')),
+  objective: nullable(ObjectiveSchema),
+  isFixed: yesNo('The objective is that of the rollout; another one recommends nothing'),
+  earliest: nullable(epochMs('When the first client counts; null without a trial')),
   arms: list(ArmSchema, 'The active version first'),
   levels: list(
     shape('The orders of an arm that were first asked for on one level of the ladder', {
@@ -81,11 +109,21 @@ export const ExperimentSchema = shape('What the versions on trial are worth', {
         ),
       ),
     }),
-    'None while an arm has too few clients',
+    'None of a metric that fewer than 50 clients of an arm have, or effectively fewer',
   ),
   trend: list(
     shape('A difference as it was known at a moment', { at: epochMs('The moment'), ...DIFFERENCE }),
     'At up to thirty moments since the shares are these, the oldest first; the last are `differences`',
+  ),
+  vetoes: list(
+    shape('What speaks against a recommendation', {
+      veto: meaning(VETOES, 'Its name'),
+      version: nullable(
+        word('Not to become active, whatever its value; null: nothing is recommended at all'),
+      ),
+      why: word('The figures'),
+    }),
+    'Of candidates, and of the whole trial',
   ),
   recommendation: shape('What the figures say', {
     version: nullable(word('To make active, or to keep: then all others are to be taken back; null: go on')),
@@ -99,16 +137,29 @@ export const ExperimentSchema = shape('What the versions on trial are worth', {
 export type Experiment = Shape<typeof ExperimentSchema>;
 export type ExperimentLevel = Experiment['levels'][number];
 
-/** The stage of a trial: since when, and which version is compared with. */
-export interface ComparedStage {
+/** By what clients are judged. */
+export interface Judged {
+  /** With what follows from the data where nobody said it; without a cap none is known. */
+  readonly objective: Objective & { readonly currency: string; readonly reversalDays: number };
+  /** It is that of the rollout. */
+  readonly isFixed: boolean;
+  /** Somebody said it. */
+  readonly isGiven: boolean;
+}
+
+/** The stage of a trial: since when, which version is compared with, and by what. */
+export interface ComparedStage extends Judged {
   readonly since: number;
   readonly active: string | null;
+  readonly vetoes: readonly Veto[];
+  /** Clients by version, also those that do not count yet. */
+  readonly asked: ReadonlyMap<string, number>;
 }
 
 /** What was known of the arms at a moment, epoch ms. */
 export interface Look {
   readonly at: number;
-  readonly arms: readonly ArmTotals[];
+  readonly arms: readonly (ArmTotals & { readonly capped: number })[];
 }
 
 /** The result of the sums over the clients, look by look. Without clients of the active version nothing can be compared. */
@@ -122,30 +173,41 @@ export function experimentOf(
     const active = arms.find(({ version }) => version === stage?.active) ?? null;
     const candidates = arms.filter((arm) => arm !== active);
     return {
-      at,
-      arms,
-      active,
-      candidates,
+      ...{ at, arms, active, candidates },
       differences: active === null ? [] : differencesOf(active, candidates),
     };
   });
   const { arms = [], active = null, candidates = [], differences = [] } = compared.at(-1) ?? {};
+  const { objective = null, isFixed = true } = stage ?? {};
+  const priced = {
+    reversals: (objective?.reversalCost ?? 0) > 0,
+    requisites: (objective?.requisiteCost ?? 0) > 0,
+  };
+  const vetoes = [...(stage?.vetoes ?? []), ...(active === null ? [] : vetoesOf(active, candidates, priced))];
   return {
     kind: 'experiment',
     version: stage?.active ?? null,
     ...span,
     since: stage?.since ?? null,
-    arms: arms.map(figuresOf),
+    objective,
+    isFixed,
+    earliest: stage === null ? null : earliestOf(stage.since, stage.objective),
+    arms: arms.map((arm) => figuresOf(arm, stage?.asked.get(arm.version) ?? 0)),
     levels,
     differences,
     trend: compared.flatMap(({ at, differences }) =>
       differences.map(({ clientsToGo: _, ...difference }) => ({ at, ...difference })),
     ),
-    recommendation: recommendationOf(active, candidates),
+    vetoes,
+    recommendation: recommendationOf(isFixed ? active : null, candidates, vetoes),
   };
 }
 
-function figuresOf(arm: ArmTotals): Experiment['arms'][number] {
+function earliestOf(since: number, { windowDays, reversalDays }: Judged['objective']): number {
+  return since + (windowDays + reversalDays) * DAY_MS;
+}
+
+function figuresOf(arm: Look['arms'][number], asked: number): Experiment['arms'][number] {
   const sum = (metric: Parameters<typeof momentsOf>[1]) => momentsOf(arm, metric).sum;
   const currencies = [...arm.totals.keys()].flatMap(
     (metric) => metric.match(/^money\.(.*)\.paid$/)?.[1] ?? [],
@@ -154,6 +216,8 @@ function figuresOf(arm: ArmTotals): Experiment['arms'][number] {
     version: arm.version,
     share: arm.share,
     clients: arm.clients,
+    young: asked - arm.clients,
+    matureShare: asked === 0 ? null : arm.clients / asked,
     orders: { paid: sum('paid'), unpaid: sum('unpaid'), turnedAway: sum('turnedAway'), unknown: arm.unknown },
     money: Object.fromEntries(
       currencies.toSorted().map((currency) => [
@@ -164,6 +228,7 @@ function figuresOf(arm: ArmTotals): Experiment['arms'][number] {
         },
       ]),
     ),
+    capped: amountSum(arm.capped),
     requisites: sum('requisites'),
     waits: sum('waits'),
     lostAfterWait: sum('lostAfterWait'),
@@ -179,8 +244,13 @@ export function shownExperiment(found: Experiment): Shown {
     notes: [
       ...notes,
       `On trial with these shares since ${timeText(found.since)}. A client counts for the version it was drawn into, whichever came to decide.`,
+      ...objectiveNotes(found),
       ...(found.version === null ? [NOBODY_LEFT] : []),
       ...(found.version !== null && found.differences.length === 0 ? [TOO_FEW] : []),
+      ...found.vetoes.map(
+        ({ veto, version, why }) =>
+          `Veto${version === null ? '' : ` on ${version}`}, ${veto}: ${VETOES[veto]} (${why}).`,
+      ),
       recommendationNote(found),
       ...waitingNote(found),
     ],
@@ -194,7 +264,26 @@ const NO_TRIAL =
 const NOBODY_LEFT =
   'All clients are drawn into candidates, so there is nobody to compare them with; give them less than 100 percent.';
 
-const TOO_FEW = 'Nothing can be compared yet: it takes 200 clients in each arm.';
+const TOO_FEW =
+  'Nothing can be compared yet: it takes 50 clients in each arm who count and have some of what is compared.';
+
+function objectiveNotes({ objective, isFixed, earliest, arms }: Experiment): readonly string[] {
+  if (objective === null || earliest === null) return [];
+  const { windowDays, reversalDays, cap } = objective;
+  const capped = arms.map((arm) => `${countText(arm.capped)} of ${arm.version}`).join(', ');
+  const young = arms.reduce((sum, arm) => sum + arm.young, 0);
+  return [
+    `Judged by ${objectiveInWords(objective)}.${isFixed ? '' : ' The rollout was begun with another objective, so this one recommends nothing.'}`,
+    `A client counts once, by what it does within ${days(windowDays)}, ${days(reversalDays ?? 0)} after that, in which payments may be reversed: the first on ${timeText(earliest)}. ${countText(young)} do not count yet.`,
+    cap === null
+      ? 'No amount is capped: too few clients paid in the 30 days before; give a cap with the rollout where a few pay most.'
+      : `Of a client up to ${cap.toFixed(2)} ${objective.currency ?? ''} count; above that were ${capped}.`,
+  ];
+}
+
+function days(some: number): string {
+  return counted(some, 'day');
+}
 
 function recommendationNote({ recommendation, version, differences }: Experiment): string {
   const { version: best, takeBack, errorBound } = recommendation;
@@ -205,17 +294,17 @@ function recommendationNote({ recommendation, version, differences }: Experiment
   if (takeBack.length > 0) return `Recommended: take ${takeBack.join(', ')} back. ${bound} Next: ${back}`;
   return differences.length === 0
     ? 'Go on: nothing is recommended yet.'
-    : `Go on: neither version is shown to be better in what is paid. ${bound}`;
+    : `Go on: no version is shown to be better. ${bound}`;
 }
 
 /** How much longer, at the pace so far. */
 function waitingNote({ arms, differences, since, to }: Experiment): readonly string[] {
   const clients = arms.reduce((sum, arm) => sum + arm.clients, 0);
   const days = ((to ?? 0) - (since ?? 0)) / 86_400_000;
-  const paid = differences.filter(({ metric }) => metric === 'paid');
-  return paid.flatMap(({ version, clientsToGo }) => {
+  const values = differences.filter(({ metric }) => metric === 'value');
+  return values.flatMap(({ version, clientsToGo }) => {
     if (clientsToGo === null) return [];
-    const shows = `a difference of ${percentText(MATTERS_SHARE)} in paid orders between ${version} and the active version`;
+    const shows = `a difference of ${percentText(MATTERS_SHARE)} in value between ${version} and the active version`;
     if (clientsToGo === 0) return [`There are clients enough to show ${shows} in four of five experiments.`];
     const wait = days > 0 ? `, at the pace so far ${daysText((clientsToGo / clients) * days)}` : '';
     return [
@@ -235,9 +324,9 @@ function armsTable({ arms }: Experiment): EvidenceTable {
     columns: [
       ...columns('text', 'version'),
       ...columns('share', 'share'),
-      ...columns('count', 'clients', ...FIGURE_COLUMNS),
+      ...columns('count', 'clients', 'too young', ...FIGURE_COLUMNS),
     ],
-    rows: arms.map((arm) => [arm.version, arm.share, arm.clients, ...figureCells(arm)]),
+    rows: arms.map((arm) => [arm.version, arm.share, arm.clients, arm.young, ...figureCells(arm)]),
   };
 }
 
@@ -295,6 +384,9 @@ function differencesTable({ differences, version: active }: Experiment): Evidenc
 
 const METRIC_NAMES: ReadonlyMap<string, string> = new Map([
   ['turnedAway', 'turned away'],
+  ['reversedAmount', 'reversed money'],
+  ['unpaidRequisites', 'unpaid requisites'],
+  ['amount', 'lasting money'],
   ['lostAfterWait', 'lost after a wait'],
 ]);
 

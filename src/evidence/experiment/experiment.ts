@@ -1,4 +1,4 @@
-import { type Duck, type DuckRow, numberOf, numbersOf, quote, textOf } from '../../archive/duck.ts';
+import { type Duck, numberOf, numbersOf, quote, textOf } from '../../archive/duck.ts';
 import {
   askedFateSql,
   GRANTED_SQL,
@@ -6,14 +6,18 @@ import {
   REPORT_NUMBER_SQL,
   WAIT_WORTH_MS,
 } from '../../archive/order-fate.ts';
-import { type Moments, NO_MOMENTS } from '../../statistics/confidence-sequence.ts';
-import { plus } from '../../statistics/sums.ts';
-import { NO_CURRENCY } from '../report/report.ts';
-import { NO_ORDERS } from '../shown.ts';
-import { type Evidence, knownRows, withDayAfter } from '../source/evidence.ts';
+import { timeText } from '../../client/instant.ts';
+import { type Objective, objectiveOf, valueSql, worthSql } from '../../rollout/objective.ts';
+import { DAY_MS } from '../../rules/duration.ts';
+import { isOffBalance } from '../../statistics/sample-ratio.ts';
+import { mainCurrencyOf, NO_CURRENCY } from '../report/report.ts';
+import { makeDevices } from '../source/device-clusters.ts';
+import { between, type Evidence, knownRows, makeDecisionsView } from '../source/evidence.ts';
+import { lastingDaysOf } from '../source/reversals.ts';
 import { clientPasses } from '../source/shared-devices.ts';
-import { type Experiment, type ExperimentLevel, experimentOf } from './experiment-report.ts';
-import { type ArmTotals, COUNTED, type Metric } from './recommendation.ts';
+import { ArmSums } from './arm-sums.ts';
+import { type Experiment, experimentOf, type Judged } from './experiment-report.ts';
+import { COUNTED, type Veto } from './recommendation.ts';
 
 /** A trial while its shares stay the same. */
 interface Stage {
@@ -21,7 +25,10 @@ interface Stage {
   readonly since: number;
   /** Null where all clients are drawn into candidates. */
   readonly active: string | null;
+  /** In percent. */
   readonly shares: ReadonlyMap<string, number>;
+  /** As it was given with the rollout; null without one. */
+  readonly objective: string | null;
 }
 
 const LOOKS_MAX = 30;
@@ -29,51 +36,66 @@ const LOOKS_MAX = 30;
 /** How many decisions one pass takes, so that their orders fit into the engine's memory. */
 const PASS_DECISIONS_MAX = 2_500_000;
 
+/** The time before a trial that its cap is taken from. */
+const CAP_MS = 30 * DAY_MS;
+
+/** With fewer who paid before, the cap would be one client's. */
+const CAP_CLIENTS_MIN = 200;
+
+/** Above this share of clients on devices that clients of other arms use, too, arms are not apart. */
+const SHARED_DEVICES_MAX = 0.05;
+
+const SAMPLE_RATIO_ALPHA = 0.001;
+
 /**
  * The results of the versions in the newest trial, and whether they differ: of all versions in it, or of some beside
- * the active one. By intention to treat: a client counts for the version that it was drawn into, whichever decided.
- * Orders are those asked while the shares of the trial were these.
+ * the active one. By intention to treat: a client counts for the version that it was drawn into, whichever decided, by
+ * what it did within the window after its first request in the trial, once its payments have had time to be reversed:
+ * then once and for all, so that values are independent and nothing of them changes. Another objective than that of
+ * the rollout is shown, and recommends nothing.
  */
 export async function experiment(
   evidence: Evidence,
   versions: readonly string[],
   onProgress: (done: number, of: number) => void = () => {},
+  otherwise: Objective | null = null,
 ): Promise<Experiment> {
-  const { duck, span, ask } = evidence;
+  const { duck, span } = evidence;
   const stage = await newestStage(duck, versions);
   if (stage === null) return experimentOf(span, null, [], []);
+  await makeStageViews(evidence, stage.since);
   const wanted = (version: string) => versions.length === 0 || versions.includes(version);
   const names = [...stage.shares.keys()].filter((one) => one === stage.active || wanted(one));
+  const judged = await judgedBy(evidence, stage, otherwise);
+  const knownUntil = evidence.ask.asOf ?? (await newestOf(duck));
+  const looks = looksAt(stage.since, knownUntil);
   const sums = new ArmSums();
-  // Decisions that are not counted still show whether somebody who waited came back.
-  const rows = knownRows(ask.place, 'decisions', withDayAfter(ask));
-  const looks = looksAt(stage.since, ask.asOf ?? (await newestOf(duck, rows)));
   const passes = clientPasses(span.decisions, PASS_DECISIONS_MAX);
   for (const [pass, clients] of passes.entries()) {
     onProgress(pass, passes.length);
-    await addPass(evidence, { stage, clients, sums, rows, looks });
+    await addPass(evidence, { stage, clients, sums, judged, looks, knownUntil });
   }
   const armsAt = (look: number) =>
-    names.map((name) => sums.arm(name, (stage.shares.get(name) ?? 0) / 100, look));
+    names.map((name) => sums.arm(name, (stage.shares.get(name) ?? 0) / 100, look, looks.at.length));
   const seen = looks.at.map((at, place) => ({ at, arms: armsAt(place + 1) }));
-  return experimentOf(span, stage, seen, sums.levels(names));
+  const vetoes = [
+    ...sampleRatioVeto(stage, sums, looks.at.length),
+    ...(await devicesVeto(evidence, stage)),
+    ...stoppedVeto(span),
+  ];
+  return experimentOf(
+    span,
+    { ...stage, ...judged, vetoes, asked: sums.asked(names, looks.at.length) },
+    seen,
+    sums.levels(names),
+  );
 }
 
-/** Moments at which a trial is looked at, epoch ms; at the last all is known. */
-interface Looks {
-  readonly at: readonly number[];
-  /** SQL: the number of the first look at which something is known that came at a time. */
-  readonly firstSql: (time: string) => string;
-}
-
-function looksAt(since: number, knownUntil: number): Looks {
-  const stepMs = Math.max(1, Math.ceil((knownUntil - since) / LOOKS_MAX));
-  const looks = Math.max(1, Math.ceil((knownUntil - since) / stepMs));
-  return {
-    at: Array.from({ length: looks }, (_, look) => Math.min(since + (look + 1) * stepMs, knownUntil)),
-    firstSql: (time) =>
-      `greatest(1, least(${looks}, (epoch_ms(${time}) - ${since} + ${stepMs - 1}) // ${stepMs}))`,
-  };
+/** Decisions of the trial and those of before it, whatever part of the time is asked about. */
+async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<void> {
+  const rows = (from: number, to: number | null) => knownRows(ask.place, 'decisions', { ...ask, from, to });
+  await makeDecisionsView(duck, rows(since - CAP_MS, since), 'decisions_before');
+  await makeDecisionsView(duck, rows(since, null), 'decisions_of_trial');
 }
 
 /** The newest in which all of these versions were drawn; null without one. */
@@ -85,13 +107,15 @@ async function newestStage(duck: Duck, versions: readonly string[]): Promise<Sta
   const since = numberOf(row['draw_since']);
   if (since === null) return null;
   const rows = await duck.rows(`
-    SELECT draw_version AS version, max(draw_percent) AS percent, bool_or(arm = 'active' AND rule_version = draw_version) AS active
+    SELECT draw_version AS version, max(draw_percent) AS percent, bool_or(arm = 'active' AND rule_version = draw_version) AS active,
+      any_value(draw_objective) AS objective
     FROM decisions WHERE ${isOf(since)} GROUP BY draw_version ORDER BY active DESC, version`);
   const active = rows.find((one) => one['active'] === true);
   return {
     since,
     active: active === undefined ? null : textOf(active['version']),
     shares: new Map(rows.map((one) => [textOf(one['version']) ?? '', numberOf(one['percent']) ?? 0])),
+    objective: textOf(rows[0]?.['objective']),
   };
 }
 
@@ -100,11 +124,60 @@ function isOf(since: number): string {
 }
 
 /** When the newest decision or report came, epoch ms. */
-async function newestOf(duck: Duck, rows: string): Promise<number> {
+async function newestOf(duck: Duck): Promise<number> {
   const [row = {}] = await duck.rows(
-    `SELECT greatest((SELECT max(decided_at) FROM ${rows}), (SELECT max(reported_at) FROM outcomes)) AS newest`,
+    'SELECT greatest((SELECT max(decided_at) FROM decisions_of_trial), (SELECT max(reported_at) FROM outcomes)) AS newest',
   );
   return numberOf(row['newest']) ?? 0;
+}
+
+/** What a value is made of, all of it known before the trial but for reversals that take longer than was known then. */
+async function judgedBy(evidence: Evidence, stage: Stage, otherwise: Objective | null): Promise<Judged> {
+  const given = objectiveOf(stage.objective);
+  const objective = otherwise ?? given;
+  const { duck, ask } = evidence;
+  const currency =
+    objective.currency ??
+    (await mainCurrencyOf(duck, 'decisions_before')) ??
+    (await mainCurrencyOf(duck, 'decisions_of_trial'));
+  const lasting = async () =>
+    Math.max(await lastingDaysOf(evidence, stage.since), await lastingDaysOf(evidence, ask.asOf ?? null));
+  const reversalDays = objective.reversalDays ?? (await lasting());
+  const main = currency ?? NO_CURRENCY;
+  const cap = objective.cap ?? (await capOf(duck, objective, main, stage.since));
+  return {
+    objective: { ...objective, currency: main, reversalDays, cap },
+    isFixed: otherwise === null || JSON.stringify(otherwise) === JSON.stringify(given),
+    isGiven: stage.objective !== null,
+  };
+}
+
+/** The 99.9 % point of what clients paid in the time before; null where they are too few. */
+async function capOf(duck: Duck, objective: Objective, main: string, since: number): Promise<number | null> {
+  const [row = {}] = await duck.rows(`
+    SELECT count(*)::DOUBLE AS clients, quantile_cont(total, 0.999) AS cap FROM (
+      SELECT client_hash, sum(${worthSql(objective, main, 'amount', 'currency')}) AS total
+      FROM (SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, arg_max(fact_amount, seq) AS amount,
+        arg_max(fact_currency, seq) AS currency FROM decisions_before GROUP BY order_key)
+      SEMI JOIN (SELECT ${ORDER_KEY_SQL} AS order_key FROM outcomes WHERE outcome = 'PAID' AND reported_at < make_timestamp_ms(${since}))
+        USING (order_key) GROUP BY client_hash)`);
+  return (numberOf(row['clients']) ?? 0) < CAP_CLIENTS_MIN ? null : numberOf(row['cap']);
+}
+
+/** Moments at which a trial is looked at, epoch ms; at the last all is known. */
+interface Looks {
+  readonly at: readonly number[];
+  /** SQL: the number of the first look at which a time, epoch ms, has come. */
+  readonly firstSql: (ms: string) => string;
+}
+
+function looksAt(since: number, knownUntil: number): Looks {
+  const stepMs = Math.max(1, Math.ceil((knownUntil - since) / LOOKS_MAX));
+  const looks = Math.max(1, Math.ceil((knownUntil - since) / stepMs));
+  return {
+    at: Array.from({ length: looks }, (_, look) => Math.min(since + (look + 1) * stepMs, knownUntil)),
+    firstSql: (ms) => `greatest(1, least(${looks}, (${ms} - ${since} + ${stepMs - 1}) // ${stepMs}))`,
+  };
 }
 
 interface Pass {
@@ -112,175 +185,156 @@ interface Pass {
   /** SQL: which clients. */
   readonly clients: string;
   readonly sums: ArmSums;
-  /** SQL: decisions, also those soon after the span. */
-  readonly rows: string;
+  readonly judged: Judged;
   readonly looks: Looks;
+  readonly knownUntil: number;
 }
 
-async function addPass({ duck }: Evidence, pass: Pass): Promise<void> {
-  const { stage, clients, sums, rows, looks } = pass;
-  const day = `INTERVAL ${WAIT_WORTH_MS} MILLISECONDS`;
+async function addPass(
+  { duck, ask }: Evidence,
+  { stage, clients, sums, judged, looks, knownUntil }: Pass,
+): Promise<void> {
+  const { objective } = judged;
+  const [windowMs, waitedMs] = [objective.windowDays * DAY_MS, objective.reversalDays * DAY_MS];
+  const entersBy = between('first_at', null, ask.to).join(' AND ');
+  const cap = (worth: string, times = '') =>
+    objective.cap === null ? worth : `least(${worth}, ${objective.cap}${times})`;
   await duck.run(`CREATE OR REPLACE TEMP TABLE drawn AS
-    SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, draw_version AS arm, ladder_before_level AS level,
-      fact_amount AS amount, coalesce(fact_currency, '${NO_CURRENCY}') AS currency,
-      ${GRANTED_SQL} AS granted, verdict = 'WAIT' AS waited
-    FROM decisions WHERE ${isOf(stage.since)} AND ${clients}`);
-  await duck.run(`CREATE OR REPLACE TEMP TABLE lost AS
-    SELECT waits.order_key, waits.client_hash, waited_at + ${day} AS lost_at FROM (
-      SELECT order_key, any_value(client_hash) AS client_hash, min(seq) AS seq, min(decided_at) AS waited_at
-      FROM drawn WHERE waited GROUP BY order_key
-    ) waits
-    ASOF LEFT JOIN (
-      SELECT client_hash, seq, decided_at FROM ${rows} WHERE ${isOf(stage.since)} AND ${GRANTED_SQL} AND ${clients}
-    ) grants
-      ON waits.client_hash = grants.client_hash AND waits.seq < grants.seq
-    WHERE coalesce(grants.decided_at > lost_at, true) AND lost_at <= make_timestamp_ms(${looks.at.at(-1) ?? 0})`);
-  await duck.run(`CREATE OR REPLACE TEMP TABLE learnt AS
-    SELECT order_key, look, any_value(client_hash) AS client_hash, any_value(arm) AS arm, arg_min(level, seq) AS level,
-      arg_max(currency, seq) AS currency, arg_max(amount, seq) AS amount,
-      count(*) FILTER (granted) AS requisites, count(*) FILTER (waited) AS waits, max(report) AS report, bool_or(lost) AS lost
+    SELECT *, epoch_ms(first_at) + ${windowMs + waitedMs} AS matures_ms FROM (
+      SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, draw_version AS arm, ladder_before_level AS level,
+        fact_amount AS amount, coalesce(fact_currency, '${NO_CURRENCY}') AS currency,
+        ${GRANTED_SQL} AS granted, verdict = 'WAIT' AS waited, min(decided_at) OVER (PARTITION BY client_hash) AS first_at
+      FROM decisions_of_trial WHERE ${isOf(stage.since)} AND ${clients}
+    ) WHERE ${entersBy}`);
+  await duck.run(`CREATE OR REPLACE TEMP TABLE entered AS
+    SELECT client_hash, any_value(arm) AS arm, ${looks.firstSql('epoch_ms(any_value(first_at))')} AS asked_look,
+      any_value(matures_ms) AS matures_ms, ${looks.firstSql('any_value(matures_ms)')} AS look
+    FROM drawn GROUP BY client_hash`);
+  await duck.run(`CREATE OR REPLACE TEMP TABLE bought AS
+    SELECT asked.*, fate, coalesce(report % 4 = 3, false) AS reversed, granted_soon_at IS NULL AND waited_at IS NOT NULL AND fate <> 'PAID' AS lost
     FROM (
-      SELECT *, ${looks.firstSql('decided_at')} AS look FROM drawn
-      UNION ALL BY NAME SELECT order_key, client_hash, true AS lost, ${looks.firstSql('lost_at')} AS look FROM lost
-      UNION ALL BY NAME SELECT order_key, client_hash, report, look FROM (
-        SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, ${REPORT_NUMBER_SQL} AS report, ${looks.firstSql('reported_at')} AS look
-        FROM outcomes WHERE ${clients}
-      ) SEMI JOIN drawn USING (order_key)
-    ) GROUP BY order_key, look`);
-  await duck.run(`CREATE OR REPLACE TEMP TABLE compared AS
-    SELECT client_hash, arm, level, currency, amount, requisites, waits, look, next, fate = 'PAID' AS paid,
-      coalesce(report % 4 = 3, false) AS reversed, fate = 'UNPAID' AS unpaid, fate = 'TURNED_AWAY' AS "turnedAway",
-      fate = 'UNKNOWN' AS unknown, fate != 'PAID' AND coalesce(lost, false) AS "lostAfterWait"
-    FROM (
-      SELECT client_hash, look, lead(look) OVER so_far AS next, first_value(arm IGNORE NULLS) OVER so_far AS arm,
-        first_value(level IGNORE NULLS) OVER so_far AS level, last_value(currency IGNORE NULLS) OVER so_far AS currency,
-        last_value(amount IGNORE NULLS) OVER so_far AS amount, sum(requisites) OVER so_far AS requisites,
-        sum(waits) OVER so_far AS waits, max(report) OVER so_far AS report, bool_or(lost) OVER so_far AS lost
-      FROM learnt WINDOW so_far AS (PARTITION BY order_key ORDER BY look)
-    ), LATERAL (SELECT ${askedFateSql('report', 'requisites > 0')} AS fate)
-    WHERE arm IS NOT NULL`);
-  for (const row of await duck.rows(TOTALS_SQL)) sums.addCounted(row);
-  for (const row of await duck.rows(MONEY_SQL)) sums.addMoney(row);
-  for (const row of await duck.rows(LEVELS_SQL)) sums.addLevel(row);
+      SELECT order_key, any_value(client_hash) AS client_hash, any_value(matures_ms) AS matures_ms, arg_min(level, seq) AS level,
+        arg_max(currency, seq) AS currency, arg_max(amount, seq) AS amount, count(*) FILTER (granted) AS requisites,
+        count(*) FILTER (waited) AS waits, min(decided_at) FILTER (waited AND epoch_ms(decided_at) + ${WAIT_WORTH_MS} <= matures_ms) AS waited_at
+      FROM drawn WHERE epoch_ms(decided_at) < epoch_ms(first_at) + ${windowMs} GROUP BY order_key
+    ) asked
+    LEFT JOIN (
+      SELECT order_key, max(${REPORT_NUMBER_SQL}) AS report
+      FROM (SELECT *, ${ORDER_KEY_SQL} AS order_key FROM outcomes WHERE ${clients})
+        JOIN (SELECT DISTINCT order_key, matures_ms FROM drawn) USING (order_key)
+      WHERE epoch_ms(reported_at) <= matures_ms GROUP BY order_key
+    ) told USING (order_key)
+    LEFT JOIN (
+      SELECT waits.order_key, min(grants.decided_at) AS granted_soon_at
+      FROM (SELECT order_key, client_hash, seq, decided_at FROM drawn WHERE waited) waits
+        JOIN (SELECT client_hash, seq, decided_at FROM drawn WHERE granted) grants
+        ON grants.client_hash = waits.client_hash AND grants.seq > waits.seq
+          AND grants.decided_at <= waits.decided_at + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS
+      GROUP BY waits.order_key
+    ) soon USING (order_key), LATERAL (SELECT ${askedFateSql('report', 'requisites > 0')} AS fate)`);
+  await duck.run(`CREATE OR REPLACE TEMP TABLE valued AS
+    SELECT *, ${valueSql(objective, { lasting: 'amount', reversals: 'reversals', requisites: '"unpaidRequisites"' })} AS value FROM (
+      SELECT arm, look, client_hash, ${cap(paidWorth)} AS amount, ${paidWorth} AS uncapped, ${cap(`coalesce(sum(${WORTH}) FILTER (reversed), 0)`)} AS "reversedAmount",
+        ${tally("fate = 'PAID'")} AS paid, ${tally("fate = 'UNPAID'")} AS unpaid, ${tally("fate = 'TURNED_AWAY'")} AS "turnedAway",
+        ${tally("fate = 'UNKNOWN'")} AS unknown, ${tally('reversed')} AS reversals,
+        coalesce(sum(requisites), 0)::DOUBLE AS requisites, coalesce(sum(waits), 0)::DOUBLE AS waits, ${tally('lost')} AS "lostAfterWait",
+        coalesce(sum(requisites - (fate = 'PAID' OR reversed)::INT) FILTER (fate IN ('PAID', 'UNPAID') AND requisites > 0), 0)::DOUBLE AS "unpaidRequisites",
+        ${tally('requisites > 0')} AS granted
+      FROM (SELECT * FROM entered WHERE matures_ms <= ${knownUntil}) LEFT JOIN (SELECT *, ${worthSql(objective, objective.currency, 'amount', 'currency')} AS worth FROM bought) USING (client_hash)
+      GROUP BY arm, look, client_hash
+    )`);
+  const money = (what: string) =>
+    cap(what, ` / (${worthSql(objective, objective.currency, '1', 'currency')})`);
+  for (const row of await duck.rows(ASKED_SQL)) sums.addAsked(row);
+  for (const row of await duck.rows(momentsSql('valued', COUNTED, ['unknown', 'granted', 'uncapped'])))
+    sums.addCounted(row);
+  for (const row of await duck.rows(
+    momentsSql(
+      `(SELECT arm, look, currency, ${money('paid')} AS paid, ${money('reversed')} AS reversed FROM (
+        SELECT arm, look, client_hash, currency, coalesce(sum(amount) FILTER (fate = 'PAID'), 0)::DOUBLE AS paid,
+          coalesce(sum(amount) FILTER (reversed), 0)::DOUBLE AS reversed
+        FROM (SELECT * FROM entered WHERE matures_ms <= ${knownUntil}) JOIN bought USING (client_hash) GROUP BY ALL))`,
+      ['paid', 'reversed'],
+      [],
+      ', currency',
+    ),
+  ))
+    sums.addMoney(row);
+  for (const row of await duck.rows(UNREPORTED_SQL)) sums.addUnreported(row);
+  for (const row of await duck.rows(levelsSql(knownUntil))) sums.addLevel(row);
 }
 
-/** A flag counts as one. */
-const counted = (metric: string) => `"${metric}"::INT`;
+const WORTH = 'worth';
+const paidWorth = `coalesce(sum(${WORTH}) FILTER (fate = 'PAID'), 0)::DOUBLE`;
 
-/**
- * SQL: from look to look, by how much the sums over an arm's clients grew, and those of their squares. An order adds what
- * it is from a look on, and takes away what it was before.
- */
-function growthSql(values: readonly (readonly [name: string, sql: string])[], and = ''): string {
-  const each = (sql: (name: string) => string) => values.map(([name]) => sql(name)).join(', ');
-  return `SELECT arm, look${and}, count(*) FILTER (is_new) AS clients,
-      ${each((name) => `sum("${name}") AS "${name}", sum("${name}" * (2 * "${name}_then" - "${name}")) AS "${name}_squares"`)}
-    FROM (
-      SELECT *, (row_number() OVER so_far) = 1 AS is_new, ${each((name) => `sum("${name}") OVER so_far AS "${name}_then"`)}
-      FROM (
-        SELECT client_hash, any_value(arm) AS arm, look${and}, ${values.map(([name, sql]) => `sum(sign * ${sql})::DOUBLE AS "${name}"`).join(', ')}
-        FROM (
-          SELECT *, 1 AS sign FROM compared
-          UNION ALL SELECT * REPLACE (next AS look), -1 FROM compared WHERE next IS NOT NULL
-        ) GROUP BY client_hash, look${and}
-      ) WINDOW so_far AS (PARTITION BY client_hash${and} ORDER BY look)
-    ) GROUP BY arm, look${and}`;
+function tally(where: string): string {
+  return `count(*) FILTER (${where})::DOUBLE`;
 }
 
-const TOTALS_SQL = growthSql(['unknown', ...COUNTED].map((name) => [name, counted(name)]));
+/** Clients by arm and by the look at which they first asked, and how many of them count. */
+const ASKED_SQL = 'SELECT arm, asked_look AS look, count(*)::DOUBLE AS clients FROM entered GROUP BY ALL';
 
-const amountOf = (flag: string) => `coalesce(if(${flag}, amount, 0), 0)`;
-
-const MONEY_SQL = growthSql(
-  [
-    ['paid', amountOf('paid')],
-    ['reversed', amountOf('reversed')],
-  ],
-  ', currency',
-);
-
-const LEVELS_SQL = `
-  SELECT arm, level, ${['unknown', ...COUNTED].map((one) => `sum(${counted(one)})::DOUBLE AS "${one}"`).join(', ')}
-  FROM compared WHERE next IS NULL GROUP BY ALL`;
-
-const NO_OTHERS = { requisites: 0, waits: 0, lostAfterWait: 0 };
-const NO_FIGURES = { orders: NO_ORDERS, ...NO_OTHERS };
-
-/** By what the sums of an arm grew from one look to the next. */
-interface ArmGrowth {
-  clients: number;
-  unknown: number;
-  readonly totals: Map<Metric, Moments>;
+/** SQL: the moments of columns over clients by arm and by the look from which they count, and the sums of others. */
+function momentsSql(from: string, columns: readonly string[], others: readonly string[], and = ''): string {
+  const moments = columns.map(
+    (
+      name,
+    ) => `sum("${name}") AS "${name}", sum(abs("${name}")) AS "${name}_size", sum("${name}" ** 2) AS "${name}_squares",
+      count(*) FILTER ("${name}" <> 0)::DOUBLE AS "${name}_seen"`,
+  );
+  const sums = others.map((name) => `sum("${name}") AS "${name}"`);
+  return `SELECT arm, look${and}, count(*)::DOUBLE AS clients, ${[...moments, ...sums].join(', ')} FROM ${from} GROUP BY arm, look${and}`;
 }
 
-/** Sums up the passes over the clients. */
-class ArmSums {
-  readonly #growth = new Map<string, ArmGrowth>();
-  readonly #levels = new Map<string, ExperimentLevel>();
+/** By arm, what the moments of the unreported orders beyond a share of the granted ones follow from. */
+const UNREPORTED_SQL = `SELECT arm, count(*)::DOUBLE AS clients, sum(unknown) AS u, sum(granted) AS g, sum(unknown ** 2) AS uu,
+  sum(unknown * granted) AS ug, sum(granted ** 2) AS gg, count(*) FILTER (unknown > 0)::DOUBLE AS seen FROM valued GROUP BY arm`;
 
-  addCounted(row: DuckRow): void {
-    const arm = this.#arm(row);
-    const { clients, unknown } = numbersOf(row, { clients: 0, unknown: 0 });
-    arm.clients += clients;
-    arm.unknown += unknown;
-    for (const metric of COUNTED) this.#add(row, metric, metric);
-  }
-
-  addMoney(row: DuckRow): void {
-    const currency = textOf(row['currency']) ?? NO_CURRENCY;
-    for (const what of ['paid', 'reversed'] as const) this.#add(row, what, `money.${currency}.${what}`);
-  }
-
-  addLevel(row: DuckRow): void {
-    const [version, level] = [textOf(row['arm']) ?? '', numberOf(row['level']) ?? 0];
-    const name = `${version}/${level}`;
-    const known = this.#levels.get(name) ?? { version, level, ...NO_FIGURES };
-    const { orders, requisites, waits, lostAfterWait } = known;
-    const sums = plus({ requisites, waits, lostAfterWait }, numbersOf(row, NO_OTHERS));
-    this.#levels.set(name, { version, level, orders: plus(orders, numbersOf(row, NO_ORDERS)), ...sums });
-  }
-
-  /** As it was known at a look, the first being 1. */
-  arm(version: string, share: number, look: number): ArmTotals {
-    const grown = Array.from({ length: look }, (_, before) => this.#growth.get(`${version}/${before + 1}`));
-    const all = sumOf(grown.filter((one) => one !== undefined));
-    // A client without an order in a currency counts as 0.
-    const totals = [...all.totals].map(
-      ([metric, sums]) => [metric, { ...sums, clients: all.clients }] as const,
-    );
-    return { ...all, version, share, totals: new Map(totals) };
-  }
-
-  levels(versions: readonly string[]): readonly ExperimentLevel[] {
-    return [...this.#levels.values()]
-      .filter(({ version }) => versions.includes(version))
-      .toSorted((a, b) => versions.indexOf(a.version) - versions.indexOf(b.version) || a.level - b.level);
-  }
-
-  #add(row: DuckRow, column: string, metric: Metric): void {
-    const { totals } = this.#arm(row);
-    const more = { sum: numberOf(row[column]) ?? 0, squares: numberOf(row[`${column}_squares`]) ?? 0 };
-    addTo(totals, metric, { ...NO_MOMENTS, ...more });
-  }
-
-  #arm(row: DuckRow): ArmGrowth {
-    const name = `${textOf(row['arm']) ?? ''}/${numberOf(row['look']) ?? 0}`;
-    const known = this.#growth.get(name) ?? sumOf([]);
-    this.#growth.set(name, known);
-    return known;
-  }
+function levelsSql(knownUntil: number): string {
+  return `SELECT arm, level, ${tally("fate = 'PAID'")} AS paid, ${tally("fate = 'UNPAID'")} AS unpaid,
+    ${tally("fate = 'TURNED_AWAY'")} AS "turnedAway", ${tally("fate = 'UNKNOWN'")} AS unknown, sum(requisites)::DOUBLE AS requisites,
+    sum(waits)::DOUBLE AS waits, ${tally('lost')} AS "lostAfterWait"
+    FROM bought JOIN (SELECT client_hash, arm FROM entered WHERE matures_ms <= ${knownUntil}) USING (client_hash) GROUP BY ALL`;
 }
 
-function sumOf(grown: readonly ArmGrowth[]): ArmGrowth {
-  const sum: ArmGrowth = { clients: 0, unknown: 0, totals: new Map() };
-  for (const { clients, unknown, totals } of grown) {
-    sum.clients += clients;
-    sum.unknown += unknown;
-    for (const [metric, more] of totals) addTo(sum.totals, metric, more);
-  }
-  return sum;
+/** Of all clients at their first request, at each look: a draw that was ever off stays so. */
+function sampleRatioVeto({ shares }: Stage, sums: ArmSums, looks: number): readonly Veto[] {
+  const at = (look: number) =>
+    [...shares].map(([version, share]) => ({ clients: sums.askedBy(version, look), share }));
+  const isOff = Array.from({ length: looks }, (_, look) => at(look + 1)).some(
+    (arms) => arms.length > 1 && isOffBalance(arms, SAMPLE_RATIO_ALPHA),
+  );
+  const seen = [...shares].map(
+    ([version, share]) => `${version} ${sums.askedBy(version, looks)} clients by ${share} %`,
+  );
+  return isOff ? [{ veto: 'sampleRatio', version: null, why: seen.join(', ') }] : [];
 }
 
-function addTo(totals: ArmGrowth['totals'], metric: Metric, more: Moments): void {
-  totals.set(metric, plus(totals.get(metric) ?? NO_MOMENTS, more));
+/** What clients of other arms use is not apart: an arm's rules then meet what another's did. */
+async function devicesVeto(evidence: Evidence, { since }: Stage): Promise<readonly Veto[]> {
+  const { duck } = evidence;
+  await makeDevices(evidence);
+  const [row = {}] = await duck.rows(`
+    SELECT count(*)::DOUBLE AS clients, count(*) FILTER (device IS NOT NULL AND one <> other)::DOUBLE AS shared FROM (
+      SELECT device, min(arm) OVER (PARTITION BY device) AS one, max(arm) OVER (PARTITION BY device) AS other
+      FROM (SELECT DISTINCT client_hash, draw_version AS arm FROM decisions_of_trial
+        WHERE ${isOf(since)}) LEFT JOIN devices USING (client_hash))`);
+  const { clients, shared } = numbersOf(row, { clients: 0, shared: 0 });
+  if (shared <= SHARED_DEVICES_MAX * clients) return [];
+  return [
+    {
+      veto: 'sharedDevices',
+      version: null,
+      why: `${shared} of ${clients} clients are on devices of several arms`,
+    },
+  ];
+}
+
+/** Of a platform that told nothing lately, who is worth more shows only later. */
+function stoppedVeto({ silences }: Evidence['span']): readonly Veto[] {
+  const stopped = silences.filter(({ to }) => to === null);
+  const why = stopped.map(
+    ({ platform, from, orders }) => `${orders} orders of ${platform} since ${timeText(from)}`,
+  );
+  return why.length === 0 ? [] : [{ veto: 'outcomesStopped', version: null, why: why.join(', ') }];
 }

@@ -8,9 +8,21 @@ import {
 import type { Estimate } from '../../statistics/intervals.ts';
 
 /** What is counted of each client of an arm. */
-export const COUNTED = ['paid', 'unpaid', 'turnedAway', 'requisites', 'waits', 'lostAfterWait'] as const;
+export const COUNTED = [
+  'value',
+  'amount',
+  'reversedAmount',
+  'paid',
+  'unpaid',
+  'turnedAway',
+  'reversals',
+  'requisites',
+  'unpaidRequisites',
+  'waits',
+  'lostAfterWait',
+] as const;
 
-/** What the clients of two arms are compared by, each with its total; money currency by currency. */
+/** What the clients of two arms are compared by, each with its total; money currency by currency, too. */
 export type Metric = (typeof COUNTED)[number] | `money.${string}.${'paid' | 'reversed'}`;
 
 /** The clients that were drawn into one arm, whatever version decided for them. */
@@ -18,10 +30,13 @@ export interface ArmTotals {
   readonly version: string;
   /** The chance of the draw, 0 to 1. */
   readonly share: number;
+  /** Those that count: what they did cannot change any more. */
   readonly clients: number;
   /** Granted orders without a report. */
   readonly unknown: number;
   readonly totals: ReadonlyMap<Metric, Moments>;
+  /** Unreported orders of each client beyond the share of all; null before the end. */
+  readonly unreported: Moments | null;
 }
 
 /** A metric that no client of the arm has is 0 for all of them. */
@@ -30,15 +45,12 @@ export function momentsOf({ totals, clients }: ArmTotals, metric: Metric): Momen
 }
 
 /** Each interval misses the truth at any time in at most this share of experiments. */
-const INTERVAL_ALPHA = 0.05;
+export const INTERVAL_ALPHA = 0.05;
 
-/** With identical versions, at most this share of experiments ends in a recommendation. */
+/** With identical versions, at most this share of experiments ends in a recommendation; all candidates share it. */
 export const RECOMMENDATION_ERROR_MAX = 0.01;
 
-/**
- * A smaller loss than this share of the active version's is acceptable for a gain elsewhere; also the difference that
- * a trial waits to see.
- */
+/** Of the active version's: the difference that a trial waits to see. */
 export const MATTERS_SHARE = 0.05;
 
 /** One metric of one candidate against the active version, per client. */
@@ -50,6 +62,27 @@ export interface MetricDifference extends Estimate {
    * estimate from.
    */
   readonly clientsToGo: number | null;
+}
+
+export const VETOES = {
+  sampleRatio: 'the arms have other shares of the clients than were drawn',
+  sharedDevices: 'the arms share devices',
+  outcomesStopped: 'outcomes are not reported any more',
+  outcomesMissing: 'the arms differ in how many of their orders are without a report',
+  money: 'less money lasts',
+  reversals: 'more is reversed',
+  requisites: 'more requisites are shown and not paid',
+} as const;
+
+export type VetoName = keyof typeof VETOES;
+
+/** Why nothing is recommended whatever the value says; of a candidate, why it is not to become active. */
+export interface Veto {
+  readonly veto: VetoName;
+  /** Null where it is about the whole trial. */
+  readonly version: string | null;
+  /** The figures. */
+  readonly why: string;
 }
 
 /** What to do, by the figures alone. */
@@ -71,62 +104,106 @@ export function differencesOf(
       const [base, other] = [momentsOf(active, metric), momentsOf(candidate, metric)];
       const difference = differenceOf(base, other, INTERVAL_ALPHA);
       if (difference === null) return [];
-      const toGo = clientsToGo(base, other, INTERVAL_ALPHA, MATTERS_SHARE * meanOf(base));
+      // By what a recommendation takes, where it is the figure of one.
+      const alpha = metric === 'value' ? RECOMMENDATION_ERROR_MAX / candidates.length : INTERVAL_ALPHA;
+      const toGo = clientsToGo(base, other, alpha, MATTERS_SHARE * Math.abs(meanOf(base)));
       return [{ version: candidate.version, metric, ...difference, clientsToGo: toGo }];
     }),
   );
 }
 
+/** Which costs the objective has. What has none may not get worse unseen. */
+export type Priced = Readonly<Record<'reversals' | 'requisites', boolean>>;
+
+/** Harm of a candidate beside its value, and reports that are missing in one arm. */
+export function vetoesOf(
+  active: ArmTotals,
+  candidates: readonly ArmTotals[],
+  priced: Priced,
+): readonly Veto[] {
+  return candidates.flatMap((candidate) => {
+    const differs = (metric: Metric) =>
+      differenceOf(momentsOf(active, metric), momentsOf(candidate, metric), INTERVAL_ALPHA);
+    const isLess = (metric: Metric) => (differs(metric)?.high ?? 0) < 0;
+    const isMore = (metric: Metric) => (differs(metric)?.low ?? 0) > 0;
+    const { version } = candidate;
+    const found = (veto: VetoName, holds: boolean, why: string): readonly Veto[] =>
+      holds ? [{ veto, version, why }] : [];
+    const a = (metric: Metric) => meanText(momentsOf(active, metric), momentsOf(candidate, metric));
+    const missing =
+      active.unreported !== null &&
+      candidate.unreported !== null &&
+      isApart(differenceOf(active.unreported, candidate.unreported, RECOMMENDATION_ERROR_MAX));
+    return [
+      ...found('money', isLess('amount'), `lasting money ${a('amount')}`),
+      ...found(
+        'reversals',
+        !priced.reversals && (isMore('reversals') || isMore('reversedAmount')),
+        `reversals ${a('reversals')}, their money ${a('reversedAmount')}`,
+      ),
+      ...found(
+        'requisites',
+        !priced.requisites && isMore('unpaidRequisites'),
+        `unpaid requisites ${a('unpaidRequisites')}`,
+      ),
+      ...found(
+        'outcomesMissing',
+        missing,
+        `${candidate.unknown} of ${version}, ${active.unknown} of ${active.version}`,
+      ),
+    ];
+  });
+}
+
+function isApart(difference: Estimate | null): boolean {
+  return difference !== null && (difference.low > 0 || difference.high < 0);
+}
+
+/** "12.1 against 13.4 for each 1,000 clients" */
+function meanText(base: Moments, other: Moments): string {
+  const [one, two] = [other, base].map((moments) => (1000 * meanOf(moments)).toPrecision(3));
+  return `${Number(one)} against ${Number(two)} for each 1,000 clients`;
+}
+
+/** Vetoes that say that arms are not comparable: nothing is recommended then, in either direction. */
+const OF_ALL: ReadonlySet<VetoName> = new Set([
+  'sampleRatio',
+  'sharedDevices',
+  'outcomesStopped',
+  'outcomesMissing',
+]);
+
 /**
- * A candidate is better or worse by what its clients pay, in orders and in each currency, and by requisites that were
- * shown and not paid. For identical versions all of these together are wrong with a chance of at most
- * RECOMMENDATION_ERROR_MAX, whenever somebody looks. Fewer unpaid orders make a candidate better only where a loss of
- * paid orders that matters is ruled out.
+ * A candidate is better or worse by its value alone: one figure, one rule for both directions. For identical versions
+ * all of these together are wrong with a chance of at most RECOMMENDATION_ERROR_MAX, whenever somebody looks.
  */
-export function recommendationOf(active: ArmTotals | null, candidates: readonly ArmTotals[]): Recommendation {
-  if (active === null) return { version: null, takeBack: [], errorBound: RECOMMENDATION_ERROR_MAX };
-  const judged = candidates.map((candidate) => ({
-    candidate,
-    is: judge(active, candidate, candidates.length),
-  }));
-  const best = judged
-    .filter(({ is }) => is === 'better')
-    .toSorted((a, b) => paidMean(b.candidate) - paidMean(a.candidate))
+export function recommendationOf(
+  active: ArmTotals | null,
+  candidates: readonly ArmTotals[],
+  vetoes: readonly Veto[] = [],
+): Recommendation {
+  const none = { version: null, takeBack: [], errorBound: RECOMMENDATION_ERROR_MAX };
+  if (active === null || vetoes.some(({ veto, version }) => version === null && OF_ALL.has(veto)))
+    return none;
+  const alpha = RECOMMENDATION_ERROR_MAX / Math.max(1, candidates.length);
+  const judged = candidates
+    .filter(({ version }) => !vetoes.some((one) => one.version === version && OF_ALL.has(one.veto)))
+    .map((candidate) => ({
+      candidate,
+      difference: differenceOf(momentsOf(active, 'value'), momentsOf(candidate, 'value'), alpha),
+    }));
+  const [best] = judged
+    .filter(({ candidate, difference }) =>
+      difference === null
+        ? false
+        : difference.low > 0 && !vetoes.some(({ version }) => version === candidate.version),
+    )
+    .toSorted((a, b) => (b.difference?.value ?? 0) - (a.difference?.value ?? 0));
+  const takeBack = judged
+    .filter(({ difference }) => difference !== null && difference.high < 0)
     .map(({ candidate }) => candidate.version);
-  const takeBack = judged.filter(({ is }) => is === 'worse').map(({ candidate }) => candidate.version);
   const isOver = candidates.length > 0 && takeBack.length === candidates.length;
-  return {
-    version: best[0] ?? (isOver ? active.version : null),
-    takeBack,
-    errorBound: RECOMMENDATION_ERROR_MAX,
-  };
-}
-
-function paidMean(arm: ArmTotals): number {
-  return meanOf(momentsOf(arm, 'paid'));
-}
-
-type Judgement = 'better' | 'worse' | 'open';
-
-function judge(active: ArmTotals, candidate: ArmTotals, candidates: number): Judgement {
-  const gains = metricsOf([active, candidate]).filter(
-    (metric) => metric === 'paid' || metric.endsWith('.paid'),
-  );
-  const alpha = RECOMMENDATION_ERROR_MAX / (candidates * (gains.length + 1));
-  const differs = (metric: Metric) =>
-    differenceOf(momentsOf(active, metric), momentsOf(candidate, metric), alpha);
-  const paid = gains.map(differs);
-  const isMore = paid.some((one) => one !== null && one.low > 0);
-  const isLess = paid.some((one) => one !== null && one.high < 0);
-  if (isMore && isLess) return 'open';
-  if (isLess) return 'worse';
-  const unpaid = differs('unpaid');
-  const isMoreUnpaid = unpaid !== null && unpaid.low > 0;
-  if (isMoreUnpaid) return isMore ? 'open' : 'worse';
-  if (isMore) return 'better';
-  const isFewerUnpaid = unpaid !== null && unpaid.high < 0;
-  const worst = differs('paid')?.low ?? Number.NEGATIVE_INFINITY;
-  return isFewerUnpaid && worst > -MATTERS_SHARE * paidMean(active) ? 'better' : 'open';
+  return { ...none, version: best?.candidate.version ?? (isOver ? active.version : null), takeBack };
 }
 
 function metricsOf(arms: readonly ArmTotals[]): readonly Metric[] {

@@ -269,14 +269,15 @@ async function holdoutsOf(
   objective: Objective,
 ): Promise<ReadonlyMap<string, HoldoutResult>> {
   const reversalDays = objective.reversalDays ?? (await lastingDaysOf(evidence, evidence.ask.asOf ?? null));
-  const currency = objective.currency ?? (await mainCurrencyOf(evidence.duck));
+  const currency = objective.currency ?? (await mainCurrencyOf(evidence.duck, 'decisions')) ?? NO_CURRENCY;
   return holdoutFigures(evidence, { rules, objective, currency, reversalDays });
 }
 
-/** The currency of most orders. */
-export async function mainCurrencyOf(duck: Duck): Promise<string> {
+/** The currency of most of some decisions; null without any. */
+export async function mainCurrencyOf(duck: Duck, decisions: string): Promise<string | null> {
   const [row = {}] = await duck.rows(
-    'SELECT currency FROM orders WHERE currency IS NOT NULL GROUP BY currency ORDER BY count(*) DESC, currency LIMIT 1',
+    `SELECT fact_currency AS currency FROM ${decisions} WHERE fact_currency IS NOT NULL
+    GROUP BY currency ORDER BY count(*) DESC, currency LIMIT 1`,
   );
-  return textOf(row['currency']) ?? NO_CURRENCY;
+  return textOf(row['currency']);
 }

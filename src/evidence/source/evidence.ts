@@ -252,15 +252,15 @@ function endOf({ to, asOf = null }: RowFilter): number | null {
 /** Facts that every view of decisions has, recorded or not: orders and payment scores are read from them. */
 const NEEDED_FACTS = ['amount', 'currency', 'method', 'paidCount', 'finalCount'] as const;
 
-/** Makes the view `decisions` over rows that have the columns of the archive's table. */
-async function makeDecisionsView(duck: Duck, rows: string): Promise<void> {
+/** Makes a view like `decisions` over rows that have the columns of the archive's table. */
+export async function makeDecisionsView(duck: Duck, rows: string, name = 'decisions'): Promise<void> {
   const columns = await columnsOf(duck, rows);
   const facts = columns.filter((name) => factLabel(name) !== null);
   const missing = NEEDED_FACTS.map(factColumn).filter((name) => !facts.includes(name));
   const typed = facts.map((name) => `${quoteName(name)}::${typeOfFact(name)} AS ${quoteName(name)}`);
   const nulls = missing.map((name) => `, NULL::${typeOfFact(name)} AS ${quoteName(name)}`).join('');
   const replaced = typed.length === 0 ? '' : `REPLACE (${typed.join(', ')})`;
-  await duck.run(`CREATE VIEW decisions AS SELECT * ${replaced}${nulls} FROM ${rows}`);
+  await duck.run(`CREATE OR REPLACE VIEW ${name} AS SELECT * ${replaced}${nulls} FROM ${rows}`);
 }
 
 /** DuckDB's type for the column of a fact; a fact that the catalogue does not know any more is a text. */

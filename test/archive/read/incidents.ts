@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Draw } from '../../../scripts/bench/payer-world.ts';
 import type { SplitName } from '../../../src/archive/read/exploration.ts';
 import { importJournal } from '../../../src/archive/ship/journal-file.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
@@ -12,6 +11,8 @@ import { decisionFor, newClient, newPlatform, T0 } from '../../state/clients.ts'
 export const DAY_MS = 86_400_000;
 
 const DECISIONS_A_DAY = 1000;
+
+type Draw = () => number;
 
 /** Something that went wrong on the day after `from`, and the cause to be named. */
 export interface Incident {

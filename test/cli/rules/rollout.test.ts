@@ -50,6 +50,15 @@ describe('rules rollout', () => {
         'p2.v12',
       ],
       ['--also goes only with --canary', '--active', '--also', 'p2.v12:1'],
+      ['what a trial is judged by goes only with --canary', '--active', '--margin', '0.3'],
+      ['--margin is a number that is not allowed: much', '--canary', '5', '--margin', 'much'],
+      [
+        'rate must be a currency and what a unit of it is worth, like USD=0.92, not "USD"',
+        '--canary',
+        '5',
+        '--rate',
+        'USD',
+      ],
       ['--guard compares the canary with clients', ...canary, '--also', 'p2.v13:10', '--guard', '5'],
     ];
     for (const [message, ...options] of refusals) {

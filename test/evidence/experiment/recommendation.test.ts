@@ -1,92 +1,107 @@
 import { expect } from 'chai';
-import { recommendedShare, twoLadders } from '../../../scripts/bench/measures/experiment.ts';
 import {
   type ArmTotals,
   differencesOf,
   type Metric,
   recommendationOf,
+  type Veto,
+  vetoesOf,
 } from '../../../src/evidence/experiment/recommendation.ts';
 
 /** An arm of 4,000 clients in which so many of each thousand have one of each, and nobody more. */
 function arm(version: string, ofThousand: Partial<Record<Metric, number>>): ArmTotals {
   const clients = 4000;
-  const names: readonly Metric[] = ['paid', 'unpaid', 'money.EUR.paid'];
-  const totals = names.map((metric) => {
-    const sum = 4 * (ofThousand[metric] ?? 0);
-    return [metric, { clients, sum, squares: sum }] as const;
+  const totals = Object.entries({ value: 500, amount: 500, ...ofThousand }).map(([metric, part]) => {
+    const sum = 4 * part;
+    return [metric, { clients, seen: sum, sum, size: sum, squares: sum }] as const;
   });
-  return { version, share: 0.5, clients, unknown: 0, totals: new Map(totals) };
+  return {
+    version,
+    share: 0.5,
+    clients,
+    unknown: 0,
+    unreported: null,
+    totals: new Map(totals.filter(isMetric)),
+  };
 }
 
-const ACTIVE = arm('p2.v10', { paid: 500, unpaid: 300, 'money.EUR.paid': 500 });
+function isMetric<T>(entry: readonly [string, T]): entry is readonly [Metric, T] {
+  return entry[0] !== '';
+}
 
-const recommended = (...candidates: readonly ArmTotals[]) => {
-  const { version, takeBack } = recommendationOf(ACTIVE, candidates);
+const ACTIVE = arm('p2.v10', { unpaidRequisites: 200, reversals: 100, reversedAmount: 100 });
+const PRICED = { reversals: true, requisites: true };
+const UNPRICED = { reversals: false, requisites: false };
+
+const recommended = (vetoes: readonly Veto[], ...candidates: readonly ArmTotals[]) => {
+  const { version, takeBack } = recommendationOf(ACTIVE, candidates, vetoes);
   return { version, takeBack };
 };
 
 describe('the recommendation of an experiment', () => {
-  it('activates the candidate with more paid orders, the best of several', () => {
-    const [good, better] = [
-      arm('p2.v11', { paid: 580, unpaid: 300, 'money.EUR.paid': 580 }),
-      arm('p2.v12', { paid: 620, unpaid: 300, 'money.EUR.paid': 620 }),
-    ];
-    expect(recommended(good)).to.deep.equal({ version: 'p2.v11', takeBack: [] });
-    expect(recommended(good, better)).to.deep.equal({ version: 'p2.v12', takeBack: [] });
+  const [good, better, worse] = [
+    arm('p2.v11', { value: 580 }),
+    arm('p2.v12', { value: 620 }),
+    arm('p2.v11', { value: 400 }),
+  ];
+
+  it('activates the candidate with more value, the best of several', () => {
+    expect(recommended([], good)).to.deep.equal({ version: 'p2.v11', takeBack: [] });
+    expect(recommended([], good, better)).to.deep.equal({ version: 'p2.v12', takeBack: [] });
   });
 
-  it('withdraws a candidate with fewer paid orders, and keeps the active version once all are worse', () => {
-    const worse = arm('p2.v11', { paid: 400, unpaid: 300, 'money.EUR.paid': 400 });
-    expect(recommended(worse)).to.deep.equal({ version: 'p2.v10', takeBack: ['p2.v11'] });
-    expect(recommended(worse, { ...ACTIVE, version: 'p2.v12' })).to.deep.equal({
+  it('withdraws a candidate with less value, and keeps the active version once all are worse', () => {
+    expect(recommended([], worse)).to.deep.equal({ version: 'p2.v10', takeBack: ['p2.v11'] });
+    expect(recommended([], worse, { ...ACTIVE, version: 'p2.v12' })).to.deep.equal({
       version: null,
       takeBack: ['p2.v11'],
     });
   });
 
-  it('counts fewer unpaid orders as better only where a loss of paid ones is ruled out', () => {
-    const many = (totals: ArmTotals, times: number): ArmTotals => ({
-      ...totals,
-      clients: totals.clients * times,
-      totals: new Map(
-        [...totals.totals].map(([metric, { clients, sum, squares }]) => [
-          metric,
-          { clients: clients * times, sum: sum * times, squares: squares * times },
-        ]),
-      ),
-    });
-    const fewer = arm('p2.v11', { paid: 500, unpaid: 200, 'money.EUR.paid': 500 });
-    expect(recommended(fewer)).to.deep.equal({ version: null, takeBack: [] });
-    const { version } = recommendationOf(many(ACTIVE, 20), [many(fewer, 20)]);
-    expect(version).to.equal('p2.v11');
+  it('goes by the value alone: what it counts as a cost is no other reason', () => {
+    const milder = arm('p2.v11', { value: 580, unpaidRequisites: 400, reversals: 200, reversedAmount: 200 });
+    expect(vetoesOf(ACTIVE, [milder], PRICED)).to.deep.equal([]);
+    expect(recommended([], milder).version).to.equal('p2.v11');
   });
 
-  it('leaves to people a candidate that gains in one metric and loses in another', () => {
-    const mixed = arm('p2.v11', { paid: 620, unpaid: 420, 'money.EUR.paid': 500 });
-    expect(recommended(mixed)).to.deep.equal({ version: null, takeBack: [] });
+  it('lets harm without a price, and less lasting money, veto a candidate, but no taking back', () => {
+    const harmful = {
+      ...{ unpaidRequisites: 400, reversals: 300, reversedAmount: 300, amount: 400 },
+    };
+    const candidate = arm('p2.v11', { value: 580, ...harmful });
+    const vetoes = vetoesOf(ACTIVE, [candidate], UNPRICED);
+    expect(vetoes.map(({ veto, why }) => [veto, why])).to.deep.equal([
+      ['money', 'lasting money 400 against 500 for each 1,000 clients'],
+      [
+        'reversals',
+        'reversals 300 against 100 for each 1,000 clients, their money 300 against 100 for each 1,000 clients',
+      ],
+      ['requisites', 'unpaid requisites 400 against 200 for each 1,000 clients'],
+    ]);
+    expect(recommended(vetoes, candidate)).to.deep.equal({ version: null, takeBack: [] });
+    expect(recommended(vetoes, arm('p2.v11', { value: 400, ...harmful })).takeBack).to.deep.equal(['p2.v11']);
+  });
+
+  it('says nothing of arms that cannot be compared', () => {
+    const all = { veto: 'sampleRatio', version: null, why: '' } as const;
+    expect(recommended([all], worse)).to.deep.equal({ version: null, takeBack: [] });
+    const unreported = (sum: number) => ({ clients: 4000, seen: 900, sum, size: 900, squares: 900 });
+    const one = { ...worse, unknown: 900, unreported: unreported(400) };
+    const vetoes = vetoesOf({ ...ACTIVE, unknown: 100, unreported: unreported(-400) }, [one], PRICED);
+    expect(vetoes.map(({ veto, why }) => [veto, why])).to.deep.include([
+      'outcomesMissing',
+      '900 of p2.v11, 100 of p2.v10',
+    ]);
+    expect(recommended(vetoes, one, better)).to.deep.equal({ version: 'p2.v12', takeBack: [] });
   });
 
   it('is empty without clients of the active version', () => {
     expect(recommendationOf(null, [ACTIVE])).to.deep.equal({ version: null, takeBack: [], errorBound: 0.01 });
   });
 
-  it('compares every candidate with the active version by every metric that differs among the clients', () => {
-    const other = arm('p2.v11', { paid: 580, unpaid: 300, 'money.EUR.paid': 580 });
-    const told = differencesOf(ACTIVE, [other]);
-    expect(told.map(({ metric }) => metric)).to.deep.equal(['paid', 'unpaid', 'money.EUR.paid']);
+  it('compares every candidate with the active version by every metric that clients have', () => {
+    const told = differencesOf(ACTIVE, [good]);
+    expect(told.map(({ metric }) => metric)).to.deep.equal(['value', 'amount']);
     expect(told[0]?.value).to.be.closeTo(0.08, 1e-9);
-  });
-});
-
-describe('an experiment in a known world', () => {
-  it('recommends nothing for equal versions', () => {
-    const waits = [30, 300, 1800] as const;
-    const same = ['a', 'b', 'c'].map((version) => ({ version, share: 1 / 3, waits }));
-    expect(recommendedShare(30, same, 1500)).to.equal(0);
-  });
-
-  it('has the true differences of two ladders within its intervals at every look', () => {
-    const { atTheEnd, always } = twoLadders(10, 40_000, 1500).covered;
-    expect(Math.min(atTheEnd, ...always.values())).to.be.at.least(9);
   });
 });

@@ -4,6 +4,7 @@ import { Metrics } from '../../../src/metrics/metrics.ts';
 import { rollOut } from '../../../src/rollout/change-rollout.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
 import { fixedRules, type RuleSource } from '../../../src/rollout/loaded-rules.ts';
+import { objectiveText } from '../../../src/rollout/objective.ts';
 import type { RolloutNode } from '../../../src/rollout/rollout-node.ts';
 import { isRuleVersion, type RuleVersion } from '../../../src/rules/rule-set.ts';
 import { ScoringService } from '../../../src/service/scoring.ts';
@@ -61,7 +62,8 @@ export class TrialWorld {
     const [node] = this.nodes;
     if (node === undefined) throw new Error('there is no node');
     const also = ofTheSame === 0 ? [] : [{ version: version('p2.v12'), percent: ofTheSame }];
-    const goal = { mode: 'canary', percent, guardPoints: null, also } as const;
+    const objective = objectiveText({ windowDays: 1, reversalDays: 1, reversalCost: 5 }) ?? '';
+    const goal = { mode: 'canary', percent, guardPoints: null, objective, also } as const;
     const change = { who: 'ann', at: this.now, reason: 'a test', revision: null, acceptDifference: true };
     await rollOut(new Fleet(this.#store), node.rules, version('p2.v11'), goal, change);
     for (const one of this.nodes) await one.look();

@@ -48,6 +48,8 @@ export function trialLived(seed: number, clients = CLIENTS): Promise<readonly Ex
   return inAWorld(async (world, store) => {
     await world.begin(50);
     await world.live(seed, 0, clients);
+    // Two days later all of them count.
+    await world.live(seed, clients + 49 * 60, 1);
     return experimentsOn(store, ({ trend }) => [{ asOf: trend[Math.floor(trend.length / 2)]?.at ?? 0 }]);
   });
 }

@@ -81,7 +81,7 @@ const QuestionSchema = shape('A question, for a page that asks it', {
   options: list(
     shape('Something that it leaves open', {
       name: word('As the body has it'),
-      kind: choice(['version', 'versions', 'choice', 'texts', 'time', 'number'], 'What it takes'),
+      kind: choice(['version', 'versions', 'choice', 'text', 'texts', 'time', 'number'], 'What it takes'),
       description: word('What it says'),
       isRequired: yesNo('It must be there'),
       values: list(word('One of them'), 'Of a choice'),

@@ -9,6 +9,7 @@ import {
 } from '../../../rollout/change-rollout.ts';
 import type { Fleet, NodeReport } from '../../../rollout/fleet.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
+import { givenOf, objectiveMembers, objectiveText } from '../../../rollout/objective.ts';
 import { type Goal, totalOf, whyNoDraw } from '../../../rollout/rollout.ts';
 import { whyUnguarded } from '../../../rollout/trial-view.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion, versionText } from '../../../rules/rule-set.ts';
@@ -115,6 +116,7 @@ const RolloutBodySchema = Type.Object(
           'True: one person alone makes a version active again that was active before; the history says so, and metrics raise an alert',
       }),
     ),
+    ...objectiveMembers,
     ...ReasonSchema.properties,
   },
   {
@@ -181,7 +183,7 @@ export const changeRollout = operation({
   operationId: 'rollOut',
   summary: 'Brings a version to shadow, canary or active',
   description:
-    'percent, guard and also go only with a canary, which needs a percent, and a guard shares below 100 in all. What is on trial and not named ends. A draft may only be shadowed. Candidates of more than 20 % in all are compared with what the active version answered in the last day.',
+    'percent, guard, also and what a trial is judged by go only with a canary, which needs a percent, and a guard shares below 100 in all. What is on trial and not named ends. A draft may only be shadowed. Candidates of more than 20 % in all are compared with what the active version answered in the last day.',
   tag: 'Rules',
   grant: 'operate',
   body: jsonBody('RolloutBody', RolloutBodySchema, {
@@ -236,9 +238,11 @@ function versionOf(text: string): RuleVersion {
   throw MALFORMED_BODY.problem('/version', `must be ${RULE_VERSION_FORM}`);
 }
 
-function goalOf({ version, mode, percent, guard, also }: Shape<typeof RolloutBodySchema>): Goal {
+function goalOf(body: Shape<typeof RolloutBodySchema>): Goal {
+  const { version, mode, percent, guard, also } = body;
+  const judged = givenOf(body);
   if (mode !== 'canary') {
-    const given = { percent, guard, also };
+    const given = { percent, guard, also, ...judged };
     const stray = Object.entries(given).find(([, value]) => value !== undefined)?.[0] ?? null;
     if (stray !== null) throw MALFORMED_BODY.problem(`/${stray}`, 'goes only with the mode canary');
     return { mode };
@@ -248,8 +252,10 @@ function goalOf({ version, mode, percent, guard, also }: Shape<typeof RolloutBod
   const shares = [{ version: versionOf(version), percent }, ...others];
   const noDraw = whyNoDraw(shares);
   if (noDraw !== null) throw MALFORMED_BODY.problem('/also', noDraw);
-  if (guard === undefined) return { mode, percent, guardPoints: null, also: others };
+  const objective = objectiveText(judged);
+  const canary = { mode, percent, also: others, ...(objective === null ? {} : { objective }) } as const;
+  if (guard === undefined) return { ...canary, guardPoints: null };
   const refusal = whyUnguarded(totalOf(shares));
   if (refusal !== null) throw MALFORMED_BODY.problem('/guard', refusal);
-  return { mode, percent, guardPoints: guard, also: others };
+  return { ...canary, guardPoints: guard };
 }

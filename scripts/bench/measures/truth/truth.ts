@@ -1,0 +1,73 @@
+import { type Figure, figuresOf } from '../../figure.ts';
+import { DrawnExperiments, HEAVY, LIGHT } from './drawn-experiments.ts';
+
+const figure = figuresOf('truth');
+
+export interface TruthPlan {
+  /** Experiments on drawn values, at each split. */
+  readonly draws: number;
+}
+
+const SPLITS = [0.5, 0.2, 0.1, 0.05, 0.02] as const;
+const CLIENTS = 20_000;
+const LOOKS = 40;
+
+/** Of 700 draws at a split 14 may recommend one of two equal versions, and 49 of all. */
+const ERRORS_MAX = { split: 0.02, all: 0.014 };
+const COVERED_MIN = 0.93;
+const POWER_MIN = 0.8;
+
+/** How often the estimates are right where the truth is known. */
+export async function* measureTruth(plan: TruthPlan): AsyncGenerator<Figure> {
+  yield* drawn(plan);
+}
+
+function* drawn({ draws }: TruthPlan): Generator<Figure> {
+  const heavy = new DrawnExperiments(HEAVY);
+  let all = 0;
+  for (const share of SPLITS) {
+    const split = `${Math.round(100 * (1 - share))}/${Math.round(100 * share)}`;
+    const same = heavy.run({ draws, clients: CLIENTS, looks: LOOKS, share, effect: 1 });
+    all += same.recommended;
+    yield figure(
+      `equal versions at ${split}: recommends, of ${draws} draws looked at ${LOOKS} times`,
+      same.recommended,
+      '',
+      {
+        atMost: Math.floor(ERRORS_MAX.split * draws),
+      },
+    );
+    const better = heavy.run({
+      draws: Math.ceil(draws / 2),
+      clients: CLIENTS,
+      looks: LOOKS,
+      share,
+      effect: 1.2,
+    });
+    for (const [name, found] of [
+      ['no difference', same],
+      ['a fifth more', better],
+    ] as const)
+      if (found.spoke > 0)
+        yield figure(
+          `${name} at ${split}: intervals of the value that have the truth at all looks, of ${found.spoke}`,
+          found.covered / found.spoke,
+          '',
+          { atLeast: COVERED_MIN },
+        );
+  }
+  yield figure(`equal versions at all splits: recommends, of ${SPLITS.length * draws}`, all, '', {
+    atMost: Math.floor(ERRORS_MAX.all * SPLITS.length * draws),
+  });
+  const runs = Math.ceil(draws / 7);
+  const power = new DrawnExperiments(LIGHT).run({
+    ...{ draws: runs, clients: 10 * CLIENTS, looks: 20 * LOOKS },
+    ...{ share: 0.5, effect: 1.05, untilPrinted: true },
+  });
+  yield figure(
+    `a true difference of 5 % is recommended within the clients that are named, of ${runs} draws`,
+    power.candidate,
+    '',
+    { atLeast: POWER_MIN * runs },
+  );
+}

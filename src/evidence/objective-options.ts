@@ -1,0 +1,68 @@
+import { type GivenObjective, MONEY_ALONE, type Objective, objectiveMembers } from '../rollout/objective.ts';
+import {
+  type AskedOptions,
+  BadQuestion,
+  numberOption,
+  type Option,
+  textOption,
+  textsOption,
+} from './question.ts';
+
+const COSTS = [
+  numberOption({ name: 'margin', schema: objectiveMembers.margin }),
+  numberOption({ name: 'reversalCost', schema: objectiveMembers.reversalCost }),
+  numberOption({ name: 'requisiteCost', schema: objectiveMembers.requisiteCost }),
+] as const;
+const CURRENCY = textOption({
+  name: 'currency',
+  description: 'Of value and costs, like EUR; without it the one of most orders',
+});
+const RATE = textsOption({
+  name: 'rate',
+  form: 'CODE=NUMBER',
+  most: 20,
+  description:
+    'what a unit of another currency is worth, like USD=0.92; amounts in one without a rate count as nothing',
+});
+const REVERSAL_DAYS = numberOption({ name: 'reversalDays', schema: objectiveMembers.reversalDays });
+const OF_A_TRIAL = [
+  numberOption({ name: 'windowDays', schema: objectiveMembers.windowDays }),
+  numberOption({ name: 'cap', schema: objectiveMembers.cap }),
+] as const;
+
+/** What value is made of: of a report, and with the last two of an experiment. */
+export const OBJECTIVE_OPTIONS: readonly Option<unknown>[] = [...COSTS, CURRENCY, RATE, REVERSAL_DAYS];
+export const TRIAL_OPTIONS: readonly Option<unknown>[] = [...OBJECTIVE_OPTIONS, ...OF_A_TRIAL];
+
+/** What somebody said of an objective; nothing of what nobody said. */
+export function givenObjective(options: AskedOptions): GivenObjective {
+  const numbers = [...COSTS, REVERSAL_DAYS, ...OF_A_TRIAL].flatMap((option) => {
+    const value = option.read(options);
+    return value === null ? [] : [[option.name, value] as const];
+  });
+  const [currency, rates] = [CURRENCY.read(options), RATE.read(options)];
+  if (currency !== null && !CODE.test(currency))
+    throw new BadQuestion(`currency must be 3 or 4 capital letters or digits, like EUR, not "${currency}"`);
+  return {
+    ...Object.fromEntries(numbers),
+    ...(currency === null ? {} : { currency }),
+    ...(rates.length === 0 ? {} : { rates: Object.fromEntries(rates.map(rateOf)) }),
+  };
+}
+
+/** The objective that was asked for; null without a word of it. */
+export function askedObjective(options: AskedOptions): Objective | null {
+  const given = givenObjective(options);
+  return Object.keys(given).length === 0 ? null : { ...MONEY_ALONE, ...given };
+}
+
+const CODE = /^[A-Z0-9]{3,4}$/;
+
+function rateOf(text: string): readonly [string, number] {
+  const [code = '', rate = ''] = text.split('=');
+  const value = Number(rate);
+  if (CODE.test(code) && value > 0) return [code, value];
+  throw new BadQuestion(
+    `rate must be a currency and what a unit of it is worth, like USD=0.92, not "${text}"`,
+  );
+}

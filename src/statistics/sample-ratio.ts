@@ -1,0 +1,32 @@
+/** How many clients the expected shares count for before any is seen. */
+const PRIOR_CLIENTS = 100;
+
+/**
+ * Whether so many clients in the arms of a draw cannot be by chance: the sequential multinomial test, of which the
+ * chance is at most `alpha` that it ever says so of a right draw, however often somebody looks (Lindon and Malek,
+ * Anytime-valid inference for multinomial count data, 2022).
+ */
+export function isOffBalance(
+  arms: readonly { readonly clients: number; readonly share: number }[],
+  alpha: number,
+): boolean {
+  const clients = arms.reduce((sum, one) => sum + one.clients, 0);
+  const shares = arms.reduce((sum, { share }) => sum + share, 0);
+  const evidence = arms.reduce(
+    (sum, one) => {
+      const share = one.share / shares;
+      const before = PRIOR_CLIENTS * share;
+      return sum + logGamma(before + one.clients) - logGamma(before) - one.clients * Math.log(share);
+    },
+    logGamma(PRIOR_CLIENTS) - logGamma(PRIOR_CLIENTS + clients),
+  );
+  return evidence >= -Math.log(alpha);
+}
+
+/** By Stirling's series, after the recurrence has brought the argument to 10 or more. */
+function logGamma(value: number): number {
+  let [argument, shift] = [value, 0];
+  for (; argument < 10; argument += 1) shift += Math.log(argument);
+  const series = 1 / (12 * argument) - 1 / (360 * argument ** 3) + 1 / (1260 * argument ** 5);
+  return (argument - 0.5) * Math.log(argument) - argument + Math.log(2 * Math.PI) / 2 + series - shift;
+}
