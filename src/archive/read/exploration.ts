@@ -193,17 +193,26 @@ function slotSql(
 ): string {
   const slot = `((epoch_ms(decided_at) - ${first}) // ${stepMs})::INT AS slot`;
   const valued = `SELECT ${slot}, ${SPLITS[by]} AS value, * FROM looked ${verdict === null ? '' : `WHERE verdict = '${verdict}'`}`;
-  return `WITH looked AS (FROM ${looked}), valued AS (SELECT * FROM (${valued}) WHERE value IS NOT NULL)
+  return `WITH looked AS NOT MATERIALIZED (FROM ${looked}), valued AS NOT MATERIALIZED (SELECT * FROM (${valued}) WHERE value IS NOT NULL)
+    ${money ? `, ${ASKED_SQL}` : ''}
     SELECT ${slot}, NULL AS value, NULL AS currency, count(*) AS decisions, NULL AS amount FROM looked GROUP BY slot
     UNION ALL SELECT slot, value, NULL, count(*), NULL FROM valued GROUP BY slot, value
-    ${money ? `UNION ALL SELECT slot, value, currency, 0, sum(amount ORDER BY amount) FROM (${FIRST_ASKED_SQL}) GROUP BY ALL` : ''}`;
+    ${money ? `UNION ALL ${FIRST_ASKED_SQL}` : ''}`;
 }
 
-/** An order counts once, when it was first asked for. In their order amounts add up to the same, wherever they lie. */
-const FIRST_ASKED_SQL = `SELECT value, asked.slot AS slot, asked.currency AS currency, asked.amount AS amount FROM (
-    SELECT first(value) AS value,
-      arg_min({'slot': slot, 'currency': coalesce(fact_currency, '${NO_CURRENCY}'), 'amount': coalesce(fact_amount, 0)::DOUBLE}, (decided_at, seq)) AS asked
-    FROM valued GROUP BY hash(platform, order_ref, value))`;
+/** What was asked for with each value, and the first time of orders that were asked for several times. */
+const ASKED_SQL = `asked AS NOT MATERIALIZED (
+    SELECT slot, value, coalesce(fact_currency, '${NO_CURRENCY}') AS currency, coalesce(fact_amount, 0)::DOUBLE AS amount,
+      hash(platform, order_ref, value) AS asked_order, epoch_ms(decided_at) * 1048576 + seq AS asked_at FROM valued
+  ),
+  repeated AS MATERIALIZED (
+    SELECT asked_order, min(asked_at) AS first_at FROM asked GROUP BY asked_order HAVING count(*) > 1
+  )`;
+
+/** An order counts once, when it was first asked for. Decimals add up to the same in every order; only few amounts are none. */
+const FIRST_ASKED_SQL = `SELECT slot, value, currency, 0,
+    coalesce(sum(try_cast(amount AS DECIMAL(30, 9)))::DOUBLE, 0) + coalesce(sum(amount) FILTER (amount >= 1e21), 0)
+  FROM asked LEFT JOIN repeated USING (asked_order) WHERE first_at IS NULL OR first_at = asked_at GROUP BY slot, value, currency`;
 
 /** Counts by value and slot. */
 class SlotTable {
