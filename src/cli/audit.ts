@@ -31,11 +31,11 @@ export function auditCommand(program: Command): void {
   audit
     .command('verify')
     .description(
-      'name every entry that was changed, dropped or swapped since it was written; exits 1 when there is one',
+      'name entries that were changed, dropped or swapped without making the chain anew, and with --known any up to that one; exits 1 when there is one',
     )
     .option(
       '--known <number:hash>',
-      'an entry written down elsewhere, from "audit --json": it must still be there',
+      'an entry written down elsewhere, from the log of a node or "audit --json": it must still be there',
     )
     .action((options: { known?: string }, command: Command) =>
       verify(knownEntry(options.known), command.optsWithGlobals<AuditOptions>().json === true),
@@ -51,6 +51,10 @@ function knownEntry(text: string | undefined): ChainEnd | null {
   );
 }
 
+/** The chain lies beside the data, and has no key. */
+const UNPROVEN =
+  'This proves nothing against somebody who can write to the store: he can change entries, or leave out the last, and make the chain anew. Pass --known NUMBER:HASH of an entry from elsewhere; each node logs the newest every hour and when it stops ("known").';
+
 async function verify(known: ChainEnd | null, json: boolean): Promise<void> {
   const { check, faults } = await withOpenStore(({ auditLog }, clock) =>
     new Audit(auditLog, clock).verify(known),
@@ -61,8 +65,9 @@ async function verify(known: ChainEnd | null, json: boolean): Promise<void> {
   for (const { what } of faults) print(what);
   if (faults.length === 0)
     print(
-      `Nothing was changed: ${counted(entries, 'entry is', 'entries are')} as written; about payers who were erased: ${forgotten}.`,
+      `${known === null ? 'No entry is out of line' : 'Nothing was changed up to the known entry'}: ${counted(entries, 'entry', 'entries')}; about payers who were erased: ${forgotten}.`,
     );
+  if (known === null) print(UNPROVEN);
 }
 
 function printAudit({ follow, json }: AuditOptions): Promise<void> {

@@ -231,7 +231,12 @@ export class AuditLog {
 
   /** The number that was given last; 0 when there is none. */
   async newest(): Promise<number> {
-    return (await this.#rows.newest())?.number ?? 0;
+    return (await this.end())?.number ?? 0;
+  }
+
+  /** The newest entry; null when there is none. */
+  end(): Promise<ChainEnd | null> {
+    return this.#rows.newest();
   }
 
   /**

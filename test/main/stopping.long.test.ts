@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { scoring } from '../cli/scoring.ts';
 import { rawStatus } from '../http/raw-exchange.ts';
 import { freePort } from '../servers/free-port.ts';
 import { usableMsSince, watchStandstills } from '../servers/standstill.ts';
@@ -17,7 +18,7 @@ import { Tenant } from '../service/tenant.ts';
 
 describe('stopping the service', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    it(`on ${signal} answers what is under way, then ends with 0`, async () => {
+    it(`on ${signal} answers what is under way, logs the newest entry of the audit, and ends with 0`, async () => {
       const dataDir = temporaryDirectory();
       const key = await issueKey({ dataDir });
       const service = await spawnService(dataDir);
@@ -33,6 +34,10 @@ describe('stopping the service', () => {
       service.signal(signal);
       const answers = await Promise.allSettled(underWay);
       expect(await service.exited).to.equal(0);
+      const [, known = ''] = /"known":"(\d+:[0-9a-f]{64})"/.exec(service.stderr()) ?? [];
+      expect((await scoring(['audit', 'verify', '--known', known], { DATA_DIR: dataDir })).exitCode).to.equal(
+        0,
+      );
       const answered = answers.filter((answer) => answer.status === 'fulfilled');
       expect(answered.map(({ value }) => value.status)).to.deep.equal(Array.from({ length: 12 }, () => 200));
 

@@ -108,7 +108,7 @@ export const checkAudit = operation({
   operationId: 'checkAudit',
   summary: 'Whether the audit was changed',
   description:
-    'Follows the chain of all entries that are kept, as the command "audit verify" does; each has the hash of the one before. Of entries of other platforms it says nothing but their number.',
+    'Follows the chain of all entries that are kept, as the command "audit verify" does; each has the hash of the one before. It shows nothing that somebody who writes the store chained anew: only the command finds that, by an entry kept elsewhere. Of entries of other platforms it says nothing but their number.',
   tag: 'Access',
   grant: 'audit',
   isSearch: true,

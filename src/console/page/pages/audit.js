@@ -75,8 +75,9 @@ function Checked({ check: { checkedAt, entries, forgotten, faults } }) {
   const erased = forgotten === 0 ? '' : `; ${forgotten} of them told of payers who were erased`;
   if (faults.length === 0)
     return html`<p class="good">
-      The chain is whole until ${dateTime(checkedAt)}: all ${counted(entries, 'entry', 'entries')} are as they
-      were written${erased}.
+      No entry was out of line at ${dateTime(checkedAt)}: ${counted(entries, 'entry', 'entries')}${erased}.
+      Whether somebody who writes to the store made the chain anew, the command${' '}
+      <code>audit verify --known</code> shows.
     </p>`;
   return html`<${Faults} faults=${faults} />`;
 }
