@@ -47,6 +47,8 @@ const FULL = {
   searched: 10_000_000,
   shippingRounds: 4,
   draws: 700,
+  seeds: 20,
+  payers: 1000,
 };
 
 type Effort = { readonly [Measure in keyof typeof FULL]: number };
@@ -62,6 +64,8 @@ const QUICK: Effort = {
   searched: 100_000,
   shippingRounds: 1,
   draws: 70,
+  seeds: 2,
+  payers: 500,
 };
 
 interface Options {

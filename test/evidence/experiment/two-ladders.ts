@@ -4,6 +4,7 @@ import { type EvidenceAsk, withEvidence } from '../../../src/evidence/source/evi
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { all } from '../source/lived-evidence.ts';
 import { type Lived, TrialWorld } from './trial-world.ts';
@@ -74,7 +75,8 @@ const mean = (lived: readonly Lived[], of: (one: Lived) => number) =>
 
 /** On a store of its own. */
 async function inAWorld<T>(work: (world: TrialWorld, store: Store) => Promise<T>): Promise<T> {
-  const store = openSqliteStore(temporaryDirectory());
+  // With one salt, clients are drawn alike in every run.
+  const store = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
   const world = new TrialWorld(store);
   await world.start();
   try {

@@ -1,0 +1,233 @@
+import { type ClientKey, clientNumber, platformName } from '../../../../src/client/client-key.ts';
+import { isGrant } from '../../../../src/decision/conclude-verdict.ts';
+import { HOLDOUT_PERIOD_MS, type HoldoutDraw } from '../../../../src/decision/holdout.ts';
+import { Metrics } from '../../../../src/metrics/metrics.ts';
+import type { RuleSource } from '../../../../src/rollout/loaded-rules.ts';
+import { ScoringService } from '../../../../src/service/scoring.ts';
+import type { Store } from '../../../../src/state/store.ts';
+import { seeded } from '../../../../test/simulation/seeded-random.ts';
+import { T0 } from '../../../../test/state/clients.ts';
+
+const SHOP = platformName('shop');
+const SECOND_MS = 1000;
+const DAY_MS = 86_400_000;
+const ARRIVAL_DAYS = 20;
+const RING_SIZE = 8;
+const UNREPORTED = 0.06;
+const BLOCKS_MAX = 3;
+const REVERSAL_MS = 10 * DAY_MS;
+
+/** When all that payers do is over and was reported. */
+const END_MS = T0 + (ARRIVAL_DAYS + 60) * DAY_MS;
+
+/** An order as it happened, as far as that was reported. */
+export interface LivedOrder {
+  readonly at: number;
+  readonly amount: number;
+  shown: number;
+  paid: boolean;
+  unpaid: boolean;
+  reversed: boolean;
+}
+
+export interface LivedPayer {
+  readonly client: ClientKey;
+  readonly orders: readonly LivedOrder[];
+  /** Where it first met a rule with a holdout in a period of its draw: all orders from then until the end count. */
+  readonly entries: readonly { readonly at: number; readonly endsAt: number }[];
+}
+
+interface Payer extends LivedPayer {
+  readonly orders: LivedOrder[];
+  readonly entries: { at: number; endsAt: number }[];
+  readonly fingerprint: string;
+  readonly arrivesMs: number;
+  readonly payChance: number;
+  /** After a wait as long as this, two of three have left. */
+  readonly patienceMs: number;
+  readonly ordersMax: number;
+  readonly reverses: number;
+  readonly draw: () => number;
+  blocks: number;
+}
+
+/**
+ * Payers who react to what they are answered, through the whole service: they wait or leave, come back after a block or
+ * not, share devices in rings, take payments back days later; some outcomes are never reported. What a payer is like
+ * follows from the seed, so the same payers live under any rules.
+ */
+export class PayerWorld {
+  now = T0;
+  readonly #service: ScoringService;
+  readonly #payers: readonly Payer[];
+  readonly #agenda: Agenda = [];
+
+  constructor(
+    store: Store,
+    ruleSource: RuleSource,
+    { seed, payers, holdoutDraw }: { seed: number; payers: number; holdoutDraw: HoldoutDraw },
+  ) {
+    this.#payers = Array.from({ length: payers }, (_, place) =>
+      payerOf(store.clientKeys.of(SHOP, `payer-${place}`), place, seed),
+    );
+    const byHash = new Map(this.#payers.map((payer) => [payer.client.hash, payer]));
+    this.#service = new ScoringService({
+      ...{ store, ruleSource, clock: () => this.now, metrics: new Metrics() },
+      pseudonym: (_kind, text) => text,
+      holdoutDraw: (client, at) => (rule, share) => {
+        enter(byHash.get(client.hash), at);
+        return holdoutDraw(client, at)(rule, share);
+      },
+    });
+  }
+
+  /** All lives to their end, and one more payer at last, so that all before is known to be over. */
+  async live(): Promise<readonly LivedPayer[]> {
+    for (const payer of this.#payers) this.#plan(this.#life(payer), T0 + payer.arrivesMs);
+    for (let next = this.#agenda.shift(); next !== undefined; next = this.#agenda.shift()) {
+      this.now = Math.max(this.now, Math.ceil(next.at));
+      const { value, done } = await next.life.next();
+      if (done !== true) this.#plan(next.life, value);
+    }
+    this.now = END_MS;
+    await this.#service.verdict(SHOP, orderOf('last', 'last', 1), NO_KEY);
+    return this.#payers;
+  }
+
+  #plan(life: Life, at: number): void {
+    let [low, high] = [0, this.#agenda.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#agenda[middle]?.at ?? 0) <= at) low = middle + 1;
+      else high = middle;
+    }
+    this.#agenda.splice(low, 0, { at, life });
+  }
+
+  /** Gives the moments at which it goes on. */
+  async *#life(payer: Payer): Life {
+    const { draw, client, fingerprint, ordersMax } = payer;
+    const { clientIdKey } = client;
+    await this.#service.score(SHOP, { ...SCORE, clientIdKey, fingerprint });
+    for (let order = 0; order < ordersMax && payer.blocks < BLOCKS_MAX; order++) {
+      yield* this.#order(payer, `${clientIdKey}-${order}`);
+      yield this.now - 1.2 * DAY_MS * Math.log(1 - draw()) + SECOND_MS;
+    }
+  }
+
+  async *#order(payer: Payer, orderRef: string): Life {
+    const { draw, client, payChance, reverses } = payer;
+    const { clientIdKey } = client;
+    // Drawn whatever happens, so that a payer is the same under other rules.
+    const chances = { leaves: draw(), pays: draw(), reverses: draw(), reported: draw() };
+    const amount = Math.round(100 * Math.exp(3 + 0.6 * normal(draw))) / 100;
+    const lived = { at: this.now, amount, shown: 0, paid: false, unpaid: false, reversed: false };
+    payer.orders.push(lived);
+    if (!(yield* this.#granted(payer, orderOf(clientIdKey, orderRef, amount), chances.leaves))) return;
+    lived.shown = 1;
+    const isPaid = chances.pays < payChance;
+    yield this.now + (isPaid ? 60 : 900) * SECOND_MS;
+    if (chances.reported < UNREPORTED) return;
+    await this.#report(clientIdKey, orderRef, isPaid ? 'PAID' : 'UNPAID');
+    Object.assign(lived, { paid: isPaid, unpaid: !isPaid });
+    if (!isPaid || chances.reverses > reverses) return;
+    this.#plan(this.#reversal(clientIdKey, orderRef, lived), this.now);
+  }
+
+  /** Asks, and again after each wait that the payer bears; whether a requisite was shown. */
+  async *#granted(
+    payer: Payer,
+    order: ReturnType<typeof orderOf>,
+    leaves: number,
+  ): AsyncGenerator<number, boolean> {
+    let waitedMs = 0;
+    for (let time = 0; time < 4; time++) {
+      const { answer } = await this.#service.verdict(SHOP, order, NO_KEY);
+      if (isGrant(answer.verdict)) return true;
+      if (answer.verdict === 'BLOCK') payer.blocks += 1;
+      waitedMs += (answer.waitSeconds ?? 0) * SECOND_MS;
+      if (answer.verdict === 'BLOCK' || leaves > Math.exp(-waitedMs / payer.patienceMs)) return false;
+      yield this.now + (answer.waitSeconds ?? 0) * SECOND_MS + 1;
+    }
+    return false;
+  }
+
+  /** Up to ten days later. */
+  async *#reversal(clientIdKey: string, orderRef: string, lived: LivedOrder): Life {
+    yield this.now + DAY_MS + (lived.amount % 1) * (REVERSAL_MS - DAY_MS);
+    await this.#report(clientIdKey, orderRef, 'UNPAID', 'REVERSED');
+    Object.assign(lived, { paid: false, reversed: true });
+  }
+
+  #report(
+    clientIdKey: string,
+    orderRef: string,
+    outcome: 'PAID' | 'UNPAID',
+    cause: 'REVERSED' | null = null,
+  ) {
+    return this.#service.outcome(SHOP, { clientIdKey, orderRef, outcome, cause, occurredAt: this.now });
+  }
+}
+
+type Life = AsyncGenerator<number, void>;
+
+/** Lives by the moment at which they go on. */
+type Agenda = { readonly at: number; readonly life: Life }[];
+
+const NO_KEY = { requestId: 'r', idempotencyKey: null };
+const SCORE = { sellPointKey: 'shop-1', selectedMethodKey: 'card', amountRequested: '10.00' };
+
+function orderOf(clientIdKey: string, orderRef: string, amount: number) {
+  return {
+    sellPointKey: 'shop-1',
+    method: 'card',
+    toPayCurrency: 'EUR',
+    amountRequested: amount.toFixed(2),
+    clientIdKey,
+    orderRef,
+  };
+}
+
+/** Half are honest; of the others most hardly ever pay, and rings of eight share a device and take payments back. */
+function payerOf(client: ClientKey, place: number, seed: number): Payer {
+  const draw = seeded(seed * 1_000_003 + place);
+  const ring = Math.floor(place / RING_SIZE);
+  const rings = seeded(seed * 7919 + ring);
+  const [isRing, ringAt, kind, orders, at] = [rings() < 0.2, rings(), draw(), draw(), draw()];
+  const some = (mean: number) => 1 + Math.floor(-mean * Math.log(1 - orders));
+  const arrivesMs = ARRIVAL_DAYS * DAY_MS * at;
+  const self = {
+    client,
+    draw,
+    orders: [],
+    entries: [],
+    fingerprint: `device-${place}`,
+    arrivesMs,
+    blocks: 0,
+  };
+  if (isRing)
+    return {
+      ...self,
+      ...{ fingerprint: `ring-${ring}`, arrivesMs: ARRIVAL_DAYS * DAY_MS * ringAt + (DAY_MS / 4) * at },
+      ...{ payChance: 0.5, patienceMs: 3_600_000, ordersMax: some(4), reverses: 0.4 },
+    };
+  return kind < 0.35
+    ? { ...self, payChance: 0.1, patienceMs: 7_200_000, ordersMax: some(12), reverses: 0 }
+    : {
+        ...self,
+        ...{ payChance: 0.6 + 0.35 * draw(), patienceMs: 60_000 + 1_200_000 * draw() },
+        ...{ ordersMax: some(3), reverses: 0.01 },
+      };
+}
+
+function normal(draw: () => number): number {
+  return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
+}
+
+/** Notes that a payer met the rule, once in a period of its draw. */
+function enter(payer: Payer | undefined, at: number): void {
+  if (payer === undefined || at < (payer.entries.at(-1)?.endsAt ?? 0)) return;
+  const offsetMs = Number(BigInt(clientNumber(payer.client.hash)) % BigInt(HOLDOUT_PERIOD_MS));
+  const period = Math.floor((at + offsetMs) / HOLDOUT_PERIOD_MS);
+  payer.entries.push({ at, endsAt: (period + 1) * HOLDOUT_PERIOD_MS - offsetMs });
+}

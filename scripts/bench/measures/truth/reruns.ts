@@ -1,0 +1,235 @@
+import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../../../src/decision/holdout.ts';
+import { experiment } from '../../../../src/evidence/experiment/experiment.ts';
+import type { Experiment } from '../../../../src/evidence/experiment/experiment-report.ts';
+import type { HoldoutResult } from '../../../../src/evidence/report/holdout.ts';
+import { report } from '../../../../src/evidence/report/report.ts';
+import { withEvidence } from '../../../../src/evidence/source/evidence.ts';
+import { rollOut } from '../../../../src/rollout/change-rollout.ts';
+import { Fleet } from '../../../../src/rollout/fleet.ts';
+import { fixedRules, type RuleSource } from '../../../../src/rollout/loaded-rules.ts';
+import { MONEY_ALONE, objectiveText } from '../../../../src/rollout/objective.ts';
+import type { RuleSet } from '../../../../src/rules/rule-set.ts';
+import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
+import type { Store } from '../../../../src/state/store.ts';
+import { ArchivedStore } from '../../../../test/archive/archived-store.ts';
+import { TEST_SALT } from '../../../../test/client/client-keys.ts';
+import { startQuietNode } from '../../../../test/rollout/quiet-node.ts';
+import { addVersion, rulesDirectory, versionOf } from '../../../../test/rollout/rule-folders.ts';
+import { temporaryDirectory } from '../../../../test/servers/temporary-directory.ts';
+import { T0 } from '../../../../test/state/clients.ts';
+import { type LivedOrder, type LivedPayer, PayerWorld } from './payer-world.ts';
+
+const WINDOW_DAYS = 7;
+const REVERSAL_DAYS = 11;
+const COSTS = { margin: 0.3, reversalCost: 15, requisiteCost: 0.1, reversalDays: REVERSAL_DAYS } as const;
+const OBJECTIVE = { ...COSTS, windowDays: WINDOW_DAYS, currency: 'EUR' } as const;
+const DAY_MS = 86_400_000;
+
+const CHAIN = { file: 'groups.yaml', from: '    priority: 80\n', to: '    priority: 80\n    holdout: 50%\n' };
+const DEVICE = {
+  file: 'bot-signals.yaml',
+  from: '  - name: shared-fingerprint\n',
+  to: '  - name: shared-fingerprint\n    holdout: 50%\n',
+};
+const LONGER_LADDER = { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[10m, 30m, 2h]' };
+
+/** Versions of p2.v10, and what of each there is to know. */
+const VERSIONS = { 'p2.v11': [CHAIN], 'p2.v12': [DEVICE], 'p2.v13': [LONGER_LADDER] } as const;
+
+const HOLDOUTS = [
+  { name: 'a chain of unpaid orders', version: 'p2.v11', rule: 'blocked-by-unpaid-chain' },
+  { name: 'a shared device', version: 'p2.v12', rule: 'shared-fingerprint' },
+] as const;
+
+const FIGURES = ['payments', 'amount', 'reversals', 'requisites', 'value'] as const;
+type Figures = Record<(typeof FIGURES)[number], number>;
+
+const METRICS = ['value', 'amount', 'paid', 'reversals', 'unpaidRequisites'] as const;
+
+/** An estimate per client, beside what the rerun of the same payers came to. */
+export interface Rerun {
+  readonly name: string;
+  readonly low: number;
+  readonly high: number;
+  readonly truth: number;
+}
+
+export interface SeedResult {
+  readonly estimates: readonly Rerun[];
+  /** What a trial of equal figures must agree in: counted in the world, and printed. */
+  readonly exact: readonly { readonly name: string; readonly told: number; readonly lived: number }[];
+  readonly vetoes: readonly string[];
+  readonly clients: number;
+}
+
+/** One seed's payers under a trial and two holdouts, and again under each policy alone. */
+export async function rerunsOf(seed: number, payers: number): Promise<SeedResult> {
+  const place = { seed, payers };
+  const plain = await livesUnder('p2.v10', NO_HOLDOUTS, place);
+  const longer = await livesUnder('p2.v13', NO_HOLDOUTS, place);
+  const trial = await trialOf(place);
+  const holdouts: Rerun[] = [];
+  for (const { name, version, rule } of HOLDOUTS) {
+    const [none, all] = [
+      await livesUnder(version, () => () => false, place),
+      await livesUnder(version, () => () => true, place),
+    ];
+    const { net = null } = await holdoutOf(version, rule, place);
+    for (const figure of FIGURES) {
+      const told = net?.[figure] ?? null;
+      const difference =
+        meanOf(all.flatMap(figuresOfEntries), figure) - meanOf(none.flatMap(figuresOfEntries), figure);
+      if (net === null || told === null) continue;
+      const { low, high } = told;
+      // What a rule brings in is the opposite of what its absence does.
+      const truth = figure === 'value' ? -difference : difference;
+      holdouts.push({ name: `${name}: ${figure}`, low: low / net.clients, high: high / net.clients, truth });
+    }
+  }
+  const compared = METRICS.flatMap((metric): readonly Rerun[] => {
+    const told = trial.found.differences.find((one) => one.metric === metric);
+    if (told === undefined) return [];
+    const truth =
+      meanOf(longer.map(figuresOfWindow), FIGURE_OF[metric]) -
+      meanOf(plain.map(figuresOfWindow), FIGURE_OF[metric]);
+    return [{ name: `longer waits: ${metric}`, low: told.low, high: told.high, truth }];
+  });
+  return {
+    estimates: [...compared, ...holdouts],
+    exact: exactOf(trial),
+    vetoes: trial.found.vetoes.map(({ veto }) => veto),
+    clients: trial.found.arms.reduce((sum, { clients }) => sum + clients, 0),
+  };
+}
+
+const FIGURE_OF = {
+  ...{ value: 'value', amount: 'amount', paid: 'payments' },
+  ...{ reversals: 'reversals', unpaidRequisites: 'requisites' },
+} as const satisfies Record<(typeof METRICS)[number], keyof Figures>;
+
+interface Place {
+  readonly seed: number;
+  readonly payers: number;
+}
+
+/** The same payers under one version alone. */
+function livesUnder(version: string, draw: HoldoutDraw, place: Place): Promise<readonly LivedPayer[]> {
+  return inAStore(async (store) => {
+    const node = await nodeOf(store);
+    try {
+      return await new PayerWorld(store, fixedRules(rulesOf(node.rules.get(version))), {
+        ...place,
+        holdoutDraw: draw,
+      }).live();
+    } finally {
+      await node.stop();
+    }
+  });
+}
+
+function holdoutOf(version: string, rule: string, place: Place): Promise<Partial<HoldoutResult>> {
+  return inAStore(async (store) => {
+    const node = await nodeOf(store);
+    const rules = rulesOf(node.rules.get(version));
+    await node.stop();
+    const draw = holdoutDraw(`truth-${place.seed}`);
+    await new PayerWorld(store, fixedRules(rules), { ...place, holdoutDraw: draw }).live();
+    return archived(store, async (evidence) => {
+      const { rules: found } = await report(evidence, {
+        rules,
+        by: null,
+        objective: { ...MONEY_ALONE, ...OBJECTIVE },
+      });
+      const { holdout, net } = found.find(({ name }) => name === rule) ?? {};
+      return { ...(holdout ? { holdout } : {}), ...(net ? { net } : {}) };
+    });
+  });
+}
+
+interface Trial {
+  readonly found: Experiment;
+  readonly lived: readonly LivedPayer[];
+}
+
+function trialOf(place: Place): Promise<Trial> {
+  return inAStore(async (store) => {
+    const node = await nodeOf(store);
+    const objective = objectiveText(OBJECTIVE) ?? '';
+    const goal = { mode: 'canary', percent: 50, guardPoints: null, objective } as const;
+    const change = { who: 'ann', at: T0, reason: 'a trial', revision: null, acceptDifference: true };
+    await rollOut(new Fleet(store), node.rules, versionOf('p2.v13'), goal, change);
+    await node.look();
+    const source: RuleSource = node;
+    const lived = await new PayerWorld(store, source, { ...place, holdoutDraw: NO_HOLDOUTS }).live();
+    await node.stop();
+    return { lived, found: await archived(store, (evidence) => experiment(evidence, [])) };
+  });
+}
+
+function nodeOf(store: Store) {
+  const directory = rulesDirectory();
+  for (const [version, edits] of Object.entries(VERSIONS)) addVersion(directory, version, edits);
+  return startQuietNode(new Fleet(store), directory, () => T0);
+}
+
+function rulesOf(rules: RuleSet | null): RuleSet {
+  if (rules === null) throw new Error('there is no such version');
+  return rules;
+}
+
+async function archived<T>(store: Store, ask: Parameters<typeof withEvidence<T>>[1]): Promise<T> {
+  const kept = await ArchivedStore.open(store);
+  try {
+    await kept.shipAll();
+    const place = { kind: 'archive', folder: kept.archive.folder } as const;
+    return await withEvidence({ place, from: null, to: null, platform: null, threads: 1 }, ask);
+  } finally {
+    kept.duck.close();
+  }
+}
+
+async function inAStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+  const store = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** The printed counts and sums of the trial beside those of the world. */
+function exactOf({ found, lived }: Trial): SeedResult['exact'] {
+  const world = lived.map(figuresOfWindow);
+  const sum = (figure: keyof Figures) => world.reduce((total, one) => total + one[figure], 0);
+  const told = (of: (arm: Experiment['arms'][number]) => number) =>
+    found.arms.reduce((total, arm) => total + of(arm), 0);
+  return [
+    { name: 'paid orders', told: told(({ orders }) => orders.paid), lived: sum('payments') },
+    { name: 'paid money', told: told(({ money }) => money['EUR']?.paid ?? 0), lived: sum('amount') },
+    { name: 'clients', told: told(({ clients }) => clients), lived: lived.length },
+  ];
+}
+
+/** What a payer did within the window after its first request, as it was known when it began to count. */
+function figuresOfWindow({ orders }: LivedPayer): Figures {
+  const [first] = orders;
+  const endsAt = (first?.at ?? 0) + WINDOW_DAYS * DAY_MS;
+  return summed(orders.filter(({ at }) => at < endsAt));
+}
+
+function figuresOfEntries({ orders, entries }: LivedPayer): readonly Figures[] {
+  return entries.map(({ at, endsAt }) => summed(orders.filter((one) => at <= one.at && one.at < endsAt)));
+}
+
+function summed(orders: readonly LivedOrder[]): Figures {
+  const paid = orders.filter((one) => one.paid);
+  const reversals = orders.filter(({ reversed }) => reversed).length;
+  const requisites = orders.reduce((sum, { shown, unpaid }) => sum + (unpaid ? shown : 0), 0);
+  const amount = paid.reduce((sum, one) => sum + one.amount, 0);
+  const value = COSTS.margin * amount - COSTS.reversalCost * reversals - COSTS.requisiteCost * requisites;
+  return { payments: paid.length, amount, reversals, requisites, value };
+}
+
+function meanOf(all: readonly Figures[], figure: keyof Figures): number {
+  return all.length === 0 ? 0 : all.reduce((sum, one) => sum + one[figure], 0) / all.length;
+}
