@@ -9,6 +9,7 @@ import {
 } from '../../archive/order-fate.ts';
 import { clusteredInterval, type Estimate } from '../../statistics/intervals.ts';
 import { fateMember, type Money, NO_ORDERS, type OrderCounts } from '../shown.ts';
+import { makeDevices } from '../source/device-clusters.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { clusterOf, type FateMoney, MoneySums, OrderClusters } from '../source/order-clusters.ts';
 import { clientPasses } from '../source/shared-devices.ts';
@@ -49,6 +50,8 @@ export interface PassResult {
   readonly decisions: readonly DecisionGroup[];
   readonly orders: readonly OrderGroup[];
   readonly known: readonly KnownOrders[];
+  /** The same by the devices of the clients, for rules about shared ones; none without such a rule. */
+  readonly knownByDevice: readonly KnownOrders[];
 }
 
 interface PassParts {
@@ -56,6 +59,8 @@ interface PassParts {
   /** Null when a fact was not recorded. */
   readonly judge: (numbers: readonly bigint[]) => Judgement | null;
   readonly rules: number;
+  /** Some rule is about shared devices. */
+  readonly byDevice: boolean;
   /** SQL of the number of the place (currency and slice) of a row of `decisions`, and what it is joined with. */
   readonly place: { readonly sql: string; readonly join: string };
 }
@@ -71,11 +76,13 @@ const MASK_BITS = 62;
  * same pass. The table `waits` is whole after the last one.
  */
 export async function* orderPasses(
-  { duck, span }: Evidence,
+  evidence: Evidence,
   parts: PassParts,
   decisionsMax = PASS_DECISIONS_MAX,
 ): AsyncGenerator<PassResult> {
+  const { duck, span } = evidence;
   await makeWaits(duck);
+  if (parts.byDevice) await makeDevices(evidence);
   for (const clients of clientPasses(span.decisions, decisionsMax)) {
     yield await onePass(duck, clients, parts);
     await noteWaits(duck, span.to ?? 0);
@@ -83,13 +90,14 @@ export async function* orderPasses(
 }
 
 async function onePass(duck: Duck, clients: string, parts: PassParts): Promise<PassResult> {
-  const { codes, place } = parts;
+  const { codes, place, byDevice } = parts;
+  const device = byDevice ? clusterOf('coalesce(device, client_hash)') : 'NULL';
   const codeColumns = codes.map((_, number) => `code${number}`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE seen AS
     SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, fact_amount AS amount, ${place.sql} AS place,
-      ${GRANTED_SQL} AS granted, ${LEVEL_SQL} AS wait_level, ${clusterOf('client_hash')} AS cluster,
+      ${GRANTED_SQL} AS granted, ${LEVEL_SQL} AS wait_level, ${clusterOf('client_hash')} AS cluster, ${device} AS device_cluster,
       ${codes.map(({ sql }, number) => `${sql} AS code${number}`).join(', ')}
-    FROM decisions ${place.join} WHERE ${clients}`);
+    FROM decisions ${place.join} ${byDevice ? 'LEFT JOIN devices USING (client_hash)' : ''} WHERE ${clients}`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE told AS
     SELECT ${ORDER_KEY_SQL} AS order_key, max(${REPORT_NUMBER_SQL}) AS report, ${CAUSE_SQL} AS cause,
       min(occurred_at) FILTER (outcome = 'PAID') AS paid_at FROM outcomes WHERE ${clients} GROUP BY order_key`);
@@ -107,7 +115,8 @@ async function onePass(duck: Duck, clients: string, parts: PassParts): Promise<P
   return {
     decisions,
     orders: await orderGroups(duck, parts.rules),
-    known: await knownOrders(duck, parts.rules),
+    known: await knownOrders(duck, parts.rules, 'cluster'),
+    knownByDevice: byDevice ? await knownOrders(duck, parts.rules, 'device_cluster') : [],
   };
 }
 
@@ -130,10 +139,10 @@ async function makeMasks(
 async function makeAsked(duck: Duck, codeColumns: readonly string[], rules: number): Promise<void> {
   const masks = masksOf(rules);
   await duck.run(`CREATE OR REPLACE TEMP TABLE asked AS
-    SELECT ${masks.join(', ')}, place, cluster, amount, fate, coalesce(fate = 'UNPAID' AND cause = 'REVERSED', false) AS reversed
+    SELECT ${masks.join(', ')}, place, cluster, device_cluster, amount, fate, coalesce(fate = 'UNPAID' AND cause = 'REVERSED', false) AS reversed
     FROM (
       SELECT order_key, arg_max(place, seq) AS place, arg_max(amount, seq) AS amount, bool_or(granted) AS granted,
-        any_value(cluster) AS cluster,
+        any_value(cluster) AS cluster, any_value(device_cluster) AS device_cluster,
         ${masks.map((mask) => `bit_or(${mask}) AS ${mask}`).join(', ')}
       FROM seen JOIN masks USING (${codeColumns.join(', ')}) GROUP BY order_key
     ) LEFT JOIN (SELECT order_key, report, cause FROM told) USING (order_key),
@@ -153,11 +162,15 @@ async function orderGroups(duck: Duck, rules: number): Promise<readonly OrderGro
   }));
 }
 
-async function knownOrders(duck: Duck, rules: number): Promise<readonly KnownOrders[]> {
+async function knownOrders(
+  duck: Duck,
+  rules: number,
+  by: 'cluster' | 'device_cluster',
+): Promise<readonly KnownOrders[]> {
   const masks = masksOf(rules);
   const matchedBy = new Map<string, readonly number[]>();
   const known: KnownOrders[] = [];
-  const sql = `SELECT ${masks.join(', ')}, place, cluster, count(*) FILTER (fate = 'PAID')::DOUBLE AS paid,
+  const sql = `SELECT ${masks.join(', ')}, place, ${by} AS cluster, count(*) FILTER (fate = 'PAID')::DOUBLE AS paid,
       count(*) FILTER (fate = 'UNPAID')::DOUBLE AS unpaid
     FROM asked WHERE fate IN ('PAID', 'UNPAID') GROUP BY ALL`;
   for await (const batch of duck.batches(sql)) {

@@ -3,6 +3,7 @@ import { ORDER_KEY_SQL } from '../../archive/order-fate.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
 import { MONEY_ALONE, type Objective } from '../../rollout/objective.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
+import { aboutDevices } from '../source/device-clusters.ts';
 import { columnsOf, type Evidence } from '../source/evidence.ts';
 import { lastingDaysOf, reversalsOf } from '../source/reversals.ts';
 import { againstOf } from './against.ts';
@@ -38,12 +39,15 @@ export async function report(
   const places = await numberPlaces(duck, by);
   const named = namedRules(rules);
   const judge = new Judge(rules);
-  const sums = new ReportSums(named, places);
+  const devices = aboutDevices(rules);
+  const isByDevice = named.map(({ file, name }) => devices.has(`${file.replace('.yaml', '')}/${name}`));
+  const sums = new ReportSums(named, places, isByDevice);
   let counted = 0;
   onProgress?.(0, span.decisions);
   const parts = {
     codes,
     rules: named.length,
+    byDevice: isByDevice.includes(true),
     place: places,
     judge: (numbers: readonly bigint[]) => {
       const values = valuesOf(codes, numbers, rules.facts.length);
@@ -81,11 +85,14 @@ class ReportSums {
   technical = 0;
   readonly #named: readonly NamedRule[];
   readonly #places: Places;
+  /** By the place of the rule. */
+  readonly #isByDevice: readonly boolean[];
   readonly #tallies: readonly OrderTally[];
   readonly #slices: ReadonlyMap<string, readonly OrderTally[]>;
   readonly #allOfSlices: ReadonlyMap<string, OrderTally>;
 
-  constructor(named: readonly NamedRule[], places: Places) {
+  constructor(named: readonly NamedRule[], places: Places, isByDevice: readonly boolean[]) {
+    this.#isByDevice = isByDevice;
     this.#named = named;
     this.#places = places;
     this.#tallies = named.map(() => new OrderTally());
@@ -95,10 +102,11 @@ class ReportSums {
   }
 
   /** Returns how many decisions the pass had. */
-  add({ decisions, orders, known }: PassResult): number {
+  add({ decisions, orders, known, knownByDevice }: PassResult): number {
     for (const group of decisions) this.#addDecisions(group);
     for (const group of orders) this.#addOrders(group);
     for (const some of known) this.#addKnown(some);
+    for (const some of knownByDevice) this.#addOfRules(some, true);
     return decisions.reduce((sum, group) => sum + group.decisions, 0);
   }
 
@@ -151,12 +159,21 @@ class ReportSums {
     for (const tallies of this.#talliesAt(place)) for (const rule of matched) tallies[rule]?.addOrders(group);
   }
 
-  #addKnown({ matched, place, cluster, paid, unpaid }: PassResult['known'][number]): void {
+  #addKnown(some: PassResult['known'][number]): void {
+    const { place, cluster, paid, unpaid } = some;
     const { slice } = this.#places.of(place);
     this.all.clusters.add(cluster, paid, unpaid);
     if (slice !== null) this.#allOfSlices.get(slice)?.clusters.add(cluster, paid, unpaid);
+    this.#addOfRules(some, false);
+  }
+
+  #addOfRules(
+    { matched, place, cluster, paid, unpaid }: PassResult['known'][number],
+    byDevice: boolean,
+  ): void {
     for (const tallies of this.#talliesAt(place))
-      for (const rule of matched) tallies[rule]?.clusters.add(cluster, paid, unpaid);
+      for (const rule of matched)
+        if (this.#isByDevice[rule] === byDevice) tallies[rule]?.clusters.add(cluster, paid, unpaid);
   }
 
   #talliesAt(place: number): readonly (readonly OrderTally[])[] {

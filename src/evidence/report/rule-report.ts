@@ -52,7 +52,9 @@ const RULE_FIGURES = {
     count('Decisions whose verdict or bot flag would have been another without it; null for otherwise'),
   ),
   orders: orderCounts,
-  unpaidShare: interval('Of its orders with a known outcome, by client; null without one'),
+  unpaidShare: interval(
+    'Of its orders with a known outcome, by client, or by device where it is about shared ones; null without one',
+  ),
   lift: nullable(number('Its unpaid share over that of all orders; null when either has none')),
   amount: amounts,
 } as const;
@@ -159,7 +161,7 @@ const ABOUT: Readonly<Record<string, string>> = {
   ruleMoney:
     'Money by rule: an order counts under every rule that it met, also where another decided, so rows overlap and do not add up to the total. Turned away is what was asked, mostly again and again by the same payers, and no cost; what a rule costs its holdout shows, and without one it is not known: give it a holdout.',
   rules:
-    'Intervals are of 95 %, by client. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
+    'Intervals are of 95 %, by client, or by device where a rule is about shared ones. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
   waitLevels:
     'The price of a wait counts the 24 hours after it was told. Who asked before that stands again on the level that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
   holdouts:

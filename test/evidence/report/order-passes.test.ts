@@ -10,6 +10,7 @@ const PARTS = {
   codes: [{ facts: [], sql: '(fact_paidCount > 0)::BIGINT' }],
   judge: ([paid]: readonly bigint[]) => (paid === 0n ? JUDGEMENT : { ...JUDGEMENT, matched: [69] }),
   rules: 71,
+  byDevice: false,
   place: { sql: '7', join: '' },
 };
 

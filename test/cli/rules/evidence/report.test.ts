@@ -18,7 +18,7 @@ describe('rules report', () => {
       'No reversal was ever reported: whether payments last nobody knows, and none counts as mature.',
       'Matched nothing: trusted-by-decision, stable-history, has-paid, honeypot, crowded-ip, very-crowded-ip, relentless-requests, frequent-requests, ignores-waits, no-javascript, automated-user-agent, missing-user-agent, verdict-without-score, method-churn, amount-churn, device-churn.',
       'Money by rule: an order counts under every rule that it met, also where another decided, so rows overlap and do not add up to the total. Turned away is what was asked, mostly again and again by the same payers, and no cost; what a rule costs its holdout shows, and without one it is not known: give it a holdout.',
-      'Intervals are of 95 %, by client. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
+      'Intervals are of 95 %, by client, or by device where a rule is about shared ones. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
       'The price of a wait counts the 24 hours after it was told. Who asked before that stands again on the level that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
       '',
       'Money',
