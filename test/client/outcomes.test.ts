@@ -75,16 +75,6 @@ function many(count: number, outcome: (at: number) => OrderOutcome, firstAt = 1)
 }
 
 describe("the outcomes of a client's orders", () => {
-  it('count an order once, however often it is reported', () => {
-    const { state, effects } = report([
-      ['a', paid(1)],
-      ['a', paid(1)],
-      ['a', paid(5)],
-    ]);
-    expect(effects).to.deep.equal(['recorded', 'unchanged', 'unchanged']);
-    expect(factsOf(state)).to.deep.include({ paidCount: 1, unpaidCount: 0, lastPaidAt: 1 });
-  });
-
   it('leave the very same state after a repeat', () => {
     const { state, orders } = report([['a', unpaid(1)]]);
     const again = recordOutcome(state, orders.get('a') ?? null, of('a', unpaid(1)), NOW + 5);
@@ -110,15 +100,6 @@ describe("the outcomes of a client's orders", () => {
     });
   });
 
-  it('are corrected by a refund', () => {
-    const { state } = report([
-      ['a', paid(1)],
-      ['b', paid(3)],
-      ['b', unpaid(4, 'REVERSED')],
-    ]);
-    expect(factsOf(state)).to.deep.include({ paidCount: 1, unpaidCount: 1, lastPaidAt: 1, lastUnpaidAt: 4 });
-  });
-
   it('are not corrected by an earlier outcome', () => {
     const { state, effects, orders } = report([
       ['a', paid(5)],
@@ -141,16 +122,6 @@ describe("the outcomes of a client's orders", () => {
     expect(state.outcomes).to.deep.include({ paidCount: 1, unpaidCount: 0 });
   });
 
-  it('take an outcome back when it turns out to be a technical failure', () => {
-    const { state } = report([
-      ['a', unpaid(1)],
-      ['a', unpaid(2, 'TECHNICAL')],
-    ]);
-    const { recent, ...counts } = state.outcomes;
-    expect({ ...counts, recent: [] }).to.deep.equal({ ...NO_OUTCOMES, neitherCount: 1 });
-    expect(recent[0]).to.deep.include(unpaid(2, 'TECHNICAL'));
-  });
-
   it('make a client known to the platform, also when they are or become a technical failure', () => {
     expect(isNewClient(report([['a', unpaid(1, 'TECHNICAL')]]).state)).to.equal(false);
     const corrected = report([
@@ -158,35 +129,6 @@ describe("the outcomes of a client's orders", () => {
       ['a', unpaid(2, 'TECHNICAL')],
     ]);
     expect(isNewClient(corrected.state)).to.equal(false);
-  });
-
-  it('count a chain of unpaid orders from the last paid one', () => {
-    const { state } = report([
-      ['a', unpaid(1)],
-      ['b', paid(2)],
-      ['c', unpaid(3)],
-      ['d', unpaid(4)],
-    ]);
-    expect(unpaidChain(state.outcomes)).to.equal(2);
-  });
-
-  it('count a chain again when an order inside it turns out paid', () => {
-    const { state } = report([
-      ['a', unpaid(1)],
-      ['b', unpaid(2)],
-      ['c', unpaid(3)],
-      ['b', paid(2)],
-    ]);
-    expect(unpaidChain(state.outcomes)).to.equal(1);
-  });
-
-  it('count a chain by the times of the outcomes, not by the arrival of the reports', () => {
-    const { state } = report([
-      ['a', unpaid(3)],
-      ['b', paid(2)],
-      ['c', unpaid(1)],
-    ]);
-    expect(unpaidChain(state.outcomes)).to.equal(1);
   });
 
   it(`remember ${RECENT_OUTCOMES_MAX} orders one by one and count the others`, () => {
@@ -205,30 +147,6 @@ describe("the outcomes of a client's orders", () => {
     expect(older.state.outcomes).to.deep.include({ paidCount: RECENT_OUTCOMES_MAX, unpaidCount: 2 });
     const again = recordOutcome(older.state, older.order, of('older', unpaid(5)), NOW);
     expect(again).to.deep.include({ effect: 'unchanged', state: older.state, displaced: [] });
-  });
-
-  it('are as if reported correctly at first when the newest of many turn out technical', () => {
-    const reports = [...many(24, (at) => unpaid(at)), ...many(20, (at) => unpaid(at, 'TECHNICAL'), 5)];
-    expect(factsOf(report(reports).state)).to.deep.equal({
-      paidCount: 0,
-      unpaidCount: 4,
-      unpaidChain: 4,
-      lastOutcome: 'UNPAID',
-      lastPaidAt: null,
-      lastUnpaidAt: 4,
-    });
-  });
-
-  it('are as if reported correctly at first when old payments are taken back', () => {
-    const takenBack = many(20, (at) => unpaid(at + 100, 'REVERSED'), 5);
-    expect(factsOf(report([...many(24, paid), ...takenBack]).state)).to.deep.equal({
-      paidCount: 4,
-      unpaidCount: 20,
-      unpaidChain: 20,
-      lastOutcome: 'UNPAID',
-      lastPaidAt: 4,
-      lastUnpaidAt: 124,
-    });
   });
 
   it('keep the chain of older orders, and take corrected ones out of it', () => {
@@ -263,17 +181,6 @@ describe("the outcomes of a client's orders", () => {
       ['old', unpaid(100, 'REVERSED')],
     ]);
     expect(factsOf(state)).to.deep.include({ paidCount: 1, lastPaidAt: 2, lastUnpaidAt: 100 });
-  });
-
-  it('take the client off the ladder with a payment, and otherwise leave the ladder as it is', () => {
-    const ladder = { level: 2, attemptOpen: true, waitUntil: null };
-    const waiting = { ...UNKNOWN_CLIENT, ladder };
-    expect(recordOutcome(waiting, null, of('a', paid(1)), NOW).state.ladder).to.deep.equal({
-      level: 0,
-      attemptOpen: false,
-      waitUntil: null,
-    });
-    expect(recordOutcome(waiting, null, of('a', unpaid(1)), NOW).state.ladder).to.deep.equal(ladder);
   });
 
   it('happen now at the latest', () => {
