@@ -60,11 +60,16 @@ export class Turns {
     return this.#waiting.size;
   }
 
+  /** Whether as many of the owner wait as may. */
+  isFullOfOwn(owner: string): boolean {
+    return (this.#waiting.get(owner)?.length ?? 0) >= this.#limits.waitingMax;
+  }
+
   /** Whether one more of the owner would be refused. */
   isFull(owner: string): boolean {
-    const { waitingMax, allWaitingMax = Number.POSITIVE_INFINITY, first } = this.#limits;
+    const { allWaitingMax = Number.POSITIVE_INFINITY, first } = this.#limits;
     if (this.#mayBegin(owner)) return false;
-    if ((this.#waiting.get(owner)?.length ?? 0) >= waitingMax) return true;
+    if (this.isFullOfOwn(owner)) return true;
     const others = [...this.#waiting].filter(([one]) => one !== first?.owner);
     return owner !== first?.owner && others.reduce((sum, [, some]) => sum + some.length, 0) >= allWaitingMax;
   }

@@ -64,8 +64,9 @@ export class RuleDesk {
   }
 
   /** Without the parts of other platforms, here and in what is compared. Null when there is no such folder. */
-  open(owner: PlatformName, version: RuleVersion): Promise<OpenedFolder | null> {
-    return this.#threads.run('open', { folder: join(this.rulesDir, version), reader: owner }, { owner });
+  open(owner: PlatformName, version: RuleVersion, signal?: AbortSignal): Promise<OpenedFolder | null> {
+    const source = { folder: join(this.rulesDir, version), reader: owner };
+    return this.#threads.run('open', source, { owner, signal });
   }
 
   /** Null when one of the two is not sound any more. */

@@ -48,7 +48,15 @@ interface EvidenceDeskParts {
 export type EvidenceAsker = Pick<Caller, 'actor' | 'credential' | 'platform'>;
 
 /** This node has as much work as it accepts. */
-export class EvidenceDeskBusy extends NamedError {}
+export class EvidenceDeskBusy extends NamedError {
+  /** Of the one who asks; otherwise of all. */
+  readonly isOfOwn: boolean;
+
+  constructor(isOfOwn: boolean) {
+    super('as many questions wait as may');
+    this.isOfOwn = isOfOwn;
+  }
+}
 
 /** There is no archive to work out evidence from; the message says why, for people. */
 export class NoArchive extends NamedError {}
@@ -119,7 +127,7 @@ export class EvidenceDesk {
     if (before !== null) return before;
     await this.#archive();
     if (this.#closed || this.#turns.isFull(platform))
-      throw new EvidenceDeskBusy(`${this.#entries.size} are under way`);
+      throw new EvidenceDeskBusy(this.#turns.isFullOfOwn(platform));
     const job: EvidenceJob = {
       jobId: randomUUID().slice(0, 13),
       platform,

@@ -35,6 +35,7 @@ import {
 import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { DONE, jsonAnswer, kindBody, operation } from '../../operation/operation.ts';
 import { pathText, type RouteContext } from '../../operation/parameters.ts';
+import { hangUp } from '../../request/hang-up.ts';
 import { HttpProblem, MALFORMED_BODY, notFound, refusal, unavailable } from '../../request/problems.ts';
 import { DRAFT_UNSOUND, draftText, draftUnsound } from '../rules/drafts/draft-body.ts';
 import {
@@ -154,10 +155,22 @@ export const NO_ARCHIVE = refusal(
 
 export const DESK_BUSY = refusal(
   'evidence-busy',
-  'The node works on one at a time, and as many wait, of all platforms or of this one, as it lets wait.',
+  'The node works on one at a time, and as many wait, of all platforms, as it lets wait.',
   () =>
     unavailable(
-      `This node works evidence out one piece at a time, for the platforms in turns, and lets ${PLATFORM_WAITING_MAX} of a platform wait, ${ALL_WAITING_MAX} of all. Try again when one of them is done, or cancel one.`,
+      `This node works evidence out one piece at a time, for the platforms in turns, and lets ${ALL_WAITING_MAX} of all wait. Try again when one of them is done.`,
+    ),
+);
+
+export const QUEUE_FULL = refusal(
+  'evidence-queue-full',
+  'As many questions of the platform wait as may.',
+  () =>
+    new HttpProblem(
+      429,
+      'too many requests',
+      `Evidence is worked out one piece at a time, and ${PLATFORM_WAITING_MAX} of a platform may wait. Try again when one of yours is done, or cancel one.`,
+      { headers: { 'Retry-After': '10' } },
     ),
 );
 
@@ -207,12 +220,12 @@ export const askEvidence = operation({
   grant: 'rules',
   body: BODY,
   answers: jsonAnswer('The job, new or already under way or done', EvidenceJobSchema, JOB_EXAMPLE),
-  refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, DRAFT_UNSOUND, TOO_HEAVY, NO_ARCHIVE, DESK_BUSY],
-  answer: async ({ caller, body }, parts: QuestionParts) => {
+  refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, DRAFT_UNSOUND, TOO_HEAVY, NO_ARCHIVE, DESK_BUSY, QUEUE_FULL],
+  answer: async ({ ctx, caller, body }, parts: QuestionParts) => {
     const { kind, value } = await body();
     const question = QUESTIONS.find((one) => one.kind === kind);
     if (question === undefined) throw new Error(`no question ${kind} was declared`);
-    return jobFor(caller, question, value, parts);
+    return jobFor(caller, question, value, parts, hangUp(ctx));
   },
 });
 
@@ -222,6 +235,7 @@ async function jobFor(
   question: Question,
   given: Readonly<Record<string, unknown>>,
   parts: QuestionParts,
+  hungUp: AbortSignal,
 ): Promise<ShownJob> {
   const asked = question.options.filter(({ name }) => given[name] !== undefined);
   const options = Object.fromEntries(asked.map(({ name }) => [name, given[name]]));
@@ -230,10 +244,12 @@ async function jobFor(
   for (const { name, kind } of asked) {
     const version = options[name];
     if (kind !== 'version' || typeof version !== 'string') continue;
-    const kept = await keptDraft(caller, version, parts);
+    const kept = await keptDraft(caller, version, parts, hungUp);
     if (kept === null) ruleSets[version] = soundVersion(version, name, parts.loadedRules).digest;
     else [draft, ruleSets[version]] = [kept.draft, kept.digest];
   }
+  // Nobody would hear of the job.
+  hungUp.throwIfAborted();
   const task = { kind: question.kind, options, ruleSets, ...spanOf(caller, given) };
   return shownJob(await asJob(caller, task, parts, draft));
 }
@@ -249,7 +265,8 @@ export async function asJob(
     return await evidence.ask(caller, task, draft);
   } catch (error) {
     if (error instanceof NoArchive) throw NO_ARCHIVE.problem(error.message);
-    throw error instanceof EvidenceDeskBusy ? DESK_BUSY.problem() : error;
+    if (error instanceof EvidenceDeskBusy) throw (error.isOfOwn ? QUEUE_FULL : DESK_BUSY).problem();
+    throw error;
   }
 }
 
@@ -258,12 +275,13 @@ async function keptDraft(
   { platform }: Caller,
   version: string,
   { desk, drafts }: QuestionParts,
+  hungUp: AbortSignal,
 ): Promise<{ readonly draft: DraftText; readonly digest: string } | null> {
   if (!isRuleVersion(version)) return null;
   const opened = await drafts.open(platform, version);
   if (opened === null || opened.draft.saved) return null;
   const draft = draftText({ version, files: opened.files });
-  const { digest, problems } = await withinLimits(() => desk.check(platform, draft, null));
+  const { digest, problems } = await withinLimits(() => desk.check(platform, draft, null, hungUp));
   if (digest === null) throw draftUnsound(draft.version, 'tried', problems);
   return { draft, digest };
 }

@@ -13,8 +13,9 @@ import {
 } from '../../../rules/rule-set.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { BAD_PARAMETER, queryInstant, queryText } from '../../operation/parameters.ts';
+import { hangUp } from '../../request/hang-up.ts';
 import { refusal, unavailable } from '../../request/problems.ts';
-import { asJob, DESK_BUSY, type EvidenceParts, NO_ARCHIVE } from './evidence.ts';
+import { asJob, DESK_BUSY, type EvidenceParts, NO_ARCHIVE, QUEUE_FULL } from './evidence.ts';
 
 /** How long a caller waits for a result at most. */
 const WAITS_MAX_MS = 20_000;
@@ -50,7 +51,7 @@ export const readExperiment = operation({
   grant: 'rules',
   parameters: [VERSIONS, AS_OF],
   answers: jsonAnswer('By arm', EXPERIMENT.schema, { ...NOTHING, ...shownExperiment(NOTHING) }),
-  refusals: [BAD_PARAMETER, NO_ARCHIVE, DESK_BUSY, NOT_YET],
+  refusals: [BAD_PARAMETER, NO_ARCHIVE, DESK_BUSY, QUEUE_FULL, NOT_YET],
   answer: async ({ ctx, caller }, parts: EvidenceParts) => {
     const task: EvidenceTask = {
       kind: EXPERIMENT.kind,
@@ -62,7 +63,7 @@ export const readExperiment = operation({
       to: null,
     };
     const { jobId } = await asJob(caller, task, parts);
-    const result = await awaited(jobId, caller, parts);
+    const result = await awaited(jobId, caller, parts, hangUp(ctx));
     if (result === null) throw NOT_YET.problem();
     return result;
   },
@@ -80,6 +81,7 @@ async function awaited(
   jobId: string,
   { platform }: Pick<Caller, 'platform'>,
   { evidence: { shelf } }: EvidenceParts,
+  hungUp: AbortSignal,
 ): Promise<Answered | null> {
   const deadline = performance.now() + WAITS_MAX_MS;
   while (performance.now() < deadline) {
@@ -87,6 +89,7 @@ async function awaited(
     if (job?.state === 'done') return shelf.result(job);
     if (job === null || !isUnderWay(job)) throw new Error(job?.trouble ?? 'the experiment was cancelled');
     await sleep(LOOKS_EVERY_MS);
+    hungUp.throwIfAborted();
   }
   return null;
 }

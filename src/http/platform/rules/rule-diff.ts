@@ -93,7 +93,9 @@ export const compareRuleFolders = operation({
   answer: async ({ ctx, caller }, { loadedRules, desk }: RuleDiffParts) => {
     const before = soundVersion(BEFORE.read(ctx), BEFORE.name, loadedRules);
     const after = soundVersion(AFTER.read(ctx), AFTER.name, loadedRules);
-    const diff = await withinLimits(() => desk.compare(caller.platform, before.version, after.version));
+    const diff = await withinLimits(() =>
+      desk.compare(caller.platform, before.version, after.version, hangUp(ctx)),
+    );
     if (diff === null) throw UNSOUND_VERSION.problem(after.version);
     return diff;
   },

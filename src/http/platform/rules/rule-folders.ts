@@ -27,6 +27,7 @@ import { list, named, nullable, oneOf, type Shape, shape, text, word, yesNo } fr
 import { DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { type Asked, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { pathText } from '../../operation/parameters.ts';
+import { hangUp } from '../../request/hang-up.ts';
 import { HttpProblem, notFound, orRefused, refusal } from '../../request/problems.ts';
 import { TOO_HEAVY, WHEN_UNKNOWN, withinLimits } from './rule-version.ts';
 
@@ -208,7 +209,7 @@ export const readRuleFolder = operation({
   answer: async ({ ctx, caller }, { loadedRules, desk }: RuleFolderParts): Promise<OpenedRuleFolder> => {
     const version = VERSION_IN_PATH.read(ctx);
     const opened = isRuleVersion(version)
-      ? await withinLimits(() => desk.open(caller.platform, version))
+      ? await withinLimits(() => desk.open(caller.platform, version, hangUp(ctx)))
       : null;
     if (opened === null || !isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
     const { files, filesDigest, isWhole, problems, digest, coverage, constants } = opened;

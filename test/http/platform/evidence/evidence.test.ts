@@ -38,6 +38,17 @@ describe('POST /v1/platform/evidence', () => {
     }
   }
 
+  it('refuses with 429 what is more than may wait of a platform', async () => {
+    const questions = Array.from({ length: 8 }, (_, n) => ({
+      ...{ kind: 'report', version: 'p2.v10' },
+      from: 1_700_000_000_000 + n,
+    }));
+    const asked = await Promise.all(questions.map((body) => shop.ask<ShownJob>('POST', 'evidence', body)));
+    const refused = asked.find(({ status }) => status !== 200);
+    expect([refused?.status, refused?.headers.get('Retry-After')]).to.deep.equal([429, '10']);
+    for (const { body } of asked) if ('jobId' in body) await shop.ask('DELETE', `evidence/${body.jobId}`);
+  });
+
   it('works out the worth of each rule, keeps it under its address, and lists it', async () => {
     const { status, body } = await shop.ask<ShownJob>('POST', 'evidence', {
       kind: 'report',
