@@ -34,7 +34,6 @@ const STOREYS: readonly (readonly string[])[] = [
     'console/page/pages/rollout.js',
     'console/page/pages/rules.js',
     'console/page/pages/sign-in.js',
-    'console/page/pages/what-if.js',
   ],
   [
     'console/page/pages/client-links.js',

@@ -106,7 +106,6 @@ export async function consolePages(
     { name: 'version', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },
     { name: 'begin-draft', hash: '#/rules/drafts', shows: 'Begin a draft' },
     { name: 'evidence', hash: '#/rules/p2.v10/evidence', shows: 'Intervals are of 95 %' },
-    { name: 'what-if', hash: '#/rules/p2.v11/what-if/regular-anna', shows: 'answer alike' },
     { name: 'rollout', hash: '#/rollouts', shows: 'History' },
     { name: 'ask', hash: '#/rules/p2.v10/ask?kind=drift&asked=yes', shows: 'Brier score' },
   ];

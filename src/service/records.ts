@@ -15,11 +15,10 @@ import { type Ladder, settle } from '../client/ladder.ts';
 import { OrderOutcomeSchema, turnedAway } from '../client/order.ts';
 import { recentOrder } from '../client/outcomes.ts';
 import type { Assessment } from '../decision/assess.ts';
-import { decideVerdict, factsNow, type Standing } from '../decision/decide.ts';
+import { factsNow, type Standing } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
 import type { DecisionFilter } from '../decision/decision-filter.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '../decision/holdout.ts';
-import { type VerdictBody, verdictRequest } from '../decision/requests.ts';
 import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
 import type { RuleSource } from '../rollout/loaded-rules.ts';
@@ -163,23 +162,6 @@ export class Records {
     this.#explored.set(key, exploration);
     exploration.catch(() => this.#explored.delete(key));
     return exploration;
-  }
-
-  /** What each of the rule sets would answer to a verdict request now, in their order. */
-  async whatIf(
-    platform: PlatformName,
-    body: VerdictBody,
-    ruleSets: readonly RuleSet[],
-  ): Promise<readonly Decision[]> {
-    const client = this.#parts.store.clientKeys.of(platform, body.clientIdKey);
-    const { state } = await this.#parts.store.load(client);
-    const request = verdictRequest(body, 'what-if', 'active');
-    return Promise.all(
-      ruleSets.map(async (rules) => {
-        const standing = await this.#standing(client, state, rules);
-        return decideVerdict(rules, standing, request).decision;
-      }),
-    );
   }
 
   /** Null when there is no such decision; for callers that may see every platform. */

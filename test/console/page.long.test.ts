@@ -13,7 +13,6 @@ import './pages/provider.ts';
 import './pages/search.ts';
 import './pages/settings.ts';
 import './pages/sign-in.ts';
-import './pages/what-if.ts';
 // Many clients of which other suites know nothing.
 import './pages/client-links.ts';
 

@@ -4,12 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { type SeededConsole, startSeededConsole } from '../../scripts/screenshots/seeded-console.ts';
 import type { RuleDiff } from '../../src/authoring/diff/rule-diff.ts';
-import type { Explanation } from '../../src/authoring/explain/explain.ts';
-import type { Decision } from '../../src/decision/decision.ts';
 import type { Constant } from '../../src/rules/folder/constant.ts';
 import { rawExchange, rawStatus } from '../http/raw-exchange.ts';
 import { call, type Problem } from '../service/http-call.ts';
-import { verdictBody } from '../service/request-bodies.ts';
 import { Tenant } from '../service/tenant.ts';
 
 interface VersionBody {
@@ -23,14 +20,6 @@ interface VersionBody {
   readonly ladder: { readonly levelsMs: readonly number[] } | null;
   readonly constants: readonly Constant[];
   readonly coverage: { readonly passed: number; readonly failed: number } | null;
-}
-
-interface WhatIfBody {
-  readonly answers: readonly {
-    readonly version: string;
-    readonly decision: Decision;
-    readonly rules: Explanation['rules'];
-  }[];
 }
 
 const PAGE = fileURLToPath(new URL('../../src/console/page', import.meta.url));
@@ -47,12 +36,6 @@ const IMPORTED = /(?:\bfrom|\bimport)\s*\(?\s*["']([^"'\s]+)["']/g;
 function codeOf(module: string): string {
   return module.replace(/\/\*.*?\*\//gs, '');
 }
-
-const whatIf = (members: object = {}, request: object = {}) => ({
-  versions: ['p2.v10', 'p2.v11'],
-  request: verdictBody({ clientIdKey: 'impatient-ivan', ...request }),
-  ...members,
-});
 
 describe('the console over HTTP', () => {
   let seeded: SeededConsole;
@@ -298,83 +281,6 @@ describe('the console over HTTP', () => {
       for (const [query, status, detail] of refusals) {
         const answer = await shop.ask<Problem>('GET', `rules/diff?${query}`);
         expect([answer.status, answer.body.detail]).to.deep.equal([status, detail]);
-      }
-    });
-  });
-
-  describe('what if', () => {
-    it('answers as the next verdict would, and changes nothing', async () => {
-      const before = await shop.client('impatient-ivan');
-      const newest = await shop.decisions({ limit: '1' });
-      const { status, body } = await shop.ask<WhatIfBody>('POST', 'rules/what-if', whatIf());
-      expect(status).to.equal(200);
-      expect(
-        body.answers.map(({ version, decision }) => [version, decision.verdict, decision.rule]),
-      ).to.deep.equal([
-        ['p2.v10', 'WAIT', 'asked-too-early'],
-        ['p2.v11', 'WAIT', 'asked-too-early'],
-      ]);
-      const after = await shop.client('impatient-ivan');
-      expect(after.body.decisionCount).to.equal(before.body.decisionCount);
-      expect(after.body.ladder).to.deep.equal(before.body.ladder);
-      expect(await shop.decisions({ limit: '1' })).to.deep.equal(newest);
-    });
-
-    it('does not make a client known', async () => {
-      const body = whatIf({}, { clientIdKey: 'never-seen' });
-      const { body: answer } = await shop.ask<WhatIfBody>('POST', 'rules/what-if', body);
-      expect(answer.answers.map(({ decision }) => decision.verdict)).to.deep.equal(['GET_NEW', 'GET_NEW']);
-      expect((await shop.client('never-seen')).status).to.equal(404);
-    });
-
-    it('takes own values, and tells the versions apart by them', async () => {
-      const facts = { waitRemainingSeconds: 1, ladderLevel: 1, attemptOpen: false, waitServed: false };
-      const body = whatIf({ facts }, { clientIdKey: 'never-seen' });
-      const { body: answer } = await shop.ask<WhatIfBody>('POST', 'rules/what-if', body);
-      const [one, other] = answer.answers;
-      expect(one?.decision).to.include({ verdict: 'WAIT', rule: 'asked-too-early', waitSeconds: 300 });
-      expect(one?.decision.ladderAfter.level).to.equal(2);
-      expect(other?.decision).to.include({ verdict: 'GET_NEW', rule: 'otherwise' });
-      expect(one?.rules?.verdicts.rules.find(({ name }) => name === 'asked-too-early')?.matched).to.equal(
-        true,
-      );
-      expect(one?.decision.reason).to.equal(
-        'Asked 1 s before the wait was over; wait 300 s, cooldown level 2.',
-      );
-    });
-
-    it('leaves out a wait and a requisite that own values take away', async () => {
-      const anna = { clientIdKey: 'regular-anna' };
-      const blocked = whatIf({ facts: { overrideGroup: 'BLOCKED' } }, anna);
-      const { body: answer } = await shop.ask<WhatIfBody>('POST', 'rules/what-if', blocked);
-      expect(answer.answers[0]?.decision.verdict).to.equal('BLOCK');
-      expect(answer.answers[0]?.decision).to.not.have.any.keys('stickyRequisiteRef', 'waitSeconds');
-    });
-
-    it('lets conclusions follow from own values', async () => {
-      const body = whatIf({ facts: { honeypotTriggered: true } }, { clientIdKey: 'never-seen' });
-      const { body: answer } = await shop.ask<WhatIfBody>('POST', 'rules/what-if', body);
-      expect(answer.answers[0]?.decision).to.include({ verdict: 'BLOCK', isBot: true });
-      expect(answer.answers[0]?.decision.facts['isBot']).to.equal(true);
-    });
-
-    it('refuses values that a fact cannot have', async () => {
-      const refusals = [
-        [{ paidCount: 'many' }, '/facts/paidCount must be a number from 0 to 9007199254740991.'],
-        [{ attemptOpen: 1 }, '/facts/attemptOpen must be true or false.'],
-        [{ lastOutcome: 'LOST' }, '/facts/lastOutcome must be one of NONE, PAID, UNPAID.'],
-        [{ method: true }, '/facts/method must be a text.'],
-      ] as const;
-      for (const [facts, detail] of refusals) {
-        const answer = await shop.ask<Problem>('POST', 'rules/what-if', whatIf({ facts }));
-        expect([answer.status, answer.body.detail]).to.deep.equal([400, detail]);
-      }
-    });
-
-    it('needs the operations for rules and for clients', async () => {
-      for (const operation of ['rules', 'clients'] as const) {
-        const tenant = new Tenant(shop, await seeded.keyFor(operation));
-        expect((await tenant.ask('POST', 'rules/what-if', whatIf())).status, operation).to.equal(403);
       }
     });
   });

@@ -16,7 +16,6 @@ import {
 } from '../../http/platform/rules/drafts/check-draft.ts';
 import type { DraftListSchema, DraftSchema } from '../../http/platform/rules/drafts/drafts.ts';
 import type { OpenedRuleFolderSchema, RuleFolderListSchema } from '../../http/platform/rules/rule-folders.ts';
-import type { WhatIfAnswersSchema } from '../../http/platform/rules/what-if.ts';
 import type { SessionSchema, SignInSchema } from '../../http/platform/session.ts';
 import type { SettingsSchema } from '../../http/platform/settings.ts';
 import type { Shape } from '../../shapes.ts';
@@ -42,7 +41,6 @@ export type Draft = Shape<typeof DraftSchema>;
 export type SavedDraft = Shape<typeof SavedDraftSchema>;
 export type SharedLists = Shape<typeof SharedListsSchema>;
 export type ListEntries = Shape<typeof ListEntriesSchema>;
-export type WhatIfAnswers = Shape<typeof WhatIfAnswersSchema>;
 export type EvidenceJob = Shape<typeof EvidenceJobSchema>;
 export type Explored = Shape<typeof ExplorationSchema>;
 export type EvidenceJobList = Shape<typeof EvidenceJobListSchema>;

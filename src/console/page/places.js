@@ -36,7 +36,6 @@ const now = async () => (await import('./pages/now.js')).NowPage;
 const explore = async () => (await import('./pages/explore.js')).ExplorePage;
 const decisions = async () => (await import('./pages/decisions.js')).DecisionsPage;
 const payers = async () => (await import('./pages/client.js')).ClientPage;
-const whatIf = async () => (await import('./pages/what-if.js')).WhatIfPage;
 const ask = async () => (await import('./pages/ask.js')).AskPage;
 const rollouts = async () => (await import('./pages/rollout.js')).RolloutPage;
 const lists = async () => (await import('./pages/lists.js')).ListsPage;
@@ -75,7 +74,6 @@ export const PLACES = [
       page('rules/*/draft', 'Draft', ['rules'], async () => (await drafts()).DraftPage),
       page('rules/*/evidence', 'Evidence', ['rules'], async () => (await evidence()).EvidencePage),
       page('rules/*/ask', 'Ask', ['rules'], ask),
-      page('rules/*/what-if', 'What if', ['rules', 'clients:read'], whatIf),
     ],
   },
   {

@@ -7,7 +7,7 @@
  *   EvidenceJobList, Experiment, Explanation, Explored, Following, FoundDecisions, IssuedKey,
  *   ListEntries, OpenedRuleFolder, People, Proposal, ProposalList, Reporting, RewrittenCases, RolloutStatus,
  *   RuleDiff, RuleFolderList, RulesReport, SavedDraft, Session, Settings, SharedLists, SignIn,
- *   Shown, WhatIfAnswers, Worked,
+ *   Shown, Worked,
  * } from './answers.d.ts'
  * @import { Question, Work } from './api.js'
  */
@@ -80,8 +80,6 @@ export const listLines = (list) => to`lists/${list}/entries`;
 /** @type {(list: string, value: string) => Question<object | null>} */
 export const listEntry = (list, value) => to`lists/${list}/entries?value=${value}`;
 
-/** @type {Question<WhatIfAnswers>} */
-export const WHAT_IF = { path: 'rules/what-if' };
 /** @type {Question<EvidenceJobList>} */
 export const EVIDENCE_JOBS = { path: 'evidence' };
 /** @type {Work<RulesReport>} */

@@ -36,7 +36,6 @@ import { discardDraft, listDrafts, readDraft, writeDraft } from './rules/drafts/
 import { changeRollout, readRollout, takeBack } from './rules/rollout.ts';
 import { compareDraft, compareRuleFolders } from './rules/rule-diff.ts';
 import { listRuleFolders, readRuleFolder, releaseVersion } from './rules/rule-folders.ts';
-import { askWhatIf } from './rules/what-if.ts';
 import { readSession, readSignIn, signIn, signOut } from './session.ts';
 import { readSettings } from './settings.ts';
 
@@ -84,7 +83,7 @@ export const PLATFORM_OPERATIONS = {
     readReadiness,
     readMetrics,
   ],
-  withRollout: [readRollout, changeRollout, takeBack, askWhatIf, askDecisionWhatIf],
+  withRollout: [readRollout, changeRollout, takeBack, askDecisionWhatIf],
   withEvidence: [askEvidence, readExperiment, listEvidence, readEvidence, removeEvidence],
   withRuleFolders: [
     listRuleFolders,

@@ -150,7 +150,6 @@ const THEN = `${NO_DECISION}/what-if?version=`;
 
 const VERSIONS = '/v1/platform/rules/versions';
 const DIFF = '/v1/platform/rules/diff?before=p2.v10&after=p2.v11';
-const WHAT_IF = whatIf({});
 const DRAFTS = '/v1/platform/rules/drafts';
 const DRAFT = { version: 'p2.v20', files: { 'ladder.yaml': 'levels: [30s]' } };
 const CHECK = post(`${DRAFTS}/check`, DRAFT);
@@ -160,11 +159,6 @@ const WRITE = put(`${DRAFTS}/p2.v21`, { from: 'p2.v10', files: DRAFT.files });
 const RELEASE_BODY = { digest: 'a'.repeat(64), reason: 'all is said' };
 const RELEASE = post(`${VERSIONS}/p2.v20/release`, RELEASE_BODY);
 const SAVE = put(`${VERSIONS}/p2.v20`, { from: 'p2.v10' });
-
-function whatIf(members: object): Ask {
-  const request = verdictBody({ clientIdKey: 'judged' });
-  return post('/v1/platform/rules/what-if', { versions: ['p2.v10', 'p2.v11'], request, ...members });
-}
 
 /** The address of a client, or of what stands below it. */
 function aboutClient(clientIdKey: string, below = ''): string {
@@ -416,12 +410,6 @@ const PLATFORM_CASES: readonly Case[] = [
   says('releaseVersion', 202, async (live) => ({ ...(await releaseOfDraft(live)), by: 'ann of all' })),
   says('releaseVersion', 200, releaseOfDraft),
   ...withBody('releaseVersion', RELEASE, sharedByKey),
-  says('askWhatIf', 200, WHAT_IF),
-  says('askWhatIf', 200, whatIf({ facts: { honeypotTriggered: true } })),
-  says('askWhatIf', 400, whatIf({ facts: { honeypotTriggered: 1 } })),
-  says('askWhatIf', 400, whatIf({ versions: ['p2.v12'] })),
-  says('askWhatIf', 404, whatIf({ versions: ['p2.v99'] })),
-  ...withBody('askWhatIf', WHAT_IF),
   says('askEvidence', 409, whenArchived(RULE_REPORT, false)),
   says('askEvidence', 200, whenArchived(RULE_REPORT, true)),
   says('askEvidence', 400, post(EVIDENCE, { kind: 'report', version: 'p2.v12' })),

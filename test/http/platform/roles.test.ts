@@ -61,7 +61,6 @@ describe('operations by role', () => {
       readRollout: EVERYBODY,
       rollOut: IN_CHARGE,
       rollBack: IN_CHARGE,
-      askWhatIf: IN_CHARGE,
       askDecisionWhatIf: IN_CHARGE,
       askEvidence: WITH_RULES,
       readExperiment: WITH_RULES,

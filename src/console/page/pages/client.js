@@ -5,7 +5,7 @@ import { LatelySeen } from '../parts/decision-table.js';
 import { Choice, endAfter, Field, goTo, LastDay, sent } from '../parts/form.js';
 import { dateTime } from '../parts/format.js';
 import { LadderMove } from '../parts/ladder.js';
-import { toClient, toVersion } from '../parts/links.js';
+import { toClient } from '../parts/links.js';
 import { answered, Empty } from '../parts/notice.js';
 import { TimeLine } from '../parts/time-line.js';
 import { FactsTable } from '../parts/trace.js';
@@ -59,7 +59,7 @@ function Known({ clientIdKey, session }) {
   return answered(
     answer,
     (view) => html`
-      <${State} view=${view} session=${session} />
+      <${State} view=${view} />
       ${may(session, 'clients') && html`<${ByHand} view=${view} propose=${propose} />`}
       <${Links} clientIdKey=${clientIdKey} session=${session} propose=${propose} />
       <div class="past-and-now">
@@ -77,8 +77,8 @@ function Known({ clientIdKey, session }) {
   );
 }
 
-/** @param {{ view: ClientView, session: Session }} props */
-function State({ view, session }) {
+/** @param {{ view: ClientView }} props */
+function State({ view }) {
   const { outcomes, clientIdKey } = view;
   const figures = [
     ['payment score', view.paymentScore],
@@ -90,14 +90,12 @@ function State({ view, session }) {
     ['last paid', dateTime(outcomes.lastPaidAt)],
     ['bot signals', view.signals.length === 0 ? 'none' : view.signals.join(', ')],
   ];
-  const ask = toVersion(view.ruleVersion, `what-if/${encodeURIComponent(clientIdKey)}`);
   return html`<section class="card">
     <h2>
       ${clientIdKey} <${Pill} tone=${groupTone(view.clientGroup)}>${view.clientGroup}<//>
       ${view.isBot && html` <${Pill} tone="bad">bot<//>`}
     </h2>
     <${Figures} items=${figures} />
-    ${may(session, 'rules') && html`<p><a href=${ask}>What would this client be answered now?</a></p>`}
   </section>`;
 }
 

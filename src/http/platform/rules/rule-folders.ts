@@ -102,7 +102,7 @@ export const OpenedRuleFolderSchema = named(
         unit: nullable(word('Of its values; null: none')),
         description: word('What it counts'),
       }),
-      'What may be given as `facts` to what-if',
+      'Each once',
     ),
     constants: list(ConstantSchema, 'In the order of the files'),
     coverage: nullable(RuleCoverageSchema),
