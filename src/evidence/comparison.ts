@@ -6,12 +6,12 @@ import { plus } from '../statistics/sums.ts';
 import {
   columns,
   type EvidenceTable,
-  FATE_COLUMNS,
-  FATES,
-  fateCells,
   interval,
   NO_ORDERS,
   orderCounts,
+  STATUS_COLUMNS,
+  STATUSES,
+  statusCells,
 } from './shown.ts';
 import { clusterOf } from './source/order-clusters.ts';
 
@@ -80,10 +80,10 @@ export function verdictIs(column: string, ...verdicts: readonly Verdict[]): stri
   return `(${column} & 3) IN (${verdicts.map((one) => VERDICTS.indexOf(one)).join(', ')})`;
 }
 
-/** SQL: an aggregate for each fate, by the members of OrderCounts, without technical failures. */
+/** SQL: an aggregate for each status, by the members of OrderCounts, without technical failures. */
 export function byOutcome(aggregate: string): string {
-  return `${aggregate} FILTER (fate = 'PAID') AS paid, ${aggregate} FILTER (fate = 'UNPAID') AS unpaid,
-    ${aggregate} FILTER (fate = 'TURNED_AWAY') AS "turnedAway", ${aggregate} FILTER (fate = 'UNKNOWN') AS unknown`;
+  return `${aggregate} FILTER (status = 'PAID') AS paid, ${aggregate} FILTER (status = 'UNPAID') AS unpaid,
+    ${aggregate} FILTER (status = 'TURNED_AWAY') AS "turnedAway", ${aggregate} FILTER (status = 'UNKNOWN') AS unknown`;
 }
 
 const SAMPLES_MAX = 3;
@@ -97,7 +97,7 @@ export async function compare(duck: Duck, answers: string, codes: AnswerCodes): 
     SELECT base, candidate, sum(n)::DOUBLE AS decisions, ${byOutcome('sum(n::DOUBLE)')},
       arg_min(order_ref, {first: first_at, ref: order_ref}, ${SAMPLES_MAX}) AS samples
     FROM (SELECT base, candidate, order_key, count(*) AS n, min("at") AS first_at FROM ${answers} GROUP BY ALL)
-    JOIN (SELECT order_key, order_ref, fate FROM orders) USING (order_key) GROUP BY base, candidate`);
+    JOIN (SELECT order_key, order_ref, status FROM orders) USING (order_key) GROUP BY base, candidate`);
   const found = pairs.map((row) => pairOf(row, codes));
   const clusters = await duck.rows(
     `SELECT ${clusterOf('client_hash')} AS cluster, count(*) FILTER (base & 3 <> candidate & 3)::DOUBLE AS part,
@@ -158,22 +158,22 @@ export function comparisonTables(
     {
       name: 'verdicts',
       title: 'Verdicts, and what became of the orders that the decisions are about',
-      columns: [...columns('text', ...names), ...columns('count', 'decisions'), ...FATE_COLUMNS],
+      columns: [...columns('text', ...names), ...columns('count', 'decisions'), ...STATUS_COLUMNS],
       rows: VERDICTS.flatMap((from) =>
         VERDICTS.map((to) => ({ from, to, cell: transitions[from][to] }))
           .filter(({ cell }) => cell.decisions > 0)
-          .map(({ from, to, cell }) => [from, from === to ? '' : to, cell.decisions, ...fateCells(cell)]),
+          .map(({ from, to, cell }) => [from, from === to ? '' : to, cell.decisions, ...statusCells(cell)]),
       ),
     },
     {
       name: 'changes',
       title: 'Changes by rule',
       columns: [
-        ...[...columns('count', 'count'), ...FATE_COLUMNS],
+        ...[...columns('count', 'count'), ...STATUS_COLUMNS],
         ...columns('text', 'from', 'by rule', 'to', 'by rule', 'orders, for example'),
       ],
       rows: changes.map((change) => [
-        ...[change.count, ...FATES.map(([fate]) => change[fate])],
+        ...[change.count, ...STATUSES.map(([status]) => change[status])],
         ...[change.from, change.fromRule, change.to, change.toRule, change.samples.join(', ')],
       ]),
     },

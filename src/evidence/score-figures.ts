@@ -1,5 +1,5 @@
 import { numberOf, numbersOf } from '../archive/duck.ts';
-import { ORDER_KEY_SQL } from '../archive/order-fate.ts';
+import { ORDER_KEY_SQL } from '../archive/order-status.ts';
 import { count, list, type Shape, shape } from '../shapes.ts';
 import {
   areaUnderCurve,
@@ -75,13 +75,13 @@ export async function scoredOrders({ duck, span }: Evidence, splitAt: number): P
   for (const clients of clientPasses(span.decisions, PASS_DECISIONS_MAX)) {
     const rows = await duck.rows(`
       SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, score, granted,
-        count(*) FILTER (fate = 'PAID') AS paid, count(*) FILTER (fate = 'UNPAID') AS unpaid,
-        count(*) FILTER (fate = 'UNKNOWN') AS unknown
+        count(*) FILTER (status = 'PAID') AS paid, count(*) FILTER (status = 'UNPAID') AS unpaid,
+        count(*) FILTER (status = 'UNKNOWN') AS unknown
       FROM (
         SELECT ${ORDER_KEY_SQL} AS order_key, ${clusterOf('any_value(client_hash)')} AS cluster,
           min(decided_at) AS first_at, arg_min(payment_score, seq)::DOUBLE AS score
         FROM decisions WHERE ${clients} GROUP BY order_key
-      ) JOIN (SELECT order_key, fate, granted FROM orders WHERE ${clients}) USING (order_key)
+      ) JOIN (SELECT order_key, status, granted FROM orders WHERE ${clients}) USING (order_key)
       GROUP BY ALL ORDER BY ALL`);
     for (const row of rows) {
       const group = {

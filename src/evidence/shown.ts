@@ -41,11 +41,11 @@ export type OrderCounts = Shape<typeof ORDER_COUNTS>;
 
 export const NO_ORDERS: OrderCounts = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
 
-/** Where orders of this fate, as the view `orders` has it, are counted. */
-export function fateMember(fate: unknown): keyof OrderCounts {
-  if (fate === 'PAID') return 'paid';
-  if (fate === 'UNPAID') return 'unpaid';
-  return fate === 'TURNED_AWAY' ? 'turnedAway' : 'unknown';
+/** Where orders of this status, as the view `orders` has it, are counted. */
+export function statusMember(status: unknown): keyof OrderCounts {
+  if (status === 'PAID') return 'paid';
+  if (status === 'UNPAID') return 'unpaid';
+  return status === 'TURNED_AWAY' ? 'turnedAway' : 'unknown';
 }
 
 export const orderCounts = ORDER_COUNTS;
@@ -258,17 +258,17 @@ export function ordersText({ paid, unpaid, turnedAway, unknown }: OrderCounts): 
 }
 
 /** What became of orders, in the words of its columns. */
-export const FATES = [
+export const STATUSES = [
   ['paid', 'paid'],
   ['unpaid', 'unpaid'],
   ['turnedAway', 'turned away'],
   ['unknown', 'unknown'],
 ] as const satisfies readonly (readonly [keyof OrderCounts, string])[];
 
-export const FATE_COLUMNS = columns('count', ...FATES.map(([, words]) => words));
+export const STATUS_COLUMNS = columns('count', ...STATUSES.map(([, words]) => words));
 
-export function fateCells(orders: OrderCounts): readonly Cell[] {
-  return FATES.map(([fate]) => orders[fate]);
+export function statusCells(orders: OrderCounts): readonly Cell[] {
+  return STATUSES.map(([status]) => orders[status]);
 }
 
 /** As of which moment the figures are, and who was erased since; nothing when they use all that is known. */

@@ -1,4 +1,4 @@
-import { reportedResult } from '../archive/order-fate.ts';
+import { reportedResult } from '../archive/order-status.ts';
 import type { ArchiveReader } from '../archive/read/archive-reader.ts';
 import { asOfShape } from '../archive/read/as-of.ts';
 import {
@@ -238,10 +238,10 @@ function spanOf(seen: readonly SeenClient[]) {
     : { firstAt: Math.min(...firsts), lastAt: Math.max(...lasts) };
 }
 
-type Fate = 'paid' | 'reversed' | 'unpaid' | 'turnedAway' | 'unknown' | 'technical';
+type Status = 'paid' | 'reversed' | 'unpaid' | 'turnedAway' | 'unknown' | 'technical';
 
 /** A report about an order that was turned away proves nothing, unless it was paid. */
-function fateOf({ report, granted, turnedAway, verdicts }: LinkedOrder): Fate {
+function statusOf({ report, granted, turnedAway, verdicts }: LinkedOrder): Status {
   const result = report === null ? null : reportedResult(report);
   if (result === 'PAID') return 'paid';
   if (result === 'REVERSED') return 'reversed';
@@ -256,20 +256,20 @@ function figuresOf(orders: readonly LinkedOrder[]) {
   const sums: Record<string, { paid: number; reversed: number; unpaid: number }> = {};
   const verdicts = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
   for (const order of orders) {
-    const fate = fateOf(order);
-    counts[fate] += 1;
+    const status = statusOf(order);
+    counts[status] += 1;
     for (const verdict of VERDICTS) verdicts[verdict] += order.verdicts[verdict];
     const { amount, currency } = order;
-    if (amount === null || currency === null || !isAboutMoney(fate)) continue;
+    if (amount === null || currency === null || !isAboutMoney(status)) continue;
     const before = sums[currency] ?? { paid: 0, reversed: 0, unpaid: 0 };
-    sums[currency] = { ...before, [fate]: sumOf(before[fate], amount) };
+    sums[currency] = { ...before, [status]: sumOf(before[status], amount) };
   }
   const { technical, ...known } = counts;
   return { orders: known, money: sums, verdicts, cut: orders.length >= ORDERS_PER_CLIENT_MAX };
 }
 
-function isAboutMoney(fate: Fate): fate is 'paid' | 'reversed' | 'unpaid' {
-  return fate === 'paid' || fate === 'reversed' || fate === 'unpaid';
+function isAboutMoney(status: Status): status is 'paid' | 'reversed' | 'unpaid' {
+  return status === 'paid' || status === 'reversed' || status === 'unpaid';
 }
 
 const DIGITS = 12;

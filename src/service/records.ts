@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { OrderFate } from '../archive/order-fate.ts';
+import type { OrderStatus } from '../archive/order-status.ts';
 import { ArchiveReader } from '../archive/read/archive-reader.ts';
 import {
   DecisionLookup,
@@ -198,14 +198,14 @@ export class Records {
     return this.#decisions.ofClient(this.#parts.store.clientKeys.of(platform, clientIdKey), limit, beforeSeq);
   }
 
-  /** The platform's newest decisions that fit and whose order has the fate, if one is asked for. */
+  /** The platform's newest decisions that fit and whose order has the status, if one is asked for. */
   findDecisions(
     platform: PlatformName,
     filter: DecisionFilter,
     limit: number,
-    fate: OrderFate | null = null,
+    status: OrderStatus | null = null,
   ): Promise<FoundDecisions> {
-    return this.#decisions.find(platform, filter, limit, fate);
+    return this.#decisions.find(platform, filter, limit, status);
   }
 
   /** The reports about the orders of some decisions; orders without one are left out. */

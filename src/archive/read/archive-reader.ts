@@ -18,8 +18,8 @@ import { StoreUnavailable } from '../../state/store-errors.ts';
 import { Archive, type ErasedClients, erasedClients } from '../archive.ts';
 import type { ArchiveGap, ArchiveState, LeftOut, Segment } from '../archive-log.ts';
 import { Duck, type DuckRow, flagOf, numberOf, quote, textOf } from '../duck.ts';
-import { fateCondition, GRANTED_SQL, type OrderFate } from '../order-fate.ts';
 import { OrderFilters } from '../order-filter.ts';
+import { GRANTED_SQL, type OrderStatus, statusCondition } from '../order-status.ts';
 import {
   decisionOf,
   entryOf,
@@ -145,12 +145,12 @@ export class ArchiveReader {
     return this.#archived((past) => this.#decisions(past, { platform: client.platform }, where, limit));
   }
 
-  /** A platform's newest decisions that fit and whose order has the fate, if one is asked for. */
+  /** A platform's newest decisions that fit and whose order has the status, if one is asked for. */
   async findDecisions(
     platform: PlatformName,
     filter: DecisionFilter,
     limit: number,
-    fate: OrderFate | null = null,
+    status: OrderStatus | null = null,
   ): Promise<SearchedDecisions> {
     const to = timeBound(filter);
     return this.reading(async (past) => {
@@ -166,7 +166,7 @@ export class ArchiveReader {
         const where = (source: Source) =>
           [
             filterCondition({ ...filter, ...(from === undefined ? {} : { from }) }),
-            ...(fate === null ? [] : [fateCondition(source('outcomes', { platform }), fate)]),
+            ...(status === null ? [] : [statusCondition(source('outcomes', { platform }), status)]),
           ].join(' AND ');
         // One more than wanted shows whether that was all.
         const { decisions, unreadable } = await this.#decisions(past, within(from), where, limit + 1);

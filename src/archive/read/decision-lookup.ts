@@ -7,7 +7,7 @@ import { RETENTION } from '../../state/retention.ts';
 import type { ClientJournal, Store } from '../../state/store.ts';
 import { isArchivedElsewhere } from '../archive-home.ts';
 import type { LeftOut } from '../archive-log.ts';
-import type { OrderFate } from '../order-fate.ts';
+import type { OrderStatus } from '../order-status.ts';
 import { isAboutClients, TABLE_NAMES } from '../tables.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { unreadOf } from './past.ts';
@@ -74,14 +74,14 @@ export class DecisionLookup {
     return { decisions: together(hot, decisions), unread: await this.#unread(unreadable) };
   }
 
-  /** The platform's newest decisions that fit and whose order has the fate, if one is asked for. */
+  /** The platform's newest decisions that fit and whose order has the status, if one is asked for. */
   async find(
     platform: PlatformName,
     filter: DecisionFilter,
     limit: number,
-    fate: OrderFate | null = null,
+    status: OrderStatus | null = null,
   ): Promise<FoundDecisions> {
-    const found = await this.#archive.findDecisions(platform, filter, limit, fate);
+    const found = await this.#archive.findDecisions(platform, filter, limit, status);
     const { decisions, isCut } = found;
     const missingFrom = [
       ...(found.upTo === null ? [] : [found.upTo]),

@@ -5,7 +5,7 @@ import type { Store } from '../../state/store.ts';
 import { plus } from '../../statistics/sums.ts';
 import { isArchivedElsewhere } from '../archive-home.ts';
 import { type DuckRow, flagOf, numberOf, numbersOf, quote, textOf } from '../duck.ts';
-import { GRANTED_SQL, REPORT_NUMBER_SQL } from '../order-fate.ts';
+import { GRANTED_SQL, REPORT_NUMBER_SQL } from '../order-status.ts';
 import { RECORDS, TABLES, type TableName } from '../tables.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, knownAt } from './as-of.ts';

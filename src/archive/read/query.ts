@@ -4,7 +4,7 @@ import { Archive, type ErasedClients } from '../archive.ts';
 import type { Segment } from '../archive-log.ts';
 import { Duck, type QueryAnswer, quote } from '../duck.ts';
 import { whileFrozen } from '../frozen-archive.ts';
-import { makeOrderViews } from '../order-fate.ts';
+import { makeOrderViews } from '../order-status.ts';
 import { emptyTable, isAboutClients, TABLE_NAMES } from '../tables.ts';
 
 export interface Queried<T> {
@@ -19,7 +19,7 @@ export interface QueryLimits {
 }
 
 /**
- * Answers one SELECT over the archive's tables and the view `orders` (order-fate.ts), without the clients who were
+ * Answers one SELECT over the archive's tables and the view `orders` (order-status.ts), without the clients who were
  * erased. It can read the archive and nothing else of this machine, and write nothing.
  */
 export async function queryArchive(

@@ -16,14 +16,14 @@ import {
   type Estimate,
 } from '../../statistics/intervals.ts';
 import { AnswerCodes, byOutcome, type RuleAnswer, verdictIs } from '../comparison.ts';
-import { fateMember, NO_ORDERS } from '../shown.ts';
+import { NO_ORDERS, statusMember } from '../shown.ts';
 import { MoneySums } from '../source/order-clusters.ts';
 import type { Effect, OrderSums, PartName, TimePart, TradeOff } from './backtest-report.ts';
 
 /** The request that is answered, as the table keeps it. */
 interface AnsweredRequest {
   readonly clientHash: bigint;
-  /** The key of the order, as in order-fate.ts. */
+  /** The key of the order, as in order-status.ts. */
   readonly orderKey: bigint;
   /** Epoch ms. */
   readonly at: number;
@@ -91,10 +91,10 @@ export async function joinOutcomes(duck: Duck, sides: number): Promise<void> {
   ];
   const answered = Array.from({ length: sides }, (_, side) => ofSide(side)).flat();
   await duck.run(`CREATE OR REPLACE TABLE answered_orders AS
-    SELECT answered.*, fate, reversed, amount, currency FROM (
+    SELECT answered.*, status, reversed, amount, currency FROM (
       SELECT order_key, any_value(client_hash) AS client_hash, min("at") AS first_at, ${answered.join(', ')}
       FROM answers GROUP BY order_key
-    ) answered JOIN (SELECT order_key, fate, reversed, amount, currency FROM orders WHERE fate <> 'TECHNICAL') USING (order_key)`);
+    ) answered JOIN (SELECT order_key, status, reversed, amount, currency FROM orders WHERE status <> 'TECHNICAL') USING (order_key)`);
 }
 
 /** SQL: the orders that a side grants and the base does not, and the other way round. */
@@ -109,18 +109,18 @@ export function closedBy(side: number): string {
 /** Orders and their money, by what became of them. */
 export async function orderSums(duck: Duck, which: string): Promise<OrderSums> {
   const rows = await duck.rows(
-    `SELECT currency, fate, reversed, count(*) AS orders, sum(amount) AS amount FROM answered_orders
+    `SELECT currency, status, reversed, count(*) AS orders, sum(amount) AS amount FROM answered_orders
      WHERE ${which} GROUP BY ALL ORDER BY ALL`,
   );
   let orders = NO_ORDERS;
   const sums = new MoneySums();
   for (const row of rows) {
-    const { fate } = row;
-    const member = fateMember(fate);
+    const { status } = row;
+    const member = statusMember(status);
     const counts = numbersOf(row, { orders: 0, amount: 0 });
     orders = { ...orders, [member]: orders[member] + counts.orders };
     const currency = textOf(row['currency']) ?? '';
-    sums.add({ fate, reversed: row['reversed'] === true, currency, amount: counts.amount });
+    sums.add({ status, reversed: row['reversed'] === true, currency, amount: counts.amount });
   }
   return { orders, amount: sums.money };
 }
@@ -197,12 +197,12 @@ async function clientSums(duck: Duck, part: PartName, splitAt: number, sides: nu
 
 function sumsOf(sides: number, currencies: readonly string[]): readonly (readonly [string, string])[] {
   const sums: (readonly [string, string])[] = [
-    ['PAID', `count(*) FILTER (fate = 'PAID')`],
-    ['UNPAID', `count(*) FILTER (fate = 'UNPAID')`],
+    ['PAID', `count(*) FILTER (status = 'PAID')`],
+    ['UNPAID', `count(*) FILTER (status = 'UNPAID')`],
   ];
   for (let side = 1; side < sides; side++)
-    for (const [name, [fate, holds]] of Object.entries(EFFECTS)) {
-      const which = `fate = '${fate}' AND ${holds(side)}`;
+    for (const [name, [status, holds]] of Object.entries(EFFECTS)) {
+      const which = `status = '${status}' AND ${holds(side)}`;
       sums.push([`${name}_${side}`, `count(*) FILTER (${which})`]);
       for (const [place, currency] of currencies.entries())
         sums.push([

@@ -1,11 +1,11 @@
 import { type Duck, numberOf, numbersOf, quote, textOf } from '../../archive/duck.ts';
 import {
-  askedFateSql,
+  askedStatusSql,
   GRANTED_SQL,
   ORDER_KEY_SQL,
   REPORT_NUMBER_SQL,
   WAIT_WORTH_MS,
-} from '../../archive/order-fate.ts';
+} from '../../archive/order-status.ts';
 import { timeText } from '../../client/instant.ts';
 import { type Objective, objectiveOf, valueSql, worthSql } from '../../rollout/objective.ts';
 import { DAY_MS } from '../../rules/duration.ts';
@@ -211,7 +211,7 @@ async function addPass(
       any_value(matures_ms) AS matures_ms, ${looks.firstSql('any_value(matures_ms)')} AS look
     FROM drawn GROUP BY client_hash`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE bought AS
-    SELECT asked.*, fate, coalesce(report % 4 = 3, false) AS reversed, granted_soon_at IS NULL AND waited_at IS NOT NULL AND fate <> 'PAID' AS lost
+    SELECT asked.*, status, coalesce(report % 4 = 3, false) AS reversed, granted_soon_at IS NULL AND waited_at IS NOT NULL AND status <> 'PAID' AS lost
     FROM (
       SELECT order_key, any_value(client_hash) AS client_hash, any_value(matures_ms) AS matures_ms, arg_min(level, seq) AS level,
         arg_max(currency, seq) AS currency, arg_max(amount, seq) AS amount, count(*) FILTER (granted) AS requisites,
@@ -231,14 +231,14 @@ async function addPass(
         ON grants.client_hash = waits.client_hash AND grants.seq > waits.seq
           AND grants.decided_at <= waits.decided_at + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS
       GROUP BY waits.order_key
-    ) soon USING (order_key), LATERAL (SELECT ${askedFateSql('report', 'requisites > 0')} AS fate)`);
+    ) soon USING (order_key), LATERAL (SELECT ${askedStatusSql('report', 'requisites > 0')} AS status)`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE valued AS
     SELECT *, ${valueSql(objective, { lasting: 'amount', reversals: 'reversals', requisites: '"unpaidRequisites"' })} AS value FROM (
       SELECT arm, look, client_hash, ${cap(paidWorth)} AS amount, ${paidWorth} AS uncapped, ${cap(`coalesce(sum(${WORTH}) FILTER (reversed), 0)`)} AS "reversedAmount",
-        ${tally("fate = 'PAID'")} AS paid, ${tally("fate = 'UNPAID'")} AS unpaid, ${tally("fate = 'TURNED_AWAY'")} AS "turnedAway",
-        ${tally("fate = 'UNKNOWN'")} AS unknown, ${tally('reversed')} AS reversals,
+        ${tally("status = 'PAID'")} AS paid, ${tally("status = 'UNPAID'")} AS unpaid, ${tally("status = 'TURNED_AWAY'")} AS "turnedAway",
+        ${tally("status = 'UNKNOWN'")} AS unknown, ${tally('reversed')} AS reversals,
         coalesce(sum(requisites), 0)::DOUBLE AS requisites, coalesce(sum(waits), 0)::DOUBLE AS waits, ${tally('lost')} AS "lostAfterWait",
-        coalesce(sum(requisites - (fate = 'PAID' OR reversed)::INT) FILTER (fate IN ('PAID', 'UNPAID') AND requisites > 0), 0)::DOUBLE AS "unpaidRequisites",
+        coalesce(sum(requisites - (status = 'PAID' OR reversed)::INT) FILTER (status IN ('PAID', 'UNPAID') AND requisites > 0), 0)::DOUBLE AS "unpaidRequisites",
         ${tally('requisites > 0')} AS granted
       FROM (SELECT * FROM entered WHERE matures_ms <= ${knownUntil}) LEFT JOIN (SELECT *, ${worthSql(objective, objective.currency, 'amount', 'currency')} AS worth FROM bought) USING (client_hash)
       GROUP BY arm, look, client_hash
@@ -251,7 +251,7 @@ async function addPass(
   for (const row of await duck.rows(
     momentsSql(
       `(SELECT arm, look, currency, ${money('paid')} AS paid, ${money('reversed')} AS reversed FROM (
-        SELECT arm, look, client_hash, currency, coalesce(sum(amount) FILTER (fate = 'PAID'), 0)::DOUBLE AS paid,
+        SELECT arm, look, client_hash, currency, coalesce(sum(amount) FILTER (status = 'PAID'), 0)::DOUBLE AS paid,
           coalesce(sum(amount) FILTER (reversed), 0)::DOUBLE AS reversed
         FROM (SELECT * FROM entered WHERE matures_ms <= ${knownUntil}) JOIN bought USING (client_hash) GROUP BY ALL))`,
       ['paid', 'reversed'],
@@ -265,7 +265,7 @@ async function addPass(
 }
 
 const WORTH = 'worth';
-const paidWorth = `coalesce(sum(${WORTH}) FILTER (fate = 'PAID'), 0)::DOUBLE`;
+const paidWorth = `coalesce(sum(${WORTH}) FILTER (status = 'PAID'), 0)::DOUBLE`;
 
 function tally(where: string): string {
   return `count(*) FILTER (${where})::DOUBLE`;
@@ -291,8 +291,8 @@ const UNREPORTED_SQL = `SELECT arm, count(*)::DOUBLE AS clients, sum(unknown) AS
   sum(unknown * granted) AS ug, sum(granted ** 2) AS gg, count(*) FILTER (unknown > 0)::DOUBLE AS seen FROM valued GROUP BY arm`;
 
 function levelsSql(knownUntil: number): string {
-  return `SELECT arm, level, ${tally("fate = 'PAID'")} AS paid, ${tally("fate = 'UNPAID'")} AS unpaid,
-    ${tally("fate = 'TURNED_AWAY'")} AS "turnedAway", ${tally("fate = 'UNKNOWN'")} AS unknown, sum(requisites)::DOUBLE AS requisites,
+  return `SELECT arm, level, ${tally("status = 'PAID'")} AS paid, ${tally("status = 'UNPAID'")} AS unpaid,
+    ${tally("status = 'TURNED_AWAY'")} AS "turnedAway", ${tally("status = 'UNKNOWN'")} AS unknown, sum(requisites)::DOUBLE AS requisites,
     sum(waits)::DOUBLE AS waits, ${tally('lost')} AS "lostAfterWait"
     FROM bought JOIN (SELECT client_hash, arm FROM entered WHERE matures_ms <= ${knownUntil}) USING (client_hash) GROUP BY ALL`;
 }

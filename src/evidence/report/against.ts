@@ -1,5 +1,5 @@
 import { numbersOf } from '../../archive/duck.ts';
-import { ORDER_KEY_SQL } from '../../archive/order-fate.ts';
+import { ORDER_KEY_SQL } from '../../archive/order-status.ts';
 import { conclude, verdictRule } from '../../decision/assess.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';

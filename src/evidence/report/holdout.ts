@@ -1,5 +1,5 @@
 import { type Duck, type DuckRow, numberOf, numbersOf, quote } from '../../archive/duck.ts';
-import { GRANTED_SQL, ORDER_KEY_SQL } from '../../archive/order-fate.ts';
+import { GRANTED_SQL, ORDER_KEY_SQL } from '../../archive/order-status.ts';
 import { HOLDOUT_PERIOD_MS, holdoutShares } from '../../decision/holdout.ts';
 import { type Objective, valueSql, worthSql } from '../../rollout/objective.ts';
 import { DAY_MS } from '../../rules/duration.ts';
@@ -112,24 +112,24 @@ async function makeUnits(
   await duck.run(`CREATE OR REPLACE TEMP TABLE units AS
     SELECT *, ${valueSql(objective, sums)} AS value FROM (
       SELECT hash(${cluster}) AS cluster, share, held_out,
-        ${FATES.map(([member, fate]) => `count(*) FILTER (fate = '${fate}')::DOUBLE AS "${member}"`).join(', ')},
-        count(*) FILTER (fate = 'PAID' AND mature)::DOUBLE AS payments,
-        coalesce(sum(${worthSql(objective, currency, 'amount', 'currency')}) FILTER (fate = 'PAID' AND mature), 0)::DOUBLE AS amount,
+        ${STATUSES.map(([member, status]) => `count(*) FILTER (status = '${status}')::DOUBLE AS "${member}"`).join(', ')},
+        count(*) FILTER (status = 'PAID' AND mature)::DOUBLE AS payments,
+        coalesce(sum(${worthSql(objective, currency, 'amount', 'currency')}) FILTER (status = 'PAID' AND mature), 0)::DOUBLE AS amount,
         count(*) FILTER (reversed AND mature)::DOUBLE AS reversals,
-        coalesce(sum(shown - (fate = 'PAID' OR reversed)::INT) FILTER (fate IN ('PAID', 'UNPAID') AND mature), 0)::DOUBLE AS requisites
+        coalesce(sum(shown - (status = 'PAID' OR reversed)::INT) FILTER (status IN ('PAID', 'UNPAID') AND mature), 0)::DOUBLE AS requisites
       FROM (SELECT * FROM entries WHERE rule = ${quote(rule)}) entered LEFT JOIN devices USING (client_hash)
       LEFT JOIN (
         SELECT orders.*, shown, epoch_ms(first_at) <= newest - ${reversalDays * DAY_MS} AS mature
         FROM orders JOIN (SELECT ${ORDER_KEY_SQL} AS order_key, count(*) FILTER (${GRANTED_SQL}) AS shown FROM decisions GROUP BY ALL)
           USING (order_key), (SELECT epoch_ms(max(decided_at)) AS newest FROM decisions)
-        WHERE fate <> 'TECHNICAL'
+        WHERE status <> 'TECHNICAL'
       ) asked ON asked.client_hash = entered.client_hash AND epoch_ms(first_at) < ends_at
         AND (epoch_ms(first_at) >= entered_at OR asked.order_key = entered.order_key)
       GROUP BY entered.client_hash, period, cluster, share, held_out
     )`);
 }
 
-const FATES = [
+const STATUSES = [
   ['paid', 'PAID'],
   ['unpaid', 'UNPAID'],
   ['turnedAway', 'TURNED_AWAY'],
@@ -169,8 +169,8 @@ const SIDE_CLIENTS_MIN = 50;
 const NON_ZERO_MIN = 20;
 
 async function sideOf(duck: Duck, where: string): Promise<HoldoutSide> {
-  const sums = FATES.map(([member]) => `sum("${member}") AS "${member}"`).join(', ');
-  const whole = FATES.map(([member]) => `"${member}"`).join(' + ');
+  const sums = STATUSES.map(([member]) => `sum("${member}") AS "${member}"`).join(', ');
+  const whole = STATUSES.map(([member]) => `"${member}"`).join(' + ');
   const [row = {}] = await duck.rows(`SELECT count(*)::DOUBLE AS clients, ${sums} FROM units WHERE ${where}`);
   const clusters =
     await duck.rows(`SELECT ${clusterOf('cluster')} AS cluster, sum(paid) AS part, sum(${whole}) AS whole

@@ -1,17 +1,17 @@
 import { type Duck, type DuckRow, numbersOf, textOf } from '../../archive/duck.ts';
 import {
-  type AskedFate,
-  askedFateSql,
+  type AskedStatus,
+  askedStatusSql,
   CAUSE_SQL,
   GRANTED_SQL,
   ORDER_KEY_SQL,
   REPORT_NUMBER_SQL,
-} from '../../archive/order-fate.ts';
+} from '../../archive/order-status.ts';
 import { clusteredInterval, type Estimate } from '../../statistics/intervals.ts';
-import { fateMember, type Money, NO_ORDERS, type OrderCounts } from '../shown.ts';
+import { type Money, NO_ORDERS, type OrderCounts, statusMember } from '../shown.ts';
 import { makeDevices } from '../source/device-clusters.ts';
 import type { Evidence } from '../source/evidence.ts';
-import { clusterOf, type FateMoney, MoneySums, OrderClusters } from '../source/order-clusters.ts';
+import { clusterOf, MoneySums, OrderClusters, type StatusMoney } from '../source/order-clusters.ts';
 import { clientPasses } from '../source/shared-devices.ts';
 import type { Judgement, VectorCode } from './fact-cells.ts';
 import type { RuleFigures } from './rule-report.ts';
@@ -24,12 +24,12 @@ interface DecisionGroup {
   readonly decisions: number;
 }
 
-/** Orders that the same rules matched, of one place and one fate. */
+/** Orders that the same rules matched, of one place and one status. */
 interface OrderGroup {
   /** The matching rules by their places. */
   readonly matched: readonly number[];
   readonly place: number;
-  readonly fate: AskedFate;
+  readonly status: AskedStatus;
   /** They were paid and taken back. */
   readonly reversed: boolean;
   readonly orders: number;
@@ -139,25 +139,25 @@ async function makeMasks(
 async function makeAsked(duck: Duck, codeColumns: readonly string[], rules: number): Promise<void> {
   const masks = masksOf(rules);
   await duck.run(`CREATE OR REPLACE TEMP TABLE asked AS
-    SELECT ${masks.join(', ')}, place, cluster, device_cluster, amount, fate, coalesce(fate = 'UNPAID' AND cause = 'REVERSED', false) AS reversed
+    SELECT ${masks.join(', ')}, place, cluster, device_cluster, amount, status, coalesce(status = 'UNPAID' AND cause = 'REVERSED', false) AS reversed
     FROM (
       SELECT order_key, arg_max(place, seq) AS place, arg_max(amount, seq) AS amount, bool_or(granted) AS granted,
         any_value(cluster) AS cluster, any_value(device_cluster) AS device_cluster,
         ${masks.map((mask) => `bit_or(${mask}) AS ${mask}`).join(', ')}
       FROM seen JOIN masks USING (${codeColumns.join(', ')}) GROUP BY order_key
     ) LEFT JOIN (SELECT order_key, report, cause FROM told) USING (order_key),
-      LATERAL (SELECT ${askedFateSql('report', 'granted')} AS fate)`);
+      LATERAL (SELECT ${askedStatusSql('report', 'granted')} AS status)`);
 }
 
 async function orderGroups(duck: Duck, rules: number): Promise<readonly OrderGroup[]> {
   const masks = masksOf(rules);
   const rows = await duck.rows(`
-    SELECT ${masks.join(', ')}, place, fate, reversed, count(*) AS orders, sum(amount) AS amount
+    SELECT ${masks.join(', ')}, place, status, reversed, count(*) AS orders, sum(amount) AS amount
     FROM asked GROUP BY ALL`);
   return rows.map((row) => ({
     matched: placesOf(masks.map((mask) => bigOf(row, mask))),
     ...numbersOf(row, { place: 0, orders: 0, amount: 0 }),
-    fate: fateOf(row),
+    status: statusOf(row),
     reversed: row['reversed'] === true,
   }));
 }
@@ -170,9 +170,9 @@ async function knownOrders(
   const masks = masksOf(rules);
   const matchedBy = new Map<string, readonly number[]>();
   const known: KnownOrders[] = [];
-  const sql = `SELECT ${masks.join(', ')}, place, ${by} AS cluster, count(*) FILTER (fate = 'PAID')::DOUBLE AS paid,
-      count(*) FILTER (fate = 'UNPAID')::DOUBLE AS unpaid
-    FROM asked WHERE fate IN ('PAID', 'UNPAID') GROUP BY ALL`;
+  const sql = `SELECT ${masks.join(', ')}, place, ${by} AS cluster, count(*) FILTER (status = 'PAID')::DOUBLE AS paid,
+      count(*) FILTER (status = 'UNPAID')::DOUBLE AS unpaid
+    FROM asked WHERE status IN ('PAID', 'UNPAID') GROUP BY ALL`;
   for await (const batch of duck.batches(sql)) {
     const bits = masks.map((mask) => batch.integers(mask));
     const [places, clusters] = [batch.numbers('place'), batch.numbers('cluster')];
@@ -213,10 +213,10 @@ function bigOf(row: DuckRow, column: string): bigint {
   return typeof value === 'bigint' ? value : 0n;
 }
 
-function fateOf(row: DuckRow): AskedFate {
-  const fate = textOf(row['fate']);
-  return fate === 'PAID' || fate === 'UNPAID' || fate === 'TURNED_AWAY' || fate === 'TECHNICAL'
-    ? fate
+function statusOf(row: DuckRow): AskedStatus {
+  const status = textOf(row['status']);
+  return status === 'PAID' || status === 'UNPAID' || status === 'TURNED_AWAY' || status === 'TECHNICAL'
+    ? status
     : 'UNKNOWN';
 }
 
@@ -232,8 +232,8 @@ export class OrderTally {
   }
 
   /** Technical failures do not count. */
-  addOrders(group: FateMoney & Pick<OrderGroup, 'orders'>): void {
-    if (group.fate !== 'TECHNICAL') this.#orders[fateMember(group.fate)] += group.orders;
+  addOrders(group: StatusMoney & Pick<OrderGroup, 'orders'>): void {
+    if (group.status !== 'TECHNICAL') this.#orders[statusMember(group.status)] += group.orders;
     this.#money.add(group);
   }
 

@@ -1,5 +1,5 @@
 import { type Duck, type DuckRow, numberOf, quote, textOf } from '../../archive/duck.ts';
-import { ORDER_KEY_SQL } from '../../archive/order-fate.ts';
+import { ORDER_KEY_SQL } from '../../archive/order-status.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
 import { MONEY_ALONE, type Objective } from '../../rollout/objective.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
@@ -151,7 +151,7 @@ class ReportSums {
   }
 
   #addOrders({ matched, place, ...some }: PassResult['orders'][number]): void {
-    if (some.fate === 'TECHNICAL') this.technical += some.orders;
+    if (some.status === 'TECHNICAL') this.technical += some.orders;
     const { currency, slice } = this.#places.of(place);
     const group = { ...some, currency };
     this.all.addOrders(group);
@@ -230,12 +230,12 @@ const SLICE_SQL = {
   arm: 'arm',
   group: 'client_group',
   level: 'ladder_after_level::VARCHAR',
-  cause: "coalesce(fates.cause, '-')",
+  cause: "coalesce(statuses.cause, '-')",
 } as const satisfies Record<SliceName, string>;
 
 /** An order's report is not a column of its decisions. */
 const SLICE_JOIN: Partial<Record<SliceName, string>> = {
-  cause: `LEFT JOIN fates ON fates.order_key = ${ORDER_KEY_SQL}`,
+  cause: `LEFT JOIN statuses ON statuses.order_key = ${ORDER_KEY_SQL}`,
 };
 
 /** Numbers the currencies, and the slices when there are any: the most frequent ones get a number of their own. */

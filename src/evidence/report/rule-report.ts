@@ -9,8 +9,6 @@ import {
   columns,
   countText,
   type EvidenceTable,
-  FATE_COLUMNS,
-  fateCells,
   interval,
   type Money,
   number,
@@ -20,8 +18,10 @@ import {
   ruleSetText,
   type Shown,
   SPAN,
+  STATUS_COLUMNS,
   shareText,
   spanNotes,
+  statusCells,
 } from '../shown.ts';
 import { amountSum } from '../source/order-clusters.ts';
 import { causesTable, reversalNotes, reversals } from '../source/reversals.ts';
@@ -197,7 +197,7 @@ function weightOf({ decisive }: RuleFigures): number {
 }
 
 const FIGURES = [
-  ...[...columns('count', 'matched', 'decided', 'decisive'), ...FATE_COLUMNS],
+  ...[...columns('count', 'matched', 'decided', 'decisive'), ...STATUS_COLUMNS],
   ...columns('share', 'unpaid share, 95 %'),
   ...columns('ratio', 'lift'),
 ];
@@ -210,7 +210,7 @@ function figureCells({
   unpaidShare,
   lift,
 }: RuleFigures): readonly Cell[] {
-  return [matched, decided, decisive, ...fateCells(orders), unpaidShare, lift];
+  return [matched, decided, decisive, ...statusCells(orders), unpaidShare, lift];
 }
 
 function rulesTable(file: string, rules: readonly RuleReport[]): EvidenceTable {
@@ -265,7 +265,7 @@ function ruleMoneyTable(rules: readonly RuleReport[]): EvidenceTable {
 
 function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
   const cells = ({ clients, orders, paidShare }: HoldoutSide) => [
-    ...[clients, ...fateCells(orders)],
+    ...[clients, ...statusCells(orders)],
     paidShare ?? 'too few',
   ];
   return {
@@ -274,7 +274,7 @@ function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
     columns: [
       ...columns('text', 'file', 'rule', 'held out'),
       ...columns('count', 'clients'),
-      ...FATE_COLUMNS,
+      ...STATUS_COLUMNS,
       ...columns('share', 'paid share, 95 %'),
     ],
     rows: rules.flatMap(({ file, name, holdout }) => {

@@ -1,5 +1,5 @@
 import { type Duck, type DuckRow, numberOf, numbersOf, textOf } from '../../archive/duck.ts';
-import { paidAfterWait, waitWorthUntil } from '../../archive/order-fate.ts';
+import { paidAfterWait, waitWorthUntil } from '../../archive/order-status.ts';
 import { count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { clusteredInterval } from '../../statistics/intervals.ts';
 import { eachOf, plus } from '../../statistics/sums.ts';

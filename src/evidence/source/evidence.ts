@@ -3,7 +3,7 @@ import { Archive, type ErasedClients } from '../../archive/archive.ts';
 import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
 import { Duck, numberOf, quote, quoteName, textOf } from '../../archive/duck.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
-import { makeOrderViews, WAIT_WORTH_MS } from '../../archive/order-fate.ts';
+import { makeOrderViews, WAIT_WORTH_MS } from '../../archive/order-status.ts';
 import { asOfBy, erasedSql } from '../../archive/read/as-of.ts';
 import { factColumn, factLabel } from '../../archive/record-columns.ts';
 import { importJournal } from '../../archive/ship/journal-file.ts';
@@ -64,7 +64,7 @@ const ENGINE_MIB_MAX = 512;
  * - `decisions`: the columns of the archive's table (archive/README.md) and one for each recorded fact, by
  *   `factColumn`, in the type of its domain; at least amount, currency and method;
  * - `outcomes`: the archive's table, from `from` on until `asOf`: what became of an order is reported later;
- * - `orders`: the orders that these decisions are about, see order-fate.ts.
+ * - `orders`: the orders that these decisions are about, see order-status.ts.
  */
 export class Evidence {
   readonly ask: ArchiveAsk;

@@ -1,6 +1,6 @@
 import type { ClusterCount } from '../../statistics/intervals.ts';
 import { eachOf } from '../../statistics/sums.ts';
-import { fateMember, type Money, type OrderAmounts } from '../shown.ts';
+import { type Money, type OrderAmounts, statusMember } from '../shown.ts';
 
 /** Orders with a known outcome by the cluster of their clients: the orders of one client depend on each other. */
 export class OrderClusters {
@@ -13,8 +13,8 @@ export class OrderClusters {
   }
 
   /** Of each cluster, which part of the orders was paid, or was not. */
-  counts(fate: 'paid' | 'unpaid'): readonly ClusterCount[] {
-    const parts = fate === 'paid' ? this.#paid : this.#unpaid;
+  counts(status: 'paid' | 'unpaid'): readonly ClusterCount[] {
+    const parts = status === 'paid' ? this.#paid : this.#unpaid;
     // In order, so that sums come out the same to the last digit.
     const inOrder = [...this.#paid].toSorted(([a], [b]) => a - b);
     return inOrder.map(([cluster, paid]) => ({
@@ -39,8 +39,8 @@ export function amountSum(sum: number): number {
   return Number(sum.toPrecision(DIGITS));
 }
 
-export interface FateMoney {
-  readonly fate: unknown;
+export interface StatusMoney {
+  readonly status: unknown;
   /** It was paid and taken back. */
   readonly reversed: boolean;
   readonly currency: string;
@@ -53,10 +53,10 @@ const NO_MONEY: OrderAmounts = { paid: 0, unpaid: 0, reversed: 0, turnedAway: 0,
 export class MoneySums {
   readonly #sums = new Map<string, OrderAmounts>();
 
-  add({ fate, reversed, currency, amount }: FateMoney): void {
-    if (fate === 'TECHNICAL') return;
+  add({ status, reversed, currency, amount }: StatusMoney): void {
+    if (status === 'TECHNICAL') return;
     const before = this.#sums.get(currency) ?? NO_MONEY;
-    const member = fateMember(fate);
+    const member = statusMember(status);
     const after = { ...before, [member]: before[member] + amount };
     this.#sums.set(currency, reversed ? { ...after, reversed: before.reversed + amount } : after);
   }

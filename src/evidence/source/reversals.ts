@@ -1,5 +1,5 @@
 import { numberOf, numbersOf, textOf } from '../../archive/duck.ts';
-import { CAUSE_SQL, fateSql, ORDER_KEY_SQL, REPORT_NUMBER_SQL } from '../../archive/order-fate.ts';
+import { CAUSE_SQL, ORDER_KEY_SQL, REPORT_NUMBER_SQL, statusSql } from '../../archive/order-status.ts';
 import { OUTCOME_CAUSES } from '../../client/order.ts';
 import { counted } from '../../rules/condition-text.ts';
 import { DAY_MS } from '../../rules/duration.ts';
@@ -87,7 +87,7 @@ async function makePayments({ duck, ask }: Evidence, asOf = ask.asOf ?? null): P
       SELECT ${asOf === null ? KNOWN_SQL : `make_timestamp_ms(${asOf})`} AS known_at
     )
     SELECT order_key, ${clusterOf('client_hash')} AS cluster, paid_at IS NOT NULL AS was_paid,
-      result, ${daysTo(`if(${fateSql('report')} = 'PAID', known_at, told_at)`)} AS day, ${daysTo('known_at')} AS age
+      result, ${daysTo(`if(${statusSql('report')} = 'PAID', known_at, told_at)`)} AS day, ${daysTo('known_at')} AS age
     FROM told, known`);
 }
 

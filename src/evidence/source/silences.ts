@@ -1,5 +1,5 @@
 import { type Duck, numberOf, textOf } from '../../archive/duck.ts';
-import { GRANTED_SQL, ORDER_KEY_SQL } from '../../archive/order-fate.ts';
+import { GRANTED_SQL, ORDER_KEY_SQL } from '../../archive/order-status.ts';
 import { SILENCE } from '../../client/silence.ts';
 import type { EvidenceSpan } from '../shown.ts';
 

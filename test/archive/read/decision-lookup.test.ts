@@ -1,6 +1,6 @@
 import { linkSync, rmSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import type { OrderFate } from '../../../src/archive/order-fate.ts';
+import type { OrderStatus } from '../../../src/archive/order-status.ts';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
 import { SegmentWriter } from '../../../src/archive/ship/segment-writer.ts';
@@ -299,8 +299,8 @@ describeOnStores('decisions by what they have in common', (store) => {
     const [newest] = place.archive.segments(place.archive.read(), { table: 'outcomes', platform: fresh });
     if (newest === undefined) throw new Error('there is a segment');
     writeFileSync(place.archive.pathOf(newest), 'torn');
-    const orders = async (fate: OrderFate) => {
-      const found = await lookup.find(fresh, {}, 10, fate);
+    const orders = async (status: OrderStatus) => {
+      const found = await lookup.find(fresh, {}, 10, status);
       return { orders: found.decisions.map(({ orderRef }) => orderRef), lookedAt: found.lookedAt };
     };
     const lookedAt = { decisions: 2, backTo: T0 + 20, complete: false, next: null, upTo: T0 + 50 };

@@ -36,7 +36,7 @@ describe('a query over the archive', () => {
 
   it('has orders with their outcomes', async () => {
     const { rows } = await ask(
-      'SELECT order_ref, decisions, granted, fate FROM orders ORDER BY order_ref LIMIT 1',
+      'SELECT order_ref, decisions, granted, status FROM orders ORDER BY order_ref LIMIT 1',
     );
     expect(rows).to.deep.equal([['order-1', 1n, true, 'UNKNOWN']]);
     const { answer: empty } = await queryArchive(temporaryDirectory(), 'SELECT * FROM orders', LIMITS);

@@ -59,12 +59,12 @@ export function countByHand(folder: string, journal: string): ReadonlyMap<string
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
-  const fates = fatesOf(lines);
+  const statuses = statusesOf(lines);
   const seen = lines.flatMap((line) => (line.kind === 'verdict' ? [judged(rules, line)] : []));
-  return new Map(namesOf(rules).map((name) => [name, countRule(name, seen, fates)]));
+  return new Map(namesOf(rules).map((name) => [name, countRule(name, seen, statuses)]));
 }
 
-function fatesOf(lines: readonly Line[]): ReadonlyMap<string, string> {
+function statusesOf(lines: readonly Line[]): ReadonlyMap<string, string> {
   const told = lines.filter(({ kind }) => kind === 'outcome');
   return new Map(
     told.map((line) => [
@@ -92,13 +92,13 @@ function judged(rules: RuleFiles, line: Line) {
 function countRule(
   name: string,
   seen: readonly ReturnType<typeof judged>[],
-  fates: ReadonlyMap<string, string>,
+  statuses: ReadonlyMap<string, string>,
 ): HandCount {
   const matched = seen.filter((one) => one.matched.includes(name));
   const orders = [...new Set(matched.map(({ order }) => order))];
-  const ended = (fate: string, ...among: readonly Set<string>[]) =>
+  const ended = (status: string, ...among: readonly Set<string>[]) =>
     orders.filter(
-      (order) => (fates.get(order) ?? 'unknown') === fate && among.every((some) => some.has(order)),
+      (order) => (statuses.get(order) ?? 'unknown') === status && among.every((some) => some.has(order)),
     ).length;
   const granted = new Set(seen.filter(({ granted: shown }) => shown).map(({ order }) => order));
   return {

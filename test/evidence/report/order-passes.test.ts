@@ -38,7 +38,7 @@ function totals(passes: readonly PassResult[]) {
   };
   for (const { decisions, orders } of passes) {
     for (const group of decisions) add('decisions', group.decisions);
-    for (const { matched, fate, orders: count } of orders) add(`${matched.join()} ${fate}`, count);
+    for (const { matched, status, orders: count } of orders) add(`${matched.join()} ${status}`, count);
   }
   return sums;
 }

@@ -69,8 +69,8 @@ describe('the report on rules', () => {
     const byClient = (matching: string) =>
       withEvidence(all(lived.archive), async ({ duck }) => {
         const rows = await duck.rows(
-          `SELECT client_hash::VARCHAR AS client, count(*) FILTER (fate = 'UNPAID')::INT AS part, count(*)::INT AS whole
-           FROM orders WHERE fate IN ('PAID', 'UNPAID') AND (client_hash, order_ref) IN
+          `SELECT client_hash::VARCHAR AS client, count(*) FILTER (status = 'UNPAID')::INT AS part, count(*)::INT AS whole
+           FROM orders WHERE status IN ('PAID', 'UNPAID') AND (client_hash, order_ref) IN
              (SELECT (client_hash, order_ref) FROM decisions WHERE ${matching}) GROUP BY client`,
         );
         return rows.map((row) => ({ part: Number(row['part']), whole: Number(row['whole']) }));
@@ -91,7 +91,7 @@ describe('the report on rules', () => {
   it('adds up amounts by currency, so that rules that divide the decisions add up to all', async () => {
     const total = (name: string) => ruleOf(found, name).amount['EUR']?.unpaid ?? 0;
     const sum = await withEvidence(all(lived.archive), ({ duck }) =>
-      duck.rows("SELECT sum(amount) AS unpaid FROM orders WHERE fate = 'UNPAID'"),
+      duck.rows("SELECT sum(amount) AS unpaid FROM orders WHERE status = 'UNPAID'"),
     );
     const groups = found.rules.filter(({ file }) => file === 'groups.yaml');
     expect(groups.every(({ amount }) => Object.keys(amount).every((name) => name === 'EUR'))).to.equal(true);
@@ -132,10 +132,10 @@ describe('the report on rules', () => {
         ]);
         expect(sum((part) => part.orders.unpaid)).to.equal(orders.unpaid);
       }
-      for (const fate of ['paid', 'unpaid', 'reversed', 'turnedAway', 'unknown'] as const) {
-        const parts = (sliced.slices ?? []).map(({ amount }) => amount['EUR']?.[fate] ?? 0);
+      for (const status of ['paid', 'unpaid', 'reversed', 'turnedAway', 'unknown'] as const) {
+        const parts = (sliced.slices ?? []).map(({ amount }) => amount['EUR']?.[status] ?? 0);
         const sum = parts.reduce((total, part) => total + part, 0);
-        expect(sum, `${fate} by ${by}`).to.be.closeTo(found.amount['EUR']?.[fate] ?? 0, 1e-6);
+        expect(sum, `${status} by ${by}`).to.be.closeTo(found.amount['EUR']?.[status] ?? 0, 1e-6);
       }
       expect(sliced.rules.map(({ by: _, ...rule }) => rule)).to.deep.equal(found.rules);
     }

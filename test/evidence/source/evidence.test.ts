@@ -84,23 +84,23 @@ describe('evidence', () => {
     it(`has each order with its last amount and its last outcome, from the ${kind}`, async () => {
       const rows = await rowsOf(
         all(lived[kind]),
-        'SELECT order_ref, decisions::INT AS decisions, amount, currency, method, granted, waited, blocked, fate FROM orders ORDER BY order_ref',
+        'SELECT order_ref, decisions::INT AS decisions, amount, currency, method, granted, waited, blocked, status FROM orders ORDER BY order_ref',
       );
       const order = { currency: 'EUR', method: 'card', granted: true, waited: false, blocked: false };
       expect(rows).to.deep.equal([
-        { ...order, order_ref: 'ann-1', decisions: 1, amount: 10.5, fate: 'PAID' },
-        { ...order, order_ref: 'bob-1', decisions: 2, amount: 12.25, waited: true, fate: 'UNKNOWN' },
-        { ...order, order_ref: 'cid-1', decisions: 1, amount: 7, fate: 'UNPAID' },
-        { ...order, order_ref: 'dan-1', decisions: 1, amount: 10.5, fate: 'TECHNICAL' },
+        { ...order, order_ref: 'ann-1', decisions: 1, amount: 10.5, status: 'PAID' },
+        { ...order, order_ref: 'bob-1', decisions: 2, amount: 12.25, waited: true, status: 'UNKNOWN' },
+        { ...order, order_ref: 'cid-1', decisions: 1, amount: 7, status: 'UNPAID' },
+        { ...order, order_ref: 'dan-1', decisions: 1, amount: 10.5, status: 'TECHNICAL' },
       ]);
     });
 
     it(`is limited to a span of time, but has later outcomes, from the ${kind}`, async () => {
       const ask = { ...all(lived[kind]), from: JULY + HOUR, to: JULY + HOUR + 1001 };
-      const rows = await rowsOf(ask, 'SELECT order_ref, fate FROM orders ORDER BY order_ref');
+      const rows = await rowsOf(ask, 'SELECT order_ref, status FROM orders ORDER BY order_ref');
       expect(rows).to.deep.equal([
-        { order_ref: 'bob-1', fate: 'UNKNOWN' },
-        { order_ref: 'cid-1', fate: 'UNPAID' },
+        { order_ref: 'bob-1', status: 'UNKNOWN' },
+        { order_ref: 'cid-1', status: 'UNPAID' },
       ]);
     });
 

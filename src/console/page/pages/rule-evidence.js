@@ -3,13 +3,13 @@ import { html, useState } from '../html.js';
 import { DecisionTable } from '../parts/decision-table.js';
 import {
   EvidenceTables,
-  FATES,
-  FateLegend,
   IntervalBar,
   intervalText,
   Notes,
   OrdersBar,
   ShownTable,
+  STATUSES,
+  StatusLegend,
   sumOf,
   useEvidence,
   workedOut,
@@ -76,7 +76,7 @@ function Counted({ report }) {
     <${Figures} items=${figures} />
     <${Notes} notes=${notes} />
     <${EvidenceTables} tables=${tables.filter(({ name }) => OF_MONEY.includes(name))} />
-    <${FateLegend} />
+    <${StatusLegend} />
     ${[...files].map(
       ([file, some]) => html`<section class="card" key=${file}>
         <h2>${file}</h2>
@@ -211,7 +211,7 @@ function Worth({ report, file, name }) {
   ];
   return html`<${Figures} items=${figures} />
     <section class="card">
-      <${FateLegend} />
+      <${StatusLegend} />
       <${OrdersBar} orders=${orders} most=${sumOf(orders)} />
       <${IntervalBar} interval=${unpaidShare} all=${report.unpaidShare} />
       <${OpenedRule} rule=${rule} report=${report} />
@@ -282,7 +282,7 @@ function Ways({ rule: { file, name }, report }) {
     `#/decisions?${new URLSearchParams([[member, name], ['ruleVersion', report.version], ...more])}`;
   return html`<p>
     ${page && html`${page} · `}Its decisions: <a href=${to()}>all</a>, with orders
-    ${REPORTED.map((fate) => html` <a href=${to(['outcome', fate.toUpperCase()])}>${fate}</a>`)}
+    ${REPORTED.map((status) => html` <a href=${to(['outcome', status.toUpperCase()])}>${status}</a>`)}
   </p>`;
 }
 
@@ -319,7 +319,7 @@ function Trend({ slices }) {
  */
 function columnOf({ orders }, x, most) {
   let top = HEIGHT;
-  return FATES.map(({ name, color }) => {
+  return STATUSES.map(({ name, color }) => {
     const height = (HEIGHT * orders[name]) / most;
     top -= height;
     const place = { x, y: top, width: STEP - 1, height };

@@ -12,7 +12,7 @@ import { sorted, Table, useSort } from './table.js';
  */
 
 /** What became of orders, in the order in which it is stacked. */
-export const FATES = /** @type {const} */ ([
+export const STATUSES = /** @type {const} */ ([
   { name: 'paid', words: 'paid', color: '--get-new' },
   { name: 'unpaid', words: 'unpaid', color: '--block' },
   { name: 'turnedAway', words: 'turned away', color: '--wait' },
@@ -29,9 +29,9 @@ export function sumOf({ paid, unpaid, turnedAway, unknown }) {
  * @param {{ orders: OrderCounts, most: number }} props
  */
 export function OrdersBar({ orders, most }) {
-  const words = FATES.map(({ name, words: fate }) => `${count(orders[name])} ${fate}`).join(', ');
+  const words = STATUSES.map(({ name, words: status }) => `${count(orders[name])} ${status}`).join(', ');
   return html`<div class="orders" role="img" aria-label=${words} title=${words}>
-    ${FATES.map(({ name, color }) => {
+    ${STATUSES.map(({ name, color }) => {
       const width = `${most === 0 ? 0 : (100 * orders[name]) / most}%`;
       return html`<i style=${{ width, background: `var(${color})` }}></i>`;
     })}
@@ -39,9 +39,9 @@ export function OrdersBar({ orders, most }) {
 }
 
 /** What the colours of bars mean. */
-export function FateLegend() {
+export function StatusLegend() {
   return html`<ul class="legend">
-    ${FATES.map(
+    ${STATUSES.map(
       ({ words, color }) => html`<li><i style=${{ background: `var(${color})` }}></i>${words}</li>`,
     )}
   </ul>`;

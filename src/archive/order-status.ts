@@ -2,7 +2,7 @@ import { DAY_MS } from '../rules/duration.ts';
 import type { Duck } from './duck.ts';
 
 /** What became of an order. TECHNICAL says nothing about the payer, so figures about payers leave it out. */
-export type OrderFate = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';
+export type OrderStatus = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';
 
 /**
  * A report as one number; an order's largest number is the report that counts: the last one, and of two at the same
@@ -22,29 +22,29 @@ export function reportedResult(number: number): 'UNPAID' | 'TECHNICAL' | 'PAID' 
 export const CAUSE_SQL = `replace(arg_max(coalesce(cause, outcome), ${REPORT_NUMBER_SQL}), 'UNPAID',
   if(bool_or(outcome = 'PAID'), 'REVERSED', 'UNSTATED'))`;
 
-/** The fate for the largest report number of an order; null is an order without a report. */
-export function fateSql(reportNumber: string): string {
+/** The status for the largest report number of an order; null is an order without a report. */
+export function statusSql(reportNumber: string): string {
   return `CASE WHEN ${reportNumber} IS NULL THEN 'UNKNOWN'
     ELSE ['UNPAID', 'TECHNICAL', 'PAID', 'UNPAID'][(${reportNumber} % 4 + 1)::INT] END`;
 }
 
-export type AskedFate = OrderFate | 'TURNED_AWAY';
+export type AskedStatus = OrderStatus | 'TURNED_AWAY';
 
 /**
  * The same of an order that was asked for. One that was never granted and not paid was TURNED_AWAY, whatever was
  * reported of it: nobody could pay it, which proves nothing.
  */
-export function askedFateSql(reportNumber: string, granted: string): string {
-  const fate = fateSql(reportNumber);
-  return `CASE WHEN NOT ${granted} AND ${fate} IN ('UNPAID', 'UNKNOWN') THEN 'TURNED_AWAY' ELSE ${fate} END`;
+export function askedStatusSql(reportNumber: string, granted: string): string {
+  const status = statusSql(reportNumber);
+  return `CASE WHEN NOT ${granted} AND ${status} IN ('UNPAID', 'UNKNOWN') THEN 'TURNED_AWAY' ELSE ${status} END`;
 }
 
-/** SQL: that an order has this fate, by the reports that can be read. */
-export function fateCondition(reports: string, fate: OrderFate): string {
+/** SQL: that an order has this status, by the reports that can be read. */
+export function statusCondition(reports: string, status: OrderStatus): string {
   const reported = `SELECT client_hash, order_ref, max(${REPORT_NUMBER_SQL}) AS report FROM ${reports} GROUP BY ALL`;
   const order = 'row(client_hash, order_ref)';
-  if (fate === 'UNKNOWN') return `${order} NOT IN (SELECT ${order} FROM (${reported}))`;
-  return `${order} IN (SELECT ${order} FROM (${reported}) WHERE ${fateSql('report')} = '${fate}')`;
+  if (status === 'UNKNOWN') return `${order} NOT IN (SELECT ${order} FROM (${reported}))`;
+  return `${order} IN (SELECT ${order} FROM (${reported}) WHERE ${statusSql('report')} = '${status}')`;
 }
 
 /** Of an order of a client, 64 bits: two different orders among ten million share one with a chance of 3 in a million. */
@@ -62,21 +62,21 @@ export function waitWorthUntil(waitedAt: string): string {
 
 /** SQL: that an order which was granted after a wait was paid after that, within the time that counts for the wait. */
 export function paidAfterWait(waitedAt: string, grantedAt: string): string {
-  return `${fateSql('report')} = 'PAID' AND paid_at BETWEEN ${grantedAt} AND ${waitWorthUntil(waitedAt)}`;
+  return `${statusSql('report')} = 'PAID' AND paid_at BETWEEN ${grantedAt} AND ${waitWorthUntil(waitedAt)}`;
 }
 
 /**
  * Makes the view `orders`, one row for each order of a client that `decisions` are about: order_key, platform,
  * client_hash, order_ref, decisions, first_at, last_at (of its decisions), amount, currency, method and
- * sell_point_key (of the last of them), has_history (final outcomes, at the first), granted, waited, blocked (at least once), its `fate`: PAID, UNPAID,
- * TURNED_AWAY, TECHNICAL or UNKNOWN, the reported `cause` (see order-fate.ts), and whether it was paid and taken back (`reversed`). Of several outcomes the last one holds.
+ * sell_point_key (of the last of them), has_history (final outcomes, at the first), granted, waited, blocked (at least once), its `status`: PAID, UNPAID,
+ * TURNED_AWAY, TECHNICAL or UNKNOWN, the reported `cause` (see order-status.ts), and whether it was paid and taken back (`reversed`). Of several outcomes the last one holds.
  */
 export async function makeOrderViews(duck: Duck): Promise<void> {
-  await duck.run(`CREATE VIEW fates AS
+  await duck.run(`CREATE VIEW statuses AS
     SELECT ${ORDER_KEY_SQL} AS order_key, max(${REPORT_NUMBER_SQL}) AS report, ${CAUSE_SQL} AS cause
     FROM outcomes GROUP BY order_key`);
   await duck.run(`CREATE VIEW orders AS
-    SELECT asked.*, fate, cause, coalesce(fate = 'UNPAID' AND cause = 'REVERSED', false) AS reversed
+    SELECT asked.*, status, cause, coalesce(status = 'UNPAID' AND cause = 'REVERSED', false) AS reversed
     FROM (
       SELECT ${ORDER_KEY_SQL} AS order_key, any_value(platform) AS platform, any_value(client_hash) AS client_hash,
         any_value(order_ref) AS order_ref, count(*) AS decisions, min(decided_at) AS first_at, max(decided_at) AS last_at,
@@ -85,5 +85,5 @@ export async function makeOrderViews(duck: Duck): Promise<void> {
         bool_or(${GRANTED_SQL}) AS granted, bool_or(verdict = 'WAIT') AS waited, bool_or(verdict = 'BLOCK') AS blocked
       FROM decisions GROUP BY order_key
     ) asked
-    LEFT JOIN fates USING (order_key), LATERAL (SELECT ${askedFateSql('report', 'granted')} AS fate)`);
+    LEFT JOIN statuses USING (order_key), LATERAL (SELECT ${askedStatusSql('report', 'granted')} AS status)`);
 }
