@@ -115,6 +115,7 @@ function OptionField({ option, query }) {
       return html`<${VersionField} ...${{ hint, name, chosen }} />`;
     case 'time':
       return html`<${MinuteField} name=${name} minute=${chosen} />`;
+    case 'text':
     case 'texts':
     case 'number': {
       const field = { name, defaultValue: chosen ?? '', required: isRequired, placeholder: form };

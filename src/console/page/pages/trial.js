@@ -197,7 +197,7 @@ export function ExperimentPart({ rollout, session, propose }) {
  * @param {Pick<Experiment, 'trend'>} props
  */
 function Trend({ trend }) {
-  const [metric, setMetric] = useState('paid');
+  const [metric, setMetric] = useState('value');
   const metrics = [...new Set(trend.map((one) => one.metric))];
   const versions = [...new Set(trend.map((one) => one.version))];
   return html`<h3>How the differences went</h3>
