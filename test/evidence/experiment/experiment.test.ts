@@ -4,6 +4,7 @@ import {
   experimentOf,
   shownExperiment,
 } from '../../../src/evidence/experiment/experiment-report.ts';
+import { MONEY_ALONE } from '../../../src/rollout/objective.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { T0 } from '../../state/clients.ts';
@@ -29,6 +30,7 @@ describeOnStores('an experiment', (store) => {
   let lived: readonly Lived[];
   let found: Experiment;
   let halfway: Experiment;
+  let other: Experiment;
   let asked: readonly Experiment[];
 
   before(async () => {
@@ -50,8 +52,12 @@ describeOnStores('an experiment', (store) => {
     await world.live(1, CLIENTS + 49 * 60, 1);
     await world.stop();
     const to = T0 + (CLIENTS / 2) * 60_000;
-    const asks = [{ asOf: to + 48 * 3_600_000 }, { to }, { to, asOf: world.now }];
-    [found = NOTHING, halfway = NOTHING, ...asked] = await experimentsOn(store(), () => asks);
+    const otherwise = { ...MONEY_ALONE, margin: 0.5, windowDays: 1 };
+    const asks = [{ asOf: to + 48 * 3_600_000 }, { otherwise }, { to }, { to, asOf: world.now }];
+    [found = NOTHING, halfway = NOTHING, other = NOTHING, ...asked] = await experimentsOn(
+      store(),
+      () => asks,
+    );
   });
 
   it('counts each client for the version of its draw, over two nodes and a restart', () => {
@@ -103,6 +109,13 @@ describeOnStores('an experiment', (store) => {
     const [byAll, asOfNow] = asked.map(lost);
     expect(asOfNow).to.equal(byAll);
     expect(byAll).to.be.within(1, lost(found) - 1);
+  });
+
+  it('shows another objective than that of the rollout, and recommends nothing by it', () => {
+    expect([found.isFixed, other.isFixed, other.objective?.margin]).to.deep.equal([true, false, 0.5]);
+    expect(shownExperiment(other).notes.join('\n')).to.include(
+      'Judged by value = 0.5 x lasting amount, in EUR. The rollout was begun with another objective, so this one recommends nothing.',
+    );
   });
 
   it('compares nothing before there are enough clients, and says so', () => {

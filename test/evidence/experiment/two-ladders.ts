@@ -1,6 +1,7 @@
 import { experiment } from '../../../src/evidence/experiment/experiment.ts';
 import type { Experiment } from '../../../src/evidence/experiment/experiment-report.ts';
 import { type EvidenceAsk, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import type { Objective } from '../../../src/rollout/objective.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
@@ -9,17 +10,19 @@ import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { all } from '../source/lived-evidence.ts';
 import { type Lived, TrialWorld } from './trial-world.ts';
 
+type AskedAfter = Partial<EvidenceAsk> & { readonly otherwise?: Objective | null };
+
 /** What the archive of a store tells of its newest trial, by all that is known, and as it is asked after that. */
 export async function experimentsOn(
   store: Store,
-  asksAfter: (found: Experiment) => readonly Partial<EvidenceAsk>[] = () => [],
+  asksAfter: (found: Experiment) => readonly AskedAfter[] = () => [],
 ): Promise<readonly Experiment[]> {
   const archived = await ArchivedStore.open(store);
   try {
     await archived.shipAll();
     const place = { kind: 'archive', folder: archived.archive.folder } as const;
-    const ask = (more: Partial<EvidenceAsk>) =>
-      withEvidence({ ...all(place), ...more }, (evidence) => experiment(evidence, []));
+    const ask = ({ otherwise = null, ...more }: AskedAfter) =>
+      withEvidence({ ...all(place), ...more }, (evidence) => experiment(evidence, [], () => {}, otherwise));
     const told = [await ask({})];
     for (const more of told.flatMap(asksAfter)) told.push(await ask(more));
     return told;
