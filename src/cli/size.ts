@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { RETENTION } from '../state/retention.ts';
 import { print, table } from './print.ts';
 
 /**
@@ -35,7 +36,9 @@ const DEVICE_DAYS = 7;
 
 const DAY_SECONDS = 86_400;
 const JOURNAL_ENTRIES_KEPT = 100_000;
-const JOURNAL_ENTRIES_MAX = 1_000_000;
+
+/** Beyond this share of its memory a master pushes entries out. */
+const JOURNAL_SHARE_MAX = 0.8;
 
 /** The numbers of masters over which the 64 partitions spread evenly. */
 const EVEN_MASTERS = [1, 3, 6, 8, 12, 32, 64];
@@ -113,7 +116,12 @@ function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
   const masters = EVEN_MASTERS.find((some) => some >= Math.max(forCpu, forMemory)) ?? null;
   const shipping = (verdictsPerSecond * each('shippingMicros')) / 1e6 / BUSY_SHARE;
   const network = peak * verdictsPerSecond * each('network');
-  const away = JOURNAL_ENTRIES_MAX / (verdictsPerSecond * entries) / 60;
+  // What is not shipped stays, with its decisions. A fresh installation of this size has that room.
+  const room = (masters ?? EVEN_MASTERS.at(-1) ?? 1) * load.masterGb * 1e9 * JOURNAL_SHARE_MAX - memory;
+  const roomVerdicts = room / (each('journal') + KEPT.decision + BY_ORDER.order);
+  const { journalEntries, journalEntriesMin } = RETENTION;
+  const heldEntries = Math.max(journalEntriesMin, Math.min(journalEntries, roomVerdicts * entries));
+  const away = heldEntries / (verdictsPerSecond * entries) / 60;
   return [
     ['serviceBusyCores', service, '', 'service: cores busy at the peak'],
     ['serviceCores', Math.ceil(service / BUSY_SHARE), '', 'service: cores to plan, half of them idle then'],

@@ -25,8 +25,13 @@ export const RETENTION = {
   notesPerClient: 10_000,
   /** Entries of the audit. */
   auditMs: 400 * DAY_MS,
-  /** Entries in the whole journal, about; older ones are pushed out even when nobody has shipped them. */
-  journalEntries: 1_000_000,
+  /**
+   * Entries in the whole journal, about; older ones are pushed out even when nobody has shipped them. An hour of a thousand
+   * verdicts a second, with a score and an outcome each.
+   */
+  journalEntries: 12_000_000,
+  /** So many stay also where the store has little room left: beyond that an older one goes for each that comes. */
+  journalEntriesMin: 1_000_000,
   /** Entries that stay in the journal after they were shipped, about: for looking back over. */
   journalLookBackEntries: 100_000,
   /** Erasures that wait to be shipped, about; where nobody ships, the oldest go. */

@@ -137,7 +137,7 @@ const CASES: Readonly<Record<string, AlertCase>> = {
   'ScoringArchiveGap pages when the journal lost entries': [{ [GAP]: '0x20 500x40' }, '6m', {}],
   'ScoringArchiveGap pages when the series of the gap is born with it': [{ [GAP]: '_x20 500x40' }, '6m', {}],
   'ScoringJournalFull pages before the journal is full': [
-    { 'scoring_journal_entries{instance="a"}': '100000+40000x40' },
+    { 'scoring_journal_entries{instance="a"}': '100000+200000x40' },
     '6m',
     {},
   ],
@@ -146,14 +146,14 @@ const CASES: Readonly<Record<string, AlertCase>> = {
     '6m',
     null,
   ],
-  'ScoringJournalFull pages half an hour before the journal is full, by how fast it grows': [
-    { 'scoring_journal_entries{instance="a"}': '20000+10000x60', [LAG]: '0+15x60' },
+  'ScoringJournalFull pages before Redis is full of it': [
+    { 'scoring_journal_entries{instance="a"}': '1200000x40', scoring_store_memory_used_ratio: '0.75x40' },
     '5m',
     {},
   ],
-  'ScoringJournalFull is quiet about growth that is shipped': [
-    { 'scoring_journal_entries{instance="a"}': '0+10000x10 100000x60', [LAG]: '5x80' },
-    '3m',
+  'ScoringJournalFull is quiet about a Redis that payers fill': [
+    { 'scoring_journal_entries{instance="a"}': '100000x40', scoring_store_memory_used_ratio: '0.75x40' },
+    '5m',
     null,
   ],
   'ScoringNobodyShips tells when no node leads and entries wait': [

@@ -37,6 +37,7 @@ import type { RedisCommands, RedisDoor } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import { BadReply, checked, isTextOrNothing, itemsOf, textOrNothing, wholeOf } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
+import type { MemoryRoom } from './health.ts';
 import type { Installation } from './installation.ts';
 import type { NodeClocks } from './node-clocks.ts';
 import { RedisScript } from './script.ts';
@@ -58,11 +59,13 @@ interface RedisClientsParts {
   readonly clocks: NodeClocks;
   readonly decisions: RedisDecisions;
   readonly installation: Installation;
+  /** How much room the servers have. */
+  readonly memory: { readonly room: MemoryRoom };
 }
 
 /** States, notes and records of clients: everything in the slot of a client. */
 export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'commit'> {
-  const { commands, calls, clocks, decisions, installation } = parts;
+  const { commands, calls, clocks, decisions, installation, memory } = parts;
   const commitScript = commitScriptOf({ ...KEPT, installation: installation.id });
   /** When a shape was stored in a partition by this process, by the process's monotonic clock. */
   const storedShapes = new Map<string, number>();
@@ -70,7 +73,8 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
   const tryToCommit = async (change: Change, next: string, storesShape: boolean): Promise<CommitFate> => {
     const state = stateKey(change.client.hash);
     const untilMs = validUntilMs(change.stamp, calls.limitMsOn(state));
-    const terms = { validUntilMs: untilMs, storesShape, journalEntries: JOURNAL_ENTRIES };
+    const journalEntries = JOURNAL_ENTRIES[memory.room];
+    const terms = { validUntilMs: untilMs, storesShape, journalEntries };
     const { keys, args } = commitCall(change, next, terms);
     try {
       return await calls.on(state)(() => commitScript.run(commands, keys, args).then(readCommitReply));
@@ -203,8 +207,12 @@ export const KEPT = {
   notes: RETENTION.notesPerClient,
 };
 
-/** Of each partition. */
-const JOURNAL_ENTRIES = Math.ceil(RETENTION.journalEntries / PARTITIONS.length);
+/** Of each partition, as commit-8.lua takes it. */
+const JOURNAL_ENTRIES: Readonly<Record<MemoryRoom, number>> = {
+  enough: Math.ceil(RETENTION.journalEntries / PARTITIONS.length),
+  little: -Math.ceil(RETENTION.journalEntriesMin / PARTITIONS.length),
+  unknown: Math.ceil(RETENTION.journalEntriesMin / PARTITIONS.length),
+};
 
 /** The script of a node, with what never changes while it runs. */
 export function commitScriptOf({
@@ -230,7 +238,7 @@ interface CommitTerms {
   /** It is not applied after this, by the store's clock. */
   readonly validUntilMs: number;
   readonly storesShape: boolean;
-  /** Kept in the journal of the partition, about. */
+  /** Kept in the journal of the partition, about; negative: where there is little memory. */
   readonly journalEntries: number;
 }
 

@@ -26,6 +26,12 @@ interface KnownSettings {
   readonly readMs: number;
 }
 
+/** Whether every server has memory to spare; unknown where one does not tell. */
+export type MemoryRoom = 'enough' | 'little' | 'unknown';
+
+/** Beyond this share of its memory a server has little: the rest is for payers, and for rewriting its log. */
+const JOURNAL_SHARE_MAX = 0.8;
+
 type Calls = Pick<NodeCalls, 'on' | 'onNode'>;
 
 /** What a node saw when it last tried all servers. */
@@ -62,6 +68,9 @@ export class RedisHealth {
     this.#calls = calls;
     this.#clocks = clocks;
   }
+
+  /** As the servers told when they were asked last, at most a minute ago. */
+  room: MemoryRoom = 'unknown';
 
   /** Throws StoreUnavailable when a server is too old to be used. */
   async refuseOldServers(): Promise<void> {
@@ -140,6 +149,7 @@ export class RedisHealth {
       .onNode(node)(() => this.#connection.infoOf(node))
       .catch(() => null);
     this.#settings.set(node, { info, readMs: performance.now() });
+    this.room = roomOf(this.#connection.nodes().map((one) => this.#settings.get(one)?.info ?? null));
     return info;
   }
 
@@ -207,6 +217,19 @@ function appendOnlyWarning(server: string, enabled: string | null): readonly Sto
 function memoryUsedShare(info: string | null): number | null {
   const [used, bound] = ['used_memory', 'maxmemory'].map((name) => Number(info && fieldOf(info, name)));
   return used && bound ? used / bound : null;
+}
+
+/** What all servers together have, by their INFO; null of one that gives none. */
+export function roomOf(infos: readonly (string | null)[]): MemoryRoom {
+  const shares = infos.map((info) => {
+    if (info === null) return Number.NaN;
+    const [used, bound, machine] = ['used_memory', 'maxmemory', 'total_system_memory'].map((name) =>
+      Number(fieldOf(info, name)),
+    );
+    return Number(used) / (bound || machine || Number.NaN);
+  });
+  if (shares.some((share) => share > JOURNAL_SHARE_MAX)) return 'little';
+  return shares.some(Number.isNaN) ? 'unknown' : 'enough';
 }
 
 function memoryWarning(server: string, info: string | null): readonly StoreWarning[] {

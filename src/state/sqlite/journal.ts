@@ -132,8 +132,9 @@ function trimShipped(
 }
 
 /** Removes what the journal may not hold any more, and notes the loss; returns how many entries. */
-export function trimOverflow(sql: Statements, most: number): number {
-  const rows = sql.trimJournal.all(Number.MAX_SAFE_INTEGER, RETENTION.journalEntries, most);
+export function trimOverflow(sql: Statements, most: number, hasRoom: boolean): number {
+  const kept = hasRoom ? RETENTION.journalEntries : RETENTION.journalEntriesMin;
+  const rows = sql.trimJournal.all(Number.MAX_SAFE_INTEGER, kept, most);
   if (rows.length === 0) return 0;
   const times = rows.flatMap(({ entry }) => timeOf(String(entry)));
   const from = times.reduce((a, b) => Math.min(a, b), times[0] ?? 0);

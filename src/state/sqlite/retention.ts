@@ -1,3 +1,4 @@
+import { type StatsFs, statfsSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { Statements } from './client-rows.ts';
 import { trimOverflow } from './journal.ts';
@@ -22,6 +23,10 @@ const BITE_PAGES = 200;
 const FREE_PAGES_MAX = 1000;
 const FREE_SHARE_MAX = 0.1;
 
+/** With less than both of these free, the journal gives way to payers. */
+const DISK_FREE_BYTES_MIN = 2e9;
+const DISK_FREE_SHARE_MIN = 0.1;
+
 /** With a batch every 50 ms it removes up to 4,000 rows of each table a second, more than verdicts write. */
 const NEXT_BITE_MS = 50;
 const LOOK_INTERVAL_MS = 1000;
@@ -29,13 +34,16 @@ const LOOK_INTERVAL_MS = 1000;
 /** Removes what is past its retention, and returns the free pages to the disk. */
 export class SqliteRetention {
   readonly #file: SqliteFile;
+  readonly #folder: string;
   readonly #sql: Statements;
   readonly #removals: readonly Removal[];
   #timer: NodeJS.Timeout;
   #stopped = false;
 
-  constructor(file: SqliteFile, sql: Statements) {
+  /** `folder`: where the file lies. */
+  constructor(file: SqliteFile, sql: Statements, folder: string) {
     const { db } = file;
+    this.#folder = folder;
     this.#file = file;
     this.#sql = sql;
     this.#removals = [
@@ -73,7 +81,10 @@ export class SqliteRetention {
   #removeSome(): boolean {
     const now = this.#file.clock();
     const more = this.#removals.map((removeSome) => removeSome(now));
-    more.push(trimOverflow(this.#sql, BITE_ROWS) === BITE_ROWS, this.#giveBack());
+    more.push(
+      trimOverflow(this.#sql, BITE_ROWS, hasRoom(statfsSync(this.#folder))) === BITE_ROWS,
+      this.#giveBack(),
+    );
     return more.includes(true);
   }
 
@@ -84,6 +95,11 @@ export class SqliteRetention {
     this.#file.db.exec(`PRAGMA incremental_vacuum(${BITE_PAGES})`);
     return Number(this.#sql.freePages.get()?.['freelist_count']) < free;
   }
+}
+
+/** Whether a disk has room for a long journal. */
+export function hasRoom({ bavail, blocks, bsize }: Pick<StatsFs, 'bavail' | 'blocks' | 'bsize'>): boolean {
+  return bavail * bsize >= DISK_FREE_BYTES_MIN || bavail >= blocks * DISK_FREE_SHARE_MIN;
 }
 
 /** Removes a batch of what has expired by then, epoch ms; returns whether there is likely to be more. */

@@ -49,7 +49,7 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
   const file = fileOf(db, writes, clock);
   const sql = prepareStatements(db);
   const reader = new RecordReader(async (id) => textOf(sql.shape.get(id)?.['shape']));
-  const retention = new SqliteRetention(file, sql);
+  const retention = new SqliteRetention(file, sql, dataDir);
   const name = `sqlite ${path}`;
   return {
     name,

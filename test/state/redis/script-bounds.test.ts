@@ -42,9 +42,13 @@ describeWithServer('redis-server', 'a Lua script keeps to its bound:', () => {
       answer: null,
       stamp: { raw: '', storeTimeMs: 0, arrivedMs: 0 },
     };
-    const commit = async (change: ReturnType<typeof verdictOn>, validUntilMs = Date.now() + 60_000) => {
+    const commit = async (
+      change: ReturnType<typeof verdictOn>,
+      validUntilMs = Date.now() + 60_000,
+      journalEntries = entries,
+    ) => {
       const raw = encodeClientState(change.state);
-      const terms = { validUntilMs, storesShape: false, journalEntries: entries };
+      const terms = { validUntilMs, storesShape: false, journalEntries };
       const call = commitCall(change, raw, terms);
       const fate = await commitScript.run(commands, call.keys, call.args);
       if (fate === 1) snapshot = { ...snapshot, state: change.state, stamp: { ...snapshot.stamp, raw } };
@@ -62,6 +66,14 @@ describeWithServer('redis-server', 'a Lua script keeps to its bound:', () => {
     expect(await commands.xLen(journalKey(partition))).to.equal(entries + 1);
     const lost = await commands.hGetAll(journalLossKey(partition));
     expect(lost).to.include({ entries: '100' }).and.to.have.all.keys('entries', 'from', 'to');
+    for (const [held, left] of [
+      [-3, entries],
+      [-3, entries - 1],
+      [-9, entries],
+    ] as const) {
+      await commit(paymentOf(client, snapshot, 'order'), undefined, held);
+      expect(await commands.xLen(journalKey(partition)), 'short of memory').to.equal(left);
+    }
     expect(await commands.zCard(orders)).to.equal(decisions);
     const left = await commands.hKeys(notesKey(client.hash));
     expect(left).to.have.length(notes).and.not.include(first, 'what ends first goes first');

@@ -22,7 +22,8 @@
   ARGV[9]  what the decision is noted as under its order
   ARGV[10] when it was made, epoch ms
   ARGV[11] '' for a record without a shape, '0' when its shape is believed to be there, otherwise the shape
-  ARGV[12] entries kept in this journal, about: more are pushed out, and noted as lost
+  ARGV[12] entries kept in this journal, about: more are pushed out, and noted as lost. Negative where the server is short of
+           memory: so many are kept, and of more of them two go for each that comes
   ARGV[13] and those after it: name, text and how long it is kept in ms, of each note
 
   Constants of the node, texts where they are only handed on to a command: Redis formats a number at a microsecond each.
@@ -60,11 +61,17 @@ if not is_ours then redis.call('SADD', KEYS[8], INSTALLATION) end
 redis.call('SET', KEYS[1], ARGV[3], 'PX', STATE_MS)
 redis.call('XADD', KEYS[2], '*', 'kind', ARGV[4], 'platform', ARGV[5], 'client', ARGV[6], 'entry', ARGV[7])
 -- Some at a time: most commits then cost no more than asking for the length.
-if redis.call('XLEN', KEYS[2]) > journal_length + 100 then
-  local last = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', 100)
+local length, surplus = redis.call('XLEN', KEYS[2]), 0
+if journal_length >= 0 and length > journal_length + 100 then
+  surplus = math.min(length - journal_length - 1, 200)
+elseif journal_length < 0 and length > 2 - journal_length then
+  surplus = 2
+end
+if surplus > 0 then
+  local last = redis.call('XRANGE', KEYS[2], '-', '+', 'COUNT', surplus)
   redis.call('HSETNX', KEYS[3], 'from', last[1][1])
   redis.call('HSET', KEYS[3], 'to', last[#last][1])
-  redis.call('HINCRBY', KEYS[3], 'entries', redis.call('XTRIM', KEYS[2], 'MAXLEN', journal_length + 1))
+  redis.call('HINCRBY', KEYS[3], 'entries', redis.call('XTRIM', KEYS[2], 'MAXLEN', length - surplus))
 end
 if ARGV[8] ~= '' then
   redis.call('SET', KEYS[5], ARGV[8], 'PX', RECORD_MS)
