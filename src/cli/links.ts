@@ -104,11 +104,11 @@ function describe({ clients, devices, cut, from, asOf, proposal }: ClientLinks):
     '',
     table(
       [
-        ...['CLIENT', 'TIE', 'PAID', 'REVERSED', 'UNPAID', 'TURNED AWAY', 'UNKNOWN'],
+        ...['CLIENT', 'TIE', 'PAID', 'REVERSED', 'UNPAID', 'TURNED AWAY', 'UNKNOWN', 'PAID OF GRANTED'],
         ...['MONEY PAID/REVERSED/UNPAID', 'VERDICTS', 'BLOCK'],
       ],
       clients.map(clientCells),
-      { right: [2, 3, 4, 5, 6] },
+      { right: [2, 3, 4, 5, 6, 7] },
     ),
     '',
     ...more,
@@ -141,10 +141,17 @@ function clientCells({ clientIdKey, tie, orders, money, verdicts, cut, ...one }:
     nameText(clientIdKey),
     tie,
     ...[paid, reversed, unpaid, turnedAway, unknown].map((number) => `${number}${cut ? '+' : ''}`),
+    paidOfGranted(orders),
     sums.join(', ') || '-',
     mix.join(', ') || '-',
     marks.flat().join(', ') || '-',
   ];
+}
+
+/** What was asked for and turned away is no sale that was lost, so it is in neither number. */
+function paidOfGranted({ paid, reversed, unpaid, unknown }: LinkedClient['orders']): string {
+  const granted = paid + reversed + unpaid + unknown;
+  return granted === 0 ? '-' : `${paid} of ${granted}`;
 }
 
 function day(epochMs: number): string {

@@ -34,10 +34,10 @@ describe('the links command', () => {
     expect(
       lines.filter((line) => /^(CLIENT|ann|bob|payer) /.test(line)).map((line) => line.trimEnd()),
     ).to.deep.equal([
-      'CLIENT  TIE     PAID  REVERSED  UNPAID  TURNED AWAY  UNKNOWN  MONEY PAID/REVERSED/UNPAID  VERDICTS   BLOCK',
-      'ann     self       0         0       1            0        0  0/0/25 EUR                  GET_NEW 1  proposed',
-      'bob     device     0         0       0            1        0  -                           BLOCK 1    proposed',
-      'payer   device     1         0       0            0        0  25/0/0 EUR                  BLOCK 1    -',
+      'CLIENT  TIE     PAID  REVERSED  UNPAID  TURNED AWAY  UNKNOWN  PAID OF GRANTED  MONEY PAID/REVERSED/UNPAID  VERDICTS   BLOCK',
+      'ann     self       0         0       1            0        0           0 of 1  0/0/25 EUR                  GET_NEW 1  proposed',
+      'bob     device     0         0       0            1        0                -  -                           BLOCK 1    proposed',
+      'payer   device     1         0       0            0        0           1 of 1  25/0/0 EUR                  BLOCK 1    -',
     ]);
     expect(lines.at(-1)).to.equal('A list of ann, bob refuses 2 clients, of whom none paid.');
   });

@@ -74,6 +74,7 @@ const CLIENT_COLUMNS = [
   'client',
   'tied by',
   ...numbers('devices', 'paid', 'reversed', 'unpaid', 'turned away', 'unknown'),
+  'paid of granted',
   'paid / reversed / unpaid',
   'answers',
 ];
@@ -97,6 +98,7 @@ function clientCells(one, isChosen, toggle) {
   );
   const answers = VERDICTS.flatMap(({ name }) => (verdicts[name] === 0 ? [] : `${name} ${verdicts[name]}`));
   const { paid, reversed, unpaid, turnedAway, unknown } = orders;
+  const granted = paid + reversed + unpaid + unknown;
   return [
     html`<input type="checkbox" aria-label=${`Choose ${clientIdKey}`} checked=${isChosen}
       onChange=${() => toggle(clientIdKey)} />`,
@@ -105,6 +107,7 @@ function clientCells(one, isChosen, toggle) {
       ${lists.map((name) => html` <${Pill} tone="note">on ${name}<//>`)}`,
     ...[TIES[tie], one.devices.length],
     ...[paid, reversed, unpaid, turnedAway, unknown].map((number) => `${number}${one.cut ? '+' : ''}`),
+    granted === 0 ? '–' : `${paid} of ${granted}`,
     ...[sums.join(', ') || '–', answers.join(', ') || '–'],
   ];
 }
