@@ -87,7 +87,7 @@ interface Schema {
 type Schemas = Readonly<Record<string, Schema>>;
 
 const HEADER = `// Written by scripts/client-records.ts from the OpenAPI documents; a test holds it equal to them.
-// Times are milliseconds since 1970, unless a member says otherwise.
+// Times are RFC 3339 in UTC.
 `;
 
 /** The text of records.ts. */

@@ -52,15 +52,12 @@ export const percent = (description: string) => Type.Number({ minimum: 0, maximu
 /** The one value that a member has, which tells shapes apart. */
 export const always = <const Name extends string>(name: Name) => choice([name], `Always "${name}"`);
 
-/** The forms of an instant. As milliseconds, what somebody counted in seconds is refused, so that none lie in between. */
-export const INSTANT = [
-  { type: 'string', format: 'date-time' },
-  { type: 'integer', minimum: 100_000_000_000, maximum: 8_640_000_000_000_000 },
-] as const;
+/** How the API writes every moment. */
+export const INSTANT = { type: 'string', format: 'date-time' } as const;
 
-export const instant = Type.Unsafe<string | number>({
+export const instant = Type.Unsafe<string>({
   instant: true,
-  description: 'A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds)',
+  description: 'A moment: RFC 3339 like "2026-11-21T10:00:00Z"',
 });
 
 export function nullable<S extends TSchema>(schema: S) {
@@ -82,7 +79,7 @@ export function list<S extends TSchema>(schema: S, description: string) {
 
 const MOMENT = Symbol('what happens at a moment');
 
-/** A moment in milliseconds since 1970. */
+/** A moment in milliseconds since 1970; answers over HTTP have it as RFC 3339 in UTC. */
 export function epochMs(description: string) {
   const schema = Type.Integer({ minimum: 0, description: `${description}; milliseconds since 1970` });
   return Object.assign(schema, { [MOMENT]: description });
@@ -92,6 +89,83 @@ export function epochMs(description: string) {
 export function momentOf(schema: object): string | null {
   const description: unknown = Reflect.get(schema, MOMENT);
   return typeof description === 'string' ? description : null;
+}
+
+/** Gives a value with its moments as RFC 3339 in UTC. */
+type Written = (value: unknown) => unknown;
+
+const AS_IT_IS: Written = (value) => value;
+
+const writers = new WeakMap<object, Written>();
+
+/** How values of this shape are written, where the service itself counts in milliseconds since 1970. */
+export function writtenMoments(shape: object): Written {
+  const known = writers.get(shape);
+  if (known !== undefined) return known;
+  let writer: Written = AS_IT_IS;
+  // A shape may contain itself.
+  writers.set(shape, (value) => writer(value));
+  writer = writerOf(shape);
+  if (writer === AS_IT_IS) writers.set(shape, AS_IT_IS);
+  return writer;
+}
+
+function writerOf(shape: object): Written {
+  if (momentOf(shape) !== null) return (value) => (typeof value === 'number' ? textOf(value) : value);
+  const { type, properties = {}, items, anyOf = [], oneOf = anyOf, ...more } = Object(shape);
+  if (type === undefined && oneOf.length === 0) return freeForm;
+  const whole: readonly Written[] = oneOf.map(writtenMoments).filter(writesSome);
+  const members = Object.entries(properties)
+    .map(([name, part]): [string, Written] => [name, writtenMoments(Object(part))])
+    .filter(([, write]) => writesSome(write));
+  const parts: readonly unknown[] = [items, ...Object.values(Object(more.patternProperties))];
+  const each = parts.filter(isSchema).map(writtenMoments).find(writesSome);
+  if (whole.length === 0 && members.length === 0 && each === undefined) return AS_IT_IS;
+  // Variants of a union call a moment by the same name, so that each may write what it knows.
+  return (value) =>
+    partsWritten(
+      whole.reduce((sum, write) => write(sum), value),
+      members,
+      each,
+    );
+}
+
+function partsWritten(
+  value: unknown,
+  members: readonly (readonly [name: string, write: Written])[],
+  each: Written | undefined,
+): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return each === undefined ? value : value.map(each);
+  const written = new Map<string, unknown>(Object.entries(value));
+  if (each !== undefined) for (const [name, one] of written) written.set(name, each(one));
+  for (const [name, write] of members) if (written.has(name)) written.set(name, write(written.get(name)));
+  return Object.fromEntries(written);
+}
+
+function writesSome(write: Written): boolean {
+  return write !== AS_IT_IS;
+}
+
+function textOf(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+const MOMENT_NAME = /^(?:at|since|from|to)$|(?:At|Until|Since)$/;
+/** 1973; a count or a duration of that size is called otherwise. */
+const MOMENT_MS_MIN = 1e11;
+
+/** What has no shape of its own, like what the audit noted: moments go by the names of members. */
+function freeForm(value: unknown, name: unknown = ''): unknown {
+  if (typeof value === 'number')
+    return value >= MOMENT_MS_MIN && MOMENT_NAME.test(String(name)) ? textOf(value) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((one) => freeForm(one));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, freeForm(one, key)]));
+}
+
+function isSchema(part: unknown): part is object {
+  return typeof part === 'object' && part !== null;
 }
 
 const NAME = Symbol('name of a shape');

@@ -1,11 +1,3 @@
-/**
- * Whether a number that should be milliseconds since 1970 is in seconds, as many languages count: as seconds it is a
- * year from 2001 to 5138, as milliseconds one before 1974.
- */
-export function isInSeconds(value: unknown): boolean {
-  return typeof value === 'number' && value >= 1e9 && value < 1e11;
-}
-
 /** Epoch ms of an `instant`; null for anything else. */
 export function toEpochMs(value: unknown): number | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : null;

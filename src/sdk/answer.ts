@@ -34,7 +34,7 @@ export function jsonOf<T extends object>(answer: Answer, text: string = answer.t
 export function doneOf<T extends object>(answer: Answer): T {
   if (answer.status !== 202) return jsonOf(answer);
   const { proposalId, expiresAt } = objectOf(answer);
-  if (typeof proposalId === 'string' && typeof expiresAt === 'number')
+  if (typeof proposalId === 'string' && typeof expiresAt === 'string')
     throw new ProposedError(proposalId, expiresAt, answer.origin);
   throw new UnexpectedAnswerError(answer.status, 'the answer names no proposal', answer.origin);
 }

@@ -70,7 +70,9 @@ export function jsonText(name: string, value: object): string {
 /** `?a=1&b=2`, without the members that are undefined; '' when none is left. */
 export function queryText(query: object): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const text = new URLSearchParams(
+    given.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : String(value)]),
+  ).toString();
   return text === '' ? '' : `?${text}`;
 }
 
@@ -101,9 +103,9 @@ export interface DecisionQuery {
   /** Decimal texts like `25.00`, in any currency. */
   readonly amountMin?: string | undefined;
   readonly amountMax?: string | undefined;
-  /** At or after `from` and before `to`: epoch ms, or a text of RFC 3339. */
-  readonly from?: number | string | undefined;
-  readonly to?: number | string | undefined;
+  /** At or after `from` and before `to`: RFC 3339. */
+  readonly from?: Date | string | undefined;
+  readonly to?: Date | string | undefined;
   /** The `lookedAt.next` of the page before. */
   readonly after?: string | undefined;
   /** Also the outcomes reported for the listed orders. */
@@ -124,8 +126,8 @@ export interface LinksQuery {
   readonly days?: number | undefined;
   /** 1: clients that share something with this one; 2, the default: also clients that share something with those. */
   readonly depth?: 1 | 2 | undefined;
-  /** As of this time: epoch ms, or RFC 3339. */
-  readonly asOf?: number | string | undefined;
+  /** As of this time: RFC 3339. */
+  readonly asOf?: Date | string | undefined;
 }
 
 export interface ListEntryQuery {

@@ -119,10 +119,10 @@ export class IdempotencyKeyReusedError extends RefusedError {
 export class ProposedError extends ScoringError {
   override readonly name = 'ProposedError';
   readonly proposalId: string;
-  /** Until when it can be approved, epoch ms. */
-  readonly expiresAt: number;
+  /** Until when it can be approved. */
+  readonly expiresAt: string;
 
-  constructor(proposalId: string, expiresAt: number, origin: Origin) {
+  constructor(proposalId: string, expiresAt: string, origin: Origin) {
     super(`nothing was changed: the proposal ${proposalId} waits for somebody else`, { origin });
     this.proposalId = proposalId;
     this.expiresAt = expiresAt;

@@ -1,5 +1,5 @@
 // Written by scripts/client-records.ts from the OpenAPI documents; a test holds it equal to them.
-// Times are milliseconds since 1970, unless a member says otherwise.
+// Times are RFC 3339 in UTC.
 
 /** The payer's segment. NEW: first contact; STICKY: bound to a requisite; PAYING: has paid without a binding; TRUSTED: stable history of payments; BLOCKED: blocked by decision or by a chain of unpaid attempts */
 export type ClientGroup = 'NEW' | 'STICKY' | 'PAYING' | 'TRUSTED' | 'BLOCKED';
@@ -30,7 +30,7 @@ export interface PointedDetail {
 export interface OrderOutcome {
   readonly outcome: 'PAID' | 'UNPAID';
   readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
-  readonly occurredAt: number;
+  readonly occurredAt: string;
 }
 
 /** The version that decides */
@@ -57,7 +57,7 @@ export interface TrialArm {
 
 /** An entry of the audit */
 export interface AuditEntry {
-  readonly at: number;
+  readonly at: string;
   readonly who: string;
   readonly action:
     | 'key issued'
@@ -93,7 +93,7 @@ export interface Binding {
   readonly requisiteRef: string;
   readonly acceptorKeys: readonly string[];
   readonly method: string | null;
-  readonly expiresAt: number | null;
+  readonly expiresAt: string | null;
 }
 
 /** A binding was set or lifted */
@@ -108,7 +108,7 @@ export interface BindingEvent {
   readonly data: {
     readonly clientIdKey: string;
     readonly kind: 'binding';
-    readonly at: number;
+    readonly at: string;
     readonly binding: Binding | null;
   };
 }
@@ -125,16 +125,16 @@ export interface BlockAnswer {
 export interface ClientExport {
   readonly platform: string;
   readonly clientIdKey: string;
-  readonly at: number;
+  readonly at: string;
   readonly state: Readonly<Record<string, unknown>> | null;
   readonly lists: readonly {
     readonly list: string;
     readonly kind: ListKind;
     readonly value: string;
-    readonly expiresAt: number | null;
+    readonly expiresAt: string | null;
     readonly reason: string;
     readonly who: string;
-    readonly addedAt: number;
+    readonly addedAt: string;
   }[];
   readonly proposals: readonly Proposal[];
   readonly audit: readonly AuditEntry[];
@@ -153,9 +153,9 @@ export interface ClientHistory {
 /** Who shares devices and addresses with a client */
 export interface ClientLinks {
   readonly clientIdKey: string;
-  readonly from: number;
+  readonly from: string;
   readonly asOf?: {
-    readonly at: number;
+    readonly at: string;
     readonly erasedPayers: number;
     readonly erasedRows: number;
   };
@@ -180,23 +180,23 @@ export interface ClientView {
   readonly paymentScore: string;
   readonly isBot: boolean;
   readonly signals: readonly string[];
-  readonly firstSeenAt: number | null;
-  readonly lastVerdictAt: number | null;
+  readonly firstSeenAt: string | null;
+  readonly lastVerdictAt: string | null;
   readonly decisionCount: number;
   readonly ladder: Ladder;
   readonly outcomes: {
     readonly paidCount: number;
     readonly unpaidCount: number;
-    readonly lastPaidAt: number | null;
-    readonly lastUnpaidAt: number | null;
+    readonly lastPaidAt: string | null;
+    readonly lastUnpaidAt: string | null;
   };
   readonly binding: Binding | null;
   readonly override: Override | null;
   readonly facts: Readonly<Record<string, number | boolean | string>>;
   readonly decisions: readonly Decision[];
   readonly unread?: readonly {
-    readonly from: number;
-    readonly to: number;
+    readonly from: string;
+    readonly to: string;
     readonly decisions: number;
     readonly why?: 'away' | 'damaged' | 'noRoom' | 'tooMany';
   }[];
@@ -237,7 +237,7 @@ export type ConditionTrace = ConditionGroup | NegatedCondition | NamedCondition 
 export interface Decision {
   readonly decisionId: string;
   readonly seq: number;
-  readonly at: number;
+  readonly at: string;
   readonly platform: string;
   readonly sellPointKey: string;
   readonly clientIdKey: string;
@@ -249,7 +249,7 @@ export interface Decision {
   readonly draw?: {
     readonly version: string;
     readonly percent: number;
-    readonly since: number;
+    readonly since: string;
     readonly objective?: string;
   };
   readonly verdict: VerdictCommand;
@@ -284,7 +284,7 @@ export interface ErasureEvent {
   readonly datacontenttype: 'application/json';
   readonly data: {
     readonly kind: 'erasure';
-    readonly at: number;
+    readonly at: string;
   };
 }
 
@@ -302,13 +302,13 @@ export interface Explanation {
     readonly before: {
       readonly level: number;
       readonly attemptOpen: boolean;
-      readonly waitUntil: number | null;
+      readonly waitUntil: string | null;
       readonly words: string;
     };
     readonly after: {
       readonly level: number;
       readonly attemptOpen: boolean;
-      readonly waitUntil: number | null;
+      readonly waitUntil: string | null;
       readonly words: string;
     };
   };
@@ -337,13 +337,13 @@ export interface FoundDecisions {
   readonly decisions: readonly Decision[];
   readonly lookedAt: {
     readonly decisions: number;
-    readonly backTo: number | null;
+    readonly backTo: string | null;
     readonly complete: boolean;
     readonly next: string | null;
-    readonly upTo?: number;
+    readonly upTo?: string;
     readonly unread?: readonly {
-      readonly from: number;
-      readonly to: number;
+      readonly from: string;
+      readonly to: string;
       readonly decisions: number;
       readonly why?: 'away' | 'damaged' | 'noRoom' | 'tooMany';
     }[];
@@ -354,7 +354,7 @@ export interface FoundDecisions {
         readonly orderRef: string;
         readonly outcome: 'PAID' | 'UNPAID';
         readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
-        readonly occurredAt: number;
+        readonly occurredAt: string;
         readonly turnedAway?: boolean;
       }[]
     | null;
@@ -370,8 +370,8 @@ export interface GapEvent {
   readonly datacontenttype: 'application/json';
   readonly data: {
     readonly kind: 'gap';
-    readonly from: number;
-    readonly to: number;
+    readonly from: string;
+    readonly to: string;
     readonly entries: number;
   };
 }
@@ -396,7 +396,7 @@ export interface GetSameStickyAnswer {
 /** A binding was set or lifted */
 export interface HistoryBinding {
   readonly kind: 'binding';
-  readonly at: number;
+  readonly at: string;
   readonly binding: Binding | null;
 }
 
@@ -406,25 +406,25 @@ export type HistoryEntry = HistoryScore | HistoryVerdict | HistoryOutcome | Hist
 /** An outcome was reported, and counted or corrected */
 export interface HistoryOutcome {
   readonly kind: 'outcome';
-  readonly at: number;
+  readonly at: string;
   readonly orderRef: string;
   readonly outcome: 'PAID' | 'UNPAID';
   readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
-  readonly occurredAt: number;
+  readonly occurredAt: string;
   readonly turnedAway?: boolean;
 }
 
 /** An override was set or lifted */
 export interface HistoryOverride {
   readonly kind: 'override';
-  readonly at: number;
+  readonly at: string;
   readonly override: Override | null;
 }
 
 /** A score was asked */
 export interface HistoryScore {
   readonly kind: 'score';
-  readonly at: number;
+  readonly at: string;
   readonly request: {
     readonly sellPointKey: string;
     readonly method: string;
@@ -444,14 +444,14 @@ export interface HistoryScore {
 /** A verdict was asked */
 export interface HistoryVerdict {
   readonly kind: 'verdict';
-  readonly at: number;
+  readonly at: string;
   readonly decision: Decision;
 }
 
 /** A client was bound to a requisite, or unbound */
 export interface KeptBinding {
   readonly kind: 'binding';
-  readonly at: number;
+  readonly at: string;
   readonly platform: string;
   readonly clientIdKey: string;
   readonly binding: Binding | null;
@@ -460,7 +460,7 @@ export interface KeptBinding {
 /** What became of an order, as it was reported */
 export interface KeptOutcome {
   readonly kind: 'outcome';
-  readonly at: number;
+  readonly at: string;
   readonly platform: string;
   readonly clientIdKey: string;
   readonly orderRef: string;
@@ -473,7 +473,7 @@ export interface KeptOutcome {
 /** A person decided about a client, or lifted that */
 export interface KeptOverride {
   readonly kind: 'override';
-  readonly at: number;
+  readonly at: string;
   readonly platform: string;
   readonly clientIdKey: string;
   readonly override: Override | null;
@@ -483,7 +483,7 @@ export interface KeptOverride {
 /** One answered score request */
 export interface KeptScore {
   readonly kind: 'score';
-  readonly at: number;
+  readonly at: string;
   readonly platform: string;
   readonly clientIdKey: string;
   readonly request: {
@@ -516,7 +516,7 @@ export interface KeptScore {
 export interface Ladder {
   readonly level: number;
   readonly attemptOpen: boolean;
-  readonly waitUntil: number | null;
+  readonly waitUntil: string | null;
 }
 
 /** A client that is linked to the one asked about */
@@ -524,8 +524,8 @@ export interface LinkedClient {
   readonly clientIdKey: string;
   readonly tie: 'self' | 'device' | 'addresses' | 'address';
   readonly devices: readonly string[];
-  readonly firstAt: number;
-  readonly lastAt: number;
+  readonly firstAt: string;
+  readonly lastAt: string;
   readonly orders: LinkedOrders;
   readonly money: Readonly<Record<string, LinkedMoney>>;
   readonly verdicts: {
@@ -545,8 +545,8 @@ export interface LinkedDevice {
   readonly kind: 'fingerprint' | 'ip';
   readonly value: string;
   readonly ofClient: boolean;
-  readonly firstAt: number;
-  readonly lastAt: number;
+  readonly firstAt: string;
+  readonly lastAt: string;
   readonly clients: number;
   readonly followed: boolean;
   readonly lists: readonly string[];
@@ -581,8 +581,8 @@ export interface ListChange {
   readonly remove?: boolean | undefined;
   /** Why; needed unless it is removed */
   readonly reason?: string | undefined;
-  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds) */
-  readonly expiresAt?: string | number | undefined;
+  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z" */
+  readonly expiresAt?: string | undefined;
 }
 
 /** Entries of a shared list */
@@ -599,8 +599,8 @@ export interface ListEntry {
   readonly value: string;
   readonly reason: string;
   readonly who: string;
-  readonly addedAt: number;
-  readonly expiresAt: number | null;
+  readonly addedAt: string;
+  readonly expiresAt: string | null;
   readonly hasEnded: boolean;
   readonly change: number;
 }
@@ -616,7 +616,7 @@ export type ListLineResult =
 /** What waits for somebody else */
 export interface MadeProposal {
   readonly proposalId: string;
-  readonly expiresAt: number;
+  readonly expiresAt: string;
   readonly key?: string;
 }
 
@@ -643,15 +643,15 @@ export interface NewBinding {
   readonly acceptorKeys: readonly string[];
   /** The only method that the binding fits; absent: all */
   readonly method?: string | undefined;
-  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds) */
-  readonly expiresAt?: string | number | undefined;
+  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z" */
+  readonly expiresAt?: string | undefined;
 }
 
 export interface NewListEntry {
   /** Why, for whoever reads it later */
   readonly reason: string;
-  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds) */
-  readonly expiresAt?: string | number | undefined;
+  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z" */
+  readonly expiresAt?: string | undefined;
 }
 
 export interface NewOverride {
@@ -661,8 +661,8 @@ export interface NewOverride {
   readonly reason: string;
   /** Who decided it */
   readonly by: string;
-  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds) */
-  readonly expiresAt?: string | number | undefined;
+  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z" */
+  readonly expiresAt?: string | undefined;
 }
 
 /** One node, as it reports itself */
@@ -670,8 +670,8 @@ export interface NodeReport {
   readonly nodeId: string;
   readonly host: string;
   readonly pid: number;
-  readonly startedAt: number;
-  readonly seenAt: number;
+  readonly startedAt: string;
+  readonly seenAt: string;
   readonly revision: number;
   readonly active: VersionName;
   readonly versions: readonly {
@@ -699,11 +699,11 @@ export interface OutcomeEvent {
   readonly data: {
     readonly clientIdKey: string;
     readonly kind: 'outcome';
-    readonly at: number;
+    readonly at: string;
     readonly orderRef: string;
     readonly outcome: 'PAID' | 'UNPAID';
     readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
-    readonly occurredAt: number;
+    readonly occurredAt: string;
     readonly turnedAway?: boolean;
   };
 }
@@ -726,8 +726,8 @@ export interface OutcomeReport {
   readonly outcome: 'PAID' | 'UNPAID';
   /** Why it is unpaid. DECLINED: the payment was refused; EXPIRED: the payer let the time run out; CANCELLED: the payer gave up; TECHNICAL: nobody knows, and it counts neither way; REVERSED: it was paid and taken back */
   readonly cause?: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | undefined;
-  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z", or milliseconds since 1970 (not seconds) */
-  readonly occurredAt?: string | number | undefined;
+  /** A moment: RFC 3339 like "2026-11-21T10:00:00Z" */
+  readonly occurredAt?: string | undefined;
 }
 
 /** What the report did */
@@ -742,8 +742,8 @@ export interface Override {
   readonly group: 'BLOCKED' | 'TRUSTED';
   readonly reason: string;
   readonly by: string;
-  readonly at: number;
-  readonly expiresAt: number | null;
+  readonly at: string;
+  readonly expiresAt: string | null;
 }
 
 /** An override was set or lifted */
@@ -758,7 +758,7 @@ export interface OverrideEvent {
   readonly data: {
     readonly clientIdKey: string;
     readonly kind: 'override';
-    readonly at: number;
+    readonly at: string;
     readonly override: Override | null;
   };
 }
@@ -783,11 +783,11 @@ export interface Proposal {
     readonly after: string;
   } | null;
   readonly proposedBy: string;
-  readonly proposedAt: number;
-  readonly expiresAt: number;
+  readonly proposedAt: string;
+  readonly expiresAt: string;
   readonly state: 'open' | 'approved' | 'failed' | 'rejected' | 'expired';
   readonly decidedBy: string | null;
-  readonly decidedAt: number | null;
+  readonly decidedAt: string | null;
   readonly note: string | null;
 }
 
@@ -832,8 +832,8 @@ export interface Rollout {
     }[];
     readonly mode: 'shadow' | 'canary';
     readonly trial: string;
-    readonly since: number;
-    readonly stageSince: number;
+    readonly since: string;
+    readonly stageSince: string;
     readonly guardPoints: number | null;
     readonly objective?: string;
   }[];
@@ -847,7 +847,7 @@ export interface Rollout {
     }[];
   }[];
   readonly history: readonly {
-    readonly at: number;
+    readonly at: string;
     readonly who: string;
     readonly action: 'start' | 'shadow' | 'canary' | 'active' | 'rollback' | 'guard' | 'repair';
     readonly from: string | null;
@@ -989,7 +989,7 @@ export interface SharedList {
   readonly kind: ListKind;
   readonly entries: number;
   readonly ended: number;
-  readonly changedAt: number;
+  readonly changedAt: string;
   readonly ofInstallation: boolean;
 }
 
@@ -1050,7 +1050,7 @@ export interface VerdictEvent {
   readonly data: {
     readonly clientIdKey: string;
     readonly kind: 'verdict';
-    readonly at: number;
+    readonly at: string;
     readonly decision: Decision;
   };
 }

@@ -7,7 +7,7 @@ import type { PlatformNames } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
 import type { ListEditor } from '../lists/list-editor.ts';
 import { ListEntrySchema } from '../lists/list-entry.ts';
-import { epochMs, list, named, nullable, oneOf, shape, word, yesNo } from '../shapes.ts';
+import { epochMs, list, named, nullable, oneOf, shape, word, writtenMoments, yesNo } from '../shapes.ts';
 import {
   BindingEntrySchema,
   OutcomeEntrySchema,
@@ -83,7 +83,7 @@ export async function* clientExport(
     proposals: (await proposals.about(client)).map(shownProposal),
   };
   const naming = namingDevices((id) => names.nameOf(platform, id));
-  yield JSON.stringify(head, naming).slice(0, -1);
+  yield JSON.stringify(writtenMoments(ClientExportSchema)(head), naming).slice(0, -1);
   const isAuditWhole = yield* member('audit', audit.about(client));
   const seen = { oldestAt: Number.POSITIVE_INFINITY };
   const areDecisionsWhole = yield* member('decisions', noting(decisions.allOfClient(client), seen));
@@ -107,10 +107,11 @@ function namingDevices(nameOf: (pseudonym: string) => string): Replacer {
 
 /** A member that is a list, written as its pages come; returns how the pages ended. */
 async function* member<End>(
-  name: string,
+  name: 'audit' | 'decisions' | 'history',
   pages: Pages<unknown, End>,
   replacer?: Replacer,
 ): AsyncGenerator<string, End> {
+  const write = writtenMoments(ClientExportSchema.properties[name]);
   yield `,${JSON.stringify(name)}:[`;
   let isFirst = true;
   for (;;) {
@@ -120,7 +121,7 @@ async function* member<End>(
       return value;
     }
     if (value.length === 0) continue;
-    yield `${isFirst ? '' : ','}${value.map((item) => JSON.stringify(item, replacer)).join()}`;
+    yield `${isFirst ? '' : ','}${JSON.stringify(write(value), replacer).slice(1, -1)}`;
     isFirst = false;
   }
 }

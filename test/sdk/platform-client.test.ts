@@ -170,7 +170,10 @@ describe('the platform client at a running service', () => {
     expect(orders).to.deep.equal([['p-3', 'p-2'], ['p-1']]);
     expect(second.lookedAt).to.include({ next: null, complete: true });
     expect(second.outcomes?.map(({ outcome }) => outcome)).to.deep.equal(['PAID']);
-    const { decisions } = await platform.decisions({ from: Date.now() + 3_600_000, amountMin: '0.01' });
+    const { decisions } = await platform.decisions({
+      from: new Date(Date.now() + 3_600_000),
+      amountMin: '0.01',
+    });
     expect(decisions).to.deep.equal([]);
   });
 

@@ -26,6 +26,24 @@ export async function untilTaken<Body>(ask: () => Promise<Answer<Body>>): Promis
   }
 }
 
+const TIME_NAME = /^(?:at|since|from|to|asOf|upTo|backTo)$|(?:At|Until|Since)$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** Tests reckon in milliseconds; test/http/openapi holds how times are written. */
+function timeRead(this: object, name: string, value: unknown): unknown {
+  // Keys have texts inside, too.
+  const isTime = TIME_NAME.test(name) && !('issuedAt' in this);
+  return isTime && typeof value === 'string' && TIME.test(value) ? Date.parse(value) : value;
+}
+
+function timeTold(name: string, value: unknown): unknown {
+  return typeof value === 'number' && value >= 1e11 && TIME_NAME.test(name)
+    ? new Date(value).toISOString()
+    : value;
+}
+
+const TIME_ASKED = /(?<=[?&](?:from|to|asOf|againstFrom|againstTo)=)\d{10,15}(?=&|$)/g;
+
 /** One request; a body that is no text is sent as JSON. */
 export async function call<Body = unknown>(
   method: string,
@@ -35,13 +53,16 @@ export async function call<Body = unknown>(
 ): Promise<Answer<Body>> {
   const raw = typeof body === 'string' || body instanceof Uint8Array;
   const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
-  const answer = await fetch(url, {
-    method,
-    headers: { ...type, ...headers },
-    ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
-  });
+  const answer = await fetch(
+    url.replaceAll(TIME_ASKED, (at) => new Date(Number(at)).toISOString()),
+    {
+      method,
+      headers: { ...type, ...headers },
+      ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body, timeTold) }),
+    },
+  );
   const text = await answer.text();
   const isJson = /^application\/(problem\+)?json\b/.test(answer.headers.get('Content-Type') ?? '');
-  const parsed: Body = JSON.parse(isJson && text !== '' ? text : JSON.stringify(text));
+  const parsed: Body = JSON.parse(isJson && text !== '' ? text : JSON.stringify(text), timeRead);
   return { status: answer.status, headers: answer.headers, body: parsed };
 }

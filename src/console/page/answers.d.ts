@@ -18,6 +18,7 @@ import type { DraftListSchema, DraftSchema } from '../../http/platform/rules/dra
 import type { OpenedRuleFolderSchema, RuleFolderListSchema } from '../../http/platform/rules/rule-folders.ts';
 import type { SessionSchema, SignInSchema } from '../../http/platform/session.ts';
 import type { SettingsSchema } from '../../http/platform/settings.ts';
+import type * as sdk from '../../sdk/records.ts';
 import type { Shape } from '../../shapes.ts';
 
 /** The shapes of the API's answers: as its document describes them, and as the client library knows them. */
@@ -60,25 +61,36 @@ export type { RuleFigures, RuleReport, SliceName } from '../../evidence/report/r
 export type { EvidenceTable, OrderCounts, Shown, VerdictMix } from '../../evidence/shown.ts';
 export type { FactValue } from '../../facts/fact.ts';
 export type { Reporting } from '../../metrics/reporting.ts';
-export type {
-  Binding,
-  ClientHistory,
-  ClientLinks,
-  ClientView,
-  ConditionTrace,
-  Decision,
-  Explanation,
-  Following,
-  FoundDecisions,
-  HistoryEntry,
-  Ladder,
-  NodeReport,
-  Override,
-  Rollout,
-  RolloutStatus,
-  RulesAccount,
-  RuleTrace,
-  TrialCounts,
-  VerdictCommand,
-} from '../../sdk/records.ts';
+
+type TimeName =
+  | ('at' | 'since' | 'asOf' | 'upTo' | 'backTo')
+  | `${string}At`
+  | `${string}Until`
+  | `${string}Since`;
+
+/** As the page has answers: it reads their moments as milliseconds since 1970 (`api.js`). */
+type InMs<T> = T extends string
+  ? T
+  : T extends object
+    ? { readonly [Name in keyof T]: Name extends TimeName ? TimeOf<T[Name]> : InMs<T[Name]> }
+    : T;
+
+type TimeOf<T> = T extends string ? number : InMs<T>;
+
+export type Binding = InMs<sdk.Binding>;
+export type ClientHistory = InMs<sdk.ClientHistory>;
+export type ClientLinks = Omit<InMs<sdk.ClientLinks>, 'from'> & { readonly from: number };
+export type ClientView = InMs<sdk.ClientView>;
+export type Decision = InMs<sdk.Decision>;
+export type Explanation = InMs<sdk.Explanation>;
+export type Following = InMs<sdk.Following>;
+export type FoundDecisions = InMs<sdk.FoundDecisions>;
+export type HistoryEntry = InMs<sdk.HistoryEntry>;
+export type Ladder = InMs<sdk.Ladder>;
+export type NodeReport = InMs<sdk.NodeReport>;
+export type Override = InMs<sdk.Override>;
+export type Rollout = InMs<sdk.Rollout>;
+export type RolloutStatus = InMs<sdk.RolloutStatus>;
+export type TrialCounts = InMs<sdk.TrialCounts>;
+export type { ConditionTrace, RulesAccount, RuleTrace, VerdictCommand } from '../../sdk/records.ts';
 export type { Estimate } from '../../statistics/intervals.ts';

@@ -88,11 +88,38 @@ export async function ask(method, { path, revision }, body) {
 /** @param {string} type @param {string} text */
 function readValue(type, text) {
   if (text === '' || !type.includes('json')) return null;
-  if (!type.includes('ndjson')) return JSON.parse(text);
+  if (!type.includes('ndjson')) return JSON.parse(text, withTimes);
   return text
     .trimEnd()
     .split('\n')
-    .map((line) => JSON.parse(line));
+    .map((line) => JSON.parse(line, withTimes));
+}
+
+/** Moments in a query, as the page reckons. */
+const TIME_ASKED = /(?<=[?&](?:from|to|asOf|againstFrom|againstTo)=)\d{11,15}(?=&|$)/g;
+
+/** @param {string | number} epochMs */
+function told(epochMs) {
+  return new Date(Number(epochMs)).toISOString();
+}
+
+/** The other way round for what is sent. @param {string} name @param {unknown} value */
+function timesTold(name, value) {
+  return typeof value === 'number' && value >= 1e11 && TIME_NAME.test(name) ? told(value) : value;
+}
+
+const TIME_NAME = /^(?:at|since|from|to|asOf|upTo|backTo)$|(?:At|Until|Since)$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/**
+ * The page reckons in milliseconds since 1970, as the types of answers say; over HTTP every moment is a text.
+ * @param {string} name @param {unknown} value
+ */
+function withTimes(name, value) {
+  if (!TIME_NAME.test(name)) return value;
+  const inMs = (/** @type {unknown} */ one) =>
+    typeof one === 'string' && TIME.test(one) ? Date.parse(one) : one;
+  return Array.isArray(value) ? value.map(inMs) : inMs(value);
 }
 
 /**
@@ -106,11 +133,11 @@ async function send(method, path, body, revision) {
   const isLines = typeof body === 'string';
   const type = body === undefined ? {} : { 'Content-Type': `application/${isLines ? 'x-ndjson' : 'json'}` };
   try {
-    const answer = await fetch(`v1/platform/${path}`, {
+    const answer = await fetch(`v1/platform/${path.replaceAll(TIME_ASKED, told)}`, {
       method,
       headers: { ...shown, ...type, ...(revision !== null && { 'If-Match': `"${revision}"` }) },
       cache: 'no-store',
-      ...(body === undefined ? {} : { body: isLines ? body : JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: isLines ? body : JSON.stringify(body, timesTold) }),
     });
     // An answer that breaks off does not count.
     return { answer, text: await answer.text() };

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from '../../json-schema.ts';
-import { INSTANT, nameOf, pointerTo } from '../../shapes.ts';
+import { INSTANT, momentOf, nameOf, pointerTo } from '../../shapes.ts';
 
 /** A shape with a name, as a document points at it. */
 export interface Pointer {
@@ -64,8 +64,7 @@ export class Components {
   }
 
   /**
-   * Three keywords are our own: `wellFormed` cannot be said in JSON Schema, `instant` is a date-time or a count of
-   * milliseconds, and `told` holds what something else checks, so that a fault is one fault to the validator.
+   * Moments are text. Three keywords are our own: `wellFormed` cannot be said in JSON Schema, `instant` is a date-time, and `told` holds what something else checks, so that a fault is one fault to the validator.
    */
   #members(schema: object): Readonly<Record<string, unknown>> {
     const { instant, wellFormed, told, ...rest } = {
@@ -77,7 +76,9 @@ export class Components {
     const members = Object.fromEntries(
       Object.entries(rest).map(([name, value]) => [name, this.#value(value)]),
     );
-    return instant ? { ...members, ...told, oneOf: INSTANT } : { ...members, ...told };
+    const moment = momentOf(schema);
+    if (moment !== null) return { ...INSTANT, description: moment };
+    return instant ? { ...members, ...told, ...INSTANT } : { ...members, ...told };
   }
 
   #value(value: unknown): unknown {

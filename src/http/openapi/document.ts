@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { DECISION_ID_PATTERN } from '../../client/client-key.ts';
+import { writtenMoments } from '../../shapes.ts';
 import type { AnswerSpec, Operation, RequestBodySpec } from '../operation/operation.ts';
 import { BAD_PARAMETER } from '../operation/parameters.ts';
 import { type Grant, grantLists, grantRefusals } from '../request/authenticate.ts';
@@ -238,7 +239,7 @@ function success(
 ): ResponseObject {
   const media = Object.entries(content).map(([type, { shape, example }]): [string, MediaType] => [
     type,
-    { schema: components.published(shape), example },
+    { schema: components.published(shape), example: writtenMoments(shape)(example) },
   ]);
   if (text === true) media.push(['text/plain', { schema: { type: 'string' } }]);
   return {

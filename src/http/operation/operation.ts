@@ -6,7 +6,7 @@ import type { Caller } from '../../access/caller.ts';
 import { ProposalRefused, type ProposedChange } from '../../access/proposals.ts';
 import { type TObject, type TSchema, Type } from '../../json-schema.ts';
 import type { Approvals } from '../../service/approvals.ts';
-import { choice, epochMs, named, oneOf, type Shape, shape, word } from '../../shapes.ts';
+import { choice, epochMs, named, oneOf, type Shape, shape, word, writtenMoments } from '../../shapes.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import { type TurnLimits, Turns } from '../../work/turns.ts';
 import { authenticate, type Callers, type Grant, isGranted } from '../request/authenticate.ts';
@@ -147,7 +147,7 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
       // Verdicts take this path, so it makes no promise that they do not need.
       const work = gate === undefined ? () => answer(asked, parts) : orProposed;
       if (!isSearch) return work();
-      const text = await inTurn(async () => jsonInSteps(await work()), '');
+      const text = await inTurn(async () => jsonInSteps(asTold(rest.answers[200], await work())), '');
       ctx.type = 'json';
       return text;
     },
@@ -378,12 +378,20 @@ export function addOperations<Parts>(
   parts: Parts,
   listener: Listener,
 ): void {
-  for (const { method, path, run } of operations) {
+  for (const { method, path, run, answers } of operations) {
     router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
       ctx.state.route = path;
-      answerWith(ctx, await run(ctx, parts, listener));
+      const answer = await run(ctx, parts, listener);
+      answerWith(ctx, asTold(answers[ctx.status === 202 ? 202 : 200], answer));
     });
   }
+}
+
+/** An answer as its shape tells it: with moments as text. */
+function asTold(told: AnswerSpec | undefined, answer: unknown): unknown {
+  const shape = told?.content?.['application/json']?.shape;
+  const isPlain = isRecord(answer) && answer.constructor === Object;
+  return shape === undefined || !isPlain ? answer : writtenMoments(shape)(answer);
 }
 
 /** Koa writes JSON, too, but only after it has tried every other kind of answer. */

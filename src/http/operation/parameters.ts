@@ -103,15 +103,12 @@ export function queryChoice<const T extends string>(
   });
 }
 
-/** A moment: RFC 3339, or milliseconds since 1970; null when it is absent. */
+/** A moment, RFC 3339; null when it is absent. */
 export function queryInstant(name: string, description: string): Parameter<number | null> {
-  const told = `${description}; RFC 3339, or milliseconds since 1970`;
-  return queried(name, told, { oneOf: INSTANT }, (text) => {
-    const at = text === null ? null : toEpochMs(/^\d+$/.test(text) ? Number(text) : text);
+  return queried(name, `${description}; RFC 3339`, INSTANT, (text) => {
+    const at = toEpochMs(text);
     if (text === null || at !== null) return at;
-    throw badParameter(
-      `The parameter ${name} must be a moment like 2026-11-21T10:00:00Z, or milliseconds since 1970.`,
-    );
+    throw badParameter(`The parameter ${name} must be a moment like 2026-11-21T10:00:00Z.`);
   });
 }
 

@@ -12,6 +12,7 @@ import {
   type Shape,
   shape,
   word,
+  writtenMoments,
 } from '../../shapes.ts';
 import type { JournalGap } from '../../state/journal.ts';
 import { UnknownCursor } from '../../state/store-errors.ts';
@@ -315,6 +316,6 @@ async function nextPage(
 async function pageText(feed: EventFeed, platform: PlatformName, after: string | null, limit: number) {
   const { cursor, ended, ...page } = await feed.page(platform, after, limit);
   const events = eventsOf(platform, page, feed.numberOf);
-  const text = await jsonInSteps({ events, next: cursor });
+  const text = await jsonInSteps({ events: events.map(writtenMoments(PlatformEventSchema)), next: cursor });
   return { text, cursor, isEmpty: ended && events.length === 0 };
 }

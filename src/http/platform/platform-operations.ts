@@ -104,8 +104,8 @@ export const PLATFORM_OPERATIONS = {
 const DESCRIPTION = `What the platform owner tells the service, and may ask of it: outcomes of orders, bindings and
 overrides of clients, decisions with their explanations, shared lists, and which version of the rules decides.
 
-Checks come in this order: key (401), grant (403), body (415, 413, 400). Times in answers are milliseconds
-since 1970. Unknown parameters and members are refused, and so is a member that comes twice. An optional member
+Checks come in this order: key (401), grant (403), body (415, 413, 400). Times are RFC 3339,
+in answers in UTC. Unknown parameters and members are refused, and so is a member that comes twice. An optional member
 that is null or "" is read like an absent one. Every client, order and decision belongs to the platform
 of the key. A program goes by the code of a problem; each answer of an operation lists those that it may have.
 Files need no key and are not described here: the console at /, its parts below /console/, this document at

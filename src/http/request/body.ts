@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as othersTurn } from 'node:timers/promises';
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
-import { isInSeconds, toEpochMs } from '../../client/instant.ts';
+import { toEpochMs } from '../../client/instant.ts';
 import { type TSchema, Type } from '../../json-schema.ts';
 import { suggest } from '../../rules/problem.ts';
 import type { Shape } from '../../shapes.ts';
@@ -179,7 +179,7 @@ function bodyAjv(options: Options): Ajv2020 {
   made.addKeyword({
     keyword: 'instant',
     schemaType: 'boolean',
-    validate: (_schema: boolean, value: unknown) => toEpochMs(value) !== null && !isInSeconds(value),
+    validate: (_schema: boolean, value: unknown) => typeof value === 'string' && toEpochMs(value) !== null,
   });
   return made;
 }
@@ -275,7 +275,7 @@ function explain({ keyword, params, message, instancePath, parentSchema }: Error
     case 'wellFormed':
       return 'must be well-formed Unicode, without lone surrogates';
     case 'instant':
-      return 'must be a moment like "2026-11-21T10:00:00Z", or milliseconds since 1970 (13 digits; seconds have 10)';
+      return 'must be a moment like "2026-11-21T10:00:00Z"';
     case 'enum':
       return `must be one of ${String(params['allowedValues']).replaceAll(',', ', ')}`;
     case 'pattern':

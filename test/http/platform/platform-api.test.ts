@@ -51,7 +51,7 @@ const REFUSED: readonly (readonly [
   ['PUT', OVERRULE, { ...OVERRIDE, by: '' }, '/by must not be empty.'],
   [
     ...(['PUT', OVERRULE, { ...OVERRIDE, expiresAt: 'tomorrow' }] as const),
-    '/expiresAt must be a moment like "2026-11-21T10:00:00Z", or milliseconds since 1970 (13 digits; seconds have 10).',
+    '/expiresAt must be a moment like "2026-11-21T10:00:00Z".',
   ],
   ...['0', '501', 'ten', '1e2'].map(
     (limit) => ['GET', `decisions?limit=${limit}`, undefined, LIMIT] as const,

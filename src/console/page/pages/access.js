@@ -79,8 +79,8 @@ function keyCells({ id, platform, owner, operations, status, issuedAt, expiresAt
     platform,
     owner ?? html`<span class="faint">nobody</span>`,
     operations.join(', '),
-    dateTime(Date.parse(issuedAt)),
-    end === null ? html`<span class="faint">no end</span>` : dateTime(Date.parse(end)),
+    dateTime(new Date(issuedAt).getTime()),
+    end === null ? html`<span class="faint">no end</span>` : dateTime(new Date(end).getTime()),
     status === 'live' && html`<button type="button" onClick=${revoke}>Revoke …</button>`,
   ];
 }

@@ -192,7 +192,7 @@ const UNREAD = {
  */
 function except({ upTo, unread = [] }) {
   const parts = unread.map(({ from, to, decisions, why = 'damaged' }) => {
-    const span = `from ${dateTime(from)} to ${dateTime(to)}`;
+    const span = `from ${dateTime(Number(from))} to ${dateTime(Number(to))}`;
     return `; ${count(decisions)} decisions ${span} lie in a file that ${UNREAD[why]}`;
   });
   if (upTo !== undefined) parts.unshift(`, up to ${dateTime(upTo)}; some of what came since was not read`);

@@ -228,7 +228,13 @@ function ExportList({ name }) {
   const save = () =>
     attempt(async () => {
       const items = (await allEntries(name)).map(({ value, reason, who, addedAt, expiresAt }) => ({
-        ...{ value, reason, ...(expiresAt !== null && { expiresAt }), who, addedAt },
+        ...{
+          value,
+          reason,
+          ...(expiresAt !== null && { expiresAt: new Date(expiresAt).toISOString() }),
+          who,
+        },
+        ...{ addedAt: new Date(addedAt).toISOString() },
       }));
       saveFile(`${name}.ndjson`, 'application/x-ndjson', linesOf(items));
     });

@@ -73,13 +73,13 @@ export function LastDay({ otherwise }) {
  * When something with a given last day ends, for a request and in words.
  * @param {string | undefined} lastDay like 2026-12-31
  * @param {string} otherwise what it means to have none
- * @returns {{ readonly expires: { readonly expiresAt?: number }, readonly howLong: string }}
+ * @returns {{ readonly expires: { readonly expiresAt?: string }, readonly howLong: string }}
  */
 export function endAfter(lastDay, otherwise) {
   if (lastDay === undefined) return { expires: {}, howLong: `, ${otherwise}` };
   const end = new Date(`${lastDay}T00:00`);
   end.setDate(end.getDate() + 1);
-  return { expires: { expiresAt: end.getTime() }, howLong: ` to the end of ${lastDay}` };
+  return { expires: { expiresAt: end.toISOString() }, howLong: ` to the end of ${lastDay}` };
 }
 
 /** @param {Date} time */

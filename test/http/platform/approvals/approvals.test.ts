@@ -219,7 +219,7 @@ describeOnStores('with APPROVALS=required', (store) => {
     const error = await client.setOverride('payer-6', override).catch((reason: unknown) => reason);
     if (!(error instanceof ProposedError)) throw new Error('not proposed', { cause: error });
     const waiting = (await listed(bobOfShop, 'open')).find(({ subject }) => subject === 'payer-6');
-    expect(waiting).to.include({ proposalId: error.proposalId, expiresAt: error.expiresAt });
+    expect(waiting).to.include({ proposalId: error.proposalId, expiresAt: Date.parse(error.expiresAt) });
     expect((await client.setOverride('payer-6', { ...override, group: 'BLOCKED' })).group).to.equal(
       'BLOCKED',
     );

@@ -9,7 +9,7 @@ import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 
 type DecisionList = Static<typeof DecisionListSchema>;
 
-const MOMENT = 'must be a moment like 2026-11-21T10:00:00Z, or milliseconds since 1970.';
+const MOMENT = 'must be a moment like 2026-11-21T10:00:00Z.';
 
 describeOnStores('the search for decisions', (store) => {
   let service: RunningService;
