@@ -14,13 +14,17 @@ const SILENCES_SQL = `
     SELECT platform, count(*) AS granted, count(told_at) FILTER (told_at >= granted_at) AS told,
       quantile_cont(epoch_ms(told_at) - epoch_ms(granted_at), 0.95) FILTER (told_at >= granted_at) AS usual_ms
     FROM granted LEFT JOIN told USING (order_key) GROUP BY platform
-  ), reports AS (
-    SELECT platform, reported_at AS before, lead(reported_at) OVER (PARTITION BY platform ORDER BY reported_at) AS after
-    FROM (SELECT DISTINCT platform, reported_at FROM outcomes)
+  ), happened AS (
+    SELECT platform, granted_at AS moment, 0 AS report FROM granted
+    UNION ALL SELECT platform, reported_at, 1 FROM outcomes
+  ), numbered AS (
+    SELECT *, sum(report) OVER (PARTITION BY platform ORDER BY moment, report ROWS UNBOUNDED PRECEDING) AS reports FROM happened
+  ), between_reports AS (
+    SELECT platform, reports, min(moment) FILTER (report = 1) AS began, count(*) FILTER (report = 0) AS orders,
+      min(moment) FILTER (report = 0) AS since, max(moment) FILTER (report = 0) AS newest
+    FROM numbered GROUP BY ALL
   ), silences AS (
-    SELECT granted.platform, after, count(*) AS orders, min(granted_at) AS since, max(granted_at) AS newest
-    FROM granted ASOF LEFT JOIN reports ON granted.platform = reports.platform AND granted_at > before
-    GROUP BY granted.platform, before, after
+    SELECT *, lead(began) OVER (PARTITION BY platform ORDER BY reports) AS after FROM between_reports
   )
   SELECT platform, since, after, orders FROM silences JOIN usual USING (platform)
   WHERE orders >= ${SILENCE.ordersMin} AND told >= greatest(${SILENCE.ordersMin}, ${SILENCE.usualShareMin} * (granted - orders))
