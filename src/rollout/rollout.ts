@@ -263,10 +263,13 @@ function onTrial(
 ): readonly Candidate[] {
   const before = wanted.map((one) => candidates.find(({ digest }) => digest === one.digest) ?? null);
   const { mode } = how;
+  // What a trial is judged by stays while its percent grows, unless somebody says otherwise.
+  const kept = mode === 'canary' ? before.flatMap((one) => one?.objective ?? []) : [];
+  const [objective] = how.objective === undefined ? kept : [how.objective];
   const isSame = (place: number, one: Candidate) =>
     before[place]?.mode === mode &&
     before[place].percent === one.percent &&
-    before[place].objective === how.objective;
+    before[place].objective === objective;
   const [trial = `${wanted[0]?.version}@${at}`] = before.flatMap((one) => (one === null ? [] : [one.trial]));
   const slices = dealt(
     wanted.map(({ percent }, place) => ({ percent, before: before[place]?.slices ?? [] })),
@@ -274,7 +277,8 @@ function onTrial(
   const begun = wanted.map(({ version, digest, percent }, place): Candidate => {
     const since = before[place]?.mode === mode ? before[place].since : at;
     const drawn = { version, digest, percent, slices: slices[place] ?? [] };
-    return { ...drawn, ...how, trial, since, stageSince: at };
+    const judged = objective === undefined ? {} : { objective };
+    return { ...drawn, ...how, ...judged, trial, since, stageSince: at };
   });
   const goesOn = begun.length === candidates.length && begun.every((one, place) => isSame(place, one));
   return goesOn

@@ -179,6 +179,25 @@ describe('a canary', () => {
     expect(candidateOf(second).since).to.equal(2000);
   });
 
+  it('is judged by what was said when it began until something else is said, which begins a new stage', () => {
+    const judged = (percent: number, objective: string) => ({ ...canary(percent), objective });
+    const first = advance(START, V11, judged(10, '{"margin":0.3}'), by('try', 2000));
+    const more = advance(first, V11, canary(20), by('more', 3000));
+    const again = advance(more, V11, canary(20), by('again', 4000));
+    const otherwise = advance(again, V11, judged(20, '{"margin":0.5}'), by('otherwise', 5000));
+    expect(
+      [first, more, again, otherwise].map((rollout) => [
+        drawOf(rollout, 'client')?.draw.objective,
+        candidateOf(rollout).stageSince,
+      ]),
+    ).to.deep.equal([
+      ['{"margin":0.3}', 2000],
+      ['{"margin":0.3}', 3000],
+      ['{"margin":0.3}', 3000],
+      ['{"margin":0.5}', 5000],
+    ]);
+  });
+
   it('is counted from zero beside another active version, with the same clients', () => {
     const v12 = { version: version('p2.v12'), digest: 'digest-12' };
     const first = advance(START, V11, canary(10), by('try', 2000));
