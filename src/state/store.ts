@@ -95,6 +95,9 @@ export interface Store {
   /** How many entries the journal holds, shipped or not, about. */
   journalLength(): Promise<number>;
 
+  /** A cursor behind which about so many of the newest entries lie; null when there are hardly more. */
+  newestCursor(entries: number): Promise<string | null>;
+
   /**
    * Forgets journal entries up to and with the cursor's place, because they are kept elsewhere, and the gaps before
    * that place. The decisions of these entries are kept no longer than `decisionsHotMs`: until they were

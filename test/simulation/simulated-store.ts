@@ -147,6 +147,10 @@ export class SimulatedStore implements Store {
     });
   }
 
+  newestCursor(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
   journalLength(): Promise<number> {
     return this.#carry(() => this.#clients.journal(0, Number.MAX_SAFE_INTEGER).length);
   }

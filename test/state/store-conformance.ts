@@ -600,6 +600,16 @@ function describeJournal(store: () => Store): void {
     expect(await store().journalLength()).to.equal(before + 3);
   });
 
+  it('can be read from where about so many of the newest begin', async () => {
+    const client = newClient();
+    for (let count = 1; count <= 3; count += 1) await verdict(store(), client, `order-${count}`);
+    const newest = await store().newestCursor(2);
+    const { entries } = await store().readJournal(newest, 1000);
+    const own = entries.filter(({ platform }) => platform === client.platform);
+    expect(own.map(({ kind }) => kind)).to.have.length.within(1, 2);
+    expect(await store().newestCursor(1_000_000)).to.equal(null);
+  });
+
   it('has erased clients until the erasure is shipped', async () => {
     const [early, late] = [newClient(), newClient()];
     await store().erase(early);

@@ -62,7 +62,10 @@ const READER_LIMITS = { threads: 1, memoryMiB: 256 } as const;
 const SEARCHED_FIRST_ROWS = 50_000;
 const SEARCHED_GROWTH = 8;
 
-type ReadStore = Pick<Store, 'unshippedErasures' | 'readJournal' | 'clientKeys' | 'cursors'>;
+type ReadStore = Pick<
+  Store,
+  'unshippedErasures' | 'readJournal' | 'journalLength' | 'newestCursor' | 'clientKeys' | 'cursors'
+>;
 
 /**
  * Looks things up in what was decided; the limits of a question bound what it reads. An erased client is not found any

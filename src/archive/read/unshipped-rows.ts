@@ -70,7 +70,7 @@ const NEEDED_FACTS: ReadonlyMap<string, ColumnType> = new Map([
   ['finalCount', 'BIGINT'],
 ]);
 
-type Journal = Pick<Store, 'readJournal' | 'cursors' | 'clientKeys'>;
+type Journal = Pick<Store, 'readJournal' | 'journalLength' | 'newestCursor' | 'cursors' | 'clientKeys'>;
 
 interface Parts {
   readonly store: Journal;
@@ -229,18 +229,40 @@ export class UnshippedRows {
   async #firstPage(duck: Duck, state: ArchiveState): Promise<JournalPage> {
     const { cursors } = this.#parts.store;
     try {
-      const [read, shipped] = [cursors.read(this.#cursor), this.#archivedPlaces(state)];
+      const shipped = this.#archivedPlaces(state);
+      const newest = this.#cursor === null ? await this.#newestPlaces() : null;
+      const read = newest ?? cursors.read(this.#cursor);
       const longer = read.length > shipped.length ? read : shipped;
       this.#cursor = cursors.write(
         longer.map((_, one) => laterPlace(read[one] ?? null, shipped[one] ?? null)),
       );
-      return await this.#page(this.#cursor);
+      const page = await this.#page(this.#cursor);
+      if (newest !== null) await this.#missOlder(newest, state, page);
+      return page;
     } catch (error) {
       if (!(error instanceof UnknownCursor)) throw error;
       await this.#begin(duck);
       this.#unknownCursor = state.cursor;
       return pageOfRestored(this.#parts.store, state, STEP_ENTRIES_MAX);
     }
+  }
+
+  /** Where reading begins in a journal that is longer than the tables may be; null: at its beginning. */
+  async #newestPlaces(): Promise<JournalPlaces | null> {
+    const { store } = this.#parts;
+    if ((await store.journalLength()) <= UNSHIPPED_ROWS_MAX) return null;
+    const cursor = await store.newestCursor(UNSHIPPED_ROWS_MAX - ROOM_ROWS);
+    return cursor === null ? null : store.cursors.read(cursor);
+  }
+
+  /** What lies between the archive and the newest entries is a gap, if anything does. */
+  async #missOlder(
+    newest: JournalPlaces,
+    { shippedAt }: ArchiveState,
+    { entries }: JournalPage,
+  ): Promise<void> {
+    const older = (await this.#parts.store.journalLength()) - UNSHIPPED_ROWS_MAX + ROOM_ROWS;
+    this.#miss([{ from: shippedAt ?? 0, to: entries[0]?.at ?? 0, entries: Math.max(0, older) }], newest);
   }
 
   #page(after: string | null): Promise<JournalPage> {

@@ -33,6 +33,7 @@ import {
   rewrittenJournalKey,
   unshippedErasuresKey,
 } from '../keys.ts';
+import { searchSteps } from '../paced-steps.ts';
 import { RETENTION } from '../retention.ts';
 import type { JournalPage, KeptAfterShipping } from '../store.ts';
 import type { RedisDoor } from './connection/connection.ts';
@@ -151,6 +152,31 @@ export class RedisJournal {
       }),
     );
     return lengths.reduce((sum, length) => sum + length, 0);
+  }
+
+  /** A place in each partition that has more than its share of so many entries; null when none has. */
+  async newestCursor(entries: number): Promise<string | null> {
+    const share = Math.ceil(entries / PARTITIONS.length);
+    const places: (JournalPlace | null)[] = [];
+    for (const partition of PARTITIONS) places.push(await this.#placeBefore(journalKey(partition), share));
+    return places.every((place) => place === null) ? null : writeCursor(places);
+  }
+
+  async #placeBefore(key: string, newest: number): Promise<JournalPlace | null> {
+    let reached: string | null = null;
+    for (let left = newest + 1; ; ) {
+      const count = Math.min(left, BATCH_ENTRIES_MAX);
+      const from: string = reached === null ? '+' : `(${reached}`;
+      const rows = await searchSteps.run(() =>
+        this.#parts.runOn(key)(() =>
+          checked('XREVRANGE', this.#parts.commands.xRevRange(key, from, '-', { COUNT: count }), areRows),
+        ),
+      );
+      reached = rows?.at(-1)?.id ?? null;
+      left -= count;
+      if (reached === null || (rows?.length ?? 0) < count) return null;
+      if (left === 0) return parsePlace(reached);
+    }
   }
 
   /** Forgets what was shipped, a partition after the other and some entries at a time. */

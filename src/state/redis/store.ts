@@ -129,6 +129,7 @@ function journalOver(parts: JournalParts) {
     cursors: PARTITION_CURSORS,
     readJournal: (after: string | null, limit: number) => journal.read(after, limit),
     journalLength: () => journal.length(),
+    newestCursor: (entries: number) => journal.newestCursor(entries),
     trimJournal: (through: string, kept: KeptAfterShipping) => journal.trim(through, kept),
     unshippedErasures: () => journal.unshippedErasures(),
     historyOfClient: redisClientHistory(parts),

@@ -117,6 +117,7 @@ function journalStatements(sql: Prepare) {
     journalLength: sql(
       'SELECT (SELECT max(position) FROM journal) - (SELECT min(position) FROM journal) + 1 AS entries',
     ),
+    newestCursor: sql('SELECT position FROM journal ORDER BY position DESC LIMIT 1 OFFSET ?'),
     journalEnd: sql("SELECT seq FROM sqlite_sequence WHERE name = 'journal'"),
     history: sql(
       `${JOURNAL_ROWS} WHERE journal.position IN (${newestOf('journal', 'position')} UNION ALL ${newestOf('decisions', 'seq')}) ORDER BY journal.position DESC LIMIT ?3`,

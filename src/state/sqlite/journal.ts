@@ -32,7 +32,13 @@ export function sqliteJournal(
   reader: RecordReader,
 ): Pick<
   Store,
-  'cursors' | 'readJournal' | 'journalLength' | 'trimJournal' | 'unshippedErasures' | 'historyOfClient'
+  | 'cursors'
+  | 'readJournal'
+  | 'journalLength'
+  | 'newestCursor'
+  | 'trimJournal'
+  | 'unshippedErasures'
+  | 'historyOfClient'
 > {
   return {
     cursors: NUMBER_CURSORS,
@@ -57,6 +63,11 @@ export function sqliteJournal(
         };
       }),
     journalLength: () => read(() => Number(sql.journalLength.get()?.['entries'] ?? 0)),
+    newestCursor: (entries) =>
+      read(() => {
+        const row = sql.newestCursor.get(entries);
+        return row === undefined ? null : String(row['position']);
+      }),
     trimJournal: async (through, kept) => {
       const position = positionOf(through);
       const trimSome = () => write(() => trimShipped(sql, position, kept, clock()));

@@ -10,6 +10,8 @@ import { archiveOfIncidents, DAY_MS, INCIDENTS, incidentAt } from './incidents.t
 const NOTHING_UNSHIPPED = {
   clientKeys: TEST_KEYS,
   cursors: NUMBER_CURSORS,
+  journalLength: async () => 0,
+  newestCursor: async () => null,
   unshippedErasures: async () => [],
   readJournal: async () => ({ entries: [], cursor: null, gap: null }),
 };

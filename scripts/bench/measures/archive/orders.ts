@@ -23,6 +23,8 @@ export async function* measureOrders(plan: ArchivePlan): AsyncGenerator<Figure> 
   const reader = new ArchiveReader(days.folder, {
     clientKeys: TEST_KEYS,
     cursors: NUMBER_CURSORS,
+    journalLength: async () => 0,
+    newestCursor: async () => null,
     unshippedErasures: async () => [],
     readJournal: async () => ({ entries: [], cursor: null, gap: null }),
   });
