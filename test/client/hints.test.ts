@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import {
   ASKED_SCORES_MAX,
-  DEVICES_MAX,
   HINTS_VALID_MS,
   type Hints,
   hintsKnownTo,
@@ -82,25 +81,6 @@ describe('the hints of scores', () => {
     const { hints, now } = scored({ ip: 'x', networks: ['x/16', 'x/24'] }, { ip: 'y', networks: ['y/16'] });
     expect(knownHints(hints, now).networks).to.deep.equal(['x/16', 'x/24', 'y/16']);
     expect(knownHints(hints, now + HINTS_VALID_MS).networks).to.deep.equal([]);
-  });
-
-  it('say of the last page only that it did not execute JavaScript', () => {
-    const known = (...scores: Partial<ScoreHints>[]) => {
-      const { hints, now } = scored(...scores);
-      return knownHints(hints, now).noScript;
-    };
-    expect(known({ jsOk: true }, { jsOk: false })).to.equal(true);
-    expect(known({ jsOk: false }, {})).to.equal(false);
-  });
-
-  it('add the newest device to those before, and put it last', () => {
-    const { hints, now } = scored({ fingerprint: 'a', ip: 'x' }, { fingerprint: 'b' }, { fingerprint: 'a' });
-    expect(knownHints(hints, now)).to.deep.include({ fingerprints: ['b', 'a'], ips: ['x'] });
-  });
-
-  it(`cover the ${DEVICES_MAX} newest devices`, () => {
-    const { hints, now } = scored(...'abcdefg'.split('').map((fingerprint) => ({ fingerprint })));
-    expect(knownHints(hints, now).fingerprints).to.deep.equal(['d', 'e', 'f', 'g']);
   });
 
   it('are each forgotten 24 hours after they were last shown', () => {

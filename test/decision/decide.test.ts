@@ -67,21 +67,6 @@ describe('a verdict', () => {
     });
   });
 
-  it('waits longer each time a payer asks too early, until the top level repeats', () => {
-    let state = UNKNOWN_CLIENT;
-    const waits: (number | undefined)[] = [];
-    for (let n = 0; n < 6; n++) {
-      const { decision, nextState } = decideVerdict(
-        RULES,
-        { client: CLIENT, state, sightings: NO_SIGHTINGS, now: NOW + n * 1000 },
-        REQUEST,
-      );
-      waits.push(decision.waitSeconds);
-      state = nextState;
-    }
-    expect(waits).to.deep.equal([undefined, 30, 300, 1800, 1800, 1800]);
-  });
-
   it('has waitSeconds only with WAIT, and then a whole number from 1', () => {
     everyVerdict(({ decision }) => {
       if (decision.verdict !== 'WAIT') {
@@ -398,38 +383,6 @@ describe('a score', () => {
       }),
       { numRuns: 100 },
     );
-  });
-
-  it('forgets a honeypot after a day, also when a clean score followed', () => {
-    const clean = {
-      sellPointKey: 'shop-1',
-      method: 'card',
-      amount: '1',
-      currency: null,
-      fingerprint: null,
-      ip: null,
-      jsOk: true,
-      honeypotTriggered: false,
-      userAgentPresent: true,
-      userAgentIsAutomated: false,
-    };
-    const trapped = { ...clean, honeypotTriggered: true };
-    const first = decideScore(
-      RULES,
-      { client: CLIENT, state: { ...UNKNOWN_CLIENT, seq: 1 }, sightings: NO_SIGHTINGS, now: NOW },
-      trapped,
-    );
-    const second = decideScore(
-      RULES,
-      { client: CLIENT, state: first.nextState, sightings: NO_SIGHTINGS, now: NOW + 86_399_999 },
-      clean,
-    );
-    const third = decideScore(
-      RULES,
-      { client: CLIENT, state: second.nextState, sightings: NO_SIGHTINGS, now: NOW + 86_400_000 },
-      { ...clean, amount: '2' },
-    );
-    expect([first, second, third].map(({ answer }) => answer.isBot)).to.deep.equal([true, true, false]);
   });
 });
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import fc from 'fast-check';
 import { platformName } from '../../src/client/client-key.ts';
 import { factsByLabel } from '../../src/decision/assess.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
@@ -8,7 +7,7 @@ import { fixedRules } from '../../src/rollout/loaded-rules.ts';
 import { Records } from '../../src/service/records.ts';
 import { ScoringService } from '../../src/service/scoring.ts';
 import { clientKey } from '../client/client-keys.ts';
-import { shuffled, type ToldOrder, toldOrders } from '../client/told-orders.ts';
+import type { ToldOrder } from '../client/told-orders.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 import { currentRules } from './current-rules.ts';
 import { START_MS } from './movable-clock.ts';
@@ -84,19 +83,6 @@ describeOnStores('outcomes on the service', (store) => {
     }));
   }
 
-  it('give the same facts, counters and ladder in every order of arrival', async () => {
-    const arrivals = toldOrders(4, 5, 10).chain((told) => fc.tuple(fc.constant(told), shuffled(told)));
-    await fc.assert(
-      fc.asyncProperty(arrivals, async ([told, again]) => {
-        const [one, other] = [await waiting(), await waiting()];
-        await tell(one, dated(told));
-        await tell(other, dated(again));
-        expect(await viewOf(other)).to.deep.equal(await viewOf(one));
-      }),
-      { numRuns: 60 },
-    );
-  });
-
   it('keep a client blocked when the newest 20 of 24 unpaid orders turn out technical', async () => {
     const clientIdKey = randomUUID();
     const corrected = unpaidOrders(20, 5).map(({ order, report }) => ({
@@ -169,22 +155,6 @@ describeOnStores('outcomes on the service', (store) => {
     });
     expect(await records.client(PLATFORM, clientIdKey)).to.equal(null);
     expect((await store().historyOfClient(clientKey(PLATFORM, clientIdKey), 10)).entries).to.deep.equal([]);
-  });
-
-  it('make a client known, also when all are technical', async () => {
-    const clientIdKey = randomUUID();
-    const trapped = {
-      sellPointKey: 's',
-      clientIdKey,
-      amountRequested: '1',
-      selectedMethodKey: 'card',
-      clientHints: { honeypotTriggered: true },
-    };
-    expect((await service.score(PLATFORM, trapped)).isBot).to.equal(false);
-    const report = { outcome: 'UNPAID', cause: 'TECHNICAL', occurredAt: 1 } as const;
-    await tell(clientIdKey, dated([{ order: 'order-1', report }]));
-    expect(await service.score(PLATFORM, trapped)).to.deep.include({ paymentScore: '0.5000', isBot: true });
-    expect((await viewOf(clientIdKey)).facts).to.deep.include({ isNewClient: false, lastOutcome: 'NONE' });
   });
 
   it('never let score or view use a time before the last record', async () => {

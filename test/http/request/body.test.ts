@@ -60,50 +60,31 @@ describe('a request body', () => {
       expect((await shop.client('payer-1')).status).to.equal(404);
     });
 
-    const malformed = (title: string, detail: string, body: () => string | Uint8Array<ArrayBuffer>) => {
-      it(title, async () => {
-        const answer = await shop.post('verdict', body());
-        expect(answer.status).to.equal(400);
+    it('that is no JSON object in UTF-8', async () => {
+      const good = JSON.stringify(verdictBody());
+      const bytes = (text: string, encoding: BufferEncoding) => Uint8Array.from(Buffer.from(text, encoding));
+      const mark = 'The body starts with a byte order mark; send plain UTF-8.';
+      const faults: readonly (readonly [string, string | Uint8Array<ArrayBuffer>])[] = [
+        ['The body is empty.', ''],
+        ...['  \n', good.slice(0, -1), `${good} x`, `/* */${good}`].map(
+          (text) => ['The body is not valid JSON.', text] as const,
+        ),
+        ...[`\uFEFF${good}`, '\uFEFF'].map((text) => [mark, text] as const),
+        ...[
+          bytes(JSON.stringify(verdictBody({ method: 'é' })), 'latin1'),
+          Uint8Array.from([0xff, 0xfe, ...bytes(good, 'utf16le')]),
+          Uint8Array.from([0x7b, 0xc0, 0xaf, 0x7d]),
+        ].map((text) => ['The body is not valid UTF-8.', text] as const),
+      ];
+      for (const [detail, text] of faults) {
+        const answer = await shop.post('verdict', text);
         expect(answer.headers.get('Content-Type')).to.equal('application/problem+json');
         expect(answer.body).to.deep.equal({
-          title: 'malformed JSON body',
-          status: 400,
-          code: 'malformed-body',
-          retryable: false,
-          detail,
-          requestId: answer.headers.get('X-Request-Id'),
+          ...{ title: 'malformed JSON body', status: 400, code: 'malformed-body', retryable: false },
+          ...{ detail, requestId: answer.headers.get('X-Request-Id') },
         });
-      });
-    };
-
-    malformed('empty', 'The body is empty.', () => '');
-    malformed('blank', 'The body is not valid JSON.', () => '  \n');
-    malformed('cut off', 'The body is not valid JSON.', () => JSON.stringify(verdictBody()).slice(0, -1));
-    malformed(
-      'followed by something',
-      'The body is not valid JSON.',
-      () => `${JSON.stringify(verdictBody())} x`,
-    );
-    malformed('with a comment', 'The body is not valid JSON.', () => `/* */${JSON.stringify(verdictBody())}`);
-    malformed(
-      'with a byte order mark',
-      'The body starts with a byte order mark; send plain UTF-8.',
-      () => `\uFEFF${JSON.stringify(verdictBody())}`,
-    );
-    malformed(
-      'only a byte order mark',
-      'The body starts with a byte order mark; send plain UTF-8.',
-      () => '\uFEFF',
-    );
-    malformed('in Latin-1', 'The body is not valid UTF-8.', () =>
-      Uint8Array.from(Buffer.from(JSON.stringify(verdictBody({ method: 'é' })), 'latin1')),
-    );
-    malformed('in UTF-16', 'The body is not valid UTF-8.', () =>
-      Uint8Array.from([0xff, 0xfe, ...Buffer.from(JSON.stringify(verdictBody()), 'utf16le')]),
-    );
-    malformed('with an overlong UTF-8 form', 'The body is not valid UTF-8.', () =>
-      Uint8Array.from([0x7b, 0xc0, 0xaf, 0x7d]),
-    );
+      }
+    });
 
     it('of one byte more than 32 KiB', async () => {
       const { status, body } = await shop.post('verdict', verdictOfBytes(BODY_BYTES_MAX + 1));
