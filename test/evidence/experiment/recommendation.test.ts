@@ -50,6 +50,11 @@ describe('the recommendation of an experiment', () => {
     expect(recommended([], good, better)).to.deep.equal({ version: 'p2.v12', takeBack: [] });
   });
 
+  it('recommends nothing on a difference that may be chance', () => {
+    const candidates = [arm('p2.v11', { value: 505 }), arm('p2.v12', { value: 495 })];
+    expect(recommended([], ...candidates)).to.deep.equal({ version: null, takeBack: [] });
+  });
+
   it('withdraws a candidate with less value, and keeps the active version once all are worse', () => {
     expect(recommended([], worse)).to.deep.equal({ version: 'p2.v10', takeBack: ['p2.v11'] });
     expect(recommended([], worse, { ...ACTIVE, version: 'p2.v12' })).to.deep.equal({

@@ -116,11 +116,6 @@ describeOnStores('the feed over HTTP', (store) => {
     );
   });
 
-  it('needs a key with the grant', async () => {
-    const stranger = await service.tenant(newPlatform(), ['decisions']);
-    expect((await ask<Problem>('', stranger)).status).to.equal(403);
-  });
-
   it('ends waiting when the node shuts down', async () => {
     const other = await startService({ store: store(), archive: reader });
     const waiting = await waitingRequests(await other.tenant(newPlatform()));

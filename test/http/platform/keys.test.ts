@@ -181,10 +181,4 @@ describeOnStores('keys that a person issues', (store) => {
       operations: ['score', 'outcomes'],
     });
   });
-
-  it('need the operation keys', async () => {
-    const ask = await as('ops', 'shop');
-    expect((await ask('POST', 'keys', SOME)).status).to.equal(403);
-    expect((await ask('GET', 'keys')).status).to.equal(403);
-  });
 });

@@ -150,12 +150,4 @@ describeOnStores('people over HTTP', (store) => {
     service.clock.moveSeconds(60);
     expect(await find(shop, 'jane')).to.equal(undefined);
   });
-
-  it('are listed for nobody without `keys`', async () => {
-    const { status, body } = await (await service.tenant('shop', ['audit'])).ask('GET', 'people');
-    expect([status, body.detail]).to.deep.equal([
-      403,
-      'The access key was not issued for the operation "keys"; the platform owner grants operations.',
-    ]);
-  });
 });

@@ -3,8 +3,7 @@ import { AccessKeys, including, OPERATIONS } from '../../../src/access/access-ke
 import { parseRoles, ROLES, type Role } from '../../../src/access/roles.ts';
 import { Sessions } from '../../../src/access/sessions.ts';
 import { PLATFORM_OPERATIONS } from '../../../src/http/platform/platform-operations.ts';
-import type { Grant } from '../../../src/http/request/authenticate.ts';
-import { grantLists } from '../../../src/http/request/authenticate.ts';
+import { ANY_OF_THE_PLATFORM, type Grant, grantLists } from '../../../src/http/request/authenticate.ts';
 import { call, type Problem } from '../../service/http-call.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 
@@ -18,78 +17,67 @@ function mayAsk(role: Role, grant: Grant): boolean {
   return grantLists(grant).some((needed) => needed.every((one) => operations.includes(one)));
 }
 
-/** The roles that may use each operation, by the declarations. */
-function table(): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    DECLARED.flatMap(({ operationId, grant }) =>
-      grant === null ? [] : [[operationId, NAMES.filter((role) => mayAsk(role, grant)).join(' ')]],
-    ),
-  );
+/** What a key must have for each operation, who has it by a role, and which operations these are, by the declarations. */
+function table(): Readonly<Record<string, readonly string[]>> {
+  const rows = new Map<string, string[]>();
+  for (const { operationId, grant } of DECLARED) {
+    if (grant === null) continue;
+    const needed =
+      grant === ANY_OF_THE_PLATFORM
+        ? grant
+        : grantLists(grant)
+            .map((all) => all.join(' and '))
+            .join(' or ');
+    const row = `${needed}: ${NAMES.filter((role) => mayAsk(role, grant)).join(' ')}`;
+    rows.set(row, [...(rows.get(row) ?? []), operationId].sort());
+  }
+  return Object.fromEntries(rows);
 }
 
 const EVERYBODY = NAMES.join(' ');
 const WITH_PAYERS = 'support operator admin';
-const WITH_RULES = 'analyst operator admin';
 const IN_CHARGE = 'operator admin';
 
 describe('operations by role', () => {
   it('are those of this table, for every declared operation', () => {
     expect(table()).to.deep.equal({
-      reportOutcomes: '',
-      readEvents: '',
-      readClient: WITH_PAYERS,
-      readClientHistory: WITH_PAYERS,
-      readClientLinks: WITH_PAYERS,
-      exportClient: WITH_PAYERS,
-      eraseClient: 'admin',
-      bindClient: IN_CHARGE,
-      unbindClient: IN_CHARGE,
-      overrideClient: IN_CHARGE,
-      liftOverride: IN_CHARGE,
-      makeList: IN_CHARGE,
-      listDecisions: WITH_PAYERS,
-      readDecision: WITH_PAYERS,
-      explainDecision: WITH_PAYERS,
-      readLists: WITH_PAYERS,
-      readListEntries: WITH_PAYERS,
-      importListEntries: IN_CHARGE,
-      putListEntry: IN_CHARGE,
-      removeListEntry: IN_CHARGE,
-      readSession: EVERYBODY,
-      readExploration: EVERYBODY,
-      readReporting: 'viewer support analyst operator admin',
-      readRollout: EVERYBODY,
-      rollOut: IN_CHARGE,
-      rollBack: IN_CHARGE,
-      askDecisionWhatIf: IN_CHARGE,
-      askEvidence: WITH_RULES,
-      readExperiment: WITH_RULES,
-      listEvidence: WITH_RULES,
-      readEvidence: WITH_RULES,
-      removeEvidence: WITH_RULES,
-      listRuleFolders: EVERYBODY,
-      readRuleFolder: EVERYBODY,
-      compareRuleFolders: WITH_RULES,
-      listDrafts: WITH_RULES,
-      readDraft: WITH_RULES,
-      writeDraft: WITH_RULES,
-      discardDraft: WITH_RULES,
-      checkDraft: WITH_RULES,
-      rewriteCases: WITH_RULES,
-      compareDraft: WITH_RULES,
-      saveDraft: IN_CHARGE,
-      releaseVersion: IN_CHARGE,
-      listProposals: EVERYBODY,
-      approveProposal: IN_CHARGE,
-      rejectProposal: IN_CHARGE,
-      listKeys: 'admin',
-      issueKey: 'admin',
-      revokeKey: 'admin',
-      listPeople: 'admin',
-      signOutPerson: 'admin',
-      readSettings: EVERYBODY,
-      readAudit: 'admin',
-      checkAudit: 'admin',
+      'outcomes: ': ['reportOutcomes'],
+      'events: ': ['readEvents'],
+      [`any of the platform: ${EVERYBODY}`]: ['listProposals', 'readSession', 'readSettings'],
+      [`figures: ${EVERYBODY}`]: ['readReporting'],
+      [`figures or rules: ${EVERYBODY}`]: ['readExploration'],
+      [`rules:read: ${EVERYBODY}`]: ['listRuleFolders', 'readRollout', 'readRuleFolder'],
+      [`clients:read: ${WITH_PAYERS}`]: [
+        'exportClient',
+        'readClient',
+        'readClientHistory',
+        'readClientLinks',
+      ],
+      [`decisions: ${WITH_PAYERS}`]: ['explainDecision', 'listDecisions', 'readDecision'],
+      [`lists:read: ${WITH_PAYERS}`]: ['readListEntries', 'readLists'],
+      'rules: analyst operator admin': [
+        'askEvidence',
+        'checkDraft',
+        'compareDraft',
+        'compareRuleFolders',
+        'discardDraft',
+        'listDrafts',
+        'listEvidence',
+        'readDraft',
+        'readEvidence',
+        'readExperiment',
+        'removeEvidence',
+        'rewriteCases',
+        'writeDraft',
+      ],
+      [`decisions and rules: ${IN_CHARGE}`]: ['askDecisionWhatIf'],
+      [`clients: ${IN_CHARGE}`]: ['bindClient', 'liftOverride', 'overrideClient', 'unbindClient'],
+      [`lists: ${IN_CHARGE}`]: ['importListEntries', 'makeList', 'putListEntry', 'removeListEntry'],
+      [`approve: ${IN_CHARGE}`]: ['approveProposal', 'rejectProposal'],
+      [`operate: ${IN_CHARGE}`]: ['releaseVersion', 'rollBack', 'rollOut', 'saveDraft'],
+      'erase: admin': ['eraseClient'],
+      'audit: admin': ['checkAudit', 'readAudit'],
+      'keys: admin': ['issueKey', 'listKeys', 'listPeople', 'revokeKey', 'signOutPerson'],
     });
   });
 

@@ -92,12 +92,4 @@ describe('GET /v1/platform/decisions/{decisionId}/explanation', () => {
       });
     }
   });
-
-  it('needs a key that was granted decisions', async () => {
-    const decisionId = await decided();
-    const without = await service.tenant('shop', ['clients', 'rules']);
-    const { status, body } = await without.ask('GET', `decisions/${decisionId}/explanation`);
-    expect(status).to.equal(403);
-    expect(body.title).to.equal('not provisioned');
-  });
 });
