@@ -50,20 +50,20 @@ function survival(payments: AgedPayments): readonly Survival[] {
  * The age in days by which 95 % of the reversals have come; null with too few reversals, or while more may be coming.
  */
 export function maturityOf(payments: AgedPayments): number | null {
-  const days = ageAt(payments, MATURE_SHARE);
+  const days = ageAt(payments, MATURE_SHARE, EVENTS_MIN);
   if (days === null) return null;
   const watched = payments.reduce((sum, { day, left }) => sum + (day >= WATCHED_RATIO * days ? left : 0), 0);
   return watched < AT_RISK_MIN ? null : days;
 }
 
-/** The age in days by which 90 % of the reversals that were seen had come; 0 where there are too few. */
+/** The age in days by which 90 % of the reversals that were seen had come, also of few; 0 where none came. */
 export function lastingAfterDays(payments: AgedPayments): number {
-  return ageAt(payments, LASTING_SHARE) ?? 0;
+  return ageAt(payments, LASTING_SHARE, 1) ?? 0;
 }
 
-function ageAt(payments: AgedPayments, share: number): number | null {
+function ageAt(payments: AgedPayments, share: number, eventsMin: number): number | null {
   const events = payments.reduce((sum, one) => sum + one.events, 0);
-  if (events < EVENTS_MIN) return null;
+  if (events < eventsMin) return null;
   const curve = survival(payments);
   const reversed = 1 - (curve.at(-1)?.holding ?? 1);
   const reached = curve.find(({ holding }) => 1 - holding >= share * reversed);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { expectedEvents, maturityOf } from '../../src/statistics/reversal-ages.ts';
+import { expectedEvents, lastingAfterDays, maturityOf } from '../../src/statistics/reversal-ages.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';
 
 /** Payments of the last `days` days, a fifth of them reversed after 14 to 35 days, as far as is known now. */
@@ -31,6 +31,12 @@ describe('the ages at which payments are reversed', () => {
     ];
     expect(maturityOf(nine)).to.equal(null);
     expect(maturityOf([...nine, { day: 1, events: 1, left: 1 }])).to.equal(2);
+  });
+
+  it('say when most have come, also of few, and at once where none came', () => {
+    expect(lastingAfterDays(paymentsOf(90, 1).aged)).to.be.within(31, 34);
+    expect(lastingAfterDays([{ day: 6, events: 1, left: 1 }])).to.equal(7);
+    expect(lastingAfterDays([{ day: 6, events: 0, left: 100 }])).to.equal(0);
   });
 
   it('predict how many are to come, correctly on average over many histories', () => {
