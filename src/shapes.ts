@@ -45,7 +45,24 @@ export function oneOf<const T extends Readonly<Record<string, TSchema>>>(
   });
 }
 
-export const word = (description: string) => Type.String({ description });
+const EXAMPLE = Symbol('what a value could be');
+
+/** Shows what a value of the schema could be, for the examples of the API document. */
+export function showing<S extends TSchema>(schema: S, example: unknown): S {
+  return Object.assign(schema, { [EXAMPLE]: example });
+}
+
+/** What a value of the schema could be, where its declaration shows that. */
+export function shownExample(schema: object): unknown {
+  return Reflect.get(schema, EXAMPLE);
+}
+
+export const word = (description: string, example?: string) => showing(Type.String({ description }), example);
+
+export const DIGEST_EXAMPLE = '4c1f0d5e8b7a6c93d2e1f0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9';
+
+/** A digest over the files of a rule set. */
+export const digestWord = (description: string) => word(description, DIGEST_EXAMPLE);
 export const yesNo = (description: string) => Type.Boolean({ description });
 export const count = (description: string) => Type.Integer({ minimum: 0, description });
 export const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });

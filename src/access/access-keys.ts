@@ -284,13 +284,13 @@ const KEY_STATUSES = ['live', 'expired', 'revoked'] as const;
 export const AccessKeySchema = named(
   'AccessKey',
   shape('What is kept of an access key; the key itself is shown when it is issued, and never again', {
-    id: word('The part of the key between its first two underscores'),
-    platform: word('Whose key it is; * is the whole installation'),
-    owner: nullable(word('The person or team that answers for it')),
+    id: word('The part of the key between its first two underscores', '3f9a0c51d2e7'),
+    platform: word('Whose key it is; * is the whole installation', 'shop'),
+    owner: nullable(word('The person or team that answers for it', 'person:248289761001')),
     operations: list(choice(OPERATIONS, 'An operation'), 'What it was granted'),
     status: choice(KEY_STATUSES, 'Only live keys are let in'),
-    issuedAt: word('RFC 3339'),
-    expiresAt: nullable(word('RFC 3339; null: it does not expire')),
+    issuedAt: word('RFC 3339', '2026-11-21T10:00:00.000Z'),
+    expiresAt: nullable(word('RFC 3339; null: it does not expire', '2027-11-21T10:00:00.000Z')),
     revokedAt: nullable(word('RFC 3339; null: it was not revoked')),
   }),
 );

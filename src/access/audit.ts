@@ -67,15 +67,15 @@ export const AuditEntrySchema = named(
   'AuditEntry',
   shape('An entry of the audit', {
     at: epochMs('When'),
-    who: word('The key, person or user who did it'),
+    who: word('The key, person or user who did it', 'key 3f9a0c51d2e7 of ann'),
     action: choice(AUDIT_ACTIONS, 'What was done'),
     platform: Type.Unsafe<PlatformName | null>(nullable(word('Where; null: it concerns no single platform'))),
-    subject: nullable(word('The client, key, list, version or person')),
+    subject: nullable(word('The client, key, list, version or person', 'payer-17')),
     before: Type.Unknown({ description: 'What was there; null for nothing' }),
     after: Type.Unknown({ description: 'What is there since; null for nothing' }),
-    reason: nullable(word('Why')),
+    reason: nullable(word('Why', 'chargebacks')),
     number: count('Its place in the audit'),
-    hash: word('Its link in the chain'),
+    hash: word('Its link in the chain', '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'),
   }),
 );
 

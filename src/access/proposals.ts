@@ -71,7 +71,7 @@ export type ProposalState = keyof typeof PROPOSAL_STATES;
 export const ProposalSchema = named(
   'Proposal',
   shape('A change that somebody else approves or returns', {
-    proposalId: word('Names it'),
+    proposalId: word('Names it', '5f0c1d2e3a4b'),
     what: meaning(
       {
         rollout: 'a version for more than 20 % of the clients',
@@ -81,7 +81,7 @@ export const ProposalSchema = named(
       },
       'What would change',
     ),
-    subject: word('The version, client or key'),
+    subject: word('The version, client or key', 'p2.v11'),
     lines: list(Type.String(), 'What it would do, and what is known of it'),
     versions: nullable(
       shape('Versions to compare', {
@@ -89,7 +89,7 @@ export const ProposalSchema = named(
         after: Type.Unsafe<RuleVersion>(ruleVersion),
       }),
     ),
-    proposedBy: word('Who'),
+    proposedBy: word('Who', 'key 3f9a0c51d2e7 of ann'),
     proposedAt: epochMs('When'),
     expiresAt: epochMs('Until when it can be approved'),
     state: meaning<ProposalState>(PROPOSAL_STATES, 'How it stands'),

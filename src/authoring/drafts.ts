@@ -22,11 +22,11 @@ const TRIES_MAX = 20;
 
 export const DraftSummarySchema = shape('A rule set that people of a platform work on', {
   version: ruleVersion,
-  from: word('The version that it was begun with'),
+  from: word('The version that it was begun with', 'p2.v10'),
   replaces: nullable(word('The filesDigest of the draft in RULES_DIR whose place it takes; null: none')),
   saved: yesNo('What it replaces there is what it says'),
   revision: Type.Integer({ minimum: 1, description: 'Greater after every change; the ETag of the draft' }),
-  changedBy: word('Who changed it last'),
+  changedBy: word('Who changed it last', 'person:248289761001 (ann@example.com)'),
   changedAt: epochMs('When'),
   keptUntil: epochMs(`When it is forgotten: ${DRAFT_DAYS_MAX} days after its last change`),
 });

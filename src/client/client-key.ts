@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { Type } from '../json-schema.ts';
+import { showing } from '../shapes.ts';
 
 declare const platformBrand: unique symbol;
 
@@ -14,7 +15,7 @@ export const PLATFORM_NAME_PATTERN = '^[a-z][a-z0-9-]{0,62}$';
 const PLATFORM_NAME = new RegExp(PLATFORM_NAME_PATTERN);
 
 export const tenant = (description: string) =>
-  Type.Unsafe<PlatformName>({ type: 'string', pattern: PLATFORM_NAME_PATTERN, description });
+  showing(Type.Unsafe<PlatformName>({ type: 'string', pattern: PLATFORM_NAME_PATTERN, description }), 'shop');
 
 export function isPlatformName(text: string): text is PlatformName {
   return PLATFORM_NAME.test(text);

@@ -44,7 +44,7 @@ export interface VerdictEvent {
 export const BindingSchema = named(
   'Binding',
   shape('The requisite that a client is bound to', {
-    requisiteRef: word('Answered as stickyRequisiteRef'),
+    requisiteRef: word('Answered as stickyRequisiteRef', 'requisite-7'),
     acceptorKeys: list(Type.String(), 'Answered as preferredAcceptorKey'),
     method: nullable(word('The only method it fits; null: all')),
     expiresAt: nullable(epochMs('When it ends; null: never')),
@@ -66,8 +66,8 @@ export const OverrideSchema = named(
   'Override',
   shape("A person's decision about a client, which the rules put before what they count", {
     group: overrideGroup,
-    reason: word('Why'),
-    by: word('Who'),
+    reason: word('Why', 'chargebacks'),
+    by: word('Who', 'risk desk'),
     at: epochMs('When it was made'),
     expiresAt: nullable(epochMs('When it ends; null: never')),
   }),

@@ -12,6 +12,7 @@ import {
 } from '../rules/rule-set.ts';
 import {
   count,
+  DIGEST_EXAMPLE,
   epochMs,
   list,
   meaning,
@@ -19,6 +20,7 @@ import {
   named,
   type Shape,
   shape,
+  showing,
   word,
   yesNo,
 } from '../shapes.ts';
@@ -44,15 +46,18 @@ const DrawSchema = shape('Of a trial: what the client was drawn into', {
 
 export type Draw = Shape<typeof DrawSchema>;
 
-export const isBot = yesNo('Bot flag');
+export const isBot = showing(yesNo('Bot flag'), false);
 
 /** The rule's name in a decision when no rule matched. */
 export const OTHERWISE = 'otherwise';
 
-export const paymentScoreText = Type.String({
-  pattern: '^[01]\\.[0-9]{4}$',
-  description: 'Empirical probability of successful payment, 4 decimal places; "0.5000" for a new client',
-});
+export const paymentScoreText = showing(
+  Type.String({
+    pattern: '^[01]\\.[0-9]{4}$',
+    description: 'Empirical probability of successful payment, 4 decimal places; "0.5000" for a new client',
+  }),
+  '0.5000',
+);
 export const waitSeconds = Type.Integer({
   minimum: 1,
   description: 'Only with WAIT: show a timer, then ask again',
@@ -71,12 +76,15 @@ const RECORDED = {
   }),
   at: epochMs('When it was decided'),
   platform: tenant('Whose client'),
-  sellPointKey: word('Point of sale'),
-  clientIdKey: word('Client'),
-  orderRef: word("The caller's order"),
-  requestId: word('As in X-Request-Id and in the log'),
+  sellPointKey: word('Point of sale', 'shop-1'),
+  clientIdKey: word('Client', 'ann'),
+  orderRef: word("The caller's order", 'order-1'),
+  requestId: word('As in X-Request-Id and in the log', '0b9bfa1e-3a1c-4d5c-9f0e-5d2f8f6f3c11'),
   ruleVersion: Type.Unsafe<RuleVersion>(ruleVersion),
-  digest: Type.String({ pattern: DIGEST_PATTERN, description: 'SHA-256 over the files of the rule set' }),
+  digest: showing(
+    Type.String({ pattern: DIGEST_PATTERN, description: 'SHA-256 over the files of the rule set' }),
+    DIGEST_EXAMPLE,
+  ),
   arm: meaning<Arm>(
     { active: 'the version that decides for all others', candidate: 'the one on trial' },
     'Which rule set of a rollout decided',
@@ -91,15 +99,18 @@ const RECORDED = {
     count('How long the wait before was, ms, where the ladder would have given a shorter one'),
   ),
   stickyRequisiteRef: Type.Optional(stickyRequisiteRef),
-  reason: word('As answered'),
+  reason: word('As answered', 'No reason to hold the payer back.'),
   isBot,
   clientGroup,
   paymentScore: paymentScoreText,
-  rule: word('The rule that gave the verdict, or "otherwise"'),
+  rule: word('The rule that gave the verdict, or "otherwise"', 'otherwise'),
   signals: list(Type.String(), 'The bot signals that matched'),
-  facts: Type.Record(factValue, {
-    description: 'The values that the rules saw, by label, like "verdicts(10m)"',
-  }),
+  facts: showing(
+    Type.Record(factValue, {
+      description: 'The values that the rules saw, by label, like "verdicts(10m)"',
+    }),
+    { paidCount: 0, clientGroup: 'NEW', 'verdicts(10m)': 1 },
+  ),
   holdout: Type.Optional(list(HoldoutSchema, 'Rules that may be skipped, and matched; absent without one')),
   ladderBefore: LadderSchema,
   ladderAfter: LadderSchema,
@@ -112,7 +123,10 @@ export const RecordedDecisionSchema = shape('One answered verdict with all that 
 export const DecisionSchema = named(
   'Decision',
   shape('One answered verdict with all that explains it', {
-    decisionId: Type.String({ pattern: DECISION_ID_PATTERN, description: 'As in X-Decision-Id' }),
+    decisionId: showing(
+      Type.String({ pattern: DECISION_ID_PATTERN, description: 'As in X-Decision-Id' }),
+      'gU2xN0cVq3b1T7mZk9Lw4q.1.mwq8lds0',
+    ),
     ...RECORDED,
   }),
 );

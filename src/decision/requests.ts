@@ -54,7 +54,7 @@ export type ScoreBody = Shape<typeof ScoreBodySchema>;
 export type VerdictBody = Shape<typeof VerdictBodySchema>;
 
 const PAYMENT = {
-  sellPointKey: word('Point of sale'),
+  sellPointKey: word('Point of sale', 'shop-1'),
   method: word('The payment method that was selected'),
   amount: word('A decimal number'),
   currency: nullable(word("Null for the platform's own")),

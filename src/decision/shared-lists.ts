@@ -171,10 +171,11 @@ export interface PlatformNames {
 
 export const ListedEntrySchema = shape('One entry of a shared list as far as decisions need it', {
   owner: Type.Unsafe<ListOwner>({ type: 'string', description: 'Whose list it is' }),
-  list: word('Its name'),
+  list: word('Its name', 'blocked-devices'),
   kind: listKind,
   value: word(
     'A client, a method, a point of sale, or a range of addresses; "hmac:" and the HMAC of a fingerprint or of a single address, which are not kept themselves',
+    'hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
   ),
   /** `readListValue` makes them. */
   keys: list(word('As requests have it'), 'What requests are looked up by'),

@@ -7,9 +7,9 @@ import type { OtherText } from '../state/store.ts';
 
 export const ListEntrySchema = shape('One entry of a shared list with all that is kept of it', {
   ...ListedEntrySchema.properties,
-  reason: word('Why it is there'),
+  reason: word('Why it is there', 'shared by a ring'),
   /** As `Actor.text` and `actorOfUser` write it. */
-  who: word('Who put it there'),
+  who: word('Who put it there', 'key 3f9a0c51d2e7 of risk-team'),
   addedAt: epochMs('When'),
 });
 

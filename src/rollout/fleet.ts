@@ -1,7 +1,18 @@
 import { Audit } from '../access/audit.ts';
 import { Type } from '../json-schema.ts';
 import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
-import { count, epochMs, list, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
+import {
+  count,
+  digestWord,
+  epochMs,
+  list,
+  named,
+  nullable,
+  type Shape,
+  shape,
+  word,
+  yesNo,
+} from '../shapes.ts';
 import type { AuditLog } from '../state/audit-log.ts';
 import type { Documents } from '../state/documents.ts';
 import type { Registers, Store, Tallies } from '../state/store.ts';
@@ -22,7 +33,7 @@ export const NodeSchema = named(
     versions: list(
       shape('A loaded version', {
         version: word('Like p2.v10'),
-        digest: word('Over its files'),
+        digest: digestWord('Over its files'),
         released: yesNo('False for a draft'),
       }),
       'What it has loaded',

@@ -6,6 +6,7 @@ import { Type } from '../json-schema.ts';
 import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
 import {
   choice,
+  digestWord,
   epochMs,
   list,
   meaning,
@@ -19,7 +20,7 @@ import {
 } from '../shapes.ts';
 
 /** A version, with its digest when somebody chose it. */
-const VERSION = { version: Type.Unsafe<RuleVersion>(ruleVersion), digest: word('Over its files') };
+const VERSION = { version: Type.Unsafe<RuleVersion>(ruleVersion), digest: digestWord('Over its files') };
 
 export const versionRef = (description: string) => shape(description, VERSION);
 
@@ -42,7 +43,7 @@ const CandidateSchema = shape('A version on trial', {
   ...DRAWN,
   mode: choice(['shadow', 'canary'], 'shadow: compared only; canary: decides for `percent`'),
   /** Gives each trial other clients than the last; kept while the percent of a trial changes. */
-  trial: word('Names the trial; the candidates of one draw share it'),
+  trial: word('Names the trial; the candidates of one draw share it', 'p2.v11@1795255200000'),
   since: epochMs('Since when it is on trial'),
   stageSince: epochMs('Since when the shares of all candidates are these, beside this active version'),
   guardPoints: nullable(percent('Ends the trial when a share is off by more points than this')),
@@ -54,7 +55,7 @@ export type Candidate = Shape<typeof CandidateSchema>;
 /** One change of the rollout, for anyone who asks later what happened. */
 const RolloutEntrySchema = shape('One change', {
   at: epochMs('When'),
-  who: word('Who'),
+  who: word('Who', 'ann'),
   action: meaning(
     {
       start: 'the first version of the store',
@@ -69,7 +70,7 @@ const RolloutEntrySchema = shape('One change', {
   ),
   from: nullable(VERSION.version),
   to: VERSION.version,
-  digest: word('Over the files of `to`'),
+  digest: digestWord('Over the files of `to`'),
   percent: Type.Optional(percent('Only of a canary')),
   also: Type.Optional(
     list(
@@ -77,7 +78,7 @@ const RolloutEntrySchema = shape('One change', {
       'Beside `to`',
     ),
   ),
-  reason: word('Why'),
+  reason: word('Why', 'chargebacks'),
   acceptedDifference: Type.Optional(
     word('How it was much another policy, which whoever did it accepted; not for one platform'),
   ),

@@ -3,7 +3,7 @@ import { Type } from '../json-schema.ts';
 import { type Shape, shape, word } from '../shapes.ts';
 
 export const location = shape('A place in a rule file', {
-  file: word('Like verdicts.yaml'),
+  file: word('Like verdicts.yaml', 'verdicts.yaml'),
   line: Type.Integer({ minimum: 1, description: 'From 1' }),
   column: Type.Integer({ minimum: 1, description: 'From 1' }),
 });
@@ -12,7 +12,7 @@ export type Location = Shape<typeof location>;
 
 export const ProblemSchema = shape('What is wrong in a rule file', {
   at: location,
-  message: word('What, and what would be right'),
+  message: word('What, and what would be right', 'the file is missing'),
 });
 
 export type Problem = Shape<typeof ProblemSchema>;

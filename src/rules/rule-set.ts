@@ -3,7 +3,7 @@ import type { LadderSettings } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
 import type { ConcludedFact, FactValue } from '../facts/fact.ts';
 import { Type } from '../json-schema.ts';
-import { choice, meaning } from '../shapes.ts';
+import { choice, meaning, showing } from '../shapes.ts';
 import type { Condition, FactRef } from './condition.ts';
 import type { Matcher } from './matcher.ts';
 import type { Location } from './problem.ts';
@@ -26,10 +26,10 @@ export function versionText(description: string) {
 
 const RULE_VERSION = new RegExp(RULE_VERSION_PATTERN);
 
-export const ruleVersion = Type.String({
-  pattern: RULE_VERSION_PATTERN,
-  description: 'Version of the rule set, like p2.v10',
-});
+export const ruleVersion = showing(
+  Type.String({ pattern: RULE_VERSION_PATTERN, description: 'Version of the rule set, like p2.v10' }),
+  'p2.v10',
+);
 
 /** A digest over the files of a rule set: sha256 in hex. */
 export const DIGEST_PATTERN = '^[0-9a-f]{64}$';

@@ -21,8 +21,8 @@ const { owner: _owner, keys: _keys, ...listed } = ListEntrySchema.properties;
 export const ClientExportSchema = named(
   'ClientExport',
   shape('All that is held on a client', {
-    platform: word('Whose client it is'),
-    clientIdKey: word('As the caller chose it'),
+    platform: word('Whose client it is', 'shop'),
+    clientIdKey: word('As the caller chose it', 'ann'),
     at: epochMs('When it was read'),
     state: nullable(
       Type.Record(Type.Unknown(), {

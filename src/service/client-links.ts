@@ -76,6 +76,7 @@ const LinkedDeviceSchema = named(
     kind: choice(DEVICE_KINDS, 'What it is'),
     value: word(
       'As shared lists of the platform take it, and no other platform knows it, like hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
+      'hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
     ),
     ofClient: yesNo('The client itself was seen on it'),
     firstAt: epochMs('When one of the clients shown was first seen on it'),
@@ -90,7 +91,7 @@ const LinkedDeviceSchema = named(
 const LinkedClientSchema = named(
   'LinkedClient',
   shape('A client that is linked to the one asked about', {
-    clientIdKey: word('As the caller chose it'),
+    clientIdKey: word('As the caller chose it', 'ann'),
     tie: meaning(TIES, 'How it is linked to the client'),
     devices: list(Type.String(), 'Values of the devices shown that it was seen on and that link'),
     firstAt: epochMs('When it was first seen on one of the devices shown'),
@@ -113,7 +114,7 @@ const LinkedClientSchema = named(
 export const ClientLinksSchema = named(
   'ClientLinks',
   shape('Who shares devices and addresses with a client', {
-    clientIdKey: word('As the caller chose it'),
+    clientIdKey: word('As the caller chose it', 'ann'),
     from: epochMs('Since when was looked'),
     asOf: Type.Optional(asOfShape),
     complete: yesNo('False: a part of the archive or of the journal could not be read, or was too much'),

@@ -202,7 +202,7 @@ async function coverageOf(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCover
 }
 
 export const ChangedLineSchema = shape('A line of a case file', {
-  file: word('Like cases/ladder.yaml'),
+  file: word('Like cases/ladder.yaml', 'cases/ladder.yaml'),
   line: count('From 1'),
   before: Type.String({ description: 'As it is' }),
   after: Type.String({ description: 'As it would be' }),

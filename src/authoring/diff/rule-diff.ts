@@ -34,10 +34,10 @@ const DIFF_PARTS = [
 /** Comments, layout, order of members and descriptions make no difference. */
 const RuleDifferenceSchema = shape('One thing that is decided otherwise', {
   part: choice(DIFF_PARTS, 'Where'),
-  name: word('A rule, a condition, a setting, a level, a list or a platform'),
+  name: word('A rule, a condition, a setting, a level, a list or a platform', 'asked-too-early'),
   kind: choice(['added', 'removed', 'changed', 'renamed', 'reprioritised'], 'How'),
   /** `asked-too-early: waitRemainingSeconds > 0 -> > 2` */
-  text: word('For people'),
+  text: word('For people', 'asked-too-early: waitRemainingSeconds > 0 -> > 2'),
 });
 
 type RuleDifference = Shape<typeof RuleDifferenceSchema>;
@@ -49,7 +49,10 @@ export const RuleDiffSchema = named(
     after: ruleVersion,
     differences: list(RuleDifferenceSchema, 'Part by part; comments, layout and descriptions do not count'),
     ...FOUND,
-    note: word('For people: what the examples are, or that there are none'),
+    note: word(
+      'For people: what the examples are, or that there are none',
+      'Answered differently, for example (facts not named are those of an ordinary first request).',
+    ),
   }),
 );
 

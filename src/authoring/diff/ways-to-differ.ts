@@ -258,17 +258,20 @@ export type AskedFor = (typeof ASKED_FOR)[number];
 
 export const AnswerSchema = shape('What a version answers to a payer with certain facts', {
   verdict: nullable(verdict),
-  rule: nullable(word('That gave the verdict; null of a score')),
+  rule: nullable(word('That gave the verdict; null of a score', 'asked-too-early')),
   /** After a longer wait it is as long as that. */
   waitSeconds: nullable(count('As the ladder alone has it; null without WAIT')),
-  ladder: nullable(word('Where the client stands on it afterwards; null of a score')),
+  ladder: nullable(word('Where the client stands on it afterwards; null of a score', 'level 2')),
   requisite: yesNo('Whether the bound requisite, or its acceptors, are named'),
   clientGroup,
   isBot,
-  paymentScore: word('As scores and records have it'),
+  paymentScore: word('As scores and records have it', '0.5000'),
   payLimitValue: nullable(list(word('Like EUR:250.00'), 'Of a score; null where answers have none')),
   heldOut: list(word('A rule, and the share of the clients'), 'What kept a rule from applying; of a verdict'),
-  text: word('All of this, and all in which it differs from the answer of the other version'),
+  text: word(
+    'All of this, and all in which it differs from the answer of the other version',
+    'WAIT 300 s by asked-too-early, NEW, no bot, level 2',
+  ),
 });
 
 type Answer = Shape<typeof AnswerSchema>;

@@ -61,7 +61,7 @@ export type RulesAccount = Shape<typeof RulesAccountSchema>;
 
 const LadderAccountSchema = shape('The ladder, also in words', {
   ...LadderSchema.properties,
-  words: word('For people'),
+  words: word('For people', 'no wait so far'),
 });
 
 const RerunDifferenceSchema = shape('A member that comes out differently; null stands for an absent one', {
@@ -85,11 +85,18 @@ export const ExplanationSchema = named(
     ),
     reproduced: yesNo('Asked again with the recorded facts, the rule set gives this very decision'),
     differences: list(RerunDifferenceSchema, 'Where it does not'),
-    verification: word('The same in a sentence: what was compared, or what is missing for it'),
+    verification: word(
+      'The same in a sentence: what was compared, or what is missing for it',
+      'The rule set that decided is not here.',
+    ),
     payerText: word(
       'What support may say to the payer: the payerText of the rule in the version that decided, or else a text by verdict and wait',
+      'Your payment of 25.00 EUR can go ahead: please continue on the payment page.',
     ),
-    integratorText: word('What support may write to whoever asked for the verdict'),
+    integratorText: word(
+      'What support may write to whoever asked for the verdict',
+      'Order order-1001, 25.00 EUR by card, asked at 2026-01-01 12:00:00 UTC: ..',
+    ),
   }),
 );
 

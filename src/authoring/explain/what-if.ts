@@ -1,14 +1,14 @@
 import { circumstantialFacts } from '../../decision/assess.ts';
 import { type Decision, DecisionSchema } from '../../decision/decision.ts';
 import { type RuleSet, ruleVersion } from '../../rules/rule-set.ts';
-import { list, named, nullable, type Shape, shape, text, word } from '../../shapes.ts';
+import { digestWord, list, named, nullable, type Shape, shape, text } from '../../shapes.ts';
 import { explain, RulesAccountSchema } from './explain.ts';
 
 export const WhatIfThenSchema = named(
   'DecisionWhatIf',
   shape('What another version would have answered then', {
     version: ruleVersion,
-    digest: word('Over its files'),
+    digest: digestWord('Over its files'),
     rules: nullable(RulesAccountSchema),
     /** Null where the record lacks facts for it. */
     decision: nullable(DecisionSchema),

@@ -53,11 +53,7 @@ const score = operation({
     userAgent: 'Mozilla/5.0',
     clientHints: { jsOk: true, honeypotTriggered: false },
   }),
-  answers: jsonAnswer('Group, payment score and bot flag', ScoreAnswerSchema, {
-    clientGroup: 'NEW',
-    paymentScore: '0.5000',
-    isBot: false,
-  }),
+  answers: jsonAnswer('Group, payment score and bot flag', ScoreAnswerSchema),
   refusals: [],
   answer: async ({ ctx, caller, body }, { service, workLimit }: ScoreParts) => {
     const given = await body();
@@ -74,7 +70,11 @@ interface VerdictParts {
   readonly workLimit: WorkLimit;
 }
 
-const ALWAYS = { reason: word('For people, free form'), ruleVersion, isBot };
+const ALWAYS = {
+  reason: word('For people, free form', 'No reason to hold the payer back.'),
+  ruleVersion,
+  isBot,
+};
 
 /** The verdict answer of the interface, section 2.4. */
 const VerdictAnswerSchema = named(
@@ -155,13 +155,7 @@ const verdict = operation({
   }),
   answers: {
     200: {
-      ...jsonAnswer('One of four commands; recorded before it is answered', VerdictAnswerSchema, {
-        verdict: 'WAIT',
-        waitSeconds: 30,
-        reason: 'The last attempt is not paid yet; cooldown level 1.',
-        ruleVersion: 'p2.v10',
-        isBot: false,
-      })[200],
+      ...jsonAnswer('One of four commands; recorded before it is answered', VerdictAnswerSchema)[200],
       headers: ['X-Decision-Id', 'Idempotent-Replayed'],
     },
   },

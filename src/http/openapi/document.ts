@@ -30,6 +30,7 @@ import {
   type ResponseObject,
   withBlanks,
 } from './components.ts';
+import { exampleOf } from './example.ts';
 
 const PACKAGE: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
@@ -237,9 +238,9 @@ function success(
   components: Components,
   mayIgnore: boolean,
 ): ResponseObject {
-  const media = Object.entries(content).map(([type, { shape, example }]): [string, MediaType] => [
+  const media = Object.entries(content).map(([type, { shape }]): [string, MediaType] => [
     type,
-    { schema: components.published(shape), example: writtenMoments(shape)(example) },
+    { schema: components.published(shape), example: writtenMoments(shape)(exampleOf(shape)) },
   ]);
   if (text === true) media.push(['text/plain', { schema: { type: 'string' } }]);
   return {

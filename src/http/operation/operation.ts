@@ -49,7 +49,7 @@ interface OperationSpec {
 export interface AnswerSpec {
   readonly description: string;
   readonly headers?: readonly ('X-Decision-Id' | 'Idempotent-Replayed' | 'ETag')[];
-  readonly content?: Readonly<Record<string, { readonly shape: TSchema; readonly example: unknown }>>;
+  readonly content?: Readonly<Record<string, { readonly shape: TSchema }>>;
   /** The answer is plain text. */
   readonly text?: true;
 }
@@ -174,14 +174,13 @@ const PROPOSED: Readonly<Record<202, AnswerSpec>> = {
         shape: named(
           'MadeProposal',
           shape('What waits for somebody else', {
-            proposalId: word('Names it'),
+            proposalId: word('Names it', '5f0c1d2e3a4b'),
             expiresAt: epochMs('Until when it can be approved'),
             key: Type.Optional(
               word('The secret of a new key, which is shown only now and let in once it is approved'),
             ),
           }),
         ),
-        example: { proposalId: '5f0c1d2e3a4b', expiresAt: 1_795_860_000_000 },
       },
     },
   },
@@ -240,12 +239,8 @@ async function inTime<T>(ms: number, reading: Promise<T>): Promise<T> {
 }
 
 /** The answer of most operations: JSON of one shape. */
-export function jsonAnswer(
-  description: string,
-  shape: TSchema,
-  example: unknown,
-): Readonly<Record<200, AnswerSpec>> {
-  return { 200: { description, content: { 'application/json': { shape, example } } } };
+export function jsonAnswer(description: string, shape: TSchema): Readonly<Record<200, AnswerSpec>> {
+  return { 200: { description, content: { 'application/json': { shape } } } };
 }
 
 /** The answer of an operation that has nothing to say. */

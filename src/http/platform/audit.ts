@@ -2,7 +2,6 @@ import { isInstallation } from '../../access/access-keys.ts';
 import { AUDIT_ACTIONS, type Audit, AuditEntrySchema } from '../../access/audit.ts';
 import { Type } from '../../json-schema.ts';
 import { count, epochMs, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
-import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import {
   BAD_PARAMETER,
@@ -56,24 +55,7 @@ export const readAudit = operation({
   grant: 'audit',
   isSearch: true,
   parameters: [WHO, ACTION, FROM, TO, BEFORE, LIMIT],
-  answers: jsonAnswer('A page', AuditPageSchema, {
-    entries: [
-      {
-        at: AT_EXAMPLE,
-        who: 'key 3f9a0c51d2e7 of ann',
-        action: 'override',
-        platform: 'shop',
-        subject: 'payer-17',
-        before: null,
-        after: { group: 'BLOCKED' },
-        reason: 'chargebacks',
-        number: 41,
-        hash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
-      },
-    ],
-    unreadable: [],
-    next: 41,
-  }),
+  answers: jsonAnswer('A page', AuditPageSchema),
   refusals: [BAD_PARAMETER],
   answer: async (
     { ctx, caller: { platform } },
@@ -112,12 +94,7 @@ export const checkAudit = operation({
   tag: 'Access',
   grant: 'audit',
   isSearch: true,
-  answers: jsonAnswer('What does not fit', AuditCheckSchema, {
-    checkedAt: AT_EXAMPLE,
-    entries: 1200,
-    forgotten: 3,
-    faults: [],
-  }),
+  answers: jsonAnswer('What does not fit', AuditCheckSchema),
   refusals: [],
   answer: async (_asked, { audit, clock }: AuditParts): Promise<Shape<typeof AuditCheckSchema>> => {
     const { check, faults } = await audit.verify();

@@ -25,7 +25,6 @@ import {
 } from '../../state/decision-search.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import { RETENTION } from '../../state/retention.ts';
-import { DECISION_EXAMPLE, DIGEST_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { type Asked, jsonAnswer, operation } from '../operation/operation.ts';
 import {
   BAD_PARAMETER,
@@ -162,16 +161,7 @@ export const listDecisions = operation<DecisionParts>({
     LIMIT,
     INCLUDE,
   ],
-  answers: jsonAnswer('The decisions that are kept', DecisionListSchema, {
-    decisions: [DECISION_EXAMPLE],
-    lookedAt: {
-      decisions: 10_000,
-      backTo: DECISION_EXAMPLE.at,
-      complete: false,
-      next: DECISION_EXAMPLE.decisionId,
-    },
-    outcomes: null,
-  }),
+  answers: jsonAnswer('The decisions that are kept', DecisionListSchema),
   refusals: [],
   answer: async ({ ctx, caller }, parts) => {
     const found = await listed(ctx, caller.platform, parts);
@@ -190,7 +180,7 @@ export const readDecision = operation<DecisionParts>({
   grant: 'decisions',
   isSearch: true,
   parameters: [DECISION_ID],
-  answers: jsonAnswer('The record', DecisionSchema, DECISION_EXAMPLE),
+  answers: jsonAnswer('The record', DecisionSchema),
   refusals: DECISION_REFUSALS,
   answer: (asked, { records }) => namedDecision(asked, records),
 });
@@ -302,21 +292,6 @@ function afterOf(ctx: RouteContext): DecisionPosition | null {
   );
 }
 
-const EXPLANATION_EXAMPLE = {
-  decision: DECISION_EXAMPLE,
-  rules: null,
-  ladder: {
-    before: { ...DECISION_EXAMPLE.ladderBefore, words: 'no wait so far' },
-    after: { ...DECISION_EXAMPLE.ladderAfter, words: 'a requisite was granted and is not paid yet' },
-  },
-  sharedLists: [],
-  reproduced: false,
-  differences: [],
-  verification: 'The rule set that decided is not here.',
-  payerText: 'Your payment of 25.00 EUR can go ahead: please continue on the payment page.',
-  integratorText: 'Order order-1001, 25.00 EUR by card, asked at 2026-01-01 12:00:00 UTC: ..',
-};
-
 /** A decision whose rule set is kept nowhere is answered too, without its rules and as not reproduced. */
 export const explainDecision = operation<DecisionParts>({
   method: 'get',
@@ -332,7 +307,6 @@ export const explainDecision = operation<DecisionParts>({
   answers: jsonAnswer(
     'The explanation; without rules when neither this node nor its archive has the rule set that decided',
     ExplanationSchema,
-    EXPLANATION_EXAMPLE,
   ),
   refusals: DECISION_REFUSALS,
   answer: async (asked, { records }) => {
@@ -363,13 +337,7 @@ export const askDecisionWhatIf = operation<DecisionWhatIfParts>({
   tag: 'Decisions',
   grant: ['decisions', 'rules'],
   parameters: [DECISION_ID, VERSION],
-  answers: jsonAnswer('The answer of that version; nothing is written', WhatIfThenSchema, {
-    version: 'p2.v11',
-    digest: DIGEST_EXAMPLE,
-    missing: [],
-    decision: DECISION_EXAMPLE,
-    rules: null,
-  }),
+  answers: jsonAnswer('The answer of that version; nothing is written', WhatIfThenSchema),
   refusals: [BAD_PARAMETER, ...DECISION_REFUSALS, UNSOUND_VERSION, UNKNOWN_VERSION],
   answer: async (asked, { records, loadedRules }) => {
     const rules = soundVersion(VERSION.read(asked.ctx), 'version', loadedRules);

@@ -17,7 +17,6 @@ import {
 import type { JournalGap } from '../../state/journal.ts';
 import { UnknownCursor } from '../../state/store-errors.ts';
 import type { Shares } from '../../work/turns.ts';
-import { AT_EXAMPLE, DECISION_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { type Asked, jsonAnswer, jsonInSteps, operation } from '../operation/operation.ts';
 import {
   BAD_PARAMETER,
@@ -40,11 +39,14 @@ function cloudEvent<
     `${type.charAt(0).toUpperCase()}${type.slice(1)}Event`,
     shape(description, {
       specversion: always('1.0'),
-      id: word('Always the same for the same event: what was seen under it may be dropped'),
-      source: word('The platform, as a URI-reference'),
+      id: word(
+        'Always the same for the same event: what was seen under it may be dropped',
+        'shop.0.0.1.m7v1k0',
+      ),
+      source: word('The platform, as a URI-reference', 'client-scoring/shop'),
       type: always(type),
       ...subject,
-      time: word('When it was accepted, RFC 3339'),
+      time: word('When it was accepted, RFC 3339', '2026-11-21T10:00:00.000Z'),
       datacontenttype: always('application/json'),
       data: shape('By type', data),
     }),
@@ -190,7 +192,7 @@ const PageSchema = named(
       PlatformEventSchema,
       'Oldest first, at most about `limit`; it may be empty although more follows',
     ),
-    next: nullable(word('Where to read on, also behind no events; null before the first of all')),
+    next: nullable(word('Where to read on, also behind no events; null before the first of all', '1')),
   }),
 );
 
@@ -207,21 +209,7 @@ node shuts down.`,
   tag: 'Events',
   grant: 'events',
   parameters: [AFTER, LIMIT, WAIT],
-  answers: jsonAnswer('A page of events', PageSchema, {
-    events: [
-      {
-        specversion: '1.0',
-        id: 'shop.0.0.1.m7v1k0',
-        source: 'client-scoring/shop',
-        type: 'verdict',
-        subject: '4611686018427387904',
-        time: new Date(AT_EXAMPLE).toISOString(),
-        datacontenttype: 'application/json',
-        data: { clientIdKey: 'ann', kind: 'verdict', at: AT_EXAMPLE, decision: DECISION_EXAMPLE },
-      },
-    ],
-    next: '1',
-  }),
+  answers: jsonAnswer('A page of events', PageSchema),
   refusals: [BAD_PARAMETER],
   answer: async (asked, { feed, waiting }: EventParts) => {
     const { ctx, caller } = asked;

@@ -16,7 +16,6 @@ import { DAY_MS } from '../../rules/duration.ts';
 import { NOW_KEPT_MS, type Records } from '../../service/records.ts';
 import { choice, count, epochMs, list, named, nullable, shape, word } from '../../shapes.ts';
 import { UnreadDecisionsSchema } from '../../state/decision-search.ts';
-import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import {
   BAD_PARAMETER,
@@ -44,7 +43,7 @@ export const ExplorationSchema = named(
       all: counts('Decisions that fit, whatever their verdict'),
       values: list(
         shape('Decisions with a value of the split in common', {
-          value: nullable(word('Null: all values beside the most frequent ones')),
+          value: nullable(word('Null: all values beside the most frequent ones', 'WAIT')),
           decisions: counts('With the verdict'),
           money: Type.Record(list(Type.Number(), 'Slot by slot'), {
             description:
@@ -124,18 +123,7 @@ export const readExploration = operation({
     PLATFORM,
     INCLUDE,
   ],
-  answers: jsonAnswer('Counts by slots of time; the example shows one', ExplorationSchema, {
-    exploration: {
-      stepMs: 1_800_000,
-      slots: [AT_EXAMPLE],
-      all: [580],
-      values: [{ value: 'WAIT', decisions: [120], money: { EUR: [3000] } }],
-      change: null,
-      gaps: [],
-      unreadable: [],
-      upTo: null,
-    },
-  }),
+  answers: jsonAnswer('Counts by slots of time; the example shows one', ExplorationSchema),
   refusals: [BAD_PARAMETER],
   answer: async ({ ctx, caller }, { records, clock }: ExploreParts) => ({
     exploration: await records.explore(askOf(ctx, caller, clock())),

@@ -3,7 +3,6 @@ import { Type } from '../../json-schema.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import { type Reporting, ReportingSchema } from '../../metrics/reporting.ts';
 import { choice, named, shape, word } from '../../shapes.ts';
-import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { jsonAnswer, openOperation, operation } from '../operation/operation.ts';
 
 /**
@@ -26,7 +25,12 @@ const ReadinessSchema = named(
   'Readiness',
   shape('Whether the process should get traffic', {
     status: choice(['ready', 'not ready'], 'In a word'),
-    why: Type.Optional(word('Why not; of a ready process, what needs attention')),
+    why: Type.Optional(
+      word(
+        'Why not; of a ready process, what needs attention',
+        'The clients on Redis at 10.0.0.5:6379 get 503: NOREPLICAS Not enough good replicas to write.',
+      ),
+    ),
   }),
 );
 
@@ -41,7 +45,7 @@ export const readLiveness = openOperation({
   operationId: 'readLiveness',
   label: 'livez',
   summary: 'Whether the process runs',
-  answers: jsonAnswer('It does', LivenessSchema, { status: 'live' }),
+  answers: jsonAnswer('It does', LivenessSchema),
   answer: async () => ({ status: 'live' }),
 });
 
@@ -52,16 +56,12 @@ export const readReadiness = openOperation({
   label: 'readyz',
   summary: 'Whether the process should get traffic',
   answers: {
-    ...jsonAnswer('It should', ReadinessSchema, { status: 'ready' }),
+    ...jsonAnswer('It should', ReadinessSchema),
     503: {
       description: 'It should not: it is shutting down, or its store takes no writes',
       content: {
         'application/json': {
           shape: ReadinessSchema,
-          example: {
-            status: 'not ready',
-            why: 'The clients on Redis at 10.0.0.5:6379 get 503: NOREPLICAS Not enough good replicas to write.',
-          },
         },
       },
     },
@@ -98,14 +98,7 @@ export const readReporting = operation({
   description: 'As all nodes see it.',
   tag: 'Console',
   grant: 'figures',
-  answers: jsonAnswer('What is known of its reports', ReportingSchema, {
-    newestAt: AT_EXAMPLE,
-    usualMs: 1_162_229,
-    awaited: 12,
-    awaitedSince: AT_EXAMPLE + 20_000,
-    unreportedShare: 0.08,
-    stopped: false,
-  }),
+  answers: jsonAnswer('What is known of its reports', ReportingSchema),
   refusals: [],
   answer: ({ caller: { platform } }, { reporting }: ReportingParts) => reporting(platform),
 });

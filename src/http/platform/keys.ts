@@ -30,17 +30,6 @@ interface IssueParts extends KeyParts {
   readonly approvals: Approvals;
 }
 
-const EXAMPLE = {
-  id: '3f9a0c51d2e7',
-  platform: 'shop',
-  owner: 'person:248289761001',
-  operations: ['score', 'verdict'],
-  status: 'live',
-  issuedAt: '2026-11-21T10:00:00.000Z',
-  expiresAt: '2027-11-21T10:00:00.000Z',
-  revokedAt: null,
-} as const;
-
 export const KeyListSchema = named(
   'AccessKeyList',
   shape('Access keys', {
@@ -62,7 +51,13 @@ const IssueKeyBodySchema = shape('What the key may do', {
 
 export const IssuedKeySchema = named(
   'IssuedKey',
-  shape('A new key', { key: word('The secret, which is shown only now'), record: AccessKeySchema }),
+  shape('A new key', {
+    key: word(
+      'The secret, which is shown only now',
+      'ka_3f9a0c51d2e7_wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEYexampl',
+    ),
+    record: AccessKeySchema,
+  }),
 );
 
 const NOT_YOURS_TO_GIVE = refusal(
@@ -112,7 +107,7 @@ export const listKeys = operation({
     'Without their secrets, which nobody keeps; those of all platforms for the whole installation. Ended ones stay for 30 days.',
   tag: 'Access',
   grant: 'keys',
-  answers: jsonAnswer('Newest first', KeyListSchema, { keys: [EXAMPLE], mayGive: ['score', 'verdict'] }),
+  answers: jsonAnswer('Newest first', KeyListSchema),
   refusals: [],
   answer: async ({ caller }, { keys, clock }: KeyParts): Promise<Shape<typeof KeyListSchema>> => {
     const newestFirst = (await keysOf(caller, keys)).toSorted((a, b) => b.issuedAt.localeCompare(a.issuedAt));
@@ -130,10 +125,7 @@ export const issueKey = operation({
   tag: 'Access',
   grant: 'keys',
   body: jsonBody('IssueKeyBody', IssueKeyBodySchema, { operations: ['score', 'verdict'], days: 365 }),
-  answers: jsonAnswer('Let in on every node within a second', IssuedKeySchema, {
-    key: 'ka_3f9a0c51d2e7_wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEYexampl',
-    record: EXAMPLE,
-  }),
+  answers: jsonAnswer('Let in on every node within a second', IssuedKeySchema),
   refusals: [NOT_YOURS_TO_GIVE, TOO_MANY_KEYS],
   gate: async (asked, parts: IssueParts) => {
     const { key, record } = await newKey(asked, parts);
@@ -178,11 +170,7 @@ export const revokeKey = operation({
   tag: 'Access',
   grant: 'keys',
   parameters: [KEY_IN_PATH],
-  answers: jsonAnswer('As it is kept for 30 days', AccessKeySchema, {
-    ...EXAMPLE,
-    status: 'revoked',
-    revokedAt: '2026-12-01T10:00:00.000Z',
-  }),
+  answers: jsonAnswer('As it is kept for 30 days', AccessKeySchema),
   refusals: [NO_SUCH_KEY],
   answer: async ({ ctx, caller }, { keys, audit, clock }: KeyParts) => {
     const id = KEY_IN_PATH.read(ctx);

@@ -56,7 +56,7 @@ export const ListEntryViewSchema = named(
 export const ListEntriesSchema = named(
   'ListEntries',
   shape('Entries of a shared list', {
-    list: word('Its name'),
+    list: word('Its name', 'blocked-devices'),
     kind: listKind,
     total: count('How many entries it has'),
     entries: list(ListEntryViewSchema, 'What was changed last comes first'),
@@ -67,7 +67,7 @@ export const ListEntriesSchema = named(
 export const SharedListSchema = named(
   'SharedList',
   shape('A shared list', {
-    list: word('Its name'),
+    list: word('Its name', 'blocked-devices'),
     kind: listKind,
     entries: count('How many it has'),
     ended: count('How many of them are past their end'),
@@ -84,16 +84,6 @@ export const SharedListsSchema = named(
     isStale: yesNo('That is too long ago: changes of the last seconds may be missing'),
   }),
 );
-
-export const ENTRY_EXAMPLE = {
-  value: 'hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
-  reason: 'shared by a ring',
-  who: 'key 3f9a0c51d2e7 of risk-team',
-  addedAt: 1_795_255_200_000,
-  expiresAt: null,
-  hasEnded: false,
-  change: 17,
-} as const;
 
 export function viewOfEntry(
   entry: StoredEntry,

@@ -26,7 +26,6 @@ import { badRequest, HttpProblem, orRefused, refusal } from '../request/problems
 import { TOO_MANY_CHANGES, UNKNOWN_LIST } from '../request/refusals.ts';
 import { answerLines, LINES, LINES_MAX, lineResult } from './lines.ts';
 import {
-  ENTRY_EXAMPLE,
   editList,
   ListEntriesSchema,
   ListEntryViewSchema,
@@ -89,15 +88,6 @@ const BEFORE: Parameter<number> = {
   },
 };
 
-const LIST_EXAMPLE = {
-  list: 'blocked-devices',
-  kind: 'fingerprint',
-  entries: 214,
-  ended: 3,
-  changedAt: 1_795_255_200_000,
-  ofInstallation: false,
-} as const;
-
 export const readLists = operation({
   method: 'get',
   path: '/v1/platform/lists',
@@ -107,11 +97,7 @@ export const readLists = operation({
     'Lists that rules ask about with the fact `listed`, and that change without a release. Those of the whole installation are named, too; their entries are for its own keys.',
   tag: 'Lists',
   grant: 'lists:read',
-  answers: jsonAnswer('As this node holds them', SharedListsSchema, {
-    lists: [LIST_EXAMPLE],
-    ageMs: 312,
-    isStale: false,
-  }),
+  answers: jsonAnswer('As this node holds them', SharedListsSchema),
   refusals: [],
   answer: async ({ caller: { platform } }, { lists, clock }: ListParts) =>
     viewOfLists(lists, platform, clock()),
@@ -127,13 +113,7 @@ export const readListEntries = operation({
   tag: 'Lists',
   grant: 'lists:read',
   parameters: [LIST_IN_PATH, VALUE, BEFORE, LIMIT],
-  answers: jsonAnswer('As this node holds them', ListEntriesSchema, {
-    list: 'blocked-devices',
-    kind: 'fingerprint',
-    total: 1,
-    entries: [ENTRY_EXAMPLE],
-    complete: true,
-  }),
+  answers: jsonAnswer('As this node holds them', ListEntriesSchema),
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST],
   answer: async ({ ctx, caller: { platform } }, { lists, listEditor, clock }: ListParts) => {
     const name = LIST_IN_PATH.read(ctx);
@@ -165,7 +145,7 @@ export const makeList = operation({
   grant: 'lists',
   parameters: [LIST_IN_PATH],
   body: jsonBody('ListBody', Type.Object({ kind: listKind }), { kind: 'fingerprint' }),
-  answers: jsonAnswer('The list', SharedListSchema, LIST_EXAMPLE),
+  answers: jsonAnswer('The list', SharedListSchema),
   refusals: [BAD_LIST_NAME, OTHER_KIND, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller, body }, { lists, listEditor, clock }: ListParts) => {
     const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
@@ -210,7 +190,7 @@ export const putListEntry = operation({
   grant: 'lists',
   parameters: [LIST_IN_PATH, LISTED_VALUE],
   body: BODY,
-  answers: jsonAnswer('The entry as it is kept', ListEntryViewSchema, ENTRY_EXAMPLE),
+  answers: jsonAnswer('The entry as it is kept', ListEntryViewSchema),
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, NOT_FOR_LIST, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller, body }, { listEditor: editor, clock }: ListParts) => {
     const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
@@ -240,7 +220,7 @@ export const removeListEntry = operation({
 });
 
 const ListLineResultSchema = lineResult('ListLineResult', {
-  value: word('As it was sent'),
+  value: word('As it was sent', 'device-1'),
   result: choice(ENTRY_EFFECTS, 'absent: it was not there to be removed'),
 });
 
@@ -271,7 +251,7 @@ export const importListEntries = operation({
     200: {
       description: 'What each line did',
       content: {
-        [LINES]: { shape: ListLineResultSchema, example: { line: 1, value: 'device-1', result: 'added' } },
+        [LINES]: { shape: ListLineResultSchema },
       },
     },
   },

@@ -145,8 +145,8 @@ interface OutcomeParts {
 const OutcomeResultSchema = named(
   'OutcomeResult',
   shape('What the report did', {
-    clientIdKey: word('As reported'),
-    orderRef: word('As reported'),
+    clientIdKey: word('As reported', 'ann'),
+    orderRef: word('As reported', 'order-1'),
     result: choice(
       OUTCOME_EFFECTS,
       'recorded: counted; superseded: corrected an earlier one; unchanged: a repeat; stale: older than what is known',
@@ -196,11 +196,9 @@ export const reportOutcomes = operation({
       content: {
         'application/json': {
           shape: OutcomeResultSchema,
-          example: { clientIdKey: 'ann', orderRef: 'order-1', result: 'recorded' },
         },
         [LINES]: {
           shape: OutcomeLineResultSchema,
-          example: { line: 1, clientIdKey: 'bob', orderRef: 'order-2', result: 'recorded' },
         },
       },
     },

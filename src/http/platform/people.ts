@@ -4,7 +4,6 @@ import { ROLES, type Role } from '../../access/roles.ts';
 import type { Sessions } from '../../access/sessions.ts';
 import { Type } from '../../json-schema.ts';
 import { choice, epochMs, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
-import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
 import { notFound, refusal } from '../request/problems.ts';
 import { signed } from './session.ts';
@@ -20,24 +19,29 @@ const role = Type.Unsafe<Role>({ type: 'string', enum: Object.keys(ROLES), descr
 export const PeopleSchema = named(
   'People',
   shape('Who is signed in, and who may sign in', {
-    provider: nullable(word('The host of the identity provider; null: people sign in with keys alone')),
+    provider: nullable(
+      word('The host of the identity provider; null: people sign in with keys alone', 'login.example.com'),
+    ),
     roles: list(
       shape('Which claim of the provider gives a role (OIDC_ROLES)', {
-        claim: word('By its name, or a path with points'),
-        value: word('What it is, or has in its list'),
+        claim: word('By its name, or a path with points', 'groups'),
+        value: word('What it is, or has in its list', 'fraud-team'),
         role,
-        platform: word('Where; * is every platform, and the installation'),
+        platform: word('Where; * is every platform, and the installation', 'shop'),
         operations: list(choice(OPERATIONS, 'An operation'), 'What the role may do there'),
       }),
       'Empty: people sign in with keys alone',
     ),
     people: list(
       shape('Somebody who is signed in', {
-        id: word('By which signOutPerson knows them: the subject at the provider, or a key'),
-        who: word('As the audit names them'),
+        id: word(
+          'By which signOutPerson knows them: the subject at the provider, or a key',
+          'person:248289761001',
+        ),
+        who: word('As the audit names them', 'person:248289761001 (ann@example.com)'),
         access: list(
           shape('What gives them access', {
-            platform: word('Where; * is every platform, and the installation'),
+            platform: word('Where; * is every platform, and the installation', 'shop'),
             role: nullable(role),
           }),
           'A null role: a key',
@@ -66,26 +70,7 @@ export const listPeople = operation({
   tag: 'Access',
   grant: 'keys',
   isSearch: true,
-  answers: jsonAnswer('By name', PeopleSchema, {
-    provider: 'login.example.com',
-    roles: [
-      {
-        claim: 'groups',
-        value: 'fraud-team',
-        role: 'analyst',
-        platform: 'shop',
-        operations: ['figures', 'rules:read', 'rules'],
-      },
-    ],
-    people: [
-      {
-        id: 'person:248289761001',
-        who: 'person:248289761001 (ann@example.com)',
-        access: [{ platform: 'shop', role: 'analyst' }],
-        sessions: [{ beganAt: AT_EXAMPLE, usedAt: AT_EXAMPLE, endsAt: AT_EXAMPLE + 43_200_000 }],
-      },
-    ],
-  }),
+  answers: jsonAnswer('By name', PeopleSchema),
   refusals: [],
   answer: async ({ caller: { platform } }, parts: PeopleParts): Promise<Shape<typeof PeopleSchema>> => {
     const people = await parts.sessions.people(platform);

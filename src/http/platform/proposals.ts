@@ -10,7 +10,6 @@ import {
 import { Type } from '../../json-schema.ts';
 import type { Approvals } from '../../service/approvals.ts';
 import { list, named, shape, text } from '../../shapes.ts';
-import { AT_EXAMPLE } from '../openapi/decision-shapes.ts';
 import { jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
 import { BAD_PARAMETER, pathText, queryChoice } from '../operation/parameters.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
@@ -19,21 +18,6 @@ import { HttpProblem, orRefused, refusal } from '../request/problems.ts';
 interface ApprovalParts {
   readonly approvals: Approvals;
 }
-
-const EXAMPLE = {
-  proposalId: '5f0c1d2e3a4b',
-  what: 'rollout',
-  subject: 'p2.v11',
-  lines: ['p2.v11 decides for all clients of all platforms, where p2.v10 does now', 'reason: fewer waits'],
-  versions: { before: 'p2.v10', after: 'p2.v11' },
-  proposedBy: 'key 3f9a0c51d2e7 of ann',
-  proposedAt: AT_EXAMPLE,
-  expiresAt: AT_EXAMPLE + 604_800_000,
-  state: 'open',
-  decidedBy: null,
-  decidedAt: null,
-  note: null,
-} as const;
 
 const STATES = ['open', 'approved', 'failed', 'rejected', 'expired'] as const satisfies ProposalState[];
 
@@ -71,7 +55,7 @@ export const listProposals = operation({
   tag: 'Approvals',
   grant: ANY_OF_THE_PLATFORM,
   parameters: [STATE],
-  answers: jsonAnswer('With what each would change', ProposalListSchema, { proposals: [EXAMPLE] }),
+  answers: jsonAnswer('With what each would change', ProposalListSchema),
   refusals: [BAD_PARAMETER],
   answer: async ({ ctx, caller }, { approvals }: ApprovalParts) => {
     const wanted = STATE.read(ctx);
@@ -100,7 +84,7 @@ const decide = (way: keyof typeof WAYS) =>
     grant: 'approve',
     parameters: [PROPOSAL_IN_PATH],
     body: BODY,
-    answers: jsonAnswer('As it stands now', ProposalSchema, EXAMPLE),
+    answers: jsonAnswer('As it stands now', ProposalSchema),
     refusals: [PROPOSAL_REFUSED],
     answer: async ({ ctx, caller, body }, { approvals }: ApprovalParts) => {
       const { platform, actor } = caller;

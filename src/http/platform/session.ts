@@ -33,25 +33,16 @@ export interface SignInParts {
 export const SessionSchema = named(
   'Session',
   shape('What whoever asks may do', {
-    who: word('As the audit names it'),
+    who: word('As the audit names it', 'key 3f9a0c51d2e7 of risk-team'),
     owner: nullable(
       word('The person or team that answers for it; null of a key that was issued without an owner'),
     ),
-    platform: word('Whose clients, orders and decisions it sees'),
-    platforms: list(word('A platform; * is the whole installation'), 'Where it may do something'),
+    platform: word('Whose clients, orders and decisions it sees', 'shop'),
+    platforms: list(word('A platform; * is the whole installation', 'shop'), 'Where it may do something'),
     operations: list(choice(OPERATIONS, 'An operation'), 'What was granted, with what that includes'),
-    expiresAt: nullable(word('RFC 3339; null: it does not expire')),
+    expiresAt: nullable(word('RFC 3339; null: it does not expire', '2027-11-21T10:00:00.000Z')),
   }),
 );
-
-const SESSION_EXAMPLE = {
-  who: 'key 3f9a0c51d2e7 of risk-team',
-  owner: 'risk-team',
-  platform: 'shop',
-  platforms: ['shop'],
-  operations: ['clients:read', 'decisions', 'rules:read'],
-  expiresAt: '2027-02-19T10:00:00.000Z',
-} as const;
 
 function shownSession(
   caller: Caller,
@@ -77,7 +68,7 @@ export const readSession = operation({
   description: 'For any operation of the platform. The console shows the pages that belong to them.',
   tag: 'Console',
   grant: ANY_OF_THE_PLATFORM,
-  answers: jsonAnswer('Where, and which operations', SessionSchema, SESSION_EXAMPLE),
+  answers: jsonAnswer('Where, and which operations', SessionSchema),
   refusals: [],
   answer: async ({ ctx, caller }, parts: SignInParts) =>
     shownSession(caller, await platformsOf(ctx, parts, caller)),
@@ -87,7 +78,9 @@ export const SignInSchema = named(
   'SignIn',
   shape('How to sign in', {
     signedIn: yesNo('Whether this browser is signed in already'),
-    provider: nullable(word('The host of the identity provider; null: with a key alone')),
+    provider: nullable(
+      word('The host of the identity provider; null: with a key alone', 'login.example.com'),
+    ),
   }),
 );
 
@@ -99,10 +92,7 @@ export const readSignIn = openOperation({
   summary: 'How to sign in',
   description: 'No key is needed: the console asks before anybody has signed in.',
   tag: 'Console',
-  answers: jsonAnswer('What the console offers', SignInSchema, {
-    signedIn: false,
-    provider: 'login.example.com',
-  }),
+  answers: jsonAnswer('What the console offers', SignInSchema),
   refusals: [OTHER_SITE],
   answer: async (ctx, { browsers, providerHost }: SignInParts): Promise<Shape<typeof SignInSchema>> => {
     browsers.refuseOtherSites(ctx);
@@ -134,7 +124,7 @@ export const signIn = openOperation({
   body: jsonBody('SignInBody', shape('What to sign in with', { key: word('The access key') }), {
     key: 'ka_3f9a0c51d2e7_wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEYexampl',
   }),
-  answers: jsonAnswer('As readSession answers from now on', SessionSchema, SESSION_EXAMPLE),
+  answers: jsonAnswer('As readSession answers from now on', SessionSchema),
   refusals: [UNKNOWN_KEY, OTHER_SITE, ...grantRefusals(ANY_OF_THE_PLATFORM), TOO_MANY_REFUSED],
   answer: async (ctx, parts: SignInParts, body) => {
     parts.browsers.refuseOtherSites(ctx);

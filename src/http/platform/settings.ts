@@ -22,7 +22,7 @@ export interface SettingsParts {
 export const SettingsSchema = named(
   'Settings',
   shape('What this node is set to; it is changed in its environment', {
-    platform: word('Of whoever asks; * is the whole installation'),
+    platform: word('Of whoever asks; * is the whole installation', 'shop'),
     approvals: choice(['off', 'required'], 'Whether somebody else approves what reaches most payers'),
     limits: shape('How much may be asked', {
       perSecond: count('Requests of callers from one address; 0: any number'),
@@ -39,7 +39,7 @@ export const SettingsSchema = named(
     callers: shape('Where the client library reaches this node', {
       port: count('0: the system chose one'),
       tls: yesNo('Whether it speaks TLS itself'),
-      basePath: word('Before every path; empty, or like /scoring'),
+      basePath: word('Before every path; empty, or like /scoring', '/scoring'),
     }),
   }),
 );
@@ -53,19 +53,7 @@ export const readSettings = operation({
     'As the node that answers read it at its start. The console shows it; nothing of it is secret.',
   tag: 'Console',
   grant: ANY_OF_THE_PLATFORM,
-  answers: jsonAnswer('Of this node', SettingsSchema, {
-    platform: 'shop',
-    approvals: 'off',
-    limits: { perSecond: 20, burst: 20, atOnce: 128 },
-    keptMs: {
-      clients: 34_560_000_000,
-      decisions: 86_400_000,
-      archive: 34_560_000_000,
-      audit: 34_560_000_000,
-    },
-    repeatsErasures: false,
-    callers: { port: 8080, tls: false, basePath: '/scoring' },
-  }),
+  answers: jsonAnswer('Of this node', SettingsSchema),
   refusals: [],
   answer: async ({ caller: { platform } }, parts: SettingsParts): Promise<Shape<typeof SettingsSchema>> => {
     const { rateLimit, caller, basePath, requiresApproval, archive = null, erasureLedger = null } = parts;

@@ -19,12 +19,11 @@ import {
 } from '../../../shapes.ts';
 import type { JournalEntry } from '../../../state/journal.ts';
 import type { ClientJournal } from '../../../state/store.ts';
-import { AT_EXAMPLE, DECISION_EXAMPLE } from '../../openapi/decision-shapes.ts';
 
 const at = epochMs('When it was accepted');
 
 const ScoredRequestSchema = shape('What the caller asked with', {
-  sellPointKey: word('Point of sale'),
+  sellPointKey: word('Point of sale', 'shop-1'),
   method: word('The selectedMethodKey'),
   amount: word('The amountRequested'),
   currency: nullable(word("The toPayCurrency; null: the platform's")),
@@ -50,7 +49,7 @@ export const HAPPENED = {
   }),
   verdict: happened('verdict', 'A verdict was asked', { decision: DecisionSchema }),
   outcome: happened('outcome', 'An outcome was reported, and counted or corrected', {
-    orderRef: word("The caller's order"),
+    orderRef: word("The caller's order", 'order-1'),
     outcome,
     cause: nullable(outcomeCause),
     occurredAt: epochMs('When the order became final, as reported'),
@@ -68,45 +67,11 @@ const HistoryEntrySchema = named(
 export const ClientHistorySchema = named(
   'ClientHistory',
   shape('What happened to a client', {
-    clientIdKey: word('As the caller chose it'),
+    clientIdKey: word('As the caller chose it', 'ann'),
     entries: list(HistoryEntrySchema, 'Newest first, at most `limit`'),
     complete: yesNo('False: other entries exist, or existed and are not kept any more, or cannot be read'),
   }),
 );
-
-export const HISTORY_EXAMPLE = {
-  clientIdKey: 'ann',
-  entries: [
-    {
-      kind: 'outcome',
-      at: AT_EXAMPLE + 95_000,
-      orderRef: 'order-1',
-      outcome: 'PAID',
-      cause: null,
-      occurredAt: AT_EXAMPLE + 90_000,
-    },
-    { kind: 'verdict', at: AT_EXAMPLE, decision: DECISION_EXAMPLE },
-    {
-      kind: 'score',
-      at: AT_EXAMPLE - 20_000,
-      request: {
-        sellPointKey: 'shop-1',
-        method: 'card',
-        amount: '25.00',
-        currency: null,
-        jsOk: true,
-        honeypotTriggered: false,
-        fingerprintPresent: true,
-        ipPresent: true,
-        userAgentPresent: true,
-        userAgentIsAutomated: false,
-      },
-      ruleVersion: 'p2.v10',
-      answer: { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false },
-    },
-  ],
-  complete: true,
-} as const;
 
 /** A score request as the platform sees it: whether a device was told, and not which. */
 type ScoredRequest = Shape<typeof ScoredRequestSchema>;

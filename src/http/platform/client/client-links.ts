@@ -2,7 +2,6 @@ import type { PlatformNames } from '../../../decision/shared-lists.ts';
 import type { ListNode } from '../../../lists/list-node.ts';
 import { ClientLinksSchema, LINKS_DEFAULT, LINKS_MAX, linksAsk } from '../../../service/client-links.ts';
 import type { Records } from '../../../service/records.ts';
-import { AT_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { jsonAnswer } from '../../operation/operation.ts';
 import { queryInstant, queryLimit, queryWhole } from '../../operation/parameters.ts';
 import { type AuditParts, UNKNOWN_CLIENT } from './client.ts';
@@ -27,53 +26,6 @@ const AS_OF = queryInstant(
 
 const CLIENTS = queryLimit({ default: LINKS_DEFAULT.clients, max: LINKS_MAX.clients });
 
-const EXAMPLE_DEVICE = 'hmac:p2Yk4r0bQ8nV5sXc1eWtLA';
-
-const NO_MORE = { override: null, lists: [], cut: false, firstAt: AT_EXAMPLE, devices: [EXAMPLE_DEVICE] };
-
-const LINKS_EXAMPLE = {
-  clientIdKey: 'ann',
-  from: AT_EXAMPLE - 5_184_000_000,
-  complete: true,
-  devices: [
-    {
-      kind: 'fingerprint',
-      value: EXAMPLE_DEVICE,
-      ofClient: true,
-      firstAt: AT_EXAMPLE,
-      lastAt: AT_EXAMPLE + 90_000,
-      clients: 2,
-      followed: true,
-      lists: [],
-      refused: { clients: 2, payers: 1, orders: 1, money: { EUR: 25 } },
-    },
-  ],
-  clients: [
-    {
-      ...NO_MORE,
-      clientIdKey: 'ann',
-      tie: 'self',
-      lastAt: AT_EXAMPLE,
-      orders: { paid: 0, reversed: 2, unpaid: 1, turnedAway: 0, unknown: 0 },
-      money: { EUR: { paid: 0, reversed: 50, unpaid: 25 } },
-      verdicts: { GET_NEW: 3, GET_SAME_STICKY: 0, WAIT: 1, BLOCK: 0 },
-      proposed: true,
-    },
-    {
-      ...NO_MORE,
-      clientIdKey: 'bob',
-      tie: 'device',
-      lastAt: AT_EXAMPLE + 90_000,
-      orders: { paid: 1, reversed: 0, unpaid: 0, turnedAway: 0, unknown: 0 },
-      money: { EUR: { paid: 25, reversed: 0, unpaid: 0 } },
-      verdicts: { GET_NEW: 1, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 },
-      proposed: false,
-    },
-  ],
-  cut: { devices: 0, clients: 0 },
-  proposal: { clients: ['ann'], refused: { clients: 1, payers: 0, orders: 0, money: {} } },
-} as const;
-
 interface LinksParts extends AuditParts {
   readonly records: Records;
   readonly lists: ListNode;
@@ -92,7 +44,7 @@ export const readClientLinks = clientOperation({
   grant: 'clients:read',
   isSearch: true,
   parameters: [DAYS, DEPTH, AS_OF, CLIENTS],
-  answers: jsonAnswer('As far as was looked; `cut` says what is not shown', ClientLinksSchema, LINKS_EXAMPLE),
+  answers: jsonAnswer('As far as was looked; `cut` says what is not shown', ClientLinksSchema),
   refusals: [UNKNOWN_CLIENT],
   answer: async ({ ctx, caller, clientIdKey }, parts: LinksParts) => {
     const { records, lists, names, audit, clientKeys, clock } = parts;

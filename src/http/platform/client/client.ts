@@ -40,18 +40,17 @@ import {
   word,
 } from '../../../shapes.ts';
 import { unreadDecisions } from '../../../state/decision-search.ts';
-import { AT_EXAMPLE, DECISION_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { DONE, jsonAnswer, jsonBody } from '../../operation/operation.ts';
 import { queryLimit } from '../../operation/parameters.ts';
 import { notFound, refusal } from '../../request/problems.ts';
 import { TOO_MANY_CHANGES } from '../../request/refusals.ts';
-import { ClientHistorySchema, HISTORY_EXAMPLE, viewOfHistory } from './client-history.ts';
+import { ClientHistorySchema, viewOfHistory } from './client-history.ts';
 import { type AskedAboutClient, clientOperation } from './client-id-key.ts';
 
 const ClientSchema = named(
   'Client',
   shape('What is known of a client', {
-    clientIdKey: word('As the caller chose it'),
+    clientIdKey: word('As the caller chose it', 'ann'),
     ruleVersion,
     clientGroup,
     paymentScore: paymentScoreText,
@@ -77,24 +76,6 @@ const ClientSchema = named(
     unread: Type.Optional(unreadDecisions),
   }),
 );
-
-const CLIENT_EXAMPLE = {
-  clientIdKey: 'ann',
-  ruleVersion: 'p2.v10',
-  clientGroup: 'PAYING',
-  paymentScore: '0.6667',
-  isBot: false,
-  signals: [],
-  firstSeenAt: DECISION_EXAMPLE.at,
-  lastVerdictAt: DECISION_EXAMPLE.at,
-  decisionCount: 1,
-  ladder: { level: 0, attemptOpen: false, waitUntil: null },
-  outcomes: { paidCount: 1, unpaidCount: 0, lastPaidAt: DECISION_EXAMPLE.at, lastUnpaidAt: null },
-  binding: null,
-  override: null,
-  facts: { paidCount: 1, clientGroup: 'PAYING' },
-  decisions: [DECISION_EXAMPLE],
-} as const;
 
 /** A client as the platform sees it: state in words, facts by label, the last decisions. No HMACs. */
 function viewOfClient(
@@ -162,15 +143,6 @@ interface ClientParts extends AuditParts {
   readonly erasure: Erasure;
 }
 
-const EXPORT_EXAMPLE = {
-  platform: 'shop',
-  clientIdKey: 'ann',
-  at: AT_EXAMPLE,
-  state: null,
-  ...{ lists: [], proposals: [], audit: [], decisions: [DECISION_EXAMPLE], history: [] },
-  complete: true,
-};
-
 /** How many entries one answer lists. */
 const HISTORY_LISTED = { default: 100, max: 500 } as const;
 
@@ -187,7 +159,7 @@ export const readClient = clientOperation({
   summary: 'What is known of a client',
   description: 'State in words, facts now, last decisions. Fingerprints and IPs are not kept.',
   grant: 'clients:read',
-  answers: jsonAnswer('As it stands', ClientSchema, CLIENT_EXAMPLE),
+  answers: jsonAnswer('As it stands', ClientSchema),
   refusals: [UNKNOWN_CLIENT],
   answer: async ({ caller, clientIdKey }, { records, audit, clientKeys }: ClientParts) => {
     const { platform } = caller;
@@ -211,7 +183,6 @@ export const readClientHistory = clientOperation({
   answers: jsonAnswer(
     'As far back as is kept and wanted; `complete` says whether that is all',
     ClientHistorySchema,
-    HISTORY_EXAMPLE,
   ),
   refusals: [UNKNOWN_CLIENT],
   answer: async ({ ctx, caller, clientIdKey }, { records, audit, clientKeys }: ClientParts) => {
@@ -231,7 +202,7 @@ export const exportClient = clientOperation({
   description:
     'State, entries of shared lists, proposals, audit, decisions, and what else happened, from store and archive. It is written while it is read: a document without its end is not whole.',
   grant: 'clients:read',
-  answers: jsonAnswer('Also when nothing is held', ClientExportSchema, EXPORT_EXAMPLE),
+  answers: jsonAnswer('Also when nothing is held', ClientExportSchema),
   refusals: [],
   answer: async ({ ctx, caller, clientIdKey, inTurn, isGranted }, parts: ClientParts) => {
     const client = parts.clientKeys.of(caller.platform, clientIdKey);
@@ -288,12 +259,7 @@ export const bindClient = clientOperation({
     requisiteRef: 'requisite-7',
     acceptorKeys: ['acceptor-1'],
   }),
-  answers: jsonAnswer('The binding as it is kept', BindingSchema, {
-    requisiteRef: 'requisite-7',
-    acceptorKeys: ['acceptor-1'],
-    method: null,
-    expiresAt: null,
-  }),
+  answers: jsonAnswer('The binding as it is kept', BindingSchema),
   refusals: [],
   answer: async ({ caller, body, clientIdKey }, { service, ...parts }: BindingParts) => {
     const { requisiteRef, acceptorKeys, method, expiresAt } = await body();
@@ -341,13 +307,7 @@ export const overrideClient = clientOperation({
     reason: 'chargebacks',
     by: 'risk desk',
   }),
-  answers: jsonAnswer('The override as it is kept', OverrideSchema, {
-    group: 'BLOCKED',
-    reason: 'chargebacks',
-    by: 'risk desk',
-    at: AT_EXAMPLE,
-    expiresAt: null,
-  }),
+  answers: jsonAnswer('The override as it is kept', OverrideSchema),
   refusals: [TOO_MANY_CHANGES],
   gate: (asked) => overrideOf(asked),
   answer: async (asked, { approvals }: { readonly approvals: Approvals }) => {

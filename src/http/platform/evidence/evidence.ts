@@ -21,6 +21,7 @@ import {
   always,
   choice,
   count,
+  digestWord,
   epochMs,
   instant,
   list,
@@ -32,7 +33,6 @@ import {
   word,
   yesNo,
 } from '../../../shapes.ts';
-import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { DONE, jsonAnswer, kindBody, operation } from '../../operation/operation.ts';
 import { pathText, type RouteContext } from '../../operation/parameters.ts';
 import { hangUp } from '../../request/hang-up.ts';
@@ -51,21 +51,21 @@ const KINDS = QUESTIONS.map(({ kind }) => kind);
 export const EvidenceJobSchema = named(
   'EvidenceJob',
   shape('Something that is worked out from the archive', {
-    jobId: word('Leads to it, and to its result, for seven days'),
-    platform: word('Whose it is; * is the owner of the installation'),
+    jobId: word('Leads to it, and to its result, for seven days', '0b7c61ff-3a0e'),
+    platform: word('Whose it is; * is the owner of the installation', 'shop'),
     kind: choice(KINDS, 'What was asked'),
     options: Type.Record(Type.Unknown(), {
       description: 'What was asked for besides, by the names in the body',
     }),
     ruleSets: list(
-      shape('A rule set by its files', { ruleVersion, digest: word('Over its files') }),
+      shape('A rule set by its files', { ruleVersion, digest: digestWord('Over its files') }),
       'Those that were named, as they were when it was asked',
     ),
     from: nullable(epochMs('Decisions from this time on; null: from the first')),
     to: nullable(epochMs('Decisions before this time; null: to the last')),
     asOf: nullable(epochMs('What was known then; null: all that is known')),
     state: choice(JOB_STATES, 'How far it is'),
-    askedBy: word('Who asked, as the audit names it'),
+    askedBy: word('Who asked, as the audit names it', 'key 3f9a0c51d2e7 of risk-team'),
     askedAt: epochMs('When it was asked for'),
     startedAt: nullable(epochMs('When its turn came')),
     endedAt: nullable(epochMs('When it was over')),
@@ -78,12 +78,12 @@ export type ShownJob = Shape<typeof EvidenceJobSchema>;
 
 const QuestionSchema = shape('A question, for a page that asks it', {
   kind: choice(KINDS, 'As the body names it'),
-  title: word('In words'),
+  title: word('In words', 'What each rule was worth'),
   options: list(
     shape('Something that it leaves open', {
-      name: word('As the body has it'),
+      name: word('As the body has it', 'version'),
       kind: choice(['version', 'versions', 'choice', 'text', 'texts', 'time', 'number'], 'What it takes'),
-      description: word('What it says'),
+      description: word('What it says', 'A rule set, like p2.v11; absent: the one that decided last'),
       isRequired: yesNo('It must be there'),
       values: list(word('One of them'), 'Of a choice'),
       form: nullable(word('How a value is written')),
@@ -117,24 +117,6 @@ const OpenedEvidenceSchema = named(
     ),
   }),
 );
-
-const JOB_EXAMPLE = {
-  jobId: '0b7c61ff-3a0e',
-  platform: 'shop',
-  kind: 'report',
-  options: { version: 'p2.v11', by: 'day' },
-  ruleSets: [{ ruleVersion: 'p2.v11', digest: DIGEST_EXAMPLE }],
-  from: AT_EXAMPLE - 7 * 86_400_000,
-  to: null,
-  asOf: null,
-  state: 'running',
-  askedBy: 'key 3f9a0c51d2e7 of risk-team',
-  askedAt: AT_EXAMPLE,
-  startedAt: AT_EXAMPLE + 1,
-  endedAt: null,
-  progress: { done: 120_000, of: 1_000_000 },
-  trouble: null,
-} as const;
 
 export interface EvidenceParts {
   readonly evidence: EvidenceDesk;
@@ -219,7 +201,7 @@ export const askEvidence = operation({
   tag: 'Evidence',
   grant: 'rules',
   body: BODY,
-  answers: jsonAnswer('The job, new or already under way or done', EvidenceJobSchema, JOB_EXAMPLE),
+  answers: jsonAnswer('The job, new or already under way or done', EvidenceJobSchema),
   refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, DRAFT_UNSOUND, TOO_HEAVY, NO_ARCHIVE, DESK_BUSY, QUEUE_FULL],
   answer: async ({ ctx, caller, body }, parts: QuestionParts) => {
     const { kind, value } = await body();
@@ -321,10 +303,7 @@ export const listEvidence = operation({
     'Jobs of this platform on all nodes, with how far they are; for the owner of the installation also what is under way of all others.',
   tag: 'Evidence',
   grant: 'rules',
-  answers: jsonAnswer('Newest first', EvidenceJobListSchema, {
-    questions: SHOWN_QUESTIONS,
-    jobs: [JOB_EXAMPLE],
-  }),
+  answers: jsonAnswer('Newest first', EvidenceJobListSchema),
   refusals: [],
   answer: async ({ caller }, { evidence }: EvidenceParts) => ({
     questions: SHOWN_QUESTIONS,
@@ -341,10 +320,7 @@ export const readEvidence = operation({
   tag: 'Evidence',
   grant: 'rules',
   parameters: [JOB_ID],
-  answers: jsonAnswer('The job; with its result when it is done', OpenedEvidenceSchema, {
-    job: JOB_EXAMPLE,
-    result: null,
-  }),
+  answers: jsonAnswer('The job; with its result when it is done', OpenedEvidenceSchema),
   refusals: [UNKNOWN_JOB],
   answer: async ({ ctx, caller }, parts: EvidenceParts) => {
     const job = await requiredJob(ctx, caller, parts);

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isInstallation } from '../../../access/access-keys.ts';
 import type { Caller } from '../../../access/caller.ts';
 import { type EvidenceTask, isUnderWay } from '../../../evidence/desk/evidence-task.ts';
-import { experimentOf, shownExperiment } from '../../../evidence/experiment/experiment-report.ts';
 import type { Answered } from '../../../evidence/question.ts';
 import { VERSIONS as ASKED_VERSIONS, EXPERIMENT } from '../../../evidence/questions.ts';
 import {
@@ -27,13 +26,6 @@ const VERSIONS = queryText('versions', 'Candidates of the newest trial, like p2.
 });
 const AS_OF = queryInstant('asOf', 'What was known at this moment; absent: now');
 
-const NOTHING = experimentOf(
-  { from: null, to: null, decisions: 0, gaps: [], silences: [], torn: false },
-  null,
-  [],
-  [],
-);
-
 const NOT_YET = refusal(
   'experiment-not-yet',
   'It takes longer, or others are worked on first; the same question leads to the same work.',
@@ -50,7 +42,7 @@ export const readExperiment = operation({
   tag: 'Evidence',
   grant: 'rules',
   parameters: [VERSIONS, AS_OF],
-  answers: jsonAnswer('By arm', EXPERIMENT.schema, { ...NOTHING, ...shownExperiment(NOTHING) }),
+  answers: jsonAnswer('By arm', EXPERIMENT.schema),
   refusals: [BAD_PARAMETER, NO_ARCHIVE, DESK_BUSY, QUEUE_FULL, NOT_YET],
   answer: async ({ ctx, caller }, parts: EvidenceParts) => {
     const task: EvidenceTask = {

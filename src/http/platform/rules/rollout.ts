@@ -16,40 +16,8 @@ import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion, versionText } from 
 import type { Approvals } from '../../../service/approvals.ts';
 import type { Records } from '../../../service/records.ts';
 import { meaning, type Shape, text } from '../../../shapes.ts';
-import { AT_EXAMPLE, DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
 import { type Asked, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { HttpProblem, MALFORMED_BODY, orRefused, refusal } from '../../request/problems.ts';
-
-const ROLLOUT_EXAMPLE = {
-  revision: 2,
-  active: { version: 'p2.v10', digest: DIGEST_EXAMPLE },
-  candidates: [
-    {
-      version: 'p2.v11',
-      digest: DIGEST_EXAMPLE.replace('4', '5'),
-      mode: 'canary',
-      percent: 5,
-      slices: [{ from: 0, to: 5 }],
-      trial: `p2.v11@${AT_EXAMPLE}`,
-      since: AT_EXAMPLE,
-      stageSince: AT_EXAMPLE,
-      guardPoints: 2,
-    },
-  ],
-  ended: [],
-  history: [
-    {
-      at: AT_EXAMPLE,
-      who: 'ann',
-      action: 'canary',
-      from: 'p2.v10',
-      to: 'p2.v11',
-      digest: DIGEST_EXAMPLE.replace('4', '5'),
-      percent: 5,
-      reason: 'longer first wait',
-    },
-  ],
-} as const;
 
 /** The node's side of the rollout. */
 export interface RolloutView {
@@ -143,12 +111,7 @@ const ROLLOUT_REFUSED = refusal(
   'p2.v10 is active already',
 );
 
-const FOLLOWING = jsonAnswer('The changed rollout, and which nodes follow it', FollowingSchema, {
-  rollout: ROLLOUT_EXAMPLE,
-  following: [],
-  lagging: [],
-  compared: null,
-});
+const FOLLOWING = jsonAnswer('The changed rollout, and which nodes follow it', FollowingSchema);
 
 export const readRollout = operation({
   method: 'get',
@@ -159,13 +122,7 @@ export const readRollout = operation({
     'The rollout, and what was seen of a trial under way. A key of a platform sees the figures and orders of that platform; the nodes, and the figures of all, are shown to keys of the whole installation.',
   tag: 'Rules',
   grant: 'rules:read',
-  answers: jsonAnswer('As it stands', RolloutStatusSchema, {
-    rollout: ROLLOUT_EXAMPLE,
-    unreadable: false,
-    nodes: null,
-    trials: [],
-    previous: null,
-  }),
+  answers: jsonAnswer('As it stands', RolloutStatusSchema),
   refusals: [],
   answer: ({ caller: { platform } }, { fleet, records }: RolloutParts) =>
     rolloutStatus(fleet, {

@@ -23,8 +23,19 @@ import {
   ruleVersion,
 } from '../../../rules/rule-set.ts';
 import type { Approvals } from '../../../service/approvals.ts';
-import { list, named, nullable, oneOf, type Shape, shape, text, word, yesNo } from '../../../shapes.ts';
-import { DIGEST_EXAMPLE } from '../../openapi/decision-shapes.ts';
+import {
+  DIGEST_EXAMPLE,
+  digestWord,
+  list,
+  named,
+  nullable,
+  oneOf,
+  type Shape,
+  shape,
+  text,
+  word,
+  yesNo,
+} from '../../../shapes.ts';
 import { type Asked, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { pathText } from '../../operation/parameters.ts';
 import { hangUp } from '../../request/hang-up.ts';
@@ -39,8 +50,8 @@ const RuleFolderSchema = named(
     version: ruleVersion,
     sound: yesNo('False: it has problems, and decides nothing'),
     released: yesNo('False for a draft, and for one that is not sound'),
-    digest: nullable(word('SHA-256 over its files; null when it is not sound')),
-    description: word("The analyst's words; empty when it is not sound"),
+    digest: nullable(digestWord('SHA-256 over its files; null when it is not sound')),
+    description: word("The analyst's words; empty when it is not sound", 'A longer first wait.'),
   }),
 );
 
@@ -74,18 +85,24 @@ export const OpenedRuleFolderSchema = named(
     ),
     whole: yesNo('False: a text was cut, because it is long'),
     files: list(
-      shape('A file', { path: word('Below the folder'), text: word('As it stands') }),
+      shape('A file', {
+        path: word('Below the folder', 'ladder.yaml'),
+        text: word('As it stands', 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n'),
+      }),
       'All but release.json',
     ),
     problems,
     ladder: nullable(LadderSettingsSchema),
     platforms: list(
-      shape('A platform with a ladder of its own', { name: word('Its name'), ladder: LadderSettingsSchema }),
+      shape('A platform with a ladder of its own', {
+        name: word('Its name', 'asked-too-early'),
+        ladder: LadderSettingsSchema,
+      }),
       'Empty when there is none',
     ),
     rules: list(
       shape('A rule', {
-        name: word('Its name'),
+        name: word('Its name', 'asked-too-early'),
         at: location,
         gives: Type.Unsafe<string | number>({
           type: ['string', 'number'],
@@ -97,10 +114,10 @@ export const OpenedRuleFolderSchema = named(
     ),
     facts: list(
       shape('A fact that the rules ask for', {
-        label: word('With its window, like "verdicts(10m)"'),
+        label: word('With its window, like "verdicts(10m)"', 'attemptOpen'),
         domain: oneOf('type', DOMAINS, 'What values the fact can have'),
         unit: nullable(word('Of its values; null: none')),
-        description: word('What it counts'),
+        description: word('What it counts', 'A requisite was granted and is not paid yet'),
       }),
       'Each once',
     ),
@@ -108,53 +125,6 @@ export const OpenedRuleFolderSchema = named(
     coverage: nullable(RuleCoverageSchema),
   }),
 );
-
-const FOLDER_EXAMPLE = {
-  version: 'p2.v11',
-  sound: true,
-  released: true,
-  digest: DIGEST_EXAMPLE,
-  description: 'A longer first wait.',
-} as const;
-
-const OPENED_FOLDER_EXAMPLE = {
-  ...FOLDER_EXAMPLE,
-  filesDigest: DIGEST_EXAMPLE,
-  whole: true,
-  files: [{ path: 'ladder.yaml', text: 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n' }],
-  problems: [],
-  ladder: { levelsMs: [40_000, 300_000, 1_800_000], ladders: {}, resetAfterMs: 86_400_000 },
-  platforms: [],
-  rules: [
-    {
-      name: 'asked-too-early',
-      at: { file: 'verdicts.yaml', line: 12, column: 5 },
-      gives: 'WAIT',
-      holdout: null,
-    },
-  ],
-  facts: [
-    {
-      label: 'attemptOpen',
-      domain: { type: 'boolean' },
-      unit: null,
-      description: 'A requisite was granted and is not paid yet',
-    },
-  ],
-  constants: [],
-  coverage: {
-    problems: [],
-    passed: 12,
-    failed: 0,
-    failures: [],
-    coverage: {
-      rules: { tested: 9, total: 9, percent: 100 },
-      conditions: { tested: 20, total: 20, percent: 100 },
-      untestedRules: [],
-      oneSidedConditions: [],
-    },
-  },
-} as const;
 
 interface RuleFolderParts {
   readonly loadedRules: LoadedRules;
@@ -176,10 +146,7 @@ export const listRuleFolders = operation({
   description: 'Newest first, also those that are refused because they have problems.',
   tag: 'Rules',
   grant: 'rules:read',
-  answers: jsonAnswer('All of RULES_DIR', RuleFolderListSchema, {
-    versions: [FOLDER_EXAMPLE],
-    writable: true,
-  }),
+  answers: jsonAnswer('All of RULES_DIR', RuleFolderListSchema),
   refusals: [],
   answer: async (_asked, { loadedRules }: RuleFolderParts) => ({
     versions: loadedRules
@@ -203,7 +170,6 @@ export const readRuleFolder = operation({
   answers: jsonAnswer(
     'The rule set; one that is not sound has problems instead of ladder and coverage',
     OpenedRuleFolderSchema,
-    OPENED_FOLDER_EXAMPLE,
   ),
   refusals: [UNKNOWN_FOLDER, TOO_HEAVY],
   answer: async ({ ctx, caller }, { loadedRules, desk }: RuleFolderParts): Promise<OpenedRuleFolder> => {
@@ -301,7 +267,7 @@ const ReleasedVersionSchema = named(
   'ReleasedVersion',
   shape('A version that may decide, and never changes', {
     version: ruleVersion,
-    digest: word('SHA-256 over its files'),
+    digest: digestWord('SHA-256 over its files'),
     lostCases: lostCasesMember,
   }),
 );
@@ -324,11 +290,7 @@ export const releaseVersion = operation({
   grant: 'operate',
   parameters: [VERSION_IN_PATH],
   body: jsonBody('ReleaseBody', ReleaseBodySchema, { digest: DIGEST_EXAMPLE, reason: 'longer first wait' }),
-  answers: jsonAnswer('It is released', ReleasedVersionSchema, {
-    version: 'p2.v11',
-    digest: DIGEST_EXAMPLE,
-    lostCases: null,
-  }),
+  answers: jsonAnswer('It is released', ReleasedVersionSchema),
   refusals: [UNKNOWN_FOLDER, RELEASE_REFUSED, TOO_HEAVY],
   gate: async (asked) => releaseOf(asked),
   answer: async (asked, { approvals }: ReleaseParts) => {

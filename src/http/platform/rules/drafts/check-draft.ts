@@ -17,8 +17,18 @@ import {
   type RuleVersion,
   ruleVersion,
 } from '../../../../rules/rule-set.ts';
-import { count, list, named, nullable, type Shape, shape, text, word, yesNo } from '../../../../shapes.ts';
-import { DIGEST_EXAMPLE } from '../../../openapi/decision-shapes.ts';
+import {
+  count,
+  digestWord,
+  list,
+  named,
+  nullable,
+  type Shape,
+  shape,
+  text,
+  word,
+  yesNo,
+} from '../../../../shapes.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
 import { pathText } from '../../../operation/parameters.ts';
 import { hangUp } from '../../../request/hang-up.ts';
@@ -51,7 +61,7 @@ export const CheckedDraftSchema = named(
   'CheckedDraft',
   shape('The remarks about a draft', {
     sound: yesNo('False: nodes would refuse it'),
-    digest: nullable(word('SHA-256 over its files; null when it is not sound')),
+    digest: nullable(digestWord('SHA-256 over its files; null when it is not sound')),
     problems: list(RemarkSchema, 'Why it is not sound; otherwise what prevents its release'),
     notes: list(RemarkSchema, 'Worth knowing, and no obstacle'),
     coverage: nullable(RuleCoverageSchema),
@@ -70,17 +80,7 @@ export const checkDraft = operation({
   tag: 'Rules',
   grant: 'rules',
   body: draftBody('CheckDraftBody', Type.Object(DRAFT_MEMBERS), DRAFT_EXAMPLE),
-  answers: jsonAnswer('Its problems with their places, and what its cases say', CheckedDraftSchema, {
-    sound: false,
-    digest: null,
-    problems: [
-      { at: { file: 'ruleset.yaml', line: 1, column: 1 }, message: 'the file is missing', example: null },
-    ],
-    notes: [],
-    coverage: null,
-    lostCases: null,
-    constants: [],
-  }),
+  answers: jsonAnswer('Its problems with their places, and what its cases say', CheckedDraftSchema),
   refusals: [TOO_HEAVY, DESK_FULL],
   answer: ({ ctx, body, caller }, { desk, lists, clock }: CheckDraftParts) =>
     atDesk(desk, caller, async (): Promise<Shape<typeof CheckedDraftSchema>> => {
@@ -122,18 +122,7 @@ export const rewriteCases = operation({
   tag: 'Rules',
   grant: 'rules',
   body: draftBody('RewriteCasesBody', Type.Object(DRAFT_MEMBERS), DRAFT_EXAMPLE),
-  answers: jsonAnswer('The files that change, and line by line in what', RewrittenCasesSchema, {
-    files: { 'cases/ladder.yaml': 'cases: ..\n' },
-    lines: [
-      {
-        file: 'cases/ladder.yaml',
-        line: 12,
-        before: '        expect: { verdict: WAIT, waitSeconds: 30 }',
-        after: '        expect: { verdict: WAIT, waitSeconds: 40 }',
-      },
-    ],
-    left: 0,
-  }),
+  answers: jsonAnswer('The files that change, and line by line in what', RewrittenCasesSchema),
   refusals: [TOO_HEAVY, DESK_FULL],
   answer: ({ ctx, body, caller }, { desk }: Pick<CheckDraftParts, 'desk'>) =>
     atDesk(desk, caller, async (): Promise<Shape<typeof RewrittenCasesSchema>> => {
@@ -170,7 +159,7 @@ export const SavedDraftSchema = named(
   'SavedDraft',
   shape('A draft as it is kept', {
     version: ruleVersion,
-    digest: word('SHA-256 over its files'),
+    digest: digestWord('SHA-256 over its files'),
     loaded: yesNo('This node has taken it up; otherwise it does within a few seconds'),
   }),
 );
@@ -209,11 +198,7 @@ export const saveDraft = operation({
     files: DRAFT_EXAMPLE.files,
     values: { 'ladder.levels[1]': '10m' },
   }),
-  answers: jsonAnswer('What is kept now', SavedDraftSchema, {
-    version: 'p2.v11',
-    digest: DIGEST_EXAMPLE,
-    loaded: true,
-  }),
+  answers: jsonAnswer('What is kept now', SavedDraftSchema),
   refusals: [BAD_VERSION_IN_PATH, DRAFT_REFUSED, DRAFT_UNSOUND, TOO_HEAVY, DESK_FULL],
   answer: async ({ ctx, caller, body }, { desk, fleet, loadedRules, audit }: SaveDraftParts) => {
     const version = VERSION.read(ctx);

@@ -17,7 +17,7 @@ import {
   versionText,
 } from '../../../../rules/rule-set.ts';
 import { count, list, named, type Shape, shape, text } from '../../../../shapes.ts';
-import { AT_EXAMPLE } from '../../../openapi/decision-shapes.ts';
+import { AT_EXAMPLE } from '../../../openapi/example.ts';
 import { DONE, jsonAnswer, operation } from '../../../operation/operation.ts';
 import { type Parameter, pathText, type RouteContext } from '../../../operation/parameters.ts';
 import { badRequest, HttpProblem, notFound, refusal } from '../../../request/problems.ts';
@@ -132,11 +132,7 @@ export const listDrafts = operation({
   description: `Of the platform of the key, without their files. A draft decides nothing; what nobody changes for ${DRAFT_DAYS_MAX} days is forgotten.`,
   tag: 'Rules',
   grant: 'rules',
-  answers: jsonAnswer('All of them', DraftListSchema, {
-    drafts: [SUMMARY_EXAMPLE],
-    draftsMax: DRAFTS_MAX,
-    bytesMax: DRAFT_BYTES_MAX,
-  }),
+  answers: jsonAnswer('All of them', DraftListSchema),
   refusals: [],
   answer: async ({ caller }, { drafts }: DraftParts): Promise<Shape<typeof DraftListSchema>> => ({
     drafts: await drafts.list(caller.platform),
@@ -154,7 +150,7 @@ export const readDraft = operation({
   tag: 'Rules',
   grant: 'rules',
   parameters: [VERSION],
-  answers: withETag(jsonAnswer('The draft', DraftSchema, { ...SUMMARY_EXAMPLE, files: DRAFT_EXAMPLE.files })),
+  answers: withETag(jsonAnswer('The draft', DraftSchema)),
   refusals: [UNKNOWN_DRAFT],
   answer: async ({ ctx, caller }, { drafts }: DraftParts): Promise<Shape<typeof DraftSchema>> => {
     const version = VERSION.read(ctx);
@@ -183,7 +179,7 @@ export const writeDraft = operation({
   grant: 'rules',
   parameters: [VERSION, IF_MATCH],
   body: draftBody('WriteDraftBody', WriteBodySchema, { from: 'p2.v10', files: DRAFT_EXAMPLE.files }),
-  answers: withETag(jsonAnswer('As it is kept now', SummarySchema, SUMMARY_EXAMPLE)),
+  answers: withETag(jsonAnswer('As it is kept now', SummarySchema)),
   refusals: [BAD_REVISION, DRAFT_CHANGED, TOO_MANY, DESK_FULL],
   answer: async ({ ctx, caller, body }, { desk, drafts }: DraftParts): Promise<DraftSummary> => {
     const version = versionOf(ctx);
