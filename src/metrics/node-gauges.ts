@@ -54,6 +54,20 @@ export function watchRollout(registry: Registry, report: () => NodeReport): void
   });
 }
 
+/** Why a node cannot ship, in a word for an alert, by what its trouble says. */
+const SHIPPING_REASONS: readonly (readonly [RegExp, string])[] = [
+  [/ENOSPC|EDQUOT/, 'no room'],
+  [/EACCES|EPERM|EROFS/, 'no rights'],
+  [/RequestTimeTooSkewed/, 'clock'],
+  [/: 403 /, 'key'],
+  [/this store's archive is|knows nothing of|another salt/, 'another archive'],
+  [/^s3:/, 'S3 is away'],
+];
+
+function shippingReason(trouble: string): string {
+  return SHIPPING_REASONS.find(([pattern]) => pattern.test(trouble))?.[1] ?? 'other';
+}
+
 /** Shows what this node ships. */
 export function watchShipping(registry: Registry, report: () => ShippingReport): void {
   showFigures(registry, {
@@ -61,15 +75,22 @@ export function watchShipping(registry: Registry, report: () => ShippingReport):
       '1 while this node ships the journal to the archive',
       () => (report().leads ? 1 : 0),
     ],
-    scoring_archive_cannot_ship: [
-      '1 while this node cannot ship; archive status says why',
-      () => (report().trouble === null ? 0 : 1),
-    ],
     scoring_archive_shipped_entries: [
       'Journal entries that this process shipped',
       () => report().shippedEntries,
     ],
   });
+  addGauge(
+    registry,
+    'scoring_archive_cannot_ship',
+    '1 while this node cannot ship; archive status says more than the reason',
+    (gauge) => {
+      gauge.reset();
+      const { trouble } = report();
+      if (trouble !== null) gauge.set({ reason: shippingReason(trouble) }, 1);
+    },
+    ['reason'],
+  );
 }
 
 /** Shows what the archive holds and how far it is behind, whoever ships to it. */
@@ -80,7 +101,7 @@ export function watchArchive(registry: Registry, archive: ArchiveWatch): void {
       async () => (await archive.lagMs()) / 1000,
     ],
     scoring_journal_entries: [
-      'Entries in the journal, shipped or not; the oldest are lost when there are more than about a million',
+      'Entries in the journal, shipped or not; the oldest are lost when there are more than about 12 million',
       () => archive.journalEntries(),
     ],
     scoring_archive_segments: ['Segments in the archive', () => archive.contents().segments],

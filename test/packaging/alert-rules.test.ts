@@ -156,12 +156,12 @@ const CASES: Readonly<Record<string, AlertCase>> = {
     '5m',
     null,
   ],
-  'ScoringNobodyShips tells when no node leads and entries wait': [
-    { [LEADS]: '1x8 0x60', [LAG]: '5x8 5+15x60' },
-    '9m',
+  'ScoringCannotShip tells when no node leads and entries wait': [
+    { [LEADS]: '1x8 0x80', [LAG]: '5x8 5+15x80' },
+    '15m',
     {},
   ],
-  'ScoringNobodyShips is quiet where another process ships': [{ [LEADS]: '0x60', [LAG]: '5x60' }, '9m', null],
+  'ScoringCannotShip is quiet where another process ships': [{ [LEADS]: '0x60', [LAG]: '5x60' }, '14m', null],
   'ScoringArchiveBehind goes by the node that sees the archive, not by one with another folder': [
     { [LAG]: '5x200', 'scoring_archive_lag_seconds{instance="b"}': '5+15x200' },
     '40m',
@@ -173,9 +173,9 @@ const CASES: Readonly<Record<string, AlertCase>> = {
     {},
   ],
   'ScoringCannotShip tells of a node that cannot ship though another does': [
-    { 'scoring_archive_cannot_ship{instance="b"}': '1x80', [LEADS]: '1x80' },
+    { 'scoring_archive_cannot_ship{instance="b",reason="clock"}': '1x80', [LEADS]: '1x80' },
     '11m',
-    { instance: 'b' },
+    { instance: 'b', reason: 'clock' },
   ],
   'ScoringSetAside tells of an entry that nobody could read': [
     { 'scoring_archive_set_aside_entries{instance="a"}': '0x20 1x40' },

@@ -24,6 +24,8 @@ interface Compose {
         readonly secrets?: readonly string[];
         readonly volumes?: readonly string[];
         readonly mem_limit?: string;
+        readonly logging?: { readonly options: object };
+        readonly ulimits?: { readonly nofile: number };
         readonly read_only?: boolean;
       }
     >
@@ -78,6 +80,13 @@ describe('the container files', () => {
     const bases = [...packaged('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, base]) => base ?? '');
     for (const image of [...images, ...bases])
       expect(image).to.match(/:(\d+\.\d+\.\d+(-\w+)?|RELEASE\.[\dTZ-]+)$/);
+  });
+
+  it('bound the logs of each, and give the proxy the descriptors of its connections', () => {
+    for (const [name, { logging }] of Object.entries(compose.services))
+      expect(logging?.options, name).to.include.keys('max-size', 'max-file');
+    const [, maxconn] = /maxconn (\d+)/.exec(packaged('packaging/haproxy.cfg')) ?? [];
+    expect(compose.services['haproxy']?.ulimits?.nofile).to.be.above(2 * Number(maxconn));
   });
 
   it('limit the memory of each, and restart none because the store is away', () => {

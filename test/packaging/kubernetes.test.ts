@@ -254,7 +254,9 @@ describe('the Kubernetes manifests', () => {
     const policy: Policy = parse(packaged(`${FOLDER}/network-policy.yaml`));
     expect(policy.spec.policyTypes).to.deep.equal(['Ingress', 'Egress']);
     const ports = policy.spec.egress.flatMap((rule) => rule.ports.map(({ port }) => port));
-    expect(new Set(ports)).to.deep.equal(new Set([53, 6379, 26379, 443]));
+    expect(new Set(ports)).to.deep.equal(new Set([53, 80, 6379, 26379, 443]));
+    const open = JSON.stringify(policy.spec.egress.filter(({ ports: [first] }) => first?.port === 80));
+    expect(open, 'the agent of pod identity alone').to.not.match(/0\.0\.0\.0|namespaceSelector/);
     expect(policy.spec.egress.every(({ to }) => to.length > 0)).to.equal(true);
   });
 

@@ -191,6 +191,8 @@ async function whyOf(error: unknown): Promise<string> {
     return `${error.message || error.name}; AWS_ENDPOINT_URL_S3 and AWS_REGION say where it is`;
   const status = error.$metadata.httpStatusCode ?? 0;
   const told = `${status} ${error.name}`;
+  if (error.name === 'RequestTimeTooSkewed')
+    return `${told}; the clock of this machine or of that store is wrong: set both by NTP`;
   if (status === 403) return `${told}; look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and what they allow`;
   if (error.name === 'NoSuchBucket') return `${told}; make the bucket, or set ARCHIVE_DIR right`;
   return `${told}; it is tried again`;

@@ -8,6 +8,7 @@ import { StoreUnavailable } from '../../../src/state/store-errors.ts';
 import { SCORING } from '../../cli/scoring.ts';
 import { freePort } from '../../servers/free-port.ts';
 import { type S3Server, s3Environment, s3Place, startS3 } from '../../servers/s3.ts';
+import { startS3Proxy } from '../../servers/s3-proxy.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 
 /** The transfer takes three times as long; what lies in the buffers of the system takes less. */
@@ -41,6 +42,16 @@ describe('objects in a store that speaks S3', () => {
     const { message } = await failure(nobody.list(''));
     expect(message).to.match(
       /^s3:\/\/years\/a: what is there cannot be listed: .*ECONNREFUSED.*; AWS_ENDPOINT_URL_S3 and AWS_REGION say where it is$/,
+    );
+  });
+
+  it('say that a clock is wrong, and nothing of a key, where the store finds the time of a request wrong', async () => {
+    const proxy = await startS3Proxy(server.port);
+    proxy.treat(() => ({ status: 403, code: 'RequestTimeTooSkewed' }));
+    const { message } = await failure(new Bucket(s3Place(proxy.port, 'a')).list(''));
+    await proxy.stop();
+    expect(message).to.include(
+      '403 RequestTimeTooSkewed; the clock of this machine or of that store is wrong: set both by NTP',
     );
   });
 
