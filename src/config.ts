@@ -227,7 +227,7 @@ const DRAIN_GRACE_MS_MAX = 24 * 3_600_000;
 
 function drainGrace(env: Environment): number {
   const text = setting(env, 'DRAIN_GRACE');
-  const ms = text === '0' ? 0 : duration(env, 'DRAIN_GRACE', '5s', '0, or ');
+  const ms = text === '0' || text === '0s' ? 0 : duration(env, 'DRAIN_GRACE', '5s', '0, or ');
   if (ms <= DRAIN_GRACE_MS_MAX) return ms;
   throw new ConfigError(`DRAIN_GRACE is "${text}"; it must be at most 1d`);
 }

@@ -314,7 +314,8 @@ describe('the configuration', () => {
     expectRefused({ DRAIN_GRACE: '25d' }, 'DRAIN_GRACE is "25d"; it must be at most 1d');
   });
 
-  it('takes 0 for no DRAIN_GRACE, and refuses a malformed duration', () => {
+  it('takes 0 and 0s for no DRAIN_GRACE, and refuses a malformed duration', () => {
+    expect(read({ DRAIN_GRACE: '0s' }).drainGraceMs).to.equal(0);
     expect(read({ DRAIN_GRACE: '0' }).drainGraceMs).to.equal(0);
     expectRefused(
       { DRAIN_GRACE: 'soon' },

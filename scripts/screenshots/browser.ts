@@ -96,7 +96,7 @@ export async function consolePages(
     { name: 'decisions', hash: '#/decisions', shows: 'The newest' },
     { name: 'explanation', hash: `#/decisions/${decisions[0]?.decisionId}`, shows: 'Rule by rule' },
     { name: 'client', hash: '#/payers/impatient-ivan', shows: 'Facts now' },
-    { name: 'lists', hash: '#/settings/lists', shows: 'Start a list' },
+    { name: 'lists', hash: '#/settings/lists', shows: 'Make a list' },
     { name: 'keys', hash: '#/settings/keys', shows: 'Issue a key' },
     { name: 'people', hash: '#/settings/people', shows: 'Who may sign in' },
     { name: 'audit', hash: '#/settings/audit', shows: 'Save all as CSV' },

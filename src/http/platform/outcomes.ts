@@ -175,9 +175,8 @@ const OUTCOMES_BODY: RequestBody<OrderReport | 'lines'> = {
   },
   shapes: { OutcomeBody: OutcomeBodySchema },
   read: async (req) => {
-    if (contentType(req) !== LINES) return outcomeReport(await readJson(req));
-    requireContentType(req, LINES);
-    return 'lines';
+    requireContentType(req, 'application/json', LINES);
+    return contentType(req) === LINES ? 'lines' : outcomeReport(await readJson(req));
   },
 };
 

@@ -25,10 +25,10 @@ export async function readJson(
   return isStrict ? parseOnce(text) : parseJson(text);
 }
 
-/** Throws 415 unless the body is of this type, in UTF-8, and not compressed. */
-export function requireContentType(req: IncomingMessage, wanted: string): void {
-  if (contentType(req) !== wanted) {
-    throw UNSUPPORTED_TYPE.problem(`Content-Type must be ${wanted}, once, and in UTF-8.`);
+/** Throws 415 unless the body is of one of these types, in UTF-8, and not compressed. */
+export function requireContentType(req: IncomingMessage, ...wanted: readonly string[]): void {
+  if (!wanted.some((type) => type === contentType(req))) {
+    throw UNSUPPORTED_TYPE.problem(`Content-Type must be ${wanted.join(' or ')}, once, and in UTF-8.`);
   }
   const encoding = req.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity')
@@ -145,7 +145,7 @@ export function bodyTooLarge(bytesMax: number): Refusal {
 
 export const UNSUPPORTED_TYPE = refusal(
   'unsupported-type',
-  'The body is not JSON in UTF-8 by its Content-Type, or is compressed.',
+  'The Content-Type is none that the operation takes, not in UTF-8, or the body is compressed.',
   (detail: string) => new HttpProblem(415, 'unsupported content type', detail),
   'Content-Type must be application/json, once, and in UTF-8.',
 );

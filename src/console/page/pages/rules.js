@@ -84,7 +84,10 @@ function WhatChanged({ one, before }) {
 export function VersionPage({ place: { version, query }, session }) {
   const answer = useAnswer(ruleFolder(version));
   const sound = answer.data?.sound === true;
-  const evidence = useEvidence(RULES_REPORT, sound ? { version, from: sinceDays('30') } : null);
+  const evidence = useEvidence(
+    RULES_REPORT,
+    sound ? { kind: 'report', version, from: sinceDays('30') } : null,
+  );
   return answered(answer, (folder) => {
     const { problems, ladder, coverage, platforms, rules } = folder;
     return html`
