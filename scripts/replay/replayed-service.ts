@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Application, startApplication } from '../../src/application.ts';
-import { openStoreBesideArchive } from '../../src/archive/client-salt.ts';
+import { openStoreBesideArchive } from '../../src/archive/archived-salt.ts';
 import { type PlatformName, platformName } from '../../src/client/client-key.ts';
 import { ConfigError, readConfig, signalSecretOf } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';

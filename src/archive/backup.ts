@@ -7,7 +7,7 @@ import { StoreUnavailable } from '../state/store-errors.ts';
 import { Archive, SEGMENT_FILES } from './archive.ts';
 import { ID_FILE } from './archive-home.ts';
 import { replaceState, type Segment } from './archive-log.ts';
-import { SALT_FILE } from './client-salt.ts';
+import { SALT_FILE } from './archived-salt.ts';
 import { SET_ASIDE_FOLDER } from './set-aside.ts';
 
 /** The folder for the backup is not one for this archive; the message says why. */

@@ -16,10 +16,10 @@ import { leaseHolder, type ShippingTrouble, shippingTroubles } from '../archive/
 import { keepShipping, openShipper, type ShippingReport } from '../archive/ship/shipping.ts';
 import { TABLE_NAMES, type TableName } from '../archive/tables.ts';
 import { ADOPTED_CURSOR, unshippedPage } from '../archive/unshipped.ts';
+import { counted } from '../counted.ts';
 import { isEvidence } from '../evidence/source/evidence.ts';
 import { verifyArchive } from '../evidence/verify/verify-archive.ts';
 import type { Verification } from '../evidence/verify/verify-segment.ts';
-import { counted } from '../rules/condition-text.ts';
 import type { Store } from '../state/store.ts';
 import { EXIT, FindingsError, UsageError } from './exit.ts';
 import { erasedNow, leftOutTexts, readArchiveConfig, segmentPath, withArchive } from './open-archive.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { Audit, type AuditEntry } from '../access/audit.ts';
 import { timeText } from '../client/instant.ts';
-import { counted } from '../rules/condition-text.ts';
+import { counted } from '../counted.ts';
 import type { ChainEnd } from '../state/audit-log.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { pagesOf, withLongOutput } from './follow.ts';

@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { exported } from '../archive/ship/journal-file.ts';
 import type { ClientKeys } from '../client/client-key.ts';
-import { counted } from '../rules/condition-text.ts';
+import { counted } from '../counted.ts';
 import type { JournalGap } from '../state/journal.ts';
 import type { JournalPage, Store } from '../state/store.ts';
 import { UnknownCursor } from '../state/store-errors.ts';

@@ -5,7 +5,7 @@ import { ArchiveReader } from '../archive/read/archive-reader.ts';
 import { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import { openArchive } from '../archive/s3/open-archive.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
-import { counted } from '../rules/condition-text.ts';
+import { counted } from '../counted.ts';
 import { type UnreadDecisions, unreadText } from '../state/decision-search.ts';
 import { sqlitePath } from '../state/sqlite/open-file.ts';
 import type { Store } from '../state/store.ts';

@@ -9,7 +9,7 @@ import type { Command } from 'commander';
 import { Archive } from '../archive/archive.ts';
 import { openArchive } from '../archive/s3/open-archive.ts';
 import { readS3Place } from '../config.ts';
-import { counted } from '../rules/condition-text.ts';
+import { counted } from '../counted.ts';
 import { unreadableTexts } from '../service/rebuild.ts';
 import { toldBy } from '../state/audit-log.ts';
 import { openStore } from '../state/open-store.ts';

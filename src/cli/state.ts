@@ -4,7 +4,7 @@ import { actorOfUser } from '../access/caller.ts';
 import { ARCHIVE_REGISTER } from '../archive/archive-home.ts';
 import { HEAD_REGISTER } from '../archive/s3/bucket-home.ts';
 import { exactSystemClock } from '../clock.ts';
-import { counted } from '../rules/condition-text.ts';
+import { counted } from '../counted.ts';
 import { rebuildClient, type Unreadable, unreadableTexts } from '../service/rebuild.ts';
 import { SECRET_REGISTER } from '../service/signal-secret.ts';
 import { SALT_REGISTER } from '../state/client-salt.ts';

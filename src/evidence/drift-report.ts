@@ -1,5 +1,5 @@
 import { timeText } from '../client/instant.ts';
-import { counted } from '../rules/condition-text.ts';
+import { counted } from '../counted.ts';
 import { VERDICTS, type Verdict } from '../rules/rule-set.ts';
 import { always, count, epochMs, list, nullable, type Shape, shape, word } from '../shapes.ts';
 import { ScoreFiguresSchema } from './score-figures.ts';

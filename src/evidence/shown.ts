@@ -1,7 +1,8 @@
 import { type AsOf, asOfShape } from '../archive/read/as-of.ts';
 import { timeText } from '../client/instant.ts';
+import { counted } from '../counted.ts';
 import { Type } from '../json-schema.ts';
-import { counted, sharedListsText } from '../rules/condition-text.ts';
+import { sharedListsText } from '../rules/condition-text.ts';
 import { byVerdict } from '../rules/rule-set.ts';
 import { count, epochMs, list, meaning, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 import type { Estimate } from '../statistics/intervals.ts';

@@ -89,8 +89,3 @@ export function seenText({ fact, operator, expected, list, seen, passed }: SeenF
   };
   return texts[operator];
 }
-
-/** A number and what it counts, in the singular where it is 1. */
-export function counted(number: number, one: string, many = `${one}s`): string {
-  return `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
-}

@@ -1,8 +1,8 @@
 import { setImmediate as pause } from 'node:timers/promises';
+import { counted } from '../counted.ts';
 import { type Decision, DecisionSchema } from '../decision/decision.ts';
 import { type DecisionFilter, fitsFilter, isAfter, newestFirst } from '../decision/decision-filter.ts';
 import { Type } from '../json-schema.ts';
-import { counted } from '../rules/condition-text.ts';
 import { count, epochMs, list, meaning, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 
 /** Why the archive's file could not be fetched; for people. */

@@ -3,7 +3,8 @@ import { atLeast, atMost, type Figure, of, reported } from '../figure.ts';
 import { sameOnEachStore } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { type Ask, Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';
+import { Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';
+import type { Ask } from '../traffic/requests.ts';
 
 const TIMES = [2, 5, 10] as const;
 /** How many times as many callers ask for the mix of scores and verdicts: more than are taken as a burst. */

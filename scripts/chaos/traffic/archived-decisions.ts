@@ -1,5 +1,5 @@
 import { Archive } from '../../../src/archive/archive.ts';
-import { keptSaltOf } from '../../../src/archive/client-salt.ts';
+import { keptSaltOf } from '../../../src/archive/archived-salt.ts';
 import { Duck, numberOf, textOf } from '../../../src/archive/duck.ts';
 import { ClientKeys, decisionId, isPlatformName } from '../../../src/client/client-key.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';

@@ -1,17 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { stoodStillMs } from '../../../test/servers/standstill.ts';
 import { type Exchange, KeepAliveConnection } from './keep-alive.ts';
-import { scoreRequest, type Target, verdictRequest } from './requests.ts';
-
-/** One verdict or score to ask for. */
-export interface Ask {
-  readonly clientIdKey: string;
-  /** Also the request id and, in a load that retries, the Idempotency-Key. A score has neither. */
-  readonly orderRef: string;
-  readonly operation?: 'score' | 'verdict';
-  /** The address in X-Forwarded-For, which counts under TRUSTED_PROXIES. */
-  readonly address?: string;
-}
+import { type Ask, scoreRequest, type Target, verdictRequest } from './requests.ts';
 
 /** The result of one request. Times are by `performance.now()`. */
 export interface Sample extends Ask {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { KeepAliveConnection } from './keep-alive.ts';
-import { type Ask, askOnce, type Sample } from './load.ts';
-import type { Target } from './requests.ts';
+import { askOnce, type Sample } from './load.ts';
+import type { Ask, Target } from './requests.ts';
 
 const CONNECTIONS = 4;
 const LOOKUP_TIMEOUT_MS = 5_000;

@@ -1,6 +1,15 @@
 import { scoreBody, verdictBody } from '../../../test/service/request-bodies.ts';
 import type { ServiceNode } from '../processes/service-node.ts';
-import type { Ask } from './load.ts';
+
+/** One verdict or score to ask for. */
+export interface Ask {
+  readonly clientIdKey: string;
+  /** Also the request id and, in a load that retries, the Idempotency-Key. A score has neither. */
+  readonly orderRef: string;
+  readonly operation?: 'score' | 'verdict';
+  /** The address in X-Forwarded-For, which counts under TRUSTED_PROXIES. */
+  readonly address?: string;
+}
 
 /** Where requests go, and the key that opens it. */
 export type Target = Pick<ServiceNode, 'callerUrl' | 'platformUrl' | 'key'>;

@@ -30,7 +30,7 @@ import {
   snapshotFile,
   snapshotText,
 } from '../archive-log.ts';
-import { bringSalt } from '../client-salt.ts';
+import { bringSalt } from '../archived-salt.ts';
 import { namesOfSetAside, SET_ASIDE_FOLDER } from '../set-aside.ts';
 import { TABLE_NAMES } from '../tables.ts';
 import type { Bucket } from './bucket.ts';

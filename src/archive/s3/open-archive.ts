@@ -1,7 +1,7 @@
 import type { StorePlace } from '../../state/open-store.ts';
 import type { Registers, Store } from '../../state/store.ts';
 import { Archive } from '../archive.ts';
-import { type OnTrouble, openStoreBesideArchive, SALT_FILE, saltOf } from '../client-salt.ts';
+import { type OnTrouble, openStoreBesideArchive, SALT_FILE, saltOf } from '../archived-salt.ts';
 import { Bucket, type S3Place } from './bucket.ts';
 import { BucketHome, FileCache } from './bucket-home.ts';
 

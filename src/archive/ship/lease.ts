@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../state/store-errors.ts';
 import type { Archive } from '../archive.ts';
 import { ARCHIVE_REGISTER, type ArchiveHome } from '../archive-home.ts';
 import { type Commit, CommitConflict } from '../archive-log.ts';
-import { bringSalt, keepSalt, requireSalt, SALT_FILE, saltOf } from '../client-salt.ts';
+import { bringSalt, keepSalt, requireSalt, SALT_FILE, saltOf } from '../archived-salt.ts';
 import { ADOPTED_CURSOR } from '../unshipped.ts';
 
 /** A node that may become the one that ships. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { INSTALLATION } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
-import { counted } from '../../rules/condition-text.ts';
+import { counted } from '../../counted.ts';
 import { DraftRefused, type DraftText, type DraftToSave, type SavedDraft } from '../../rules/folder/draft.ts';
 import { draftNameRefusal } from '../../rules/folder/release.ts';
 import { formatProblem } from '../../rules/problem.ts';

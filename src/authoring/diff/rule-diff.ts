@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { LadderSettings } from '../../client/ladder.ts';
+import { counted } from '../../counted.ts';
 import { type Condition, namedConditions } from '../../rules/condition.ts';
-import { counted, valueText } from '../../rules/condition-text.ts';
+import { valueText } from '../../rules/condition-text.ts';
 import { formatDuration } from '../../rules/duration.ts';
 import {
   type GroupParams,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { examine, type KnownLists, knownLists, type Remark } from '../../authoring/desk/examine.ts';
-import { counted } from '../../rules/condition-text.ts';
+import { counted } from '../../counted.ts';
 import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { type Location, sortProblems } from '../../rules/problem.ts';
 import { type Example, formatExample } from '../../rules/proof/relations.ts';

@@ -3,6 +3,7 @@ import { INSTALLATION } from '../../access/access-keys.ts';
 import { actorOfUser } from '../../access/caller.ts';
 import { timeText } from '../../client/instant.ts';
 import { readConfig } from '../../config.ts';
+import { counted } from '../../counted.ts';
 import { givenObjective, TRIAL_OPTIONS } from '../../evidence/objective-options.ts';
 import { BadQuestion } from '../../evidence/question.ts';
 import { shareText } from '../../evidence/shown.ts';
@@ -27,7 +28,6 @@ import {
   whyNoDraw,
 } from '../../rollout/rollout.ts';
 import { fatesOf, type TrialView, whyUnguarded } from '../../rollout/trial-view.ts';
-import { counted } from '../../rules/condition-text.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../rules/rule-set.ts';

@@ -12,7 +12,7 @@ import {
 import { type RuleDiff, ruleDiff } from '../../authoring/diff/rule-diff.ts';
 import { ruleSchemas, schemaFileName, schemaText } from '../../authoring/schema/rule-schema.ts';
 import { readConfig } from '../../config.ts';
-import { counted } from '../../rules/condition-text.ts';
+import { counted } from '../../counted.ts';
 import { draftNameRefusal } from '../../rules/folder/release.ts';
 import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { formatExample } from '../../rules/proof/relations.ts';

@@ -12,7 +12,7 @@ import {
 import type { Coverage, Share } from '../../authoring/cases/coverage.ts';
 import { failureLines } from '../../authoring/cases/expectations.ts';
 import { type Paint, placeInWords } from '../../authoring/explain/explanation-text.ts';
-import { counted } from '../../rules/condition-text.ts';
+import { counted } from '../../counted.ts';
 import { formatProblems, loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { Location } from '../../rules/problem.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';

@@ -1,6 +1,6 @@
 import { timeText } from '../../client/instant.ts';
+import { counted } from '../../counted.ts';
 import { Type } from '../../json-schema.ts';
-import { counted } from '../../rules/condition-text.ts';
 import { parseDuration } from '../../rules/duration.ts';
 import { always, count, epochMs, list, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
 import { COMPARISON, comparisonTables } from '../comparison.ts';

@@ -1,7 +1,7 @@
 import { timeText } from '../../client/instant.ts';
+import { counted } from '../../counted.ts';
 import { Type } from '../../json-schema.ts';
 import { type Objective, ObjectiveSchema, objectiveInWords } from '../../rollout/objective.ts';
-import { counted } from '../../rules/condition-text.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import {
   always,

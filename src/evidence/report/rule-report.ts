@@ -1,6 +1,6 @@
+import { counted } from '../../counted.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
 import { Type } from '../../json-schema.ts';
-import { counted } from '../../rules/condition-text.ts';
 import { always, choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { comparisonTables } from '../comparison.ts';
 import {

@@ -1,7 +1,7 @@
 import { numberOf, numbersOf, textOf } from '../../archive/duck.ts';
 import { CAUSE_SQL, ORDER_KEY_SQL, REPORT_NUMBER_SQL, statusSql } from '../../archive/order-status.ts';
 import { OUTCOME_CAUSES } from '../../client/order.ts';
-import { counted } from '../../rules/condition-text.ts';
+import { counted } from '../../counted.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import { choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { bootstrapInterval, clusteredInterval } from '../../statistics/intervals.ts';

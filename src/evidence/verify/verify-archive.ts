@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Archive } from '../../archive/archive.ts';
 import type { Segment } from '../../archive/archive-log.ts';
-import { keptSaltOf } from '../../archive/client-salt.ts';
+import { keptSaltOf } from '../../archive/archived-salt.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
 import { BackgroundWork } from '../../work/background-work.ts';
 import { atOnce } from '../../work/turns.ts';

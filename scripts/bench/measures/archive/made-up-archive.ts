@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Archive } from '../../../../src/archive/archive.ts';
 import type { Segment } from '../../../../src/archive/archive-log.ts';
-import { keepSalt } from '../../../../src/archive/client-salt.ts';
+import { keepSalt } from '../../../../src/archive/archived-salt.ts';
 import { Duck } from '../../../../src/archive/duck.ts';
 import { dayOf, nextMerge, RowDrafts, SegmentWriter } from '../../../../src/archive/ship/segment-writer.ts';
 import { rowOf } from '../../../../src/archive/tables.ts';

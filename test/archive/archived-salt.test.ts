@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Archive } from '../../src/archive/archive.ts';
+import { openStoreBesideArchive } from '../../src/archive/archived-salt.ts';
 import { backUp } from '../../src/archive/backup.ts';
-import { openStoreBesideArchive } from '../../src/archive/client-salt.ts';
 import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { SaltRefused } from '../../src/state/client-salt.ts';
