@@ -108,7 +108,7 @@ function timesTold(name, value) {
   return typeof value === 'number' && value >= 1e11 && TIME_NAME.test(name) ? told(value) : value;
 }
 
-const TIME_NAME = /^(?:at|since|from|to|asOf|upTo|backTo)$|(?:At|Until|Since)$/;
+const TIME_NAME = /^(?:at|since|from|to|asOf|upTo|backTo|slots)$|(?:At|Until|Since)$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**

@@ -16,6 +16,8 @@ const oneOf = <T>(values: readonly T[]): T => {
   return value;
 };
 
+const utc = (at: number) => new Date(at).toISOString();
+
 /** Each entry is shipped by a commit of few, and forgotten by the journal at once. */
 const LIMITS = {
   limits: { commitEntriesMax: 4, pageEntriesMax: 4 },
@@ -69,12 +71,12 @@ describeOnStores('the same question to every node of a fleet', (store) => {
 
   function question(): string {
     const [one, other] = [0, 0].map(() => begin + Math.floor(Math.random() * SPAN_SECONDS * 1000));
-    const span = `from=${Math.min(one ?? 0, other ?? 0)}&to=${Math.max(one ?? 0, other ?? 0) + 1}`;
+    const span = `from=${utc(Math.min(one ?? 0, other ?? 0))}&to=${utc(Math.max(one ?? 0, other ?? 0) + 1)}`;
     const clientIdKey = `clientIdKey=payer-${Math.floor(Math.random() * PAYERS)}`;
     const filter = oneOf(['', '&method=card', '&amountMin=40', '&clientGroup=NEW', '&amountMax=20.5']);
     return oneOf([
       `explore?${span}${filter}&include=money&by=${oneOf(['verdict', 'rule', 'method', 'group', 'waitLevel'])}`,
-      `explore?${span}${filter}&include=money&verdict=WAIT&by=rule&againstFrom=${begin - 1}&againstTo=${(one ?? 0) + 1}`,
+      `explore?${span}${filter}&include=money&verdict=WAIT&by=rule&againstFrom=${utc(begin - 1)}&againstTo=${utc((one ?? 0) + 1)}`,
       `decisions?${span}${filter}&limit=${oneOf([1, 7, 100])}${oneOf(['', '&outcome=PAID', '&outcome=UNKNOWN'])}`,
       `client/history?${clientIdKey}&limit=${oneOf([1, 10, 200])}`,
       `client/links?${clientIdKey}`,

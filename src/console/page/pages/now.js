@@ -81,7 +81,9 @@ function ReportsStopped({ newestAt, awaited, awaitedSince, usualMs }) {
 
 /** @param {string} by @param {string} span @param {number | undefined} to */
 function splitBy(by, span, to) {
-  return exploration(new URLSearchParams({ by, span, ...(to !== undefined && { to: String(to) }) }));
+  return exploration(
+    new URLSearchParams({ by, span, ...(to !== undefined && { to: new Date(to).toISOString() }) }),
+  );
 }
 
 /** @param {string} span @param {string | undefined} to */
