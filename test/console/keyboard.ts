@@ -100,8 +100,11 @@ describeConsole('the console with the keyboard alone', (tab) => {
     await tab.openOwn(tab.seeded.key, '#/settings/lists');
     const { page } = tab;
     await keys.fill(page.locator('input[name=list]'), 'by-keyboard');
-    await keys.fill(page.getByLabel('Value'), 'payer-by-keyboard');
-    await keys.fill(page.getByLabel('Reason'), 'only a test');
+    await keys.enter(tab.button('Make the list'));
+    await page.getByRole('heading', { name: 'Put on by-keyboard' }).waitFor();
+    const form = page.locator('form', { has: tab.button('Put it on the list …') });
+    await keys.fill(form.getByLabel('Value'), 'payer-by-keyboard');
+    await keys.fill(form.getByLabel('Reason'), 'only a test');
     await keys.enter(tab.button('Put it on the list …'));
     await keys.enter(tab.button('Put it on the list'));
     await page.getByRole('heading', { name: 'by-keyboard: 1 entry' }).waitFor();

@@ -10,9 +10,10 @@ describeConsole("the console's page Lists", (tab) => {
     await page.locator('input[name=list]').fill('blocked-devices');
     await page.getByLabel('Holds').selectOption('fingerprint');
     await tab.button('Make the list').click();
-    await page.getByLabel('Value').fill('device-of-a-ring');
-    await page.getByLabel('Reason').fill('a ring of accounts');
-    await page.getByLabel('Last day').fill('2099-12-31');
+    const form = page.locator('form', { has: tab.button('Put it on the list …') });
+    await form.getByLabel('Value').fill('device-of-a-ring');
+    await form.getByLabel('Reason').fill('a ring of accounts');
+    await form.getByLabel('Last day').fill('2099-12-31');
     await tab.button('Put it on the list …').click();
     await tab.button('Put it on the list').click();
     await page.getByRole('heading', { name: 'blocked-devices: 1 entry' }).waitFor();
@@ -38,8 +39,9 @@ describeConsole("the console's page Lists", (tab) => {
     const { page } = tab;
     await page.getByLabel('Holds').selectOption('ip');
     await tab.button('Make the list').click();
-    await page.getByLabel('Value').fill('203.0.113.9/24');
-    await page.getByLabel('Reason').fill('a ring of accounts');
+    const form = page.locator('form', { has: tab.button('Put it on the list …') });
+    await form.getByLabel('Value').fill('203.0.113.9/24');
+    await form.getByLabel('Reason').fill('a ring of accounts');
     await tab.button('Put it on the list …').click();
     await tab.button('Put it on the list').click();
     await page

@@ -113,8 +113,9 @@ export class Analyst {
     await this.#page.locator('input[name=list]').fill('blocked-devices');
     await this.#page.getByLabel('Holds').selectOption('fingerprint');
     await this.#button('Make the list').click();
-    await this.#page.getByLabel('Value').fill(fingerprint);
-    await this.#page.getByLabel('Reason').fill('a ring of accounts');
+    const form = this.#page.locator('form', { has: this.#button('Put it on the list …') });
+    await form.getByLabel('Value').fill(fingerprint);
+    await form.getByLabel('Reason').fill('a ring of accounts');
     await this.#button('Put it on the list …').click();
     await this.#button('Put it on the list').click();
     await this.#page.getByRole('heading', { name: 'blocked-devices: 1 entry' }).waitFor();
