@@ -50,6 +50,7 @@ describeConsole("the console's page Now", (tab) => {
 
   it('keeps the value that is pointed at when newer ones come, and says which slot is not over', async () => {
     await tab.open('#/explore/now?span=hour');
+    await tab.page.getByText('verdicts in the last hour').waitFor();
     const chart = tab.page.locator('figure', { hasText: 'Verdicts' }).first();
     const canvas = await chart.locator('canvas').elementHandle();
     const box = await chart.locator('.u-over').boundingBox();
