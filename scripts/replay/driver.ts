@@ -123,7 +123,8 @@ export class Driver {
   /** Binds a client to a requisite, or unbinds it. */
   async bind({ clientIdKey, binding, method, expiresAt }: RecordedBinding): Promise<void> {
     const url = `${this.#endpoints.platformUrl}/v1/platform/client/binding?clientIdKey=${encodeURIComponent(clientIdKey)}`;
-    const body = binding === null ? null : { ...binding, ...given({ method, expiresAt }) };
+    const end = expiresAt === null ? null : new Date(expiresAt).toISOString();
+    const body = binding === null ? null : { ...binding, ...given({ method, expiresAt: end }) };
     await this.#ask({ operation: 'clients', method: body === null ? 'DELETE' : 'PUT', url, body });
   }
 
