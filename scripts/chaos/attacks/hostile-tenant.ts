@@ -112,7 +112,8 @@ async function askSame(storm: (typeof STORMS)[number], shop: Tenant, n: number):
         version: 'p2.v900',
         files: { 'ruleset.yaml': 'version: p2.v900\n' },
       }),
-    evidence: () => shop.ask('POST', 'evidence', { kind: 'report', version: 'p2.v10', from: n }),
+    evidence: () =>
+      shop.ask('POST', 'evidence', { kind: 'report', version: 'p2.v10', from: new Date(n).toISOString() }),
     searches: () => shop.ask('GET', 'decisions?limit=50'),
     audits: () => shop.ask('GET', 'audit?limit=50'),
     bodies: () => shop.outcome('beside', `beside-${n}`, 'PAID'),

@@ -81,7 +81,7 @@ function draftsOf(texts: Readonly<Record<string, string>>): Ask {
 /** Every question is new, so that none is answered from a cache. */
 const askEvidence: Ask = (n) => {
   const [kind, body] = QUESTIONS[n % QUESTIONS.length] ?? QUESTIONS[0];
-  return tenant.ask('POST', 'evidence', { kind, ...body, from: n });
+  return tenant.ask('POST', 'evidence', { kind, ...body, from: new Date(n).toISOString() });
 };
 
 /** Every kind of search: by a rule that decided nothing, which reads everything, and for long answers. */
