@@ -50,7 +50,7 @@ describeConsole("the console's page Draft", (tab) => {
     await tab.button('Begin').click();
     await page.getByText('Every node would take this version.').waitFor();
     await page.getByRole('link', { name: 'Backtest p2.v33' }).click();
-    await page.getByText(/^0 of [\d,]+ verdicts change/).waitFor({ timeout: 120_000 });
+    await page.getByText(/^p2\.v33: 0 of [\d,]+ verdicts change/).waitFor({ timeout: 120_000 });
     expect((await tab.shop.ask('GET', 'rules/versions/p2.v33')).status).to.equal(404);
   });
 

@@ -25,7 +25,9 @@ import { DRAFTS, EVIDENCE, EVIDENCE_JOBS, RULE_FOLDERS } from '../questions.js';
  * @param {PageProps} props
  */
 export function AskPage({ place: { version, item, query } }) {
-  const late = useAnswer(EVIDENCE_JOBS, ({ jobs }) => (jobs.some(isUnderWay) ? FOLLOW_MS : LOOK_MS));
+  const late = useAnswer(EVIDENCE_JOBS, ({ jobs }) =>
+    query.get('asked') !== null || jobs.some(isUnderWay) ? FOLLOW_MS : LOOK_MS,
+  );
   if (item !== '')
     return html`<p><a href=${toVersion(version, 'ask')}>← All questions</a></p>
       <${Opened} key=${item} version=${version} jobId=${item} />`;
