@@ -298,28 +298,21 @@ describe('the evidence desk', () => {
     it('drops only results that may name orders of an erased client, of its platform and of the installation', async () => {
       const desk = open();
       const [known] = await desk.shelf.list(SHOP);
-      const report = known ?? expect.fail('no job');
-      const backtest = { ...task(400), kind: 'backtest' };
+      const job = known ?? expect.fail('no job');
       const other = platformName('other-shop');
-      for (const platform of [SHOP, INSTALLATION, other]) {
-        await desk.shelf.add({ ...report, platform, jobId: 'report', state: 'done', askedAt: now });
-        await desk.shelf.add({
-          ...report,
-          platform,
-          task: backtest,
-          jobId: 'backtest',
-          state: 'done',
-          askedAt: now,
-        });
-      }
+      for (const platform of [SHOP, INSTALLATION, other])
+        for (const kind of ['drift', 'report', 'backtest']) {
+          const ended = { state: 'done', askedAt: now } as const;
+          await desk.shelf.add({ ...job, ...ended, platform, jobId: kind, task: { ...task(400), kind } });
+        }
       await desk.forgetOrders(SHOP);
       const kept = async (platform: PlatformName) =>
         (await desk.shelf.list(platform))
           .map(({ jobId }) => jobId)
-          .filter((id) => /^(report|backtest)$/.test(id));
-      expect(await kept(SHOP)).to.deep.equal(['report']);
-      expect(await kept(INSTALLATION)).to.deep.equal(['report']);
-      expect(await kept(other)).to.have.members(['report', 'backtest']);
+          .filter((id) => /^(drift|report|backtest)$/.test(id));
+      expect(await kept(SHOP)).to.deep.equal(['drift']);
+      expect(await kept(INSTALLATION)).to.deep.equal(['drift']);
+      expect(await kept(other)).to.have.members(['drift', 'report', 'backtest']);
     });
   });
 });
