@@ -36,7 +36,8 @@ function timeRead(this: object, name: string, value: unknown): unknown {
   return isTime && typeof value === 'string' && TIME.test(value) ? Date.parse(value) : value;
 }
 
-function timeTold(name: string, value: unknown): unknown {
+/** For JSON.stringify: times as the service writes them. */
+export function timeTold(name: string, value: unknown): unknown {
   return typeof value === 'number' && value >= 1e11 && TIME_NAME.test(name)
     ? new Date(value).toISOString()
     : value;

@@ -94,7 +94,9 @@ describe('rules check', () => {
       exitCode: 0,
       stdout: note('no platform has anything on the shared list "blocked"'),
     });
-    const add = ['add', 'blocked', 'ann', '--kind', 'client', '--platform', 'shop', '--reason', 'a ring'];
+    const list = ['blocked', '--kind', 'client', '--platform', 'shop'];
+    await scoring(['lists', 'make', ...list], { DATA_DIR: rules.folder });
+    const add = ['add', 'blocked', 'ann', '--platform', 'shop', '--reason', 'a ring'];
     await scoring(['lists', ...add], { DATA_DIR: rules.folder });
     expect((await check('--lists')).stdout).to.equal('p1.v1: sound, 27 rules\n');
   });

@@ -96,6 +96,10 @@ const RolloutBodySchema = Type.Object(
             required: [name],
             properties: { mode: { enum: ['shadow', 'active'] }, [name]: { type: ['number', 'array'] } },
           })),
+          ...Object.keys(objectiveMembers).map((name) => ({
+            required: [name],
+            properties: { mode: { enum: ['shadow', 'active'] } },
+          })),
         ],
       },
     },

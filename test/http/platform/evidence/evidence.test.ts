@@ -11,6 +11,7 @@ import { platformDocument } from '../../../../src/http/platform/platform-operati
 import { readRuleFiles } from '../../../../src/rules/folder/rule-folder.ts';
 import { until } from '../../../servers/until.ts';
 import { RULES_FOLDER } from '../../../service/current-rules.ts';
+import { timeTold } from '../../../service/http-call.ts';
 import { Tenant } from '../../../service/tenant.ts';
 import { DescribedApi } from '../../openapi/described-api.ts';
 
@@ -92,7 +93,8 @@ describe('POST /v1/platform/evidence', () => {
       const { body } = await shop.ask<ShownJob>('POST', 'evidence', { kind, ...question });
       const result = await worked<Answered>(body);
       expect(result.kind).to.equal(kind);
-      expect(described.schemaComplaints(RESULT, { job: body, result })).to.deep.equal([]);
+      const sent: unknown = JSON.parse(JSON.stringify({ job: body, result }, timeTold));
+      expect(described.schemaComplaints(RESULT, sent)).to.deep.equal([]);
       expect(result.notes.join('\n')).to.match(/\d+ decisions, \d{4}-\d\d-\d\dT/);
       for (const { columns, rows } of result.tables)
         for (const row of rows) expect(row).to.have.length(columns.length);
