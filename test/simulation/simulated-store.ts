@@ -147,8 +147,9 @@ export class SimulatedStore implements Store {
     });
   }
 
-  newestCursor(): Promise<null> {
-    return Promise.resolve(null);
+  async newestCursor(entries: number): Promise<string | null> {
+    const before = (await this.journalLength()) - entries;
+    return before > 0 ? String(before) : null;
   }
 
   journalLength(): Promise<number> {
