@@ -98,7 +98,7 @@ const RolloutBodySchema = Type.Object(
           })),
           ...Object.keys(objectiveMembers).map((name) => ({
             required: [name],
-            properties: { mode: { enum: ['shadow', 'active'] } },
+            properties: { mode: { enum: ['shadow', 'active'] }, [name]: {} },
           })),
         ],
       },
