@@ -20,6 +20,7 @@ describeConsole("the links on the console's place Payers", (tab) => {
 
   it('shows a planted ring and puts it on a list, after saying whom that hits, in at most five clicks', async () => {
     const [ring = []] = world.rings;
+    await tab.shop.ask('PUT', 'lists/ring-zero', { kind: 'client' });
     await tab.open('#/payers');
     await tab.page.evaluate(COUNT_CLICKS);
     await tab.page.getByLabel('clientIdKey').fill('ring-0-1');

@@ -171,7 +171,7 @@ function BlockForm({ chosen, propose }) {
       tone: 'bad',
       act: async () => {
         for (const { clientIdKey } of chosen)
-          await ask('PUT', listEntry(list, clientIdKey), { kind: 'client', reason, ...expires });
+          await ask('PUT', listEntry(list, clientIdKey), { reason, ...expires });
         goTo(`#/settings/lists/${list}`);
       },
       children: html`
