@@ -34,6 +34,8 @@ export interface ReplayAnswer {
 interface ReplayedOrder {
   /** Some recorded request asked for it. */
   asked: boolean;
+  /** One of these was granted then. */
+  grantedThen: boolean;
   /** By replay. */
   readonly granted: boolean[];
   /** For each replay; null before the first report. */
@@ -119,6 +121,7 @@ export class Replays {
     const standing = this.#standingOf(payer, asked);
     const order = this.#order(payer, asked.orderRef);
     order.asked = true;
+    if (asked.verdict === 'GET_NEW' || asked.verdict === 'GET_SAME_STICKY') order.grantedThen = true;
     const judged: Judged[] = [];
     return this.#rules.map((rulesOf, place) => {
       const rules = rulesOf(asked);
@@ -175,14 +178,16 @@ export class Replays {
     const order = this.#order(payer, orderRef);
     // Nobody could pay an order that was turned away when it was reported: for no replay does it prove anything.
     const provesNothing = exposure === 'turnedAway' && reported.outcome === 'UNPAID';
-    // Only what could be paid has an outcome; but who paid although nothing was granted then did not need it.
-    const happened = !order.asked || exposure === 'turnedAway';
+    // Only what could be paid has an outcome; but what was reported although nothing was granted then did not need it.
+    const happened = !order.asked || !order.grantedThen || exposure === 'turnedAway';
     const changes: Told[] = [];
     for (const place of this.#rules.keys()) {
       if (!happened && order.granted[place] !== true) continue;
       const from = payer.states[place] ?? UNKNOWN_CLIENT;
       const known = order.known[place] ?? null;
-      const here = provesNothing || !order.asked ? exposure : exposureOf(order.granted[place] === true);
+      const isGranted = order.granted[place] === true;
+      const isAsThen = provesNothing || !order.asked || (!order.grantedThen && !isGranted);
+      const here = isAsThen ? exposure : exposureOf(isGranted);
       const isSame = (other: Told) => other.from === from && other.known === known && other.exposure === here;
       const same = changes.find(isSame);
       const made = same ?? repeatOutcome(from, known, { ...reported, orderRef }, at, here);
@@ -205,7 +210,7 @@ export class Replays {
   #order({ orders }: Payer, orderRef: string): ReplayedOrder {
     const known = orders.get(orderRef);
     if (known !== undefined) return known;
-    const order: ReplayedOrder = { asked: false, granted: [], known: [] };
+    const order: ReplayedOrder = { asked: false, grantedThen: false, granted: [], known: [] };
     orders.set(orderRef, order);
     forgetOldest(orders, ORDERS_MAX);
     return order;
