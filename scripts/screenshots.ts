@@ -17,11 +17,7 @@ const WEBP_QUALITY = 75;
 
 const NAMED: readonly string[] = process.argv.slice(2);
 
-/** By what the names of their pictures end with. */
-const LOOKS = {
-  '': { width: 1080, height: 700, colorScheme: 'light' },
-  '-narrow': { width: 390, height: 740, colorScheme: 'dark' },
-} as const satisfies Readonly<Record<string, Look>>;
+const LOOK: Look = { width: 1080, height: 700, colorScheme: 'light' };
 
 /** The pictures that README shows, without `.webp`. */
 const SHOWN: ReadonlySet<string> = new Set(
@@ -32,15 +28,7 @@ const SHOWN: ReadonlySet<string> = new Set(
 
 /** What to do on a page before its picture is taken. */
 const STEPS: Readonly<Record<string, (page: Page) => Promise<void>>> = {
-  client: async (page) => {
-    await page.getByText('newest first').waitFor();
-    await page.evaluate("document.querySelector('.past-and-now').scrollIntoView()");
-  },
   evidence: (page) => scrollTo(page, /^Money$/),
-  rules: async (page) => {
-    await page.getByRole('button', { name: 'Compare' }).click();
-    await page.getByRole('status').getByText('ladder level 1').waitFor();
-  },
 };
 
 async function scrollTo(page: Page, name: RegExp): Promise<void> {
@@ -50,24 +38,19 @@ async function scrollTo(page: Page, name: RegExp): Promise<void> {
     .evaluate((heading) => heading.scrollIntoView());
 }
 
-/** Takes the pictures in one look that README shows, those of the named pages or of all. */
-async function takePictures(
-  browser: Browser,
-  seeded: SeededConsole,
-  look: Look,
-  suffix: string,
-): Promise<void> {
-  const { page } = await openConsole(browser, seeded.url, look);
+/** Takes the pictures that README shows, those of the named pages or of all. */
+async function takePictures(browser: Browser, seeded: SeededConsole): Promise<void> {
+  const { page } = await openConsole(browser, seeded.url, LOOK);
   await signIn(page, seeded.key);
   for (const { name, hash, shows } of await consolePages(seeded)) {
-    if (!SHOWN.has(`${name}${suffix}`) || (NAMED.length > 0 && !NAMED.includes(name))) continue;
+    if (!SHOWN.has(name) || (NAMED.length > 0 && !NAMED.includes(name))) continue;
     const { search } = new URL(page.url());
     await page.goto(`${seeded.url}${search}${hash}`);
     await page.getByText(shows).first().waitFor();
     await STEPS[name]?.(page);
     // Charts are drawn one frame after their page.
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
-    await save(page, `${name}${suffix}.webp`);
+    await save(page, `${name}.webp`);
   }
 }
 
@@ -89,30 +72,11 @@ async function webp(page: Page): Promise<Buffer> {
   return Buffer.from(data, 'base64');
 }
 
-/** Puts somebody on shared lists, for the picture of them. */
-async function fillLists({ platformUrl, key }: SeededConsole): Promise<void> {
-  const lists = { 'blocked-devices': 'fingerprint', 'trusted-staff': 'client' };
-  const put = async (path: string, body: object) => {
-    const { ok } = await fetch(`${platformUrl}/v1/platform/lists/${path}`, {
-      method: 'PUT',
-      headers: { 'X-KA-Access-Key': key, 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (!ok) throw new Error(`lists/${path} is refused`);
-  };
-  for (const [list, kind] of Object.entries(lists)) {
-    await put(list, { kind });
-    for (const value of ['one', 'two', 'three'])
-      await put(`${list}/entries?value=${kind}-${value}`, { reason: 'seen by the risk desk' });
-  }
-}
-
 async function main(): Promise<void> {
   const seeded = await startSeededConsole();
   const browser = await launchBrowser();
   try {
-    await fillLists(seeded);
-    for (const [suffix, look] of Object.entries(LOOKS)) await takePictures(browser, seeded, look, suffix);
+    await takePictures(browser, seeded);
   } finally {
     await browser.close();
     await seeded.stop();

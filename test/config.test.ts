@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { type Config, ConfigError, mistypedSettings, readConfig, signalSecretOf } from '../src/config.ts';
 import { NamedError } from '../src/named-error.ts';
+import { section } from './guide-blocks.ts';
 import { temporaryDirectory } from './servers/temporary-directory.ts';
 
 /** One wrong setting, and the expected message. */
@@ -133,11 +134,11 @@ describe('the configuration', () => {
     });
   });
 
-  it('is listed in full in the table of README.md', () => {
+  it('is listed in full in the table of the guide for operators', () => {
     const root = join(import.meta.dirname, '..');
     const source = readFileSync(join(root, 'src', 'config.ts'), 'utf8');
     const read = [...source.matchAll(/'([A-Z][A-Z]*(?:_[A-Z]+)+|HOST|PORT)'/g)].map(([, name]) => name ?? '');
-    const [, table = ''] = readFileSync(join(root, 'README.md'), 'utf8').split('## Settings');
+    const table = section(readFileSync(join(root, 'packaging', 'OPERATING.md'), 'utf8'), 'Settings');
     expect(read.length).to.be.above(15);
     expect(read.filter((name) => !table.includes(name))).to.deep.equal([]);
 

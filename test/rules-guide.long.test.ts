@@ -8,7 +8,7 @@ import { temporaryDirectory } from './servers/temporary-directory.ts';
 import { type ServiceProcess, spawnService } from './service/service-process.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const GUIDE = readFileSync(join(ROOT, 'rules', 'README.md'), 'utf8');
+const GUIDE = readFileSync(join(ROOT, 'rules', 'TUTORIAL.md'), 'utf8');
 /** What a reader types. */
 const STEPS = blocksOf(section(GUIDE, 'Which rule should I change? Worked through')).filter(
   ({ language }) => language === 'sh',
@@ -26,7 +26,7 @@ function linesOf(text: string): readonly string[] {
   return text.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
 }
 
-describe('rules/README.md', function () {
+describe('rules/TUTORIAL.md', function () {
   // Two replays of four weeks and twenty commands may take minutes on a busy machine.
   this.timeout(900_000);
   let folder: string;

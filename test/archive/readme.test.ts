@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { columnsText } from '../../scripts/columns-text.ts';
 import { scoring } from '../cli/scoring.ts';
 import { History, Workplace } from '../evidence/backtest/backtest-history.ts';
 import { livedEvidence } from '../evidence/source/lived-evidence.ts';
@@ -10,11 +9,6 @@ import { temporaryDirectory } from '../servers/temporary-directory.ts';
 const GUIDE = readFileSync(new URL('../../src/archive/README.md', import.meta.url), 'utf8');
 
 describe('the guide of the archive', () => {
-  it('names every table and column; node scripts/write-tables.ts writes them', () => {
-    const [, shown = ''] = /<!-- columns -->\n([\s\S]*?)\n<!-- \/columns -->/.exec(GUIDE) ?? [];
-    expect(shown).to.equal(columnsText());
-  });
-
   it('has queries that an archive answers', async () => {
     const { archive } = await livedEvidence(async (store) => {
       const place = new Workplace();

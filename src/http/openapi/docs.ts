@@ -10,6 +10,7 @@ import Router from '@koa/router';
 import type { RouteContext } from '../operation/parameters.ts';
 import type { RequestState } from '../request/request-state.ts';
 import type { OpenApiDocument } from './document.ts';
+import { columnsPage, factsPage } from './reference.ts';
 
 const SWAGGER_UI = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
 
@@ -24,7 +25,8 @@ const PAGE = `<!doctype html>
     <link rel="stylesheet" href="docs/swagger-ui.css">
   </head>
   <body>
-    <p>Documents: <a href="docs">platform</a>, <a href="docs?of=callers">callers</a></p>
+    <p>Documents: <a href="docs">platform</a>, <a href="docs?of=callers">callers</a>. What rules may ask for: <a href="docs/facts">facts</a>. What the archive holds:
+      <a href="docs/columns">columns</a></p>
     <div id="docs"></div>
     <script src="docs/swagger-ui-bundle.js"></script>
     <script src="docs/initializer.js"></script>
@@ -107,7 +109,10 @@ export function documentRoutes(document: ServedDocument, basePath: string): Rout
   return router;
 }
 
-/** The same, and `/docs`: Swagger UI from the installed package, which works offline, for both documents. */
+/**
+ * The same, and `/docs`: Swagger UI from the installed package, which works offline, for both documents; with the facts
+ * that rules may ask for and the columns of the archive.
+ */
 export function docsRoutes(platform: ServedDocument, callers: ServedDocument): Router<RequestState> {
   const router = documentRoutes(platform, '');
   serveDocument(router, '/docs/callers.json', callers);
@@ -117,6 +122,8 @@ export function docsRoutes(platform: ServedDocument, callers: ServedDocument): R
     // As a browser reads it below whatever prefix a proxy adds.
     ctx.redirect('../docs');
   });
+  serve(router, '/docs/facts', 'text/html; charset=utf-8', factsPage);
+  serve(router, '/docs/columns', 'text/html; charset=utf-8', columnsPage);
   serve(router, '/docs/initializer.js', 'text/javascript; charset=utf-8', () => INITIALIZER);
   for (const { name, type, parts } of ASSETS)
     serve(router, `/docs/${name}`, type, () => Readable.from(parts()));

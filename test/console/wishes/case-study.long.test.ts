@@ -8,7 +8,7 @@ import { Tenant } from '../../service/tenant.ts';
 import { Analyst } from './analyst.ts';
 import { OwnConsole } from './own-console.ts';
 
-const GUIDE = readFileSync(join(RULES_FOLDER, '..', 'README.md'), 'utf8');
+const GUIDE = readFileSync(join(RULES_FOLDER, '..', 'TUTORIAL.md'), 'utf8');
 const STORY = section(GUIDE, 'From a complaint to a released change, all in the page');
 
 /** The guide's p2.v11 exists already in this console. */

@@ -1,6 +1,8 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
+import { TABLES } from '../../../src/archive/tables.ts';
+import { FACTS } from '../../../src/facts/catalogue.ts';
 import { callerDocument } from '../../../src/http/caller/caller-api.ts';
 import { platformDocument } from '../../../src/http/platform/platform-operations.ts';
 import { DRAFT_BYTES_MAX } from '../../../src/http/platform/rules/drafts/draft-body.ts';
@@ -886,8 +888,20 @@ describe('the API documents as served', () => {
     expect(page.body).not.to.match(/https?:\/\//);
     expect(page.body).not.to.match(/<script>/);
     const loaded = [...page.body.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, path]) => path);
-    expect(loaded).to.deep.equal(['docs/swagger-ui.css', 'docs/swagger-ui-bundle.js', 'docs/initializer.js']);
+    expect(loaded).to.have.members([
+      'docs/facts',
+      'docs/columns',
+      'docs/swagger-ui.css',
+      'docs/swagger-ui-bundle.js',
+      'docs/initializer.js',
+    ]);
     for (const path of loaded) expect((await call('GET', `${base}/${path}`, {})).status).to.equal(200);
+    const [facts, columns] = await Promise.all(
+      ['facts', 'columns'].map((name) => call<string>('GET', `${base}/docs/${name}`, {})),
+    );
+    for (const name of FACTS.keys()) expect(facts?.body).to.match(new RegExp(`<dt><code>${name}[ <]`));
+    for (const { columns: all } of Object.values(TABLES))
+      for (const { name } of all) expect(columns?.body).to.include(`<dt><code>${name} `);
     const ofCallers = await call('GET', `${base}/docs/callers.json`, {});
     expect(ofCallers.body).to.deep.equal((await call('GET', `${callerUrl}/openapi.json`, {})).body);
     expect((await fetch(`${base}/docs/`)).url).to.equal(`${base}/docs`);

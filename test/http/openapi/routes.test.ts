@@ -35,6 +35,8 @@ const DOCUMENTATION = [
   '/docs',
   '/docs/',
   '/docs/callers.json',
+  '/docs/facts',
+  '/docs/columns',
   '/docs/initializer.js',
   '/docs/swagger-ui.css',
   '/docs/swagger-ui-bundle.js',
