@@ -5,6 +5,7 @@ import { type Binding, OVERRIDE_GROUPS, type Override } from '../../client/clien
 import { type Exposure, type OrderOutcome, OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
 import type { AskedVerdict, ScoreRequest } from '../../decision/requests.ts';
 import { NO_SIGHTINGS, type Sightings } from '../../facts/fact.ts';
+import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import { recordedExposure } from '../../state/journal.ts';
 import { clientPasses, type SharingColumn, sharingColumnsAmong } from '../source/shared-devices.ts';
 
@@ -23,7 +24,7 @@ export interface AskedInput extends AskedVerdict, Happening {
   readonly currency: string;
   readonly ruleVersion: string;
   readonly digest: string;
-  readonly verdict: string;
+  readonly verdict: Verdict;
   readonly orderKey: bigint;
   /** How many clients were on its devices, where others than itself were. */
   readonly sightings: Sightings;
@@ -113,7 +114,7 @@ function askedAt(rows: Rows, row: number, base: Happening): AskedInput {
     orderRef: rows.text('order_ref', row),
     ruleVersion: rows.text('rule_version', row),
     digest: rows.text('digest', row),
-    verdict: rows.text('verdict', row),
+    verdict: VERDICTS.find((known) => known === rows.text('verdict', row)) ?? 'GET_NEW',
     orderKey: rows.integer('order_key', row),
     sightings: sightingsAt(rows, row),
   };

@@ -3,7 +3,7 @@ import { type OutcomeChange, repeatOutcome, setBinding, setOverride } from '../.
 import { type ClientKey, hashOfNumber } from '../../client/client-key.ts';
 import { type ClientGroup, type ClientState, momentFor, UNKNOWN_CLIENT } from '../../client/client-state.ts';
 import { knownHints } from '../../client/hints.ts';
-import { type Exposure, exposureOf, type KnownOrder } from '../../client/order.ts';
+import type { Exposure, KnownOrder, OrderOutcome } from '../../client/order.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
 import { judgeVerdict, type Standing } from '../../decision/decide.ts';
 import { type DrawnHoldout, type HoldoutDraw, heldOutOf } from '../../decision/holdout.ts';
@@ -121,7 +121,7 @@ export class Replays {
     const standing = this.#standingOf(payer, asked);
     const order = this.#order(payer, asked.orderRef);
     order.asked = true;
-    if (asked.verdict === 'GET_NEW' || asked.verdict === 'GET_SAME_STICKY') order.grantedThen = true;
+    if (isGrant(asked.verdict)) order.grantedThen = true;
     const judged: Judged[] = [];
     return this.#rules.map((rulesOf, place) => {
       const rules = rulesOf(asked);
@@ -176,18 +176,12 @@ export class Replays {
     { orderRef, order: reported, exposure, at }: Extract<Input, { kind: 'outcome' }>,
   ): void {
     const order = this.#order(payer, orderRef);
-    // Nobody could pay an order that was turned away when it was reported: for no replay does it prove anything.
-    const provesNothing = exposure === 'turnedAway' && reported.outcome === 'UNPAID';
-    // Only what could be paid has an outcome; but what was reported although nothing was granted then did not need it.
-    const happened = !order.asked || !order.grantedThen || exposure === 'turnedAway';
     const changes: Told[] = [];
     for (const place of this.#rules.keys()) {
-      if (!happened && order.granted[place] !== true) continue;
+      const here = exposureIn(order, order.granted[place] === true, exposure, reported);
+      if (here === null) continue;
       const from = payer.states[place] ?? UNKNOWN_CLIENT;
       const known = order.known[place] ?? null;
-      const isGranted = order.granted[place] === true;
-      const isAsThen = provesNothing || !order.asked || (!order.grantedThen && !isGranted);
-      const here = isAsThen ? exposure : exposureOf(isGranted);
       const isSame = (other: Told) => other.from === from && other.known === known && other.exposure === here;
       const same = changes.find(isSame);
       const made = same ?? repeatOutcome(from, known, { ...reported, orderRef }, at, here);
@@ -215,6 +209,22 @@ export class Replays {
     forgetOldest(orders, ORDERS_MAX);
     return order;
   }
+}
+
+/**
+ * How far an order came for a replay by the time of a report; null where it was not granted and the report needed a
+ * grant, so that it did not happen. What was reported although nothing was granted then did not need it.
+ */
+function exposureIn(
+  { asked, grantedThen }: ReplayedOrder,
+  granted: boolean,
+  then: Exposure,
+  { outcome }: OrderOutcome,
+): Exposure | null {
+  if (!asked) return then;
+  // Nobody could pay an order that was turned away when it was reported: for no replay does it prove anything.
+  if (granted) return then === 'turnedAway' && outcome === 'UNPAID' ? then : 'granted';
+  return grantedThen && then !== 'turnedAway' ? null : then;
 }
 
 interface Told extends OutcomeChange {
