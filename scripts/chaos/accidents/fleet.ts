@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
 import { atLeast, atMost, countsOf, countsText, type Figure, never, of, reported } from '../figure.ts';
-import { ERASED_PAYERS, type Fault, type Fleet, shippedBackup, startFleet } from '../processes/fleet.ts';
+import { type Fault, type Fleet, shippedBackup, startFleet } from '../processes/fleet.ts';
 import type { ServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { type ArchivedDecision, archivedDecisions } from '../traffic/archived-decisions.ts';
@@ -84,8 +84,8 @@ async function drill(name: string, tried: Fleet, run: ScenarioRun): Promise<read
       countsText(unanswered.map(({ status }) => status ?? 'no answer')) || 'none',
     ),
     never(
-      `payers in the archive who were erased`,
-      archived.filter(({ clientIdKey }) => clientIdKey.startsWith(ERASED_PAYERS)).length,
+      `payers in the archive of ${tried.erased.size} who were erased`,
+      archived.filter(({ clientIdKey }) => tried.erased.has(clientIdKey)).length,
     ),
     ...accountFor(name, { acknowledged, archived, happened, hasReplicas: tried.hasReplicas }, run),
     never(

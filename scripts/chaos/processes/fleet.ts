@@ -34,6 +34,8 @@ export interface Fleet {
   readonly store: Store;
   readonly hasReplicas: boolean;
   readonly faults: readonly Fault[];
+  /** Who was erased by a fault so far. */
+  readonly erased: ReadonlySet<string>;
   stop(): Promise<void>;
 }
 
@@ -78,12 +80,13 @@ export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
     ...master,
     way: masterProxies.get(master.port) ?? UNUSED_PROXY,
   }));
+  const erased = new Set<string>();
   const faults = inTurn([
     nodes.map((each, index) => partFaults(`node ${index + 1}`, each, entryProxies[index] ?? [])),
     [shipperFaults(nodes, store, s3Proxies)],
     masters.map((master, index) => partFaults(`master ${index + 1}`, master, [master.way])),
     [partFaults('S3', { ...s3, kill: s3.stop }, s3Proxies)],
-    [narrowFaults(s3Proxies, node.shop)],
+    [narrowFaults(s3Proxies, node.shop, erased)],
   ]);
   const proxy = await startHaproxy((port) =>
     packagedSettings(
@@ -96,7 +99,7 @@ export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
     await store.close();
     await redis.stop();
   };
-  return { nodes, target: { ...node, callerUrl: proxy.url }, s3, store, hasReplicas, faults, stop };
+  return { nodes, target: { ...node, callerUrl: proxy.url }, s3, store, hasReplicas, faults, erased, stop };
 }
 
 /** Waits until all is archived, and copies the archive into a folder without using the proxies. */
@@ -160,16 +163,12 @@ function cutFault(name: string, waysOf: () => readonly CutOffProxy[]): Fault {
   };
 }
 
-/** Payers whose clientIdKey begins so are erased while S3 is narrow, some faults after their verdict. */
-export const ERASED_PAYERS = 'erased-';
-
 /** So little that the objects of a commit take some seconds. */
 const NARROW = { bytesASecond: 3_000, delayMs: 0 };
 const SLOW = { bytesASecond: 1e9, delayMs: 400 };
 
-/** S3 takes what is sent, for as long as that takes. */
-function narrowFaults(ways: readonly CutOffProxy[], shop: Tenant): readonly Fault[] {
-  let payers = 0;
+/** S3 takes what is sent, for as long as that takes. A payer is decided in one fault, and erased some faults later. */
+function narrowFaults(ways: readonly CutOffProxy[], shop: Tenant, erased: Set<string>): readonly Fault[] {
   const narrow = (name: string, pace: typeof SLOW, begin: () => Promise<unknown>): Fault => ({
     name,
     begin: async () => {
@@ -180,7 +179,7 @@ function narrowFaults(ways: readonly CutOffProxy[], shop: Tenant): readonly Faul
       for (const way of ways) way.narrow(null);
     },
   });
-  const payer = () => `${ERASED_PAYERS}${payers}`;
+  const payer = () => `erased-${erased.size}`;
   const taken = (what: string, status: number, ask: () => Promise<{ readonly status: number }>) =>
     until(`${payer()} ${what}`, () =>
       ask()
@@ -194,7 +193,7 @@ function narrowFaults(ways: readonly CutOffProxy[], shop: Tenant): readonly Faul
     narrow('S3 slow', SLOW, async () => {}),
     narrow('S3 narrow while a payer is erased', NARROW, async () => {
       await taken('is erased', 204, () => shop.ask('DELETE', `client?clientIdKey=${payer()}`));
-      payers++;
+      erased.add(payer());
     }),
   ];
 }
