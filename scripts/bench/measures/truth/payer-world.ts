@@ -34,12 +34,25 @@ export interface LivedPayer {
   readonly client: ClientKey;
   readonly orders: readonly LivedOrder[];
   /** Where it first met a rule with a holdout in a period of its draw: all orders from then until the end count. */
-  readonly entries: readonly { readonly at: number; readonly endsAt: number }[];
+  readonly entries: readonly Entry[];
+}
+
+interface Entry {
+  readonly at: number;
+  readonly endsAt: number;
+  readonly isHeldOut: boolean;
+}
+
+export interface WorldPlan {
+  readonly seed: number;
+  readonly payers: number;
+  /** Of the payers, 0 to 1, those in rings of eight. */
+  readonly inRings: number;
 }
 
 interface Payer extends LivedPayer {
   readonly orders: LivedOrder[];
-  readonly entries: { at: number; endsAt: number }[];
+  readonly entries: Entry[];
   readonly fingerprint: string;
   readonly arrivesMs: number;
   readonly payChance: number;
@@ -65,18 +78,20 @@ export class PayerWorld {
   constructor(
     store: Store,
     ruleSource: RuleSource,
-    { seed, payers, holdoutDraw }: { seed: number; payers: number; holdoutDraw: HoldoutDraw },
+    { payers, ...plan }: WorldPlan,
+    holdoutDraw: HoldoutDraw,
   ) {
     this.#payers = Array.from({ length: payers }, (_, place) =>
-      payerOf(store.clientKeys.of(SHOP, `payer-${place}`), place, seed),
+      payerOf(store.clientKeys.of(SHOP, `payer-${place}`), place, plan),
     );
     const byHash = new Map(this.#payers.map((payer) => [payer.client.hash, payer]));
     this.#service = new ScoringService({
       ...{ store, ruleSource, clock: () => this.now, metrics: new Metrics() },
       pseudonym: (_kind, text) => text,
       holdoutDraw: (client, at) => (rule, share) => {
-        enter(byHash.get(client.hash), at);
-        return holdoutDraw(client, at)(rule, share);
+        const isHeldOut = holdoutDraw(client, at)(rule, share);
+        enter(byHash.get(client.hash), at, isHeldOut);
+        return isHeldOut;
       },
     });
   }
@@ -189,11 +204,11 @@ function orderOf(clientIdKey: string, orderRef: string, amount: number) {
 }
 
 /** Half are honest; of the others most hardly ever pay, and rings of eight share a device and take payments back. */
-function payerOf(client: ClientKey, place: number, seed: number): Payer {
+function payerOf(client: ClientKey, place: number, { seed, inRings }: Omit<WorldPlan, 'payers'>): Payer {
   const draw = seeded(seed * 1_000_003 + place);
   const ring = Math.floor(place / RING_SIZE);
   const rings = seeded(seed * 7919 + ring);
-  const [isRing, ringAt, kind, orders, at] = [rings() < 0.2, rings(), draw(), draw(), draw()];
+  const [isRing, ringAt, kind, orders, at] = [rings() < inRings, rings(), draw(), draw(), draw()];
   const some = (mean: number) => 1 + Math.floor(-mean * Math.log(1 - orders));
   const arrivesMs = ARRIVAL_DAYS * DAY_MS * at;
   const self = {
@@ -225,9 +240,9 @@ function normal(draw: () => number): number {
 }
 
 /** Notes that a payer met the rule, once in a period of its draw. */
-function enter(payer: Payer | undefined, at: number): void {
+function enter(payer: Payer | undefined, at: number, isHeldOut: boolean): void {
   if (payer === undefined || at < (payer.entries.at(-1)?.endsAt ?? 0)) return;
   const offsetMs = Number(BigInt(clientNumber(payer.client.hash)) % BigInt(HOLDOUT_PERIOD_MS));
   const period = Math.floor((at + offsetMs) / HOLDOUT_PERIOD_MS);
-  payer.entries.push({ at, endsAt: (period + 1) * HOLDOUT_PERIOD_MS - offsetMs });
+  payer.entries.push({ at, endsAt: (period + 1) * HOLDOUT_PERIOD_MS - offsetMs, isHeldOut });
 }

@@ -17,7 +17,7 @@ import { startQuietNode } from '../../../../test/rollout/quiet-node.ts';
 import { addVersion, rulesDirectory, versionOf } from '../../../../test/rollout/rule-folders.ts';
 import { temporaryDirectory } from '../../../../test/servers/temporary-directory.ts';
 import { T0 } from '../../../../test/state/clients.ts';
-import { type LivedOrder, type LivedPayer, PayerWorld } from './payer-world.ts';
+import { type LivedOrder, type LivedPayer, PayerWorld, type WorldPlan } from './payer-world.ts';
 
 const WINDOW_DAYS = 7;
 const REVERSAL_DAYS = 11;
@@ -31,6 +31,9 @@ const DEVICE = {
   from: '  - name: shared-fingerprint\n',
   to: '  - name: shared-fingerprint\n    holdout: 50%\n',
 };
+/** Of the payers in rings: a trial takes few, for arms that share devices are not compared. */
+const IN_RINGS = { trial: 0.03, holdouts: 0.2 } as const;
+
 const LONGER_LADDER = { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[10m, 30m, 2h]' };
 
 /** Versions of p2.v10, and what of each there is to know. */
@@ -59,33 +62,21 @@ export interface SeedResult {
   /** What a trial of equal figures must agree in: counted in the world, and printed. */
   readonly exact: readonly { readonly name: string; readonly told: number; readonly lived: number }[];
   readonly vetoes: readonly string[];
-  readonly clients: number;
+  readonly recommendation: Experiment['recommendation'];
 }
 
-/** One seed's payers under a trial and two holdouts, and again under each policy alone. */
+/**
+ * One seed's payers on trial, and again under each of its two versions alone; and under each of two holdouts, and again
+ * with the opposite draw. All at once: a world alone mostly waits for its disk.
+ */
 export async function rerunsOf(seed: number, payers: number): Promise<SeedResult> {
-  const place = { seed, payers };
-  const plain = await livesUnder('p2.v10', NO_HOLDOUTS, place);
-  const longer = await livesUnder('p2.v13', NO_HOLDOUTS, place);
-  const trial = await trialOf(place);
-  const holdouts: Rerun[] = [];
-  for (const { name, version, rule } of HOLDOUTS) {
-    const [none, all] = [
-      await livesUnder(version, () => () => false, place),
-      await livesUnder(version, () => () => true, place),
-    ];
-    const { net = null } = await holdoutOf(version, rule, place);
-    for (const figure of FIGURES) {
-      const told = net?.[figure] ?? null;
-      const difference =
-        meanOf(all.flatMap(figuresOfEntries), figure) - meanOf(none.flatMap(figuresOfEntries), figure);
-      if (net === null || told === null) continue;
-      const { low, high } = told;
-      // What a rule brings in is the opposite of what its absence does.
-      const truth = figure === 'value' ? -difference : difference;
-      holdouts.push({ name: `${name}: ${figure}`, low: low / net.clients, high: high / net.clients, truth });
-    }
-  }
+  const place = { seed, payers, inRings: IN_RINGS.trial };
+  const [plain, longer, trial, ...holdouts] = await Promise.all([
+    livesUnder('p2.v10', place),
+    livesUnder('p2.v13', place),
+    trialOf(place),
+    ...HOLDOUTS.map((one) => holdoutOf(one, { seed, payers, inRings: IN_RINGS.holdouts })),
+  ]);
   const compared = METRICS.flatMap((metric): readonly Rerun[] => {
     const told = trial.found.differences.find((one) => one.metric === metric);
     if (told === undefined) return [];
@@ -95,10 +86,10 @@ export async function rerunsOf(seed: number, payers: number): Promise<SeedResult
     return [{ name: `longer waits: ${metric}`, low: told.low, high: told.high, truth }];
   });
   return {
-    estimates: [...compared, ...holdouts],
+    estimates: [...compared, ...holdouts.flat()],
     exact: exactOf(trial),
     vetoes: trial.found.vetoes.map(({ veto }) => veto),
-    clients: trial.found.arms.reduce((sum, { clients }) => sum + clients, 0),
+    recommendation: trial.found.recommendation,
   };
 }
 
@@ -107,42 +98,51 @@ const FIGURE_OF = {
   ...{ reversals: 'reversals', unpaidRequisites: 'requisites' },
 } as const satisfies Record<(typeof METRICS)[number], keyof Figures>;
 
-interface Place {
-  readonly seed: number;
-  readonly payers: number;
-}
-
 /** The same payers under one version alone. */
-function livesUnder(version: string, draw: HoldoutDraw, place: Place): Promise<readonly LivedPayer[]> {
+function livesUnder(version: string, plan: WorldPlan): Promise<readonly LivedPayer[]> {
   return inAStore(async (store) => {
-    const node = await nodeOf(store);
-    try {
-      return await new PayerWorld(store, fixedRules(rulesOf(node.rules.get(version))), {
-        ...place,
-        holdoutDraw: draw,
-      }).live();
-    } finally {
-      await node.stop();
-    }
+    const rules = await fixed(store, version);
+    return new PayerWorld(store, fixedRules(rules), plan, NO_HOLDOUTS).live();
   });
 }
 
-function holdoutOf(version: string, rule: string, place: Place): Promise<Partial<HoldoutResult>> {
-  return inAStore(async (store) => {
-    const node = await nodeOf(store);
-    const rules = rulesOf(node.rules.get(version));
-    await node.stop();
-    const draw = holdoutDraw(`truth-${place.seed}`);
-    await new PayerWorld(store, fixedRules(rules), { ...place, holdoutDraw: draw }).live();
-    return archived(store, async (evidence) => {
-      const { rules: found } = await report(evidence, {
-        rules,
-        by: null,
-        objective: { ...MONEY_ALONE, ...OBJECTIVE },
-      });
-      const { holdout, net } = found.find(({ name }) => name === rule) ?? {};
-      return { ...(holdout ? { holdout } : {}), ...(net ? { net } : {}) };
-    });
+/**
+ * What is printed of a rule with a holdout, beside the means of the draw and of its opposite. Who enters a later period
+ * depends on the earlier ones, so that worlds in which nobody and everybody is held out are no truth about it: other
+ * people enter there.
+ */
+async function holdoutOf({ name, version, rule }: HeldOut, plan: WorldPlan): Promise<readonly Rerun[]> {
+  const draw = holdoutDraw(`truth-${plan.seed}`);
+  const opposite: HoldoutDraw = (client, at) => (one, share) => !draw(client, at)(one, share);
+  const worlds = [draw, opposite].map((drawn) =>
+    inAStore(async (store) => {
+      const rules = await fixed(store, version);
+      const lived = await new PayerWorld(store, fixedRules(rules), plan, drawn).live();
+      return { lived, net: drawn === draw ? await netOf(store, rules, rule) : null };
+    }),
+  );
+  const found = await Promise.all(worlds);
+  const net = found[0]?.net ?? null;
+  return FIGURES.flatMap((figure) => {
+    const told = net?.[figure] ?? null;
+    if (net === null || told === null) return [];
+    const differences = found.map(({ lived }) => heldOutMinusOthers(lived, figure));
+    const difference = differences.reduce((sum, one) => sum + one, 0) / differences.length;
+    // What a rule brings in is the opposite of what its absence does.
+    const truth = figure === 'value' ? -difference : difference;
+    return [
+      { name: `${name}: ${figure}`, low: told.low / net.clients, high: told.high / net.clients, truth },
+    ];
+  });
+}
+
+type HeldOut = (typeof HOLDOUTS)[number];
+
+function netOf(store: Store, rules: RuleSet, rule: string): Promise<HoldoutResult['net']> {
+  return archived(store, async (evidence) => {
+    const objective = { ...MONEY_ALONE, ...OBJECTIVE };
+    const { rules: found } = await report(evidence, { rules, by: null, objective });
+    return found.find(({ name }) => name === rule)?.net ?? null;
   });
 }
 
@@ -151,7 +151,7 @@ interface Trial {
   readonly lived: readonly LivedPayer[];
 }
 
-function trialOf(place: Place): Promise<Trial> {
+function trialOf(plan: WorldPlan): Promise<Trial> {
   return inAStore(async (store) => {
     const node = await nodeOf(store);
     const objective = objectiveText(OBJECTIVE) ?? '';
@@ -160,7 +160,7 @@ function trialOf(place: Place): Promise<Trial> {
     await rollOut(new Fleet(store), node.rules, versionOf('p2.v13'), goal, change);
     await node.look();
     const source: RuleSource = node;
-    const lived = await new PayerWorld(store, source, { ...place, holdoutDraw: NO_HOLDOUTS }).live();
+    const lived = await new PayerWorld(store, source, plan, NO_HOLDOUTS).live();
     await node.stop();
     return { lived, found: await archived(store, (evidence) => experiment(evidence, [])) };
   });
@@ -172,8 +172,11 @@ function nodeOf(store: Store) {
   return startQuietNode(new Fleet(store), directory, () => T0);
 }
 
-function rulesOf(rules: RuleSet | null): RuleSet {
-  if (rules === null) throw new Error('there is no such version');
+async function fixed(store: Store, version: string): Promise<RuleSet> {
+  const node = await nodeOf(store);
+  const rules = node.rules.get(version);
+  await node.stop();
+  if (rules === null) throw new Error(`there is no ${version}`);
   return rules;
 }
 
@@ -217,8 +220,14 @@ function figuresOfWindow({ orders }: LivedPayer): Figures {
   return summed(orders.filter(({ at }) => at < endsAt));
 }
 
-function figuresOfEntries({ orders, entries }: LivedPayer): readonly Figures[] {
-  return entries.map(({ at, endsAt }) => summed(orders.filter((one) => at <= one.at && one.at < endsAt)));
+function heldOutMinusOthers(payers: readonly LivedPayer[], figure: keyof Figures): number {
+  const side = (wanted: boolean) =>
+    payers.flatMap(({ orders, entries }) =>
+      entries
+        .filter(({ isHeldOut }) => isHeldOut === wanted)
+        .map(({ at, endsAt }) => summed(orders.filter((one) => at <= one.at && one.at < endsAt))),
+    );
+  return meanOf(side(true), figure) - meanOf(side(false), figure);
 }
 
 function summed(orders: readonly LivedOrder[]): Figures {
