@@ -1,6 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { parseJsonObject } from '../files/json-object.ts';
 import { Type } from '../json-schema.ts';
+import { DAY_MS } from '../rules/duration.ts';
 import { count, membersOf, named, nullable, type Shape, shape } from '../shapes.ts';
 
 const positive = (description: string) => Type.Number({ exclusiveMinimum: 0, description });
@@ -82,6 +83,14 @@ export function givenOf<Body extends GivenObjective>(body: Body): GivenObjective
 /** What somebody said of an objective as a text for records; null for nothing. */
 export function objectiveText(given: GivenObjective): string | null {
   return Object.keys(given).length === 0 ? null : JSON.stringify(given);
+}
+
+/** When the first client counts whose first request came at `since`, epoch ms; later where reversals take days that nobody said. */
+export function earliestAnswer(
+  since: number,
+  { windowDays, reversalDays }: Pick<Objective, 'windowDays' | 'reversalDays'>,
+): number {
+  return since + (windowDays + (reversalDays ?? 0)) * DAY_MS;
 }
 
 /** SQL: what an amount in a currency is worth in the main one. */

@@ -2,8 +2,9 @@ import type { PlatformName } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
 import { Type } from '../json-schema.ts';
 import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
-import { choice, count, list, named, nullable, type Shape, shape, word } from '../shapes.ts';
+import { choice, count, epochMs, list, named, nullable, type Shape, shape, word } from '../shapes.ts';
 import { shareInterval } from '../statistics/intervals.ts';
+import { earliestAnswer, objectiveOf } from './objective.ts';
 import { activePercent, type Candidate, type Rollout } from './rollout.ts';
 import {
   type ArmCounts,
@@ -148,6 +149,11 @@ export const TrialSchema = named(
     version: Type.Unsafe<RuleVersion>(ruleVersion),
     trial: word('Names the trial'),
     arms: shape('By version', { active: ArmCountsSchema, candidate: ArmCountsSchema }),
+    earliest: nullable(
+      epochMs(
+        'When the experiment answers at the earliest, later by the days that reversals take where the objective does not say them; null of a shadow',
+      ),
+    ),
     shares: list(ClientShareSchema, 'Of a canary'),
     breach: nullable(
       word(
@@ -200,6 +206,10 @@ export async function viewOfTrial(
     version: candidate.version,
     trial,
     arms,
+    earliest:
+      candidate.mode === 'canary'
+        ? earliestAnswer(candidate.stageSince, objectiveOf(candidate.objective ?? null))
+        : null,
     shares: candidate.mode === 'canary' ? sharesOf(arms.active, arms.candidate) : [],
     breach: platform === null ? breachOf(rollout, candidate, arms) : null,
     gains: platform === null ? guarded(guardGains, rollout, candidate, arms, []) : [],

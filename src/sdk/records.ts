@@ -1008,6 +1008,7 @@ export interface TrialCounts {
     readonly active: TrialArm;
     readonly candidate: TrialArm;
   };
+  readonly earliest: string | null;
   readonly shares: readonly {
     readonly name: 'BLOCK' | 'WAIT' | 'bot flag' | 'paid';
     readonly active: {

@@ -4,6 +4,7 @@ import type { Decision } from '../../src/decision/decision.ts';
 import { type Candidate, firstRollout, type Rollout } from '../../src/rollout/rollout.ts';
 import { NO_COUNTS, type TrialCounts, type TrialFigures } from '../../src/rollout/trial-counts.ts';
 import { stageOf, viewOfTrial } from '../../src/rollout/trial-view.ts';
+import { DAY_MS } from '../../src/rules/duration.ts';
 import { currentRules } from '../service/current-rules.ts';
 import { decisionFor, newClient } from '../state/clients.ts';
 
@@ -54,7 +55,7 @@ describe('the view of a trial', () => {
     expect(none.shadow).to.deep.include({ compared: 0, different: 0, differences: [] });
   });
 
-  it('gives the paid share of a canary among the clients with a known outcome', async () => {
+  it('gives when a canary is answered about, and the paid share among its clients with a known outcome', async () => {
     const canary = { ...CANDIDATE, mode: 'canary', percent: 50 } as const;
     const clients = { ...NO_COUNTS.clients, seen: 100, paid: 30, unpaid: 10 };
     const figures = {
@@ -63,7 +64,9 @@ describe('the view of a trial', () => {
       shadow: { compared: 0, different: 0, differences: [] },
     };
     const counts = { trial: stageOf(canary).trial, platforms: { ours: figures } };
-    const { shares } = await viewOfTrial(rolloutOf(canary), canary, counts, null, async () => null);
+    const view = await viewOfTrial(rolloutOf(canary), canary, counts, null, async () => null);
+    expect(view.earliest).to.equal(canary.stageSince + 7 * DAY_MS);
+    const { shares } = view;
     const paid = shares.find(({ name }) => name === 'paid');
     expect([paid?.active, paid?.candidate?.value]).to.deep.equal([null, 0.75]);
     expect(shares.find(({ name }) => name === 'BLOCK')?.candidate?.value).to.equal(0);

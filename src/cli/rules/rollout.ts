@@ -18,7 +18,7 @@ import {
 } from '../../rollout/change-rollout.ts';
 import { Fleet, type NodeView } from '../../rollout/fleet.ts';
 import { LoadedRules } from '../../rollout/loaded-rules.ts';
-import { objectiveInWords, objectiveOf, objectiveText } from '../../rollout/objective.ts';
+import { earliestAnswer, objectiveInWords, objectiveOf, objectiveText } from '../../rollout/objective.ts';
 import {
   type Candidate,
   type Goal,
@@ -28,7 +28,6 @@ import {
   whyNoDraw,
 } from '../../rollout/rollout.ts';
 import { fatesOf, type TrialView, whyUnguarded } from '../../rollout/trial-view.ts';
-import { DAY_MS } from '../../rules/duration.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../rules/rule-set.ts';
 import { shareInterval } from '../../statistics/intervals.ts';
@@ -195,10 +194,9 @@ function judgedBy(options: Readonly<Record<string, unknown>>) {
 /** What the experiment judges by, and when it may say something at the earliest. */
 function answerText({ stageSince, objective }: Candidate): string {
   const judged = objectiveOf(objective ?? null);
-  const { windowDays, reversalDays } = judged;
-  const at = timeText(stageSince + (windowDays + (reversalDays ?? 0)) * DAY_MS);
+  const at = timeText(earliestAnswer(stageSince, judged));
   const longer =
-    reversalDays === null ? ', later by the days that reversals take where some were reported' : '';
+    judged.reversalDays === null ? ', later by the days that reversals take where some were reported' : '';
   return `judged by ${objectiveInWords(judged)}; the experiment answers at the earliest on ${at}${longer}`;
 }
 

@@ -1,8 +1,12 @@
 import { timeText } from '../../client/instant.ts';
 import { counted } from '../../counted.ts';
 import { Type } from '../../json-schema.ts';
-import { type Objective, ObjectiveSchema, objectiveInWords } from '../../rollout/objective.ts';
-import { DAY_MS } from '../../rules/duration.ts';
+import {
+  earliestAnswer,
+  type Objective,
+  ObjectiveSchema,
+  objectiveInWords,
+} from '../../rollout/objective.ts';
 import {
   always,
   count,
@@ -191,7 +195,7 @@ export function experimentOf(
     since: stage?.since ?? null,
     objective,
     isFixed,
-    earliest: stage === null ? null : earliestOf(stage.since, stage.objective),
+    earliest: stage === null ? null : earliestAnswer(stage.since, stage.objective),
     arms: arms.map((arm) => figuresOf(arm, stage?.asked.get(arm.version) ?? 0)),
     levels,
     differences,
@@ -201,10 +205,6 @@ export function experimentOf(
     vetoes,
     recommendation: recommendationOf(isFixed ? active : null, candidates, vetoes),
   };
-}
-
-function earliestOf(since: number, { windowDays, reversalDays }: Judged['objective']): number {
-  return since + (windowDays + reversalDays) * DAY_MS;
 }
 
 function figuresOf(arm: Look['arms'][number], asked: number): Experiment['arms'][number] {
