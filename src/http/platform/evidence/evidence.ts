@@ -242,9 +242,10 @@ export async function asJob(
   task: EvidenceTask,
   { evidence }: EvidenceParts,
   draft: DraftText | null = null,
+  hungUp: AbortSignal | null = null,
 ): Promise<EvidenceJob> {
   try {
-    return await evidence.ask(caller, task, draft);
+    return await evidence.ask(caller, task, draft, hungUp);
   } catch (error) {
     if (error instanceof NoArchive) throw NO_ARCHIVE.problem(error.message);
     if (error instanceof EvidenceDeskBusy) throw (error.isOfOwn ? QUEUE_FULL : DESK_BUSY).problem();

@@ -54,8 +54,9 @@ export const readExperiment = operation({
       from: null,
       to: null,
     };
-    const { jobId } = await asJob(caller, task, parts);
-    const result = await awaited(jobId, caller, parts, hangUp(ctx));
+    const hungUp = hangUp(ctx);
+    const { jobId } = await asJob(caller, task, parts, null, hungUp);
+    const result = await awaited(jobId, caller, parts, hungUp);
     if (result === null) throw NOT_YET.problem();
     return result;
   },
@@ -68,7 +69,7 @@ function versionsOf(text: string | null): readonly RuleVersion[] {
   });
 }
 
-/** The result of a job; null when that takes longer. Throws when it ends without a result. */
+/** The result of a job; null when that takes longer or somebody stopped it. Throws when it fails. */
 async function awaited(
   jobId: string,
   { platform }: Pick<Caller, 'platform'>,
@@ -79,7 +80,8 @@ async function awaited(
   while (performance.now() < deadline) {
     const job = await shelf.get(platform, jobId);
     if (job?.state === 'done') return shelf.result(job);
-    if (job === null || !isUnderWay(job)) throw new Error(job?.trouble ?? 'the experiment was cancelled');
+    if (job === null || job.state === 'cancelled') return null;
+    if (!isUnderWay(job)) throw new Error(job.trouble ?? 'the experiment failed');
     await sleep(LOOKS_EVERY_MS);
     hungUp.throwIfAborted();
   }

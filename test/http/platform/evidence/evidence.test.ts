@@ -171,6 +171,24 @@ describe('POST /v1/platform/evidence', () => {
     });
   });
 
+  it('ends an experiment that only its caller waited for when that one hangs up', async () => {
+    const before = { kind: 'backtest', version: 'p2.v10', from: '2020-01-01T00:00:00Z' };
+    const { body: underWay } = await shop.ask<ShownJob>('POST', 'evidence', before);
+    const hungUp = new AbortController();
+    const url = `${seeded.platformUrl}/v1/platform/experiment?asOf=2020-01-02T00:00:00Z`;
+    const headers = { 'X-KA-Access-Key': seeded.key };
+    const waiting = fetch(url, { headers, signal: hungUp.signal }).catch(() => null);
+    const states = async () => {
+      const { body } = await shop.ask<{ jobs: ShownJob[] }>('GET', 'evidence');
+      return body.jobs.flatMap(({ kind, state }) => (kind === 'experiment' ? [state] : []));
+    };
+    await until('it waits', async () => (await states())[0] === 'waiting');
+    hungUp.abort();
+    await waiting;
+    await until('it is cancelled', async () => (await states())[0] === 'cancelled');
+    await shop.ask('DELETE', `evidence/${underWay.jobId}`);
+  });
+
   it('says what may be asked, and of what is asked otherwise what is wrong', async () => {
     const { body } = await shop.ask<{ questions: { kind: string }[] }>('GET', 'evidence');
     expect(body.questions.map(({ kind }) => kind)).to.deep.equal(QUESTIONS.map(({ kind }) => kind));
