@@ -1,4 +1,3 @@
-import { archiveKills } from './accidents/archive-kills.ts';
 import { clockJumps } from './accidents/clock-jumps.ts';
 import { diskFull } from './accidents/disk-full.ts';
 import { failover } from './accidents/failover.ts';
@@ -14,12 +13,9 @@ import { overload } from './attacks/overload.ts';
 import { randomBytes } from './attacks/random-bytes.ts';
 import { slowClients } from './attacks/slow-clients.ts';
 import { corruptDocuments } from './damage/corrupt-documents.ts';
-import { eviction } from './damage/eviction.ts';
 import { garbledRedis } from './damage/garbled-redis.ts';
-import { hangingMaster } from './damage/hanging-master.ts';
 import { heavyDraft } from './damage/heavy-draft.ts';
 import { skewedNode } from './damage/skewed-node.ts';
-import { unreadableRules } from './damage/unreadable-rules.ts';
 import { linearizability } from './endurance/linearizability.ts';
 import { soak } from './endurance/soak.ts';
 import type { Scenario } from './scenario.ts';
@@ -28,7 +24,6 @@ import type { Scenario } from './scenario.ts';
 export const scenarios: readonly Scenario[] = [
   serviceKills,
   redisKills,
-  archiveKills,
   fleet,
   redisStopped,
   sharedLists,
@@ -44,11 +39,8 @@ export const scenarios: readonly Scenario[] = [
   reportsStop,
   diskFull,
   skewedNode,
-  hangingMaster,
   garbledRedis,
   corruptDocuments,
-  unreadableRules,
   heavyDraft,
-  eviction,
   soak,
 ];

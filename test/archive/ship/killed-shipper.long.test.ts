@@ -13,7 +13,6 @@ import { s3Environment, s3Place, startS3 } from '../../servers/s3.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { newClient, newPlatform, verdict } from '../../state/clients.ts';
 
-/** `npm run chaos -- archive-kills` kills fifty times. */
 const KILLS = 4;
 
 describe('a shipper that is killed again and again', function () {
