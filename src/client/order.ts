@@ -91,8 +91,8 @@ const RESULTS_WEAKEST_FIRST = [
  */
 export function stillKnown(known: KnownOrder | null, exposure: Exposure): KnownOrder | null {
   if (known?.turnedAway !== true || exposure !== 'granted') return known;
-  const { turnedAway: _, ...opened } = known;
-  return known.outcome === 'PAID' ? opened : null;
+  const { turnedAway: _, ...newlyGranted } = known;
+  return known.outcome === 'PAID' ? newlyGranted : null;
 }
 
 /**

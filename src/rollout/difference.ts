@@ -34,7 +34,7 @@ interface PlatformDifference {
   readonly heldBack: number;
   readonly turned: Readonly<Record<'BLOCK' | 'WAIT' | 'let', number>>;
   /** Payers who cannot be compared, because their records lack facts that the version asks for. */
-  readonly untold: number;
+  readonly incomparable: number;
   readonly missing: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export async function differenceOf(
     ...platforms.filter(isMuch).map(sentenceOf),
   ];
   const shadow = await shadowFigures(fleet, rules, candidate);
-  if (shadow === null) much.push(...platforms.filter(isUntold).map(untoldSentence));
+  if (shadow === null) much.push(...platforms.filter(isIncomparable).map(incomparableSentence));
   else if (shadow.otherwise > SHARE_MAX * shadow.compared) much.push(shadowSentence(shadow));
   return { much, compared: comparedSentence(platforms, shadow) };
 }
@@ -85,22 +85,22 @@ async function comparePlatform(
 ): Promise<PlatformDifference> {
   const payers = lastOfEach(decisions.filter(({ arm }) => arm === 'active'));
   const missing = new Set<string>();
-  const fates = await searchSteps.map(payers, async (some) =>
+  const statuses = await searchSteps.map(payers, async (some) =>
     some.map((decision) => {
       const then = verdictThen(rules, decision, (label) => missing.add(label));
-      if (then === null) return 'untold';
+      if (then === null) return 'incomparable';
       if (isGrant(then) === isGrant(decision.verdict)) return 'same';
       return then === 'BLOCK' || then === 'WAIT' ? then : 'let';
     }),
   );
-  const times = (fate: (typeof fates)[number]) => fates.filter((one) => one === fate).length;
+  const times = (status: (typeof statuses)[number]) => statuses.filter((one) => one === status).length;
   const letPay = payers.filter(({ verdict }) => isGrant(verdict)).length;
   return {
     platform,
     letPay,
     heldBack: payers.length - letPay,
     turned: { BLOCK: times('BLOCK'), WAIT: times('WAIT'), let: times('let') },
-    untold: times('untold'),
+    incomparable: times('incomparable'),
     missing: [...missing].toSorted(),
   };
 }
@@ -132,16 +132,16 @@ function verdictThen(rules: RuleSet, decision: Decision, onMissing: (label: stri
   return verdictRule(rules, values, isHeldOut).params.verdict;
 }
 
-function isMuch({ letPay, heldBack, turned, untold }: PlatformDifference): boolean {
-  const payers = letPay + heldBack - untold;
+function isMuch({ letPay, heldBack, turned, incomparable }: PlatformDifference): boolean {
+  const payers = letPay + heldBack - incomparable;
   return payers >= PAYERS_MIN && turned.BLOCK + turned.WAIT + turned.let > SHARE_MAX * payers;
 }
 
-function isUntold({ letPay, heldBack, untold }: PlatformDifference): boolean {
-  return untold >= PAYERS_MIN && untold > (letPay + heldBack) / 2;
+function isIncomparable({ letPay, heldBack, incomparable }: PlatformDifference): boolean {
+  return incomparable >= PAYERS_MIN && incomparable > (letPay + heldBack) / 2;
 }
 
-function untoldSentence({ platform, missing }: PlatformDifference): string {
+function incomparableSentence({ platform, missing }: PlatformDifference): string {
   return `nobody knows what it would answer on ${platform}, where the last decisions did not record ${missing.join(', ')}; bring it to shadow first`;
 }
 

@@ -22,11 +22,11 @@ import {
 } from './loaded-rules.ts';
 import { type Candidate, drawOf, firstRollout, parseRollout, type Rollout, takeBack } from './rollout.ts';
 import {
-  type ClientFate,
+  type ClientStatus,
   countCandidateError,
   countDecision,
-  countFate,
   countShadow,
+  countStatus,
   sharedCounts,
   sumTrialCounts,
   type TrialCounts,
@@ -165,8 +165,8 @@ export class RolloutNode implements RuleSource {
     const drawn = drawOf(this.#following.rollout, client.hash);
     if (drawn === null || (lastVerdictAt ?? 0) < drawn.draw.since) return;
     this.#countFor(drawn.draw, (counts, arm, since) => {
-      const fates = [fateSince(before, since), fateSince(after, since)] as const;
-      return countFate(counts, client.platform, arm, fates);
+      const statuses = [statusSince(before, since), statusSince(after, since)] as const;
+      return countStatus(counts, client.platform, arm, statuses);
     });
   }
 
@@ -356,7 +356,7 @@ function missing(version: string, digest: string, rules: LoadedRules): string {
   return `the rollout wants ${wanted}, but there is no folder ${join(rules.rulesDir, version)} on this node; deploy it there, or set RULES_DIR to the folder that has it`;
 }
 
-function fateSince({ lastPaidAt, lastUnpaidAt }: NewestOutcomes, since: number): ClientFate {
+function statusSince({ lastPaidAt, lastUnpaidAt }: NewestOutcomes, since: number): ClientStatus {
   if (lastPaidAt !== null && lastPaidAt >= since) return 'paid';
   return lastUnpaidAt !== null && lastUnpaidAt >= since ? 'unpaid' : 'unknown';
 }

@@ -33,15 +33,15 @@ export const ArmCountsSchema = shape('What one version answered', {
 
 export type ArmCounts = Shape<typeof ArmCountsSchema>;
 
-export type ClientFate = 'paid' | 'unpaid' | 'unknown';
+export type ClientStatus = 'paid' | 'unpaid' | 'unknown';
 
 const NO_CLIENTS: ClientCounts = { seen: 0, blocked: 0, waited: 0, bots: 0, paid: 0, unpaid: 0 };
 
 export const NO_COUNTS: ArmCounts = { verdicts: 0, blocks: 0, waits: 0, bots: 0, clients: NO_CLIENTS };
 
-export function countsOfFate(before: ClientFate, after: ClientFate): ArmCounts {
+export function countsOfStatus(before: ClientStatus, after: ClientStatus): ArmCounts {
   if (before === after) return NO_COUNTS;
-  const change = (fate: ClientFate) => (after === fate ? 1 : 0) - (before === fate ? 1 : 0);
+  const change = (status: ClientStatus) => (after === status ? 1 : 0) - (before === status ? 1 : 0);
   return { ...NO_COUNTS, clients: { ...NO_CLIENTS, paid: change('paid'), unpaid: change('unpaid') } };
 }
 
@@ -139,13 +139,13 @@ export function countDecision(
   return countArm(counted, platform, drawnInto, countsOfClient(before, draw.since, decision));
 }
 
-export function countFate(
+export function countStatus(
   counts: TrialCounts,
   platform: PlatformName,
   arm: Arm,
-  fates: readonly [before: ClientFate, after: ClientFate],
+  statuses: readonly [before: ClientStatus, after: ClientStatus],
 ): TrialCounts {
-  return countArm(counts, platform, arm, countsOfFate(...fates));
+  return countArm(counts, platform, arm, countsOfStatus(...statuses));
 }
 
 export function countShadow(counts: TrialCounts, decision: Decision, shadowed: Decision): TrialCounts {

@@ -73,7 +73,7 @@ function strayed(arms: ArmClients, percent: number, points: number, towards: 1 |
     const evidence = logEvidence([of(active), of(candidate)], percent / 100, (sign * points) / 100);
     if (evidence < -Math.log(FALSE_ALARMS_MAX * weight)) return [];
     const trials = Math.floor(weight * Math.exp(Math.min(evidence, LOG_SHOWN_MAX)));
-    const told = final ? '' : ` (${fatesOf(candidate)}; against ${fatesOf(active)})`;
+    const told = final ? '' : ` (${statusCounts(candidate)}; against ${statusCounts(active)})`;
     return [
       `${name} share ${inPercent(candidateShare)} of ${candidate.seen} clients against ${inPercent(activeShare)} of ${active.seen}${told}: more than ${points} points apart, which chance shows in less than 1 of ${trials} trials`,
     ];
@@ -113,7 +113,7 @@ function logRatio(hits: Hits, chance: number, base: number, other: number): numb
 }
 
 /** What is known of the clients by now: who is unknown may still pay. */
-export function fatesOf({ seen, paid, unpaid }: ClientCounts): string {
+export function statusCounts({ seen, paid, unpaid }: ClientCounts): string {
   return `${paid} paid, ${unpaid} only unpaid, ${Math.max(0, seen - paid - unpaid)} unknown`;
 }
 

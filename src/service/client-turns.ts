@@ -76,8 +76,8 @@ export class ClientTurns {
         const { result, change } = await decide(snapshot);
         if (change === null) return result;
         const state = compact(change.state, change.state.lastAt);
-        const fate = await this.#store.commit({ ...change, state, client, stamp: snapshot.stamp });
-        if (fate === 'committed') return result;
+        const status = await this.#store.commit({ ...change, state, client, stamp: snapshot.stamp });
+        if (status === 'committed') return result;
         this.#metrics.commitRace(operation);
         await this.#pace.pauseAfterRace();
       }

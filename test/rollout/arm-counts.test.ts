@@ -3,23 +3,23 @@ import fc from 'fast-check';
 import { markStage, type StageMark } from '../../src/client/client-state.ts';
 import {
   addCounts,
-  type ClientFate,
+  type ClientStatus,
   countsOfClient,
-  countsOfFate,
+  countsOfStatus,
   NO_COUNTS,
 } from '../../src/rollout/trial-counts.ts';
 
 describe('the outcomes of the clients of an arm', () => {
-  const fate = fc.constantFrom<ClientFate>('paid', 'unpaid', 'unknown');
+  const status = fc.constantFrom<ClientStatus>('paid', 'unpaid', 'unknown');
 
   it('count each client once by the latest outcome, without reversed payments', () => {
     fc.assert(
-      fc.property(fc.array(fc.array(fate, { maxLength: 6 }), { maxLength: 8 }), (clients) => {
+      fc.property(fc.array(fc.array(status, { maxLength: 6 }), { maxLength: 8 }), (clients) => {
         let counts = NO_COUNTS;
-        for (const fates of clients)
-          for (const [place, after] of fates.entries())
-            counts = addCounts(counts, countsOfFate(fates[place - 1] ?? 'unknown', after));
-        const last = clients.map((fates) => fates.at(-1) ?? 'unknown');
+        for (const statuses of clients)
+          for (const [place, after] of statuses.entries())
+            counts = addCounts(counts, countsOfStatus(statuses[place - 1] ?? 'unknown', after));
+        const last = clients.map((statuses) => statuses.at(-1) ?? 'unknown');
         expect([counts.clients.paid, counts.clients.unpaid]).to.deep.equal([
           last.filter((one) => one === 'paid').length,
           last.filter((one) => one === 'unpaid').length,

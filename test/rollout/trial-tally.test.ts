@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import { platformName } from '../../src/client/client-key.ts';
 import type { Arm } from '../../src/decision/decision.ts';
 import {
-  type ClientFate,
+  type ClientStatus,
   countCandidateError,
   countDecision,
-  countFate,
   countShadow,
+  countStatus,
   countsOfTally,
   NO_COUNTS,
   noTrialCounts,
@@ -33,17 +33,17 @@ const countOne = (counts: TrialCounts) => countDecision(counts, DECISION, 'activ
 type Step = (counts: TrialCounts) => TrialCounts;
 
 const arm = fc.constantFrom<Arm>('active', 'candidate');
-const fate = fc.constantFrom<ClientFate>('paid', 'unpaid', 'unknown');
+const status = fc.constantFrom<ClientStatus>('paid', 'unpaid', 'unknown');
 const step: fc.Arbitrary<Step> = fc.oneof(
   arm.map(
     (drawn): Step =>
       (counts) =>
         countDecision(counts, DECISION, drawn, null),
   ),
-  fc.tuple(arm, fate, fate).map(
-    ([drawn, ...fates]): Step =>
+  fc.tuple(arm, status, status).map(
+    ([drawn, ...statuses]): Step =>
       (counts) =>
-        countFate(counts, shop, drawn, fates),
+        countStatus(counts, shop, drawn, statuses),
   ),
   fc.constant<Step>((counts) => countShadow(counts, { ...DECISION, decisionId: randomUUID() }, SHADOWED)),
   fc.constant<Step>((counts) => countCandidateError(counts, null)),
@@ -70,7 +70,7 @@ describe('the tally of a trial', () => {
   });
 
   it('never has more clients with an outcome than clients, also after its nodes were killed', () => {
-    const killed = countFate(noTrialCounts('t'), shop, 'candidate', ['unknown', 'paid']);
+    const killed = countStatus(noTrialCounts('t'), shop, 'candidate', ['unknown', 'paid']);
     const { clients } = sumTrialCounts(countsOfTally('t', tallyOf(killed)), null).arms.candidate;
     expect(clients).to.deep.include({ seen: 1, paid: 1 });
   });

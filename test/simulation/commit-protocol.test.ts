@@ -31,13 +31,15 @@ async function firstComplaint(sabotage: Sabotage): Promise<readonly string[]> {
   return [];
 }
 
-/** The fates and answers that callers met. */
+/** The statuses and answers that callers met. */
 function whatHappened({ history }: Storm): readonly string[] {
-  const verdicts = history.verdicts.flatMap(({ fate }) => {
-    if (fate.kind !== 'answered') return [fate.kind];
-    return [fate.kind, fate.answer.answer.verdict, ...(fate.answer.replayed ? ['replayed'] : [])];
+  const verdicts = history.verdicts.flatMap(({ status }) => {
+    if (status.kind !== 'answered') return [status.kind];
+    return [status.kind, status.answer.answer.verdict, ...(status.answer.replayed ? ['replayed'] : [])];
   });
-  const outcomes = history.outcomes.map(({ fate }) => (fate.kind === 'answered' ? fate.answer : fate.kind));
+  const outcomes = history.outcomes.map(({ status }) =>
+    status.kind === 'answered' ? status.answer : status.kind,
+  );
   return [...verdicts, ...outcomes];
 }
 
@@ -92,9 +94,9 @@ const BUGS: readonly { readonly name: string; readonly sabotage: Sabotage; reado
     says: /took 2 steps|journal tells|starts at/,
     sabotage: (clients) =>
       serverWith(clients, (change) => {
-        const fate = clients.commit(change);
-        if (fate === 'conflict') clients.write(change);
-        return fate;
+        const status = clients.commit(change);
+        if (status === 'conflict') clients.write(change);
+        return status;
       }),
   },
 ];

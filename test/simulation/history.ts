@@ -3,7 +3,7 @@ import type { OrderOutcome } from '../../src/client/order.ts';
 import type { AnsweredVerdict } from '../../src/service/scoring.ts';
 
 /** The result of one request: answered, certainly without effect, or unknown to its caller. */
-export type Fate<T> =
+export type AttemptStatus<T> =
   | { readonly kind: 'answered'; readonly answer: T }
   | { readonly kind: 'refused' }
   | { readonly kind: 'unknown' };
@@ -15,7 +15,7 @@ export interface VerdictAttempt {
   readonly orderRef: string;
   /** Null: every attempt is a request of its own. */
   readonly idempotencyKey: string | null;
-  readonly fate: Fate<AnsweredVerdict>;
+  readonly status: AttemptStatus<AnsweredVerdict>;
 }
 
 export interface OutcomeAttempt {
@@ -23,7 +23,7 @@ export interface OutcomeAttempt {
   readonly orderRef: string;
   readonly outcome: OrderOutcome['outcome'];
   readonly cause: OrderOutcome['cause'];
-  readonly fate: Fate<OutcomeEffect>;
+  readonly status: AttemptStatus<OutcomeEffect>;
 }
 
 /** Everything that the callers of one seed saw. */

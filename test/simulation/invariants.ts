@@ -153,12 +153,12 @@ function* brokenAnswer(
   all: readonly VerdictAttempt[],
   decisions: readonly Decision[],
 ): Generator<string> {
-  const { requestId, idempotencyKey, fate } = attempt;
+  const { requestId, idempotencyKey, status } = attempt;
   const made = decisions.filter((decision) => decision.requestId === requestId);
   if (made.length > 1) yield `${requestId} took ${made.length} steps`;
-  if (fate.kind === 'refused' && made.length > 0) yield `${requestId} was refused and took a step`;
-  if (fate.kind !== 'answered') return;
-  const { answer, decisionId, replayed } = fate.answer;
+  if (status.kind === 'refused' && made.length > 0) yield `${requestId} was refused and took a step`;
+  if (status.kind !== 'answered') return;
+  const { answer, decisionId, replayed } = status.answer;
   const decision = decisions.find((one) => one.decisionId === decisionId);
   if (decision === undefined) return yield `${requestId} was answered, but ${decisionId} is not recorded`;
   if (!isDeepStrictEqual(verdictAnswer(decision), answer))
@@ -221,10 +221,10 @@ function* brokenReports(
   firsts: ReadonlyMap<string, number>,
 ): Generator<string> {
   const recorded = new Map<string, number>();
-  for (const { orderRef, fate } of attempts) {
-    if (fate.kind !== 'answered') continue;
+  for (const { orderRef, status } of attempts) {
+    if (status.kind !== 'answered') continue;
     if (!firsts.has(orderRef)) yield `the outcome of ${orderRef} was acknowledged, but is not recorded`;
-    if (fate.answer !== 'recorded') continue;
+    if (status.answer !== 'recorded') continue;
     recorded.set(orderRef, (recorded.get(orderRef) ?? 0) + 1);
   }
   for (const [orderRef, times] of recorded)

@@ -5,7 +5,7 @@ import type { ScoringService } from '../../src/service/scoring.ts';
 import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { START_MS } from '../service/movable-clock.ts';
 import { ConnectionLost, type Faults, SimulatedFleet } from './fleet.ts';
-import type { Fate, History, OutcomeAttempt, VerdictAttempt } from './history.ts';
+import type { AttemptStatus, History, OutcomeAttempt, VerdictAttempt } from './history.ts';
 import { Scheduler } from './scheduler.ts';
 import { SeededRandom } from './seeded-random.ts';
 import type { StoreServer } from './simulated-store.ts';
@@ -121,8 +121,8 @@ class Callers {
       const attempts = Array.from({ length: copies }, (_, copy) =>
         this.#attemptVerdict(`${operation}.${tries}.${copy}`, clientIdKey, orderRef, idempotencyKey),
       );
-      const fates = await Promise.all(attempts);
-      if (fates.some(({ kind }) => kind === 'answered')) return;
+      const statuses = await Promise.all(attempts);
+      if (statuses.some(({ kind }) => kind === 'answered')) return;
       await this.#scheduler.pause(this.#random.whole(0, 50));
     }
   }
@@ -132,11 +132,13 @@ class Callers {
     clientIdKey: string,
     orderRef: string,
     idempotencyKey: string | null,
-  ): Promise<Fate<unknown>> {
+  ): Promise<AttemptStatus<unknown>> {
     const body = { ...verdictOf(clientIdKey), orderRef };
-    const fate = await this.#ask((service) => service.verdict(PLATFORM, body, { requestId, idempotencyKey }));
-    this.#verdicts.push({ requestId, clientIdKey, orderRef, idempotencyKey, fate });
-    return fate;
+    const status = await this.#ask((service) =>
+      service.verdict(PLATFORM, body, { requestId, idempotencyKey }),
+    );
+    this.#verdicts.push({ requestId, clientIdKey, orderRef, idempotencyKey, status });
+    return status;
   }
 
   async #outcome(clientIdKey: string): Promise<void> {
@@ -150,13 +152,13 @@ class Callers {
     const occurredAt = this.#random.pick([null, START_MS, START_MS + HOUR_MS]);
     const report = { clientIdKey, orderRef, outcome, cause, occurredAt };
     for (let tries = 1; tries <= PATIENCE; tries++) {
-      const fate = await this.#ask((service) => service.outcome(PLATFORM, report));
-      this.#outcomes.push({ clientIdKey, orderRef, outcome, cause, fate });
-      if (fate.kind === 'answered') return;
+      const status = await this.#ask((service) => service.outcome(PLATFORM, report));
+      this.#outcomes.push({ clientIdKey, orderRef, outcome, cause, status });
+      if (status.kind === 'answered') return;
     }
   }
 
-  async #ask<T>(request: (service: ScoringService) => Promise<T>): Promise<Fate<T>> {
+  async #ask<T>(request: (service: ScoringService) => Promise<T>): Promise<AttemptStatus<T>> {
     try {
       return { kind: 'answered', answer: await this.#fleet.ask(request) };
     } catch (error) {

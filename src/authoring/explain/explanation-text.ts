@@ -140,13 +140,13 @@ function ruleRows(rule: RuleTrace, nameWidth: number): readonly Row[] {
   const tone = rule.asked ? (rule.matched ? 'pass' : 'strong') : 'faint';
   const head = {
     tone,
-    text: `  ${mark} ${rule.name.padEnd(nameWidth)}  ${fate(rule)}`,
+    text: `  ${mark} ${rule.name.padEnd(nameWidth)}  ${status(rule)}`,
     at: rule.at,
   } as const;
   return [head, ...conditionRows(rule.condition, 6, rule.asked)];
 }
 
-function fate({ asked, matched, heldOut, gives }: RuleTrace): string {
+function status({ asked, matched, heldOut, gives }: RuleTrace): string {
   const what = typeof gives === 'number' ? `weight ${gives}` : gives;
   if (heldOut === true) return 'matched, and skipped: the client is held out of it';
   if (asked) return matched ? `matched: ${what}` : 'did not match';

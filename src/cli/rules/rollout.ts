@@ -27,7 +27,7 @@ import {
   totalOf,
   whyNoDraw,
 } from '../../rollout/rollout.ts';
-import { fatesOf, type TrialView, whyUnguarded } from '../../rollout/trial-view.ts';
+import { statusCounts, type TrialView, whyUnguarded } from '../../rollout/trial-view.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../rules/rule-set.ts';
 import { shareInterval } from '../../statistics/intervals.ts';
@@ -308,7 +308,7 @@ function describeArms({ arms, shares, breach, gains }: TrialView, guardPoints: n
     shareText(active),
     shareText(candidate),
   ]);
-  const outcomes = `  outcomes of clients: ${fatesOf(arms.active.clients)} active; ${fatesOf(arms.candidate.clients)} candidate`;
+  const outcomes = `  outcomes of clients: ${statusCounts(arms.active.clients)} active; ${statusCounts(arms.candidate.clients)} candidate`;
   const verdicts = `  ${counted(arms.active.verdicts, 'verdict')} by the active version, ${arms.candidate.verdicts} by the candidate`;
   const guard =
     guardPoints === null ? '  no guard' : `  guard at ${guardPoints} points: ${breach ?? 'no breach'}`;

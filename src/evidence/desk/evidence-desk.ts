@@ -27,7 +27,7 @@ import {
   NODE_GONE,
   SEEN_EVERY_MS,
 } from './evidence-task.ts';
-import { JobShelf } from './job-shelf.ts';
+import { JobStore } from './job-store.ts';
 
 interface EvidenceDeskParts {
   /** Null for a node that keeps no archive. */
@@ -102,7 +102,7 @@ const PROCESS = new URL('./desk-process.ts', import.meta.url);
  * memory. Jobs and results are kept in the store for some days, so that any node shows and cancels them.
  */
 export class EvidenceDesk {
-  readonly shelf: JobShelf;
+  readonly jobStore: JobStore;
   readonly #parts: EvidenceDeskParts;
   readonly #sessions: Sessions;
   readonly #turns = new Turns(TURNS);
@@ -112,7 +112,7 @@ export class EvidenceDesk {
 
   constructor(parts: EvidenceDeskParts) {
     this.#parts = parts;
-    this.shelf = new JobShelf(parts.store.documents, parts.clock);
+    this.jobStore = new JobStore(parts.store.documents, parts.clock);
     const { store, clock, roles = [] } = parts;
     this.#sessions = new Sessions(store.documents, new AccessKeys(store.documents, clock), roles, clock);
   }
@@ -155,7 +155,7 @@ export class EvidenceDesk {
     };
     const entry: Entry = { job, draft, stopping: new AbortController(), askers: 0 };
     this.#hear(entry, hungUp);
-    const kept = this.shelf.add(job);
+    const kept = this.jobStore.add(job);
     this.#entries.set(entry, this.#live(entry, kept));
     await kept;
     return job;
@@ -176,14 +176,14 @@ export class EvidenceDesk {
   /** Stops what is under way, on whichever node, and forgets what is over. */
   async remove(job: EvidenceJob): Promise<void> {
     const { jobId, platform } = job;
-    if (!isUnderWay(job)) return this.shelf.remove(job);
-    await this.shelf.cancel(jobId);
+    if (!isUnderWay(job)) return this.jobStore.remove(job);
+    await this.jobStore.cancel(jobId);
     // It may have been kept since the job was read.
-    await this.shelf.removeResult(job);
+    await this.jobStore.removeResult(job);
     this.#entryOf(jobId)?.stopping.abort(CANCELLED);
     // It may have ended since it was read; its node checks once more after its end.
-    const now = await this.shelf.get(platform, jobId);
-    if (now?.state === 'done') await this.shelf.remove(now);
+    const now = await this.jobStore.get(platform, jobId);
+    if (now?.state === 'done') await this.jobStore.remove(now);
   }
 
   /**
@@ -192,7 +192,7 @@ export class EvidenceDesk {
    */
   async forgetOrders(platform: PlatformName): Promise<void> {
     for (const keeper of new Set([platform, INSTALLATION])) {
-      const jobs = await this.shelf.list(keeper);
+      const jobs = await this.jobStore.list(keeper);
       for (const job of jobs.filter(({ task }) => questionOf(task.kind)?.namesOrders !== false))
         await this.remove(job);
     }
@@ -208,7 +208,7 @@ export class EvidenceDesk {
 
   async #before(platform: PlatformName, task: EvidenceTask, now: number): Promise<EvidenceJob | null> {
     const question = JSON.stringify(task);
-    const jobs = await this.shelf.list(platform);
+    const jobs = await this.jobStore.list(platform);
     const isFresh = ({ state, endedAt, oldestRead }: EvidenceJob) =>
       isUnderWay({ state }) ||
       (state === 'done' && now - (endedAt ?? 0) < FRESH_MS && oldestRead === this.#oldest(task));
@@ -249,7 +249,7 @@ export class EvidenceDesk {
   async #live(entry: Entry, kept: Promise<void>): Promise<void> {
     const { stopping, job } = entry;
     const { signal } = stopping;
-    const beat = setInterval(() => this.#beat(entry).catch(this.#untold), SEEN_EVERY_MS);
+    const beat = setInterval(() => this.#beat(entry).catch(this.#reportUnkept), SEEN_EVERY_MS);
     // A job that the store did not accept gives up its place at once.
     kept.catch((error: unknown) => stopping.abort(error));
     try {
@@ -282,22 +282,22 @@ export class EvidenceDesk {
 
   async #settle(entry: Entry): Promise<void> {
     entry.job = { ...entry.job, endedAt: this.#parts.clock() };
-    await this.shelf.settle(entry.job).catch(this.#untold);
-    await this.#lookBack(entry).catch(this.#untold);
-    await this.shelf.forgetCancellation(entry.job.jobId).catch(this.#untold);
+    await this.jobStore.settle(entry.job).catch(this.#reportUnkept);
+    await this.#lookBack(entry).catch(this.#reportUnkept);
+    await this.jobStore.forgetCancellation(entry.job.jobId).catch(this.#reportUnkept);
   }
 
   /** A job is cancelled before its result is removed: a result that is kept after that is removed here. */
   async #keep(job: EvidenceJob, result: Answered) {
-    await this.shelf.keepResult(job, result);
-    if (!(await this.shelf.isCancelled(job.jobId))) return 'done';
-    await this.shelf.removeResult(job);
+    await this.jobStore.keepResult(job, result);
+    if (!(await this.jobStore.isCancelled(job.jobId))) return 'done';
+    await this.jobStore.removeResult(job);
     return 'cancelled';
   }
 
   /** Somebody who cancelled before the job was marked as done could not know, and removed its result. */
   async #lookBack(entry: Entry): Promise<void> {
-    if (entry.job.state !== 'done' || !(await this.shelf.isCancelled(entry.job.jobId))) return;
+    if (entry.job.state !== 'done' || !(await this.jobStore.isCancelled(entry.job.jobId))) return;
     entry.job = { ...entry.job, state: 'cancelled' };
     await this.#tell(entry);
   }
@@ -308,17 +308,17 @@ export class EvidenceDesk {
    */
   async #beat(entry: Entry): Promise<void> {
     const { jobId, credential, platform } = entry.job;
-    if (await this.shelf.isCancelled(jobId)) entry.stopping.abort(CANCELLED);
+    if (await this.jobStore.isCancelled(jobId)) entry.stopping.abort(CANCELLED);
     if (!(await this.#sessions.isGranted(credential, platform, 'rules'))) entry.stopping.abort(ASKER_GONE);
     if (isUnderWay(entry.job)) await this.#tell(entry);
   }
 
   async #tell(entry: Entry): Promise<void> {
     entry.job = { ...entry.job, seenAt: this.#parts.clock() };
-    await this.shelf.put(entry.job);
+    await this.jobStore.put(entry.job);
   }
 
-  readonly #untold = (error: unknown): void => {
+  readonly #reportUnkept = (error: unknown): void => {
     this.#parts.onTrouble('the result of evidence cannot be kept in the store', error);
   };
 }

@@ -152,7 +152,7 @@ const SHRINK = 0.75;
 const GROW = 8;
 
 /** Lets a few requests of each owner begin in a pass of the event loop, and the others in the passes that follow. */
-class Passes {
+class LoopPasses {
   #begun = new Shares();
   readonly #waiting = new Map<string, (() => void)[]>();
   /** Of all owners. */
@@ -198,7 +198,7 @@ export class WorkLimit {
   #underWay = 0;
   /** Of what is under way or waits to begin, how much is known to be whose. */
   readonly #owners = new Shares();
-  readonly #passes = new Passes();
+  readonly #passes = new LoopPasses();
   #ownerAtOnce = OWNER_AT_ONCE_MIN;
   readonly #turns = new Turns({
     atOnceMax: Number.POSITIVE_INFINITY,

@@ -70,7 +70,7 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
   /** When a shape was stored in a partition by this process, by the process's monotonic clock. */
   const storedShapes = new Map<string, number>();
 
-  const tryToCommit = async (change: Change, next: string, storesShape: boolean): Promise<CommitFate> => {
+  const tryToCommit = async (change: Change, next: string, storesShape: boolean): Promise<CommitStatus> => {
     const state = stateKey(change.client.hash);
     const untilMs = validUntilMs(change.stamp, calls.limitMsOn(state));
     const journalEntries = JOURNAL_ENTRIES[memory.room];
@@ -126,14 +126,14 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
       const place = shape === undefined ? '' : shapeKey(partitionOf(client.hash), shape.id);
       const storedMs = storedShapes.get(place);
       const believed = storedMs !== undefined && performance.now() - storedMs < SHAPE_RENEWAL_MS;
-      const fate = await tryToCommit(change, next, !believed);
-      if (fate === 'shapeless') {
+      const status = await tryToCommit(change, next, !believed);
+      if (status === 'shapeless') {
         storedShapes.delete(place);
         return told(await tryToCommit(change, next, true));
       }
-      if (fate === 'committed' && !believed && shape !== undefined)
+      if (status === 'committed' && !believed && shape !== undefined)
         storedShapes.set(place, performance.now());
-      return told(fate);
+      return told(status);
     },
   };
 }
@@ -176,11 +176,11 @@ function readLoadReply(reply: unknown) {
   };
 }
 
-function told(fate: CommitFate): 'committed' | 'conflict' {
-  switch (fate) {
+function told(status: CommitStatus): 'committed' | 'conflict' {
+  switch (status) {
     case 'committed':
     case 'conflict':
-      return fate;
+      return status;
     case 'expired':
       throw new StoreUnavailable('a change reached its server too late');
     case 'foreign':
@@ -188,7 +188,7 @@ function told(fate: CommitFate): 'committed' | 'conflict' {
     case 'shapeless':
       throw new Error('a shape was stored with its record and is not there');
     default:
-      throw new Error(fate satisfies never);
+      throw new Error(status satisfies never);
   }
 }
 
@@ -196,7 +196,7 @@ function told(fate: CommitFate): 'committed' | 'conflict' {
  * The result of a change. Expired: it arrived after its caller had given up. Shapeless: its record has a shape that
  * is not stored beside it. Foreign: the master belongs to another installation.
  */
-type CommitFate = 'committed' | 'conflict' | 'expired' | 'shapeless' | 'foreign';
+type CommitStatus = 'committed' | 'conflict' | 'expired' | 'shapeless' | 'foreign';
 
 /** How long and how much of everything is kept. */
 export const KEPT = {
@@ -313,7 +313,7 @@ export function deviceIds({ id, formerId }: Pick<Hint, 'id' | 'formerId'>): read
   return formerId === undefined ? [id] : [id, formerId];
 }
 
-function readCommitReply(reply: unknown): CommitFate {
+function readCommitReply(reply: unknown): CommitStatus {
   switch (reply) {
     case 1:
       return 'committed';

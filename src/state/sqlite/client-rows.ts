@@ -185,9 +185,9 @@ export function sqliteClients(
         return readSnapshot(parts, now);
       }),
     commit: async (change) => {
-      const fate = await write(() => commitChange(sql, change, storedShapes, clock()));
-      if (fate === 'committed' && change.shape !== undefined) storedShapes.add(change.shape.id);
-      return fate;
+      const status = await write(() => commitChange(sql, change, storedShapes, clock()));
+      if (status === 'committed' && change.shape !== undefined) storedShapes.add(change.shape.id);
+      return status;
     },
     sightings: (ask) => {
       // A client that is on no device is not noted.

@@ -68,14 +68,14 @@ describe('the evidence desk', () => {
     });
     const over = async (desk: EvidenceDesk, { platform, jobId }: EvidenceJob): Promise<EvidenceJob> => {
       for (;;) {
-        const job = await desk.shelf.get(platform, jobId);
+        const job = await desk.jobStore.get(platform, jobId);
         if (job === null || job.endedAt !== null) return job ?? expect.fail('the job is gone');
         await sleep(50);
       }
     };
 
     const decisionsOf = async (desk: EvidenceDesk, job: EvidenceJob) => {
-      const result = await desk.shelf.result(job);
+      const result = await desk.jobStore.result(job);
       return Number(result !== null && 'decisions' in result ? result.decisions : expect.fail('no report'));
     };
     const refusal = (asked: Promise<EvidenceJob>) => asked.catch((error: unknown) => error);
@@ -89,7 +89,7 @@ describe('the evidence desk', () => {
       const expected = await withEvidence(all(lived.archive), (evidence) =>
         report(evidence, { rules: place.rules('p2.v10'), by: null }),
       );
-      expect(await desk.shelf.result(asked)).to.deep.equal({ ...expected, ...shownReport(expected) });
+      expect(await desk.jobStore.result(asked)).to.deep.equal({ ...expected, ...shownReport(expected) });
       expect((await open().ask(shop, task(0))).jobId).to.equal(asked.jobId);
       now += 600_000;
       expect((await desk.ask(shop, task(0))).jobId).not.to.equal(asked.jobId);
@@ -129,7 +129,7 @@ describe('the evidence desk', () => {
         const { jobId } = await desk.ask(shop, task(from), null, asker.signal);
         return { jobId, platform: SHOP, hangUp: () => asker.abort() };
       };
-      const stateOf = async (jobId: string) => (await desk.shelf.get(SHOP, jobId))?.state;
+      const stateOf = async (jobId: string) => (await desk.jobStore.get(SHOP, jobId))?.state;
       const [first, second, kept] = [await wait(700), await wait(700), await wait(701)];
       expect(second.jobId).to.equal(first.jobId);
       const asked = await desk.ask(shop, task(701));
@@ -148,7 +148,7 @@ describe('the evidence desk', () => {
         ...documents,
         set: async (collection, name, ...rest) => {
           if (collection.startsWith('evidence-results')) {
-            const job = await desk.shelf.get(SHOP, name);
+            const job = await desk.jobStore.get(SHOP, name);
             await open().remove(job ?? expect.fail('the job is gone'));
           }
           await documents.set(collection, name, ...rest);
@@ -157,7 +157,7 @@ describe('the evidence desk', () => {
       const desk = open(storeWith(store(), { documents: stopping }));
       const ended = await over(desk, await desk.ask(shop, task(500)));
       expect(ended.state).to.equal('cancelled');
-      expect(await desk.shelf.result(ended)).to.equal(null);
+      expect(await desk.jobStore.result(ended)).to.equal(null);
       await desk.close();
     });
 
@@ -166,7 +166,7 @@ describe('the evidence desk', () => {
       const stopping: typeof documents = {
         ...documents,
         set: async (collection, name, value, ...rest) => {
-          const running = await desk.shelf.get(SHOP, name);
+          const running = await desk.jobStore.get(SHOP, name);
           const isDone = JSON.stringify(value).includes('"state":"done"');
           if (running?.state === 'running' && isDone) await open().remove(running);
           await documents.set(collection, name, value, ...rest);
@@ -174,23 +174,23 @@ describe('the evidence desk', () => {
       };
       const desk = open(storeWith(store(), { documents: stopping }));
       const { jobId } = await desk.ask(shop, task(499));
-      const stateNow = async () => (await desk.shelf.get(SHOP, jobId))?.state;
+      const stateNow = async () => (await desk.jobStore.get(SHOP, jobId))?.state;
       await until('it is cancelled', async () => (await stateNow()) === 'cancelled', 120_000);
-      expect(await desk.shelf.result({ platform: SHOP, jobId })).to.equal(null);
+      expect(await desk.jobStore.result({ platform: SHOP, jobId })).to.equal(null);
       await desk.close();
     });
 
     it('keeps 40 jobs of a platform, apart from those of others', async () => {
       const desk = open();
-      const [before] = await desk.shelf.list(SHOP);
+      const [before] = await desk.jobStore.list(SHOP);
       const old = before ?? expect.fail('no job');
       for (let place = 0; place < 45; place++) {
         now += 1000;
-        await desk.shelf.add({ ...old, jobId: `job-${place}`, askedAt: now });
+        await desk.jobStore.add({ ...old, jobId: `job-${place}`, askedAt: now });
       }
-      const kept = await desk.shelf.list(SHOP);
+      const kept = await desk.jobStore.list(SHOP);
       expect([kept.length, kept[0]?.jobId, kept.at(-1)?.jobId]).to.deep.equal([40, 'job-44', 'job-5']);
-      expect(await desk.shelf.list(platformName('another'))).to.deep.equal([]);
+      expect(await desk.jobStore.list(platformName('another'))).to.deep.equal([]);
     });
 
     // The rest is decided above the store.
@@ -245,11 +245,11 @@ describe('the evidence desk', () => {
       const late = await issue(platformName('late'));
       expect(await refusal(desk.ask(late, task(2200)))).to.be.instanceOf(EvidenceDeskBusy);
       const own = await desk.ask(owner, task(2300));
-      const seen = await open().shelf.seenBy(INSTALLATION);
+      const seen = await open().jobStore.seenBy(INSTALLATION);
       expect(seen).to.have.length(2 + ALL_WAITING_MAX);
       const { jobId } = held ?? expect.fail('no job');
-      expect(await open().shelf.get(late.platform, jobId)).to.equal(null);
-      const found = (await open().shelf.get(INSTALLATION, jobId)) ?? expect.fail('not found');
+      expect(await open().jobStore.get(late.platform, jobId)).to.equal(null);
+      const found = (await open().jobStore.get(INSTALLATION, jobId)) ?? expect.fail('not found');
       expect([found.platform, found.askedBy, found.state]).to.deep.equal([SHOP, shop.actor.text, 'running']);
       await open().remove(found);
       goOn();
@@ -257,12 +257,12 @@ describe('the evidence desk', () => {
       const owned = await over(desk, own);
       expect(owned.state).to.equal('done');
       await desk.close();
-      const others = (await desk.shelf.list(SHOP)).filter(({ task: { from } }) => (from ?? 0) > 2000);
+      const others = (await desk.jobStore.list(SHOP)).filter(({ task: { from } }) => (from ?? 0) > 2000);
       const before = others.filter(
         ({ startedAt }) => startedAt !== null && startedAt < (owned.startedAt ?? 0),
       );
       expect([others.length, before]).to.deep.equal([3, []]);
-      expect((await desk.shelf.seenBy(INSTALLATION)).map(({ platform }) => platform)).to.deep.equal([
+      expect((await desk.jobStore.seenBy(INSTALLATION)).map(({ platform }) => platform)).to.deep.equal([
         INSTALLATION,
       ]);
     });
@@ -282,13 +282,13 @@ describe('the evidence desk', () => {
 
     it('frees the place of a job that the store did not accept', async () => {
       const desk = open();
-      const add = desk.shelf.add.bind(desk.shelf);
-      desk.shelf.add = () => Promise.reject(new Error('NOREPLICAS'));
+      const add = desk.jobStore.add.bind(desk.jobStore);
+      desk.jobStore.add = () => Promise.reject(new Error('NOREPLICAS'));
       for (let times = 0; times <= 1 + PLATFORM_WAITING_MAX; times++) {
         const failed = await desk.ask(shop, task(400)).catch((error: unknown) => String(error));
         expect(failed).to.equal('Error: NOREPLICAS');
       }
-      desk.shelf.add = add;
+      desk.jobStore.add = add;
       expect((await desk.ask(shop, task(400))).state).to.equal('waiting');
       await desk.close();
     });
@@ -302,9 +302,9 @@ describe('the evidence desk', () => {
         'failed',
         'the node that worked on it was stopped; ask again',
       ]);
-      await desk.shelf.put({ ...job, jobId: 'silent', state: 'running' });
+      await desk.jobStore.put({ ...job, jobId: 'silent', state: 'running' });
       now += 30_001;
-      expect((await desk.shelf.get(SHOP, 'silent'))?.state).to.equal('failed');
+      expect((await desk.jobStore.get(SHOP, 'silent'))?.state).to.equal('failed');
     });
 
     it('fails with an explanation when the rule set has changed', async () => {
@@ -317,17 +317,17 @@ describe('the evidence desk', () => {
 
     it('drops only results that may name orders of an erased client, of its platform and of the installation', async () => {
       const desk = open();
-      const [known] = await desk.shelf.list(SHOP);
+      const [known] = await desk.jobStore.list(SHOP);
       const job = known ?? expect.fail('no job');
       const other = platformName('other-shop');
       for (const platform of [SHOP, INSTALLATION, other])
         for (const kind of ['drift', 'report', 'backtest']) {
           const ended = { state: 'done', askedAt: now } as const;
-          await desk.shelf.add({ ...job, ...ended, platform, jobId: kind, task: { ...task(400), kind } });
+          await desk.jobStore.add({ ...job, ...ended, platform, jobId: kind, task: { ...task(400), kind } });
         }
       await desk.forgetOrders(SHOP);
       const kept = async (platform: PlatformName) =>
-        (await desk.shelf.list(platform))
+        (await desk.jobStore.list(platform))
           .map(({ jobId }) => jobId)
           .filter((id) => /^(drift|report|backtest)$/.test(id));
       expect(await kept(SHOP)).to.deep.equal(['drift']);

@@ -50,11 +50,11 @@ describeWithServer('redis-server', 'a Lua script keeps to its bound:', () => {
       const raw = encodeClientState(change.state);
       const terms = { validUntilMs, storesShape: false, journalEntries };
       const call = commitCall(change, raw, terms);
-      const fate = await commitScript.run(commands, call.keys, call.args);
-      if (fate === 1) snapshot = { ...snapshot, state: change.state, stamp: { ...snapshot.stamp, raw } };
-      return { fate, orders: call.keys[6] ?? '' };
+      const status = await commitScript.run(commands, call.keys, call.args);
+      if (status === 1) snapshot = { ...snapshot, state: change.state, stamp: { ...snapshot.stamp, raw } };
+      return { status, orders: call.keys[6] ?? '' };
     };
-    expect((await commit(verdictOn(client, snapshot, 'order'), 1)).fate, 'too late').to.equal(-1);
+    expect((await commit(verdictOn(client, snapshot, 'order'), 1)).status, 'too late').to.equal(-1);
     expect(await commands.exists(journalKey(partition))).to.equal(0);
     await commit(paymentOf(client, snapshot, 'order'));
     const [first = ''] = await commands.hKeys(notesKey(client.hash));

@@ -186,7 +186,7 @@ export class PayerWorld {
 
 type Life = AsyncGenerator<number, void>;
 
-/** Lives by the moment at which they go on. */
+/** The lives of payers, each with the moment at which it goes on. */
 type Agenda = { readonly at: number; readonly life: Life }[];
 
 const NO_KEY = { requestId: 'r', idempotencyKey: null };

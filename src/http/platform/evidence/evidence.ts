@@ -308,7 +308,7 @@ export const listEvidence = operation({
   refusals: [],
   answer: async ({ caller }, { evidence }: EvidenceParts) => ({
     questions: SHOWN_QUESTIONS,
-    jobs: (await evidence.shelf.seenBy(caller.platform)).map(shownJob),
+    jobs: (await evidence.jobStore.seenBy(caller.platform)).map(shownJob),
   }),
 });
 
@@ -327,7 +327,7 @@ export const readEvidence = operation({
     const job = await requiredJob(ctx, caller, parts);
     // The result is kept a moment before its job is done; whoever removed it then would cancel the job instead of forgetting it.
     const isDone = job.state === 'done';
-    const result = isDone ? await parts.evidence.shelf.result(job) : null;
+    const result = isDone ? await parts.evidence.jobStore.result(job) : null;
     return { job: shownJob(job), result };
   },
 });
@@ -354,7 +354,7 @@ async function requiredJob(
   caller: Caller,
   { evidence }: EvidenceParts,
 ): Promise<EvidenceJob> {
-  const job = await evidence.shelf.get(caller.platform, JOB_ID.read(ctx));
+  const job = await evidence.jobStore.get(caller.platform, JOB_ID.read(ctx));
   if (job === null) throw UNKNOWN_JOB.problem();
   return job;
 }

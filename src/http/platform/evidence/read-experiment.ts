@@ -73,13 +73,13 @@ function versionsOf(text: string | null): readonly RuleVersion[] {
 async function awaited(
   jobId: string,
   { platform }: Pick<Caller, 'platform'>,
-  { evidence: { shelf } }: EvidenceParts,
+  { evidence: { jobStore } }: EvidenceParts,
   hungUp: AbortSignal,
 ): Promise<Answered | null> {
   const deadline = performance.now() + WAITS_MAX_MS;
   while (performance.now() < deadline) {
-    const job = await shelf.get(platform, jobId);
-    if (job?.state === 'done') return shelf.result(job);
+    const job = await jobStore.get(platform, jobId);
+    if (job?.state === 'done') return jobStore.result(job);
     if (job === null || job.state === 'cancelled') return null;
     if (!isUnderWay(job)) throw new Error(job.trouble ?? 'the experiment failed');
     await sleep(LOOKS_EVERY_MS);

@@ -20,7 +20,7 @@ const UNDER_WAY_KEPT_MS = 24 * 3_600_000;
 type JobPlace = Pick<EvidenceJob, 'platform' | 'jobId'>;
 
 /** Jobs of the whole installation with their results, in the store that all nodes share. */
-export class JobShelf {
+export class JobStore {
   readonly #documents: Documents;
   readonly #clock: () => number;
 
