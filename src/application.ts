@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { AccessKeys } from './access/access-keys.ts';
 import { Audit } from './access/audit.ts';
+import { AuditEnd } from './access/audit-end.ts';
 import type { ProviderSettings } from './access/identity-provider.ts';
 import { Sessions } from './access/sessions.ts';
 import type { ArchiveReader } from './archive/read/archive-reader.ts';
@@ -50,7 +51,6 @@ import type { Pace } from './service/client-turns.ts';
 import { Erasure, type ErasureLedger } from './service/erasure.ts';
 import { Records } from './service/records.ts';
 import { ScoringService } from './service/scoring.ts';
-import type { AuditLog } from './state/audit-log.ts';
 import type { Store } from './state/store.ts';
 import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
 import { healthTexts, StoreWatch, servesClients } from './state/store-health.ts';
@@ -156,7 +156,12 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const records = new Records({ ...parts, ...decides });
   const erasure = new Erasure({ ...parts, ledger: parts.erasureLedger ?? null, service, listEditor, audit });
   await repeatErasures(erasure, parts.log);
-  const hourly = setInterval(() => tellAuditEnd(store.auditLog, parts.log), AUDIT_END_EVERY_MS).unref();
+  const auditEnd = new AuditEnd({
+    ...{ auditLog: store.auditLog, clock },
+    onTold: (known) => parts.log.info({ known }, 'the newest entry of the audit, for audit verify --known'),
+    onTrouble: (error) => tellTrouble(parts.log)('the newest entry of the audit is not told', error),
+  });
+  const hourly = setInterval(() => auditEnd.look(), AUDIT_END_LOOK_EVERY_MS).unref();
   const feed = new EventFeed(store, parts.archive ?? null);
   let draining = false;
   const readiness: Readiness = async () => {
@@ -203,7 +208,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     await reporting.stop();
     await audit.sumUp().catch((error: unknown) => parts.log.warn({ err: error }, 'the audit has no sum'));
     clearInterval(hourly);
-    await tellAuditEnd(store.auditLog, parts.log);
+    await auditEnd.tell();
   };
   return { keys, ...urls, hasStaleLists, drain };
 }
@@ -262,21 +267,7 @@ function repeatOnceArchiveIsThere(erasure: Erasure, log: Logger): void {
 
 const ARCHIVE_TRIED_EVERY_MS = 5_000;
 
-const AUDIT_END_EVERY_MS = 3_600_000;
-
-/** The log lies elsewhere than the store, so that whoever writes the chain of the audit anew is found out. */
-async function tellAuditEnd(auditLog: AuditLog, log: Logger): Promise<void> {
-  try {
-    const end = await auditLog.end();
-    if (end !== null)
-      log.info(
-        { known: `${end.number}:${end.hash}` },
-        'the newest entry of the audit, for audit verify --known',
-      );
-  } catch (error) {
-    tellTrouble(log)('the newest entry of the audit is not told', error);
-  }
-}
+const AUDIT_END_LOOK_EVERY_MS = 60_000;
 
 /** Looks after the store and tells the log what changes. */
 function watchedStore({ store, log }: ApplicationParts): StoreWatch {
