@@ -55,7 +55,8 @@ const REPORT = question({
     const against = base === null ? null : asking.rules.named(base);
     const objective = askedObjective(options);
     const judgedBy = objective === null ? {} : { objective };
-    return report(evidence, { rules, against, by: BY.read(options), ...judgedBy, onProgress });
+    const { recorded } = asking.rules;
+    return report(evidence, { rules, against, by: BY.read(options), ...judgedBy, recorded, onProgress });
   },
   shown: shownReport,
 });

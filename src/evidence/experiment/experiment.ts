@@ -10,7 +10,7 @@ import { timeText } from '../../client/instant.ts';
 import { type Objective, objectiveOf, valueSql, worthSql } from '../../rollout/objective.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import { isOffBalance } from '../../statistics/sample-ratio.ts';
-import { mainCurrencyOf, NO_CURRENCY } from '../report/report.ts';
+import { mainCurrencyOf, NO_CURRENCY } from '../source/currency.ts';
 import { makeDevices } from '../source/device-clusters.ts';
 import { between, type Evidence, knownRows, makeDecisionsView } from '../source/evidence.ts';
 import { lastingDaysOf } from '../source/reversals.ts';

@@ -166,7 +166,7 @@ function meanText(base: Moments, other: Moments): string {
 }
 
 /** Vetoes that say that arms are not comparable: nothing is recommended then, in either direction. */
-const OF_ALL: ReadonlySet<VetoName> = new Set([
+export const OF_ALL: ReadonlySet<VetoName> = new Set([
   'sampleRatio',
   'sharedDevices',
   'outcomesStopped',

@@ -4,7 +4,7 @@ import { HOLDOUT_PERIOD_MS, holdoutShares } from '../../decision/holdout.ts';
 import { type Objective, valueSql, worthSql } from '../../rollout/objective.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
-import { count, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { choice, count, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { clusteredShare, type Estimate, student975 } from '../../statistics/intervals.ts';
 import { interval, NO_ORDERS, number, type OrderCounts, orderCounts } from '../shown.ts';
 import { aboutDevices, makeDevices } from '../source/device-clusters.ts';
@@ -30,10 +30,11 @@ export type HoldoutSide = Shape<typeof HoldoutFigures>['others'];
 
 export const NetFigures = nullable(
   shape(
-    'What did not happen because the rule applied to the others, by the holdout; null where it is not known yet: it takes 50 clients on both sides',
+    'What did not happen because of the rule, by its holdout, or else by a trial of a version that differs in it alone; null where it is not known yet: it takes 50 clients on both sides',
     {
       currency: word('Of amounts and value'),
-      clients: count('The others'),
+      by: choice(['holdout', 'trial'], 'From what it is known'),
+      clients: count('To whom the rule applied'),
       payments: interval('Lasting payments that did not happen'),
       amount: interval('Their money'),
       reversals: interval('Reversals that did not happen'),
@@ -43,9 +44,11 @@ export const NetFigures = nullable(
   ),
 );
 
+export type Net = Shape<typeof NetFigures>;
+
 export interface HoldoutResult {
   readonly holdout: Shape<typeof HoldoutFigures>;
-  readonly net: Shape<typeof NetFigures>;
+  readonly net: Net;
 }
 
 interface HoldoutAsk {
@@ -151,7 +154,7 @@ async function resultOf(
   return {
     holdout: figures,
     net: {
-      ...{ currency, clients },
+      ...{ by: 'holdout', currency, clients },
       ...{ payments: prevented('payments'), amount: prevented('amount') },
       ...{ reversals: prevented('reversals'), requisites: prevented('requisites') },
       // What did not happen was worth this; the rule brought in the opposite.

@@ -3,12 +3,16 @@ import { ORDER_KEY_SQL } from '../../archive/order-status.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
 import { MONEY_ALONE, type Objective } from '../../rollout/objective.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
+import { experiment } from '../experiment/experiment.ts';
+import type { DecidingRules } from '../question.ts';
+import { mainCurrencyOf, NO_CURRENCY } from '../source/currency.ts';
 import { aboutDevices } from '../source/device-clusters.ts';
 import { columnsOf, type Evidence } from '../source/evidence.ts';
 import { lastingDaysOf, reversalsOf } from '../source/reversals.ts';
 import { againstOf } from './against.ts';
+import { armNet, onlyRuleApart } from './arm-net.ts';
 import { factCells, Judge, type NamedRule, namedRules, valuesOf, vectorCodes } from './fact-cells.ts';
-import { type HoldoutResult, holdoutFigures } from './holdout.ts';
+import { type HoldoutResult, holdoutFigures, type Net } from './holdout.ts';
 import { OrderTally, orderPasses, type PassResult } from './order-passes.ts';
 import type { Report, RuleReport, SliceName, SliceReport } from './rule-report.ts';
 import { waitLevelsOf } from './wait-levels.ts';
@@ -19,8 +23,10 @@ interface ReportAsk {
   readonly against?: RuleSet | null;
   /** The slices of the report for each rule, besides all decisions; null for none. */
   readonly by: SliceName | null;
-  /** What a rule with a holdout is judged by; absent: the lasting money alone. */
+  /** What a rule is worth by; absent: the lasting money alone, and in a trial what it was begun with. */
   readonly objective?: Objective;
+  /** The rule sets that decided beside it, where they are at hand; absent: no rule is compared by a trial. */
+  readonly recorded?: (decided: DecidingRules) => RuleSet | null;
   /** Decisions that were counted, of how many. */
   readonly onProgress?: (decisions: number, ofDecisions: number) => void;
 }
@@ -31,7 +37,7 @@ interface ReportAsk {
  */
 export async function report(
   evidence: Evidence,
-  { rules, against = null, by, objective = MONEY_ALONE, onProgress }: ReportAsk,
+  { rules, against = null, by, objective, recorded = () => null, onProgress }: ReportAsk,
 ): Promise<Report> {
   const { duck, span } = evidence;
   const cells = factCells(rules, new Set(await columnsOf(duck, 'decisions')));
@@ -73,7 +79,10 @@ export async function report(
     reversals: await reversalsOf(evidence),
     by,
     ...(by === null ? {} : { slices: sums.slices() }),
-    rules: sums.rules(await holdoutsOf(evidence, rules, objective)),
+    rules: sums.rules(
+      await holdoutsOf(evidence, rules, objective ?? MONEY_ALONE),
+      await trialsOf(evidence, rules, recorded, objective ?? null),
+    ),
     waitLevels: await waitLevelsOf(duck),
     against: against === null ? null : await againstOf(evidence, rules, against),
   };
@@ -114,7 +123,10 @@ class ReportSums {
     return [...this.#allOfSlices].map(([slice, { orders, money: amount }]) => ({ slice, orders, amount }));
   }
 
-  rules(holdouts: ReadonlyMap<string, HoldoutResult>): readonly RuleReport[] {
+  rules(
+    holdouts: ReadonlyMap<string, HoldoutResult>,
+    trials: ReadonlyMap<string, Net>,
+  ): readonly RuleReport[] {
     const shareOfAll = this.all.unpaidShare;
     const sharesOfSlices = new Map([...this.#allOfSlices].map(([slice, all]) => [slice, all.unpaidShare]));
     return this.#named.map(({ file, name }, place) => {
@@ -128,13 +140,14 @@ class ReportSums {
       }));
       const tally = this.#tallies[place] ?? new OrderTally();
       const figures = tally.figures(shareOfAll, isOtherwise);
-      const held = holdouts.get(`${file.replace('.yaml', '')}/${name}`);
+      const path = `${file.replace('.yaml', '')}/${name}`;
+      const held = holdouts.get(path);
       return {
         file,
         name,
         ...figures,
         holdout: held?.holdout ?? null,
-        net: held?.net ?? null,
+        net: held?.net ?? trials.get(path) ?? null,
         ...(by.length === 0 ? {} : { by }),
       };
     });
@@ -216,9 +229,6 @@ const SLICES_MAX = 60;
 
 const OTHER_SLICES = '(others)';
 
-/** The slice of orders without one. */
-export const NO_CURRENCY = '-';
-
 const SLICE_SQL = {
   day: "strftime(decided_at, '%Y-%m-%d')",
   week: "strftime(date_trunc('week', decided_at), '%Y-%m-%d')",
@@ -290,11 +300,25 @@ async function holdoutsOf(
   return holdoutFigures(evidence, { rules, objective, currency, reversalDays });
 }
 
-/** The currency of most of some decisions; null without any. */
-export async function mainCurrencyOf(duck: Duck, decisions: string): Promise<string | null> {
-  const [row = {}] = await duck.rows(
-    `SELECT fact_currency AS currency FROM ${decisions} WHERE fact_currency IS NOT NULL
-    GROUP BY currency ORDER BY count(*) DESC, currency LIMIT 1`,
-  );
-  return textOf(row['currency']);
+/** By the newest trial, the rules that are all in which this version and one that it was compared with differ. */
+async function trialsOf(
+  evidence: Evidence,
+  rules: RuleSet,
+  recorded: (decided: DecidingRules) => RuleSet | null,
+  objective: Objective | null,
+): Promise<ReadonlyMap<string, Net>> {
+  const nets = new Map<string, Net>();
+  const others = (await evidence.decidingRules()).flatMap((decided) => recorded(decided) ?? []);
+  const apart = others.flatMap((other) => {
+    const one = onlyRuleApart(rules, other);
+    return one?.isInFirst ? [{ version: other.version, rule: one.rule }] : [];
+  });
+  if (apart.length === 0) return nets;
+  const found = await experiment(evidence, [], undefined, objective);
+  for (const { version, rule } of apart) {
+    const isActive = found.version === rules.version;
+    if (isActive || found.version === version)
+      nets.set(rule, armNet(found, isActive ? version : rules.version, isActive));
+  }
+  return nets;
 }

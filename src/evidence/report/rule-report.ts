@@ -166,7 +166,7 @@ const ABOUT: Readonly<Record<string, string>> = {
     'The price of a wait counts the 24 hours after it was told. Who asked before that stands again on the level that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
   holdouts:
     'Held out: clients whom the rule would have hit and did not, beside the others, each with all orders from then until the period of the draw ends. The share is of all orders that were asked for.',
-  net: 'Net: what did not happen because a rule applied, by its holdout, with 95 % intervals by client, or by device where the rule is about shared ones. Payments count when reversals have mostly come.',
+  net: 'Net: what did not happen because a rule applied, with 95 % intervals: by its holdout, by client, or by device where the rule is about shared ones; or by a trial of a version that differs in this rule alone, within the first days of each client. Payments count when reversals have mostly come.',
 };
 
 function totalsNotes(report: Report): readonly string[] {
@@ -294,17 +294,17 @@ function netTable(rules: readonly RuleReport[]): EvidenceTable {
     name: 'net',
     title: `Net of a rule, in ${first?.currency ?? '-'}`,
     columns: [
-      ...columns('text', 'file', 'rule'),
+      ...columns('text', 'file', 'rule', 'by'),
       ...columns('money', 'value'),
       ...columns('figure', 'payments prevented'),
       ...columns('money', 'their amount'),
       ...columns('figure', 'reversals prevented', 'unpaid requisites prevented'),
     ],
     rows: rules.flatMap(({ file, name, holdout, net }) => {
-      if (holdout === null) return [];
-      if (net === null) return [[file, name, 'not known yet', null, null, null, null]];
+      if (holdout === null && net === null) return [];
+      if (net === null) return [[file, name, 'holdout', 'not known yet', null, null, null, null]];
       const { value, payments, amount, reversals: reversed, requisites } = net;
-      return [[file, name, value ?? 'too few', payments, amount, reversed, requisites]];
+      return [[file, name, net.by, value ?? 'too few', payments, amount, reversed, requisites]];
     }),
   };
 }

@@ -1,9 +1,10 @@
 import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../../../src/decision/holdout.ts';
 import { experiment } from '../../../../src/evidence/experiment/experiment.ts';
 import type { Experiment } from '../../../../src/evidence/experiment/experiment-report.ts';
+import type { DecidingRules } from '../../../../src/evidence/question.ts';
 import type { HoldoutResult } from '../../../../src/evidence/report/holdout.ts';
 import { report } from '../../../../src/evidence/report/report.ts';
-import { withEvidence } from '../../../../src/evidence/source/evidence.ts';
+import { type Evidence, withEvidence } from '../../../../src/evidence/source/evidence.ts';
 import { rollOut } from '../../../../src/rollout/change-rollout.ts';
 import { Fleet } from '../../../../src/rollout/fleet.ts';
 import { fixedRules, type RuleSource } from '../../../../src/rollout/loaded-rules.ts';
@@ -34,10 +35,29 @@ const DEVICE = {
 /** Of the payers in rings: a trial takes few, for arms that share devices are not compared. */
 const IN_RINGS = { trial: 0.03, holdouts: 0.2 } as const;
 
+const WITHOUT_CHAIN = {
+  file: 'groups.yaml',
+  from: `  - name: blocked-by-unpaid-chain
+    description: >-
+      Four orders in a row without a payment. Of those who pay, fewer than one in a hundred come back
+      from there. It lapses a week after the last unpaid order.
+    priority: 80
+    conditions:
+      all:
+        - { fact: unpaidChain, operator: greaterThanInclusive, value: 4 }
+        - { fact: secondsSinceLastUnpaid, operator: lessThan, value: 604800 }
+    event: { type: group, params: { group: BLOCKED } }
+
+`,
+  to: '',
+};
+
 const LONGER_LADDER = { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[10m, 30m, 2h]' };
 
 /** Versions of p2.v10, and what of each there is to know. */
-const VERSIONS = { 'p2.v11': [CHAIN], 'p2.v12': [DEVICE], 'p2.v13': [LONGER_LADDER] } as const;
+const VERSIONS = {
+  ...{ 'p2.v11': [CHAIN], 'p2.v12': [DEVICE], 'p2.v13': [LONGER_LADDER], 'p2.v14': [WITHOUT_CHAIN] },
+} as const;
 
 const HOLDOUTS = [
   { name: 'a chain of unpaid orders', version: 'p2.v11', rule: 'blocked-by-unpaid-chain' },
@@ -70,11 +90,13 @@ export interface SeedResult {
  * with the opposite draw. All at once: a world alone mostly waits for its disk.
  */
 export async function rerunsOf(seed: number, payers: number): Promise<SeedResult> {
-  const place = { seed, payers, inRings: IN_RINGS.trial };
-  const [plain, longer, trial, ...holdouts] = await Promise.all([
+  const place = { seed, payers: Math.ceil(0.6 * payers), inRings: IN_RINGS.trial };
+  const [plain, longer, without, trial, ofRule, ...holdouts] = await Promise.all([
     livesUnder('p2.v10', place),
     livesUnder('p2.v13', place),
-    trialOf(place),
+    livesUnder('p2.v14', place),
+    trialOf('p2.v13', place),
+    trialOf('p2.v14', place),
     ...HOLDOUTS.map((one) => holdoutOf(one, { seed, payers, inRings: IN_RINGS.holdouts })),
   ]);
   const compared = METRICS.flatMap((metric): readonly Rerun[] => {
@@ -85,8 +107,11 @@ export async function rerunsOf(seed: number, payers: number): Promise<SeedResult
       meanOf(plain.map(figuresOfWindow), FIGURE_OF[metric]);
     return [{ name: `longer waits: ${metric}`, low: told.low, high: told.high, truth }];
   });
+  const byArm = netReruns('a chain of unpaid orders, by a trial', ofRule.net, (figure) => {
+    return meanOf(without.map(figuresOfWindow), figure) - meanOf(plain.map(figuresOfWindow), figure);
+  });
   return {
-    estimates: [...compared, ...holdouts.flat()],
+    estimates: [...compared, ...byArm, ...holdouts.flat()],
     exact: exactOf(trial),
     vetoes: trial.found.vetoes.map(({ veto }) => veto),
     recommendation: trial.found.recommendation,
@@ -118,18 +143,29 @@ async function holdoutOf({ name, version, rule }: HeldOut, plan: WorldPlan): Pro
     inAStore(async (store) => {
       const rules = await fixed(store, version);
       const lived = await new PayerWorld(store, fixedRules(rules), plan, drawn).live();
-      return { lived, net: drawn === draw ? await netOf(store, rules, rule) : null };
+      return {
+        lived,
+        net: drawn === draw ? await archived(store, (evidence) => netOf(evidence, rules, rule)) : null,
+      };
     }),
   );
   const found = await Promise.all(worlds);
-  const net = found[0]?.net ?? null;
+  const mean = (figure: keyof Figures) =>
+    found.reduce((sum, { lived }) => sum + heldOutMinusOthers(lived, figure), 0) / found.length;
+  return netReruns(name, found[0]?.net ?? null, mean);
+}
+
+/** What is printed of a rule, beside what a client does more without it. */
+function netReruns(
+  name: string,
+  net: HoldoutResult['net'],
+  without: (figure: keyof Figures) => number,
+): readonly Rerun[] {
   return FIGURES.flatMap((figure) => {
     const told = net?.[figure] ?? null;
     if (net === null || told === null) return [];
-    const differences = found.map(({ lived }) => heldOutMinusOthers(lived, figure));
-    const difference = differences.reduce((sum, one) => sum + one, 0) / differences.length;
     // What a rule brings in is the opposite of what its absence does.
-    const truth = figure === 'value' ? -difference : difference;
+    const truth = figure === 'value' ? -without(figure) : without(figure);
     return [
       { name: `${name}: ${figure}`, low: told.low / net.clients, high: told.high / net.clients, truth },
     ];
@@ -138,31 +174,42 @@ async function holdoutOf({ name, version, rule }: HeldOut, plan: WorldPlan): Pro
 
 type HeldOut = (typeof HOLDOUTS)[number];
 
-function netOf(store: Store, rules: RuleSet, rule: string): Promise<HoldoutResult['net']> {
-  return archived(store, async (evidence) => {
-    const objective = { ...MONEY_ALONE, ...OBJECTIVE };
-    const { rules: found } = await report(evidence, { rules, by: null, objective });
-    return found.find(({ name }) => name === rule)?.net ?? null;
-  });
+async function netOf(
+  evidence: Evidence,
+  rules: RuleSet,
+  rule: string,
+  recorded: (decided: DecidingRules) => RuleSet | null = () => null,
+): Promise<HoldoutResult['net']> {
+  const objective = { ...MONEY_ALONE, ...OBJECTIVE };
+  const { rules: found } = await report(evidence, { rules, by: null, objective, recorded });
+  return found.find(({ name }) => name === rule)?.net ?? null;
 }
 
 interface Trial {
   readonly found: Experiment;
   readonly lived: readonly LivedPayer[];
+  /** Of the rule that the candidate lacks. */
+  readonly net: HoldoutResult['net'];
 }
 
-function trialOf(plan: WorldPlan): Promise<Trial> {
+function trialOf(version: string, plan: WorldPlan): Promise<Trial> {
   return inAStore(async (store) => {
     const node = await nodeOf(store);
     const objective = objectiveText(OBJECTIVE) ?? '';
     const goal = { mode: 'canary', percent: 50, guardPoints: null, objective } as const;
     const change = { who: 'ann', at: T0, reason: 'a trial', revision: null, acceptDifference: true };
-    await rollOut(new Fleet(store), node.rules, versionOf('p2.v13'), goal, change);
+    await rollOut(new Fleet(store), node.rules, versionOf(version), goal, change);
     await node.look();
     const source: RuleSource = node;
     const lived = await new PayerWorld(store, source, plan, NO_HOLDOUTS).live();
     await node.stop();
-    return { lived, found: await archived(store, (evidence) => experiment(evidence, [])) };
+    const rules = await fixed(store, 'p2.v10');
+    const recorded = ({ ruleVersion }: DecidingRules) => node.rules.get(ruleVersion);
+    return archived(store, async (evidence) => ({
+      lived,
+      found: await experiment(evidence, []),
+      net: await netOf(evidence, rules, 'blocked-by-unpaid-chain', recorded),
+    }));
   });
 }
 
