@@ -1,18 +1,14 @@
 import { clockJumps } from './accidents/clock-jumps.ts';
 import { diskFull } from './accidents/disk-full.ts';
-import { failover } from './accidents/failover.ts';
 import { fleet } from './accidents/fleet.ts';
 import { redisKills, serviceKills } from './accidents/kills.ts';
 import { redisStopped } from './accidents/redis-stopped.ts';
 import { reportsStop } from './accidents/reports-stop.ts';
 import { rollingRestart } from './accidents/rolling-restart.ts';
 import { sharedLists } from './accidents/shared-lists.ts';
-import { forgedAddresses } from './attacks/forged-addresses.ts';
 import { hostileTenant } from './attacks/hostile-tenant.ts';
 import { overload } from './attacks/overload.ts';
 import { randomBytes } from './attacks/random-bytes.ts';
-import { slowClients } from './attacks/slow-clients.ts';
-import { corruptDocuments } from './damage/corrupt-documents.ts';
 import { garbledRedis } from './damage/garbled-redis.ts';
 import { heavyDraft } from './damage/heavy-draft.ts';
 import { skewedNode } from './damage/skewed-node.ts';
@@ -27,12 +23,9 @@ export const scenarios: readonly Scenario[] = [
   fleet,
   redisStopped,
   sharedLists,
-  failover,
   linearizability,
   overload,
   randomBytes,
-  slowClients,
-  forgedAddresses,
   hostileTenant,
   clockJumps,
   rollingRestart,
@@ -40,7 +33,6 @@ export const scenarios: readonly Scenario[] = [
   diskFull,
   skewedNode,
   garbledRedis,
-  corruptDocuments,
   heavyDraft,
   soak,
 ];

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { lostSteps, outage } from '../../../../scripts/chaos/accidents/failover.ts';
 import { percentile, type Sample } from '../../../../scripts/chaos/traffic/load.ts';
 import { doubled, lost, type Recorded } from '../../../../scripts/chaos/traffic/records.ts';
 import { platformName } from '../../../../src/client/client-key.ts';
@@ -49,24 +48,6 @@ describe('the checks of a load', () => {
       ['order-3', []],
     ]);
     expect(doubled(recorded)).to.deep.equal(['order-2']);
-  });
-
-  it('finds a step lost by its number being given twice', () => {
-    const recorded: Recorded = new Map([['order-2', [decision]]]);
-    expect(lostSteps([sample(1), sample(2)], recorded)).to.deep.equal({ lost: 1, neverFound: 1 });
-  });
-
-  it('counts a payer as back only after the last refusal', () => {
-    const samples = [
-      sample(0),
-      sample(1, { status: 503 }),
-      sample(2),
-      sample(3, { status: 503 }),
-      sample(4),
-      sample(5),
-      sample(6, { clientIdKey: 'payer-2' }),
-    ];
-    expect(outage(samples, 5)).to.deep.equal({ affected: 1, firstSuccessMs: 36, allBackMs: 36 });
   });
 
   it('takes percentiles of what there is', () => {
