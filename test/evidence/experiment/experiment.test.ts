@@ -133,7 +133,7 @@ describeOnStores('an experiment', (store) => {
 });
 
 describe('an experiment on two ladders', () => {
-  // Of one seed; `npm run bench -- --parts experiment` takes minutes for ten.
+  // Of one seed; `npm run bench -- --parts truth` takes twenty.
   let found: Experiment | undefined;
   let earlier: Experiment | undefined;
   before(async function () {
