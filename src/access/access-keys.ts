@@ -119,11 +119,13 @@ const REMEMBER_ENDED_MS = 30 * 24 * 3600_000;
 export class AccessKeys {
   readonly #documents: Documents;
   readonly #now: () => number;
+  readonly #monotonicMs: () => number;
   readonly #cache = new LRUCache<string, Remembered>({ max: CACHED_KEYS });
 
-  constructor(documents: Documents, now: () => number) {
+  constructor(documents: Documents, now: () => number, monotonicMs = () => performance.now()) {
     this.#documents = documents;
     this.#now = now;
+    this.#monotonicMs = monotonicMs;
   }
 
   /**
@@ -239,7 +241,7 @@ export class AccessKeys {
   #remembered(id: string): KnownKey | 'unknown' | null {
     const entry = this.#cache.get(id);
     if (entry === undefined) return null;
-    const now = performance.now();
+    const now = this.#monotonicMs();
     const seen = this.#documents.recentVersion(COLLECTION);
     if (seen !== null && seen.version === entry.version && now - entry.readMs < REREAD_MS) {
       if (seen.asOfMs > entry.asOfMs)
@@ -251,7 +253,7 @@ export class AccessKeys {
 
   async #read(id: string): Promise<KnownKey | 'unknown'> {
     const version = this.#documents.recentVersion(COLLECTION)?.version ?? null;
-    const readMs = performance.now();
+    const readMs = this.#monotonicMs();
     try {
       const known = knownKey(await this.#documents.get<AccessKey>(COLLECTION, id));
       this.#cache.set(id, { known, version, readMs, asOfMs: readMs, triedMs: readMs });
@@ -260,7 +262,7 @@ export class AccessKeys {
       const last = this.#cache.get(id);
       const isKnown = last !== undefined && last.known !== 'unknown' && readMs - last.asOfMs < KNOWN_MS_MAX;
       if (!isKnown || !(error instanceof StoreUnavailable)) throw error;
-      this.#cache.set(id, { ...last, triedMs: performance.now() });
+      this.#cache.set(id, { ...last, triedMs: this.#monotonicMs() });
       return last.known;
     }
   }

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { AccessKeys, grants, INSTALLATION, keyStatus, OPERATIONS } from '../../src/access/access-keys.ts';
 import { platformName } from '../../src/client/client-key.ts';
@@ -19,9 +18,13 @@ const DAY_MS = 24 * 3600_000;
 describeOnStores('access keys', (store) => {
   let clock: MovableClock;
   let keys: AccessKeys;
+  let laterMs: number;
+  /** The monotonic clock of a process, which the test moves, too. */
+  const monotonicMs = () => performance.now() + laterMs;
   beforeEach(() => {
     clock = new MovableClock();
-    keys = new AccessKeys(store().documents, clock.now);
+    laterMs = 0;
+    keys = new AccessKeys(store().documents, clock.now, monotonicMs);
   });
 
   it('always have one form, and are never the same', async () => {
@@ -128,7 +131,7 @@ describeOnStores('access keys', (store) => {
     expect(await keys.authenticate(key)).not.to.equal(null);
     await elsewhere.revoke(record.id);
     expect(await elsewhere.authenticate(key)).to.equal(null);
-    await delay(1000);
+    laterMs += 1000;
     expect(await keys.authenticate(key)).to.equal(null);
   });
 
@@ -143,18 +146,18 @@ describeOnStores('access keys', (store) => {
       list: (collection) => documents.list(collection),
       recentVersion: (collection) => (isAway ? null : documents.recentVersion(collection)),
     };
-    const node = new AccessKeys(sometimes, clock.now);
+    const node = new AccessKeys(sometimes, clock.now, monotonicMs);
     const { key, record } = await keys.issue(shop, ['score'], null);
     const other = await keys.issue(shop, ['score'], null);
     expect((await node.authenticate(key))?.id).to.equal(record.id);
     isAway = true;
-    await delay(600);
+    laterMs += 600;
     expect((await node.authenticate(key))?.id).to.equal(record.id);
     const failure = await node.authenticate(other.key).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(StoreUnavailable);
     await keys.revoke(record.id);
     isAway = false;
-    await delay(600);
+    laterMs += 600;
     expect(await node.authenticate(key)).to.equal(null);
   });
 
@@ -168,29 +171,29 @@ describeOnStores('access keys', (store) => {
         reads++;
         return documents.get(collection, name);
       },
-      recentVersion: () => ({ version, asOfMs: performance.now() }),
+      recentVersion: () => ({ version, asOfMs: monotonicMs() }),
     };
-    const node = new AccessKeys(followed, clock.now);
+    const node = new AccessKeys(followed, clock.now, monotonicMs);
     const issued = await Promise.all(Array.from({ length: 5 }, () => keys.issue(shop, ['score'], null)));
     const authenticateAll = () => Promise.all(issued.map(({ key }) => node.authenticate(key)));
     await authenticateAll();
-    await delay(600);
+    laterMs += 600;
     await authenticateAll();
     expect(reads).to.equal(5);
     await keys.revoke(issued[0]?.record.id ?? '');
     version = 'after';
-    await delay(600);
+    laterMs += 600;
     expect((await authenticateAll()).filter((record) => record === null)).to.have.length(1);
     expect(reads).to.equal(10);
   });
 
   it('are refused within a second also when the nodes could not be notified', async () => {
     const { documents } = store();
-    const node = new AccessKeys({ ...documents, recentVersion: () => null }, clock.now);
+    const node = new AccessKeys({ ...documents, recentVersion: () => null }, clock.now, monotonicMs);
     const { key, record } = await keys.issue(shop, ['score'], null);
     expect(await node.authenticate(key)).not.to.equal(null);
     await keys.revoke(record.id);
-    await delay(1000);
+    laterMs += 1000;
     expect(await node.authenticate(key)).to.equal(null);
   });
 
