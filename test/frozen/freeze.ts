@@ -11,7 +11,10 @@ import { freeze, STORES } from './stored-forms.ts';
 const { values } = parseArgs({ options: { documents: { type: 'boolean' } } });
 const folder = join(import.meta.dirname, '0.1.0');
 mkdirSync(folder, { recursive: true });
+/** JSON with an operation or a schema a line, so that two changes rarely meet. */
+const byLine = (value: unknown) =>
+  JSON.stringify(value, null, 1).replaceAll(/\n(?: {4,}| {3}(?=[}\]]))/g, '');
 for (const [who, document] of Object.entries(DOCUMENTS))
-  writeFileSync(join(folder, `${who}.json`), `${JSON.stringify(essence(plain(document())))}\n`);
+  writeFileSync(join(folder, `${who}.json`), `${byLine(essence(plain(document())))}\n`);
 if (values.documents !== true) for (const store of STORES) await freeze(store);
 process.exit();
