@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { withTemporaryFolder } from '../../src/files/folders.ts';
+import { makeOwnFolder, withTemporaryFolder } from '../../src/files/folders.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
 
 const MODULE = new URL('../../src/files/folders.ts', import.meta.url).href;
 
@@ -60,5 +61,39 @@ describe('a temporary folder', () => {
       code: 0,
       killedBy: null,
     });
+  });
+});
+
+const modeOf = (path: string) => statSync(path).mode & 0o777;
+
+describe('a folder of our own', () => {
+  it('is made with its parents, for its owner alone', () => {
+    const above = join(temporaryDirectory(), 'a');
+    makeOwnFolder(join(above, 'b'));
+    expect([modeOf(above), modeOf(join(above, 'b'))]).to.deep.equal([0o700, 0o700]);
+  });
+
+  it('is left as it is where it exists', () => {
+    const folder = join(temporaryDirectory(), 'shared');
+    mkdirSync(folder, { mode: 0o755 });
+    makeOwnFolder(folder);
+    expect(modeOf(folder)).to.equal(0o755);
+  });
+
+  it('cannot be made below a file', () => {
+    const file = join(temporaryDirectory(), 'file');
+    writeFileSync(file, '');
+    expect(() => makeOwnFolder(join(file, 'a', 'b'))).to.throw(
+      `EEXIST: file already exists, mkdir '${file}'`,
+    );
+    expect(() => makeOwnFolder(file)).to.throw(`EEXIST: file already exists, mkdir '${file}'`);
+  });
+
+  it('fails at once in a file system that refuses new names', function () {
+    if (!existsSync('/proc')) this.skip();
+    expect(() => makeOwnFolder('/proc/nope')).to.throw(
+      "ENOENT: no such file or directory, mkdir '/proc/nope'",
+    );
+    expect(() => makeOwnFolder('/proc/nope/below')).to.throw("mkdir '/proc/nope'");
   });
 });

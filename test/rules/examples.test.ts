@@ -1,10 +1,19 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { runCases } from '../../src/authoring/cases/cases.ts';
+import { examine } from '../../src/authoring/desk/examine.ts';
 import { prove } from '../../src/authoring/prove.ts';
+import type { FactValue } from '../../src/facts/fact.ts';
+import type { Condition } from '../../src/rules/condition.ts';
+import { draftOf, renamed } from '../../src/rules/folder/draft.ts';
 import { formatProblems, loadRuleSet, readRuleFiles } from '../../src/rules/folder/rule-folder.ts';
-import { RULES_DIR } from '../rule-fixtures/sound-rules.ts';
+import { type Answer, Reasoner } from '../../src/rules/proof/reasoner.ts';
+import { compare, knowledgeOf, type Moment } from '../../src/rules/proof/relations.ts';
+import { isRuleVersion } from '../../src/rules/rule-set.ts';
+import { blocksOf, section } from '../guide-blocks.ts';
+import { edited, RULES_DIR, SOUND_VERSION } from '../rule-fixtures/sound-rules.ts';
+import { RULES_FOLDER } from '../service/current-rules.ts';
 
 const EXAMPLES = join(RULES_DIR, 'examples');
 
@@ -39,4 +48,66 @@ describe('the rule sets to start from', () => {
       expect(facts).to.include('paidOrders');
     });
   }
+});
+
+const RULES = edited({});
+
+function is(name: string, value: FactValue): Condition {
+  const fact = RULES.facts.find((ref) => ref.name === name);
+  if (fact === undefined) throw new Error(`there is no fact ${name}`);
+  return compare(fact, 'equal', value);
+}
+
+/** Whether there is a payer like this whose verdict is none of those. */
+function withoutVerdict(verdict: string, ...like: readonly Condition[]): Answer {
+  const { rules } = RULES.verdicts;
+  const others = rules.filter(({ params }) => params.verdict === verdict).map(({ condition }) => condition);
+  return new Reasoner(knowledgeOf(RULES, 'a verdict')).find(like, others);
+}
+
+function possible(moment: Moment, ...conditions: readonly Condition[]): Answer {
+  return new Reasoner(knowledgeOf(RULES, moment)).find(conditions);
+}
+
+describe(`an answer of ${SOUND_VERSION}`, () => {
+  it('never flags a bot and lets it through', () => {
+    expect(withoutVerdict('BLOCK', is('isBot', true)).kind).to.equal('none');
+  });
+
+  it('never says that a client is blocked and lets it through', () => {
+    expect(withoutVerdict('BLOCK', is('clientGroup', 'BLOCKED')).kind).to.equal('none');
+  });
+
+  it('never flags a client as a bot whom a person trusts, in a score or in a verdict', () => {
+    expect(possible('any request', is('isBot', true), is('overrideGroup', 'TRUSTED')).kind).to.equal('none');
+    expect(possible('any request', is('isBot', true), is('overrideGroup', 'NONE')).kind).to.equal('witness');
+  });
+
+  it('never calls a client blocked whom a person trusts', () => {
+    expect(
+      possible('any request', is('clientGroup', 'BLOCKED'), is('overrideGroup', 'TRUSTED')).kind,
+    ).to.equal('none');
+  });
+});
+
+const GUIDE = readFileSync(join(import.meta.dirname, '..', '..', 'rules', 'TUTORIAL.md'), 'utf8');
+
+describe('the guide for analysts', () => {
+  it('leads from the complaint to rules that may be released: valid, nothing found, every case passed', () => {
+    const story = section(GUIDE, 'From a complaint to a released change, all in the page');
+    const [rules = '', cases = ''] = blocksOf(story).map(({ text }) => text);
+    const files = new Map(readRuleFiles(RULES_FOLDER, []) ?? []);
+    const groups = files.get('groups.yaml') ?? '';
+    const from = groups.indexOf('  - name: blocked-by-unpaid-chain');
+    const to = groups.indexOf('  - name: bound-to-requisite');
+    files.set('groups.yaml', `${groups.slice(0, from)}${rules.trimEnd()}\n\n${groups.slice(to)}`);
+    files.set('cases/groups.yaml', `${files.get('cases/groups.yaml')}\n${cases.trimEnd()}\n`);
+    const version = 'p2.v11';
+    if (isRuleVersion(version)) files.set('ruleset.yaml', renamed(files, version) ?? '');
+    const made = draftOf(version, files);
+    if (!made.ok) throw new Error(JSON.stringify(made.problems));
+    const { failures, coverage } = runCases(made.ruleSet, files);
+    expect(examine(made.ruleSet, files, null).problems).to.deep.equal([]);
+    expect([failures, coverage.rules.percent, coverage.conditions.percent]).to.deep.equal([[], 100, 100]);
+  });
 });

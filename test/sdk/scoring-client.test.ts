@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { clientRecords } from '../../scripts/client-records.ts';
 import {
   IdempotencyKeyReusedError,
   MalformedBodyError,
@@ -92,5 +95,12 @@ describe('the scoring client at a running service', () => {
     expect(error.errors.map(({ pointer }) => pointer)).to.deep.equal(['/toPayCurrency']);
     expect(error.requestId).to.equal('r-1');
     expect(error.message).to.match(/^400 malformed JSON body: \/toPayCurrency must be/);
+  });
+});
+
+describe("the client library's records", () => {
+  it('are those of the API documents; node scripts/client-records.ts writes them', () => {
+    const file = join(import.meta.dirname, '..', '..', 'src', 'sdk', 'records.ts');
+    expect(readFileSync(file, 'utf8')).to.equal(clientRecords());
   });
 });

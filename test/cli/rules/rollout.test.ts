@@ -1,5 +1,9 @@
 import { expect } from 'chai';
+import { formatStatus } from '../../../src/cli/rules/rollout.ts';
+import type { NodeView } from '../../../src/rollout/fleet.ts';
+import type { RolloutEntry } from '../../../src/rollout/rollout.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { currentRules } from '../../service/current-rules.ts';
 import { scoring } from '../scoring.ts';
 
 describe('rules rollout', () => {
@@ -66,5 +70,52 @@ describe('rules rollout', () => {
       expect(exitCode).to.equal(2);
       expect(stderr).to.include(message);
     }
+  });
+});
+
+const { version, digest } = currentRules();
+const ACTIVE = { version, digest };
+
+/** The report of a node. */
+function report(pid: number, hasStaleLists = false): NodeView {
+  return {
+    ...{ nodeId: `node-${pid}`, host: 'h', pid, startedAt: 0, seenAt: 0, revision: 1, active: ACTIVE },
+    ...{ versions: [], refused: [], trouble: null, hasStaleLists },
+  };
+}
+
+const status = (...nodes: readonly NodeView[]) => statusAfter([], nodes);
+
+const statusAfter = (history: readonly RolloutEntry[], nodes: readonly NodeView[] = []) =>
+  formatStatus(
+    {
+      rollout: { revision: 1, active: ACTIVE, candidates: [], ended: [], history },
+      unreadable: false,
+      nodes,
+      trials: [],
+      previous: null,
+    },
+    1000,
+  );
+
+describe('rules status', () => {
+  it('marks a return that one person made alone in an emergency', () => {
+    const entry = { at: 0, who: 'ann', action: 'active', from: null, to: version, digest } as const;
+    const shown = (marked: object) =>
+      statusAfter([{ ...entry, reason: 'r', ...marked }])
+        .split('\n')
+        .at(-1);
+    expect(shown({ emergency: true })).to.match(/ {2}ann {2}active, emergency {2}p2\.v10 +r$/);
+    expect(shown({})).to.match(/ {2}ann {2}active {2}p2\.v10 +r$/);
+  });
+
+  it('says which nodes have stale shared lists', () => {
+    expect(status(report(1), report(2, true), report(3, false)).match(/^Shared lists .*$/gm)).to.deep.equal([
+      'Shared lists on h/2 could not be compared with the store for more than 10 s; changes since then do not count there.',
+    ]);
+  });
+
+  it('says nothing of shared lists while every node follows them', () => {
+    expect(status(report(1), report(2, false))).not.to.include('Shared lists');
   });
 });

@@ -8,11 +8,13 @@ import {
   decisionOf,
   encodeDecision,
   isRow,
+  packText,
   parseRecord,
   RecordDamaged,
   type RecordShape,
   readShape,
   recordShape,
+  unpackText,
 } from '../../../src/decision/decision-record.ts';
 import { NO_SIGHTINGS } from '../../../src/facts/fact.ts';
 import { clientKey } from '../../client/client-keys.ts';
@@ -138,4 +140,29 @@ describe('a decision record', () => {
     const text = stored(first).replace(/,(\d+),0,1,\[\],/, ',99,0,1,[],');
     expect(() => read(text)).to.throw(RecordDamaged, 'a decision record names rule 99');
   });
+});
+
+describe('a packed text', () => {
+  it('gives back the text, whatever it is', () => {
+    const text = fc.oneof(
+      fc.string(),
+      fc.uuid(),
+      fc.string().map((rest) => `~${rest}`),
+    );
+    fc.assert(
+      fc.property(text, (given) => {
+        expect(unpackText(packText(given))).to.equal(given);
+      }),
+    );
+  });
+
+  it('of a UUID takes 23 characters', () => {
+    expect(packText('00000000-0000-4000-8000-0000000000ff')).to.have.length(23);
+  });
+
+  for (const text of ['00000000-0000-4000-8000-0000000000FF', '{00000000-0000-4000-8000-0000000000ff}']) {
+    it(`of ${text} is the text itself, since its letters would not come back`, () => {
+      expect(packText(text)).to.equal(text);
+    });
+  }
 });

@@ -1,8 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { expect } from 'chai';
-import { forgiveStandstill, TIMEOUT_CHECK_MS } from '../../../src/http/server/listener.ts';
+import { pino } from 'pino';
+import { cutOffSlowReaders, forgiveStandstill, TIMEOUT_CHECK_MS } from '../../../src/http/server/listener.ts';
+import { RefusalLines } from '../../../src/http/server/request-log.ts';
+import { until } from '../../servers/until.ts';
 
 const LIMIT_MS = 1000;
 
@@ -70,3 +74,96 @@ describe('a process that was paused', () => {
 function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
+
+/** Sent in parts, like the service's documents, of which only a whole part counts as read. */
+const PART = Buffer.alloc(64 * 1024);
+/** Together more than the system buffers for a connection. */
+const PARTS = 512;
+const READ_LIMIT_MS = 1000;
+
+describe('clients that do not read their answers', () => {
+  let server: Server;
+  let port: number;
+
+  beforeEach(async () => {
+    server = createServer((req, res) => {
+      Readable.from(req.url === '/large' ? Array<Buffer>(PARTS).fill(PART) : ['small']).pipe(res);
+    });
+    cutOffSlowReaders(server, READ_LIMIT_MS);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    port = address === null || typeof address === 'string' ? 0 : address.port;
+  });
+
+  afterEach(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+
+  it('are cut off', async () => {
+    const reader = ask('/large');
+    const [atServer]: Socket[] = await once(server, 'connection');
+    reader.pause();
+    await once(atServer ?? reader, 'close');
+    expect(atServer?.destroyed).to.equal(true);
+    reader.destroy();
+  });
+
+  it('do not include those that read large answers', async () => {
+    const reader = ask('/large');
+    let taken = 0;
+    reader.on('data', (chunk: Buffer) => {
+      taken += chunk.length;
+    });
+    await until('all is taken', async () => taken >= PARTS * PART.length);
+    expect(reader.readyState).to.equal('open');
+    reader.destroy();
+  });
+
+  it('do not include idle ones', async () => {
+    const reader = ask('/small');
+    let ended = false;
+    reader.on('close', () => {
+      ended = true;
+    });
+    await once(reader, 'data');
+    await new Promise((resolve) => setTimeout(resolve, 3 * READ_LIMIT_MS));
+    expect(ended).to.equal(false);
+    reader.destroy();
+  });
+
+  function ask(path: string): Socket {
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    return socket;
+  }
+});
+
+describe('log lines about failed requests', () => {
+  it('are limited to ten of a kind within ten seconds, and one with the number of the others', async () => {
+    const lines: Record<string, unknown>[] = [];
+    const log = pino({ base: null, timestamp: false }, { write: (line) => lines.push(JSON.parse(line)) });
+    const refusals = new RefusalLines(log, 50);
+    for (let n = 0; n < 1000; n++) refusals.write({ operation: 'verdict', status: 503 });
+    refusals.write({ operation: 'verdict', status: 500 });
+    refusals.write({ operation: 'score', status: 503 });
+    expect(lines.map(({ operation, status }) => `${operation} ${status}`)).to.deep.equal([
+      ...Array.from({ length: 10 }, () => 'verdict 503'),
+      'verdict 500',
+      'score 503',
+    ]);
+    await until('the window is over', async () => lines.length > 12);
+    expect(lines.at(-1)).to.deep.equal({
+      level: 40,
+      operation: 'verdict',
+      status: 503,
+      more: 990,
+      seconds: 0.05,
+      msg: 'more requests failed',
+    });
+    refusals.write({ operation: 'verdict', status: 503 });
+    expect(lines.at(-1)).to.include({ msg: 'request failed' });
+  });
+});

@@ -1,9 +1,19 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { formatProblems, listRuleVersions, loadRuleSet } from '../../../src/rules/folder/rule-folder.ts';
+import {
+  formatProblems,
+  listRuleVersions,
+  loadRuleSet,
+  readRuleSet,
+} from '../../../src/rules/folder/rule-folder.ts';
+import { directReader, ThreadedReader } from '../../../src/rules/folder/rule-reader.ts';
+import { scanRuleFolders } from '../../../src/rules/folder/scan.ts';
+import type { RuleSet, RuleVersion } from '../../../src/rules/rule-set.ts';
+import { addVersion, rulesDirectory } from '../../rollout/rule-folders.ts';
 import { RULES_DIR, SOUND_FILES, SOUND_VERSION } from '../../rule-fixtures/sound-rules.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 
 const WAY_ON =
   'p2.v10 is released and never changes; restore it, or start a new version: rules new <version> --from p2.v10';
@@ -95,3 +105,89 @@ describe('the folder of rule sets', () => {
     expect(listRuleVersions(dir)).to.deep.equal(['p2.v2', 'p2.v9', 'p2.v10', 'p3.v1', 'p10.v1']);
   });
 });
+
+/** A rule set without its functions, which no two have in common. */
+function plainParts({ groups, signals, verdicts, ...rest }: RuleSet): unknown {
+  const rulesOf = (part: { readonly rules: readonly { readonly matches: unknown }[] }) =>
+    part.rules.map(({ matches: _, ...rule }) => rule);
+  return {
+    ...rest,
+    groups: { ...groups, rules: rulesOf(groups) },
+    signals: { ...signals, rules: rulesOf(signals) },
+    verdicts: { ...verdicts, rules: rulesOf(verdicts) },
+  };
+}
+
+describe('reading rule sets in a thread', () => {
+  let rulesDir: string;
+  let threaded: ThreadedReader;
+  beforeEach(() => {
+    rulesDir = rulesDirectory();
+    threaded = new ThreadedReader(rulesDir);
+  });
+  afterEach(() => threaded.close());
+
+  const version = async (): Promise<RuleVersion> => {
+    const newest = (await threaded.scan()).at(-1)?.version;
+    if (newest === undefined) throw new Error('there is no version');
+    return newest;
+  };
+
+  it('gives the same rule sets as reading directly', async () => {
+    const [there, here] = await Promise.all(
+      [threaded, directReader(rulesDir)].map(async (reader) => reader.load(await version())),
+    );
+    if (there?.ok !== true || here?.ok !== true) throw new Error('p2.v10 is not sound');
+    expect(plainParts(there.ruleSet)).to.deep.equal(plainParts(here.ruleSet));
+  });
+
+  it('refuses cases that are a link out of the folder of rule sets', async () => {
+    addVersion(rulesDir, 'p2.v11', []);
+    symlinkSync(temporaryDirectory(), join(rulesDir, 'p2.v11', 'cases'));
+    expect(await threaded.load(await version())).to.deep.equal({
+      ok: false,
+      problems: [
+        {
+          at: { file: 'cases', line: 1, column: 1 },
+          message:
+            'it is a link that leads out of the folder of rule sets; put what it points to in its place',
+        },
+      ],
+    });
+  });
+});
+
+/** Of the user that owns nothing. */
+const NOBODY = 65_534;
+
+describe('a rule folder without permission', () => {
+  it('is refused by name, and hides none of the others', () => {
+    const directory = rulesDirectory();
+    chmodSync(directory, 0o755);
+    const shut = join(directory, 'p2.v99');
+    mkdirSync(shut);
+    chmodSync(shut, 0);
+    asSomebodyWithoutRights(() => {
+      const scanned = scanRuleFolders(directory);
+      expect(scanned.map(({ version }) => version)).to.deep.equal(['p2.v10', 'p2.v99']);
+      expect(scanned.at(-1)?.stamp).to.match(/^unreadable: EACCES/);
+      const read = readRuleSet(shut);
+      expect(read.ok).to.equal(false);
+      if (!read.ok)
+        expect(formatProblems('p2.v99', read.problems)).to.match(/^p2\.v99.*(EACCES|permission)/s);
+      expect(readRuleSet(join(directory, 'p2.v10')).ok).to.equal(true);
+    });
+    chmodSync(shut, 0o700);
+  });
+});
+
+/** The superuser may read everything, so it steps down for as long as `look` takes. */
+function asSomebodyWithoutRights(look: () => void): void {
+  const isSuperuser = process.geteuid?.() === 0;
+  if (isSuperuser) process.seteuid?.(NOBODY);
+  try {
+    look();
+  } finally {
+    if (isSuperuser) process.seteuid?.(0);
+  }
+}

@@ -1,10 +1,15 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { SqliteCheckpoints } from '../../../src/state/sqlite/checkpoints.ts';
 import { GroupCommit } from '../../../src/state/sqlite/group-commit.ts';
 import { StoreLate } from '../../../src/state/store-errors.ts';
-import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { removeDirectory, temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { until } from '../../servers/until.ts';
 
 /** A disk whose syncs the test ends. */
 class HeldDisk {
@@ -166,5 +171,38 @@ describe('the group commit', () => {
     disk.finish();
     expect(await settledSoon(closed)).to.equal('acknowledged');
     expect(await write).to.equal(1);
+  });
+});
+
+describe('the checkpoint thread of SQLite', () => {
+  it('is started again when it has died', async () => {
+    const directory = temporaryDirectory();
+    const folder = join(directory, 'not there yet');
+    const path = join(folder, 'scoring.sqlite');
+    const checkpoints = new SqliteCheckpoints(path);
+    await checkpoints.truncate();
+    expect(existsSync(path)).to.equal(false);
+    mkdirSync(folder);
+    const db = new DatabaseSync(path);
+    db.exec('PRAGMA journal_mode = WAL; CREATE TABLE erased (client TEXT)');
+    expect(statSync(`${path}-wal`).size).to.be.above(0);
+    await until('the log is empty', async () => {
+      await checkpoints.truncate();
+      return statSync(`${path}-wal`).size === 0;
+    });
+    await checkpoints.close();
+    db.close();
+    removeDirectory(directory);
+  });
+});
+
+describe('the sync of the log of SQLite', () => {
+  it('works in a process that may open no more files', async () => {
+    const directory = temporaryDirectory();
+    const script = join(import.meta.dirname, 'without-free-files.ts');
+    const withFewFiles = ['-c', 'ulimit -n 100 && exec "$0" "$1" "$2"', process.execPath, script, directory];
+    const { stdout } = await promisify(execFile)('sh', withFewFiles);
+    expect(stdout).to.equal('EMFILE, then 2 verdicts');
+    removeDirectory(directory);
   });
 });

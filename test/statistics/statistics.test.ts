@@ -1,0 +1,265 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { populationStability } from '../../src/statistics/distributions.ts';
+import {
+  bootstrapInterval,
+  shareInterval,
+  shareUpperBound,
+  student975,
+} from '../../src/statistics/intervals.ts';
+import { expectedEvents, lastingAfterDays, maturityOf } from '../../src/statistics/reversal-ages.ts';
+import { isOffBalance } from '../../src/statistics/sample-ratio.ts';
+import { SeededRandom, seeded } from '../simulation/seeded-random.ts';
+
+describe('the interval of a share', () => {
+  it("is Wilson's, and null without anybody", () => {
+    expect(shareInterval(0, 0)).to.equal(null);
+    const share = shareInterval(10, 100);
+    expect(share?.value).to.equal(0.1);
+    // The textbook's interval for 10 of 100.
+    expect(share?.low).to.be.closeTo(0.0552, 0.0001);
+    expect(share?.high).to.be.closeTo(0.1744, 0.0001);
+  });
+
+  it('ends where the true share would be 1.96 of its own standard errors from the observed one', () => {
+    const counts = fc
+      .integer({ min: 1, max: 500 })
+      .chain((whole) => fc.tuple(fc.nat(whole), fc.constant(whole)));
+    fc.assert(
+      fc.property(counts, ([part, whole]) => {
+        const { value, low, high } = shareInterval(part, whole) ?? { value: 0, low: 0, high: 0 };
+        for (const end of [low, high])
+          expect(Math.abs(value - end)).to.be.closeTo(1.96 * Math.sqrt((end * (1 - end)) / whole), 1e-4);
+        expect(value).to.be.within(low - 1e-12, high + 1e-12);
+      }),
+    );
+  });
+});
+
+describe('the upper bound of a share', () => {
+  it('is the share of which one of twenty samples would show so few cases, by the normal approximation', () => {
+    for (const [part, whole] of [
+      [0, 929],
+      [1, 929],
+      [30, 400],
+      [200, 400],
+    ] as const) {
+      const bound = shareUpperBound(part, whole);
+      // Wilson's bound is the share whose own standard error puts the observed one at the 5 % point.
+      const distance = (bound - part / whole) / Math.sqrt((bound * (1 - bound)) / whole);
+      expect(distance).to.be.closeTo(1.6448536, 1e-6);
+    }
+    expect(shareUpperBound(5, 5)).to.equal(1);
+    expect(shareUpperBound(0, 0)).to.equal(1);
+  });
+});
+
+describe("the 97.5 % point of Student's t", () => {
+  it('equals that of the tables', () => {
+    const table = [
+      [1, 12.706],
+      [2, 4.303],
+      [3, 3.182],
+      [5, 2.571],
+      [10, 2.228],
+      [30, 2.042],
+      [120, 1.98],
+      [1e9, 1.96],
+    ] as const;
+    for (const [degrees, point] of table)
+      expect(student975(degrees), `${degrees}`).to.be.closeTo(point, 0.004);
+  });
+});
+
+const VALUES = [1, 2, 4, 8];
+
+function mean(drawn: Uint32Array): number {
+  return VALUES.reduce((sum, value, index) => sum + value * (drawn[index] ?? 0), 0) / VALUES.length;
+}
+
+describe('the bootstrap', () => {
+  it('gives the statistic of all clusters, and the interval of all possible draws', () => {
+    const estimate = bootstrapInterval(VALUES.length, mean);
+    const all = everyDraw().map(mean);
+    const below = (limit: number) => all.filter((value) => value < limit).length / all.length;
+    expect(estimate?.value).to.equal(3.75);
+    expect(below(estimate?.low ?? 0)).to.be.below(0.06);
+    expect(below((estimate?.low ?? 0) + 1)).to.be.above(0.025);
+    expect(below(estimate?.high ?? 0)).to.be.above(0.94);
+    expect(below((estimate?.high ?? 0) - 1)).to.be.below(0.975);
+  });
+
+  it('gives the same interval for the same seed, and another for another', () => {
+    expect(bootstrapInterval(40, spread, 7)).to.deep.equal(bootstrapInterval(40, spread, 7));
+    expect(bootstrapInterval(40, spread, 7)).not.to.deep.equal(bootstrapInterval(40, spread, 8));
+  });
+
+  it('draws as many clusters as there are', () => {
+    bootstrapInterval(9, (drawn) => {
+      expect(drawn.reduce((sum, times) => sum + times, 0)).to.equal(9);
+      return 0;
+    });
+  });
+
+  it('leaves out draws without a statistic, and is null when none has one', () => {
+    expect(bootstrapInterval(3, () => null)).to.equal(null);
+    expect(bootstrapInterval(2, (drawn) => (drawn[0] === 0 ? null : 1))).to.deep.equal({
+      value: 1,
+      low: 1,
+      high: 1,
+    });
+  });
+});
+
+function spread(drawn: Uint32Array): number {
+  return drawn.reduce((sum, times, index) => sum + times * index ** 2, 0);
+}
+
+/** Each of the 256 ways to draw four of four, by how often each was drawn. */
+function everyDraw(): readonly Uint32Array[] {
+  return Array.from({ length: 4 ** 4 }, (_, number) => {
+    const drawn = new Uint32Array(4);
+    for (let place = 0; place < 4; place++) {
+      const one = Math.floor(number / 4 ** place) % 4;
+      drawn[one] = (drawn[one] ?? 0) + 1;
+    }
+    return drawn;
+  });
+}
+
+const counts = fc.array(fc.nat(1000), { minLength: 4, maxLength: 4 });
+
+describe('the population stability index', () => {
+  it('is 0 for the same counts, and the same in both directions', () => {
+    fc.assert(
+      fc.property(counts, counts, (some, others) => {
+        expect(populationStability(some, some, [10, 10]).index).to.equal(0);
+        const [there, back] = [
+          populationStability(some, others, [10, 10]).index,
+          populationStability(others, some, [10, 10]).index,
+        ];
+        expect(there).to.be.closeTo(back, 1e-12);
+        expect(there).to.be.at.least(0);
+      }),
+    );
+  });
+
+  it("equals the textbook's formula where no bin is small", () => {
+    const { index } = populationStability([300_000, 700_000], [400_000, 600_000], [1, 1]);
+    expect(index).to.be.closeTo(0.1 * Math.log(4 / 3) + -0.1 * Math.log(6 / 7), 1e-5);
+  });
+
+  it('exceeds what chance explains in about 5 of 100 pairs of samples of one population', () => {
+    const random = new SeededRandom(3);
+    const sample = (size: number) => {
+      const bins = [0, 0, 0, 0, 0];
+      for (let draw = 0; draw < size; draw++) {
+        const bin = Math.min(random.whole(0, 4), random.whole(0, 4));
+        bins[bin] = (bins[bin] ?? 0) + 1;
+      }
+      return bins;
+    };
+    const beyond = Array.from({ length: 1000 }, () => {
+      const { index, byChance } = populationStability(sample(300), sample(500), [300, 500]);
+      return index > byChance;
+    });
+    expect(beyond.filter(Boolean).length).to.be.within(30, 75);
+  });
+});
+
+/** Payments of the last `days` days, a fifth of them reversed after 14 to 35 days, as far as is known now. */
+function paymentsOf(days: number, seed: number) {
+  const random = new SeededRandom(seed);
+  let toCome = 0;
+  const young: { readonly day: number; readonly payments: number }[] = [];
+  const aged = Array.from({ length: days * 20 }, (_, number) => {
+    const age = Math.floor(number / 20);
+    const delay = random.chance(0.2) ? random.whole(14, 35) : null;
+    if (delay !== null && delay <= age) return { day: delay, events: 1, left: 1 };
+    if (delay !== null) toCome++;
+    young.push({ day: age, payments: 1 });
+    return { day: age, events: 0, left: 1 };
+  });
+  return { aged, young, toCome };
+}
+
+describe('the ages at which payments are reversed', () => {
+  it('say when a payment is safe, once payments were watched for longer than reversals take', () => {
+    expect(maturityOf(paymentsOf(90, 1).aged)).to.be.within(33, 36);
+  });
+
+  it('say nothing while reversals are still coming, or with fewer than ten', () => {
+    expect(maturityOf(paymentsOf(30, 1).aged)).to.equal(null);
+    const nine = [
+      { day: 1, events: 9, left: 9 },
+      { day: 90, events: 0, left: 500 },
+    ];
+    expect(maturityOf(nine)).to.equal(null);
+    expect(maturityOf([...nine, { day: 1, events: 1, left: 1 }])).to.equal(2);
+  });
+
+  it('say when most have come, also of few, and at once where none came', () => {
+    expect(lastingAfterDays(paymentsOf(90, 1).aged)).to.be.within(31, 34);
+    expect(lastingAfterDays([{ day: 6, events: 1, left: 1 }])).to.equal(7);
+    expect(lastingAfterDays([{ day: 6, events: 0, left: 100 }])).to.equal(0);
+  });
+
+  it('predict how many are to come, correctly on average over many histories', () => {
+    const ratios = Array.from({ length: 100 }, (_, seed) => {
+      const { aged, young, toCome } = paymentsOf(90, seed);
+      return (expectedEvents(aged, young) ?? 0) / toCome;
+    });
+    expect(ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length).to.be.closeTo(1, 0.05);
+  });
+
+  it('predict none where none was ever reversed, and nothing without a payment', () => {
+    expect(expectedEvents([{ day: 9, events: 0, left: 5 }], [{ day: 1, payments: 5 }])).to.equal(0);
+    expect(expectedEvents([], [{ day: 1, payments: 5 }])).to.equal(null);
+  });
+});
+
+const ALPHA = 0.001;
+
+describe('the sample ratio of a draw', () => {
+  it('is off where the arms have clearly other shares than were drawn', () => {
+    const even = (one: number, other: number) =>
+      isOffBalance(
+        [
+          { clients: one, share: 50 },
+          { clients: other, share: 50 },
+        ],
+        ALPHA,
+      );
+    expect(even(12_000, 10_800)).to.equal(true);
+    expect(even(12_000, 11_900)).to.equal(false);
+    expect(even(0, 0)).to.equal(false);
+    const three = [50, 49, 1].map((share) => ({ clients: 100 * share, share }));
+    expect(isOffBalance(three, ALPHA)).to.equal(false);
+    expect(isOffBalance(three.with(2, { clients: 200, share: 1 }), ALPHA)).to.equal(true);
+  });
+
+  it('of a right draw is hardly ever off, however often somebody looks', () => {
+    let off = 0;
+    for (let seed = 0; seed < 400; seed++) {
+      const draw = seeded(seed);
+      const clients: [number, number] = [0, 0];
+      for (let client = 0; client < 3000; client++) {
+        clients[draw() < 0.1 ? 1 : 0] += 1;
+        if (
+          client % 10 > 0 ||
+          !isOffBalance(
+            [
+              { clients: clients[0], share: 90 },
+              { clients: clients[1], share: 10 },
+            ],
+            ALPHA,
+          )
+        )
+          continue;
+        off += 1;
+        break;
+      }
+    }
+    expect(off).to.be.at.most(3);
+  });
+});
