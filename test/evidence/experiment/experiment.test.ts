@@ -48,6 +48,7 @@ describeOnStores('an experiment', (store) => {
     await world.reverse(payer.lastPaid);
     const taken = { paid: payer.paid - 1, amount: payer.amount - cents, reversed: cents };
     lived = lived.map((one) => (one === payer ? { ...one, ...taken } : one));
+    await world.shareDevice(8);
     // A last one asks when a day to buy and one for reversals are over for all others.
     await world.live(1, CLIENTS + 49 * 60, 1);
     await world.stop();
@@ -101,6 +102,15 @@ describeOnStores('an experiment', (store) => {
     expect([clients(halfway), clients(found)]).to.deep.equal([
       [CLIENTS / 2, CLIENTS / 2],
       [CLIENTS, 1],
+    ]);
+  });
+
+  it('is vetoed where more than a twentieth of the clients are on devices of several arms', () => {
+    expect(found.vetoes).to.deep.equal([
+      {
+        ...{ veto: 'sharedDevices', version: null },
+        why: `8 of ${CLIENTS + 1} clients are on devices of several arms`,
+      },
     ]);
   });
 

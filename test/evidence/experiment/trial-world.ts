@@ -11,6 +11,7 @@ import { ScoringService } from '../../../src/service/scoring.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { startQuietNode } from '../../rollout/quiet-node.ts';
 import { addVersion, rulesDirectory } from '../../rollout/rule-folders.ts';
+import { scoreBody } from '../../service/request-bodies.ts';
 import { seeded } from '../../simulation/seeded-random.ts';
 import { T0 } from '../../state/clients.ts';
 
@@ -81,6 +82,17 @@ export class TrialWorld {
     if (node === undefined) throw new Error('there is no node');
     const report = { outcome: 'UNPAID', cause: 'REVERSED', occurredAt: this.now } as const;
     await this.#service(node).outcome(SHOP, { clientIdKey, orderRef, ...report });
+  }
+
+  /** The first clients show one device. */
+  async shareDevice(clients: number): Promise<void> {
+    const [node] = this.nodes;
+    if (node === undefined) throw new Error('there is no node');
+    for (let client = 0; client < clients; client++)
+      await this.#service(node).score(
+        SHOP,
+        scoreBody({ clientIdKey: `payer-${client}`, fingerprint: 'a device' }),
+      );
   }
 
   async stop(): Promise<void> {
