@@ -70,7 +70,10 @@ function figures(
     ...(failures.length === 0
       ? []
       : [
-          reported('what the failures were', countsText(failures.map(({ status }) => status ?? 'no answer'))),
+          reported(
+            'what the failures were',
+            countsText(failures.map(({ refusal, status }) => refusal ?? status ?? 'no answer')),
+          ),
         ]),
     reported('p99 over the restarts', `${latencyPercentile(samples, 99).toFixed(1)} ms`),
     reported('slowest answer', `${latencyPercentile(samples, 100).toFixed(0)} ms`),
