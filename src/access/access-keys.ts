@@ -12,6 +12,7 @@ const PLATFORM_KEY_OPERATIONS = [
   'outcomes',
   'clients:read',
   'clients',
+  'waits',
   'erase',
   'figures',
   'decisions',

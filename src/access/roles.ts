@@ -6,14 +6,14 @@ import { INSTALLATION, isInstallation, type Operation } from './access-keys.ts';
 export const ROLES = {
   /** Figures, and no payers. */
   viewer: ['figures', 'rules:read'],
-  /** Payers and decisions. */
-  support: ['decisions', 'clients:read', 'lists:read', 'rules:read'],
+  /** Payers and decisions, and ending a wait. */
+  support: ['decisions', 'clients:read', 'waits', 'lists:read', 'rules:read'],
   /** Drafts and evidence. */
   analyst: ['figures', 'rules'],
   /** Rollouts, lists and overrides, and approving those of others. */
-  operator: ['decisions', 'clients', 'lists', 'rules', 'operate', 'approve'],
+  operator: ['decisions', 'clients', 'waits', 'lists', 'rules', 'operate', 'approve'],
   /** Everything, including erasure, keys and the audit. */
-  admin: ['decisions', 'clients', 'erase', 'lists', 'rules', 'operate', 'keys', 'audit', 'approve'],
+  admin: ['decisions', 'clients', 'waits', 'erase', 'lists', 'rules', 'operate', 'keys', 'audit', 'approve'],
 } as const satisfies Readonly<Record<string, readonly Operation[]>>;
 
 export type Role = keyof typeof ROLES;

@@ -14,6 +14,7 @@ import {
   type Placed,
   ScoreEntrySchema,
   verdictEntry,
+  WaitEndedEntrySchema,
 } from '../state/journal.ts';
 import { type DuckRow, quoteName } from './duck.ts';
 import {
@@ -82,6 +83,7 @@ export const RECORDS = {
     'override.at': 'decided_at',
     who: 'changed_by',
   }),
+  waits_ended: new RecordColumns(WaitEndedEntrySchema, { at: 'ended_at', who: 'ended_by' }),
   erasures: new RecordColumns(
     shape('A client was erased', {
       ...ErasureEntrySchema.properties,
@@ -127,6 +129,12 @@ export const TABLES = {
     time: 'changed_at',
     order: ['client_hash', 'changed_at'],
     columns: [CLIENT_HASH, ...PLACE.columns, ...RECORDS.overrides.columns],
+  },
+  waits_ended: {
+    description: 'A person ended a wait of a client before its time',
+    time: 'ended_at',
+    order: ['client_hash', 'ended_at'],
+    columns: [CLIENT_HASH, ...PLACE.columns, ...RECORDS.waits_ended.columns],
   },
   erasures: {
     description:
@@ -263,6 +271,9 @@ function writeCells(entry: JournalEntry, cells: Cells): TableName {
     case 'override':
       RECORDS.overrides.write(entry, cells);
       return 'overrides';
+    case 'waitEnded':
+      RECORDS.waits_ended.write(entry, cells);
+      return 'waits_ended';
     default:
       return entry satisfies never;
   }
@@ -287,6 +298,7 @@ function unplacedOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): Jou
     case 'outcomes':
     case 'bindings':
     case 'overrides':
+    case 'waits_ended':
       return RECORDS[table].read(row);
     case 'erasures': {
       const { kind, at, platform, clientNumber } = RECORDS.erasures.read(row);

@@ -159,7 +159,7 @@ function queryCommand(archive: Command): void {
   archive
     .command('query <sql>')
     .description(
-      'one SELECT over the tables decisions, outcomes, scores, bindings, overrides and erasures, and the view orders; exit code 1 when rows are missing from the answer',
+      'one SELECT over the tables decisions, outcomes, scores, bindings, overrides, waits_ended and erasures, and the view orders; exit code 1 when rows are missing from the answer',
     )
     .addOption(
       new Option(

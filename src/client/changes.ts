@@ -3,13 +3,14 @@ import {
   type Binding,
   type ClientState,
   type Override,
+  recentlyEnded,
   rememberedEvents,
   rememberedExposure,
   settleOrder,
   token,
   touch,
 } from './client-state.ts';
-import { NO_ATTEMPTS } from './ladder.ts';
+import { NO_ATTEMPTS, waitRemainingMs } from './ladder.ts';
 import {
   dated,
   type Exposure,
@@ -119,4 +120,39 @@ export function setBinding(state: ClientState, binding: Binding | null, now: num
 export function setOverride(state: ClientState, override: Override | null, now: number): ClientState {
   if (override === null && state.override === null) return state;
   return { ...touch(state, now), override };
+}
+
+/** How many waits of a payer may be ended in 24 hours. */
+export const ENDED_WAITS_MAX = 3;
+
+/** The wait that a decision imposed. */
+export interface ImposedWait {
+  readonly seq: number;
+  /** Epoch ms. */
+  readonly waitUntil: number | null;
+}
+
+/** What ending a wait comes to: only `ended` changes anything. */
+export type WaitEnd =
+  | { readonly effect: 'ended'; readonly state: ClientState }
+  | { readonly effect: 'repeated' | 'notDue' | 'newer' | 'tooManyOfPayer' };
+
+/** Ends the wait that is named, if it is the one that is due, and not too many of the payer were ended before. */
+export function endWait(state: ClientState, { seq, waitUntil }: ImposedWait, now: number): WaitEnd {
+  const ended = recentlyEnded(state.endedWaits, now);
+  if (ended.some((wait) => wait.seq === seq)) return { effect: 'repeated' };
+  if (waitRemainingMs(state.ladder, now) === 0) return { effect: 'notDue' };
+  if (state.ladder.waitUntil !== waitUntil) return { effect: 'newer' };
+  if (ended.length >= ENDED_WAITS_MAX) return { effect: 'tooManyOfPayer' };
+  return { effect: 'ended', state: endDueWait(state, seq, now) };
+}
+
+/**
+ * Ends the wait that is due: the payer may ask again at once. Level, open attempt and counters stay. The same object
+ * when no wait is due, as in a replay that imposed none.
+ */
+export function endDueWait(state: ClientState, seq: number, now: number): ClientState {
+  if (waitRemainingMs(state.ladder, now) === 0) return state;
+  const endedWaits = [...recentlyEnded(state.endedWaits, now), { seq, at: now }];
+  return { ...touch(state, now), ladder: { ...state.ladder, waitUntil: now }, endedWaits };
 }

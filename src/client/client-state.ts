@@ -99,6 +99,14 @@ export function markStage(
   };
 }
 
+/** A wait that somebody ended before its time. */
+export interface EndedWait {
+  /** Of the decision that imposed it. */
+  readonly seq: number;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
 /** All that the service knows about one payer of one platform. Times are epoch ms. */
 export interface ClientState {
   /** Decisions made for this client; the next one gets seq + 1. */
@@ -120,6 +128,8 @@ export interface ClientState {
   readonly override: Override | null;
   /** Of the newest stage for which a version was drawn; null: none. */
   readonly stage: StageMark | null;
+  /** In the last ENDED_WAITS_MS, oldest first. */
+  readonly endedWaits: readonly EndedWait[];
 }
 
 /** How many verdict requests a client's state remembers one by one; windowed counts stop there. */
@@ -142,6 +152,7 @@ export const UNKNOWN_CLIENT: ClientState = {
   binding: null,
   override: null,
   stage: null,
+  endedWaits: [],
 };
 
 /**
@@ -204,12 +215,24 @@ export function rememberedEvents(events: readonly VerdictEvent[], now: number): 
   return [...awaited.slice(-AWAITED_EVENTS_MAX), ...recent];
 }
 
+/** How long a wait that was ended counts against the next one. */
+const ENDED_WAITS_MS = 24 * 3600_000;
+
+export function recentlyEnded(waits: readonly EndedWait[], now: number): readonly EndedWait[] {
+  return waits.filter(({ at }) => at > now - ENDED_WAITS_MS);
+}
+
 /**
  * The state without what can change no answer from `now` on, whatever the rules: a few hundred bytes for a payer who
  * stays away. Nothing may happen to the payer before `now` afterwards.
  */
 export function compact(state: ClientState, now: number): ClientState {
-  return { ...state, events: rememberedEvents(state.events, now), hints: rememberedHints(state.hints, now) };
+  return {
+    ...state,
+    events: rememberedEvents(state.events, now),
+    hints: rememberedHints(state.hints, now),
+    endedWaits: recentlyEnded(state.endedWaits, now),
+  };
 }
 
 /** Marks the requests for an order as settled; the same list when there are none. */

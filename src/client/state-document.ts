@@ -18,6 +18,8 @@ type LadderRow = 0 | [level: number, attemptOpen: 0 | 1, waitUntil: number | nul
 /** The sum of 1 (blocked), 2 (waited) and 4 (bot), and since when. */
 type StageRow = [answered: number, since: number];
 
+type EndedRow = readonly [seq: number, age: number];
+
 /** Times are stored as ages at `lastAt`: shorter, and exact. Nulls at the end are left out. */
 type Document = [
   format: typeof FORMAT,
@@ -33,6 +35,7 @@ type Document = [
   binding?: ClientState['binding'],
   override?: ClientState['override'],
   stage?: StageRow | null,
+  endedWaits?: readonly EndedRow[] | null,
 ];
 
 /** The text to store; `decodeClientState` gives the same state back. */
@@ -51,6 +54,9 @@ export function encodeClientState(state: ClientState): string {
     state.binding,
     state.override,
     state.stage === null ? null : encodeStage(state.stage),
+    state.endedWaits.length === 0
+      ? null
+      : state.endedWaits.map(({ seq, at }): EndedRow => [seq, state.lastAt - at]),
   ];
   while (document.at(-1) === null) document.pop();
   return JSON.stringify(document);
@@ -78,6 +84,7 @@ export function decodeClientState(text: string): ClientState {
     binding = null,
     override = null,
     stage = null,
+    endedWaits = null,
   ] = document;
   if (format !== FORMAT) {
     throw new Error(`client state has format ${format}; this version reads format ${FORMAT}`);
@@ -96,6 +103,7 @@ export function decodeClientState(text: string): ClientState {
     binding,
     override,
     stage: stage === null ? null : decodeStage(stage),
+    endedWaits: (endedWaits ?? []).map(([seq, age]) => ({ seq, at: lastAt - age })),
   };
 }
 

@@ -72,6 +72,12 @@ export class Metrics {
   readonly #shed = this.#counter('scoring_shed_total', 'Requests refused because there was too much work', [
     'operation',
   ]);
+  readonly #waitsRefused = new Gauge({
+    name: 'scoring_too_many_waits_ended_timestamp_seconds',
+    help: 'When somebody was last refused to end a wait, because of how many were ended in 24 hours',
+    labelNames: ['who'],
+    registers: [this.registry],
+  });
   readonly #limited = this.#counter('scoring_rate_limited_total', 'Requests over the rate limit', ['effect']);
 
   constructor() {
@@ -97,6 +103,10 @@ export class Metrics {
 
   request(operation: string, status: number, seconds: number): void {
     this.#requests.observe({ operation, status }, seconds);
+  }
+
+  tooManyWaitsEnded(who: string): void {
+    this.#waitsRefused.set({ who }, Date.now() / 1000);
   }
 
   score({ clientGroup, isBot }: ScoreAnswer): void {

@@ -72,6 +72,7 @@ export interface AuditEntry {
     | 'sign-out'
     | 'binding'
     | 'override'
+    | 'wait ended'
     | 'list'
     | 'client read'
     | 'client erased'
@@ -401,7 +402,13 @@ export interface HistoryBinding {
 }
 
 /** One thing that happened to a client; `kind` says which members it has */
-export type HistoryEntry = HistoryScore | HistoryVerdict | HistoryOutcome | HistoryBinding | HistoryOverride;
+export type HistoryEntry =
+  | HistoryScore
+  | HistoryVerdict
+  | HistoryOutcome
+  | HistoryBinding
+  | HistoryOverride
+  | HistoryWaitEnded;
 
 /** An outcome was reported, and counted or corrected */
 export interface HistoryOutcome {
@@ -446,6 +453,15 @@ export interface HistoryVerdict {
   readonly kind: 'verdict';
   readonly at: string;
   readonly decision: Decision;
+}
+
+/** A person ended a wait before its time */
+export interface HistoryWaitEnded {
+  readonly kind: 'waitEnded';
+  readonly at: string;
+  readonly decisionId: string;
+  readonly reason: string;
+  readonly by: string;
 }
 
 /** A client was bound to a requisite, or unbound */
@@ -769,6 +785,7 @@ export type PlatformEvent =
   | OutcomeEvent
   | BindingEvent
   | OverrideEvent
+  | WaitEndedEvent
   | ErasureEvent
   | GapEvent;
 
@@ -1078,4 +1095,23 @@ export interface WaitAnswer {
   readonly reason: string;
   readonly ruleVersion: string;
   readonly isBot: boolean;
+}
+
+/** A person ended a wait before its time */
+export interface WaitEndedEvent {
+  readonly specversion: '1.0';
+  readonly id: string;
+  readonly source: string;
+  readonly type: 'waitEnded';
+  readonly subject: string;
+  readonly time: string;
+  readonly datacontenttype: 'application/json';
+  readonly data: {
+    readonly clientIdKey: string;
+    readonly kind: 'waitEnded';
+    readonly at: string;
+    readonly decisionId: string;
+    readonly reason: string;
+    readonly by: string;
+  };
 }

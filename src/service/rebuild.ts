@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import type { Audit } from '../access/audit.ts';
 import type { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import { decimalText, moneyText } from '../client/amount.ts';
-import { repeatOutcome, setBinding, setOverride } from '../client/changes.ts';
-import type { ClientKey } from '../client/client-key.ts';
+import { endDueWait, repeatOutcome, setBinding, setOverride } from '../client/changes.ts';
+import { type ClientKey, parseDecisionId } from '../client/client-key.ts';
 import {
   type ClientState,
   deviceToken,
@@ -180,6 +180,8 @@ function after(state: ClientState, entry: JournalEntry, orders: Map<string, Know
       return setBinding(state, entry.binding, at);
     case 'override':
       return setOverride(state, entry.override, at);
+    case 'waitEnded':
+      return endDueWait(state, parseDecisionId(entry.decisionId)?.seq ?? 0, at);
     default:
       return entry satisfies never;
   }

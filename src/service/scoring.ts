@@ -1,24 +1,19 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { isArchivedElsewhere } from '../archive/archive-home.ts';
+import type { Actor } from '../access/caller.ts';
+import { type ArchivedOrders, ExpectedOrders } from '../archive/read/archived-orders.ts';
 import {
-  type ArchivedOrder,
-  type ArchivedOrders,
-  type AskedOrder,
-  ExpectedOrders,
-} from '../archive/read/archived-orders.ts';
-import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from '../client/changes.ts';
+  endWait,
+  type OutcomeEffect,
+  recordOutcome,
+  setBinding,
+  setOverride,
+  type WaitEnd,
+} from '../client/changes.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
-import { type Binding, momentFor, type Override, rememberedExposure, token } from '../client/client-state.ts';
+import { type Binding, EVENTS_MAX, momentFor, type Override } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
-import {
-  type Exposure,
-  exposureOf,
-  type KnownOrder,
-  type OrderOutcome,
-  type ReportedOutcome,
-} from '../client/order.ts';
-import { hasOlderOrders, recentOrder } from '../client/outcomes.ts';
+import type { KnownOrder, OrderOutcome, ReportedOutcome } from '../client/order.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
 import { decideScore, decideVerdict, type Standing, type VerdictResult } from '../decision/decide.ts';
 import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from '../decision/decision.ts';
@@ -51,6 +46,8 @@ import { StoreUnavailable } from '../state/store-errors.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts';
 import { ClientTurns, type Pace, type TurnResult } from './client-turns.ts';
 import { seeDevices } from './device-sightings.ts';
+import { EndedWaits } from './ended-waits.ts';
+import { knownOrder } from './known-order.ts';
 
 export interface ServiceParts {
   readonly store: Store;
@@ -130,12 +127,14 @@ export class ScoringService {
   readonly #lists: SharedLists;
   readonly #holdoutDraw: HoldoutDraw;
   readonly #turns: ClientTurns;
+  readonly #endedWaits: EndedWaits;
 
   constructor(parts: ServiceParts) {
     this.#parts = parts;
     this.#lists = parts.lists ?? NO_LISTS;
     this.#holdoutDraw = parts.holdoutDraw ?? NO_HOLDOUTS;
     this.#turns = new ClientTurns(parts);
+    this.#endedWaits = new EndedWaits(parts.store.registers);
   }
 
   /**
@@ -240,7 +239,8 @@ export class ScoringService {
       .take(turn, async (snapshot) => {
         const now = this.#moment(snapshot);
         const { state: before } = snapshot;
-        const { known, exposure } = await this.#found(
+        const { known, exposure } = await knownOrder(
+          this.#parts.store,
           { client: turn.client, orderRef },
           snapshot,
           archivedOrders,
@@ -305,43 +305,48 @@ export class ScoringService {
     });
   }
 
+  /**
+   * Ends the wait that a decision imposed, at once. The payer's page does not know of it, so that somebody tells the
+   * payer to ask again.
+   */
+  async endWait(
+    { platform, clientIdKey, decisionId, seq, ladderAfter }: Decision,
+    reason: string,
+    { id, owner, text: who }: Actor,
+  ): Promise<WaitEndEffect> {
+    const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
+    const wait = { seq, waitUntil: ladderAfter.waitUntil };
+    const effect = await this.#turns.take<WaitEndEffect>(
+      { operation: 'waitEnd', client },
+      async (snapshot) => {
+        const now = this.#moment(snapshot);
+        const end = endWait(snapshot.state, wait, now);
+        if (end.effect !== 'ended') return { result: end.effect, change: null };
+        if (!(await this.#endedWaits.admit(owner ?? id, decisionId, now)))
+          return { result: 'tooManyOfPerson', change: null };
+        const entry = { kind: 'waitEnded', at: now, platform, clientIdKey, decisionId, reason, who } as const;
+        return { result: end.effect, change: { state: end.state, entry } };
+      },
+    );
+    if (effect === 'tooManyOfPayer' || effect === 'tooManyOfPerson')
+      this.#parts.metrics.tooManyWaitsEnded(who);
+    return effect;
+  }
+
+  /** The decision that imposed the wait which is due; null where the newest decisions do not have it. */
+  async imposedWait(platform: PlatformName, clientIdKey: string): Promise<Decision | null> {
+    const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
+    const { state } = await this.#parts.store.load(client);
+    const newest = await this.#parts.store.decisionsOfClient(client, EVENTS_MAX);
+    const isDue = ({ verdict, ladderAfter }: Decision) =>
+      verdict === 'WAIT' && ladderAfter.waitUntil === state.ladder.waitUntil;
+    return newest.find(isDue) ?? null;
+  }
+
   /** Forgets the client and all that is recorded of it. */
   async erase(platform: PlatformName, clientIdKey: string): Promise<void> {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     await this.#turns.alone(client, () => this.#parts.store.erase(client));
-  }
-
-  /**
-   * What is known of an order that is reported, and how far it came: from the state, then the hot store, then the
-   * archive. It asks none of them for what cannot be there or makes no difference. Throws StoreUnavailable where only
-   * an archive could answer that this node does not have.
-   */
-  async #found(
-    asked: AskedOrder,
-    { state, order }: Pick<Snapshot, 'state' | 'order'>,
-    archivedOrders: Pick<ArchivedOrders, 'find'> | null,
-  ): Promise<ArchivedOrder> {
-    const { client, orderRef } = asked;
-    const { events, outcomes, seq } = state;
-    const known = recentOrder(outcomes, token(orderRef)) ?? order;
-    const remembered = rememberedExposure(events, token(orderRef));
-    const isSettled = remembered === 'granted' || seq === events.length;
-    const wantsExposure = !isSettled && (known === null || known.turnedAway === true);
-    const wantsOrder = known === null && hasOlderOrders(outcomes);
-    const hot = wantsExposure
-      ? exposureIn(await this.#parts.store.decisionsOfOrder(client.platform, orderRef), client)
-      : remembered;
-    const isEnough = !wantsOrder && (!wantsExposure || hot === 'granted');
-    const exposure = farther(remembered, hot);
-    if (isEnough) return { known, exposure };
-    if (archivedOrders === null) {
-      const isUntold =
-        exposure === 'notAsked' && (await isArchivedElsewhere(this.#parts.store.registers, null));
-      if (isUntold) throw new StoreUnavailable(ELSEWHERE);
-      return { known, exposure };
-    }
-    const archived = await archivedOrders.find(asked);
-    return { known: known ?? archived.known, exposure: farther(exposure, archived.exposure) };
   }
 
   get #displacedMs(): number {
@@ -389,27 +394,8 @@ export class ScoringService {
   }
 }
 
-const ELSEWHERE =
-  'this node has no archive, where others wrote whether the order was asked for; report it to a node that has one';
-
 function requireAdmitted(admitted: boolean | undefined): void {
   if (admitted === false) throw new NotAdmitted();
-}
-
-/**
- * How far an order of a client came by its newest decisions, which may be about other clients, too. As many as are
- * looked up prove no refusal: the order counts as granted, so that nobody escapes by asking again and again.
- */
-function exposureIn(decisions: readonly Decision[], client: ClientKey): Exposure {
-  if (decisions.length >= RETENTION.decisionsPerOrder) return 'granted';
-  const own = decisions.filter(({ clientIdKey }) => clientIdKey === client.clientIdKey);
-  return own.length === 0 ? 'notAsked' : exposureOf(own.some(({ verdict }) => isGrant(verdict)));
-}
-
-/** Combines what two sources know of one order. */
-function farther(a: Exposure, b: Exposure): Exposure {
-  if (a === 'granted' || b === 'granted') return 'granted';
-  return a === 'notAsked' ? b : a;
 }
 
 /** The outcome that holds, and the report when it says something else. */
@@ -434,6 +420,9 @@ function stepOf({ client, idempotencyKey }: VerdictAsk, verdicts: Verdicts): Tur
   const result = { ...stored, replayed: false, verdicts };
   return { result, change: { state, entry, decision, shape: recordShape(rules), ...replayable } };
 }
+
+/** What asking for the end of a wait came to. */
+export type WaitEndEffect = WaitEnd['effect'] | 'tooManyOfPerson';
 
 /** The value before and after a change; null is nothing. */
 export interface BeforeAndAfter<T> {

@@ -67,6 +67,16 @@ export const OverrideEntrySchema = shape('A person decided about a client, or li
   who: word('The key that it was done with, as the audit names it'),
 });
 
+export const WaitEndedEntrySchema = shape('A person ended a wait of a client before its time', {
+  kind: always('waitEnded'),
+  at: epochMs('When it was ended'),
+  platform,
+  clientIdKey,
+  decisionId: word('The decision that imposed the wait'),
+  reason: word('Why'),
+  who: word('The key or person who ended it, as the audit names it'),
+});
+
 /**
  * Where an entry stands in the journal. All entries of a client are in one partition, in the order of `ms` and then of
  * `seq`; between partitions there is no order but that of the servers' clocks.
@@ -94,7 +104,8 @@ export type JournalEntry =
   | Shape<typeof VerdictEntrySchema>
   | OutcomeEntry
   | Shape<typeof BindingEntrySchema>
-  | Shape<typeof OverrideEntrySchema>;
+  | Shape<typeof OverrideEntrySchema>
+  | Shape<typeof WaitEndedEntrySchema>;
 
 export const ErasureEntrySchema = shape(
   'A client was erased: whoever keeps journal entries elsewhere removes those about it, too',
@@ -242,6 +253,7 @@ const SCORE = new Positional(ScoreEntrySchema);
 const OUTCOME = new Positional(OutcomeEntrySchema);
 const BINDING = new Positional(BindingEntrySchema);
 const OVERRIDE = new Positional(OverrideEntrySchema);
+const WAIT_ENDED = new Positional(WaitEndedEntrySchema);
 const ERASURE = new Positional(ErasureEntrySchema);
 
 /**
@@ -262,6 +274,8 @@ export function journalText(entry: JournalRecord): string {
       return `b${BINDING.write(entry)}`;
     case 'override':
       return `v${OVERRIDE.write(entry)}`;
+    case 'waitEnded':
+      return `w${WAIT_ENDED.write(entry)}`;
     case 'erasure':
       return `e${ERASURE.write(entry)}`;
     default:
@@ -281,6 +295,8 @@ export function parseJournalText(text: string): JournalRecord | VerdictReference
       return BINDING.read(row);
     case 'v':
       return OVERRIDE.read(row);
+    case 'w':
+      return WAIT_ENDED.read(row);
     case 'e':
       return ERASURE.read(row);
     default: {

@@ -77,6 +77,7 @@ describeOnStores('sessions', (store) => {
       expect(session?.at('bank')?.operations).to.deep.equal([
         'decisions',
         'clients:read',
+        'waits',
         'lists:read',
         'rules:read',
       ]);

@@ -119,6 +119,11 @@ const CASES: Readonly<Record<string, AlertCase>> = {
     '90m',
     null,
   ],
+  'ScoringTooManyWaitsEnded names who was refused in the last hour': [
+    { 'scoring_too_many_waits_ended_timestamp_seconds{instance="a",who="key 1 of ann"}': '60x400' },
+    '30m',
+    { who: 'key 1 of ann' },
+  ],
   'ScoringClock tells of a clock that is off, whichever way': [
     { 'scoring_store_clock_offset_seconds{instance="a"}': '-15x40' },
     '6m',

@@ -145,5 +145,6 @@ export const anyState: fc.Arbitrary<ClientState> = fc
     binding: maybe(binding),
     override: maybe(override),
     stage: maybe(fc.record({ since: past, blocked: fc.boolean(), waited: fc.boolean(), bot: fc.boolean() })),
+    endedWaits: fc.array(fc.record({ seq: fc.nat(), at: past }), { maxLength: 3 }),
   })
   .map((state) => ({ ...state, lastWaitMs: state.ladder.level === 0 ? 0 : state.lastWaitMs }));

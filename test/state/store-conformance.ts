@@ -822,6 +822,13 @@ function entriesOfEachKind(client: ClientKey): readonly JournalEntry[] {
     { kind: 'override', ...about(4), override, who: 'key 1' },
     { kind: 'binding', ...about(5), binding: null },
     { kind: 'override', ...about(6), override: null, who: 'key 2' },
+    {
+      kind: 'waitEnded',
+      ...about(7),
+      decisionId: decisionId(client.hash, 1, T0 + 1),
+      reason: 'é',
+      who: 'key 3',
+    },
   ];
 }
 

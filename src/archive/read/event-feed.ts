@@ -141,6 +141,7 @@ const TOLD_TABLES = [
   'outcomes',
   'bindings',
   'overrides',
+  'waits_ended',
   'erasures',
 ] as const satisfies TableName[];
 

@@ -94,6 +94,7 @@ const JOURNAL_KINDS = [
   'outcome',
   'binding',
   'override',
+  'waitEnded',
   'erasure',
 ] as const satisfies readonly [...JournalRecord['kind'][]];
 
@@ -138,9 +139,10 @@ function whatItLacks(value: ExportedRecord, entry: Readonly<Record<string, unkno
         ? null
         : '"orderRef" and "order" must tell an outcome';
     case 'binding':
-      return entry['binding'] === undefined ? '"binding" is missing' : null;
     case 'override':
-      return entry['override'] === undefined ? '"override" is missing' : null;
+      return entry[value.kind] === undefined ? `"${value.kind}" is missing` : null;
+    case 'waitEnded':
+      return typeof entry['decisionId'] === 'string' ? null : '"decisionId" must be a text';
     case 'erasure':
       return typeof entry['clientNumber'] === 'string' ? null : '"clientNumber" must be a text';
     default:

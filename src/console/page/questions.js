@@ -137,5 +137,5 @@ export const clientLinks = (clientIdKey, asOf) =>
     ? to`client/links?clientIdKey=${clientIdKey}`
     : to`client/links?clientIdKey=${clientIdKey}&asOf=${asOf}`;
 /** What a person decides about a client; answered with what was set, or with nothing. */
-/** @type {(clientIdKey: string, what: 'override' | 'binding') => Question<object | null>} */
+/** @type {(clientIdKey: string, what: 'override' | 'binding' | 'wait/end') => Question<object | null>} */
 export const clientMember = (clientIdKey, what) => to`client/${what}?clientIdKey=${clientIdKey}`;

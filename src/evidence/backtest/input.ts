@@ -42,7 +42,8 @@ export type Input =
       readonly exposure: Exposure;
     })
   | (Happening & { readonly kind: 'binding'; readonly binding: Binding | null })
-  | (Happening & { readonly kind: 'override'; readonly override: Override | null });
+  | (Happening & { readonly kind: 'override'; readonly override: Override | null })
+  | (Happening & { readonly kind: 'waitEnded' });
 
 /** How many inputs are sorted at once: more would take more memory than the engine may have. */
 const ORDERED_AT_ONCE_MAX = 500_000;
@@ -98,6 +99,8 @@ function inputAt(rows: Rows, row: number): Input | null {
       return { ...base, kind: 'binding', binding: bindingAt(rows, row) };
     case 'override':
       return { ...base, kind: 'override', override: overrideAt(rows, row, base.at) };
+    case 'waitEnded':
+      return { ...base, kind: 'waitEnded' };
     default:
       return null;
   }

@@ -1,5 +1,11 @@
 import { forgetOldest } from '../../authoring/simulation.ts';
-import { type OutcomeChange, repeatOutcome, setBinding, setOverride } from '../../client/changes.ts';
+import {
+  endDueWait,
+  type OutcomeChange,
+  repeatOutcome,
+  setBinding,
+  setOverride,
+} from '../../client/changes.ts';
 import { type ClientKey, hashOfNumber } from '../../client/client-key.ts';
 import { type ClientGroup, type ClientState, momentFor, UNKNOWN_CLIENT } from '../../client/client-state.ts';
 import { knownHints } from '../../client/hints.ts';
@@ -112,6 +118,8 @@ export class Replays {
         return change((state) => setBinding(state, input.binding, input.at));
       case 'override':
         return change((state) => setOverride(state, input.override, input.at));
+      case 'waitEnded':
+        return change((state) => endDueWait(state, state.seq, input.at));
       default:
         return input satisfies never;
     }

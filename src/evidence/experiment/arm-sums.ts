@@ -24,6 +24,7 @@ export class ArmSums {
   readonly #growth = new Map<string, ArmGrowth>();
   readonly #asked = new Map<string, number>();
   readonly #unreported = new Map<string, typeof NO_UNREPORTED>();
+  readonly #endedWaits = new Map<string, number>();
   readonly #levels = new Map<string, ExperimentLevel>();
 
   addAsked(row: DuckRow): void {
@@ -56,6 +57,16 @@ export class ArmSums {
       name,
       plus(this.#unreported.get(name) ?? NO_UNREPORTED, numbersOf(row, NO_UNREPORTED)),
     );
+  }
+
+  addEndedWaits(row: DuckRow): void {
+    const arm = textOf(row['arm']) ?? '';
+    this.#endedWaits.set(arm, (this.#endedWaits.get(arm) ?? 0) + (numberOf(row['ended']) ?? 0));
+  }
+
+  /** By arm; absent: none. */
+  get endedWaits(): ReadonlyMap<string, number> {
+    return this.#endedWaits;
   }
 
   addLevel(row: DuckRow): void {

@@ -65,6 +65,7 @@ const ArmSchema = shape(
     young: count('Who asked, and do not count yet: they are in no other figure'),
     matureShare: nullable(number('Of all who asked, those who count, 0 to 1; null without anybody')),
     ...FIGURES,
+    waitsEnded: count('Waits that a person ended before their time'),
     money: Type.Record(
       shape('Amounts of orders', {
         paid: number('Whose last outcome is PAID'),
@@ -158,6 +159,7 @@ export interface ComparedStage extends Judged {
   readonly vetoes: readonly Veto[];
   /** Clients by version, also those that do not count yet. */
   readonly asked: ReadonlyMap<string, number>;
+  readonly ended: ReadonlyMap<string, number>;
 }
 
 /** What was known of the arms at a moment, epoch ms. */
@@ -196,7 +198,9 @@ export function experimentOf(
     objective,
     isFixed,
     earliest: stage === null ? null : earliestAnswer(stage.since, stage.objective),
-    arms: arms.map((arm) => figuresOf(arm, stage?.asked.get(arm.version) ?? 0)),
+    arms: arms.map((arm) =>
+      figuresOf(arm, stage?.asked.get(arm.version) ?? 0, stage?.ended.get(arm.version) ?? 0),
+    ),
     levels,
     differences,
     trend: compared.flatMap(({ at, differences }) =>
@@ -207,7 +211,7 @@ export function experimentOf(
   };
 }
 
-function figuresOf(arm: Look['arms'][number], asked: number): Experiment['arms'][number] {
+function figuresOf(arm: Look['arms'][number], asked: number, waitsEnded: number): Experiment['arms'][number] {
   const sum = (metric: Parameters<typeof momentsOf>[1]) => momentsOf(arm, metric).sum;
   const currencies = [...arm.totals.keys()].flatMap(
     (metric) => metric.match(/^money\.(.*)\.paid$/)?.[1] ?? [],
@@ -232,6 +236,7 @@ function figuresOf(arm: Look['arms'][number], asked: number): Experiment['arms']
     requisites: sum('requisites'),
     waits: sum('waits'),
     lostAfterWait: sum('lostAfterWait'),
+    waitsEnded,
   };
 }
 
@@ -324,9 +329,16 @@ function armsTable({ arms }: Experiment): EvidenceTable {
     columns: [
       ...columns('text', 'version'),
       ...columns('share', 'share'),
-      ...columns('count', 'clients', 'too young', ...FIGURE_COLUMNS),
+      ...columns('count', 'clients', 'too young', ...FIGURE_COLUMNS, 'waits ended'),
     ],
-    rows: arms.map((arm) => [arm.version, arm.share, arm.clients, arm.young, ...figureCells(arm)]),
+    rows: arms.map((arm) => [
+      arm.version,
+      arm.share,
+      arm.clients,
+      arm.young,
+      ...figureCells(arm),
+      arm.waitsEnded,
+    ]),
   };
 }
 

@@ -14,7 +14,7 @@ import { mainCurrencyOf, NO_CURRENCY } from '../source/currency.ts';
 import { makeDevices } from '../source/device-clusters.ts';
 import { between, type Evidence, knownRows, makeDecisionsView } from '../source/evidence.ts';
 import { lastingDaysOf } from '../source/reversals.ts';
-import { clientPasses } from '../source/shared-devices.ts';
+import { clientPasses, makeTableView } from '../source/shared-devices.ts';
 import { ArmSums } from './arm-sums.ts';
 import { type Experiment, experimentOf, type Judged } from './experiment-report.ts';
 import { COUNTED, type Veto } from './recommendation.ts';
@@ -85,7 +85,7 @@ export async function experiment(
   ];
   return experimentOf(
     span,
-    { ...stage, ...judged, vetoes, asked: sums.asked(names, looks.at.length) },
+    { ...stage, ...judged, vetoes, asked: sums.asked(names, looks.at.length), ended: sums.endedWaits },
     seen,
     sums.levels(names),
   );
@@ -96,6 +96,7 @@ async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<v
   const rows = (from: number, to: number | null) => knownRows(ask.place, 'decisions', { ...ask, from, to });
   await makeDecisionsView(duck, rows(since - CAP_MS, since), 'decisions_before');
   await makeDecisionsView(duck, rows(since, null), 'decisions_of_trial');
+  await makeTableView(duck, 'waits_ended', { ...ask, from: since, to: null });
 }
 
 /** The newest in which all of these versions were drawn; null without one. */
@@ -261,6 +262,10 @@ async function addPass(
   ))
     sums.addMoney(row);
   for (const row of await duck.rows(UNREPORTED_SQL)) sums.addUnreported(row);
+  for (const row of await duck.rows(`SELECT arm, count(*)::DOUBLE AS ended FROM waits_ended JOIN entered USING (client_hash)
+    WHERE matures_ms <= ${knownUntil} AND epoch_ms(ended_at) BETWEEN matures_ms - ${windowMs + waitedMs} AND matures_ms - ${waitedMs + 1}
+    GROUP BY arm`))
+    sums.addEndedWaits(row);
   for (const row of await duck.rows(levelsSql(knownUntil))) sums.addLevel(row);
 }
 

@@ -12,7 +12,7 @@ import { type Money, NO_ORDERS, type OrderCounts, statusMember } from '../shown.
 import { makeDevices } from '../source/device-clusters.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { clusterOf, MoneySums, OrderClusters, type StatusMoney } from '../source/order-clusters.ts';
-import { clientPasses } from '../source/shared-devices.ts';
+import { clientPasses, makeTableView } from '../source/shared-devices.ts';
 import type { Judgement, VectorCode } from './fact-cells.ts';
 import type { RuleFigures } from './rule-report.ts';
 import { LEVEL_SQL, makeWaits, noteWaits } from './wait-levels.ts';
@@ -80,8 +80,9 @@ export async function* orderPasses(
   parts: PassParts,
   decisionsMax = PASS_DECISIONS_MAX,
 ): AsyncGenerator<PassResult> {
-  const { duck, span } = evidence;
+  const { duck, span, ask } = evidence;
   await makeWaits(duck);
+  await makeTableView(duck, 'waits_ended', ask);
   if (parts.byDevice) await makeDevices(evidence);
   for (const clients of clientPasses(span.decisions, decisionsMax)) {
     yield await onePass(duck, clients, parts);

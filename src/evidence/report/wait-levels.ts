@@ -13,6 +13,7 @@ const ENDS = {
   ),
   cameBack: count('Whose client asked again after the wait, for this order or another'),
   lost: count('Whose client did not ask again'),
+  ended: count('Whose wait a person ended before its time; they are in no share'),
 };
 
 const WaitLevelSchema = shape(
@@ -79,7 +80,7 @@ export async function noteWaits(duck: Duck, knownUntil: number): Promise<void> {
       FROM (
         SELECT version, ladder, level, seconds, allowed, waited.decided_at AS waited_at, cluster, waited.place, waited.amount, asks.decided_at AS back_at,
           asks.order_key AS back_for, asks.granted, asks.place AS back_place, asks.amount AS back_amount, report, paid_at,
-          CASE WHEN ${over} > make_timestamp_ms(${knownUntil}) THEN 'unknown' WHEN asks.decided_at < allowed THEN 'early'
+          CASE WHEN ended THEN 'ended' WHEN ${over} > make_timestamp_ms(${knownUntil}) THEN 'unknown' WHEN asks.decided_at < allowed THEN 'early'
             WHEN asks.decided_at <= ${over} THEN 'cameBack' ELSE 'lost' END AS ending
         FROM (
           SELECT wait_level.version AS version, wait_level.ladder AS ladder, wait_level.level AS level, max(seq) AS seq,
@@ -89,6 +90,8 @@ export async function noteWaits(duck: Duck, knownUntil: number): Promise<void> {
         ) waited
         ASOF LEFT JOIN (SELECT client_hash, seq, decided_at, order_key, granted, place, amount FROM seen) asks
           ON waited.client_hash = asks.client_hash AND waited.seq < asks.seq
+        LEFT JOIN (SELECT DISTINCT client_hash, split_part(decision_id, '.', 2)::BIGINT AS seq, true AS ended FROM waits_ended) ended
+          ON ended.client_hash = waited.client_hash AND ended.seq = waited.seq
         LEFT JOIN told ON told.order_key = asks.order_key
       )
     )`);
@@ -134,15 +137,24 @@ function keyOf({ version, ladder, level, currency }: DuckRow): string {
   return JSON.stringify([version, ladder, level, currency].map(String));
 }
 
-const NO_COUNTS = { orders: 0, early: 0, cameBack: 0, lost: 0, granted: 0, paid: 0 };
+const NO_COUNTS = { orders: 0, early: 0, cameBack: 0, lost: 0, ended: 0, granted: 0, paid: 0 };
 
 function countsOf(clusters: readonly DuckRow[]) {
   const counts = clusters.map((row) => numbersOf(row, NO_COUNTS));
-  const { orders, early, cameBack, lost, granted, paid } = counts.reduce(plus, NO_COUNTS);
+  const { orders, early, cameBack, lost, ended, granted, paid } = counts.reduce(plus, NO_COUNTS);
   const share = (what: keyof typeof NO_COUNTS) =>
     clusteredInterval(counts.map((one) => ({ part: one[what], whole: one.early + one.cameBack + one.lost })));
   return {
-    ...{ orders, unknown: orders - early - cameBack - lost, early, cameBack, lost, granted, paid },
+    ...{
+      orders,
+      unknown: orders - early - cameBack - lost - ended,
+      early,
+      cameBack,
+      lost,
+      ended,
+      granted,
+      paid,
+    },
     shares: { cameBack: share('cameBack'), paid: share('paid'), lost: share('lost') },
   };
 }
@@ -162,6 +174,7 @@ export function waitLevelsTable(found: readonly WaitLevel[]): EvidenceTable {
       ...columns('share', '95 %'),
       ...columns('count', 'lost'),
       ...columns('share', '95 %'),
+      ...columns('count', 'ended'),
     ],
     rows: found.map(({ amount, shares, backAfterSeconds: after, ...one }) => {
       const { asked, paid, lost } = amount ?? unknown;
@@ -169,7 +182,7 @@ export function waitLevelsTable(found: readonly WaitLevel[]): EvidenceTable {
         ...[one.version, one.ladder ?? '-', String(one.level), one.currency, asked, paid, lost],
         ...[one.waitSeconds, one.orders, one.unknown, one.early, one.cameBack, shares.cameBack],
         ...[after === null ? null : Math.round(after.median), after === null ? null : Math.round(after.p90)],
-        ...[one.granted, one.paid, shares.paid, one.lost, shares.lost],
+        ...[one.granted, one.paid, shares.paid, one.lost, shares.lost, one.ended],
       ];
     }),
   };

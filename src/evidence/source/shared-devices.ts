@@ -157,13 +157,13 @@ class SharedColumns {
 }
 
 /** Tables of the archive that only a replay asks for. */
-const TABLES_OF_INPUTS = ['scores', 'bindings', 'overrides'] as const;
+const TABLES_OF_INPUTS = ['scores', 'bindings', 'overrides', 'waits_ended'] as const;
 
 type InputTable = (typeof TABLES_OF_INPUTS)[number];
 
 /**
  * Makes the view `inputs`: all that came in from outside, client by client in the order in which it happened, one row
- * each. Its `kind` is binding, override, score, verdict or outcome. Within a millisecond they come in the order of the
+ * each. Its `kind` is one of INPUT_KINDS. Within a millisecond they come in the order of the
  * journal. Columns that a kind does not have are null. A verdict has, for each window
  * that a sharing fact of the rule sets looks back over, how many clients were on the device, where others were.
  */
@@ -177,6 +177,7 @@ export async function makeInputView({ ask, duck }: Evidence, ruleSets: readonly 
       epoch_ms(expires_at)::DOUBLE AS expires_at FROM bindings
     UNION ALL BY NAME SELECT 'override' AS kind, ${at('changed_at')}, ${CLIENT}, override_group,
       reason, decided_by, epoch_ms(expires_at)::DOUBLE AS expires_at FROM overrides
+    UNION ALL BY NAME SELECT 'waitEnded' AS kind, ${at('ended_at')}, ${CLIENT} FROM waits_ended
     UNION ALL BY NAME SELECT 'score' AS kind, ${at('scored_at')}, ${CLIENT}, sell_point_key, method,
       amount, currency, fingerprint, ip, js_ok, honeypot_triggered, user_agent_present, user_agent_is_automated
       FROM scores
@@ -208,7 +209,7 @@ const NAMES = {
   digest: ['decisions'],
 } as const;
 
-const INPUT_KINDS = ['binding', 'override', 'score', 'verdict', 'outcome'] as const;
+const INPUT_KINDS = ['binding', 'override', 'waitEnded', 'score', 'verdict', 'outcome'] as const;
 
 function distinctIn(column: string, tables: readonly string[]): string {
   return tables
@@ -226,7 +227,8 @@ function at(column: string): string {
   return `epoch_ms(${column})::DOUBLE AS "at"`;
 }
 
-async function makeTableView(duck: Duck, table: InputTable, ask: ArchiveAsk): Promise<void> {
+/** Makes the view of a table that few questions ask for. */
+export async function makeTableView(duck: Duck, table: InputTable, ask: ArchiveAsk): Promise<void> {
   const columns: readonly Column[] = TABLES[table].columns;
   const names = columns.map(({ name }) => name).join(', ');
   const rows = knownRows(ask.place, table, ask);

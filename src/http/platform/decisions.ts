@@ -41,7 +41,7 @@ import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, versionInQuery } from '
 
 const DECISION_ID = pathText('decisionId', 'As in X-Decision-Id');
 
-const UNKNOWN_DECISION = refusal(
+export const UNKNOWN_DECISION = refusal(
   'unknown-decision',
   'The platform has no such decision, or it is past its retention.',
   () => notFound('There is no such decision, or it is past its retention.'),
@@ -56,14 +56,23 @@ const UNREAD_DECISION = refusal(
 );
 
 /** How a decision that a path names may be refused. */
-const DECISION_REFUSALS = [UNKNOWN_DECISION, UNREAD_DECISION] as const;
+export const DECISION_REFUSALS = [UNKNOWN_DECISION, UNREAD_DECISION] as const;
 
 /** The decision that the path names; refuses one that is not there, or that may lie in a file that cannot be read. */
-async function namedDecision(
+function namedDecision(
   { ctx, caller }: Pick<Asked<never>, 'ctx' | 'caller'>,
   records: Records,
 ): Promise<Decision> {
-  const { decision, unread } = await records.decision(caller.platform, DECISION_ID.read(ctx));
+  return decisionOfId(caller.platform, DECISION_ID.read(ctx), records);
+}
+
+/** The same for one that a body names. */
+export async function decisionOfId(
+  platform: PlatformName,
+  decisionId: string,
+  records: Records,
+): Promise<Decision> {
+  const { decision, unread } = await records.decision(platform, decisionId);
   if (decision !== null) return decision;
   if (unread.length === 0) throw UNKNOWN_DECISION.problem();
   throw UNREAD_DECISION.problem(

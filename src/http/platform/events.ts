@@ -77,6 +77,11 @@ export const PlatformEventSchema = named(
       ),
       binding: payerEvent('binding', 'A binding was set or lifted', HAPPENED.binding.properties),
       override: payerEvent('override', 'An override was set or lifted', HAPPENED.override.properties),
+      waitEnded: payerEvent(
+        'waitEnded',
+        'A person ended a wait before its time',
+        HAPPENED.waitEnded.properties,
+      ),
       erasure: cloudEvent(
         'erasure',
         'A payer was erased: whoever keeps earlier events with this subject removes them',
@@ -151,6 +156,8 @@ function typed(about: { readonly clientIdKey: string }, entry: HistoryEntry) {
       return { type: entry.kind, data: { ...about, ...entry } };
     case 'override':
       return { type: entry.kind, data: { ...about, ...entry } };
+    case 'waitEnded':
+      return { type: entry.kind, data: { ...about, ...entry } };
     default:
       throw new Error(entry satisfies never);
   }
@@ -201,7 +208,7 @@ export const readEvents = operation({
   path: '/v1/platform/events',
   operationId: 'readEvents',
   summary: 'What happened, oldest first',
-  description: `Verdicts, outcomes, bindings, overrides and erasures, for keeping a copy elsewhere. Ask again with \`next\`,
+  description: `Verdicts, outcomes, bindings, overrides, ended waits and erasures, for keeping a copy elsewhere. Ask again with \`next\`,
 which stays valid while the archive keeps its rows. Each event comes at least once, and the events of a payer in
 their order; the \`id\` of an event never changes, so that what was seen before can be dropped. What was lost before
 the feed had it is an event of the type \`gap\`. With \`wait\` an answer without events comes after that time, or when the

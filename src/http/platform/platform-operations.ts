@@ -13,6 +13,7 @@ import {
   unbindClient,
 } from './client/client.ts';
 import { readClientLinks } from './client/client-links.ts';
+import { endWait } from './client/wait-end.ts';
 import { askDecisionWhatIf, explainDecision, listDecisions, readDecision } from './decisions.ts';
 import { readEvents } from './events.ts';
 import { askEvidence, listEvidence, readEvidence, removeEvidence } from './evidence/evidence.ts';
@@ -52,6 +53,7 @@ export const PLATFORM_OPERATIONS = {
     unbindClient,
     overrideClient,
     liftOverride,
+    endWait,
     listDecisions,
     readDecision,
     explainDecision,

@@ -21,6 +21,7 @@ const PLATFORM_OPERATIONS = [
   'decisions',
   'clients:read',
   'clients',
+  'waits',
   'rules:read',
   'rules',
   'outcomes',

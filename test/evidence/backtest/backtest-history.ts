@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect } from 'chai';
 import { platformName } from '../../../src/client/client-key.ts';
 import type { OutcomeCause } from '../../../src/client/order.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
@@ -150,6 +151,13 @@ export class History {
 
   async erase(clientIdKey: string): Promise<void> {
     await this.#service.erase(PLATFORM, clientIdKey);
+  }
+
+  /** Ends the wait that the client's newest decision imposed. */
+  async endWait(store: Store, clientIdKey: string): Promise<void> {
+    const [wait] = await store.decisionsOfClient(store.clientKeys.of(PLATFORM, clientIdKey), 1);
+    const by = { id: 'key 1', owner: null, text: 'key 1' };
+    expect(wait && (await this.#service.endWait(wait, 'called', by))).to.equal('ended');
   }
 
   async bind(clientIdKey: string): Promise<void> {

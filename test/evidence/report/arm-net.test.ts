@@ -44,6 +44,7 @@ describe('the net of a rule by a trial', () => {
     requisites: 0,
     waits: 0,
     lostAfterWait: 0,
+    waitsEnded: 0,
   };
   const orders = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
   const found: Experiment = {

@@ -50,6 +50,25 @@ describe('the cost of a wait by level', () => {
     expect(second).to.deep.include({ level: 2, orders: 1, unknown: 1, backAfterSeconds: null, amount: null });
   });
 
+  it('counts a wait that a person ended apart, whatever came of it', async () => {
+    const { archive } = await livedEvidence(async (store) => {
+      const history = new History(store, place.rules('p2.v10'));
+      for (const order of ['1', '2']) await history.verdict('called', order, '10.00');
+      await history.endWait(store, 'called');
+      await history.verdict('called', '2', '10.00');
+    });
+    const [first] = await levelsOf(archive);
+    expect(first).to.deep.include({
+      level: 1,
+      orders: 1,
+      unknown: 0,
+      early: 0,
+      cameBack: 0,
+      lost: 0,
+      ended: 1,
+    });
+  });
+
   it('is told in no money while nobody knows what became of the orders', async () => {
     const { archive } = await livedEvidence(async (store) => {
       const history = new History(store, place.rules('p2.v10'));

@@ -116,6 +116,7 @@ const BINDING = put(aboutClient('judged', '/binding'), {
   expiresAt: '2030-01-01T00:00:00Z',
 });
 const OVERRIDE = put(aboutClient('judged', '/override'), { group: 'TRUSTED', reason: 'known', by: 'ann' });
+const END_WAIT = { reason: 'the payer called' };
 const HISTORY = aboutClient('judged', '/history');
 const LINKS = aboutClient('judged', '/links');
 const ENTRIES = '/v1/platform/lists/blocked/entries';
@@ -147,7 +148,8 @@ const NEW_KEY = post(KEYS, { operations: ['verdict'], days: 1 });
 const LONG_ID = 'x'.repeat(257);
 const ROLLOUT = post('/v1/platform/rules/rollout', { version: 'p2.v11', mode: 'shadow', reason: 'trial' });
 const ROLLBACK = post('/v1/platform/rules/rollback', { reason: 'enough' });
-const NO_DECISION = '/v1/platform/decisions/AAAAAAAAAAAAAAAAAAAAAA.1.mwq8lds0';
+const NO_DECISION_ID = 'AAAAAAAAAAAAAAAAAAAAAA.1.mwq8lds0';
+const NO_DECISION = `/v1/platform/decisions/${NO_DECISION_ID}`;
 const THEN = `${NO_DECISION}/what-if?version=`;
 
 const VERSIONS = '/v1/platform/rules/versions';
@@ -198,6 +200,24 @@ const PLATFORM_CASES: readonly Case[] = [
   ...withBody('reportOutcomes', OUTCOME),
   says('bindClient', 200, BINDING),
   ...withBody('bindClient', BINDING),
+  says('endWait', 200, async (live) => {
+    await live.decisionId('impatient');
+    return post(aboutClient('impatient', '/wait/end'), {
+      ...END_WAIT,
+      decisionId: await live.decisionId('impatient'),
+    });
+  }),
+  ...withBody(
+    'endWait',
+    post(aboutClient('judged', '/wait/end'), { ...END_WAIT, decisionId: NO_DECISION_ID }),
+  ),
+  says('endWait', 404, post(aboutClient('judged', '/wait/end'), { ...END_WAIT, decisionId: 'none' })),
+  says('endWait', 409, async (live) =>
+    post(aboutClient('granted-only', '/wait/end'), {
+      ...END_WAIT,
+      decisionId: await live.decisionId('granted-only'),
+    }),
+  ),
   says('overrideClient', 200, OVERRIDE),
   ...withBody('overrideClient', OVERRIDE),
   ...gated('overrideClient', OVERRIDE),

@@ -71,6 +71,7 @@ describe('operations by role', () => {
         'writeDraft',
       ],
       [`decisions and rules: ${IN_CHARGE}`]: ['askDecisionWhatIf'],
+      'waits: support operator admin': ['endWait'],
       [`clients: ${IN_CHARGE}`]: ['bindClient', 'liftOverride', 'overrideClient', 'unbindClient'],
       [`lists: ${IN_CHARGE}`]: ['importListEntries', 'makeList', 'putListEntry', 'removeListEntry'],
       [`approve: ${IN_CHARGE}`]: ['approveProposal', 'rejectProposal'],

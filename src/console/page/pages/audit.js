@@ -105,6 +105,7 @@ function Filter({ query }) {
 /** @type {Readonly<Record<Entry['action'], true>>} */
 const ACTIONS = {
   'key issued': true,
+  'wait ended': true,
   'key revoked': true,
   proposal: true,
   'proposal approved': true,

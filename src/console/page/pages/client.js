@@ -60,6 +60,7 @@ function Known({ clientIdKey, session }) {
     answer,
     (view) => html`
       <${State} view=${view} />
+      ${may(session, 'waits') && html`<${WaitNow} view=${view} propose=${propose} />`}
       ${may(session, 'clients') && html`<${ByHand} view=${view} propose=${propose} />`}
       <${Links} clientIdKey=${clientIdKey} session=${session} propose=${propose} />
       <div class="past-and-now">
@@ -109,6 +110,36 @@ function LadderNow({ view: { ladder, decisions } }) {
 }
 
 /** @typedef {{ view: ClientView, propose: (change: Proposal<unknown>) => void }} ByHandProps */
+
+/**
+ * The wait that is due, with the form to end it.
+ * @param {ByHandProps} props
+ */
+function WaitNow({ view: { clientIdKey, ladder, decisions, override }, propose }) {
+  const wait = decisions.find(
+    ({ verdict, ladderAfter }) => verdict === 'WAIT' && ladderAfter.waitUntil === ladder.waitUntil,
+  );
+  if (wait === undefined || ladder.waitUntil === null || ladder.waitUntil <= Date.now()) return null;
+  const { decisionId } = wait;
+  const end = sent((body) =>
+    propose({
+      title: `End the wait of ${clientIdKey}?`,
+      action: 'End the wait',
+      act: () => ask('POST', clientMember(clientIdKey, 'wait/end'), { ...body, decisionId }),
+      children: html`<p>
+        The page of the payer does not know it: tell the payer to ask again. Reason: ${body['reason']}
+      </p>`,
+    }),
+  );
+  return html`<section class="card">
+    <h2>Waits until ${dateTime(ladder.waitUntil)}</h2>
+    ${override !== null && html`<p>The override ${override.group} lifts no wait.</p>`}
+    <form class="stack" onSubmit=${end}>
+      <${Field} label="Reason"><input name="reason" required maxlength="1000" /><//>
+      <button type="submit">End the wait …</button>
+    </form>
+  </section>`;
+}
 
 /**
  * The override and the binding, each with the form to set it and the button to lift it.

@@ -18,7 +18,7 @@ import { signOf } from './verdict.js';
  * @property {number} end
  * @property {number} level
  * @property {number[]} requests
- * @property {{ at: number, why: 'paid' | 'longer' | 'granted' } | null} cut
+ * @property {{ at: number, why: 'paid' | 'longer' | 'granted' | 'ended' } | null} cut
  */
 
 /**
@@ -48,6 +48,7 @@ export const KINDS = /** @type {const} */ ([
   { kind: 'outcome', many: 'outcomes' },
   { kind: 'binding', many: 'bindings' },
   { kind: 'override', many: 'overrides' },
+  { kind: 'waitEnded', many: 'ended waits' },
 ]);
 
 /**
@@ -133,6 +134,7 @@ function waitOf(entry) {
  */
 function after(due, entry, next) {
   if (entry.kind === 'outcome' && entry.outcome === 'PAID') return cut(due, entry.at, 'paid');
+  if (entry.kind === 'waitEnded') return cut(due, entry.at, 'ended');
   if (entry.kind !== 'verdict') return due;
   due.requests.push(entry.at);
   if (next !== null) return cut(due, entry.at, 'longer');
@@ -142,7 +144,7 @@ function after(due, entry, next) {
 /**
  * @param {Wait} wait
  * @param {number} at
- * @param {'paid' | 'longer' | 'granted'} why
+ * @param {'paid' | 'longer' | 'granted' | 'ended'} why
  */
 function cut(wait, at, why) {
   wait.cut = { at, why };
@@ -171,6 +173,7 @@ const SHAPES = {
   outcome: html`<rect x="3" y="3" width="16" height="16" rx="2" />`,
   binding: html`<path d="M11 1.5L20.5 11L11 20.5L1.5 11Z" />`,
   override: html`<path d="M11 1.5L19.5 4.5V10.5C19.5 15.5 15.5 19 11 20.5C6.5 19 2.5 15.5 2.5 10.5V4.5Z" />`,
+  waitEnded: html`<path d="M4 11H18M4 7V15" />`,
   over: html`<path d="M4 11H18" />`,
   running: html`<path d="M5 14L11 7L17 14" />`,
 };
@@ -204,6 +207,8 @@ export function signOfRow(row) {
       return { kind: entry.kind, variant: entry.binding === null ? 'lifted' : 'set' };
     case 'score':
       return { kind: entry.kind };
+    case 'waitEnded':
+      return { kind: entry.kind, variant: 'lifted' };
     default:
       return entry;
   }

@@ -111,6 +111,8 @@ function EntryMoment({ row: { entry, wait, corrects }, mayLook }) {
       return html`<${BindingMoment} binding=${entry.binding} />`;
     case 'override':
       return html`<${OverrideMoment} override=${entry.override} />`;
+    case 'waitEnded':
+      return html`<p>the wait was ended by <b>${entry.by}</b>: ${entry.reason}</p>`;
     default:
       return entry;
   }

@@ -57,6 +57,11 @@ export const HAPPENED = {
   }),
   binding: happened('binding', 'A binding was set or lifted', { binding: nullable(BindingSchema) }),
   override: happened('override', 'An override was set or lifted', { override: nullable(OverrideSchema) }),
+  waitEnded: happened('waitEnded', 'A person ended a wait before its time', {
+    decisionId: word('The decision that imposed the wait'),
+    reason: word('Why', 'the payer called'),
+    by: word('Who, as the audit names it', 'ann'),
+  }),
 } as const;
 
 const HistoryEntrySchema = named(
@@ -121,6 +126,10 @@ export function viewOfEntry(entry: JournalEntry): HistoryEntry {
       return { kind: entry.kind, at, binding: entry.binding };
     case 'override':
       return { kind: entry.kind, at, override: entry.override };
+    case 'waitEnded': {
+      const { kind, decisionId, reason, who: by } = entry;
+      return { kind, at, decisionId, reason, by };
+    }
     default:
       throw new Error(entry satisfies never);
   }

@@ -17,7 +17,7 @@ export type AskedAboutClient<Body> = Asked<Body> & { readonly clientIdKey: strin
 /** An operation about one client; its path and its parameter for the client are added. */
 interface ClientSpec<Parts, Body>
   extends Omit<KeyedSpec<Parts, Body>, 'path' | 'tag' | 'answer' | 'gate' | 'grant'> {
-  readonly below: '' | '/history' | '/links' | '/export' | '/binding' | '/override';
+  readonly below: '' | '/history' | '/links' | '/export' | '/binding' | '/override' | '/wait/end';
   readonly grant: Grant;
   readonly gate?: (asked: AskedAboutClient<Body>, parts: Parts) => Promise<Gated>;
   readonly answer: (asked: AskedAboutClient<Body>, parts: Parts) => Promise<unknown>;

@@ -300,7 +300,7 @@ export const overrideClient = clientOperation({
   below: '/override',
   operationId: 'overrideClient',
   summary: 'Blocks or trusts a client by decision',
-  description: "A person's decision, which goes before what the rules count.",
+  description: "A person's decision, which goes before what the rules count. It lifts no wait.",
   grant: 'clients',
   body: jsonBody('OverrideBody', OverrideBodySchema, {
     group: 'BLOCKED',

@@ -31,6 +31,8 @@ function inWords(entry: HistoryEntry): string {
       return `binding ${entry.binding?.requisiteRef}`;
     case 'override':
       return `override ${entry.override?.group}`;
+    case 'waitEnded':
+      return `wait ended by ${entry.by}: ${entry.reason}`;
     default:
       throw new Error(entry satisfies never);
   }
