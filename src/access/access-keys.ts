@@ -338,7 +338,7 @@ export function mayGive(maker: Pick<AccessKey, 'platform' | 'operations'>): read
 }
 
 /**
- * Whether the key allows the operation. Operations that such a key may not have are ignored, should its record name
+ * Whether the key allows the operation. Operations that such a key may not have are ignored, even if its record names
  * them.
  */
 export function grants(

@@ -11,7 +11,7 @@ interface AuditEndParts {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Tells the newest entry of the audit to a log that lies elsewhere, so that whoever writes the chain anew is found out. */
+/** Writes the newest entry of the audit to a log that lies elsewhere, so that a chain that was rewritten is noticed. */
 export class AuditEnd {
   readonly #parts: AuditEndParts;
   #toldAt: number;

@@ -61,7 +61,7 @@ export class IdentityProvider {
     return { url, attempt };
   }
 
-  /** The person who came back, by the query from the provider. Throws when it vouches for nobody. */
+  /** The person who came back, as the provider's query says. Throws when it vouches for nobody. */
   async finish(query: string, { state, nonce, verifier }: SignInAttempt): Promise<Person> {
     const { authorizationCodeGrant, fetchUserInfo } = await import('openid-client');
     const config = await this.#configuration();

@@ -49,7 +49,7 @@ export class ErasureLedger {
       makeOwnFolder(dirname(path));
       if (!existsSync(path)) begin(path);
       const text = readFileSync(path, 'utf8');
-      // A line that a crash cut off stays alone, and the next one begins anew.
+      // A line that a crash cut off stays as it is, and the next entry begins a new line.
       if (!text.endsWith('\n')) writeSynced(path, '\n', 'a');
       this.id = idIn(text);
     } catch (cause) {
@@ -147,7 +147,7 @@ interface RepeatedErasures {
   readonly clients: number;
   /** Lines of the ledger that cannot be read. */
   readonly unreadable: number;
-  /** The archive is away, so nobody knows yet whether it was restored to an earlier moment: to be repeated. */
+  /** The archive is away, so nobody knows yet whether it was restored to an earlier moment: ask again later. */
   readonly waitsForArchive: boolean;
 }
 
@@ -214,7 +214,7 @@ export class Erasure {
     };
   }
 
-  /** Null while the archive cannot be read, and nobody by what it holds. */
+  /** Up to when the archive knows erasures; Infinity without one, null while it cannot be read. */
   async #archivedTo(): Promise<number | null> {
     try {
       return (await this.#parts.archive?.erasedTo()) ?? Number.POSITIVE_INFINITY;

@@ -59,7 +59,7 @@ export async function agreeOnSecret(
   );
 }
 
-/** Nobody can find a secret of 32 characters or more from it. */
+/** A secret of 32 characters or more cannot be found from it. */
 function fingerprintOf(secret: string): string {
   return createHmac('sha256', secret)
     .update('fingerprint of the signal secret')

@@ -16,7 +16,7 @@ export interface AuditLink {
   readonly payer: PayerPart | null;
 }
 
-/** What leads to a payer. The body has only its digest, which tells nothing once the nonce in the text is gone. */
+/** What leads to a payer. The body has only its digest, which says nothing once the nonce in the text is gone. */
 interface PayerPart {
   readonly clientHash: string;
   readonly text: string;
@@ -71,7 +71,7 @@ function soundBodyOf(link: AuditLink): AuditBody | null {
   return hashOf(link) === link.hash ? bodyOf(link) : null;
 }
 
-/** What an entry tells, with what leads to a payer where that is kept; null when it is not what was written. */
+/** What an entry says, with what leads to a payer where that is kept; null when it is not what was written. */
 export function toldBy({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
   const { at, entry } = bodyOf({ body }) ?? { at: 0, entry: null };
   const part = payer === null ? [{}] : parsed(payer.text);

@@ -65,7 +65,7 @@ export class Versions {
     return seen(await this.#read(), name);
   }
 
-  /** Tells everybody who follows it, if anybody does, that this has changed. */
+  /** Informs everybody who follows it, if anybody does, that this has changed. */
   async changed(name: string): Promise<void> {
     if (!FOLLOWED.includes(name)) return;
     await this.#table.write(name, randomUUID());

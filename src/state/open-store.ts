@@ -29,7 +29,7 @@ export interface StorePlace {
 
 /**
  * Redis when there is a URL, otherwise SQLite under `dataDir`. Throws StoreUnavailable when it is not there. `onLost` is told
- * when a disk of this process refuses to keep what was written: then the store has to be opened anew.
+ * when a disk of this process refuses to keep what was written: then the store has to be opened again.
  */
 export async function openStore(
   { redisUrl, redisSecurity = {}, dataDir, patience, salt }: StorePlace,

@@ -14,7 +14,7 @@ const REST_MS_MAX = 100;
 /** How much one step reads of the store: a millisecond or two of this thread, or of Redis. */
 export const STEP_ITEMS_MAX = 32;
 
-/** The work was given up, because nobody waits for it any more. */
+/** The work was abandoned, because nobody waits for it any more. */
 export class NobodyWaits extends NamedError {}
 
 /**

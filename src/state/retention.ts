@@ -10,7 +10,10 @@ export const RETENTION = {
   displacedOrderMs: 3 * DAY_MS,
   /** What decision records have in common; it is stored again while it is in use. */
   shapeMs: 180 * DAY_MS,
-  /** Stored answers of verdicts with an Idempotency-Key, and whose key it is: longer, for an answer comes after its claim. */
+  /**
+   * How long answers under an Idempotency-Key are stored, and the claim of the key: longer, because the answer comes
+   * after the claim.
+   */
   idempotencyMs: DAY_MS,
   claimMs: DAY_MS + 60_000,
   /** Who was seen on a fingerprint or IP. */
@@ -26,14 +29,14 @@ export const RETENTION = {
   /** Entries of the audit. */
   auditMs: 400 * DAY_MS,
   /**
-   * Entries in the whole journal, about; older ones are pushed out even when nobody has shipped them. An hour of a thousand
-   * verdicts a second, with a score and an outcome each.
+   * About how many entries the whole journal keeps; older ones are pushed out even when nobody has shipped them. It is
+   * an hour of a thousand verdicts a second, with a score and an outcome each.
    */
   journalEntries: 12_000_000,
-  /** So many stay also where the store has little room left: beyond that an older one goes for each that comes. */
+  /** How many stay even where the store has little room left; beyond that each new one pushes an older one out. */
   journalEntriesMin: 1_000_000,
   /** Entries that stay in the journal after they were shipped, about: for looking back over. */
   journalLookBackEntries: 100_000,
-  /** Erasures that wait to be shipped, about; where nobody ships, the oldest go. */
+  /** About how many erasures may wait to be shipped; where nobody ships, the oldest go. */
   unshippedErasures: 64_000,
 } as const;

@@ -25,7 +25,7 @@ const START_LIMIT_MS = 10_000;
 const PAUSE_MS = 100;
 
 /**
- * Repeats a step of the start while the store is late with its answers, and tells each time. A store that refuses, or
+ * Repeats a step of the start while the store is late with its answers, and logs it each time. A store that refuses, or
  * that nobody has started, ends the start at once: the supervisor starts it again.
  */
 export async function whileStoreIsLate<T>(

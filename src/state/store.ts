@@ -95,7 +95,7 @@ export interface Store {
   /** How many entries the journal holds, shipped or not, about. */
   journalLength(): Promise<number>;
 
-  /** A cursor behind which about so many of the newest entries lie; null when there are hardly more. */
+  /** A cursor behind which about that many of the newest entries lie; null when there are hardly more. */
   newestCursor(entries: number): Promise<string | null>;
 
   /**
@@ -249,7 +249,7 @@ export interface ListChange {
   readonly expected?: number;
 }
 
-/** A record whose id begins so was given, after a change that the writer has seen, a text that does not begin so. */
+/** A record whose id begins in this way was given a text that does not, after a change that the writer has seen. */
 export interface OtherText {
   readonly since: number;
   readonly idsBegin: string;

@@ -182,7 +182,7 @@ function tooOld(server: string, info: string): string | null {
   return `${server} is version ${version}, and ${MAJOR_VERSION_MIN}.0 or newer is needed; upgrade it, or set REDIS_URL to another`;
 }
 
-/** What a server's INFO tells about the promises that need its settings; null when INFO could not be had. */
+/** What a server's INFO says about the promises that need its settings; null when INFO did not come. */
 function brokenPromises(server: string, info: string | null): readonly StoreWarning[] {
   const field = (name: string) => (info === null ? null : fieldOf(info, name));
   const policy = field('maxmemory_policy');
@@ -213,7 +213,7 @@ function appendOnlyWarning(server: string, enabled: string | null): readonly Sto
   return [{ kind: 'append-only', text }];
 }
 
-/** How much of its maxmemory a server uses, 0 to 1; null when it has no such bound or does not tell. */
+/** How much of its maxmemory a server uses, 0 to 1; null when it has no such bound or does not say. */
 function memoryUsedShare(info: string | null): number | null {
   const [used, bound] = ['used_memory', 'maxmemory'].map((name) => Number(info && fieldOf(info, name)));
   return used && bound ? used / bound : null;

@@ -56,7 +56,7 @@ export interface JournalRow {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** A row with what it tells, or when it was made where that is gone. */
+/** A row with its content, or with the time at which it was made where the content is gone. */
 interface ReadRow {
   readonly place: JournalPlace;
   readonly entry: ReadEntry;
@@ -154,7 +154,7 @@ export class RedisJournal {
     return lengths.reduce((sum, length) => sum + length, 0);
   }
 
-  /** A place in each partition that has more than its share of so many entries; null when none has. */
+  /** A place in each partition that has more than its share of that many entries; null when none has. */
   async newestCursor(entries: number): Promise<string | null> {
     const share = Math.ceil(entries / PARTITIONS.length);
     const places: (JournalPlace | null)[] = [];

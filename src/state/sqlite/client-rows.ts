@@ -122,7 +122,7 @@ function journalStatements(sql: Prepare) {
     history: sql(
       `${JOURNAL_ROWS} WHERE journal.position IN (${newestOf('journal', 'position')} UNION ALL ${newestOf('decisions', 'seq')}) ORDER BY journal.position DESC LIMIT ?3`,
     ),
-    /** The oldest entries up to a position, as long as more than so many stay. */
+    /** The oldest entries up to a position, as long as more than that many stay. */
     trimJournal: sql(
       'DELETE FROM journal WHERE position IN (SELECT position FROM journal WHERE position <= min(?, (SELECT max(position) FROM journal) - ?) ORDER BY position LIMIT ?) RETURNING position, entry',
     ),

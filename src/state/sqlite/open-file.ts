@@ -18,7 +18,7 @@ const CACHE_KIB = 64 * 1024;
 
 /**
  * Pages that are logged before they are put in their place: the same pages come again and again, so later is less. The
- * commit that finds so many waits for the disk twice, so this is to be seldom; it is 32 MiB of log.
+ * commit that finds that many waits for the disk twice, so this must be rare; it is 32 MiB of log.
  */
 const LOGGED_PAGES = 8000;
 
