@@ -113,7 +113,7 @@ describe('the commit protocol, simulated', () => {
     for (let seed = 1; seed <= SEEDS; seed++) expect(await complaints(seed)).to.deep.equal([]);
   });
 
-  it('runs in the same way for the same seed', async () => {
+  it('runs the same way for the same seed', async () => {
     const [first, again, other] = [await storm(7), await storm(7), await storm(8)];
     expect(first.history).to.deep.equal(again.history);
     expect(first.clients.dump()).to.equal(again.clients.dump());

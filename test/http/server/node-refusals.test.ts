@@ -79,7 +79,7 @@ describe('a request that Node refuses before any route', () => {
     expect(problemIn(answer).requestId).to.equal('r-7');
   });
 
-  it('is not one of HTTP/1.0 without a Host', async () => {
+  it('may lack a Host when it is HTTP/1.0', async () => {
     const answer = await rawExchange(service.application.platformUrl, 'GET /livez HTTP/1.0\r\n\r\n');
     expect(rawStatus(answer)).to.equal(200);
   });

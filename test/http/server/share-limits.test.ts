@@ -122,7 +122,7 @@ describe('the shares of a listener', () => {
     await Promise.all([...first, other]);
   });
 
-  it('limit together those who need no key, whatever they send as one, from wherever', async () => {
+  it('count all requests that need no key together, whatever key they send and wherever they come from', async () => {
     const open = (key: string) => ask(key, { ...from(`10.0.1.${key.length}`), 'X-Platform': '' });
     const visitors = [open('a'), ask('', from('10.0.4.1'), '/console/page.js'), open('ccc')];
     await letIn(3);
@@ -133,7 +133,7 @@ describe('the shares of a listener', () => {
     await Promise.all([...visitors, known]);
   });
 
-  it('let health be asked while the listener is full, by whoever fills it', async () => {
+  it('let health checks through while the listener is full, whoever fills it', async () => {
     pipeline(2, '127.0.0.2', 'a');
     pipeline(2, '127.0.0.3', 'b');
     await letIn(4);

@@ -60,7 +60,7 @@ describe('callers who send their bodies slowly', () => {
     expect(answer.status).to.equal(200);
   });
 
-  it('take no more of the listener of platforms than the share of theirs, and leave its health alone', async () => {
+  it('take no more than their share of the platform listener, and leave its health checks alone', async () => {
     const [slow, other] = [await service.tenant('slow'), await service.tenant('other')];
     for (const { key } of [slow, await service.tenant('slow')]) {
       const head = `/v1/platform/outcomes HTTP/1.1\r\nX-KA-Access-Key: ${key}\r\nContent-Type: application/x-ndjson`;

@@ -122,7 +122,7 @@ describe('clients that do not read their answers', () => {
     reader.destroy();
   });
 
-  it('do not include idle ones', async () => {
+  it('do not include idle clients', async () => {
     const reader = ask('/small');
     let ended = false;
     reader.on('close', () => {

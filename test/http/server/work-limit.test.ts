@@ -108,7 +108,7 @@ describe('the limit of work under way', () => {
     expect(limit.limit).to.equal(256);
   });
 
-  it('also shrinks where requests arrive and finish together', async () => {
+  it('shrinks where requests arrive and finish together, too', async () => {
     const limit = new WorkLimit();
     const spin = async () => {
       const untilMs = performance.now() + 1;
@@ -163,7 +163,7 @@ describe('the limit of work under way', () => {
     expect(begun).to.have.length(6);
   });
 
-  it('refuses a platform what waits to begin beyond its share, and its neighbour nothing', async () => {
+  it("refuses what a platform wants to begin beyond its share, and nothing of its neighbour's", async () => {
     const limit = new WorkLimit();
     for (let n = 0; n < 258; n++) limit.begin('hostile', () => {});
     expect(limit.isFull('verdict')).to.equal(true);
@@ -173,7 +173,7 @@ describe('the limit of work under way', () => {
     expect(limit.isFull('score')).to.equal(false);
   });
 
-  it('remembers for a minute of work that several platforms had some', () => {
+  it('remembers for a minute that several platforms had work', () => {
     const limit = new WorkLimit();
     for (const owner of ['hostile', 'neighbour']) limit.own(owner);
     for (let look = 0; look < 1200; look++) limit.observe(CALM);

@@ -97,7 +97,7 @@ describeWithServer('redis-server', 'a garbled answer of Redis', () => {
     expect(await store.commit(change)).to.equal('committed');
   });
 
-  it('is lost with its connection, and a change that was made is acknowledged', async () => {
+  it('is lost with its connection; a change that was made is acknowledged all the same', async () => {
     const client = newClient();
     const change = verdictOn(client, await store.load(client), 'order-1');
     proxy.meddle(() => {
