@@ -52,22 +52,6 @@ describe('what is known of an order', () => {
     }
   });
 
-  it('holds since its first report, however often it is repeated later', () => {
-    expect(holdingOf(paid(1), paid(5), paid(9))).to.deep.equal(paid(1));
-    expect(holdingOf(paid(9), paid(5), paid(1))).to.deep.equal(paid(1));
-  });
-
-  it('holds since a repeat when something else happened in between, whenever that is reported', () => {
-    expect(holdingOf(paid(1), paid(5), unpaid(3, 'REVERSED'))).to.deep.equal(paid(5));
-    expect(holdingOf(paid(5), unpaid(3, 'REVERSED'), paid(1))).to.deep.equal(paid(5));
-  });
-
-  it('is what happened last, whatever was reported last', () => {
-    expect(holdingOf(unpaid(1), paid(2))).to.deep.equal(paid(2));
-    expect(holdingOf(paid(2), unpaid(1))).to.deep.equal(paid(2));
-    expect(holdingOf(paid(1), unpaid(2, 'REVERSED'), paid(3))).to.deep.equal(paid(3));
-  });
-
   it('at equal times prefers a reversal to a payment, a payment to a technical failure, and that to others', () => {
     const ofOneMoment = [
       unpaid(7, 'REVERSED'),

@@ -87,29 +87,6 @@ describe("the outcomes of a client's orders", () => {
     expect(later.state).to.deep.equal({ ...state, lastAt: NOW + 5, changes: state.changes + 1, outcomes });
   });
 
-  it('are corrected by a later success', () => {
-    const { state, effects } = report([
-      ['a', unpaid(1)],
-      ['a', paid(2)],
-    ]);
-    expect(effects).to.deep.equal(['recorded', 'superseded']);
-    expect(state.outcomes).to.deep.equal({
-      ...NO_OUTCOMES,
-      paidCount: 1,
-      recent: [{ ...paid(2), reports: [unpaid(1), paid(2)], token: token('a') }],
-    });
-  });
-
-  it('are not corrected by an earlier outcome', () => {
-    const { state, effects, orders } = report([
-      ['a', paid(5)],
-      ['a', unpaid(4)],
-    ]);
-    expect(effects).to.deep.equal(['recorded', 'stale']);
-    expect(state.outcomes).to.deep.include({ paidCount: 1, unpaidCount: 0 });
-    expect(orders.get('a')).to.deep.include(paid(5));
-  });
-
   it('count a technical failure neither way, and count it when it turns out to be a payment', () => {
     const first = report([['a', unpaid(1, 'TECHNICAL')]]);
     expect(first.effects).to.deep.equal(['recorded']);
