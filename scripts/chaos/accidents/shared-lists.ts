@@ -187,6 +187,7 @@ async function breakOff(fleet: Fleet, list: string, lines: number, round: number
   const values = range(0, lines).map(payer);
   const body = range(0, lines).map(put);
   const killAfter = 1 + Math.floor((lines / 2) * ((round * 0.37) % 1));
+  await fleet.told.shop.ask('PUT', `lists/${list}`, { kind: 'client' });
   const acknowledged = await importLines(fleet.told, list, body, {
     lines: killAfter,
     interrupt: () => fleet.told.kill(),

@@ -25,6 +25,7 @@ export async function importLines(
       headers: { 'X-KA-Access-Key': key, 'Content-Type': 'application/x-ndjson' },
       body: lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
     });
+    if (!answer.ok) throw new Error(`the lines are refused: ${await answer.text()}`);
     for await (const line of linesOf(answer)) {
       const { value, result }: { value: string; result?: string } = JSON.parse(line);
       if (result !== undefined) done.push(value);
