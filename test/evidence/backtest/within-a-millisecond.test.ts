@@ -37,6 +37,7 @@ const anyInput = fc.oneof(
       agoMs: fc.constantFrom(null, 0, 1, 500),
     }),
   },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('waitEnded') }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('binding'), isBound: fc.boolean() }) },
   {
     weight: 1,
@@ -201,6 +202,12 @@ async function happen(
       const { group } = input;
       const override = group === null ? null : { group, reason: 'chargebacks', by: 'Ada', expiresAt: null };
       await service.setOverride(platform, clientIdKey, override, 'key 1');
+      return;
+    }
+    case 'waitEnded': {
+      const wait = await service.imposedWait(platform, clientIdKey);
+      const by = { id: randomUUID(), owner: null, text: 'key 1' };
+      if (wait !== null) await service.endWait(wait, 'the payer called', by);
       return;
     }
     default:
