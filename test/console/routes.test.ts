@@ -198,7 +198,7 @@ describe('the console over HTTP', () => {
       const checkout = await new Tenant(shop, await seeded.keyFor('score', 'verdict')).ask('GET', 'session');
       expect(checkout.status).to.equal(403);
       expect(checkout.body.detail).to.equal(
-        'The access key has no operation of the platform; the console needs one of figures, decisions, clients:read, clients, rules:read, rules, outcomes, erase, lists:read, lists, operate, keys, audit, approve. The platform owner grants operations.',
+        'The access key has no operation of the platform; the console needs one of figures, decisions, clients:read, clients, waits, rules:read, rules, outcomes, erase, lists:read, lists, operate, keys, audit, approve. The platform owner grants operations.',
       );
       expect((await new Tenant(shop, 'ka_wrong').ask('GET', 'session')).status).to.equal(401);
     });

@@ -132,7 +132,7 @@ function WaitNow({ view: { clientIdKey, ladder, decisions, override }, propose }
     }),
   );
   return html`<section class="card">
-    <h2>Waits until ${dateTime(ladder.waitUntil)}</h2>
+    <h2>Due wait, to ${dateTime(ladder.waitUntil)}</h2>
     ${override !== null && html`<p>The override ${override.group} lifts no wait.</p>`}
     <form class="stack" onSubmit=${end}>
       <${Field} label="Reason"><input name="reason" required maxlength="1000" /><//>
