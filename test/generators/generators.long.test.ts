@@ -70,6 +70,8 @@ export const order = (entry: HistoryEntry): string | null => {
       return entry.binding?.requisiteRef ?? null;
     case 'override':
       return entry.override?.reason ?? null;
+    case 'waitEnded':
+      return entry.reason;
     default:
       throw new Error(entry satisfies never);
   }

@@ -110,7 +110,7 @@ describe('rules backtest', () => {
     [
       'an unknown kind of entry',
       '{"kind":"letter","at":1,"platform":"demo","clientIdKey":"ann"}\n',
-      'the line is no journal entry: "kind" must be one of score, verdict, outcome, binding, override, erasure',
+      'the line is no journal entry: "kind" must be one of score, verdict, outcome, binding, override, waitEnded, erasure',
     ],
     [
       'a verdict without its facts',
