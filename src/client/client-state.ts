@@ -216,7 +216,7 @@ export function rememberedEvents(events: readonly VerdictEvent[], now: number): 
 }
 
 /** How long a wait that was ended counts against the next one. */
-const ENDED_WAITS_MS = 24 * 3600_000;
+export const ENDED_WAITS_MS = 24 * 3600_000;
 
 export function recentlyEnded(waits: readonly EndedWait[], now: number): readonly EndedWait[] {
   return waits.filter(({ at }) => at > now - ENDED_WAITS_MS);

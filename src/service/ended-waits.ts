@@ -1,11 +1,10 @@
-import { token } from '../client/client-state.ts';
+import { ENDED_WAITS_MS, token } from '../client/client-state.ts';
 import type { Registers } from '../state/store.ts';
 
 /** How many waits one person may end in 24 hours, of all payers. */
-const BY_PERSON_MAX = 30;
+export const BY_PERSON_MAX = 30;
 
 const REGISTER = 'ended waits';
-const DAY_MS = 24 * 3600_000;
 
 type Noted = readonly (readonly [at: number, wait: string])[];
 
@@ -24,7 +23,7 @@ export class EndedWaits {
       const before = await this.#registers.read(REGISTER);
       const noted: Readonly<Record<string, Noted>> = JSON.parse(before ?? '{}');
       const recent = Object.entries(noted).flatMap(([who, waits]) => {
-        const kept = waits.filter(([at]) => at > now - DAY_MS);
+        const kept = waits.filter(([at]) => at > now - ENDED_WAITS_MS);
         return kept.length === 0 ? [] : [[who, kept] as const];
       });
       const own = recent.find(([who]) => who === person)?.[1] ?? [];

@@ -166,7 +166,7 @@ function meanText(base: Moments, other: Moments): string {
 }
 
 /** Vetoes that say that arms are not comparable: nothing is recommended then, in either direction. */
-export const OF_ALL: ReadonlySet<VetoName> = new Set([
+export const INCOMPARABLE_ARMS: ReadonlySet<VetoName> = new Set([
   'sampleRatio',
   'sharedDevices',
   'outcomesStopped',
@@ -183,11 +183,13 @@ export function recommendationOf(
   vetoes: readonly Veto[] = [],
 ): Recommendation {
   const none = { version: null, takeBack: [], errorBound: RECOMMENDATION_ERROR_MAX };
-  if (active === null || vetoes.some(({ veto, version }) => version === null && OF_ALL.has(veto)))
+  if (active === null || vetoes.some(({ veto, version }) => version === null && INCOMPARABLE_ARMS.has(veto)))
     return none;
   const alpha = RECOMMENDATION_ERROR_MAX / Math.max(1, candidates.length);
   const judged = candidates
-    .filter(({ version }) => !vetoes.some((one) => one.version === version && OF_ALL.has(one.veto)))
+    .filter(
+      ({ version }) => !vetoes.some((one) => one.version === version && INCOMPARABLE_ARMS.has(one.veto)),
+    )
     .map((candidate) => ({
       candidate,
       difference: differenceOf(momentsOf(active, 'value'), momentsOf(candidate, 'value'), alpha),

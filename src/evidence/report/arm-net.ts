@@ -1,7 +1,7 @@
 import type { Rule, RuleSet } from '../../rules/rule-set.ts';
 import type { Estimate } from '../../statistics/intervals.ts';
 import type { Experiment } from '../experiment/experiment-report.ts';
-import { OF_ALL } from '../experiment/recommendation.ts';
+import { INCOMPARABLE_ARMS } from '../experiment/recommendation.ts';
 import type { Net } from './holdout.ts';
 
 /** A rule that one version has and another lacks, by file and name like `groups/blocked-by-unpaid-chain`. */
@@ -50,7 +50,7 @@ const PLACES: ReadonlySet<string> = new Set(['at', 'levelsAt', 'index']);
 export function armNet(found: Experiment, candidate: string, isInActive: boolean): Net {
   const { vetoes, version: active, arms, differences, objective } = found;
   const isApart = vetoes.some(
-    ({ veto, version }) => (version ?? candidate) === candidate && OF_ALL.has(veto),
+    ({ veto, version }) => (version ?? candidate) === candidate && INCOMPARABLE_ARMS.has(veto),
   );
   const arm = arms.find(({ version }) => version === (isInActive ? active : candidate));
   if (isApart || arm === undefined || objective === null) return null;

@@ -1,5 +1,6 @@
 import { ENDED_WAITS_MAX } from '../../../client/changes.ts';
 import { Type } from '../../../json-schema.ts';
+import { BY_PERSON_MAX } from '../../../service/ended-waits.ts';
 import type { Records } from '../../../service/records.ts';
 import type { ScoringService } from '../../../service/scoring.ts';
 import { key, named, shape, text, yesNo } from '../../../shapes.ts';
@@ -44,6 +45,8 @@ const NEWER_WAIT = refusal(
   '0Zr2qR0m3bqLJ1hVtYHcKg.4.mb2k3j8w',
 );
 
+const TOO_MANY_OF_PAYER = `${ENDED_WAITS_MAX} waits of this client were ended in the last 24 hours, which is the most that may be`;
+
 const TOO_MANY_WAITS_ENDED = refusal(
   'too-many-waits-ended',
   'Too many waits were ended in 24 hours, of this client or by this person.',
@@ -54,7 +57,7 @@ const TOO_MANY_WAITS_ENDED = refusal(
       `${whose}; nothing was changed. The payer waits until the wait is over.`,
       { headers: { 'Retry-After': '3600' } },
     ),
-  `${ENDED_WAITS_MAX} waits of this client were ended in the last 24 hours, which is the most that may be`,
+  TOO_MANY_OF_PAYER,
 );
 
 export const endWait = clientOperation({
@@ -64,7 +67,7 @@ export const endWait = clientOperation({
   summary: 'Ends a wait of a client now',
   description: `The client may ask again at once, for a requisite if the rules have no other reason to refuse it. Level of
 the ladder, open attempt, counters and a block stay. The page of the payer does not know it: tell the payer to
-ask again. At most ${ENDED_WAITS_MAX} waits of a client and 30 by a person may be ended in 24 hours.`,
+ask again. At most ${ENDED_WAITS_MAX} waits of a client and ${BY_PERSON_MAX} by a person may be ended in 24 hours.`,
   grant: 'waits',
   body: jsonBody(
     'WaitEndBody',
@@ -102,12 +105,10 @@ ask again. At most ${ENDED_WAITS_MAX} waits of a client and 30 by a person may b
           (await service.imposedWait(platform, clientIdKey))?.decisionId ?? 'a newer decision',
         );
       case 'tooManyOfPayer':
-        throw TOO_MANY_WAITS_ENDED.problem(
-          `${ENDED_WAITS_MAX} waits of this client were ended in the last 24 hours, which is the most that may be`,
-        );
+        throw TOO_MANY_WAITS_ENDED.problem(TOO_MANY_OF_PAYER);
       case 'tooManyOfPerson':
         throw TOO_MANY_WAITS_ENDED.problem(
-          'You ended 30 waits in the last 24 hours, which is the most that one person may',
+          `You ended ${BY_PERSON_MAX} waits in the last 24 hours, which is the most that one person may`,
         );
       default:
         return effect satisfies never;
