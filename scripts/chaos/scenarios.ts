@@ -1,6 +1,7 @@
 import { clockJumps } from './accidents/clock-jumps.ts';
 import { diskFull } from './accidents/disk-full.ts';
 import { fleet } from './accidents/fleet.ts';
+import { garbledRedis } from './accidents/garbled-redis.ts';
 import { redisKills, serviceKills } from './accidents/kills.ts';
 import { redisStopped } from './accidents/redis-stopped.ts';
 import { reportsStop } from './accidents/reports-stop.ts';
@@ -9,9 +10,6 @@ import { sharedLists } from './accidents/shared-lists.ts';
 import { hostileTenant } from './attacks/hostile-tenant.ts';
 import { overload } from './attacks/overload.ts';
 import { randomBytes } from './attacks/random-bytes.ts';
-import { garbledRedis } from './damage/garbled-redis.ts';
-import { heavyDraft } from './damage/heavy-draft.ts';
-import { skewedNode } from './damage/skewed-node.ts';
 import { linearizability } from './endurance/linearizability.ts';
 import { soak } from './endurance/soak.ts';
 import type { Scenario } from './scenario.ts';
@@ -31,8 +29,6 @@ export const scenarios: readonly Scenario[] = [
   rollingRestart,
   reportsStop,
   diskFull,
-  skewedNode,
   garbledRedis,
-  heavyDraft,
   soak,
 ];

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { garbledRedis } from '../../../../scripts/chaos/damage/garbled-redis.ts';
-import { describeWithServer } from '../../../servers/needed-programs.ts';
+import { garbledRedis } from '../../../scripts/chaos/accidents/garbled-redis.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
 
 describeWithServer('redis-server', 'a service with corrupted answers from Redis', () => {
   it('applies nothing that it refused, writes nothing unreadable, and recovers by itself', async () => {
