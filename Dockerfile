@@ -23,6 +23,8 @@ RUN ln -s /app/bin/scoring.js /usr/local/bin/scoring && mkdir /data /archive /le
 # One start compiles what every start needs: a node then takes a third less CPU to start, and some 30 MB less.
 ENV NODE_COMPILE_CACHE=/compiled
 RUN mkdir /compiled && chown node:node /compiled
+# The console is bundled here, and not by the first node that shows it.
+RUN node src/console/bundle.ts
 USER node
 RUN DATA_DIR=/tmp/start timeout --preserve-status 20 node src/main.ts && rm -r /tmp/start
 VOLUME /data

@@ -168,7 +168,7 @@ function linesWith(files: readonly SourceFile[], pattern: RegExp): readonly stri
 }
 
 function classesOf(style: string): readonly string[] {
-  const code = style.replace(/\/\*.*?\*\//gs, '').replace(/\{[^{}]*\}/g, '{}');
+  const code = style.replace(/\/\*.*?\*\/|@import[^;]*;/gs, '').replace(/\{[^{}]*\}/g, '{}');
   return [...new Set([...code.matchAll(/\.([a-zA-Z][\w-]*)/g)].map(([, name]) => name ?? ''))];
 }
 

@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs';
-import { posix } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { type SeededConsole, startSeededConsole } from '../../scripts/screenshots/seeded-console.ts';
@@ -24,17 +24,9 @@ interface VersionBody {
 
 const PAGE = fileURLToPath(new URL('../../src/console/page', import.meta.url));
 
-/** The page's own modules, below the address of its release. */
-function modules(): readonly string[] {
-  return readdirSync(PAGE, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.js'));
-}
-
-/** What a module names, at once or when it is needed. */
-const IMPORTED = /(?:\bfrom|\bimport)\s*\(?\s*["']([^"'\s]+)["']/g;
-
-/** A module without its comments, which name types that are not served. */
-function codeOf(module: string): string {
-  return module.replace(/\/\*.*?\*\//gs, '');
+/** What a process was started with; nothing once it has ended. */
+function commandOf(pid: string): string {
+  return existsSync(`/proc/${pid}`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : '';
 }
 
 describe('the console over HTTP', () => {
@@ -67,59 +59,33 @@ describe('the console over HTTP', () => {
       expect(page.body).to.not.match(/<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=/);
     });
 
-    it('are modules whose imports are all served, and none of which leads elsewhere', async () => {
-      const seen = new Set<string>();
-      const walk = async (path: string): Promise<void> => {
-        if (seen.has(path)) return;
-        seen.add(path);
-        const answer = await file(path);
-        expect(answer.status, path).to.equal(200);
-        expect(answer.headers.get('Content-Type'), path).to.equal('text/javascript; charset=utf-8');
-        const imports = [...codeOf(answer.body).matchAll(IMPORTED)];
-        for (const [, name = ''] of imports) {
-          expect(name, path).to.match(/^(\.{1,2}\/)+[a-z\d/-]+\.js$/);
-          await walk(posix.join(posix.dirname(path), name));
-        }
-      };
+    it('are few, each loads only others of them, and the editor comes with none that the page begins with', async () => {
       const root = await release();
-      await walk(`${root}/app.js`);
-      expect([...seen]).to.include.members([
-        `${root}/packages/preact.js`,
-        `${root}/packages/uplot.js`,
-        `${root}/packages/codemirror/view.js`,
-        `${root}/pages/now.js`,
-      ]);
-    });
-
-    it('name at once all modules of the frame and of the first place, and none of another place', async () => {
-      const index = (await file('')).body;
-      const named = [...index.matchAll(/rel="modulepreload" href="([^"]+)"/g)].map(([, path = '']) => path);
       const begun = new Set<string>();
-      const walk = async (path: string): Promise<void> => {
-        if (begun.has(path)) return;
-        begun.add(path);
-        const { body } = await file(path);
-        for (const [, name = ''] of codeOf(body).matchAll(/\bfrom\s*["']([^"'\s]+)["']/g))
-          await walk(posix.join(posix.dirname(path), name));
+      const later = new Set<string>();
+      const walk = async (name: string): Promise<void> => {
+        if (begun.has(name)) return;
+        begun.add(name);
+        const answer = await file(`${root}/${name}`);
+        expect(answer.status, name).to.equal(200);
+        expect(answer.headers.get('Content-Type'), name).to.equal('text/javascript; charset=utf-8');
+        for (const [, own = ''] of answer.body.matchAll(/\bimport\("\.\/([\w-]+\.js)"\)/g)) later.add(own);
+        for (const [, own = ''] of answer.body.matchAll(/\b(?:from|import)"\.\/([\w-]+\.js)"/g))
+          await walk(own);
       };
-      const root = await release();
-      await walk(`${root}/app.js`);
-      await walk(`${root}/pages/now.js`);
-      expect(named.toSorted()).to.deep.equal([...begun].toSorted());
-      expect(
-        named.filter((path) => /\/codemirror\/|\/editor\/|\/pages\/(?!now|sign-in)/.test(path)),
-      ).to.deep.equal([]);
+      await walk('app.js');
+      expect(begun.size).to.be.at.most(4);
+      expect([...begun].filter((name) => name.includes('editor'))).to.deep.equal([]);
+      expect([...later]).to.include('code-editor.js');
+      for (const name of later) expect((await file(`${root}/${name}`)).status, name).to.equal(200);
     });
 
-    it('are all that the page has, and each of them is asked for by another', async () => {
-      const used = ['app.js', 'start-again.js'];
-      const root = await release();
-      for (const path of modules()) {
-        const { body } = await file(`${root}/${path}`);
-        const imports = [...codeOf(body).matchAll(IMPORTED)];
-        used.push(...imports.map(([, name = '']) => posix.join(posix.dirname(path), name)));
-      }
-      expect(modules().filter((path) => !used.includes(path))).to.deep.equal([]);
+    it('are bundled by a process that ends', async function () {
+      const children = `/proc/self/task/${process.pid}/children`;
+      if (!existsSync(children)) this.skip();
+      await release();
+      const commands = readFileSync(children, 'utf8').split(' ').filter(Boolean).map(commandOf);
+      expect(commands.filter((command) => command.includes('esbuild'))).to.deep.equal([]);
     });
 
     it('are kept for a year under an address that changes with them; the page itself is asked for again', async () => {
@@ -147,15 +113,7 @@ describe('the console over HTTP', () => {
 
     it('are those of the page alone', async () => {
       const root = await release();
-      const strange = [
-        '',
-        'index.html',
-        'pages',
-        'packages/preact.d.ts',
-        'package.json',
-        'app.js/',
-        'APP.JS',
-      ];
+      const strange = ['', 'index.html', 'pages/now.js', 'bundled.json', 'package.json', 'app.js/', 'APP.JS'];
       for (const path of strange) expect((await file(`${root}/${path}`)).status, path).to.equal(404);
       expect((await file('console/app.js')).status).to.equal(404);
       for (const path of ['/console/a/../routes.ts', '/console/a/..%2froutes.ts', '//etc/passwd']) {
@@ -168,9 +126,10 @@ describe('the console over HTTP', () => {
     });
 
     it('never put data into markup', async () => {
-      const root = await release();
-      for (const path of modules()) {
-        expect((await file(`${root}/${path}`)).body, path).to.not.match(
+      for (const path of readdirSync(PAGE, { recursive: true, encoding: 'utf8' }).filter((one) =>
+        one.endsWith('.js'),
+      )) {
+        expect(readFileSync(join(PAGE, path), 'utf8'), path).to.not.match(
           /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/,
         );
       }

@@ -13,7 +13,7 @@ import { Left } from './visits.js';
 /**
  * @import { Session } from './answers.d.ts'
  * @import { PageProps, Place } from './page-props.d.ts'
- * @import { PageBody, PageEntry, PlaceEntry } from './places.js'
+ * @import { PageEntry, PlaceEntry } from './places.js'
  */
 
 function App() {
@@ -173,30 +173,7 @@ function Content({ current, session, place }) {
       for more operations.
     <//>`;
   const key = `${current.path} ${place.version}`;
-  return html`<${Loaded} key=${key} load=${current.load} session=${session} place=${place} />`;
-}
-
-/** What was loaded before is shown at once. @type {Map<() => Promise<PageBody>, PageBody>} */
-const bodies = new Map();
-
-/** @param {{ load: () => Promise<PageBody> } & PageProps} props */
-function Loaded({ load, session, place }) {
-  const [body, setBody] = useState(() => bodies.get(load));
-  const [isLost, setIsLost] = useState(false);
-  useEffect(() => {
-    load().then(
-      (loaded) => {
-        bodies.set(load, loaded);
-        setBody(() => loaded);
-      },
-      () => setIsLost(true),
-    );
-  }, []);
-  if (body !== undefined) return html`<${body} session=${session} place=${place} />`;
-  if (!isLost) return html`<${Loading} />`;
-  // A browser does not ask again for a module that failed to load.
-  const error = new Error('This place could not be loaded. Check that the service runs.');
-  return html`<${Trouble} error=${error} retry=${() => location.reload()} />`;
+  return html`<${current.body} key=${key} session=${session} place=${place} />`;
 }
 
 /** How far down each visit was left, pixels. @type {Left<number>} */

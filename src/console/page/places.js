@@ -1,3 +1,18 @@
+import { KeysPage, PeoplePage } from './pages/access.js';
+import { ApprovalsPage } from './pages/approvals.js';
+import { AskPage } from './pages/ask.js';
+import { AuditPage } from './pages/audit.js';
+import { ClientPage } from './pages/client.js';
+import { DecisionsPage } from './pages/decisions.js';
+import { DraftPage, DraftsPage } from './pages/draft.js';
+import { EvidencePage } from './pages/evidence.js';
+import { ExplorePage } from './pages/explore.js';
+import { ListsPage } from './pages/lists.js';
+import { NowPage } from './pages/now.js';
+import { PlatformPage } from './pages/platform.js';
+import { RolloutPage } from './pages/rollout.js';
+import { RulesPage, VersionPage } from './pages/rules.js';
+
 /**
  * @import { Session } from './answers.d.ts'
  * @import { Html } from './html.js'
@@ -15,7 +30,7 @@
  * @property {string} title
  * @property {readonly Operation[]} needs
  * @property {readonly Operation[]} or any of these is enough, too
- * @property {() => Promise<PageBody>} load
+ * @property {PageBody} body
  */
 
 /** @typedef {{ title: string, pages: readonly PageEntry[] }} PlaceEntry */
@@ -24,72 +39,56 @@
  * @param {string} path
  * @param {string} title
  * @param {readonly Operation[]} needs
- * @param {() => Promise<PageBody>} load its modules come when somebody goes there
+ * @param {PageBody} body
  * @param {readonly Operation[]} [or] any of these is enough, too
  * @returns {PageEntry}
  */
-function page(path, title, needs, load, or = []) {
-  return { path, title, needs, load, or };
+function page(path, title, needs, body, or = []) {
+  return { path, title, needs, body, or };
 }
-
-const now = async () => (await import('./pages/now.js')).NowPage;
-const explore = async () => (await import('./pages/explore.js')).ExplorePage;
-const decisions = async () => (await import('./pages/decisions.js')).DecisionsPage;
-const payers = async () => (await import('./pages/client.js')).ClientPage;
-const ask = async () => (await import('./pages/ask.js')).AskPage;
-const rollouts = async () => (await import('./pages/rollout.js')).RolloutPage;
-const lists = async () => (await import('./pages/lists.js')).ListsPage;
-const approvals = async () => (await import('./pages/approvals.js')).ApprovalsPage;
-const keys = async () => (await import('./pages/access.js')).KeysPage;
-const people = async () => (await import('./pages/access.js')).PeoplePage;
-const platform = async () => (await import('./pages/platform.js')).PlatformPage;
-const audit = async () => (await import('./pages/audit.js')).AuditPage;
-const evidence = () => import('./pages/evidence.js');
-const rules = () => import('./pages/rules.js');
-const drafts = () => import('./pages/draft.js');
 
 /** Where the console leads, each place with its parts. @type {readonly PlaceEntry[]} */
 export const PLACES = [
   {
     title: 'Explore',
     pages: [
-      page('explore/now', 'Now', ['figures'], now),
-      page('explore', 'Over time', ['figures'], explore, ['rules']),
+      page('explore/now', 'Now', ['figures'], NowPage),
+      page('explore', 'Over time', ['figures'], ExplorePage, ['rules']),
     ],
   },
   {
     title: 'Decisions',
-    pages: [page('decisions', 'Decisions', ['decisions'], decisions)],
+    pages: [page('decisions', 'Decisions', ['decisions'], DecisionsPage)],
   },
   {
     title: 'Payers',
-    pages: [page('payers', 'Payers', ['clients:read'], payers)],
+    pages: [page('payers', 'Payers', ['clients:read'], ClientPage)],
   },
   {
     title: 'Rules',
     pages: [
-      page('rules', 'Versions', ['rules:read'], async () => (await rules()).RulesPage),
-      page('rules/drafts', 'Drafts', ['rules'], async () => (await drafts()).DraftsPage),
-      page('rules/*', 'Version', ['rules:read'], async () => (await rules()).VersionPage),
-      page('rules/*/draft', 'Draft', ['rules'], async () => (await drafts()).DraftPage),
-      page('rules/*/evidence', 'Evidence', ['rules'], async () => (await evidence()).EvidencePage),
-      page('rules/*/ask', 'Ask', ['rules'], ask),
+      page('rules', 'Versions', ['rules:read'], RulesPage),
+      page('rules/drafts', 'Drafts', ['rules'], DraftsPage),
+      page('rules/*', 'Version', ['rules:read'], VersionPage),
+      page('rules/*/draft', 'Draft', ['rules'], DraftPage),
+      page('rules/*/evidence', 'Evidence', ['rules'], EvidencePage),
+      page('rules/*/ask', 'Ask', ['rules'], AskPage),
     ],
   },
   {
     title: 'Rollouts',
-    pages: [page('rollouts', 'Rollouts', ['rules:read'], rollouts)],
+    pages: [page('rollouts', 'Rollouts', ['rules:read'], RolloutPage)],
   },
   {
     title: 'Settings',
     pages: [
-      page('settings/lists', 'Lists', ['lists:read'], lists),
-      page('settings/keys', 'Keys', ['keys'], keys),
-      page('settings/people', 'People', ['keys'], people),
-      page('settings/audit', 'Audit', ['audit'], audit),
+      page('settings/lists', 'Lists', ['lists:read'], ListsPage),
+      page('settings/keys', 'Keys', ['keys'], KeysPage),
+      page('settings/people', 'People', ['keys'], PeoplePage),
+      page('settings/audit', 'Audit', ['audit'], AuditPage),
       // A person who may propose sees what became of the proposals.
-      page('settings/approvals', 'Approvals', ['approve'], approvals, ['operate', 'clients', 'keys']),
-      page('settings/platform', 'Platform', [], platform),
+      page('settings/approvals', 'Approvals', ['approve'], ApprovalsPage, ['operate', 'clients', 'keys']),
+      page('settings/platform', 'Platform', [], PlatformPage),
     ],
   },
 ];

@@ -1,6 +1,6 @@
 /**
- * The console is a hundred small files, and the page stays empty when one of them fails to load. Then
- * the page is loaded again, and says what is the matter when that does not help.
+ * The page stays empty when one of its files fails to load. Then it is loaded again, and says what is the
+ * matter when that does not help.
  */
 
 const TRIED = 'starts-tried';

@@ -185,7 +185,7 @@ describeConsole("the console's page Decisions", (tab) => {
     await from.fill('2026-01-02T00:30');
     await tab.button('Show').click();
     await page.waitForURL(/#\/decisions\?from=2026-01-01T15%3A30Z$/);
-    expect(await page.title()).to.equal('2026-01-01T15:30Z · Decisions · shop · Client Scoring');
+    await page.waitForFunction('document.title === "2026-01-01T15:30Z · Decisions · shop · Client Scoring"');
   });
 
   it('stand as they were left when somebody comes back: filter, rows and place', async () => {

@@ -14,7 +14,6 @@ import { keptDraft, savedDraft } from '../questions.js';
 /**
  * @import { CheckedDraft, RuleFolderList } from '../answers.d.ts'
  * @import { CodeEditor, FileRemark } from '../parts/editor/code-editor.js'
- * @import { Schema } from '../parts/editor/schema.d.ts'
  * @import { OpenDraft } from '../parts/open-draft.js'
  * @import { ValueEdits } from '../parts/values.js'
  * @import { WorkingCopy } from '../parts/working-copy.js'
@@ -58,8 +57,7 @@ export function FileEditor({ copy, change, edit, checked, wanted, setWanted, rew
         <${Code} copy=${copy} path=${path} at=${wanted.path === path ? wanted.at : null} edit=${edit}
           rewritten=${rewritten} remarks=${remarks} />
         <p class="faint">
-          Ctrl+Space offers what may stand at the cursor, Ctrl+F searches, Escape and then Tab leaves the
-          editor.
+          Ctrl+F searches, Escape and then Tab leaves the editor.
         </p>
       </div>
       <${Values} key=${path} path=${path} checked=${checked} remarks=${remarks} values=${values} go=${go} />
@@ -115,15 +113,13 @@ function Code({ copy, path, at, edit, rewritten, remarks }) {
     let left = false;
     /** @type {CodeEditor | null} */
     let made = null;
-    loadEditor().then(({ CodeEditor, schemas }) => {
+    import('../parts/editor/code-editor.js').then(({ CodeEditor }) => {
       if (left || place.current === null) return;
       made = new CodeEditor(place.current, {
         // What the editor was told is no news.
         onChange: (changed, text) => {
           if (latest.current.copy.files[changed] !== text) latest.current.edit(changed, text);
         },
-        names: () => namesIn(latest.current.copy),
-        schemaFor: (file) => schemas[kindOf(file)] ?? null,
       });
       setEditor(made);
     }, setError);
@@ -138,29 +134,6 @@ function Code({ copy, path, at, edit, rewritten, remarks }) {
   return html`${error && html`<${Trouble} error=${error} />`}
     ${editor === null && error === null && html`<p class="faint" role="status">Loading the editor …</p>`}
     <div class="editor" ref=${place}></div>`;
-}
-
-/** @returns {Promise<{ CodeEditor: typeof CodeEditor, schemas: Readonly<Record<string, Schema>> }>} */
-async function loadEditor() {
-  const [{ CodeEditor }, answer] = await Promise.all([
-    import('../parts/editor/code-editor.js'),
-    fetch(new URL('../schemas.json', import.meta.url)),
-  ]);
-  return { CodeEditor, schemas: await answer.json() };
-}
-
-/** By which schema a file is written. @param {string} path */
-function kindOf(path) {
-  if (path.startsWith('cases/')) return 'cases';
-  return path.startsWith('lists/') ? 'list' : path.replace(/\.yaml$/, '');
-}
-
-/** @param {WorkingCopy} copy */
-function namesIn({ files }) {
-  const lists = Object.keys(files).flatMap((path) => /^lists\/(.*)\.yaml$/.exec(path)?.[1] ?? []);
-  const [, named = ''] = /^ladders:\n((?:[ \t].*\n?|\n)*)/m.exec(files['ladder.yaml'] ?? '') ?? [];
-  const ladders = [...named.matchAll(/^ {2}([a-z][a-z0-9-]*):/gm)].flatMap(([, name]) => name ?? []);
-  return { lists, ladders };
 }
 
 /** @param {Pick<FileEditorProps, 'copy' | 'change' | 'setWanted'>} props */

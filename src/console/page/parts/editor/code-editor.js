@@ -1,9 +1,4 @@
-import {
-  autocompletion,
-  closeBrackets,
-  closeBracketsKeymap,
-  completionKeymap,
-} from '@codemirror/autocomplete';
+import { closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { yaml } from '@codemirror/lang-yaml';
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
@@ -14,18 +9,14 @@ import {
   EditorView,
   highlightActiveLine,
   highlightActiveLineGutter,
-  hoverTooltip,
   keymap,
   lineNumbers,
 } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
-import { completing, wordsOn } from './completion.js';
 
 /**
  * @import { Diagnostic } from '@codemirror/lint'
  * @import { Text } from '@codemirror/state'
- * @import { KnownNames } from './completion.js'
- * @import { Schema } from './schema.d.ts'
  */
 
 /**
@@ -39,8 +30,6 @@ import { completing, wordsOn } from './completion.js';
 /**
  * @typedef {object} EditorParts
  * @property {(path: string, text: string) => void} onChange
- * @property {() => KnownNames} names
- * @property {(path: string) => Schema | null} schemaFor
  */
 
 /**
@@ -112,12 +101,7 @@ export class CodeEditor {
 
   /** @param {string} path @param {string} text */
   #stateOf(path, text) {
-    const { onChange, names, schemaFor } = this.#parts;
-    const schema = schemaFor(path);
-    const helping =
-      schema === null
-        ? []
-        : [autocompletion({ override: [completing(path, schema, names)] }), explaining(schema)];
+    const { onChange } = this.#parts;
     return EditorState.create({
       doc: text,
       extensions: [
@@ -130,7 +114,6 @@ export class CodeEditor {
         highlightActiveLine(),
         highlightActiveLineGutter(),
         search({ top: true }),
-        helping,
         look,
         EditorView.contentAttributes.of({ 'aria-label': path, tabindex: '0' }),
         keymap.of([
@@ -138,7 +121,6 @@ export class CodeEditor {
           ...defaultKeymap,
           ...searchKeymap,
           ...historyKeymap,
-          ...completionKeymap,
           ...lintKeymap,
         ]),
         EditorView.updateListener.of(({ docChanged, state }) => {
@@ -161,18 +143,6 @@ function changeOf(before, after) {
   let same = 0;
   while (same < shorter - from && before.at(-1 - same) === after.at(-1 - same)) same++;
   return { from, to: before.length - same, insert: after.slice(from, after.length - same) };
-}
-
-/** Says what a word means while the pointer rests on it. @param {Schema} schema */
-function explaining(schema) {
-  return hoverTooltip(({ state }, pos) => {
-    const words = wordsOn(schema, state.doc.toString(), pos);
-    if (words === null) return null;
-    const dom = document.createElement('div');
-    dom.className = 'cm-words';
-    dom.textContent = words;
-    return { pos, above: true, create: () => ({ dom }) };
-  });
 }
 
 /**
@@ -214,16 +184,6 @@ const theme = EditorView.theme({
     border: '1px solid var(--line-strong)',
   },
   '.cm-tooltip': { maxWidth: 'min(480px, 90vw)' },
-  '.cm-tooltip.cm-tooltip-autocomplete > ul': { font: '12px / 1.6 var(--mono)' },
-  '.cm-tooltip-autocomplete > ul > li[aria-selected]': {
-    backgroundColor: 'var(--accent)',
-    color: 'var(--accent-ink)',
-  },
-  '.cm-completionInfo, .cm-words': {
-    padding: '6px 10px',
-    font: '13px / 1.45 system-ui, sans-serif',
-    maxWidth: '360px',
-  },
   '.cm-diagnostic': { font: '13px / 1.45 system-ui, sans-serif', whiteSpace: 'pre-wrap' },
   '.cm-diagnostic-error': { borderLeftColor: 'var(--block)' },
   '.cm-diagnostic-info': { borderLeftColor: 'var(--sticky)' },
