@@ -22,7 +22,7 @@ async function bundle(): Promise<Bundle> {
   const bundler = await import('esbuild');
   try {
     const { outputFiles } = await bundler.build({
-      entryPoints: ['app.js', 'start-again.js', 'style.css'].map((name) => join(PAGE, name)),
+      entryPoints: ['app.ts', 'start-again.ts', 'style.css'].map((name) => join(PAGE, name)),
       outdir: '/',
       chunkNames: '[name]',
       bundle: true,

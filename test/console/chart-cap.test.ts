@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { capOf } from '../../src/console/page/parts/chart-cap.js';
+import { capOf } from '../../src/console/page/parts/chart-cap.ts';
 
 const usual = Array.from({ length: 40 }, (_, index) => 80 + (index % 20));
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { factText, moneyText } from '../../src/console/page/parts/format.js';
+import { factText, moneyText } from '../../src/console/page/parts/format.ts';
 
 describe('the value of a fact in the console', () => {
   for (const [value, text] of [

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { dateTime } from '../../src/console/page/parts/format.js';
-import { marksOf } from '../../src/console/page/parts/marks.js';
+import { dateTime } from '../../src/console/page/parts/format.ts';
+import { marksOf } from '../../src/console/page/parts/marks.ts';
 import type { RolloutEntry } from '../../src/rollout/rollout.ts';
 import { versionOf } from '../rollout/rule-folders.ts';
 

@@ -127,7 +127,7 @@ describe('the console over HTTP', () => {
 
     it('never put data into markup', async () => {
       for (const path of readdirSync(PAGE, { recursive: true, encoding: 'utf8' }).filter((one) =>
-        one.endsWith('.js'),
+        one.endsWith('.ts'),
       )) {
         expect(readFileSync(join(PAGE, path), 'utf8'), path).to.not.match(
           /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { shareOf } from '../../src/console/page/parts/format.js';
+import { shareOf } from '../../src/console/page/parts/format.ts';
 import { shareInterval } from '../../src/statistics/intervals.ts';
 
 describe('a share that the console works out', () => {

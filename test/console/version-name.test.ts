@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { VERSION_NAME } from '../../src/console/page/parts/format.js';
+import { VERSION_NAME } from '../../src/console/page/parts/format.ts';
 import { RULE_VERSION_PATTERN } from '../../src/rules/rule-set.ts';
 
 describe("the console's field for the name of a version", () => {

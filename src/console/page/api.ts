@@ -1,0 +1,231 @@
+import type { EvidenceJob, Session } from './answers.ts';
+import { useEffect, useRef, useState } from './html.ts';
+import { forgetVisits } from './visits.ts';
+
+/** The platform that this tab shows; what another tab signed in for later is refused here. */
+let platform: string | null = new URLSearchParams(location.search).get('platform');
+
+export function follow(session: Session | null) {
+  const next = session?.platform ?? null;
+  if (next !== platform) forgetVisits();
+  platform = next;
+  typist = session === null ? '' : `${session.platform} ${session.who}`;
+  if (session === null) dispatchEvent(new Event('signed-out'));
+}
+
+/** Who types here, as platform and person; empty: nobody. */
+let typist = '';
+
+export function whoTypes() {
+  return typist;
+}
+
+/** A service that is started again takes a few seconds. */
+const UNREACHABLE_RETRY_SECONDS = 5;
+
+/**
+ * A path of the platform API, below /v1/platform/; `answer` is never there and tells the
+ * compiler of what shape the answer is. A change of something with a revision is made on that one only.
+ */
+export interface Question<T> {
+  readonly path: string;
+  readonly revision?: number | null;
+  readonly answer?: T;
+}
+
+/** A question that a job works out; `result` is never there and tells of what shape that will be. */
+export type Work<Result> = Question<EvidenceJob> & { readonly result?: Result };
+
+/** What is known of an answer by now. */
+export interface Answer<T> {
+  readonly data: T | null;
+  readonly error: Refusal | null;
+  readonly reload: () => void;
+}
+
+/** A refusal of the service, with its own words about what is wrong. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly retryAfterSeconds: number | null;
+
+  /**
+   * `status`: 0 when the service could not be reached; `retryAfterSeconds`: null when asking again would
+   * change nothing.
+   */
+  constructor(status: number, detail: string, retryAfterSeconds: number | null = null) {
+    super(detail);
+    this.status = status;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** A request of the person who is signed in. Throws Refusal. `body`: a text is of lines of JSON. */
+export async function ask<T>(
+  method: 'GET' | 'PUT' | 'POST' | 'DELETE',
+  { path, revision }: Question<T>,
+  body?: object | string,
+): Promise<T> {
+  const { answer, text } = await send(method, path, body, revision ?? null);
+  const value = readValue(answer.headers.get('Content-Type') ?? '', text);
+  if (answer.status === PROPOSED) {
+    const secret = value.key === undefined ? '' : ` ${SECRET} ${value.key}`;
+    throw new Refusal(PROPOSED, `${WAITS} ${value.proposalId}.${secret}`);
+  }
+  if (answer.ok) return value;
+  if (answer.status === 401 && path !== 'session')
+    dispatchEvent(new CustomEvent('session-ended', { detail: value?.detail }));
+  const retryAfter = answer.headers.get('Retry-After');
+  const detail = value?.detail ?? `The service answered ${answer.status}.`;
+  const otherwise = answer.status >= 500 ? UNREACHABLE_RETRY_SECONDS : null;
+  throw new Refusal(answer.status, detail, retryAfter === null ? otherwise : Number(retryAfter));
+}
+
+function readValue(type: string, text: string) {
+  if (text === '' || !type.includes('json')) return null;
+  if (!type.includes('ndjson')) return JSON.parse(text, withTimes);
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line, withTimes));
+}
+
+/** Moments in a query, as the page reckons. */
+const TIME_ASKED = /(?<=[?&](?:from|to|asOf|againstFrom|againstTo)=)\d{11,15}(?=&|$)/g;
+
+function told(epochMs: string | number) {
+  return new Date(Number(epochMs)).toISOString();
+}
+
+/** The other way round for what is sent. */
+function timesTold(name: string, value: unknown) {
+  return typeof value === 'number' && value >= 1e11 && TIME_NAME.test(name) ? told(value) : value;
+}
+
+const TIME_NAME = /^(?:at|since|from|to|asOf|upTo|backTo|slots)$|(?:At|Until|Since)$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/**
+ * The page reckons in milliseconds since 1970, as the types of answers say; over HTTP every moment is a
+ * text.
+ */
+function withTimes(name: string, value: unknown) {
+  if (!TIME_NAME.test(name)) return value;
+  const inMs = (one: unknown) => (typeof one === 'string' && TIME.test(one) ? Date.parse(one) : one);
+  return Array.isArray(value) ? value.map(inMs) : inMs(value);
+}
+
+async function send(
+  method: string,
+  path: string,
+  body: object | string | undefined,
+  revision: number | null,
+) {
+  const shown = platform === null ? {} : { 'X-KA-Platform': platform };
+  const isLines = typeof body === 'string';
+  const type = body === undefined ? {} : { 'Content-Type': `application/${isLines ? 'x-ndjson' : 'json'}` };
+  try {
+    const answer = await fetch(`v1/platform/${path.replaceAll(TIME_ASKED, told)}`, {
+      method,
+      headers: { ...shown, ...type, ...(revision !== null && { 'If-Match': `"${revision}"` }) },
+      cache: 'no-store',
+      ...(body === undefined ? {} : { body: isLines ? body : JSON.stringify(body, timesTold) }),
+    });
+    // An answer that breaks off does not count.
+    return { answer, text: await answer.text() };
+  } catch {
+    const detail = 'The service cannot be reached. Check that it runs, then try again.';
+    throw new Refusal(0, detail, UNREACHABLE_RETRY_SECONDS);
+  }
+}
+
+/** Somebody else has to approve what was asked for. */
+const PROPOSED = 202;
+const WAITS = 'It was proposed. Somebody else approves it in Settings, Approvals, as';
+const SECRET = 'The key is shown only now, and let in then:';
+
+const ASK_AGAIN = 'ask-again';
+
+/** Asks again for all that the page shows. */
+export function reloadAll() {
+  dispatchEvent(new Event(ASK_AGAIN));
+}
+
+/** A question that has been under way this long counts as lost. */
+const LOST_MS = 30_000;
+
+/**
+ * The answer to a GET, asked for again whenever the path changes, on `reload`, and every so many ms, which
+ * the last answer may tell, but not while one is under way: what always comes late would never be shown. A
+ * null question asks nothing. What was shown stays while the service is away for a moment.
+ */
+export function useAnswer<T>(
+  question: Question<T> | null,
+  every: number | ((data: T) => number) = 0,
+): Answer<T> {
+  const path = question?.path ?? null;
+  const [known, setKnown] = useState(() => nothingKnown(question));
+  const [round, setRound] = useState(0);
+  const askedAtMs = useRef(Number.NEGATIVE_INFINITY);
+  // When the service said when to ask again, the page asks then and not before.
+  const heals = useRef(false);
+  const reload = () => setRound((number) => number + 1);
+  useEffect(() => {
+    addEventListener(ASK_AGAIN, reload);
+    return () => removeEventListener(ASK_AGAIN, reload);
+  }, []);
+  useEffect(() => {
+    if (question === null) return undefined;
+    let left = false;
+    askedAtMs.current = performance.now();
+    ask('GET', question)
+      .then(
+        (data) => left || setKnown({ path, data, error: null }),
+        (error) =>
+          left || setKnown((before) => ({ path, data: before.path === path ? before.data : null, error })),
+      )
+      .finally(() => {
+        if (!left) askedAtMs.current = Number.NEGATIVE_INFINITY;
+      });
+    return () => {
+      left = true;
+    };
+  }, [path, round]);
+  const { data, error } = known.path === path ? known : nothingKnown(question);
+  const everyMs = typeof every === 'number' ? every : data === null ? 0 : every(data);
+  useEffect(() => {
+    if (everyMs === 0) return undefined;
+    const isUnderWay = () => performance.now() - askedAtMs.current < LOST_MS;
+    const timer = setInterval(() => document.hidden || heals.current || isUnderWay() || reload(), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  heals.current = (error?.retryAfterSeconds ?? null) !== null;
+  useHealing(error, reload);
+  return { data, error, reload };
+}
+
+function nothingKnown<T>(_question: Question<T> | null): {
+  path: string | null;
+  data: T | null;
+  error: Refusal | null;
+} {
+  return { path: null, data: null, error: null };
+}
+
+/** Asks again when the service said that it may have an answer, and when somebody has signed in again. */
+export function useHealing(error: Refusal | null, again: () => void) {
+  useEffect(() => {
+    if (error === null) return undefined;
+    const seconds = error.retryAfterSeconds;
+    const timer = seconds === null ? undefined : setTimeout(again, seconds * 1000);
+    addEventListener('signed-in', again);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener('signed-in', again);
+    };
+  }, [error]);
+}
+
+/** Whether a session was granted an operation. */
+export function may(session: Session, operation: Session['operations'][number]) {
+  return session.operations.includes(operation);
+}

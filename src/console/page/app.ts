@@ -1,0 +1,292 @@
+import type { Session } from './answers.ts';
+import { ask, follow, may, Refusal, reloadAll, useAnswer } from './api.ts';
+import { html, render, useEffect, useRef, useState } from './html.ts';
+import type { PageProps, Place } from './page-props.ts';
+import { SignInAgain, SignInPage } from './pages/sign-in.ts';
+import { goTo, typedInto } from './parts/form.ts';
+import { platformText } from './parts/format.ts';
+import { toVersion } from './parts/links.ts';
+import { Empty, Loading, Trouble } from './parts/notice.ts';
+import { type PageEntry, PLACES, type PlaceEntry, placeAt } from './places.ts';
+import { RULE_FOLDERS, SESSION, SIGN_IN } from './questions.ts';
+import { Search } from './search.ts';
+import { Left } from './visits.ts';
+
+function App() {
+  const [session, setSession] = useState<Session | null>(null);
+  const [ended, setEnded] = useState<Refusal | null>(null);
+  const [trouble, setTrouble] = useState<Refusal | null>(null);
+  const [checking, setChecking] = useState(true);
+  const [provider, setProvider] = useState<string | null>(null);
+  const enter = (found: Session) => {
+    follow(found);
+    // A link then shows everybody what its sender saw.
+    history.replaceState(history.state, '', `${location.pathname}${at(found.platform)}`);
+    setEnded(null);
+    setSession(found);
+    dispatchEvent(new Event('signed-in'));
+    reloadAll();
+  };
+  const leave = () => {
+    follow(null);
+    setEnded(null);
+    setSession(null);
+  };
+  const check = async () => {
+    setTrouble(null);
+    const way = await ask('GET', SIGN_IN);
+    setProvider(way.provider);
+    if (way.signedIn) enter(await ask('GET', SESSION));
+  };
+  useEffect(() => {
+    const end = (event: Event) => {
+      const words = event instanceof CustomEvent ? event.detail : null;
+      setEnded(new Refusal(401, words ?? 'The session has ended.'));
+    };
+    addEventListener('session-ended', end);
+    check()
+      .catch(setTrouble)
+      .finally(() => setChecking(false));
+    return () => removeEventListener('session-ended', end);
+  }, []);
+  if (checking) return html`<main><${Loading} /></main>`;
+  if (trouble !== null)
+    return html`<main>
+      <${Trouble} error=${trouble} retry=${() => check().catch(setTrouble)} />
+      ${
+        trouble.status === 403 &&
+        html`<p><a href=${location.pathname}>Begin with what this session may see</a></p>`
+      }
+    </main>`;
+  if (session === null) return html`<${SignInPage} enter=${enter} provider=${provider} />`;
+  return html`<${Console} key=${session.platform} session=${session} leave=${leave} />
+    ${ended && html`<${SignInAgain} enter=${enter} provider=${provider} refusal=${ended} leave=${leave} />`}`;
+}
+
+function Console({ session, leave }: { session: Session; leave: () => void }) {
+  const place = usePlace();
+  const main = useRef<HTMLElement | null>(null);
+  const allowed = PLACES.map((one) => ({ ...one, pages: one.pages.filter((page) => isFor(session, page)) }));
+  const places = allowed.filter(({ pages }) => pages.length > 0);
+  const isStart = location.hash.length < 3;
+  const current = isStart ? (places[0]?.pages[0] ?? null) : place.page;
+  const title = [current?.title ?? 'No such page', place.version].join(' ').trim();
+  useEffect(() => {
+    const about = [place.item, ...place.query.values()].filter((text) => text !== '').join(' ');
+    document.title = [about, title, session.platform, 'Client Scoring'].filter(Boolean).join(' · ');
+  }, [place]);
+  useEffect(() => scrollTo(0, 0), [current]);
+  useEffect(() => returnTo(place.top), [place]);
+  const [searches, setSearches] = useState(false);
+  useEffect(() => {
+    const open = (event: KeyboardEvent) => {
+      if (!opensSearch(event)) return;
+      event.preventDefault();
+      setSearches(true);
+    };
+    addEventListener('keydown', open);
+    return () => removeEventListener('keydown', open);
+  }, []);
+  const skip = (event: Event) => {
+    event.preventDefault();
+    main.current?.focus();
+  };
+  const signOut = (which: 'this' | 'all') =>
+    ask('DELETE', { path: `session?sessions=${which}` }).finally(leave);
+  return html`<a class="skip" href="#main" onClick=${skip}>Skip to the page</a>
+    <header class="top">
+      <span class="brand">Client Scoring</span>
+      ${session.platforms.length > 1 && html`<${PlatformSwitch} session=${session} />`}
+      <${Navigation} places=${places} current=${current} />
+      <button type="button" class="search-open" aria-keyshortcuts="/" onClick=${() => setSearches(true)}>
+        Search <kbd aria-hidden="true">/</kbd>
+      </button>
+      <details class="who">
+        <summary><b>${platformText(session.platform)}</b> <span class="faint">${session.who}</span></summary>
+        <button type="button" onClick=${() => signOut('all')}>Sign out in every browser</button>
+      </details>
+      <button type="button" class="button-quiet" onClick=${() => signOut('this')}>Sign out</button>
+    </header>
+    <main id="main" ref=${main} tabindex="-1">
+      <${PlaceParts} places=${places} current=${current} place=${place} />
+      <h1>${title}</h1>
+      <${Content} current=${current} session=${session} place=${place} />
+    </main>
+    ${searches && html`<${Search} session=${session} close=${() => setSearches(false)} />`}`;
+}
+
+/** A slash, but not where somebody types, and over no other dialog. */
+function opensSearch({ key, ctrlKey, metaKey, altKey, target }: KeyboardEvent) {
+  if (key !== '/' || ctrlKey || metaKey || altKey || !(target instanceof HTMLElement)) return false;
+  const isTyped = target.isContentEditable || target.matches('input, textarea, select');
+  return !isTyped && document.querySelector('dialog[open]') === null;
+}
+
+function isFor(session: Session, { needs, or }: PageEntry) {
+  return needs.every((one) => may(session, one)) || or.some((one) => may(session, one));
+}
+
+/** This page at a platform. */
+function at(platform: string) {
+  return `?${new URLSearchParams({ platform })}${location.hash}`;
+}
+
+/** Where else the session reaches. */
+function PlatformSwitch({ session }: { session: Session }) {
+  const go = typedInto((platform) => location.assign(at(platform)));
+  return html`<select aria-label="Platform" onChange=${go}>
+    ${session.platforms.map(
+      (name) => html`<option value=${name} selected=${name === session.platform}>
+        ${platformText(name)}
+      </option>`,
+    )}
+  </select>`;
+}
+
+function Navigation({ places, current }: { places: readonly PlaceEntry[]; current: PageEntry | null }) {
+  const here = useRef<HTMLElement | null>(null);
+  // On a narrow screen the line scrolls, and begins where the reader is.
+  useEffect(() => here.current?.scrollIntoView({ block: 'nearest', inline: 'center' }), [current]);
+  return html`<nav aria-label="Places">
+    ${places.map(({ title, pages }) => {
+      const isHere = pages.some((one) => one === current);
+      const shown = { ref: isHere ? here : null, 'aria-current': isHere ? 'true' : undefined };
+      return html`<a key=${title} href=${`#/${pages[0]?.path}`} ...${shown}>${title}</a>`;
+    })}
+  </nav>`;
+}
+
+function Content({ current, session, place }: { current: PageEntry | null } & PageProps) {
+  if (current === null) return html`<${Empty} title="Nothing is at this address">Choose a place above.<//>`;
+  if (!isFor(session, current))
+    return html`<${Empty} title="This session may not see this page">
+      It needs ${current.needs.join(' and ')} at ${platformText(session.platform)}.
+      ${session.platforms.length > 1 ? ' Choose another platform above, or ask' : ' Ask'} the platform owner
+      for more operations.
+    <//>`;
+  const key = `${current.path} ${place.version}`;
+  return html`<${current.body} key=${key} session=${session} place=${place} />`;
+}
+
+/** How far down each visit was left, pixels. */
+const tops: Left<number> = new Left();
+
+/** Where the page is, from the hash: `#/decisions/ID?orderRef=…`. */
+function usePlace() {
+  const [place, setPlace] = useState(placeNow);
+  useEffect(() => {
+    // The same address stays the same place: a page begun anew would lose what somebody types.
+    const follow = () => setPlace((shown) => (shown.hash === location.hash ? shown : placeNow()));
+    const note = () => tops.set(scrollY);
+    addEventListener('hashchange', follow);
+    addEventListener('scroll', note);
+    // It may have changed between the first look and now.
+    follow();
+    return () => {
+      removeEventListener('hashchange', follow);
+      removeEventListener('scroll', note);
+    };
+  }, []);
+  return place;
+}
+
+function placeNow() {
+  return { ...placeAt(location.hash), hash: location.hash, top: tops.get() ?? 0 };
+}
+
+/** Scrolls to where somebody left, once the page is long enough again, unless they scroll before. */
+function returnTo(top: number) {
+  if (top === 0) return undefined;
+  const watch = new ResizeObserver(() => {
+    scrollTo(0, top);
+    if (scrollY >= top - 1) stop();
+  });
+  const stop = () => watch.disconnect();
+  watch.observe(document.body);
+  for (const moved of ['wheel', 'keydown', 'pointerdown']) addEventListener(moved, stop, { once: true });
+  return stop;
+}
+
+/** What the parts of a version share: the time that they look at. */
+const TIME = ['days', 'from', 'to', 'asOf'];
+
+/** The parts of the place that is shown; those of a version are apart from those of all. */
+function PlaceParts({
+  places,
+  current,
+  place: { version, query },
+}: {
+  places: readonly PlaceEntry[];
+  current: PageEntry | null;
+  place: Place;
+}) {
+  const here = places.find(({ pages }) => pages.some((one) => one === current));
+  const parts = here?.pages.filter(({ path }) => path.includes('*') === (version !== '')) ?? [];
+  if (parts.length < 2 || current === null) return null;
+  const time = Object.fromEntries([...query].filter(([name]) => TIME.includes(name)));
+  const to = (path: string) => (version === '' ? `#/${path}` : toVersion(version, path.split('/')[2], time));
+  const go = (other: string) => goTo(toVersion(other, current.path.split('/')[2], time));
+  return html`<nav class="parts" aria-label=${version === '' ? here?.title : `Parts of ${version}`}>
+    ${version !== '' && html`<${VersionSwitch} version=${version} go=${go} />`}
+    ${parts.map(
+      (one) =>
+        html`<a href=${to(one.path)} aria-current=${one === current ? 'page' : undefined}>${one.title}</a>`,
+    )}
+  </nav>`;
+}
+
+/** The same of another version. */
+function VersionSwitch({ version, go }: { version: string; go: (version: string) => void }) {
+  const { data } = useAnswer(RULE_FOLDERS);
+  const all = new Set([version, ...(data?.versions ?? []).map((one) => one.version)]);
+  return html`<select aria-label="Version" value=${version} onChange=${typedInto(go)}>
+    ${[...all].map((one) => html`<option>${one}</option>`)}
+  </select>`;
+}
+
+/** Parts of a page that may take over the focus of what was inside them, the nearest first. */
+const PARTS = 'section, article, dialog, main';
+
+/**
+ * Keeps the focus where somebody works with the keyboard. What has it may go away with an action, like the
+ * button of a row that is removed, or be disabled; then the part around it has it, and Tab goes on
+ * from there and not from the top of the page.
+ */
+function keepFocus(root: HTMLElement) {
+  let focused: Element | null = null;
+  let around: readonly HTMLElement[] = [];
+  root.addEventListener('focusin', ({ target }) => {
+    if (!(target instanceof Element)) return;
+    focused = target;
+    around = partsAround(target);
+  });
+  const look = () => {
+    if (focused === null || (focused.isConnected && !focused.matches(':disabled'))) return;
+    const { activeElement } = document;
+    const isLost = activeElement === null || activeElement === document.body || activeElement === focused;
+    focused = null;
+    if (isLost) focusPart(around.find((part) => part.isConnected));
+  };
+  new MutationObserver(look).observe(root, { childList: true, subtree: true, attributeFilter: ['disabled'] });
+}
+
+function partsAround(element: Element) {
+  const parts = [];
+  for (let part = element.closest(PARTS); part !== null; part = part.parentElement?.closest(PARTS) ?? null)
+    if (part instanceof HTMLElement) parts.push(part);
+  return parts;
+}
+
+function focusPart(part: HTMLElement | undefined) {
+  if (part === undefined) return;
+  if (!part.hasAttribute('tabindex')) part.tabIndex = -1;
+  part.focus({ preventScroll: true });
+}
+
+history.scrollRestoration = 'manual';
+
+const root = document.getElementById('app');
+if (root !== null) {
+  keepFocus(root);
+  render(html`<${App} />`, root);
+}

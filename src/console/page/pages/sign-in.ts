@@ -1,0 +1,87 @@
+import type { Session, SignIn } from '../answers.ts';
+import { ask, Refusal } from '../api.ts';
+import { html, useEffect, useRef } from '../html.ts';
+import { Field, sent } from '../parts/form.ts';
+import { Trouble, useAttempt } from '../parts/notice.ts';
+import { SESSION, SIGN_IN } from '../questions.ts';
+
+interface Entering {
+  enter: (session: Session) => void;
+  provider: SignIn['provider'];
+}
+
+/** Why signing in at the provider failed. */
+const OUTCOMES: Readonly<Record<string, string>> = {
+  refused: 'The provider did not sign you in, or it took too long. Try again.',
+  'no-role': 'You have no role here. Ask the platform owner to give one to a group of yours.',
+  away: 'The provider cannot be reached. Try again shortly, or use an access key.',
+};
+
+/** Before anybody has signed in. */
+export function SignInPage({ enter, provider }: Entering) {
+  const outcome = OUTCOMES[new URLSearchParams(location.search).get('sign-in') ?? ''];
+  return html`<main class="sign-in">
+    <h1>Client Scoring</h1>
+    ${outcome && html`<${Trouble} error=${new Refusal(401, outcome)} />`}
+    <${WithProvider} provider=${provider} target="_self" />
+    <${WithKey} enter=${enter} />
+  </main>`;
+}
+
+/** Over a page whose session ended: what was typed there stays. */
+export function SignInAgain({
+  enter,
+  provider,
+  refusal,
+  leave,
+}: Entering & { refusal: Refusal; leave: () => void }) {
+  const dialog = useRef<HTMLDialogElement | null>(null);
+  useEffect(() => {
+    dialog.current?.showModal();
+    // The provider is asked in another tab, because this one would forget what was typed.
+    const look = () =>
+      ask('GET', SIGN_IN).then(
+        async ({ signedIn }) => signedIn && enter(await ask('GET', SESSION)),
+        () => {},
+      );
+    addEventListener('focus', look);
+    return () => removeEventListener('focus', look);
+  }, []);
+  return html`<dialog ref=${dialog} class="sign-in-again" aria-labelledby="sign-in-again" onCancel=${leave}>
+    <h2 id="sign-in-again">Sign in again</h2>
+    <${Trouble} error=${refusal} />
+    <p class="faint">What you typed stays as it is.</p>
+    <${WithProvider} provider=${provider} target="_blank" />
+    <${WithKey} enter=${enter} />
+    <button type="button" onClick=${leave}>Leave this page</button>
+  </dialog>`;
+}
+
+function WithProvider({ provider, target }: Pick<Entering, 'provider'> & { target: '_self' | '_blank' }) {
+  if (provider === null) return null;
+  const platform = new URLSearchParams(location.search).get('platform');
+  const back = `${platform === null ? '' : `?platform=${platform}`}${location.hash}`;
+  const href = `session/sign-in?back=${encodeURIComponent(back)}`;
+  return html`<p><a class="button-accent" href=${href} target=${target}>Sign in at ${provider}</a></p>`;
+}
+
+function WithKey({ enter }: Pick<Entering, 'enter'>) {
+  const { attempt, trouble } = useAttempt();
+  const submit = sent(({ key = '' }) =>
+    attempt(async () => {
+      const own = await ask('POST', SESSION, { key: key.trim() });
+      // At the platform that the address names, where the key reaches it.
+      enter(await ask('GET', SESSION).catch(() => own));
+    }),
+  );
+  return html`<p class="faint">
+      An access key of your platform is exchanged for a session of this browser; the key is not kept.
+    </p>
+    <form onSubmit=${submit}>
+      <${Field} label="Access key" hint="Begins with ka_, issued by: npx scoring keys issue">
+        <input name="key" type="password" required autocomplete="off" spellcheck="false" autofocus />
+      <//>
+      <button type="submit" class="button-accent">Sign in</button>
+    </form>
+    ${trouble}`;
+}

@@ -1,0 +1,87 @@
+import type { ComponentChildren } from 'preact';
+import type { Session } from '../answers.ts';
+import { html, useEffect, useRef, useState } from '../html.ts';
+import { Field, typedInto } from './form.ts';
+import { useAttempt } from './notice.ts';
+
+/** A change that somebody is about to make: `act` makes it and may be refused, which is shown. */
+export interface Proposal<T> {
+  readonly title: string;
+  /** What stands on the button. */
+  readonly action: string;
+  readonly tone?: 'accent' | 'bad';
+  readonly act: () => Promise<T>;
+  /** What the change does. */
+  readonly children: ComponentChildren;
+}
+
+/**
+ * The changes of a page: `propose` asks once more before one is made, where `dialog` stands; `done` gets
+ * its
+ * result.
+ */
+export function useProposal<T>(done: (result: T) => void) {
+  const [proposal, propose] = useState<Proposal<T> | null>(null);
+  const close = () => propose(null);
+  const finish = (result: T) => {
+    close();
+    done(result);
+  };
+  return { propose, dialog: proposal && html`<${Confirm} ...${proposal} done=${finish} cancel=${close} />` };
+}
+
+function Confirm<T>({
+  title,
+  action,
+  tone = 'accent',
+  act,
+  done,
+  cancel,
+  children,
+}: Proposal<T> & { done: (result: T) => void; cancel: () => void }) {
+  const dialog = useRef<HTMLDialogElement | null>(null);
+  const { attempt, isBusy, trouble } = useAttempt();
+  useEffect(() => dialog.current?.showModal(), []);
+  // Gives the focus back to the button that asked; removing a dialog alone would not.
+  const close = () => dialog.current?.close();
+  const go = () =>
+    attempt(async () => {
+      const result = await act();
+      close();
+      done(result);
+    });
+  const leave = () => {
+    close();
+    cancel();
+  };
+  return html`<dialog ref=${dialog} aria-labelledby="confirm-title" onCancel=${leave}>
+    <h2 id="confirm-title">${title}</h2>
+    ${children} ${trouble}
+    <div class="buttons">
+      <button type="button" class=${`button-${tone}`} disabled=${isBusy} onClick=${go}>
+        ${isBusy ? 'Working …' : action}
+      </button>
+      <button type="button" onClick=${leave} disabled=${isBusy}>Cancel</button>
+    </div>
+  </dialog>`;
+}
+
+/** A second look before a change: the version has to be typed. */
+export function Typed({
+  label,
+  typed,
+  setTyped,
+}: {
+  label: string;
+  typed: string;
+  setTyped: (typed: string) => void;
+}) {
+  return html`<${Field} label=${label}>
+    <input value=${typed} autocomplete="off" spellcheck="false" onInput=${typedInto(setTyped)} />
+  <//>`;
+}
+
+/** Under whose name a change is recorded. */
+export function recordedAs({ who }: Session) {
+  return `The history names ${who}, and the reason.`;
+}

@@ -1,0 +1,187 @@
+import type { OpenedRuleFolder, RewrittenCases, RuleDiff, Session } from '../answers.ts';
+import { ask, useAnswer } from '../api.ts';
+import { html, useState } from '../html.ts';
+import { REWRITE_CASES, ruleDiff } from '../questions.ts';
+import { counted, factText } from './format.ts';
+import { answered, useAttempt } from './notice.ts';
+import { Pill, type Tone } from './verdict.ts';
+import { type WorkingCopy, withFile } from './working-copy.ts';
+
+type Example = RuleDiff['examples'][number];
+
+const LISTED_AT_FIRST = 4;
+
+/** How a version differs from the one before it, in a few lines. */
+export function ChangedSince({ before, after }: { before: string; after: string }) {
+  return answered(useAnswer(ruleDiff(before, after)), ({ differences }) => {
+    if (differences.length === 0) return html`<span class="faint">decides like ${before}</span>`;
+    const more = differences.length - LISTED_AT_FIRST;
+    return html`<ul class="plain">
+        ${differences.slice(0, LISTED_AT_FIRST).map(({ text }) => html`<li>${arrowed(text)}</li>`)}
+      </ul>
+      <span class="faint">since ${before}${more > 0 && `; ${more} more below, by Compare`}</span>`;
+  });
+}
+
+/** What one version says otherwise than another, with payers whom the two answer differently. */
+export function Differences({ diff: { before, after, differences, examples, note } }: { diff: RuleDiff }) {
+  const parts = Map.groupBy(differences, ({ part }) => part);
+  return html`<div role="status">
+    ${[...parts].map(
+      ([part, ofPart]) => html`<h3>${part}</h3>
+        <ul class="differences">
+          ${ofPart.map(
+            ({ kind, text }) => html`<li>
+              <${Pill} tone=${TONES[kind] ?? 'note'}>${kind}<//> ${arrowed(text)}
+            </li>`,
+          )}
+        </ul>`,
+    )}
+    ${differences.length > 0 && html`<h3>Payers answered differently</h3>`}
+    <p>${note}</p>
+    <ol class="examples">
+      ${examples.map(
+        ({ facts, before: was, after: is }) => html`<li>
+          <p>${factsOf(facts)}</p>
+          <p class="example-answers">
+            <span><b>${before}</b> ${was.text}</span>
+            <span><b>${after}</b> ${is.text}</span>
+          </p>
+        </li>`,
+      )}
+    </ol>
+  </div>`;
+}
+
+function arrowed(text: string) {
+  return text.replaceAll(' -> ', ' → ');
+}
+
+const TONES: Readonly<Record<string, Tone>> = { added: 'good', removed: 'bad' };
+
+function factsOf(facts: Example['facts']) {
+  const named = Object.entries(facts);
+  if (named.length === 0) return 'an ordinary first request';
+  return named.map(([label, value]) => html`<code class="fact">${label} = ${factText(value)}</code>${' '}`);
+}
+
+type CasesRun = NonNullable<OpenedRuleFolder['coverage']>;
+
+interface Draft {
+  copy: WorkingCopy;
+  change: (copy: WorkingCopy) => void;
+}
+
+/**
+ * What the cases of a version say: those that failed first, then what they leave untested. Those of a draft
+ * may be rewritten.
+ */
+export function Cases({
+  run: { passed, failed, failures, coverage },
+  session: { platform },
+  draft,
+}: {
+  run: CasesRun;
+  session: Session;
+  draft?: Draft;
+}) {
+  const { rules, conditions, untestedRules, oneSidedConditions } = coverage;
+  return html`<section class="card">
+    <h2>Its cases ${casesPill(passed, failed)}</h2>
+    ${platform !== '*' && html`<p class="faint">Those of other platforms are neither shown nor counted.</p>`}
+    ${failures.map((failure) => html`<${Failure} failure=${failure} />`)}
+    ${failed > 0 && draft && html`<${NewLengths} key=${draft.copy.files} ...${draft} />`}
+    ${failed > failures.length && html`<p class="faint">And ${failed - failures.length} more.</p>`}
+    <div class="two">
+      <${Covered} name="rules that decided in a case" share=${rules} />
+      <${Covered} name="conditions seen both true and false" share=${conditions} />
+    </div>
+    ${
+      untestedRules.length > 0 &&
+      html`<h3>Rules without a test</h3>
+        <ul class="plain">
+          ${untestedRules.map(({ name, at }) => html`<li>${name} <code>${at.file}:${at.line}</code></li>`)}
+        </ul>`
+    }
+    ${
+      oneSidedConditions.length > 0 &&
+      html`<details>
+        <summary>${counted(oneSidedConditions.length, 'condition')} seen only one way</summary>
+        <ul class="plain">
+          ${oneSidedConditions.map(
+            ({ rule, condition, missing }) =>
+              html`<li>${rule}: <code>${condition}</code> never ${missing}</li>`,
+          )}
+        </ul>
+      </details>`
+    }
+  </section>`;
+}
+
+function casesPill(passed: number, failed: number) {
+  if (passed + failed === 0)
+    return html`<span class="faint">There is no cases/*.yaml in this version.</span>`;
+  if (failed === 0) return html`<${Pill} tone="good">${passed} passed<//>`;
+  return html`<${Pill} tone="bad">${failed} failed<//> ${passed} passed`;
+}
+
+function Covered({
+  name,
+  share: { tested, total, percent },
+}: {
+  name: string;
+  share: CasesRun['coverage']['rules'];
+}) {
+  return html`<p class="covered">
+    <span>${name}</span>
+    <span class="bar"><i style=${{ width: `${percent}%` }}></i></span>
+    <b class="num">${tested} of ${total}</b>
+  </p>`;
+}
+
+function Failure({ failure: { caseName, at, lines } }: { failure: CasesRun['failures'][number] }) {
+  return html`<details class="case-failure">
+    <summary><span class="bad">✗</span> ${caseName} <code>${at.file}:${at.line}</code></summary>
+    <pre class="scroll" tabindex="0">${lines.join('\n')}</pre>
+  </details>`;
+}
+
+/**
+ * Once somebody has seen them, writes the draft's answers into cases that fail only by the length of a
+ * wait.
+ */
+function NewLengths({ copy, change }: Draft) {
+  const [found, setFound] = useState<RewrittenCases | null>(null);
+  const { attempt, trouble } = useAttempt();
+  const { version, files } = copy;
+  const look = () => attempt(() => ask('POST', REWRITE_CASES, { version, files }).then(setFound));
+  const write = () =>
+    change(Object.entries(found?.files ?? {}).reduce((all, [path, text]) => withFile(all, path, text), copy));
+  return html`<div class="buttons">
+      <button type="button" onClick=${look}>Show new lengths of waits</button>
+      ${
+        found &&
+        found.lines.length > 0 &&
+        html`<button type="button" class="button-accent" onClick=${write}>
+          Write ${counted(found.lines.length, 'line')} into the cases
+        </button>`
+      }
+    </div>
+    ${trouble}
+    <div role="status">${found && html`<${Lines} found=${found} />`}</div>`;
+}
+
+function Lines({ found: { lines, left } }: { found: RewrittenCases }) {
+  return html`${lines.length === 0 && html`<p>No case fails by the length of a wait alone.</p>`}
+    ${
+      lines.length > 0 &&
+      html`<pre class="scroll" tabindex="0">
+${lines.map(lineText).join('')}</pre
+      >`
+    }
+    ${left > 0 && html`<p class="faint">Failing by more than that, and left: ${counted(left, 'case')}.</p>`}`;
+}
+
+function lineText({ file, line, before, after }: RewrittenCases['lines'][number]) {
+  return `${file}:${line}\n- ${before.trim()}\n+ ${after.trim()}\n`;
+}

@@ -1,0 +1,176 @@
+import { closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { yaml } from '@codemirror/lang-yaml';
+import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import type { Diagnostic } from '@codemirror/lint';
+import { lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
+import { search, searchKeymap } from '@codemirror/search';
+import type { Text } from '@codemirror/state';
+import { EditorState } from '@codemirror/state';
+import {
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+} from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+
+/** A message about a place in the file; line and column count from 1. */
+export interface FileRemark {
+  readonly at: { readonly line: number; readonly column: number };
+  readonly message: string;
+  readonly severity: 'error' | 'info';
+}
+
+interface EditorParts {
+  readonly onChange: (path: string, text: string) => void;
+}
+
+/**
+ * The editor of a draft's files, one at a time; what was undone and where the cursor stood is kept for each.
+ * It lies in a shadow root: there its style sheets are objects of the browser, which the page's policy
+ * allows, and not inline.
+ */
+export class CodeEditor {
+  #view: EditorView;
+  #parts: EditorParts;
+  #states: Map<string, EditorState> = new Map();
+  #path = '';
+
+  constructor(place: HTMLElement, parts: EditorParts) {
+    this.#parts = parts;
+    const root = place.shadowRoot ?? place.attachShadow({ mode: 'open' });
+    this.#view = new EditorView({ parent: root, root });
+    this.#view.dom.style.height = '100%';
+  }
+
+  /**
+   * Turns to a file. What was written elsewhere into the one that is open is shown where it stands, and can
+   * be undone; a text of another file that is not what was last edited here begins a new history.
+   */
+  open(path: string, text: string) {
+    const { state } = this.#view;
+    if (path === this.#path) {
+      const changes = changeOf(state.doc.toString(), text);
+      const effects = EditorView.scrollIntoView(changes.from, { y: 'nearest' });
+      if (changes.to > changes.from || changes.insert !== '') this.#view.dispatch({ changes, effects });
+      return;
+    }
+    if (this.#path !== '') this.#states.set(this.#path, state);
+    this.#path = path;
+    const known = this.#states.get(path);
+    this.#view.setState(known?.doc.toString() === text ? known : this.#stateOf(path, text));
+  }
+
+  mark(remarks: readonly FileRemark[]) {
+    const { state } = this.#view;
+    this.#view.dispatch(
+      setDiagnostics(
+        state,
+        remarks.map((remark) => diagnosticOf(state.doc, remark)),
+      ),
+    );
+  }
+
+  /** Puts the cursor on a place and shows it. */
+  goTo(at: FileRemark['at']) {
+    const anchor = positionOf(this.#view.state.doc, at);
+    this.#view.dispatch({
+      selection: { anchor },
+      effects: EditorView.scrollIntoView(anchor, { y: 'center' }),
+    });
+    this.#view.focus();
+  }
+
+  close() {
+    this.#view.destroy();
+  }
+
+  #stateOf(path: string, text: string) {
+    const { onChange } = this.#parts;
+    return EditorState.create({
+      doc: text,
+      extensions: [
+        lineNumbers(),
+        lintGutter(),
+        history(),
+        yaml(),
+        bracketMatching(),
+        closeBrackets(),
+        highlightActiveLine(),
+        highlightActiveLineGutter(),
+        search({ top: true }),
+        look,
+        EditorView.contentAttributes.of({ 'aria-label': path, tabindex: '0' }),
+        keymap.of([
+          ...closeBracketsKeymap,
+          ...defaultKeymap,
+          ...searchKeymap,
+          ...historyKeymap,
+          ...lintKeymap,
+        ]),
+        EditorView.updateListener.of(({ docChanged, state }) => {
+          if (docChanged) onChange(path, state.doc.toString());
+        }),
+      ],
+    });
+  }
+}
+
+/** What lies between the beginning and the end that two texts have in common. */
+function changeOf(before: string, after: string) {
+  const shorter = Math.min(before.length, after.length);
+  let from = 0;
+  while (from < shorter && before[from] === after[from]) from++;
+  let same = 0;
+  while (same < shorter - from && before.at(-1 - same) === after.at(-1 - same)) same++;
+  return { from, to: before.length - same, insert: after.slice(from, after.length - same) };
+}
+
+function diagnosticOf(doc: Text, { at, message, severity }: FileRemark): Diagnostic {
+  const from = positionOf(doc, at);
+  const word = /^[^\s,{}[\]]+/.exec(doc.sliceString(from, doc.lineAt(from).to))?.[0] ?? '';
+  return { from, to: from + word.length, message, severity };
+}
+
+function positionOf(doc: Text, { line, column }: FileRemark['at']) {
+  const { from, to } = doc.line(Math.min(Math.max(line, 1), doc.lines));
+  return Math.min(from + column - 1, to);
+}
+
+/** The page's colours, which reach into the shadow root as variables. */
+const theme = EditorView.theme({
+  '&': { color: 'var(--ink)', backgroundColor: 'var(--card)', height: '100%' },
+  // The frame around it shows the focus.
+  '&.cm-focused': { outline: 'none' },
+  '.cm-scroller': { font: '12px / 1.6 var(--mono)' },
+  '.cm-content': { caretColor: 'var(--ink)', paddingBlock: '8px' },
+  '.cm-cursor': { borderLeftColor: 'var(--ink)' },
+  '.cm-gutters': {
+    backgroundColor: 'var(--card)',
+    color: 'var(--ink-faint)',
+    borderRight: '1px solid var(--line)',
+  },
+  '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'var(--accent-soft)' },
+  '.cm-matchingBracket': { backgroundColor: 'var(--sticky-soft)' },
+  '.cm-searchMatch': { backgroundColor: 'var(--wait-soft)' },
+  '.cm-tooltip, .cm-panels': {
+    backgroundColor: 'var(--card)',
+    color: 'var(--ink)',
+    border: '1px solid var(--line-strong)',
+  },
+  '.cm-tooltip': { maxWidth: 'min(480px, 90vw)' },
+  '.cm-diagnostic': { font: '13px / 1.45 system-ui, sans-serif', whiteSpace: 'pre-wrap' },
+  '.cm-diagnostic-error': { borderLeftColor: 'var(--block)' },
+  '.cm-diagnostic-info': { borderLeftColor: 'var(--sticky)' },
+});
+
+const colours = HighlightStyle.define([
+  { tag: tags.comment, color: 'var(--ink-faint)', fontStyle: 'italic' },
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent)' },
+  { tag: [tags.string, tags.special(tags.string)], color: 'var(--get-new)' },
+  { tag: [tags.separator, tags.punctuation, tags.squareBracket, tags.brace], color: 'var(--ink-faint)' },
+]);
+
+export const look = [theme, syntaxHighlighting(colours)];

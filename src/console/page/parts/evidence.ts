@@ -1,0 +1,236 @@
+import type { ComponentChildren } from 'preact';
+import type { Estimate, EvidenceJob, EvidenceTable, OrderCounts, Shown, Worked } from '../answers.ts';
+import { type Answer, ask, type Refusal, useAnswer, useHealing, type Work } from '../api.ts';
+import { html, useEffect, useState } from '../html.ts';
+import { evidenceJob } from '../questions.ts';
+import { count, share } from './format.ts';
+import { Loading, Trouble, useAttempt } from './notice.ts';
+import { sorted, Table, useSort } from './table.ts';
+
+/** What became of orders, in the order in which it is stacked. */
+export const STATUSES = [
+  { name: 'paid', words: 'paid', color: '--get-new' },
+  { name: 'unpaid', words: 'unpaid', color: '--block' },
+  { name: 'turnedAway', words: 'turned away', color: '--wait' },
+  { name: 'unknown', words: 'unknown', color: '--group-new' },
+] as const;
+
+export function sumOf({ paid, unpaid, turnedAway, unknown }: OrderCounts) {
+  return paid + unpaid + turnedAway + unknown;
+}
+
+/** Orders as a bar of what became of them, as long as their part of the `most`. */
+export function OrdersBar({ orders, most }: { orders: OrderCounts; most: number }) {
+  const words = STATUSES.map(({ name, words: status }) => `${count(orders[name])} ${status}`).join(', ');
+  return html`<div class="orders" role="img" aria-label=${words} title=${words}>
+    ${STATUSES.map(({ name, color }) => {
+      const width = `${most === 0 ? 0 : (100 * orders[name]) / most}%`;
+      return html`<i style=${{ width, background: `var(${color})` }}></i>`;
+    })}
+  </div>`;
+}
+
+/** What the colours of bars mean. */
+export function StatusLegend() {
+  return html`<ul class="legend">
+    ${STATUSES.map(
+      ({ words, color }) => html`<li><i style=${{ background: `var(${color})` }}></i>${words}</li>`,
+    )}
+  </ul>`;
+}
+
+/** `56.4 % (55.0 to 57.9)`; `–` without a case. */
+export function intervalText(interval: Estimate | null) {
+  return cellText(interval, 'share');
+}
+
+/** A share as a point on its 95 % interval, and the share of all as a line. */
+export function IntervalBar({ interval, all }: { interval: Estimate | null; all: Estimate | null }) {
+  if (interval === null) return html`<span class="faint">no outcome</span>`;
+  const { value, low, high } = interval;
+  const percent = (part: number) => `${100 * part}%`;
+  return html`<div class="interval" aria-hidden="true">
+      ${all && html`<u style=${{ left: percent(all.value) }}></u>`}
+      <i style=${{ left: percent(low), width: percent(high - low) }}></i>
+      <b style=${{ left: percent(value) }}></b>
+    </div>
+    <span class="num">${intervalText(interval)}</span>`;
+}
+
+type Column = EvidenceTable['columns'][number];
+
+type Cell = EvidenceTable['rows'][number][number];
+
+/** The result in short, and what a reader must know to trust it. */
+export function Notes({ notes }: Pick<Shown, 'notes'>) {
+  return html`<ul class="notes">
+    ${notes.map((note) => html`<li>${note}</li>`)}
+  </ul>`;
+}
+
+/** Tables of a result, each on a card of its own. */
+export function EvidenceTables({ tables }: { tables: readonly EvidenceTable[] }) {
+  return html`${tables.map(
+    (table) => html`<section class="card" key=${table.title}>
+      <h2>${table.title}</h2>
+      <${ShownTable} table=${table} />
+    </section>`,
+  )}`;
+}
+
+export function ShownTable({ table: { title, columns, rows } }: { table: EvidenceTable }) {
+  const heads = columns.map(({ name, kind }) => (kind === 'text' ? name : { name, kind: 'num' as const }));
+  const sort = useSort(title);
+  return html`<${Table} name=${title} columns=${heads} sort=${sort}>
+    ${sorted(rows, sort, (row, place) => cellOf(row[place] ?? null, columns[place]?.kind)).map(
+      (row) => html`<tr>
+        ${columns.map(({ kind }, place) => {
+          const text = cellText(row[place] ?? null, kind);
+          if (place === 0) return html`<th scope="row">${text}</th>`;
+          return html`<td class=${kind === 'text' ? undefined : 'num when'}>${text}</td>`;
+        })}
+      </tr>`,
+    )}
+  <//>`;
+}
+
+/** What is sorted by; a word among figures is none. */
+function cellOf(cell: Cell, kind: Column['kind'] | undefined) {
+  if (typeof cell === 'string') return kind === 'text' ? cell : null;
+  return cell !== null && typeof cell === 'object' ? cell.value : cell;
+}
+
+/** As the command line prints it: `56.4 % (55.0 to 57.9)`; `–` where nothing is known. */
+function cellText(cell: Cell, kind: Column['kind']) {
+  if (cell === null) return '–';
+  if (typeof cell === 'string') return cell;
+  const unit = kind === 'share' ? ' %' : '';
+  if (typeof cell === 'number') return `${numberText(cell, kind)}${unit}`;
+  const { value, low, high } = cell;
+  return `${numberText(value, kind)}${unit} (${numberText(low, kind)} to ${numberText(high, kind)})`;
+}
+
+function numberText(value: number, kind: Column['kind']) {
+  switch (kind) {
+    case 'text':
+      return String(value);
+    case 'count':
+      return count(value);
+    case 'share':
+      return (100 * value).toFixed(1);
+    case 'figure':
+      return value.toFixed(4);
+    case 'ratio':
+      return value.toFixed(2);
+    case 'money': {
+      const digits = Math.abs(value) < 1 ? 9 : 2;
+      return value.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: digits });
+    }
+    default:
+      return kind;
+  }
+}
+
+const FOLLOW_MS = 1000;
+
+/** What was asked for and how far it is; `again` asks once more. */
+export interface Evidence<Result> {
+  answer: Answer<Worked<Result>>;
+  refusal: Refusal | null;
+  again: () => void;
+}
+
+/**
+ * Evidence for a body, asked for whenever the body changes and followed until it is there. Null asks
+ * nothing.
+ */
+export function useEvidence<Result>(question: Work<Result>, body: object | null): Evidence<Result> {
+  const wanted = body === null ? null : JSON.stringify(body);
+  const [asked, setAsked] = useState(() => nothingAsked());
+  const [round, setRound] = useState(0);
+  const again = () => setRound((number) => number + 1);
+  useEffect(() => {
+    if (wanted === null) return undefined;
+    let left = false;
+    ask('POST', question, JSON.parse(wanted)).then(
+      ({ jobId }) => left || setAsked({ wanted, jobId, refusal: null }),
+      (refusal) => left || setAsked({ wanted, jobId: null, refusal }),
+    );
+    return () => {
+      left = true;
+    };
+  }, [wanted, round]);
+  const { jobId, refusal } = asked.wanted === wanted ? asked : nothingAsked();
+  useHealing(refusal, again);
+  return { answer: useJob(jobId, question), refusal, again };
+}
+
+function nothingAsked(): { wanted: string | null; jobId: string | null; refusal: Refusal | null } {
+  return { wanted: null, jobId: null, refusal: null };
+}
+
+/** A job by its id, followed until it is over. `work`: that it is for. */
+export function useJob<Result>(jobId: string | null, work: Work<Result>): Answer<Worked<Result>> {
+  const question = jobId === null ? null : evidenceJob(jobId, work);
+  const answer = useAnswer(question, ({ job }) => (isUnderWay(job) ? FOLLOW_MS : 0));
+  const { data, error } = answer;
+  if (data === null || error?.status !== 404 || !isUnderWay(data.job)) return answer;
+  // Who cancels a job at the moment at which it ends has the service forget it.
+  return { ...answer, data: { ...data, job: { ...data.job, state: 'cancelled' } } };
+}
+
+export function isUnderWay({ state }: EvidenceJob) {
+  return state === 'waiting' || state === 'running';
+}
+
+/** The result of a job once it is there; until then, how far it is and what can be done. */
+export function workedOut<Result>(
+  { answer: { data, error }, refusal, again }: Evidence<Result>,
+  shown: (result: Result) => ComponentChildren,
+) {
+  const trouble = refusal ?? (data === null ? error : null);
+  if (trouble) return html`<${Trouble} error=${trouble} retry=${again} />`;
+  if (data === null) return html`<${Loading} />`;
+  const { job, result } = data;
+  if (result !== null) return shown(result);
+  switch (job.state) {
+    case 'waiting':
+    case 'running':
+      return html`<${UnderWay} job=${job} />`;
+    case 'failed':
+      return html`<${Ended} title="This could not be worked out" again=${again}>${job.trouble}<//>`;
+    case 'cancelled':
+      return html`<${Ended} title="Cancelled" again=${again}>Nothing came of it.<//>`;
+    default:
+      return html`<${Ended} title="Not kept any more" again=${again}>The result is gone.<//>`;
+  }
+}
+
+function Ended({ title, again, children }: { title: string; again: () => void; children: string | null }) {
+  return html`<div class="notice" role="status">
+    <strong>${title}</strong>
+    <p>${children}</p>
+    <button type="button" onClick=${again}>Ask again</button>
+  </div>`;
+}
+
+function UnderWay({ job }: { job: EvidenceJob }) {
+  const { attempt, trouble } = useAttempt();
+  const cancel = () => attempt(() => ask('DELETE', evidenceJob(job.jobId)));
+  const { done, of } = job.progress ?? { done: 0, of: 0 };
+  return html`<div class="notice" role="status">
+    <label class="under-way">
+      <span class="num">${howFar(job.state, done, of)}</span>
+      <progress max=${Math.max(of, 1)} value=${of === 0 ? undefined : done}></progress>
+    </label>
+    <button type="button" onClick=${cancel}>Cancel</button>
+    ${trouble}
+  </div>`;
+}
+
+/** `done`: decisions; `of`: decisions; 0 before they were counted. */
+function howFar(state: EvidenceJob['state'], done: number, of: number) {
+  if (state === 'waiting') return 'Waiting: a node works on one thing at a time.';
+  if (of === 0) return 'Working: the decisions are being counted.';
+  return `Working: ${count(done)} of ${count(of)} decisions, ${share(done, of)}`;
+}

@@ -1,0 +1,129 @@
+import type { ComponentChildren } from 'preact';
+import { html, useRef, useState } from '../html.ts';
+
+/** Something was typed or picked. */
+export type InputEvent = Event & { readonly currentTarget: HTMLInputElement };
+
+/** Hears what stands in a field now. */
+export function typedInto(take: (text: string) => void) {
+  return (event: { currentTarget: { value: string } }) => take(event.currentTarget.value);
+}
+
+/** A labelled field; `hint` says what belongs into it. */
+export function Field({
+  label,
+  hint,
+  children,
+}: {
+  label: string;
+  hint?: string;
+  children: ComponentChildren;
+}) {
+  return html`<label class="field">
+    <span>${label}</span>${children}${hint && html`<small>${hint}</small>`}
+  </label>`;
+}
+
+/**
+ * A labelled choice of words, or of values with other words for them; `any` is the label for none of them.
+ */
+export function Choice({
+  label,
+  hint,
+  name,
+  chosen,
+  values,
+  any,
+  go,
+}: {
+  label: string;
+  hint?: string;
+  name?: string;
+  chosen?: string | null | undefined;
+  values: readonly (string | readonly [value: string, words: string])[];
+  any?: string;
+  go?: (value: string) => void;
+}) {
+  return html`<${Field} label=${label} hint=${hint}>
+    <select name=${name} onChange=${go && typedInto(go)}>
+      ${any && html`<option value="">${any}</option>`}
+      ${values.map((one) => {
+        const [value, words] = typeof one === 'string' ? [one, one] : one;
+        return html`<option key=${value} value=${value} selected=${value === chosen}>${words}</option>`;
+      })}
+    </select>
+  <//>`;
+}
+
+/** Hears the values of a form by name, without those left empty. The form is not sent anywhere. */
+export function sent(take: (values: Record<string, string>) => void) {
+  return (event: Event & { readonly currentTarget: HTMLFormElement }) => {
+    event.preventDefault();
+    const entries = [...new FormData(event.currentTarget)].flatMap(([name, value]) =>
+      typeof value === 'string' && value !== '' ? [[name, value] as const] : [],
+    );
+    take(Object.fromEntries(entries));
+  };
+}
+
+/** Leads to another place of the page. `address`: after its hash. */
+export function goTo(address: string) {
+  location.hash = address;
+}
+
+/**
+ * The last day of something that may end by itself. What it means to leave it empty, like "until it is
+ * removed".
+ */
+export function LastDay({ otherwise }: { otherwise: string }) {
+  return html`<${Field} label="Last day" hint=${`Counts whole, by this browser's clock. Empty: ${otherwise}`}>
+    <input name="lastDay" type="date" min=${localDate(new Date())} />
+  <//>`;
+}
+
+/**
+ * When something with a given last day ends, for a request and in words. `lastDay`: like 2026-12-31;
+ * `otherwise`: what it means to have none.
+ */
+export function endAfter(
+  lastDay: string | undefined,
+  otherwise: string,
+): { readonly expires: { readonly expiresAt?: string }; readonly howLong: string } {
+  if (lastDay === undefined) return { expires: {}, howLong: `, ${otherwise}` };
+  const end = new Date(`${lastDay}T00:00`);
+  end.setDate(end.getDate() + 1);
+  return { expires: { expiresAt: end.toISOString() }, howLong: ` to the end of ${lastDay}` };
+}
+
+function localDate(time: Date) {
+  const two = (number: number) => String(number).padStart(2, '0');
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+}
+
+/** A text to take along, with a button that copies it. `label` like "Link", which the button then names. */
+export function Copy({ label, text }: { label: string; text: string }) {
+  const field = useRef<HTMLInputElement | HTMLTextAreaElement | null>(null);
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    field.current?.select();
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+    } catch {
+      // Without the right to write to the clipboard the text stays selected, to be copied by hand.
+      setCopied(false);
+    }
+  };
+  const lines = text.split('\n').length;
+  return html`<div class="copy">
+    <label>
+      <span class="faint">${label}</span>
+      ${
+        lines === 1
+          ? html`<input ref=${field} readonly value=${text} />`
+          : html`<textarea ref=${field} readonly rows=${lines + 1} value=${text}></textarea>`
+      }
+    </label>
+    <button type="button" onClick=${copy}>${copied ? 'Copied' : `Copy ${label.toLowerCase()}`}</button>
+  </div>`;
+}

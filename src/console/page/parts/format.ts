@@ -1,0 +1,133 @@
+import type { Estimate, FactValue } from '../answers.ts';
+
+const NEVER_SECONDS = 999999999;
+
+/** `14:03` in the reader's own time zone. */
+export function clockTime(epochMs: number) {
+  return new Date(epochMs).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+}
+
+/** `2026-01-01 14:03:27` in the reader's own time zone. */
+export function dateTime(epochMs: number | null | undefined) {
+  if (epochMs === null || epochMs === undefined) return '–';
+  return `${day(epochMs)} ${clockSeconds(epochMs)}`;
+}
+
+/** `2026-01-01` in the reader's own time zone. */
+export function day(epochMs: number) {
+  const date = new Date(epochMs);
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
+/** `14:03:27` in the reader's own time zone. */
+export function clockSeconds(epochMs: number) {
+  const date = new Date(epochMs);
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+function two(number: number) {
+  return String(number).padStart(2, '0');
+}
+
+const UNITS: readonly (readonly [perUnit: number, below: number, unit: string])[] = [
+  [86_400, Number.POSITIVE_INFINITY, 'd'],
+  [3600, 24, 'h'],
+  [60, 60, 'min'],
+  [1, 60, 's'],
+];
+
+/** `30 s`, `5 min`, `1 h 30 min`, `2 d`; the two largest parts. */
+export function duration(ms: number) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  const parts = UNITS.flatMap(([perUnit, below, unit]) => {
+    const whole = Math.floor(seconds / perUnit);
+    const times = below === Number.POSITIVE_INFINITY ? whole : whole % below;
+    return times === 0 ? [] : [`${times} ${unit}`];
+  });
+  return parts.length === 0 ? '0 s' : parts.slice(0, 2).join(' ');
+}
+
+export function count(number: number) {
+  return number.toLocaleString('en');
+}
+
+export function percent(value: number) {
+  return `${value.toFixed(1)} %`;
+}
+
+/** `12.5 %`; `–` of nothing. */
+export function share(part: number, whole: number) {
+  return whole === 0 ? '–' : percent((100 * part) / whole);
+}
+
+/** `1 node`, `2 nodes`. */
+export function counted(number: number, one: string, many: string = `${one}s`) {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}
+
+export function platformText(platform: string) {
+  return platform === '*' ? 'all platforms' : platform;
+}
+
+/** A fact's value as people read it. */
+export function factText(value: FactValue | readonly FactValue[]): string {
+  if (value === NEVER_SECONDS) return 'never';
+  if (value === '') return '(empty)';
+  if (typeof value === 'object') return value.map(factText).join(', ');
+  return typeof value === 'number' ? numberText(value) : String(value);
+}
+
+/** `25.00 EUR`: with the zeros of its currency, and with all decimals that there are. */
+export function moneyText(amount: FactValue, currency: string) {
+  const text = factText(amount);
+  const [whole, fraction = ''] = text.split('.');
+  const digits = currency === '' ? fraction.length : fraction.padEnd(decimalsOf(currency), '0').length;
+  return `${whole}${digits === 0 ? '' : `.${fraction.padEnd(digits, '0')}`} ${currency}`.trimEnd();
+}
+
+function decimalsOf(currency: string) {
+  // Only names of three letters can be asked for; others, like USDT, are no currencies of a state.
+  if (!/^[A-Z]{3}$/.test(currency)) return 2;
+  return (
+    new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().minimumFractionDigits ?? 2
+  );
+}
+
+/**
+ * A number as an amount is written: every digit of `0.00012345`, no exponent, and not the last digit or two
+ * of a fraction, which are those of the sum that it came from.
+ */
+function numberText(number: number) {
+  return number.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: 15 });
+}
+
+/** `p2.v11` for p2.v10: what a version made from this one would be called. */
+export function versionAfter(version: string) {
+  return version.replace(/\d+$/, (number) => String(Number(number) + 1));
+}
+
+export function shortDigest(digest: string | null | undefined) {
+  return digest === null || digest === undefined ? '–' : digest.slice(0, 12);
+}
+
+/** The 97.5 % point of the normal distribution. */
+const NORMAL_975 = 1.959963984540054;
+
+/** The share with its 95 % interval by Wilson, of counts that came without one. Null without clients. */
+export function shareOf(part: number, whole: number): Estimate | null {
+  if (whole === 0) return null;
+  const z2 = NORMAL_975 ** 2;
+  const value = part / whole;
+  const middle = (value + z2 / (2 * whole)) / (1 + z2 / whole);
+  const half =
+    (NORMAL_975 / (1 + z2 / whole)) * Math.sqrt((value * (1 - value)) / whole + z2 / (4 * whole ** 2));
+  return { value, low: part === 0 ? 0 : middle - half, high: part === whole ? 1 : middle + half };
+}
+
+/** How a version is named, for the field of a form; a test holds it equal to what the service takes. */
+export const VERSION_NAME = 'p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0-9]{0,15})?';
+
+/** Why a version cannot have this name. */
+export function takenName(version: string) {
+  return new Error(`${version} exists already; choose another name.`);
+}

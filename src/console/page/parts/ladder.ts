@@ -1,0 +1,133 @@
+import type { Ladder, OpenedRuleFolder } from '../answers.ts';
+import { html } from '../html.ts';
+import { dateTime, duration } from './format.ts';
+
+type LadderSettings = NonNullable<OpenedRuleFolder['ladder']>;
+
+const HEIGHT = 150;
+const BOTTOM = 122;
+const TOP = 34;
+
+/** The waits of a cooldown ladder as steps; heights are logarithmic, because levels grow by tens. */
+export function LadderSteps({
+  ladder: { levelsMs, resetAfterMs },
+  name,
+}: {
+  ladder: LadderSettings;
+  name: string;
+}) {
+  const words = levelsMs.map((ms, index) => `level ${index + 1} ${duration(ms)}`).join(', ');
+  const label = `First request: no wait; ${words}; the last level repeats`;
+  return html`<figure class="chart">
+    <figcaption>
+      <h3>${name}</h3>
+      <span class="faint">reset after ${duration(resetAfterMs)} or a payment</span>
+    </figcaption>
+    <svg class="steps" height=${HEIGHT} role="img" aria-label=${label}>
+      <${Steps} levelsMs=${levelsMs} />
+    </svg>
+  </figure>`;
+}
+
+/** Across in percent, so that steps fill the width while letters keep their size. */
+function Steps({ levelsMs }: { levelsMs: readonly number[] }) {
+  const width = 100 / (levelsMs.length + 1);
+  const height = heightOf(levelsMs);
+  const last = levelsMs.length - 1;
+  return html`<${Step} from=${0} width=${width} y=${BOTTOM} below=${BOTTOM} wait="no wait" name="first" />
+    ${levelsMs.map((ms, index) => {
+      const name = `level ${index + 1}${index === last ? ' ↻' : ''}`;
+      const below = index === 0 ? BOTTOM : height(levelsMs[index - 1] ?? ms);
+      const place = { from: width * (index + 1), width, y: height(ms), below };
+      return html`<${Step} ...${place} wait=${duration(ms)} name=${name} />`;
+    })}`;
+}
+
+/** A step and the way up to it from the height of the one before, `below`. */
+function Step({
+  from,
+  width,
+  y,
+  below,
+  wait,
+  name,
+}: {
+  from: number;
+  width: number;
+  y: number;
+  below: number;
+  wait: string;
+  name: string;
+}) {
+  const [left, right, middle] = [from, from + width, from + width / 2].map((percent) => `${percent}%`);
+  return html`<rect class="steps-fill" x=${left} y=${y} width=${`${width}%`} height=${BOTTOM - y} />
+    <line class="steps-line" x1=${left} y1=${below} x2=${left} y2=${y} />
+    <line class="steps-line" x1=${left} y1=${y} x2=${right} y2=${y} />
+    <text x=${middle} y=${y - 8} text-anchor="middle">${wait}</text>
+    <text class="steps-axis" x=${middle} y=${HEIGHT - 8} text-anchor="middle">${name}</text>`;
+}
+
+function heightOf(levelsMs: readonly number[]) {
+  const low = Math.log(Math.min(...levelsMs));
+  const high = Math.log(Math.max(...levelsMs));
+  const span = high - low || 1;
+  return (ms: number) => BOTTOM - 22 - ((Math.log(ms) - low) / span) * (BOTTOM - 22 - TOP);
+}
+
+/** Where a client stood on the ladder before a decision (at `beforeAt`) and after it (at `at`). */
+export function LadderMove({
+  before,
+  after,
+  at,
+  beforeAt = at,
+}: {
+  before: Ladder;
+  after: Ladder;
+  at: number;
+  beforeAt?: number;
+}) {
+  const rungs = Math.max(3, before.level, after.level);
+  return html`<div class="ladder-move">
+    <${Standing} title="before" ladder=${before} rungs=${rungs} at=${beforeAt} />
+    <span class="arrow" aria-hidden="true">→</span>
+    <${Standing} title="after" ladder=${after} rungs=${rungs} at=${at} />
+  </div>`;
+}
+
+function Standing({
+  title,
+  ladder,
+  rungs,
+  at,
+}: {
+  title: string;
+  ladder: Ladder;
+  rungs: number;
+  at: number;
+}) {
+  const { level } = ladder;
+  const rungHeight = 84 / (rungs + 1);
+  const label = `${title}: level ${level} of ${rungs}`;
+  return html`<figure>
+    <figcaption>${title}</figcaption>
+    <svg viewBox="0 0 150 92" role="img" aria-label=${label}>
+      <path class="rail" d="M14 4V88M76 4V88" />
+      ${Array.from({ length: rungs + 1 }, (_, rung) => {
+        const y = 84 - rung * rungHeight;
+        return html`<path class=${rung <= level ? 'rung rung-reached' : 'rung'} d=${`M14 ${y}H76`} />
+          ${rung === level && html`<circle class="stand" cx="45" cy=${y} r="6" />`}
+          <text x="84" y=${y + 4}>${rung === 0 ? 'none' : `level ${rung}`}</text>`;
+      })}
+    </svg>
+    <p>${standingText(ladder, at)}</p>
+  </figure>`;
+}
+
+function standingText({ level, attemptOpen, waitUntil }: Ladder, at: number) {
+  const step = level === 0 ? 'No wait so far' : `Level ${level}`;
+  if (attemptOpen) return `${step}; a requisite is shown and not paid`;
+  if (waitUntil === null) return `${step}; no wait is due`;
+  if (waitUntil <= at) return `${step}; the wait was over ${duration(at - waitUntil)} before`;
+  const until = html`<span class="when">${dateTime(waitUntil)}</span>`;
+  return html`${step}; waits ${duration(waitUntil - at)}, until ${until}`;
+}

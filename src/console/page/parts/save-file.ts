@@ -1,0 +1,28 @@
+/** Gives somebody a file to keep, as a download. */
+export function saveFile(name: string, type: string, content: BlobPart) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([content], { type }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/** Rows as CSV, the names of the columns first. */
+export function csvText(rows: readonly (readonly unknown[])[]) {
+  return rows.map((row) => `${row.map(cell).join(',')}\r\n`).join('');
+}
+
+/**
+ * A cell of RFC 4180. A text that a spreadsheet would run as a formula begins with an apostrophe, and some
+ * spreadsheets take a semicolon for the end of a cell.
+ */
+function cell(value: unknown) {
+  const text = String(value ?? '');
+  const harmless = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",;\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
+
+/** A line of JSON each. */
+export function linesOf(items: readonly unknown[]) {
+  return items.map((item) => `${JSON.stringify(item)}\n`).join('');
+}

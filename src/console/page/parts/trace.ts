@@ -1,0 +1,176 @@
+import type { ConditionTrace, FactValue, RulesAccount, RuleTrace } from '../answers.ts';
+import { html } from '../html.ts';
+import { factText } from './format.ts';
+import { toRule } from './links.ts';
+import { Pill } from './verdict.ts';
+
+const SIGNS: Readonly<Record<string, string>> = {
+  equal: '=',
+  notEqual: '≠',
+  lessThan: '<',
+  lessThanInclusive: '≤',
+  greaterThan: '>',
+  greaterThanInclusive: '≥',
+  in: 'in',
+  notIn: 'not in',
+};
+
+/**
+ * What the rules of a rule set saw: the verdict first, then what led to it. Of each part those that matched
+ * are shown, and the others lie behind their number. With a version each leads to what it was worth.
+ */
+export function RulesTrace({
+  rules: { groups, signals, verdicts },
+  version,
+}: {
+  rules: RulesAccount;
+  version?: string;
+}) {
+  const bot = signals.isBot ? 'bot' : 'no bot';
+  return html`<div class="trace">
+    <${Part} title="Verdict" answer=${verdicts.verdict} ...${verdicts} version=${version} />
+    <${Part} title="Group" answer=${groups.group} ...${groups} version=${version} />
+    <${Part} title="Bot signals" answer=${bot} ...${signals} version=${version} />
+  </div>`;
+}
+
+function Part({
+  title,
+  answer,
+  why,
+  rules,
+  version,
+}: {
+  title: string;
+  answer: string;
+  why: string;
+  rules: readonly RuleTrace[];
+  version: string | undefined;
+}) {
+  const matched = rules.filter((rule) => rule.asked && rule.matched);
+  const others = rules.filter((rule) => !matched.includes(rule));
+  return html`<section>
+    <h3>${title} <${Pill}>${answer}<//></h3>
+    <p class="faint">${why}</p>
+    ${matched.length > 0 && html`<${RuleList} rules=${matched} version=${version} />`}
+    ${
+      others.length > 0 &&
+      html`<details>
+        <summary>${othersText(others)}</summary>
+        <${RuleList} rules=${others} version=${version} />
+      </details>`
+    }
+  </section>`;
+}
+
+function othersText(others: readonly RuleTrace[]) {
+  const asked = others.filter((rule) => rule.asked).length;
+  const unasked = others.length - asked;
+  const parts = [
+    asked > 0 ? `${asked} ${asked === 1 ? 'rule' : 'rules'} did not match` : '',
+    unasked > 0 ? `${unasked} ${asked > 0 ? '' : unasked === 1 ? 'rule ' : 'rules '}not asked` : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+function RuleList({ rules, version }: { rules: readonly RuleTrace[]; version: string | undefined }) {
+  return html`<ol class="rules">
+    ${rules.map((rule) => html`<li key=${rule.name}><${OneRule} rule=${rule} version=${version} /></li>`)}
+  </ol>`;
+}
+
+function OneRule({ rule, version }: { rule: RuleTrace; version: string | undefined }) {
+  const { name, gives, asked, matched, condition, description, at } = rule;
+  const given = typeof gives === 'number' ? `weight ${gives}` : gives;
+  return html`<details open=${asked && matched} class=${ruleClass(rule)}>
+    <summary>
+      <span class="mark">${markOf(rule)}</span> <b>${name}</b>
+      <span class="faint">${fateOf(rule)}${matched && html` <span class="gives">${given}</span>`}</span>
+    </summary>
+    <p class="faint">
+      ${description} <code>${at.file}:${at.line}</code>${' '}
+      ${version && html`<a href=${toRule(version, at.file, name)}>What it is worth</a>`}
+    </p>
+    <ul class="conditions">
+      ${topConditions(condition).map((one) => html`<${Condition} condition=${one} />`)}
+    </ul>
+  </details>`;
+}
+
+/** An "all" at the top of a rule goes without saying. */
+function topConditions(condition: ConditionTrace) {
+  return condition.kind === 'all' ? condition.conditions : [condition];
+}
+
+function ruleClass({ asked, matched }: RuleTrace) {
+  if (!asked) return 'rule rule-unasked';
+  return matched ? 'rule rule-matched' : 'rule';
+}
+
+function markOf({ asked, matched }: RuleTrace) {
+  if (!asked) return '·';
+  return matched ? '✓' : '✗';
+}
+
+function fateOf({ asked, matched, heldOut }: RuleTrace) {
+  if (heldOut) return 'matched, and skipped: the client is held out of it';
+  if (asked) return matched ? 'matched' : 'did not match';
+  return matched ? 'not asked; it would match' : 'not asked';
+}
+
+function Condition({ condition }: { condition: ConditionTrace }) {
+  const { passed } = condition;
+  const mark = html`<span class=${`mark mark-${passed ? 'yes' : 'no'}`}>${passed ? '✓' : '✗'}</span>`;
+  if (condition.kind === 'comparison') {
+    const { fact, operator, expected, list, seen } = condition;
+    const limit = list === undefined ? factText(expected) : `the list ${list}`;
+    const asked = `${fact} ${SIGNS[operator] ?? operator} ${limit}`;
+    return html`<li>${mark} <code>${asked}</code> <span class="saw">saw <b>${factText(seen)}</b></span></li>`;
+  }
+  return html`<li>
+    ${mark} ${kindText(condition)}
+    <ul class="conditions">
+      ${innerOf(condition).map((one) => html`<${Condition} condition=${one} />`)}
+    </ul>
+  </li>`;
+}
+
+type Nested = Exclude<ConditionTrace, { kind: 'comparison' }>;
+
+function innerOf(condition: Nested) {
+  return 'conditions' in condition ? condition.conditions : [condition.condition];
+}
+
+function kindText(condition: Nested): string {
+  switch (condition.kind) {
+    case 'all':
+      return 'all of';
+    case 'any':
+      return 'any of';
+    case 'not':
+      return 'not';
+    case 'reference':
+      return `the condition “${condition.name}”`;
+    default:
+      return condition;
+  }
+}
+
+/** The values that the rules saw; those that differ from `other` are marked. */
+export function FactsTable({
+  facts,
+  other,
+}: {
+  facts: Readonly<Record<string, FactValue>>;
+  other?: Readonly<Record<string, FactValue>> | undefined;
+}) {
+  return html`<dl class="facts">
+    ${Object.entries(facts).map(([label, value]) => {
+      const differs = other !== undefined && other[label] !== value;
+      return html`<div class=${differs ? 'differs' : ''}>
+        <dt><code>${label}</code></dt>
+        <dd class="num">${factText(value)}</dd>
+      </div>`;
+    })}
+  </dl>`;
+}

@@ -1,0 +1,132 @@
+import type { Session } from './answers.ts';
+import type { Html } from './html.ts';
+import type { PageProps, Place } from './page-props.ts';
+import { KeysPage, PeoplePage } from './pages/access.ts';
+import { ApprovalsPage } from './pages/approvals.ts';
+import { AskPage } from './pages/ask.ts';
+import { AuditPage } from './pages/audit.ts';
+import { ClientPage } from './pages/client.ts';
+import { DecisionsPage } from './pages/decisions.ts';
+import { DraftPage, DraftsPage } from './pages/draft.ts';
+import { EvidencePage } from './pages/evidence.ts';
+import { ExplorePage } from './pages/explore.ts';
+import { ListsPage } from './pages/lists.ts';
+import { NowPage } from './pages/now.ts';
+import { PlatformPage } from './pages/platform.ts';
+import { RolloutPage } from './pages/rollout.ts';
+import { RulesPage, VersionPage } from './pages/rules.ts';
+
+type Operation = Session['operations'][number];
+
+type PageBody = (props: PageProps) => Html;
+
+/**
+ * A page, one of the parts of a place; `needs` lists the operations that a session must have, all of them,
+ * to
+ * be shown it.
+ */
+export interface PageEntry {
+  /** Below the hash; `*` stands for a version of the rules. */
+  readonly path: string;
+  readonly title: string;
+  readonly needs: readonly Operation[];
+  /** Any of these is enough, too. */
+  readonly or: readonly Operation[];
+  readonly body: PageBody;
+}
+
+export interface PlaceEntry {
+  title: string;
+  pages: readonly PageEntry[];
+}
+
+/** `or`: any of these is enough, too. */
+function page(
+  path: string,
+  title: string,
+  needs: readonly Operation[],
+  body: PageBody,
+  or: readonly Operation[] = [],
+): PageEntry {
+  return { path, title, needs, body, or };
+}
+
+/** Where the console leads, each place with its parts. */
+export const PLACES: readonly PlaceEntry[] = [
+  {
+    title: 'Explore',
+    pages: [
+      page('explore/now', 'Now', ['figures'], NowPage),
+      page('explore', 'Over time', ['figures'], ExplorePage, ['rules']),
+    ],
+  },
+  {
+    title: 'Decisions',
+    pages: [page('decisions', 'Decisions', ['decisions'], DecisionsPage)],
+  },
+  {
+    title: 'Payers',
+    pages: [page('payers', 'Payers', ['clients:read'], ClientPage)],
+  },
+  {
+    title: 'Rules',
+    pages: [
+      page('rules', 'Versions', ['rules:read'], RulesPage),
+      page('rules/drafts', 'Drafts', ['rules'], DraftsPage),
+      page('rules/*', 'Version', ['rules:read'], VersionPage),
+      page('rules/*/draft', 'Draft', ['rules'], DraftPage),
+      page('rules/*/evidence', 'Evidence', ['rules'], EvidencePage),
+      page('rules/*/ask', 'Ask', ['rules'], AskPage),
+    ],
+  },
+  {
+    title: 'Rollouts',
+    pages: [page('rollouts', 'Rollouts', ['rules:read'], RolloutPage)],
+  },
+  {
+    title: 'Settings',
+    pages: [
+      page('settings/lists', 'Lists', ['lists:read'], ListsPage),
+      page('settings/keys', 'Keys', ['keys'], KeysPage),
+      page('settings/people', 'People', ['keys'], PeoplePage),
+      page('settings/audit', 'Audit', ['audit'], AuditPage),
+      // A person who may propose sees what became of the proposals.
+      page('settings/approvals', 'Approvals', ['approve'], ApprovalsPage, ['operate', 'clients', 'keys']),
+      page('settings/platform', 'Platform', [], PlatformPage),
+    ],
+  },
+];
+
+// The longest path that fits wins.
+const PAGES = PLACES.flatMap(({ pages }) => pages).toSorted(
+  (one, other) => segments(other.path) - segments(one.path),
+);
+
+function segments(path: string) {
+  return path.split('/').length;
+}
+
+/** What an address after its hash leads to: `#/rules/p2.v10/ask/ID?…`. */
+export function placeAt(hash: string): Omit<Place, 'top'> & { page: PageEntry | null } {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
+  const found = path.split('/');
+  const page =
+    PAGES.find((one) =>
+      one.path.split('/').every((name, at) => (name === '*' ? found[at] : name === found[at])),
+    ) ?? null;
+  const names = page?.path.split('/') ?? [];
+  return {
+    page,
+    version: decoded(found[names.indexOf('*')] ?? ''),
+    item: decoded(found.slice(names.length).join('/')),
+    query: new URLSearchParams(query),
+  };
+}
+
+function decoded(text: string) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

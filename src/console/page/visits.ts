@@ -1,0 +1,33 @@
+/** What each visit to an address showed when somebody left it, so that Back shows it again. */
+
+const VISITS_MAX = 20;
+
+let made = 0;
+let signedIn = 0;
+
+/** The entry of the browser's history that is shown. */
+function visitName() {
+  if (history.state?.visit === undefined)
+    history.replaceState({ visit: `${performance.timeOrigin} ${++made}` }, '');
+  return `${signedIn} ${history.state.visit}`;
+}
+
+/** A platform must not see what the one before was shown. */
+export function forgetVisits() {
+  signedIn += 1;
+}
+
+/** One thing that is kept of the newest visits. */
+export class Left<T> {
+  #held: Map<string, T> = new Map();
+
+  /** Of the visit that is shown; undefined when it is new. */
+  get() {
+    return this.#held.get(visitName());
+  }
+
+  set(value: T) {
+    this.#held.set(visitName(), value);
+    for (const oldest of this.#held.keys()) if (this.#held.size > VISITS_MAX) this.#held.delete(oldest);
+  }
+}
