@@ -12,7 +12,7 @@ import { freePort } from '../servers/free-port.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { assignSlots } from '../servers/redis.ts';
 import { command } from '../servers/redis-command.ts';
-import { APPEND_ONLY, type RedisProcess, startRedis } from '../servers/redis-process.ts';
+import { FLUSHED_AT_ONCE, type RedisProcess, startRedis } from '../servers/redis-process.ts';
 import { s3Environment, startS3 } from '../servers/s3.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
@@ -104,11 +104,9 @@ describe('restore --check of SQLite', () => {
 describeWithServer('redis-server', 'restore --check of Redis', () => {
   it('starts a copy of the append-only file beside the server that writes it', async () => {
     const folder = temporaryDirectory();
-    const server = await startRedis(folder, await freePort(), APPEND_ONLY);
+    const server = await startRedis(folder, await freePort(), FLUSHED_AT_ONCE);
     const store = await openPatiently(server.url);
     await fill(store);
-    await command(server.port, ['CONFIG', 'SET', 'appendfsync', 'always']);
-    await command(server.port, ['SET', 'flush', 'now', 'PX', '1']);
     const backup = temporaryDirectory();
     cpSync(join(folder, 'appendonlydir'), join(backup, 'appendonlydir'), { recursive: true });
     const { stdout, exitCode } = await scoring(['restore', '--check', backup, '--json'], {});
@@ -168,14 +166,7 @@ describeWithServer(
         const folder = temporaryDirectory();
         folders.push(folder);
         const cluster = ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'];
-        masters.push(
-          await startRedis(folder, await clusterPort(), [
-            ...APPEND_ONLY,
-            '--appendfsync',
-            'always',
-            ...cluster,
-          ]),
-        );
+        masters.push(await startRedis(folder, await clusterPort(), [...FLUSHED_AT_ONCE, ...cluster]));
       }
       const ports = masters.map(({ port }) => port);
       await assignSlots(ports);

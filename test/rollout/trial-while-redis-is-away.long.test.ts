@@ -10,7 +10,7 @@ import type { Store } from '../../src/state/store.ts';
 import { type CutOffProxy, startCutOffProxy } from '../servers/cut-off-proxy.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../servers/redis.ts';
-import { APPEND_ONLY, type RedisProcess } from '../servers/redis-process.ts';
+import { FLUSHED_AT_ONCE, type RedisProcess } from '../servers/redis-process.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
 import { MovableClock } from '../service/movable-clock.ts';
@@ -38,7 +38,7 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
   let nodes: readonly Node[] = [];
 
   before(async () => {
-    redis = await startStandalone(APPEND_ONLY);
+    redis = await startStandalone(FLUSHED_AT_ONCE);
     server = redis.nodes[0] ?? expect.fail('there is no server');
     proxy = await startCutOffProxy(server.port);
     const url = `redis://127.0.0.1:${proxy.port}`;

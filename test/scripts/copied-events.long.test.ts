@@ -8,7 +8,7 @@ import { freePort } from '../servers/free-port.ts';
 import { hasProgram } from '../servers/needed-programs.ts';
 import { startSentinel } from '../servers/redis.ts';
 import { command } from '../servers/redis-command.ts';
-import { APPEND_ONLY, startRedis } from '../servers/redis-process.ts';
+import { FLUSHED_AT_ONCE, startRedis } from '../servers/redis-process.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
 import { issueKey } from '../service/issued-key.ts';
@@ -27,8 +27,7 @@ describe('copies of the feed while everything is killed again and again', () => 
 
   if (hasProgram('redis-server'))
     it('have each acknowledged verdict once and in order, on Redis', async () => {
-      const options = [...APPEND_ONLY, '--appendfsync', 'always'];
-      const redis = await startRedis(temporaryDirectory(), await freePort(), options);
+      const redis = await startRedis(temporaryDirectory(), await freePort(), FLUSHED_AT_ONCE);
       try {
         const restart = async () => {
           await redis.kill();

@@ -32,6 +32,9 @@ export const APPEND_ONLY: readonly string[] = [
   'everysec',
 ];
 
+/** The same, flushed before each answer: with `everysec` and a slow disk a kill loses the last answers, too. */
+export const FLUSHED_AT_ONCE: readonly string[] = [...APPEND_ONLY, '--appendfsync', 'always'];
+
 /** Starts it with its files in this folder, and waits until it answers. */
 export async function startRedis(
   directory: string,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../../servers/redis.ts';
-import { APPEND_ONLY } from '../../servers/redis-process.ts';
+import { FLUSHED_AT_ONCE } from '../../servers/redis-process.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
 import { spawnService } from '../../service/service-process.ts';
@@ -27,7 +27,7 @@ describe('audit --follow over a restart', () => {
   describeWithServer('redis-server', 'on Redis', () => {
     let redis: RedisServers;
     before(async () => {
-      redis = await startStandalone([...APPEND_ONLY, '--appendfsync', 'always']);
+      redis = await startStandalone(FLUSHED_AT_ONCE);
     });
     after(() => redis.stop());
 
