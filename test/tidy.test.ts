@@ -45,6 +45,7 @@ const STOREYS: readonly (readonly string[])[] = [
     'console/page/pages/take-back.ts',
     'console/page/pages/trial.ts',
   ],
+  ['console/page/page-props.ts'],
   ['console/page/parts'],
   ['console/page'],
   ['http/caller', 'http/platform'],

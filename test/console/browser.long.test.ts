@@ -70,7 +70,7 @@ describeConsole('the console in a browser', (tab) => {
     expect(await page.evaluate('document.activeElement.textContent')).to.equal('Skip to the page');
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.id')).to.equal('main');
-    await page.getByRole('link', { name: 'Decisions', exact: true }).focus();
+    await page.getByRole('link', { name: 'Find', exact: true }).focus();
     expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).to.equal('solid');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Decisions', level: 1 }).waitFor();

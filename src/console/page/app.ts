@@ -4,9 +4,10 @@ import { html, render, useEffect, useRef, useState } from './html.ts';
 import type { PageProps, Place } from './page-props.ts';
 import { SignInAgain, SignInPage } from './pages/sign-in.ts';
 import { goTo, typedInto } from './parts/form.ts';
-import { platformText } from './parts/format.ts';
-import { toVersion } from './parts/links.ts';
+import { platformText, showTimesInUtc } from './parts/format.ts';
+import { toPath, toVersion } from './parts/links.ts';
 import { Empty, Loading, Trouble } from './parts/notice.ts';
+import { TIME_WORDS, type Time, TimeBar, timeOf } from './parts/time-span.ts';
 import { type PageEntry, PLACES, type PlaceEntry, placeAt } from './places.ts';
 import { RULE_FOLDERS, SESSION, SIGN_IN } from './questions.ts';
 import { Search } from './search.ts';
@@ -70,6 +71,8 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
   const places = allowed.filter(({ pages }) => pages.length > 0);
   const isStart = location.hash.length < 3;
   const current = isStart ? (places[0]?.pages[0] ?? null) : place.page;
+  showTimesInUtc(place.query.get('zone') === 'UTC');
+  const time = timeOf(place.query, current?.span ?? 'month');
   const title = [current?.title ?? 'No such page', place.version].join(' ').trim();
   useEffect(() => {
     const about = [place.item, ...place.query.values()].filter((text) => text !== '').join(' ');
@@ -97,7 +100,7 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
     <header class="top">
       <span class="brand">Client Scoring</span>
       ${session.platforms.length > 1 && html`<${PlatformSwitch} session=${session} />`}
-      <${Navigation} places=${places} current=${current} />
+      <${Navigation} ...${{ places, current, words: time.words }} />
       <button type="button" class="search-open" aria-keyshortcuts="/" onClick=${() => setSearches(true)}>
         Search <kbd aria-hidden="true">/</kbd>
       </button>
@@ -110,7 +113,8 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
     <main id="main" ref=${main} tabindex="-1">
       <${PlaceParts} places=${places} current=${current} place=${place} />
       <h1>${title}</h1>
-      <${Content} current=${current} session=${session} place=${place} />
+      ${current?.span && html`<${TimeBar} time=${time} />`}
+      <${Content} ...${{ current, session, place, time }} />
     </main>
     ${searches && html`<${Search} session=${session} close=${() => setSearches(false)} />`}`;
 }
@@ -143,7 +147,16 @@ function PlatformSwitch({ session }: { session: Session }) {
   </select>`;
 }
 
-function Navigation({ places, current }: { places: readonly PlaceEntry[]; current: PageEntry | null }) {
+/** The places; the time that is looked at goes along. */
+function Navigation({
+  places,
+  current,
+  words,
+}: {
+  places: readonly PlaceEntry[];
+  current: PageEntry | null;
+  words: Time['words'];
+}) {
   const here = useRef<HTMLElement | null>(null);
   // On a narrow screen the line scrolls, and begins where the reader is.
   useEffect(() => here.current?.scrollIntoView({ block: 'nearest', inline: 'center' }), [current]);
@@ -151,12 +164,12 @@ function Navigation({ places, current }: { places: readonly PlaceEntry[]; curren
     ${places.map(({ title, pages }) => {
       const isHere = pages.some((one) => one === current);
       const shown = { ref: isHere ? here : null, 'aria-current': isHere ? 'true' : undefined };
-      return html`<a key=${title} href=${`#/${pages[0]?.path}`} ...${shown}>${title}</a>`;
+      return html`<a key=${title} href=${toPath(pages[0]?.path ?? '', words)} ...${shown}>${title}</a>`;
     })}
   </nav>`;
 }
 
-function Content({ current, session, place }: { current: PageEntry | null } & PageProps) {
+function Content({ current, session, place, time }: { current: PageEntry | null } & PageProps) {
   if (current === null) return html`<${Empty} title="Nothing is at this address">Choose a place above.<//>`;
   if (!isFor(session, current))
     return html`<${Empty} title="This session may not see this page">
@@ -165,7 +178,7 @@ function Content({ current, session, place }: { current: PageEntry | null } & Pa
       for more operations.
     <//>`;
   const key = `${current.path} ${place.version}`;
-  return html`<${current.body} key=${key} session=${session} place=${place} />`;
+  return html`<${current.body} key=${key} ...${{ session, place, time }} />`;
 }
 
 /** How far down each visit was left, pixels. */
@@ -207,9 +220,6 @@ function returnTo(top: number) {
   return stop;
 }
 
-/** What the parts of a version share: the time that they look at. */
-const TIME = ['days', 'from', 'to', 'asOf'];
-
 /** The parts of the place that is shown; those of a version are apart from those of all. */
 function PlaceParts({
   places,
@@ -223,8 +233,11 @@ function PlaceParts({
   const here = places.find(({ pages }) => pages.some((one) => one === current));
   const parts = here?.pages.filter(({ path }) => path.includes('*') === (version !== '')) ?? [];
   if (parts.length < 2 || current === null) return null;
-  const time = Object.fromEntries([...query].filter(([name]) => TIME.includes(name)));
-  const to = (path: string) => (version === '' ? `#/${path}` : toVersion(version, path.split('/')[2], time));
+  const time = Object.fromEntries(
+    [...query].filter(([name]) => name === 'days' || TIME_WORDS.includes(name)),
+  );
+  const to = (path: string) =>
+    version === '' ? toPath(path, time) : toVersion(version, path.split('/')[2], time);
   const go = (other: string) => goTo(toVersion(other, current.path.split('/')[2], time));
   return html`<nav class="parts" aria-label=${version === '' ? here?.title : `Parts of ${version}`}>
     ${version !== '' && html`<${VersionSwitch} version=${version} go=${go} />`}

@@ -1,4 +1,5 @@
 import type { Session } from './answers.ts';
+import type { Time } from './parts/time-span.ts';
 
 /** Where somebody is on the page, from the address after its hash: `#/rules/VERSION/ask/ID?days=…`. */
 export interface Place {
@@ -14,4 +15,5 @@ export interface Place {
 export interface PageProps {
   readonly session: Session;
   readonly place: Place;
+  readonly time: Time;
 }

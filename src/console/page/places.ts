@@ -15,14 +15,14 @@ import { NowPage } from './pages/now.ts';
 import { PlatformPage } from './pages/platform.ts';
 import { RolloutPage } from './pages/rollout.ts';
 import { RulesPage, VersionPage } from './pages/rules.ts';
+import type { SpanName } from './parts/time-span.ts';
 
 type Operation = Session['operations'][number];
 
 type PageBody = (props: PageProps) => Html;
 
 /**
- * A page, one of the parts of a place; `needs` lists the operations that a session must have, all of them,
- * to
+ * A page, one of the parts of a place; `needs` lists the operations that a session must have, all of them, to
  * be shown it.
  */
 export interface PageEntry {
@@ -33,6 +33,8 @@ export interface PageEntry {
   /** Any of these is enough, too. */
   readonly or: readonly Operation[];
   readonly body: PageBody;
+  /** How far back it looks where the address does not say; absent on a page of no time. */
+  readonly span?: SpanName;
 }
 
 export interface PlaceEntry {
@@ -40,33 +42,31 @@ export interface PlaceEntry {
   pages: readonly PageEntry[];
 }
 
-/** `or`: any of these is enough, too. */
 function page(
   path: string,
   title: string,
   needs: readonly Operation[],
   body: PageBody,
-  or: readonly Operation[] = [],
+  { or = [], span }: { or?: readonly Operation[]; span?: SpanName } = {},
 ): PageEntry {
-  return { path, title, needs, body, or };
+  return { path, title, needs, body, or, ...(span && { span }) };
 }
 
 /** Where the console leads, each place with its parts. */
 export const PLACES: readonly PlaceEntry[] = [
   {
-    title: 'Explore',
+    title: 'Today',
     pages: [
       page('explore/now', 'Now', ['figures'], NowPage),
-      page('explore', 'Over time', ['figures'], ExplorePage, ['rules']),
+      page('explore', 'Over time', ['figures'], ExplorePage, { or: ['rules'] }),
     ],
   },
   {
-    title: 'Decisions',
-    pages: [page('decisions', 'Decisions', ['decisions'], DecisionsPage)],
-  },
-  {
-    title: 'Payers',
-    pages: [page('payers', 'Payers', ['clients:read'], ClientPage)],
+    title: 'Find',
+    pages: [
+      page('decisions', 'Decisions', ['decisions'], DecisionsPage),
+      page('payers', 'Payers', ['clients:read'], ClientPage),
+    ],
   },
   {
     title: 'Rules',
@@ -91,7 +91,9 @@ export const PLACES: readonly PlaceEntry[] = [
       page('settings/people', 'People', ['keys'], PeoplePage),
       page('settings/audit', 'Audit', ['audit'], AuditPage),
       // A person who may propose sees what became of the proposals.
-      page('settings/approvals', 'Approvals', ['approve'], ApprovalsPage, ['operate', 'clients', 'keys']),
+      page('settings/approvals', 'Approvals', ['approve'], ApprovalsPage, {
+        or: ['operate', 'clients', 'keys'],
+      }),
       page('settings/platform', 'Platform', [], PlatformPage),
     ],
   },

@@ -44,7 +44,7 @@ describeWithServer('chromium', 'signing in to the console at an identity provide
     await page.getByText('This session may not see this page').waitFor();
     expect(page.url()).to.equal(`${url}/?platform=bank#/payers`);
     const links = page.getByRole('navigation', { name: 'Places' }).getByRole('link');
-    expect(await links.allTextContents()).to.deep.equal(['Explore', 'Rules', 'Rollouts', 'Settings']);
+    expect(await links.allTextContents()).to.deep.equal(['Today', 'Rules', 'Rollouts', 'Settings']);
     expect(complaints).to.deep.equal([]);
 
     const [cookie] = await page.context().cookies(url);

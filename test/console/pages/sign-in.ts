@@ -28,7 +28,7 @@ describeConsole('signing in to the console', (tab) => {
   it('shows only what the key may see, and says where there is nothing', async () => {
     await tab.openOwn(await tab.seeded.keyFor('decisions'), '#/nowhere');
     const links = tab.page.getByRole('navigation', { name: 'Places' }).getByRole('link');
-    expect(await links.allTextContents()).to.deep.equal(['Explore', 'Decisions', 'Settings']);
+    expect(await links.allTextContents()).to.deep.equal(['Today', 'Find', 'Settings']);
     await tab.visit('#/rollouts');
     await tab.page.getByText('This session may not see this page').waitFor();
     await tab.visit('#/nonsense');

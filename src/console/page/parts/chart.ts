@@ -1,7 +1,7 @@
 import UPlot from 'uplot';
 import { html, useEffect, useRef, useState } from '../html.ts';
 import { capOf } from './chart-cap.ts';
-import { clockTime, count as countText, dateTime, day } from './format.ts';
+import { clockTime, count as countText, dateTime, day, minuteOf } from './format.ts';
 import type { Mark } from './marks.ts';
 import { numbers, Table } from './table.ts';
 import { Pill } from './verdict.ts';
@@ -79,7 +79,7 @@ export function Chart({
   // What a kept plot reads when it is drawn again.
   const now = useRef(drawing);
   now.current = drawing;
-  const look = `${kind} ${scheme} ${series.map(({ name }) => name)} ${spanOf(at) <= DAY_MS}`;
+  const look = `${kind} ${scheme} ${series.map(({ name }) => name)} ${spanOf(at) <= DAY_MS} ${minuteOf(0)}`;
   useEffect(() => (box.current === null ? undefined : drawInto(box.current, now, plot)), [look]);
   useEffect(() => plot.current?.setData(dataOf(drawing)), [at, series, marks]);
   const { cut } = capOf(heights);
@@ -221,6 +221,8 @@ function options(element: HTMLElement, now: { readonly current: Drawing }): UPlo
     // At the right, half of the last time.
     padding: [8, 18, 0, 0],
     legend: { show: false },
+    // Splits of the axis stand where times are shown; the plot reads it as a local date.
+    tzDate: (seconds) => new Date(minuteOf(seconds * 1000)),
     cursor: {
       y: false,
       points: { show: kind === 'lines' },

@@ -2,31 +2,48 @@ import type { Estimate, FactValue } from '../answers.ts';
 
 const NEVER_SECONDS = 999999999;
 
-/** `14:03` in the reader's own time zone. */
-export function clockTime(epochMs: number) {
-  return new Date(epochMs).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+/** Whether all times are shown in UTC, and not in the reader's own time zone. */
+let isUtc = false;
+
+export function showTimesInUtc(wanted: boolean) {
+  isUtc = wanted;
 }
 
-/** `2026-01-01 14:03:27` in the reader's own time zone. */
+/** `2026-01-01T14:03:27.000` as a clock shows it where times are shown. */
+function onClock(epochMs: number) {
+  const offsetMs = isUtc ? 0 : new Date(epochMs).getTimezoneOffset() * 60_000;
+  return new Date(epochMs - offsetMs).toISOString().slice(0, -1);
+}
+
+/** `2026-01-01T14:03`, as fields for a minute have it. */
+export function minuteOf(epochMs: number) {
+  return onClock(epochMs).slice(0, 16);
+}
+
+/** The other way round, epoch ms. */
+export function minuteAt(text: string) {
+  return Date.parse(isUtc ? `${text}Z` : text);
+}
+
+/** `14:03`. */
+export function clockTime(epochMs: number) {
+  return onClock(epochMs).slice(11, 16);
+}
+
+/** `2026-01-01 14:03:27`. */
 export function dateTime(epochMs: number | null | undefined) {
   if (epochMs === null || epochMs === undefined) return '–';
   return `${day(epochMs)} ${clockSeconds(epochMs)}`;
 }
 
-/** `2026-01-01` in the reader's own time zone. */
+/** `2026-01-01`. */
 export function day(epochMs: number) {
-  const date = new Date(epochMs);
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return onClock(epochMs).slice(0, 10);
 }
 
-/** `14:03:27` in the reader's own time zone. */
+/** `14:03:27`. */
 export function clockSeconds(epochMs: number) {
-  const date = new Date(epochMs);
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
-}
-
-function two(number: number) {
-  return String(number).padStart(2, '0');
+  return onClock(epochMs).slice(11, 19);
 }
 
 const UNITS: readonly (readonly [perUnit: number, below: number, unit: string])[] = [

@@ -14,10 +14,14 @@ export function toDecision(decisionId: string) {
   return `#/decisions/${encodeURIComponent(decisionId)}`;
 }
 
-/** `part`: of it. */
-export function toVersion(version: string, part = '', query: Readonly<Record<string, string>> = {}) {
+/** A place, with words of its address. */
+export function toPath(path: string, query: Readonly<Record<string, string>> = {}) {
   const words = new URLSearchParams(query).toString();
-  return `#/rules/${encodeURIComponent(version)}${part && `/${part}`}${words && `?${words}`}`;
+  return `#/${path}${words && `?${words}`}`;
+}
+
+export function toVersion(version: string, part = '', query: Readonly<Record<string, string>> = {}) {
+  return toPath(`rules/${encodeURIComponent(version)}${part && `/${part}`}`, query);
 }
 
 /** What a rule of a version was worth. `file`: like verdicts.yaml. */

@@ -1,9 +1,10 @@
 import { html } from '../html.ts';
-import { Choice, Field } from './form.ts';
+import { Choice, Field, goTo, sent, typedInto } from './form.ts';
+import { dateTime, minuteAt, minuteOf } from './format.ts';
 
 /**
- * Minutes as addresses name them, `2026-01-01T14:03Z`: a link means the same time in every time zone. Fields
- * show them in the reader's own.
+ * The time that all places look at, which the address keeps: minutes as `2026-01-01T14:03Z`, so that a link
+ * means the same in every time zone. Fields show them where times are shown: in the reader's own, or in UTC.
  */
 
 const MINUTE_MS = 60_000;
@@ -35,11 +36,12 @@ export function knownAt(minute: string | null | undefined): { readonly asOf?: nu
   return to === undefined ? {} : { asOf: to - 1 };
 }
 
-function minuteIn(epochMs: number) {
-  return new Date(epochMs).toISOString().slice(0, 16);
+/** A minute as addresses name it. */
+export function minuteWord(epochMs: number) {
+  return `${new Date(epochMs).toISOString().slice(0, 16)}Z`;
 }
 
-/** A field for a minute in the reader's time zone. */
+/** A field for a minute. */
 export function MinuteField({
   name,
   label = name,
@@ -50,9 +52,8 @@ export function MinuteField({
   minute: string | null | undefined;
 }) {
   const at = beginOf(minute);
-  const local = at === undefined ? '' : minuteIn(at - new Date(at).getTimezoneOffset() * MINUTE_MS);
   return html`<${Field} label=${label}>
-    <input type="datetime-local" name=${name} defaultValue=${local} />
+    <input type="datetime-local" name=${name} defaultValue=${at === undefined ? '' : minuteOf(at)} />
   <//>`;
 }
 
@@ -60,12 +61,96 @@ export function MinuteField({
 export function inUtc(local: Readonly<Record<string, string>>): Record<string, string> {
   const isMinute = (name: string) => ['from', 'to', 'asOf'].includes(name);
   const entries = Object.entries(local).map(([name, text]) =>
-    isMinute(name) ? [name, `${minuteIn(new Date(text).getTime())}Z`] : [name, text],
+    isMinute(name) ? [name, minuteWord(minuteAt(text))] : [name, text],
   );
   return Object.fromEntries(entries);
 }
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** How far back a place looks that no moment ends; the longest is all that is kept. */
+const SPANS_MS = {
+  hour: HOUR_MS,
+  day: DAY_MS,
+  week: 7 * DAY_MS,
+  month: 30 * DAY_MS,
+  quarter: 90 * DAY_MS,
+  all: Number.POSITIVE_INFINITY,
+} as const;
+
+export type SpanName = keyof typeof SPANS_MS;
+
+const SPAN_NAMES: readonly SpanName[] = ['hour', 'day', 'week', 'month', 'quarter', 'all'];
+
+/** The words of an address that all places share. */
+export const TIME_WORDS: readonly string[] = ['span', 'from', 'to', 'asOf', 'zone'];
+
+/** The time that an address names, or else the one that the place looks at by itself. */
+export interface Time {
+  /** As addresses of other places name it; nothing where this one names none. */
+  readonly words: Readonly<Record<string, string>>;
+  /** Null between moments. */
+  readonly name: SpanName | null;
+  /** Epoch ms; `from` is absent for all that is kept, `to` for now. */
+  readonly span: { readonly from?: number; readonly to?: number; readonly asOf?: number };
+}
+
+/** Days and longer begin with a day of UTC, so that a question stays the same all day. */
+export function timeOf(query: URLSearchParams, otherwise: SpanName): Time {
+  const words = Object.fromEntries([...query].filter(([name]) => TIME_WORDS.includes(name)));
+  const known = knownAt(query.get('asOf'));
+  const { from, to } = spanOf({ from: query.get('from'), to: query.get('to') });
+  if (from !== undefined) return { words, name: null, span: { from, ...(to && { to }), ...known } };
+  const name = SPAN_NAMES.find((one) => one === query.get('span')) ?? otherwise;
+  const end = to ?? known.asOf ?? Date.now();
+  const stepMs = SPANS_MS[name] >= DAY_MS ? DAY_MS : MINUTE_MS;
+  const begin = name === 'all' ? {} : { from: Math.floor((end - SPANS_MS[name]) / stepMs) * stepMs };
+  return { words, name: to === undefined ? name : null, span: { ...begin, ...(to && { to }), ...known } };
+}
+
+/** This address with another time, or with other words. */
+export function withWords(words: Readonly<Record<string, string | null | undefined>>) {
+  const [path = '', search] = location.hash.split('?');
+  const query = new URLSearchParams(search);
+  for (const [name, value] of Object.entries(words))
+    if (value) query.set(name, value);
+    else query.delete(name);
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+/** The time of the place that is shown, and the others to choose from. */
+export function TimeBar({ time: { words, name, span } }: { time: Time }) {
+  const none = { span: null, from: null, to: null };
+  const submit = sent((values) => goTo(withWords({ ...none, asOf: null, ...inUtc(values) })));
+  const wordOf = (at: number | undefined) => (at === undefined ? null : minuteWord(at));
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const minuteText = (at: number | undefined, otherwise: string) =>
+    at === undefined ? otherwise : dateTime(at).slice(0, -3);
+  const between = `${minuteText(span.from, '')} – ${minuteText(span.to, 'now')}`;
+  return html`<nav class="tabs time" aria-label="Time">
+    ${SPAN_NAMES.map((one) => {
+      const link = {
+        href: withWords({ ...none, span: one }),
+        'aria-current': one === name ? 'page' : undefined,
+      };
+      return html`<a ...${link}>${one}</a>`;
+    })}
+    <details key=${JSON.stringify(words)}>
+      <summary>${name === null ? between : 'between …'}${words['asOf'] && ', as then known'}</summary>
+      <form class="filters" onSubmit=${submit}>
+        <${MinuteField} name="from" minute=${wordOf(span.from)} />
+        <${MinuteField} name="to" minute=${wordOf(span.to && span.to - MINUTE_MS)} />
+        <${MinuteField} label="as known at (empty: now)" name="asOf" minute=${words['asOf']} />
+        <div class="buttons"><button type="submit">Show</button></div>
+      </form>
+    </details>
+    <select aria-label="Time zone" onChange=${typedInto((zone) => goTo(withWords({ zone })))}>
+      <option value="" selected=${words['zone'] !== 'UTC'}>${own}</option>
+      ${own !== 'UTC' && html`<option selected=${words['zone'] === 'UTC'}>UTC</option>`}
+    </select>
+  </nav>`;
+}
 
 /** How far back evidence is looked for; the number is of days. */
 const REACHES = [
