@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { Audit } from './access/audit.ts';
 import { type Application, startApplication, tellTrouble } from './application.ts';
-import type { Archive } from './archive/archive.ts';
 import { ArchiveReader } from './archive/read/archive-reader.ts';
 import { ArchiveWatch } from './archive/read/archive-watch.ts';
 import { followArchive, openArchive, openStoreOf } from './archive/s3/open-archive.ts';
@@ -59,6 +58,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     const fleet = new Fleet(store);
     const { archiveDir, archiveS3 } = config;
     const archive = archiveDir === null ? null : openArchive({ archiveDir, archiveS3 }, store.registers);
+    const past = archive === null ? null : new ArchiveReader(archive, store);
     const shipping = archive === null ? null : startShippingTo(config, { store, archive, clock }, log);
     const stopFollowing = archive === null ? () => {} : followArchive(archive);
     const node = await patiently(() => startNode(config, fleet, clock, log));
@@ -67,9 +67,9 @@ export async function serve(config: Config, log: Logger): Promise<void> {
       signalSecretPrevious,
       erasureLedger,
       store,
-      archive: archive === null ? null : new ArchiveReader(archive, store),
+      archive: past,
       archiveWatch: archive === null ? null : new ArchiveWatch(archive, store, clock),
-      evidence: evidenceDesk(withSecret, archive, store, clock, log),
+      evidence: evidenceDesk(withSecret, past, store, clock, log),
       shipping,
       ruleSource: node,
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
@@ -149,14 +149,14 @@ function clientSweep(store: Store, clock: () => number, log: Logger): ClientSwee
 
 function evidenceDesk(
   { rulesDir, signalSecret, provider }: Config & { readonly signalSecret: string },
-  archive: Archive | null,
+  past: ArchiveReader | null,
   store: Store,
   clock: () => number,
   log: Logger,
 ): EvidenceDesk {
   const roles = provider?.roles ?? [];
   return new EvidenceDesk({
-    archive,
+    past,
     rulesDir,
     signalSecret,
     roles,

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { INSTALLATION, OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
 import { Audit, type AuditEntry } from '../../src/access/audit.ts';
 import { startApplication } from '../../src/application.ts';
-import { Archive } from '../../src/archive/archive.ts';
 import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
 import { openShipper } from '../../src/archive/ship/shipping.ts';
 import { platformName } from '../../src/client/client-key.ts';
@@ -69,7 +68,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
   const onTrouble = (message: string) => console.error(message);
   const { signalSecret } = SETTINGS;
   const desk = {
-    archive: new Archive(archiveDir),
+    past: archive,
     rulesDir,
     signalSecret,
     store,

@@ -29,13 +29,10 @@ export function whileFrozen<T>(
     if (state.version === 0) return work(folder, []);
     let leftOut = await archive.torn(state);
     for (;;) {
-      const left = new Set(leftOut.map(({ name }) => name));
-      const readable = [...state.segments].filter(([name]) => !left.has(name));
-      const copy = join(archive.staging(), `${READING}${randomUUID()}`);
-      const done = await withFolderToRemove(copy, async () => {
+      const readable = withoutThese([...state.segments.values()], leftOut);
+      const done = await withCopy(archive, async (copy) => {
         try {
-          if (!link(archive, { ...state, segments: new Map(readable) }, copy))
-            return { value: await work(folder, []) };
+          if (!(await link(archive, state, readable, copy))) return { value: await work(folder, []) };
           return { value: await work(copy, leftOut) };
         } catch (cause) {
           const unreadable = await unreadableOf(new Archive(copy), cause);
@@ -59,17 +56,20 @@ export function whileHere<T>(
   work: (folder: string, leftOut: readonly LeftOut[]) => Promise<T>,
 ): Promise<T> {
   if (!archive.home.isElsewhere) return work(archive.folder, []);
-  return archive.reading(async (state) => {
-    const wanted = [...state.segments.values()].filter(isWanted);
-    const missing = await archive.bring(wanted);
-    const here = withoutThese(wanted, missing);
-    const copy = join(archive.staging(), `${READING}${randomUUID()}`);
-    return withFolderToRemove(copy, async () => {
-      const segments = new Map(here.map((segment) => [segment.name, segment]));
-      if (link(archive, { ...state, segments }, copy)) return work(copy, missing);
+  return archive.reading((state) =>
+    withCopy(archive, async (copy) => {
+      const wanted = [...state.segments.values()].filter(isWanted);
+      const missing = await archive.bring(wanted);
+      if (await link(archive, state, withoutThese(wanted, missing), copy)) return work(copy, missing);
       throw new ArchiveDamaged(`${archive.folder} cannot be written to; set DATA_DIR to a folder with room`);
-    });
-  });
+    }),
+  );
+}
+
+/** Gives `work` the name of a folder for a copy of an archive, which is removed afterwards, or when a client is erased. */
+export function withCopy<T>(archive: Archive, work: (copy: string) => Promise<T>): Promise<T> {
+  const copy = join(archive.staging(), `${READING}${randomUUID()}`);
+  return withFolderToRemove(copy, () => work(copy));
 }
 
 /** The segments of a copy at which work may have failed: those that the engine names, otherwise all that cannot be read. */
@@ -92,16 +92,27 @@ async function unreadableOf(copy: Archive, cause: unknown): Promise<readonly Seg
 
 const PROBE_LIMITS = { threads: 1, memoryMiB: 512 } as const;
 
-/** False where no copy can be made; throws when a segment was replaced since the state was read. */
-function link(archive: Archive, state: ArchiveState, copy: string): boolean {
+/**
+ * Makes a copy that has some segments of a state, and those that `add` writes into it. False where none can be made; throws
+ * when a segment was replaced since the state was read.
+ */
+export async function link(
+  archive: Archive,
+  state: ArchiveState,
+  segments: readonly Segment[],
+  copy: string,
+  add: (frozen: Archive) => Promise<readonly Segment[]> = async () => [],
+): Promise<boolean> {
   const frozen = new Archive(copy);
   try {
-    for (const segment of state.segments.values()) {
+    makeOwnFolder(copy);
+    for (const segment of segments) {
       const path = frozen.pathOf(segment);
       makeOwnFolder(dirname(path));
       linkSync(archive.pathOf(segment), path);
     }
-    writePassingState(copy, state);
+    const all = [...segments, ...(await add(frozen))];
+    writePassingState(copy, { ...state, segments: new Map(all.map((segment) => [segment.name, segment])) });
     return true;
   } catch (error) {
     if (CANNOT_LINK.has(codeOf(error) ?? '')) return false;

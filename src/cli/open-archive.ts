@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { Archive, type ErasedClients, erasedClients } from '../archive/archive.ts';
+import { isArchivedElsewhere } from '../archive/archive-home.ts';
 import type { LeftOut, Segment } from '../archive/archive-log.ts';
+import { whileHere } from '../archive/frozen-archive.ts';
 import { ArchiveReader } from '../archive/read/archive-reader.ts';
 import { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import { openArchive } from '../archive/s3/open-archive.ts';
@@ -56,6 +58,29 @@ export async function withArchive<T>(run: (archive: Archive) => Promise<T>): Pro
   return withOpenStore((store) => run(openArchive(config, store.registers)));
 }
 
+/**
+ * Gives `work` a folder with what is wanted of archive and journal, what it does not hold, and who was erased: of an archive
+ * that is not the one of the store, or has none, the archive alone.
+ */
+export async function onPast<T>(
+  isWanted: (segment: Segment) => boolean,
+  work: (folder: string, leftOut: readonly LeftOut[], erased: ErasedClients) => Promise<T>,
+): Promise<T> {
+  const { archiveDir } = readArchiveConfig();
+  const alone = (erased: ErasedClients) =>
+    withArchive((archive) =>
+      whileHere(archive, isWanted, (folder, leftOut) => work(folder, leftOut, erased)),
+    );
+  if (!hasStore()) return alone([]);
+  return withOpenStore(async (store) => {
+    const erased = await erasedClients(store);
+    if (await isArchivedElsewhere(store.registers, archiveDir)) return alone(erased);
+    return withArchiveOf(store, (past) =>
+      past.whileHere(isWanted, (folder, leftOut) => work(folder, leftOut, erased)),
+    );
+  });
+}
+
 /** Says which segments are missing from the result, and what to do about it. */
 export function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
   const [noRoom, away] = (['noRoom', 'away'] as const).map((reason) =>
@@ -95,7 +120,10 @@ export function segmentPath({ table, platform, day, name }: Segment): string {
 
 /** Erased clients whom the archive may still hold; nobody where there is no store, as with a copy of an archive. */
 export async function erasedNow(): Promise<ErasedClients> {
+  return hasStore() ? withOpenStore(erasedClients) : [];
+}
+
+function hasStore(): boolean {
   const { redisUrl, dataDir } = readConfig();
-  if (redisUrl === null && !existsSync(sqlitePath(dataDir))) return [];
-  return withOpenStore(erasedClients);
+  return redisUrl !== null || existsSync(sqlitePath(dataDir));
 }

@@ -18,6 +18,7 @@ import { StoreUnavailable } from '../../state/store-errors.ts';
 import { Archive, type ErasedClients, erasedClients } from '../archive.ts';
 import type { ArchiveGap, ArchiveState, LeftOut, Segment } from '../archive-log.ts';
 import { Duck, type DuckRow, flagOf, numberOf, quote, textOf } from '../duck.ts';
+import { withCopy } from '../frozen-archive.ts';
 import { OrderFilters } from '../order-filter.ts';
 import { GRANTED_SQL, type OrderStatus, statusCondition } from '../order-status.ts';
 import {
@@ -32,7 +33,7 @@ import {
 import type { ArchivedOrder, AskedOrder } from './archived-orders.ts';
 import { type Among, type Bounds, filterCondition, Past, type Source } from './past.ts';
 import { type BatchesOf, batchesOfSegments } from './segment-batches.ts';
-import { UnshippedRows, type UnshippedSpan } from './unshipped-rows.ts';
+import { UNSHIPPED_ROWS_MAX, UnshippedRows, type UnshippedSpan } from './unshipped-rows.ts';
 
 /** Decisions that were found, and the segments that could not be read. */
 interface ArchivedDecisions {
@@ -72,22 +73,23 @@ type ReadStore = Pick<
  * more from the moment at which the store forgot it.
  */
 export class ArchiveReader {
-  readonly #archive: Archive;
+  readonly archive: Archive;
   readonly #orders: OrderFilters;
   readonly #store: ReadStore;
   readonly #unshipped: UnshippedRows;
   readonly #decisionOf = (row: DuckRow) => decisionOf(row, this.#store.clientKeys);
   #duck: Promise<Duck> | null = null;
 
-  /** `archive`: the folder of one is enough. */
-  constructor(archive: Archive | string, store: ReadStore) {
-    this.#archive = typeof archive === 'string' ? new Archive(archive) : archive;
+  /** `archive`: the folder of one is enough. `rowsMax`: how many unshipped entries a question looks through. */
+  constructor(archive: Archive | string, store: ReadStore, rowsMax = UNSHIPPED_ROWS_MAX) {
+    this.archive = typeof archive === 'string' ? new Archive(archive) : archive;
     this.#store = store;
-    this.#orders = new OrderFilters(this.#archive);
+    this.#orders = new OrderFilters(this.archive);
     this.#unshipped = new UnshippedRows({
       store,
       duck: () => this.#open(),
-      archived: () => this.#archive.refresh(),
+      archived: () => this.archive.refresh(),
+      rowsMax,
     });
   }
 
@@ -100,19 +102,46 @@ export class ArchiveReader {
   async reading<T>(work: (past: Past) => Promise<T>): Promise<T> {
     // Asked before the archive is read: a commit takes an erasure off this list and the client out of the segments.
     const erased = await erasedClients(this.#store);
-    return this.#archive.reading(() =>
+    return this.archive.reading(() =>
       this.#unshipped.reading((state, unshipped) => work(this.#past(state, unshipped, erased))),
     );
+  }
+
+  /**
+   * Gives `work` a folder with what is wanted of archive and journal as they are at one moment, and what it does not hold:
+   * of an archive that cannot be written to what is not shipped yet.
+   */
+  whileHere<T>(
+    isWanted: (segment: Segment) => boolean,
+    work: (folder: string, leftOut: readonly LeftOut[]) => Promise<T>,
+  ): Promise<T> {
+    const { archive } = this;
+    return archive.reading(() =>
+      withCopy(archive, async (copy) => {
+        const { isMade, leftOut } = await this.#copyTo(copy, isWanted);
+        return work(isMade ? copy : archive.folder, leftOut);
+      }),
+    );
+  }
+
+  /** Reads the journal to its end before. */
+  async #copyTo(folder: string, isWanted: (segment: Segment) => boolean) {
+    for (;;) {
+      const copied = await this.#unshipped.reading(async (state, unshipped) =>
+        unshipped.upTo === null ? this.#past(state, unshipped, []).copyTo(folder, isWanted) : null,
+      );
+      if (copied !== null) return copied;
+    }
   }
 
   /** The archive alone, beside what the store itself looks up. */
   async #archived<T>(work: (past: Past) => Promise<T>): Promise<T> {
     const erased = await erasedClients(this.#store);
-    return this.#archive.reading((state) => work(this.#past(state, null, erased)));
+    return this.archive.reading((state) => work(this.#past(state, null, erased)));
   }
 
   #past(state: ArchiveState, unshipped: UnshippedSpan | null, erased: ErasedClients): Past {
-    return new Past({ archive: this.#archive, state, unshipped, erased, duck: () => this.#open() });
+    return new Past({ archive: this.archive, state, unshipped, erased, duck: () => this.#open() });
   }
 
   /** The decision of this id, of any platform where that is null; null when there is none in what could be read. */
@@ -162,7 +191,7 @@ export class ArchiveReader {
         ...(from === undefined ? {} : { from }),
         ...(to === null ? {} : { to }),
       });
-      const segments = this.#archive.segments(past.state, { table: 'decisions', ...within(filter.from) });
+      const segments = this.archive.segments(past.state, { table: 'decisions', ...within(filter.from) });
       for (let rows = SEARCHED_FIRST_ROWS; ; rows *= SEARCHED_GROWTH) {
         const since = beginOfNewest(segments, rows, filter.from);
         const from = since ?? filter.from;
@@ -270,14 +299,14 @@ export class ArchiveReader {
 
   /** When the newest erasure was that the archive was told of, epoch ms; Infinity while it is empty. */
   async erasedTo(): Promise<number> {
-    const state = await this.#archive.refresh();
+    const state = await this.archive.refresh();
     if (state.segments.size === 0) return Number.POSITIVE_INFINITY;
-    const erasures = this.#archive.segments(state, { table: 'erasures' });
+    const erasures = this.archive.segments(state, { table: 'erasures' });
     return erasures.reduce((latest, { to }) => Math.max(latest, to), 0);
   }
 
   get folder(): string {
-    return this.#archive.folder;
+    return this.archive.folder;
   }
 
   async close(): Promise<void> {
@@ -304,19 +333,19 @@ export class ArchiveReader {
   /** For the feed, which has a place for every row: the archive alone, and rows that are taken out of batches later. */
   readingBatches<T>(work: (state: ArchiveState, batchesOf: BatchesOf) => Promise<T>): Promise<T> {
     const open = () => this.#open();
-    return this.#archive.reading((state) =>
-      work(state, (segments, sql) => batchesOfSegments(this.#archive, open, state, segments, sql)),
+    return this.archive.reading((state) =>
+      work(state, (segments, sql) => batchesOfSegments(this.archive, open, state, segments, sql)),
     );
   }
 
   /** What is archived now. */
   archived(): Promise<ArchiveState> {
-    return this.#archive.refresh();
+    return this.archive.refresh();
   }
 
   /** The engine is loaded when it is first needed: most services are never asked about last year. */
   #open(): Promise<Duck> {
-    const temporaryFolder = join(this.#archive.folder, 'staging', 'spill');
+    const temporaryFolder = join(this.archive.folder, 'staging', 'spill');
     this.#duck ??= openEngine(temporaryFolder).catch((error: unknown) => {
       // Out of files or memory for a moment: the next question tries again.
       this.#duck = null;

@@ -4,8 +4,11 @@ import type { UnreadDecisions } from '../../state/decision-search.ts';
 import { archiveReadings, NobodyWaits } from '../../state/paced-steps.ts';
 import { type Archive, type ErasedClients, withoutThese } from '../archive.ts';
 import type { ArchiveGap, ArchiveState, LeftOut, Segment } from '../archive-log.ts';
-import { type Duck, type DuckRow, isAboutWhatWasRead, quote } from '../duck.ts';
-import { emptyTable, type TableName } from '../tables.ts';
+import { type Duck, type DuckRow, isAboutWhatWasRead, numbersOf, quote, quoteName, textOf } from '../duck.ts';
+import { link } from '../frozen-archive.ts';
+import { dayOf } from '../period.ts';
+import { SegmentWriter } from '../segment-writer.ts';
+import { emptyTable, TABLE_NAMES, TABLES, type TableName } from '../tables.ts';
 import type { UnshippedSpan } from './unshipped-rows.ts';
 
 /** SQL that stands where a table may: what was archived of it, and what is still in the journal alone. */
@@ -30,6 +33,12 @@ export interface PastParts {
   readonly unshipped: UnshippedSpan | null;
   readonly erased: ErasedClients;
   readonly duck: () => Promise<Duck>;
+}
+
+/** An archive of its own, of the past at one moment. */
+interface PastCopy {
+  readonly isMade: boolean;
+  readonly leftOut: readonly LeftOut[];
 }
 
 /** What is known of the past at one moment: archive and journal as one source, for one question or several. */
@@ -80,6 +89,64 @@ export class Past {
       if ('rows' in read) return read.rows;
       this.#leftOut = [...this.#leftOut, ...read.unreadable];
     }
+  }
+
+  /**
+   * Makes an archive of those segments that are wanted and of the unshipped rows. Gives what of them it does not have, and
+   * whether one could be made: otherwise the unshipped rows are what is missing.
+   */
+  async copyTo(folder: string, isWanted: (segment: Segment) => boolean): Promise<PastCopy> {
+    const { archive, state } = this.#parts;
+    const wanted = [...state.segments.values()].filter(isWanted);
+    const away = archive.home.isElsewhere ? await archive.bring(wanted) : await archive.torn(state);
+    const unshipped = (await this.#unshippedParts()).filter(isWanted);
+    const told = { ...state, version: Math.max(1, state.version), gaps: this.gaps };
+    const isMade = await link(archive, told, withoutThese(wanted, away), folder, (copy) =>
+      this.#write(unshipped, copy),
+    );
+    return { isMade, leftOut: [...away.filter(isWanted), ...(isMade ? [] : unshipped)] };
+  }
+
+  /** The unshipped rows of each table and platform, as a segment that is not written yet. */
+  async #unshippedParts(): Promise<readonly Segment[]> {
+    const duck = await this.#parts.duck();
+    const parts: Segment[] = [];
+    for (const table of TABLE_NAMES) {
+      const time = quoteName(TABLES[table].time);
+      const rows = await duck.rows(
+        `SELECT platform, count(*) AS rows, min(${time}) AS "from", max(${time}) AS "to"
+        FROM ${this.#source(table, [])} GROUP BY platform`,
+      );
+      for (const row of rows) {
+        const { rows, from, to } = numbersOf(row, { rows: 0, from: 0, to: 0 });
+        const platform = textOf(row['platform']) ?? '';
+        const name = `unshipped ${table} of ${platform}`;
+        parts.push({
+          table,
+          platform,
+          day: dayOf(from),
+          name,
+          rows,
+          bytes: 0,
+          from,
+          to,
+          firstTick: 0,
+          lastTick: 0,
+        });
+      }
+    }
+    return parts;
+  }
+
+  async #write(parts: readonly Segment[], copy: Archive): Promise<readonly Segment[]> {
+    const writer = new SegmentWriter(copy, await this.#parts.duck(), true);
+    const written: Segment[] = [];
+    for (const { table, platform, day } of parts) {
+      const rows = `SELECT * FROM ${this.#source(table, [])} WHERE platform = ${quote(platform)}`;
+      const segment = await archiveReadings.run(() => writer.copy(rows, { table, platform, day }));
+      if (segment !== null) written.push(segment);
+    }
+    return written;
   }
 
   async #ask(

@@ -32,8 +32,8 @@ import { pageOfRestored } from '../unshipped.ts';
 /** Shipping leaves no more than a tenth of it behind, unless it has stopped. */
 export const UNSHIPPED_ROWS_MAX = 100_000;
 
-/** When the bound is reached, room is made for so many at once. */
-const ROOM_ROWS = 10_000;
+/** When the bound is reached, room is made for this part of it at once. */
+const ROOM_PART = 0.1;
 
 /** A question waits for no more than this; what follows is read behind it. */
 const READ_AT_ONCE_MAX = 20_000;
@@ -77,6 +77,8 @@ interface Parts {
   readonly duck: () => Promise<Duck>;
   /** What is archived now. */
   readonly archived: () => Promise<ArchiveState>;
+  /** How many of the newest entries the tables hold. */
+  readonly rowsMax: number;
 }
 
 /**
@@ -250,8 +252,8 @@ export class UnshippedRows {
   /** Where reading begins in a journal that is longer than the tables may be; null: at its beginning. */
   async #newestPlaces(): Promise<JournalPlaces | null> {
     const { store } = this.#parts;
-    if ((await store.journalLength()) <= UNSHIPPED_ROWS_MAX) return null;
-    const cursor = await store.newestCursor(UNSHIPPED_ROWS_MAX - ROOM_ROWS);
+    if ((await store.journalLength()) <= this.#parts.rowsMax) return null;
+    const cursor = await store.newestCursor(this.#roomyRows);
     return cursor === null ? null : store.cursors.read(cursor);
   }
 
@@ -261,8 +263,13 @@ export class UnshippedRows {
     { shippedAt }: ArchiveState,
     { entries }: JournalPage,
   ): Promise<void> {
-    const older = (await this.#parts.store.journalLength()) - UNSHIPPED_ROWS_MAX + ROOM_ROWS;
+    const older = (await this.#parts.store.journalLength()) - this.#roomyRows;
     this.#miss([{ from: shippedAt ?? 0, to: entries[0]?.at ?? 0, entries: Math.max(0, older) }], newest);
+  }
+
+  /** What is held once room was made. */
+  get #roomyRows(): number {
+    return Math.floor(this.#parts.rowsMax * (1 - ROOM_PART));
   }
 
   #page(after: string | null): Promise<JournalPage> {
@@ -336,9 +343,9 @@ export class UnshippedRows {
   /** The oldest rows go where there are too many: lately matters most. */
   async #makeRoom(duck: Duck): Promise<void> {
     const [{ held } = { held: 0 }] = await duck.rows(`SELECT count(*) AS held FROM ${ALL_ROWS_SQL}`);
-    if ((numberOf(held) ?? 0) <= UNSHIPPED_ROWS_MAX) return;
+    if ((numberOf(held) ?? 0) <= this.#parts.rowsMax) return;
     const [{ tick } = { tick: 0 }] = await duck.rows(
-      `SELECT tick FROM ${ALL_ROWS_SQL} ORDER BY tick DESC LIMIT 1 OFFSET ${UNSHIPPED_ROWS_MAX - ROOM_ROWS}`,
+      `SELECT tick FROM ${ALL_ROWS_SQL} ORDER BY tick DESC LIMIT 1 OFFSET ${this.#roomyRows}`,
     );
     const gone = await duck.rows(
       `SELECT journal_partition AS partition, max(journal_ms) AS ms, arg_max(journal_seq, journal_ms * 1000000 + journal_seq) AS seq,

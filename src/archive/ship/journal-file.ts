@@ -8,8 +8,10 @@ import type { ErasureEntry, JournalEntry, JournalRecord, Placed } from '../../st
 import { Archive } from '../archive.ts';
 import type { ArchiveGap, Segment } from '../archive-log.ts';
 import { Duck, type DuckLimits, numberOf } from '../duck.ts';
+import { dayOf, monthOf } from '../period.ts';
+import { RowDrafts } from '../row-drafts.ts';
+import { SegmentWriter } from '../segment-writer.ts';
 import { type ArchiveRow, rowsOf } from '../tables.ts';
-import { dayOf, monthOf, RowDrafts, SegmentWriter } from './segment-writer.ts';
 
 /** The file is not what `journal export` writes; `line` counts from 1. */
 export class JournalFileError extends NamedError {

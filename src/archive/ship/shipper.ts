@@ -2,11 +2,13 @@ import { type ErasureEntry, isBehind, type Placed } from '../../state/journal.ts
 import type { JournalPage, KeptAfterShipping, Store } from '../../state/store.ts';
 import { type ArchiveState, type Commit, CommitConflict, type Segment } from '../archive-log.ts';
 import type { Duck } from '../duck.ts';
+import { RowDrafts } from '../row-drafts.ts';
+import { SegmentWriter } from '../segment-writer.ts';
 import { type ArchiveRow, rowsOfPage, tombstoneOf } from '../tables.ts';
 import { unshippedPage } from '../unshipped.ts';
 import { leaveToOthers, mayShip, type ShippingNode } from './lease.ts';
 import type { RuleSetShelf } from './rule-set-shelf.ts';
-import { RowDrafts, SegmentRewriter, SegmentWriter } from './segment-writer.ts';
+import { SegmentRewriter } from './segment-rewriter.ts';
 
 interface ShippingLimits {
   /** How much one commit ships: a second's work, and little to repeat when it fails. */

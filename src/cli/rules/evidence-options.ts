@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { whileHere } from '../../archive/frozen-archive.ts';
 import { JournalFileError } from '../../archive/ship/journal-file.ts';
 import { readConfig, signalSecretOf } from '../../config.ts';
 import type { Answered, RulesAtHand } from '../../evidence/question.ts';
@@ -16,7 +15,7 @@ import {
 import { keptRules } from '../../evidence/verify/verify-segment.ts';
 import { isRuleVersion } from '../../rules/rule-set.ts';
 import { UsageError } from '../exit.ts';
-import { erasedNow, leftOutTexts, readArchiveConfig, withArchive } from '../open-archive.ts';
+import { leftOutTexts, onPast, readArchiveConfig } from '../open-archive.ts';
 import { parsePlatform, parseTime, spanOptions } from '../options.ts';
 import { print, printError, progressBar, table } from '../print.ts';
 
@@ -48,7 +47,7 @@ export async function onEvidence<T>(
   options: EvidenceOptions,
   work: (evidence: Evidence, show: (done: number, of: number) => void) => Promise<T>,
 ): Promise<T> {
-  const ask = await askOf(options);
+  const ask = askOf(options);
   const progress = await progressBar();
   try {
     const show = (some: EvidenceAsk) => withEvidence(some, (evidence) => work(evidence, progress.show));
@@ -63,12 +62,10 @@ export async function onEvidence<T>(
 }
 
 function onArchive<T>(ask: ArchiveAsk, work: (ask: EvidenceAsk) => Promise<T>): Promise<T> {
-  return withArchive((archive) =>
-    whileHere(archive, isEvidence(withDayAfter(ask)), (folder, leftOut) => {
-      for (const text of leftOutTexts(leftOut)) printError(text);
-      return work({ ...ask, place: { ...ask.place, folder, leftOut } });
-    }),
-  );
+  return onPast(isEvidence(withDayAfter(ask)), (folder, leftOut, erased) => {
+    for (const text of leftOutTexts(leftOut)) printError(text);
+    return work({ ...ask, place: { kind: 'archive', folder, erased, leftOut } });
+  });
 }
 
 /** Finds rule sets in the archive or RULES_DIR, each only with the digest that was recorded. */
@@ -78,13 +75,10 @@ export function recordedRuleSets(): RulesAtHand['recorded'] {
   return ({ ruleVersion, digest }) => (isRuleVersion(ruleVersion) ? kept({ ruleVersion, digest }) : null);
 }
 
-async function askOf(options: EvidenceOptions): Promise<EvidenceAsk> {
+function askOf(options: EvidenceOptions): EvidenceAsk {
   const { journal, from, to, asOf, platform, decidedBy } = options;
   return {
-    place:
-      journal === undefined
-        ? { kind: 'archive', folder: archiveFolder(), erased: await erasedNow() }
-        : journalAt(journal),
+    place: journal === undefined ? { kind: 'archive', folder: archiveFolder() } : journalAt(journal),
     from: parseTime(from, '--from'),
     to: parseTime(to, '--to'),
     asOf: parseTime(asOf, '--as-of'),

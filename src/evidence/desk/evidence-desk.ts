@@ -6,7 +6,7 @@ import type { RoleGrant } from '../../access/roles.ts';
 import { Sessions } from '../../access/sessions.ts';
 import { Archive, erasedClients } from '../../archive/archive.ts';
 import { isArchivedElsewhere } from '../../archive/archive-home.ts';
-import { whileHere } from '../../archive/frozen-archive.ts';
+import type { ArchiveReader } from '../../archive/read/archive-reader.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { NamedError } from '../../named-error.ts';
 import type { DraftText } from '../../rules/folder/draft.ts';
@@ -31,7 +31,7 @@ import { JobStore } from './job-store.ts';
 
 interface EvidenceDeskParts {
   /** Null for a node that keeps no archive. */
-  readonly archive: Archive | null;
+  readonly past: ArchiveReader | null;
   readonly rulesDir: string;
   /** The fleet's secret, which decides which clients are held out of which rules. */
   readonly signalSecret: string;
@@ -135,7 +135,7 @@ export class EvidenceDesk {
       this.#hear(this.#entryOf(before.jobId), hungUp);
       return before;
     }
-    await this.#archive();
+    await this.#past();
     if (this.#closed || this.#turns.isFull(platform))
       throw new EvidenceDeskBusy(this.#turns.isFullOfOwn(platform));
     const job: EvidenceJob = {
@@ -220,8 +220,9 @@ export class EvidenceDesk {
    * Null when there are no decisions. Read anew, because somebody may have exchanged the folder.
    */
   #oldest(task: EvidenceTask): string | null {
-    const { archive } = this.#parts;
-    if (archive === null) return null;
+    const { past } = this.#parts;
+    if (past === null) return null;
+    const { archive } = past;
     const { segments } = (archive.home.isElsewhere ? archive : new Archive(archive.folder)).read();
     const read = [...segments.values()].filter(({ table }) => table === 'decisions').filter(isEvidence(task));
     return read.toSorted((a, b) => a.from - b.from || (a.name < b.name ? -1 : 1))[0]?.name ?? null;
@@ -230,19 +231,19 @@ export class EvidenceDesk {
   /** Gives `run` the evidence of the task, for as long as it works. */
   async #withFolders<T>(task: EvidenceTask, run: (folders: EvidenceFolders) => Promise<T>): Promise<T> {
     const { rulesDir, store } = this.#parts;
-    const archive = await this.#archive();
+    const past = await this.#past();
     const erased = await erasedClients(store);
-    const { folder: archiveDir } = archive;
-    return whileHere(archive, isEvidence(withDayAfter(task)), (segmentsDir, leftOut) =>
+    const { folder: archiveDir } = past;
+    return past.whileHere(isEvidence(withDayAfter(task)), (segmentsDir, leftOut) =>
       run({ archiveDir, segmentsDir, leftOut, erased, rulesDir }),
     );
   }
 
-  async #archive(): Promise<Archive> {
-    const { archive, store } = this.#parts;
-    if (archive === null) throw new NoArchive(`${NOWHERE}, because ARCHIVE_DIR is off.`);
-    if (await isArchivedElsewhere(store.registers, archive.folder)) throw new NoArchive(NOT_THIS_STORES);
-    if (existsSync(archive.folder)) return archive;
+  async #past(): Promise<ArchiveReader> {
+    const { past, store } = this.#parts;
+    if (past === null) throw new NoArchive(`${NOWHERE}, because ARCHIVE_DIR is off.`);
+    if (await isArchivedElsewhere(store.registers, past.folder)) throw new NoArchive(NOT_THIS_STORES);
+    if (existsSync(past.folder)) return past;
     throw new NoArchive(`${NOWHERE} yet: the first decisions are shipped within ten seconds.`);
   }
 

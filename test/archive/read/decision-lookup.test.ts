@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { OrderStatus } from '../../../src/archive/order-status.ts';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
-import { SegmentWriter } from '../../../src/archive/ship/segment-writer.ts';
+import { SegmentWriter } from '../../../src/archive/segment-writer.ts';
 import { type ClientKey, decisionId, parseDecisionId } from '../../../src/client/client-key.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { type DecisionFilter, fitsFilter } from '../../../src/decision/decision-filter.ts';

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Segment } from '../../../src/archive/archive-log.ts';
-import { commonDay, nextMerge } from '../../../src/archive/ship/segment-writer.ts';
+import { commonDay } from '../../../src/archive/period.ts';
+import { nextMerge } from '../../../src/archive/ship/next-merge.ts';
 
 const TODAY = '2026-11-21';
 

@@ -1,10 +1,10 @@
-import { mkdirSync, rmdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { AccessKeys, INSTALLATION } from '../../../src/access/access-keys.ts';
 import { callerOfKey } from '../../../src/access/caller.ts';
-import { Archive } from '../../../src/archive/archive.ts';
+import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
 import {
   ALL_WAITING_MAX,
@@ -52,7 +52,7 @@ describe('the evidence desk', () => {
     const open = (of: Store = store(), folder = archiveDir) => {
       const onTrouble = (message: string) => expect.fail(message);
       return new EvidenceDesk({
-        archive: new Archive(folder),
+        past: new ArchiveReader(folder, of),
         rulesDir: place.rulesDir,
         signalSecret: 'a secret that holds nobody out here',
         store: of,
@@ -103,7 +103,7 @@ describe('the evidence desk', () => {
       const asked = await over(desk, await desk.ask(shop, task(1)));
       expect(await decisionsOf(desk, asked)).to.equal(0);
       expect((await desk.ask(shop, task(1))).jobId).to.equal(asked.jobId);
-      rmdirSync(folder);
+      rmSync(folder, { recursive: true });
       symlinkSync(archiveDir, folder);
       const again = await over(desk, await desk.ask(shop, task(1)));
       expect(await decisionsOf(desk, again)).to.be.above(0);

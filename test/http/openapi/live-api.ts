@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { INSTALLATION, OPERATIONS } from '../../../src/access/access-keys.ts';
 import { type Application, type ApplicationParts, startApplication } from '../../../src/application.ts';
-import { Archive } from '../../../src/archive/archive.ts';
+import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
 import { EvidenceDesk } from '../../../src/evidence/desk/evidence-desk.ts';
 import { createLog } from '../../../src/log.ts';
@@ -89,7 +89,7 @@ export class Live {
       ruleSource: node,
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
       evidence: new EvidenceDesk({
-        archive: new Archive(ARCHIVE),
+        past: new ArchiveReader(ARCHIVE, store),
         rulesDir,
         signalSecret: SIGNAL_SECRET,
         store,

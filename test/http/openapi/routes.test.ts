@@ -107,7 +107,7 @@ describe('routes and API documents', () => {
       readiness: async () => ({ ready: true }),
       rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
       evidence: new EvidenceDesk({
-        archive: null,
+        past: null,
         rulesDir,
         signalSecret: SIGNAL_SECRET,
         store,

@@ -65,7 +65,7 @@ export async function startFourEyes(
     rulesDir,
     deskLimits,
     evidence: new EvidenceDesk({
-      archive: null,
+      past: null,
       rulesDir,
       signalSecret: SIGNAL_SECRET,
       store,

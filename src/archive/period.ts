@@ -1,0 +1,15 @@
+/** `2026-11-21`, UTC. */
+export function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+/** The day that segments have in common, or else their month: `2026-11-21` or `2026-11`. */
+export function commonDay(days: readonly string[]): string {
+  const [first = ''] = days;
+  return days.every((day) => day === first) ? first : monthOf(first);
+}
+
+/** Of a day. */
+export function monthOf(day: string): string {
+  return day.slice(0, '2026-11'.length);
+}

@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, fchmodSync, fsyncSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { whyUnread } from '../state/decision-search.ts';
+import type { Archive } from './archive.ts';
+import type { Segment } from './archive-log.ts';
+import { type Duck, numberOf, quote, quoteName } from './duck.ts';
+import { ORDER_NUMBER_SQL, OrderFilter } from './order-filter.ts';
+import { commonDay } from './period.ts';
+import type { RowDraft, RowDrafts } from './row-drafts.ts';
+import { JOURNAL_TICK_SQL, rowSource, TABLES } from './tables.ts';
+
+/** Parquet's filters cost nine bytes a row in a small segment, and what is looked for is found by the order of rows. */
+const PARQUET = '(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, WRITE_BLOOM_FILTER false)';
+
+/** Writes segments: each file is whole and on the disk before it is named to anybody. */
+export class SegmentWriter {
+  readonly #archive: Archive;
+  readonly #duck: Duck;
+  readonly #isTemporary: boolean;
+
+  /** A temporary archive does not outlast the process, so nothing waits for the disk. */
+  constructor(archive: Archive, duck: Duck, isTemporary = false) {
+    this.#archive = archive;
+    this.#duck = duck;
+    this.#isTemporary = isTemporary;
+  }
+
+  async write(drafts: RowDrafts): Promise<readonly Segment[]> {
+    const segments: Segment[] = [];
+    for (const draft of drafts.all()) segments.push(await this.#writeDraft(draft));
+    return segments;
+  }
+
+  /**
+   * One segment with the rows of several that have table, platform and month in common, but for those of which `without` is
+   * true, and with other values of some columns.
+   */
+  async merge(
+    segments: readonly Segment[],
+    without: string | null = null,
+    others: readonly string[] = [],
+  ): Promise<Segment | null> {
+    const [first] = segments;
+    if (first === undefined) return null;
+    const { table, platform } = first;
+    const [missing] = await this.#archive.bring(segments);
+    if (missing !== undefined) throw new Error(`a file of the archive ${whyUnread(missing.why)}`);
+    const day = commonDay(segments.map((segment) => segment.day));
+    const times = TABLES[table].columns.filter(({ type }) => type === 'TIMESTAMP_MS');
+    const kept = times.map(({ name }) => `${quoteName(name)}::TIMESTAMP_MS AS ${quoteName(name)}`);
+    const where = without === null ? '' : `WHERE NOT (${without})`;
+    const select = `SELECT * REPLACE (${[...kept, ...others].join(', ')}) FROM ${this.#archive.source(segments)} ${where}`;
+    return this.copy(select, { table, platform, day });
+  }
+
+  async #writeDraft(draft: RowDraft): Promise<Segment> {
+    const { table, platform, day, rows } = draft;
+    const segment = await this.copy(selectFrom(draft), { table, platform, day });
+    if (segment?.rows === rows) return segment;
+    throw new Error(`a segment of ${table} has ${segment?.rows ?? 0} rows instead of ${rows}`);
+  }
+
+  /** One segment with the rows that a SELECT gives; null when it gives none. */
+  async copy(select: string, place: Pick<Segment, 'table' | 'platform' | 'day'>): Promise<Segment | null> {
+    const { order, time } = TABLES[place.table];
+    const name = randomUUID();
+    const path = this.#archive.stagedPath(name);
+    this.#archive.prepareStaging();
+    const sorted = `${select} ORDER BY ${order.map(quoteName).join(', ')}`;
+    try {
+      await this.#duck.run(`COPY (${sorted}) TO ${quote(path)} ${PARQUET}`);
+    } catch (error) {
+      rmSync(path, { force: true });
+      throw error;
+    }
+    const [row = {}] = await this.#duck.rows(
+      `SELECT count(*) AS n, min(${quoteName(time)}) AS oldest, max(${quoteName(time)}) AS newest,
+        min(${JOURNAL_TICK_SQL}) AS first, max(${JOURNAL_TICK_SQL}) AS last FROM read_parquet(${quote(path)})`,
+    );
+    const rows = numberOf(row['n']) ?? 0;
+    if (rows === 0) {
+      rmSync(path);
+      return null;
+    }
+    if (place.table === 'decisions') await this.#writeOrders(name);
+    this.#finish(path);
+    const [from, firstTick] = [numberOf(row['oldest']) ?? 0, numberOf(row['first']) ?? 0];
+    const [to, lastTick] = [numberOf(row['newest']) ?? from, numberOf(row['last']) ?? firstTick];
+    return { ...place, name, rows, bytes: statSync(path).size, from, to, firstTick, lastTick };
+  }
+
+  async #writeOrders(name: string): Promise<void> {
+    const numbers: bigint[] = [];
+    const select = `SELECT DISTINCT ${ORDER_NUMBER_SQL} AS number FROM read_parquet(${quote(this.#archive.stagedPath(name))})`;
+    for await (const rows of this.#duck.stream(select))
+      for (const { number } of rows) if (typeof number === 'bigint') numbers.push(number);
+    const path = this.#archive.stagedPath(name, 'orders');
+    writeFileSync(path, OrderFilter.of(numbers).bytes, { mode: 0o600 });
+    this.#finish(path);
+  }
+
+  /** When this returns, the file survives a loss of power, and only this user may read it. */
+  #finish(path: string): void {
+    const file = openSync(path, 'r+');
+    try {
+      fchmodSync(file, 0o600);
+      if (!this.#isTemporary) fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  }
+}
+
+function selectFrom({ table, path, facts }: RowDraft): string {
+  const { cells, columns } = rowSource(table, facts);
+  const select = columns.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`);
+  const read = cells.map(({ cell, type }) => `${cell}: ${quote(type)}`);
+  return `SELECT ${select.join(', ')}
+    FROM read_json(${quote(path)}, format = 'newline_delimited', columns = {${read.join(', ')}})`;
+}

@@ -1,0 +1,98 @@
+import { expect } from 'chai';
+import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
+import { withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { makeInputView } from '../../../src/evidence/source/shared-devices.ts';
+import { all } from '../../evidence/source/lived-evidence.ts';
+import { newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
+import { ArchivedStore } from '../archived-store.ts';
+import { describeOnArchives } from '../describe-on-archives.ts';
+
+describeOnArchives('what is decided and not shipped yet', (store, open) => {
+  const platform = newPlatform();
+  let place: ArchivedStore;
+  let reader: ArchiveReader;
+  before(async () => {
+    place = await open();
+    reader = new ArchiveReader(place.node(), store());
+  });
+  after(async () => {
+    await reader?.close();
+    place?.duck.close();
+  });
+
+  /** The orders of all decisions and the kinds of all inputs that evidence sees. */
+  const seen = () =>
+    reader.whileHere(
+      (segment) => segment.platform === platform,
+      (folder) =>
+        withEvidence({ ...all({ kind: 'archive', folder }), platform }, async (evidence) => {
+          await makeInputView(evidence, []);
+          const texts = async (column: string, view: string) => {
+            const rows = await evidence.duck.rows(
+              `SELECT ${column}::VARCHAR AS text FROM ${view} ORDER BY ALL`,
+            );
+            return rows.map(({ text }) => text);
+          };
+          return { orders: await texts('order_ref', 'decisions'), inputs: await texts('kind', 'inputs') };
+        }),
+    );
+
+  it('is in evidence at once, and once only when it is shipped', async () => {
+    const client = newClient(platform);
+    await verdict(store(), client, 'first', T0);
+    await store().commit(paymentOf(client, await store().load(client), 'first', T0 + 1));
+    const before = { orders: ['first'], inputs: ['outcome', 'verdict'] };
+    expect(await seen()).to.deep.equal(before);
+    await place.shipAll();
+    expect(await seen()).to.deep.equal(before);
+    await verdict(store(), client, 'second', T0 + 2);
+    const now = { orders: ['first', 'second'], inputs: ['outcome', 'verdict', 'verdict'] };
+    expect(await seen()).to.deep.equal(now);
+    await place.shipAll();
+    expect(await seen()).to.deep.equal(now);
+  });
+});
+
+describe('unshipped entries of which there are more than a question looks through', () => {
+  const ROWS_MAX = 10;
+  const platform = newPlatform();
+  let place: ArchivedStore;
+  let reader: ArchiveReader;
+  before(async () => {
+    place = await ArchivedStore.open();
+    reader = new ArchiveReader(place.node(), place.store, ROWS_MAX);
+  });
+  after(async () => {
+    await reader?.close();
+    await place?.close();
+  });
+
+  const found = async () => {
+    const { decisions, gaps } = await reader.findDecisions(platform, {}, 100);
+    return { orders: decisions.map(({ orderRef }) => orderRef), gaps };
+  };
+  const evidenceGaps = () =>
+    reader.whileHere(
+      () => true,
+      (folder) => withEvidence(all({ kind: 'archive', folder }), async ({ span }) => span.gaps),
+    );
+  const decide = async (from: number, to: number) => {
+    for (let order = from; order <= to; order++)
+      await verdict(place.store, newClient(platform), `${order}`, T0 + order);
+  };
+  const downFrom = (newest: number, orders: number) =>
+    Array.from({ length: orders }, (_, one) => `${newest - one}`);
+
+  it('are a gap that is named, until they are shipped', async () => {
+    await decide(1, 25);
+    const first = { from: 0, to: T0 + 17, entries: 16 };
+    expect(await found()).to.deep.equal({ orders: downFrom(25, 9), gaps: [first] });
+    await decide(26, 28);
+    const second = { from: T0 + 17, to: T0 + 19, entries: 3 };
+    expect(await found()).to.deep.equal({ orders: downFrom(28, 9), gaps: [first, second] });
+    expect(await evidenceGaps()).to.deep.equal([first, second]);
+    await place.shipAll();
+    expect(await found()).to.deep.equal({ orders: downFrom(28, 28), gaps: [] });
+    expect(await evidenceGaps()).to.deep.equal([]);
+  });
+});
