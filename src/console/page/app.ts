@@ -95,7 +95,7 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
     main.current?.focus();
   };
   const signOut = (which: 'this' | 'all') =>
-    ask('DELETE', { path: `session?sessions=${which}` }).finally(leave);
+    ask('DELETE', { path: `session?sessions=${which}` }).then(leave, leave);
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to the page</a>
     <header class="top">
       <span class="brand">Client Scoring</span>

@@ -26,9 +26,8 @@ describeConsole("the console's place Rollouts", (tab) => {
     await tab.page.getByText('10 %', { exact: true }).first().waitFor();
     await bringIn('active', /^Promote …$/);
 
+    await tab.button('Take p2.v11 back …').click();
     await tab.page.getByLabel('Reason for taking it back').fill('only a test');
-    await tab.page.getByLabel('Type p2.v11 to take it back').fill('p2.v11');
-    await tab.button('Take back …').click();
     await tab.button('Take p2.v11 back').click();
     await tab.page.getByRole('cell', { name: 'only a test' }).waitFor();
     await tab.page.getByRole('cell', { name: 'rollback', exact: true }).waitFor();
@@ -49,9 +48,8 @@ describeConsole("the console's place Rollouts", (tab) => {
     await tab.button('Promote …').click();
     await tab.button('Promote p2.v11').click();
     await page.getByText('Done: 1 of 1 nodes follow.').waitFor();
-    await page.getByLabel('Type p2.v11 to take it back').fill('p2.v11');
+    await tab.button('Take p2.v11 back …').click();
     await page.getByLabel('Reason for taking it back').fill('it was not');
-    await tab.button('Take back …').click();
     await tab.button('Take p2.v11 back').click();
     await page.getByRole('cell', { name: 'it was not' }).waitFor();
     await typed.waitFor();

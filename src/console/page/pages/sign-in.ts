@@ -40,14 +40,18 @@ export function SignInAgain({
     dialog.current?.showModal();
     // The provider is asked in another tab, because this one would forget what was typed.
     const look = () =>
-      ask('GET', SIGN_IN).then(
-        async ({ signedIn }) => signedIn && enter(await ask('GET', SESSION)),
-        () => {},
-      );
+      ask('GET', SIGN_IN)
+        .then(async ({ signedIn }) => signedIn && enter(await ask('GET', SESSION)))
+        .catch(() => {});
     addEventListener('focus', look);
     return () => removeEventListener('focus', look);
   }, []);
-  return html`<dialog ref=${dialog} class="sign-in-again" aria-labelledby="sign-in-again" onCancel=${leave}>
+  // Escape must not throw away what was typed; pressed twice it closes what cannot be cancelled.
+  const stay = {
+    onCancel: (event: Event) => event.preventDefault(),
+    onClose: () => dialog.current?.showModal(),
+  };
+  return html`<dialog ref=${dialog} class="sign-in-again" aria-labelledby="sign-in-again" ...${stay}>
     <h2 id="sign-in-again">Sign in again</h2>
     <${Trouble} error=${refusal} />
     <p class="faint">What you typed stays as it is.</p>

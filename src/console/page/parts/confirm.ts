@@ -1,23 +1,22 @@
 import type { ComponentChildren } from 'preact';
 import type { Session } from '../answers.ts';
 import { html, useEffect, useRef, useState } from '../html.ts';
-import { Field, typedInto } from './form.ts';
+import { Field, sent, typedInto } from './form.ts';
 import { useAttempt } from './notice.ts';
 
-/** A change that somebody is about to make: `act` makes it and may be refused, which is shown. */
+/** A change that somebody is about to make: `act` makes it with what was typed; its refusal is shown. */
 export interface Proposal<T> {
   readonly title: string;
   /** What stands on the button. */
   readonly action: string;
   readonly tone?: 'accent' | 'bad';
-  readonly act: () => Promise<T>;
-  /** What the change does. */
+  readonly act: (typed: Record<string, string>) => Promise<T>;
+  /** What the change does, with the fields that it needs. */
   readonly children: ComponentChildren;
 }
 
 /**
- * The changes of a page: `propose` asks once more before one is made, where `dialog` stands; `done` gets
- * its
+ * The changes of a page: `propose` asks once more before one is made, where `dialog` stands; `done` gets its
  * result.
  */
 export function useProposal<T>(done: (result: T) => void) {
@@ -44,25 +43,28 @@ function Confirm<T>({
   useEffect(() => dialog.current?.showModal(), []);
   // Gives the focus back to the button that asked; removing a dialog alone would not.
   const close = () => dialog.current?.close();
-  const go = () =>
+  const submit = sent((typed) =>
     attempt(async () => {
-      const result = await act();
+      const result = await act(typed);
       close();
       done(result);
-    });
+    }),
+  );
   const leave = () => {
     close();
     cancel();
   };
   return html`<dialog ref=${dialog} aria-labelledby="confirm-title" onCancel=${leave}>
     <h2 id="confirm-title">${title}</h2>
-    ${children} ${trouble}
-    <div class="buttons">
-      <button type="button" class=${`button-${tone}`} disabled=${isBusy} onClick=${go}>
-        ${isBusy ? 'Working …' : action}
-      </button>
-      <button type="button" onClick=${leave} disabled=${isBusy}>Cancel</button>
-    </div>
+    <form onSubmit=${submit}>
+      ${children} ${trouble}
+      <div class="buttons">
+        <button type="submit" class=${`button-${tone}`} disabled=${isBusy}>
+          ${isBusy ? 'Working …' : action}
+        </button>
+        <button type="button" onClick=${leave} disabled=${isBusy}>Cancel</button>
+      </div>
+    </form>
   </dialog>`;
 }
 

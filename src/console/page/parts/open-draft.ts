@@ -71,7 +71,10 @@ export function useDraft(begun: WorkingCopy): OpenDraft {
   const write = () => {
     setWriting(true);
     const keeping = keep(copy);
-    underWay.current = keeping.then(({ revision }) => revision);
+    underWay.current = keeping.then(
+      ({ revision }) => revision,
+      () => copy.revision,
+    );
     keeping
       .then(({ revision, saved }) => {
         setKept({ ...copy, revision });
