@@ -57,6 +57,12 @@ export function shownExample(schema: object): unknown {
   return Reflect.get(schema, EXAMPLE);
 }
 
+/** Where to read on in a list that is answered in pages. */
+export const nextPlace = Type.Union([
+  Type.String({ description: 'Where to read on: pass it as `after`; null at the end' }),
+  Type.Null(),
+]);
+
 export const word = (description: string, example?: string) => showing(Type.String({ description }), example);
 
 export const DIGEST_EXAMPLE = '4c1f0d5e8b7a6c93d2e1f0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9';

@@ -194,11 +194,11 @@ export class Audit {
     return { entries, unreadable: read.filter(isFault), cursor };
   }
 
-  /** Matching entries below a number (0: from the newest), newest first; `next` continues where the search stopped. */
-  async search(filter: AuditFilter, before: number, limit: number): Promise<FoundEntries> {
+  /** Matching entries below a number (null: from the newest), newest first; `next` continues where the search stopped. */
+  async search(filter: AuditFilter, before: number | null, limit: number): Promise<FoundEntries> {
     const [oldest] = (await this.#log.read(null, 1)).links;
     const end = oldest?.number ?? 1;
-    const begin = Math.min(before === 0 ? Number.POSITIVE_INFINITY : before, (await this.#log.newest()) + 1);
+    const begin = Math.min(before ?? Number.POSITIVE_INFINITY, (await this.#log.newest()) + 1);
     const last = Math.max(end, begin - SEARCHED_MAX);
     const nextBelow = (number: number) => (number > end ? number : null);
     const entries: NotedEntry[] = [];

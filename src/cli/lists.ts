@@ -198,9 +198,13 @@ export interface ShowOptions {
   readonly json?: true;
 }
 
+const ALL = { after: null, limit: Number.MAX_SAFE_INTEGER } as const;
+
 async function showAll({ platform, json }: ShowOptions): Promise<void> {
   const whose = parseWhose(platform);
-  const { lists } = await withLists(async ({ node, clock }) => viewOfLists(node, whose, clock()));
+  const { lists } = await withLists(async ({ node, clock }) =>
+    viewOfLists(node, whose, { ...ALL, now: clock() }),
+  );
   if (json === true) print(JSON.stringify(lists));
   else if (lists.length === 0) {
     print('There is no list yet. Make one: lists make <list> --kind <kind> --platform <name>');
@@ -225,7 +229,7 @@ async function showOne(list: string, { platform, value, json }: ShowOptions): Pr
       const entry = editor.find(whose, list, value);
       return entry === null ? [] : [viewOfEntry(entry, { now, editor })];
     }
-    const page = { before: Number.POSITIVE_INFINITY, limit: Number.MAX_SAFE_INTEGER, now, editor };
+    const page = { ...ALL, now, editor };
     return viewOfEntries(list, await editor.kindOf(whose, list), node.copy.list(whose, list), page).entries;
   });
   if (json === true) print(JSON.stringify(entries));

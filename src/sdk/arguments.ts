@@ -106,7 +106,7 @@ export interface DecisionQuery {
   /** At or after `from` and before `to`: RFC 3339. */
   readonly from?: Date | string | undefined;
   readonly to?: Date | string | undefined;
-  /** The `lookedAt.next` of the page before. */
+  /** The `next` of the page before. */
   readonly after?: string | undefined;
   /** Also the outcomes reported for the listed orders. */
   readonly include?: 'outcomes' | undefined;
@@ -114,7 +114,10 @@ export interface DecisionQuery {
   readonly limit?: number | undefined;
 }
 
-export interface HistoryQuery {
+/** Which page of a list. */
+export interface PageQuery {
+  /** The `next` of the page before. */
+  readonly after?: string | undefined;
   /** From 1 to 500; 100 when absent. */
   readonly limit?: number | undefined;
 }
@@ -130,11 +133,7 @@ export interface LinksQuery {
   readonly asOf?: Date | string | undefined;
 }
 
-export interface ListEntryQuery {
+export interface ListEntryQuery extends PageQuery {
   /** Only the entry for this value. */
   readonly value?: string | undefined;
-  /** The `change` of the last entry of the page before. */
-  readonly before?: number | undefined;
-  /** From 1 to 500; 100 when absent. */
-  readonly limit?: number | undefined;
 }

@@ -1,6 +1,6 @@
 /** What `client-scoring-client` offers. */
 
-export type { DecisionQuery, HistoryQuery, LinksQuery, ListEntryQuery } from './arguments.ts';
+export type { DecisionQuery, LinksQuery, ListEntryQuery, PageQuery } from './arguments.ts';
 export type { Attempt, CallOptions, ConnectionOptions } from './connection.ts';
 export {
   BadRequestError,

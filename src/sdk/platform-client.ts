@@ -3,10 +3,10 @@ import {
   checkKey,
   checkWholeNumber,
   type DecisionQuery,
-  type HistoryQuery,
   jsonText,
   type LinksQuery,
   type ListEntryQuery,
+  type PageQuery,
   pathSegment,
   queryText,
 } from './arguments.ts';
@@ -120,7 +120,7 @@ export class PlatformClient {
   /** The client's history, newest first. Throws NotFoundError when nothing is known of it. */
   async clientHistory(
     clientIdKey: string,
-    query: HistoryQuery = {},
+    query: PageQuery = {},
     options?: CallOptions,
   ): Promise<ClientHistory> {
     checkLimit(query);
@@ -198,21 +198,21 @@ export class PlatformClient {
       const query = queryText({ after: after ?? undefined, limit, wait });
       const { events, next } = jsonOf<EventPage>(await this.#search(`events${query}`, options));
       yield* events;
-      if (next !== null && next !== after) await place.save(next);
+      if (next !== after) await place.save(next);
       if (!follow && events.length === 0 && next === after) return;
       after = next;
     }
   }
 
-  /** The lists of the platform and those of the whole installation, as the node that answers holds them. */
-  async lists(options?: CallOptions): Promise<SharedLists> {
-    return jsonOf(await this.#send('GET', 'lists', undefined, options));
+  /** The lists of the platform and those of the whole installation by name, as the node that answers holds them. */
+  async lists(query: PageQuery = {}, options?: CallOptions): Promise<SharedLists> {
+    checkLimit(query);
+    return jsonOf(await this.#send('GET', `lists${queryText(query)}`, undefined, options));
   }
 
-  /** A page of a list, newest change first; `before` continues after a page. */
+  /** A page of a list, newest change first; `after` continues after a page. */
   async listEntries(list: string, query: ListEntryQuery = {}, options?: CallOptions): Promise<ListEntries> {
     checkLimit(query);
-    if (query.before !== undefined) checkWholeNumber('before', query.before, 1);
     return jsonOf(await this.#send('GET', entriesPath(list, query), undefined, options));
   }
 
@@ -389,6 +389,6 @@ function decisionPath(decisionId: string): string {
   return `decisions/${pathSegment('decisionId', decisionId)}`;
 }
 
-function checkLimit({ limit }: HistoryQuery): void {
+function checkLimit({ limit }: PageQuery): void {
   if (limit !== undefined) checkWholeNumber('limit', limit, 1);
 }

@@ -148,6 +148,7 @@ export interface ClientExport {
 export interface ClientHistory {
   readonly clientIdKey: string;
   readonly entries: readonly HistoryEntry[];
+  readonly next: string | null;
   readonly complete: boolean;
 }
 
@@ -292,7 +293,7 @@ export interface ErasureEvent {
 /** What happened to the clients of a platform */
 export interface EventPage {
   readonly events: readonly PlatformEvent[];
-  readonly next: string | null;
+  readonly next: string;
 }
 
 /** Why a decision fell as it did, and whether its rule set still says the same */
@@ -336,11 +337,11 @@ export interface Following {
 /** Decisions, newest first */
 export interface FoundDecisions {
   readonly decisions: readonly Decision[];
+  readonly next: string | null;
   readonly lookedAt: {
     readonly decisions: number;
     readonly backTo: string | null;
     readonly complete: boolean;
-    readonly next: string | null;
     readonly upTo?: string;
     readonly unread?: readonly {
       readonly from: string;
@@ -607,7 +608,7 @@ export interface ListEntries {
   readonly kind: ListKind;
   readonly total: number;
   readonly entries: readonly ListEntry[];
-  readonly complete: boolean;
+  readonly next: string | null;
 }
 
 /** One entry of a shared list */
@@ -1013,6 +1014,7 @@ export interface SharedList {
 /** The shared lists as this node holds them */
 export interface SharedLists {
   readonly lists: readonly SharedList[];
+  readonly next: string | null;
   readonly ageMs: number | null;
   readonly isStale: boolean;
 }

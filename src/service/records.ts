@@ -3,6 +3,7 @@ import type { OrderStatus } from '../archive/order-status.ts';
 import { ArchiveReader } from '../archive/read/archive-reader.ts';
 import {
   DecisionLookup,
+  type HistoryPage,
   type LookedUpDecision,
   type LookedUpDecisions,
 } from '../archive/read/decision-lookup.ts';
@@ -25,8 +26,9 @@ import type { RuleSource } from '../rollout/loaded-rules.ts';
 import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Shape, shape, word } from '../shapes.ts';
 import type { FoundDecisions } from '../state/decision-search.ts';
+import type { HistoryPlace } from '../state/journal.ts';
 import { searchSteps } from '../state/paced-steps.ts';
-import type { ClientJournal, Store } from '../state/store.ts';
+import type { Store } from '../state/store.ts';
 import { type ClientExportParts, clientExport } from './client-export.ts';
 import { type ClientLinks, clientLinks, type LinksParts } from './client-links.ts';
 import { seeDevices } from './device-sightings.ts';
@@ -119,16 +121,24 @@ export class Records {
   }
 
   /**
-   * What happened to a client, newest first; null when nothing is known of it. Complete when it begins
-   * with the first contact: the journal forgets its oldest entries earlier than the state.
+   * What happened to a client before a place (null: ever), newest first; null when nothing is known of it. Complete
+   * when it begins with the first contact: the journal forgets its oldest entries earlier than the state.
    */
-  async history(platform: PlatformName, clientIdKey: string, limit: number): Promise<ClientJournal | null> {
+  async history(
+    platform: PlatformName,
+    clientIdKey: string,
+    { limit, after }: { readonly limit: number; readonly after: HistoryPlace | null },
+  ): Promise<HistoryPage | null> {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     const { state, stamp } = await this.#parts.store.load(client);
     if (stamp.raw === null) return null;
-    const { entries, complete } = await this.#decisions.history(client, limit);
+    const { entries, complete, next } = await this.#decisions.history(client, limit, after);
     const oldestAt = entries.at(-1)?.at ?? Number.POSITIVE_INFINITY;
-    return { entries, complete: complete && oldestAt <= (state.firstSeenAt ?? Number.NEGATIVE_INFINITY) };
+    return {
+      entries,
+      next,
+      complete: complete && oldestAt <= (state.firstSeenAt ?? Number.NEGATIVE_INFINITY),
+    };
   }
 
   /** Whom a client shares devices and addresses with; null when nothing is known of it. */

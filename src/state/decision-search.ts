@@ -3,7 +3,7 @@ import { counted } from '../counted.ts';
 import { type Decision, DecisionSchema } from '../decision/decision.ts';
 import { type DecisionFilter, fitsFilter, isAfter, newestFirst } from '../decision/decision-filter.ts';
 import { Type } from '../json-schema.ts';
-import { count, epochMs, list, meaning, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
+import { count, epochMs, list, meaning, nextPlace, nullable, type Shape, shape, yesNo } from '../shapes.ts';
 
 /** Why the archive's file could not be fetched; for people. */
 const WHY_UNREAD = {
@@ -50,16 +50,12 @@ export function unreadText({ from, to, decisions, why }: UnreadDecisions): strin
 /** What a bounded search backwards found, and how far it went. */
 export const FoundDecisionsSchema = shape('Decisions, newest first', {
   decisions: list(DecisionSchema, 'At most `limit`'),
+  next: nextPlace,
   lookedAt: shape('How far was looked for them', {
     decisions: count('Decisions that were compared with what is asked for'),
     backTo: nullable(epochMs('The oldest of them; null when there was none')),
     complete: yesNo(
       'All that is kept was looked at; otherwise there may be more before `backTo`, since `upTo`, or in what is `unread`',
-    ),
-    next: nullable(
-      word(
-        'Pass it as `after` to look on, with none left out and none twice; null when there is nothing to look on for',
-      ),
     ),
     upTo: Type.Optional(
       epochMs(
@@ -130,7 +126,7 @@ export function foundOf(found: readonly Decision[], look: Look): FoundDecisions 
   // A bounded search may have ended before the place where it was to continue.
   const leadsOn = last !== null && (filter.after === undefined || isAfter(last, filter.after));
   const next = !complete && leadsOn ? last.decisionId : null;
-  return { decisions, lookedAt: { decisions: look.decisions, backTo: last?.at ?? null, complete, next } };
+  return { decisions, next, lookedAt: { decisions: look.decisions, backTo: last?.at ?? null, complete } };
 }
 
 /** The same where something could not be read: then the list is incomplete. */

@@ -124,6 +124,9 @@ export type JournalRecord = JournalEntry | ErasureEntry;
 
 export type Placed<Entry extends JournalRecord> = Entry & { readonly place: EntryPlace };
 
+/** Where an entry stands among those of its client. */
+export type HistoryPlace = { readonly at: number; readonly place: JournalPlace };
+
 /** Orders the entries of a client, the newest first. A store that was restored counts its places from there again. */
 export function newestEntryFirst(a: Placed<JournalEntry>, b: Placed<JournalEntry>): number {
   return b.at - a.at || b.place.ms - a.place.ms || b.place.seq - a.place.seq;
@@ -142,7 +145,7 @@ export type JournalPlaces = readonly (JournalPlace | null)[];
 export interface JournalCursors {
   /** Throws UnknownCursor when the text is no cursor of such a store. */
   readonly read: (cursor: string | null) => JournalPlaces;
-  readonly write: (places: JournalPlaces) => string | null;
+  readonly write: (places: JournalPlaces) => string;
 }
 
 /** Whether the entry at a place was read. */
@@ -158,7 +161,7 @@ export const NUMBER_CURSORS: JournalCursors = {
     if (/^\d{1,16}$/.test(cursor)) return [{ ms: 0, seq: Number(cursor) }];
     throw new UnknownCursor();
   },
-  write: ([place = null]) => (place === null ? null : String(place.seq)),
+  write: ([place]) => String(place?.seq ?? 0),
 };
 
 /** Of a journal in partitions. */

@@ -168,10 +168,10 @@ describe('the platform client at a running service', () => {
     await platform.reportOutcome({ clientIdKey: 'pia', orderRef: 'p-1', outcome: 'PAID' });
     const query = { clientIdKey: 'pia', limit: 2, include: 'outcomes' } as const;
     const first = await platform.decisions(query);
-    const second = await platform.decisions({ ...query, after: first.lookedAt.next ?? 'none' });
+    const second = await platform.decisions({ ...query, after: first.next ?? 'none' });
     const orders = [first, second].map(({ decisions }) => decisions.map(({ orderRef }) => orderRef));
     expect(orders).to.deep.equal([['p-3', 'p-2'], ['p-1']]);
-    expect(second.lookedAt).to.include({ next: null, complete: true });
+    expect([second.next, second.lookedAt.complete]).to.deep.equal([null, true]);
     expect(second.outcomes?.map(({ outcome }) => outcome)).to.deep.equal(['PAID']);
     const { decisions } = await platform.decisions({
       from: new Date(Date.now() + 3_600_000),
@@ -187,9 +187,9 @@ describe('the platform client at a running service', () => {
     expect(put).to.deep.include({ value: range, reason: 'a ring', expiresAt: null, hasEnded: false });
     await platform.putListEntry('rings', '198.51.100.0/24', { reason: 'another' });
     const first = await platform.listEntries('rings', { limit: 1 });
-    expect(first).to.deep.include({ list: 'rings', kind: 'ip', total: 2, complete: false });
-    const before = first.entries.at(-1)?.change;
-    const second = await platform.listEntries('rings', { limit: 1, before });
+    expect(first).to.deep.include({ list: 'rings', kind: 'ip', total: 2 });
+    const second = await platform.listEntries('rings', { limit: 1, after: first.next ?? 'none' });
+    expect(second.next).to.equal(null);
     expect([first, second].flatMap(({ entries }) => entries.map(({ value }) => value))).to.deep.equal([
       '198.51.100.0/24',
       range,
@@ -240,12 +240,12 @@ describe('the platform client at a running service', () => {
   it('refuses a bad list name or page before anything is sent', async () => {
     const refused = await Promise.all([
       platform.listEntries('..').catch(String),
-      platform.listEntries('rings', { before: 0 }).catch(String),
+      platform.listEntries('rings', { limit: 0 }).catch(String),
       platform.putListEntry('rings', '', { reason: 'r' }).catch(String),
     ]);
     expect(refused).to.deep.equal([
       'InvalidArgumentError: list must not be "." or "..", which cannot stand in a path',
-      'InvalidArgumentError: before must be a whole number of at least 1',
+      'InvalidArgumentError: limit must be a whole number of at least 1',
       'InvalidArgumentError: value must not be empty',
     ]);
   });

@@ -5,7 +5,7 @@ import { scoreBody, verdictBody } from './request-bodies.ts';
 
 export interface DecisionList {
   readonly decisions: readonly Decision[];
-  readonly lookedAt: { readonly next: string | null };
+  readonly next: string | null;
 }
 
 type DecisionQuery = Readonly<Record<string, string>>;
@@ -92,9 +92,9 @@ export class Tenant {
     const found: Decision[] = [];
     for (let next: string | null = ''; next !== null; ) {
       const after = next === '' ? {} : { after: next };
-      const { decisions, lookedAt } = await this.#listed({ ...query, limit: '500', ...after });
+      const { decisions, next: place } = await this.#listed({ ...query, limit: '500', ...after });
       found.push(...decisions);
-      next = lookedAt.next;
+      next = place;
     }
     return found;
   }

@@ -25,16 +25,21 @@ function paged(all: readonly Decision[]) {
 describe('a search back through decisions', () => {
   it('goes on over pages until nothing is left', async () => {
     const all = decisions(2 * PAGE_DECISIONS_MAX + 1, PAGE_DECISIONS_MAX);
-    const { decisions: found, lookedAt } = await findInPages(paged(all).nextPage, { rule: 'rare' }, 10);
+    const { decisions: found, next, lookedAt } = await findInPages(paged(all).nextPage, { rule: 'rare' }, 10);
     expect(found.length).to.equal(2);
-    expect(lookedAt).to.deep.equal({ decisions: all.length, backTo: T0 + 1, complete: true, next: null });
+    expect({ ...lookedAt, next }).to.deep.equal({
+      decisions: all.length,
+      backTo: T0 + 1,
+      complete: true,
+      next: null,
+    });
   });
 
   it('reads one more page after a full last one', async () => {
     const { pages, nextPage } = paged(decisions(PAGE_DECISIONS_MAX, PAGE_DECISIONS_MAX));
-    const { lookedAt } = await findInPages(nextPage, { rule: 'none' }, 10);
+    const { next, lookedAt } = await findInPages(nextPage, { rule: 'none' }, 10);
     expect(pages.given).to.equal(2);
-    expect(lookedAt).to.deep.equal({
+    expect({ ...lookedAt, next }).to.deep.equal({
       decisions: PAGE_DECISIONS_MAX,
       backTo: T0 + 1,
       complete: true,
@@ -45,10 +50,10 @@ describe('a search back through decisions', () => {
   it('reads no more pages than the limit needs, and does not claim to have seen all', async () => {
     const all = decisions(5 * PAGE_DECISIONS_MAX, 10);
     const { pages, nextPage } = paged(all);
-    const { decisions: found, lookedAt } = await findInPages(nextPage, { rule: 'rare' }, 3);
+    const { decisions: found, next, lookedAt } = await findInPages(nextPage, { rule: 'rare' }, 3);
     expect(found.length).to.equal(3);
     expect(pages.given).to.equal(1);
-    expect(lookedAt).to.deep.equal({
+    expect({ ...lookedAt, next }).to.deep.equal({
       decisions: 30,
       backTo: T0 + 5 * PAGE_DECISIONS_MAX - 29,
       complete: false,
@@ -58,19 +63,23 @@ describe('a search back through decisions', () => {
 
   it('does not claim to have seen all when the limit falls before the last decision', async () => {
     const all = decisions(3, 2);
-    const { lookedAt } = await findInPages(paged(all).nextPage, { rule: 'rare' }, 1);
-    const next = all[1]?.decisionId;
-    expect(lookedAt).to.deep.equal({ decisions: 2, backTo: T0 + 2, complete: false, next });
+    const { next, lookedAt } = await findInPages(paged(all).nextPage, { rule: 'rare' }, 1);
+    expect({ ...lookedAt, next }).to.deep.equal({
+      decisions: 2,
+      backTo: T0 + 2,
+      complete: false,
+      next: all[1]?.decisionId,
+    });
   });
 
   it('gives up after a number of decisions, however many are left', async () => {
     const all = decisions(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX, 1_000_000);
     const { pages, nextPage } = paged(all);
-    const { decisions: found, lookedAt } = await findInPages(nextPage, { rule: 'rare' }, 1);
+    const { decisions: found, next, lookedAt } = await findInPages(nextPage, { rule: 'rare' }, 1);
     expect(found).to.deep.equal([]);
     // One more page shows that the last millisecond has ended.
     expect(pages.given * PAGE_DECISIONS_MAX).to.equal(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX);
-    expect(lookedAt).to.deep.equal({
+    expect({ ...lookedAt, next }).to.deep.equal({
       decisions: LOOKED_AT_DECISIONS_MAX,
       backTo: T0 + PAGE_DECISIONS_MAX + 1,
       complete: false,
@@ -81,7 +90,11 @@ describe('a search back through decisions', () => {
   it('names no place to continue from when it did not come as far as the search before', async () => {
     const all = decisions(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX, 1_000_000);
     const after = parseDecisionId(all.at(-2)?.decisionId ?? '') ?? undefined;
-    const { lookedAt } = await findInPages(paged(all).nextPage, after === undefined ? {} : { after }, 1);
-    expect(lookedAt).to.include({ complete: false, next: null });
+    const { next, lookedAt } = await findInPages(
+      paged(all).nextPage,
+      after === undefined ? {} : { after },
+      1,
+    );
+    expect([lookedAt.complete, next]).to.deep.equal([false, null]);
   });
 });

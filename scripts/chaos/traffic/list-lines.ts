@@ -51,14 +51,13 @@ async function* linesOf(answer: Response): AsyncGenerator<string> {
 /** All values of a list as a node has them; empty where there is no such list. */
 export async function listedValues({ shop }: ServiceNode, list: string): Promise<ReadonlySet<string>> {
   const values = new Set<string>();
-  for (let before = ''; ; ) {
+  for (let after = ''; ; ) {
     const { body } = await shop.ask<{
-      readonly entries?: readonly { readonly value: string; readonly change: number }[];
-      readonly complete?: boolean;
-    }>('GET', `lists/${list}/entries?limit=500${before}`);
+      readonly entries?: readonly { readonly value: string }[];
+      readonly next?: string | null;
+    }>('GET', `lists/${list}/entries?limit=500${after}`);
     for (const { value } of body.entries ?? []) values.add(value);
-    const last = body.entries?.at(-1);
-    if (last === undefined || body.complete !== false) return values;
-    before = `&before=${last.change}`;
+    if (body.next === undefined || body.next === null) return values;
+    after = `&after=${body.next}`;
   }
 }

@@ -6,6 +6,7 @@ import { type Exposure, exposureOf, type KnownOrder, stillKnown, withReport } fr
 import type { Decision } from '../../decision/decision.ts';
 import { type DecisionFilter, newestFirst, timeBound } from '../../decision/decision-filter.ts';
 import {
+  type HistoryPlace,
   type JournalEntry,
   newestEntryFirst,
   type OutcomeEntry,
@@ -271,10 +272,10 @@ export class ArchiveReader {
     return exposures;
   }
 
-  /** What happened to a client before an entry (null: ever), newest first, by the tables that are asked for. */
+  /** What happened to a client before a place (null: ever), newest first, by the tables that are asked for. */
   async history(
     client: ClientKey,
-    before: Placed<JournalEntry> | null,
+    before: HistoryPlace | null,
     limit: number,
     tables: readonly TableName[] = TABLE_NAMES.filter(isAboutClients),
   ): Promise<{ readonly entries: readonly Placed<JournalEntry>[]; readonly isWhole: boolean }> {
@@ -363,7 +364,7 @@ async function openEngine(temporaryFolder: string): Promise<Duck> {
 }
 
 /** SQL: whether a row's entry came before another of its client. */
-function isBefore(time: string, { at, place }: Placed<JournalEntry>): string {
+function isBefore(time: string, { at, place }: HistoryPlace): string {
   const moment = `make_timestamp_ms(${at})`;
   return `(${time} < ${moment} OR (${time} = ${moment} AND (journal_ms, journal_seq) < (${place.ms}, ${place.seq})))`;
 }

@@ -2,7 +2,7 @@ import { type ClientKey, type PlatformName, parseDecisionId } from '../../client
 import type { Decision } from '../../decision/decision.ts';
 import { type DecisionFilter, newestFirst } from '../../decision/decision-filter.ts';
 import { type FoundDecisions, type UnreadDecisions, withUnread } from '../../state/decision-search.ts';
-import type { JournalEntry, Placed } from '../../state/journal.ts';
+import type { HistoryPlace, JournalEntry, Placed } from '../../state/journal.ts';
 import { RETENTION } from '../../state/retention.ts';
 import type { ClientJournal, Store } from '../../state/store.ts';
 import { isArchivedElsewhere } from '../archive-home.ts';
@@ -24,6 +24,11 @@ export interface LookedUpDecisions {
   readonly decisions: readonly Decision[];
   /** Empty when everything could be read, or need not be. */
   readonly unread: readonly UnreadDecisions[];
+}
+
+/** A page of a client's history, and where it is read on. */
+export interface HistoryPage extends ClientJournal {
+  readonly next: HistoryPlace | null;
 }
 
 /**
@@ -91,22 +96,25 @@ export class DecisionLookup {
       decisions: found.compared,
       backTo: found.backTo,
       complete: !isCut && missingFrom.length === 0,
-      next: isCut ? (decisions.at(-1)?.decisionId ?? null) : null,
       ...(missingFrom.length === 0 ? {} : { upTo: Math.min(...missingFrom) }),
     };
     const tooMany = found.gaps.map(
       ({ from, to, entries }) => ({ from, to, decisions: entries, why: 'tooMany' }) as const,
     );
-    return withUnread({ decisions, lookedAt }, [...tooMany, ...(await this.#unread(found.unreadable))]);
+    const next = isCut ? (decisions.at(-1)?.decisionId ?? null) : null;
+    return withUnread({ decisions, next, lookedAt }, [...tooMany, ...(await this.#unread(found.unreadable))]);
   }
 
-  /** What happened to a client, newest first, and whether there is nothing older. */
-  async history(client: ClientKey, limit: number): Promise<ClientJournal> {
-    const { entries, isWhole } = await this.#archive.history(client, null, limit + 1);
+  /** What happened to a client before a place (null: ever), newest first, and whether there is nothing older. */
+  async history(client: ClientKey, limit: number, before: HistoryPlace | null = null): Promise<HistoryPage> {
+    const { entries, isWhole } = await this.#archive.history(client, before, limit + 1);
     const isElsewhere = (await this.#unread([])).length > 0;
+    const isCut = entries.length > limit;
+    const page = entries.slice(0, limit);
     return {
-      entries: entries.slice(0, limit),
-      complete: entries.length <= limit && isWhole && !isElsewhere,
+      entries: page,
+      complete: !isCut && isWhole && !isElsewhere,
+      next: isCut ? (page.at(-1) ?? null) : null,
     };
   }
 
@@ -125,7 +133,7 @@ export class DecisionLookup {
   /** All that happened to a client besides its decisions, as `allOfClient`. */
   async *allHistory(client: ClientKey): AsyncGenerator<readonly OtherEntry[], boolean> {
     const tables = TABLE_NAMES.filter((table) => isAboutClients(table) && table !== 'decisions');
-    let oldest: Placed<JournalEntry> | null = null;
+    let oldest: HistoryPlace | null = null;
     for (let isWhole = true; ; ) {
       const read = await this.#archive.history(client, oldest, PAGE_MAX, tables);
       yield othersOf(read.entries);

@@ -77,6 +77,11 @@ export class EventFeed {
   readonly numberOf = (platform: PlatformName, clientIdKey: string): string =>
     clientNumber(this.#store.clientKeys.of(platform, clientIdKey).hash);
 
+  /** The place before the first entry of all. */
+  get beginning(): string {
+    return this.#store.cursors.write([]);
+  }
+
   /** Begins before a page is read, so that one can wait for what comes after it. */
   watch(platform: PlatformName): TailWatch {
     return this.#tail.watch(platform);

@@ -30,6 +30,8 @@ const UNREACHABLE_RETRY_SECONDS = 5;
 export interface Question<T> {
   readonly path: string;
   readonly revision?: number | null;
+  /** Of an answer in pages, the member to gather over all of them. */
+  readonly all?: string;
   readonly answer?: T;
 }
 
@@ -62,7 +64,7 @@ export class Refusal extends Error {
 /** A request of the person who is signed in. Throws Refusal. `body`: a text is of lines of JSON. */
 export async function ask<T>(
   method: 'GET' | 'PUT' | 'POST' | 'DELETE',
-  { path, revision }: Question<T>,
+  { path, revision, all }: Question<T>,
   body?: object | string,
 ): Promise<T> {
   const { answer, text } = await send(method, path, body, revision ?? null);
@@ -70,6 +72,11 @@ export async function ask<T>(
   if (answer.status === PROPOSED) {
     const secret = value.key === undefined ? '' : ` ${SECRET} ${value.key}`;
     throw new Refusal(PROPOSED, `${WAITS} ${value.proposalId}.${secret}`);
+  }
+  if (answer.ok && all !== undefined && value.next !== null) {
+    const next = `${path.replace(/&after=.*/, '')}&after=${encodeURIComponent(value.next)}`;
+    const rest = await ask<Record<string, readonly unknown[]>>(method, { path: next, all });
+    return { ...value, [all]: [...value[all], ...(rest[all] ?? [])], next: null };
   }
   if (answer.ok) return value;
   if (answer.status === 401 && path !== 'session')

@@ -59,13 +59,13 @@ export const ROLLOUT_STATUS: Question<RolloutStatus> = { path: 'rules' };
 export const EXPERIMENT: Question<Experiment> = { path: 'experiment' };
 export const ROLL_OUT: Question<Following> = { path: 'rules/rollout' };
 export const ROLL_BACK: Question<Following> = { path: 'rules/rollback' };
-export const PROPOSALS: Question<ProposalList> = { path: 'proposals' };
+export const PROPOSALS: Question<ProposalList> = { path: 'proposals?limit=500', all: 'proposals' };
 export const decideProposal: (proposalId: string, way: 'approve' | 'reject') => Question<Proposal> = (
   proposalId,
   way,
 ) => to`proposals/${proposalId}/${way}`;
 
-export const KEYS: Question<AccessKeyList> = { path: 'keys' };
+export const KEYS: Question<AccessKeyList> = { path: 'keys?limit=500', all: 'keys' };
 export const ISSUE_KEY: Question<IssuedKey> = { path: 'keys' };
 export const accessKey: (keyId: string) => Question<object> = (keyId) => to`keys/${keyId}`;
 export const SETTINGS: Question<Settings> = { path: 'settings' };
@@ -74,19 +74,19 @@ export const SIGN_OUT: Question<null> = { path: 'people/sign-out' };
 export const auditEntries: (query: URLSearchParams) => Question<AuditPage> = (query) => to`audit?${query}`;
 export const AUDIT_CHECK: Question<AuditCheck> = { path: 'audit/check' };
 
-export const LISTS: Question<SharedLists> = { path: 'lists' };
-/** The newest entries of a list, those before a change, or the one for a value. */
+export const LISTS: Question<SharedLists> = { path: 'lists?limit=500', all: 'lists' };
+/** The newest entries of a list, those after a place, or the one for a value. */
 interface Which {
-  before?: string | null;
+  after?: string | null;
   value?: string;
   limit?: number;
 }
 
 export const listEntries: (list: string, which: Which) => Question<ListEntries> = (
   list,
-  { before, value, limit = 100 },
+  { after, value, limit = 100 },
 ) => {
-  const which = { limit: String(limit), ...(before && { before }), ...(value && { value }) };
+  const which = { limit: String(limit), ...(after && { after }), ...(value && { value }) };
   return to`lists/${list}/entries?${new URLSearchParams(which)}`;
 };
 /** One list, to be made. */
@@ -112,7 +112,7 @@ export const ruleDiff: (before: string, after: string) => Question<RuleDiff> = (
   to`rules/diff?before=${before}&after=${after}`;
 export const releaseOf: (version: string) => Question<object> = (version) =>
   to`rules/versions/${version}/release`;
-export const DRAFTS: Question<DraftList> = { path: 'rules/drafts' };
+export const DRAFTS: Question<DraftList> = { path: 'rules/drafts?limit=500', all: 'drafts' };
 /** A draft; a change names the revision that it was made on, null when there is none yet. */
 export const keptDraft: (version: string, revision?: number | null) => Question<Draft> = (
   version,

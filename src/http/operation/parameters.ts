@@ -116,30 +116,73 @@ const AMOUNT = /^\d{1,15}(\.\d{1,9})?$/;
 
 /** A decimal number from 0; null when it is absent. */
 export function queryAmount(name: string, description: string): Parameter<number | null> {
-  const allowed = 'a decimal number like 25 or 25.00, with at most 15 digits and 9 decimals';
-  const { read, ...parameter } = queryPattern(name, AMOUNT, description, allowed);
-  const numberIn = (text: string | null) => (text === null ? null : Number(text));
-  return { ...parameter, read: (ctx) => numberIn(read(ctx)) };
-}
-
-/** A text of a pattern, which messages put into words; null when it is absent. */
-export function queryPattern(
-  name: string,
-  pattern: RegExp,
-  description: string,
-  allowed: string,
-): Parameter<string | null> {
-  const schema = { type: 'string', pattern: pattern.source };
+  const schema = { type: 'string', pattern: AMOUNT.source };
   const read = (text: string | null) => {
-    if (text === null || pattern.test(text)) return text;
-    throw badParameter(`The parameter ${name} must be ${allowed}.`);
+    if (text === null) return null;
+    if (AMOUNT.test(text)) return Number(text);
+    throw badParameter(
+      `The parameter ${name} must be a decimal number like 25 or 25.00, with at most 15 digits and 9 decimals.`,
+    );
   };
   return queried(name, description, schema, read, false);
 }
 
 /** How many an answer lists: a whole number up to a bound. */
-export function queryLimit(bounds: { readonly default: number; readonly max: number }): Parameter<number> {
+export function queryLimit(bounds = { default: 100, max: 500 }): Parameter<number> {
   return queryWhole('limit', { min: 1, ...bounds }, 'The most to list');
+}
+
+const PLACE_CHARACTERS_MAX = 1024;
+
+/** Where a list is read on: the `next` of an answer; null when it is absent. `placeOf` gives null for what never was one. */
+export function queryAfter<Place>(placeOf: (text: string) => Place | null): Parameter<Place | null> {
+  const schema = { type: 'string', minLength: 1, maxLength: PLACE_CHARACTERS_MAX };
+  const read = (text: string | null) => {
+    if (text === null) return null;
+    const place = text.length > PLACE_CHARACTERS_MAX ? null : placeOf(text);
+    if (place !== null) return place;
+    throw badParameter(
+      'The parameter after must be the `next` of an earlier answer, unchanged; without it the list begins anew.',
+    );
+  };
+  return queried('after', 'The `next` of the answer before; absent: from the beginning', schema, read, false);
+}
+
+/** Reads a place that is a number. */
+export function wholePlace(text: string): number | null {
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null;
+}
+
+interface PageAsk<Place> {
+  readonly after: Place | null;
+  readonly limit: number;
+}
+
+/** A page of a list that is all there, sorted by the places of its items. */
+export function pageOf<Item, Place extends string | number>(
+  items: readonly Item[],
+  placeOf: (item: Item) => Place,
+  { after, limit }: PageAsk<Place>,
+  order: 'ascending' | 'descending' = 'descending',
+): { readonly page: readonly Item[]; readonly next: string | null } {
+  const sign = order === 'ascending' ? 1 : -1;
+  const compare = (a: Place, b: Place) => (a === b ? 0 : a < b ? -sign : sign);
+  const left = items
+    .filter((item) => after === null || compare(placeOf(item), after) > 0)
+    .toSorted((a, b) => compare(placeOf(a), placeOf(b)));
+  const page = left.slice(0, limit);
+  const last = left.length > limit ? page.at(-1) : undefined;
+  return { page, next: last === undefined ? null : String(placeOf(last)) };
+}
+
+/** The place of what has a moment and an id: the newest have the highest. */
+export function placeInTime(at: number, id: string): string {
+  return `${String(at).padStart(13, '0')}-${id}`;
+}
+
+/** Reads a place in time. */
+export function timePlace(text: string): string | null {
+  return /^\d{13}-./.test(text) ? text : null;
 }
 
 /** A whole number from 0 up to a bound; 0 when it is absent. */

@@ -1,15 +1,15 @@
 import { isInstallation } from '../../access/access-keys.ts';
 import { AUDIT_ACTIONS, type Audit, AuditEntrySchema } from '../../access/audit.ts';
-import { Type } from '../../json-schema.ts';
-import { count, epochMs, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { count, epochMs, list, named, nextPlace, type Shape, shape, word } from '../../shapes.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import {
   BAD_PARAMETER,
+  queryAfter,
   queryChoice,
-  queryCount,
   queryInstant,
   queryLimit,
   queryText,
+  wholePlace,
 } from '../operation/parameters.ts';
 
 interface AuditParts {
@@ -21,12 +21,8 @@ const WHO = queryText('who', 'Only entries of whoever has this in the name, in a
 const ACTION = queryChoice('action', AUDIT_ACTIONS, 'Only entries about this');
 const FROM = queryInstant('from', 'Only entries from then on');
 const TO = queryInstant('to', 'Only entries from before');
-const BEFORE = queryCount(
-  'before',
-  999_999_999_999_999,
-  'The `next` of the page before; absent: from the newest',
-);
-const LIMIT = queryLimit({ default: 100, max: 500 });
+const AFTER = queryAfter(wholePlace);
+const LIMIT = queryLimit();
 
 const FaultSchema = shape('An entry that was changed, dropped or swapped', {
   number: count('Its place in the audit'),
@@ -38,9 +34,7 @@ export const AuditPageSchema = named(
   shape('Entries of the audit', {
     entries: list(AuditEntrySchema, 'Newest first'),
     unreadable: list(FaultSchema, 'Entries of any platform that were changed past recognition'),
-    next: nullable(
-      Type.Integer({ minimum: 1, description: 'Where older entries begin; null: there are none' }),
-    ),
+    next: nextPlace,
   }),
 );
 
@@ -54,14 +48,14 @@ export const readAudit = operation({
   tag: 'Access',
   grant: 'audit',
   isSearch: true,
-  parameters: [WHO, ACTION, FROM, TO, BEFORE, LIMIT],
+  parameters: [WHO, ACTION, FROM, TO, AFTER, LIMIT],
   answers: jsonAnswer('A page', AuditPageSchema),
   refusals: [BAD_PARAMETER],
   answer: async (
     { ctx, caller: { platform } },
     { audit }: AuditParts,
-  ): Promise<Shape<typeof AuditPageSchema>> =>
-    audit.search(
+  ): Promise<Shape<typeof AuditPageSchema>> => {
+    const { next, ...found } = await audit.search(
       {
         platform: isInstallation(platform) ? null : platform,
         who: WHO.read(ctx),
@@ -69,9 +63,11 @@ export const readAudit = operation({
         from: FROM.read(ctx),
         to: TO.read(ctx),
       },
-      BEFORE.read(ctx),
+      AFTER.read(ctx),
       LIMIT.read(ctx),
-    ),
+    );
+    return { ...found, next: next === null ? null : String(next) };
+  },
 });
 
 export const AuditCheckSchema = named(

@@ -3,13 +3,12 @@ import { WhatIfThenSchema, whatIfThen } from '../../authoring/explain/what-if.ts
 import {
   type ClientKey,
   type ClientKeys,
-  DECISION_ID_PATTERN,
   type PlatformName,
   parseDecisionId,
 } from '../../client/client-key.ts';
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { ARMS, type Decision, DecisionSchema } from '../../decision/decision.ts';
-import type { DecisionFilter, DecisionPosition } from '../../decision/decision-filter.ts';
+import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import type { LoadedRules } from '../../rollout/loaded-rules.ts';
 import { isRuleVersion, RULE_VERSION_FORM, RULE_VERSION_PATTERN, VERDICTS } from '../../rules/rule-set.ts';
 import { type Records, ReportedOrderSchema } from '../../service/records.ts';
@@ -29,6 +28,7 @@ import { type Asked, jsonAnswer, operation } from '../operation/operation.ts';
 import {
   BAD_PARAMETER,
   pathText,
+  queryAfter,
   queryAmount,
   queryChoice,
   queryInstant,
@@ -141,11 +141,7 @@ const INCLUDE = queryChoice(
 );
 const FROM = queryInstant('from', 'Only decisions from this time on');
 const TO = queryInstant('to', 'Only decisions before this time');
-const AFTER = queryText(
-  'after',
-  'Only what is listed after this decision: the `lookedAt.next` of the answer before. Decisions of one millisecond are told apart, those of `to` are not',
-  { pattern: DECISION_ID_PATTERN },
-);
+const AFTER = queryAfter(parseDecisionId);
 const LIMIT = queryLimit(DECISIONS_LISTED);
 
 export const listDecisions = operation<DecisionParts>({
@@ -259,7 +255,7 @@ function filterOf(ctx: RouteContext): DecisionFilter {
   const own = given({
     from: FROM.read(ctx),
     to: TO.read(ctx),
-    after: afterOf(ctx),
+    after: AFTER.read(ctx),
     verdict: VERDICT.read(ctx),
   });
   return { ...commonFilterOf(ctx), ...own };
@@ -289,16 +285,6 @@ type Given<Members> = { readonly [Name in keyof Members]?: NonNullable<Members[N
 function given<Members extends object>(members: Members): Given<Members>;
 function given(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
-}
-
-function afterOf(ctx: RouteContext): DecisionPosition | null {
-  const text = AFTER.read(ctx);
-  if (text === null) return null;
-  const position = parseDecisionId(text);
-  if (position !== null) return position;
-  throw BAD_PARAMETER.problem(
-    'The parameter after must be the `lookedAt.next` of an answer, or a decisionId.',
-  );
 }
 
 /** A decision whose rule set is kept nowhere is answered too, without its rules and as not reproduced. */

@@ -7,7 +7,6 @@ import {
   epochMs,
   list,
   named,
-  nullable,
   oneOf,
   type Shape,
   shape,
@@ -18,13 +17,7 @@ import type { JournalGap } from '../../state/journal.ts';
 import { UnknownCursor } from '../../state/store-errors.ts';
 import type { Shares } from '../../work/turns.ts';
 import { type Asked, jsonAnswer, jsonInSteps, operation } from '../operation/operation.ts';
-import {
-  BAD_PARAMETER,
-  badParameter,
-  queryCount,
-  queryLimit,
-  queryPattern,
-} from '../operation/parameters.ts';
+import { BAD_PARAMETER, badParameter, queryAfter, queryCount, queryLimit } from '../operation/parameters.ts';
 import { GrantWatch } from '../request/authenticate.ts';
 import { TOO_MANY_AT_ONCE, UNKNOWN_KEY } from '../request/refusals.ts';
 import { HAPPENED, type HistoryEntry, viewOfEntry } from './client/client-history.ts';
@@ -183,13 +176,10 @@ const WAIT_SECONDS_MAX = 20;
 /** Requests of one key that wait at once: each reader has one, and a second when its connection broke. */
 const WAITING_MAX = 8;
 
-const AFTER = queryPattern(
-  'after',
-  /^([0-9]{1,15}|1(\.([0-9a-z]{1,8}(-[0-9a-z]{1,4})?)?){64})$/,
-  'The `next` of the page before; absent: from the oldest event that is kept',
-  'the `next` of an earlier answer of this installation, unchanged',
-);
-const LIMIT = queryLimit({ default: 100, max: 500 });
+const PLACE = /^([0-9]{1,15}|1(\.([0-9a-z]{1,8}(-[0-9a-z]{1,4})?)?){64})$/;
+
+const AFTER = queryAfter((text) => (PLACE.test(text) ? text : null));
+const LIMIT = queryLimit();
 const WAIT = queryCount('wait', WAIT_SECONDS_MAX, 'Seconds to wait while there is no event');
 
 const PageSchema = named(
@@ -199,7 +189,7 @@ const PageSchema = named(
       PlatformEventSchema,
       'Oldest first, at most about `limit`; it may be empty although more follows',
     ),
-    next: nullable(word('Where to read on, also behind no events; null before the first of all', '1')),
+    next: word('Where to read on, also behind no events', '1'),
   }),
 );
 
@@ -241,7 +231,7 @@ node shuts down.`,
 });
 
 const UNKNOWN_PLACE =
-  'The parameter after is no place of this installation. It must be the `next` of an earlier answer, unchanged; without it the feed begins with the oldest event that is kept.';
+  'The parameter after is no place of this installation. It must be the `next` of an earlier answer, unchanged; without it the list begins anew.';
 
 interface EventParts {
   readonly feed: EventFeed;
@@ -311,6 +301,9 @@ async function nextPage(
 async function pageText(feed: EventFeed, platform: PlatformName, after: string | null, limit: number) {
   const { cursor, ended, ...page } = await feed.page(platform, after, limit);
   const events = eventsOf(platform, page, feed.numberOf);
-  const text = await jsonInSteps({ events: events.map(writtenMoments(PlatformEventSchema)), next: cursor });
+  const text = await jsonInSteps({
+    events: events.map(writtenMoments(PlatformEventSchema)),
+    next: cursor ?? feed.beginning,
+  });
   return { text, cursor, isEmpty: ended && events.length === 0 };
 }

@@ -15,9 +15,9 @@ import { type Caller, isPerson } from '../../access/caller.ts';
 import { Type } from '../../json-schema.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import type { Approvals } from '../../service/approvals.ts';
-import { choice, list, named, type Shape, shape, word } from '../../shapes.ts';
+import { choice, list, named, nextPlace, type Shape, shape, word } from '../../shapes.ts';
 import { type Asked, jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
-import { pathText } from '../operation/parameters.ts';
+import { pageOf, pathText, placeInTime, queryAfter, queryLimit, timePlace } from '../operation/parameters.ts';
 import { HttpProblem, notFound, refusal } from '../request/problems.ts';
 
 interface KeyParts {
@@ -34,6 +34,7 @@ export const KeyListSchema = named(
   'AccessKeyList',
   shape('Access keys', {
     keys: list(AccessKeySchema, 'Newest first'),
+    next: nextPlace,
     mayGive: list(choice(OPERATIONS, 'An operation'), 'What whoever asks may give a key'),
   }),
 );
@@ -98,6 +99,9 @@ async function keysOf({ platform }: Caller, keys: AccessKeys): Promise<readonly 
   return (await keys.list()).filter((one) => platform === INSTALLATION || one.platform === platform);
 }
 
+const AFTER = queryAfter(timePlace);
+const LIMIT = queryLimit();
+
 export const listKeys = operation({
   method: 'get',
   path: '/v1/platform/keys',
@@ -107,11 +111,14 @@ export const listKeys = operation({
     'Without their secrets, which nobody keeps; those of all platforms for the whole installation. Ended ones stay for 30 days.',
   tag: 'Access',
   grant: 'keys',
+  parameters: [AFTER, LIMIT],
   answers: jsonAnswer('Newest first', KeyListSchema),
   refusals: [],
-  answer: async ({ caller }, { keys, clock }: KeyParts): Promise<Shape<typeof KeyListSchema>> => {
-    const newestFirst = (await keysOf(caller, keys)).toSorted((a, b) => b.issuedAt.localeCompare(a.issuedAt));
-    return { keys: newestFirst.map((one) => shownKey(one, clock())), mayGive: mayGive(caller) };
+  answer: async ({ ctx, caller }, { keys, clock }: KeyParts): Promise<Shape<typeof KeyListSchema>> => {
+    const placeOf = ({ issuedAt, id }: AccessKey) => placeInTime(Date.parse(issuedAt), id);
+    const asked = { after: AFTER.read(ctx), limit: LIMIT.read(ctx) };
+    const { page, next } = pageOf(await keysOf(caller, keys), placeOf, asked);
+    return { keys: page.map((one) => shownKey(one, clock())), next, mayGive: mayGive(caller) };
   },
 });
 

@@ -13,6 +13,7 @@ import {
 } from '../../lists/list-editor.ts';
 import { ListEntrySchema, type StoredEntry } from '../../lists/list-entry.ts';
 import type { ListNode } from '../../lists/list-node.ts';
+import { isName } from '../../rules/rule-set.ts';
 import {
   count,
   epochMs,
@@ -20,6 +21,7 @@ import {
   key,
   list,
   named,
+  nextPlace,
   nullable,
   type Shape,
   shape,
@@ -29,6 +31,7 @@ import {
 } from '../../shapes.ts';
 import { LIST_CHANGES_MAX } from '../../state/store.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
+import { pageOf } from '../operation/parameters.ts';
 import type { GrantWatch } from '../request/authenticate.ts';
 import { bodyOf } from '../request/body.ts';
 import { HttpProblem, malformedBody } from '../request/problems.ts';
@@ -49,7 +52,7 @@ export const ListEntryViewSchema = named(
   shape('One entry of a shared list', {
     ...{ value, reason, who, addedAt, expiresAt },
     hasEnded: yesNo('It is past its end, and does not count any more'),
-    change: count('The number of the change that wrote it; `before` takes it'),
+    change: count('The number of the change that wrote it'),
   }),
 );
 
@@ -60,7 +63,7 @@ export const ListEntriesSchema = named(
     kind: listKind,
     total: count('How many entries it has'),
     entries: list(ListEntryViewSchema, 'What was changed last comes first'),
-    complete: yesNo('There are no earlier ones'),
+    next: nextPlace,
   }),
 );
 
@@ -80,6 +83,7 @@ export const SharedListsSchema = named(
   'SharedLists',
   shape('The shared lists as this node holds them', {
     lists: list(SharedListSchema, 'Of the own platform, and those of the whole installation; by name'),
+    next: nextPlace,
     ageMs: nullable(count('Since the node compared its copy with the store, ms; null: it never could')),
     isStale: yesNo('That is too long ago: changes of the last seconds may be missing'),
   }),
@@ -94,28 +98,27 @@ export function viewOfEntry(
 }
 
 interface EntriesAsk {
-  readonly before: number;
+  readonly after: number | null;
   readonly limit: number;
   readonly now: number;
   readonly editor: ListEditor;
 }
 
-/** The newest entries of a list below a change, at most `limit`. */
+/** The newest entries of a list, from before the change `after` where it is one, at most `limit`. */
 export function viewOfEntries(
   name: string,
   kind: ListKind,
   entries: ReadonlyMap<string, StoredEntry> | null,
-  { before, limit, now, editor }: EntriesAsk,
+  { now, editor, ...asked }: EntriesAsk,
 ): Shape<typeof ListEntriesSchema> {
   const all = [...(entries?.values() ?? [])];
-  const fitting = all.filter(({ version }) => version < before);
-  const page = fitting.slice(-limit).reverse();
+  const { page, next } = pageOf(all, ({ version }) => version, asked);
   return {
     list: name,
     kind,
     total: all.length,
     entries: page.map((entry) => viewOfEntry(entry, { now, editor })),
-    complete: page.length === fitting.length,
+    next,
   };
 }
 
@@ -123,15 +126,24 @@ export function viewOfEntries(
 export function viewOfLists(
   node: ListNode,
   platform: PlatformName,
-  now: number,
+  { now, ...asked }: { readonly now: number; readonly after: string | null; readonly limit: number },
 ): Shape<typeof SharedListsSchema> {
   const { ageMs, isStale } = node.report();
   const owners = new Set<ListOwner>([platform, '*']);
-  const lists = [...owners]
-    .flatMap((owner) => node.copy.madeBy(owner))
-    .map((made) => viewOfList(node, made, now))
-    .toSorted((a, b) => a.list.localeCompare(b.list, 'en'));
-  return { lists, ageMs: ageMs === null ? null : Math.round(ageMs), isStale };
+  const made = [...owners].flatMap((owner) => node.copy.madeBy(owner));
+  const { page, next } = pageOf(made, placeOfList, asked, 'ascending');
+  const lists = page.map((one) => viewOfList(node, one, now));
+  return { lists, next, ageMs: ageMs === null ? null : Math.round(ageMs), isStale };
+}
+
+/** By name; two owners may have lists of one name. */
+function placeOfList({ list: name, owner }: StoredEntry): string {
+  return isInstallation(owner) ? `${name}*` : name;
+}
+
+/** Reads the place of a list. */
+export function listPlace(text: string): string | null {
+  return isName(text.replace(/\*$/, '')) ? text : null;
 }
 
 export function viewOfList(

@@ -15,11 +15,12 @@ import { isName, LIST_NAME_RULE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '../..
 import { choice, instant, text, word } from '../../shapes.ts';
 import { DONE, jsonAnswer, jsonBody, operation, type RequestBody } from '../operation/operation.ts';
 import {
-  BAD_PARAMETER,
   type Parameter,
+  queryAfter,
   queryLimit,
   queryText,
   requiredText,
+  wholePlace,
 } from '../operation/parameters.ts';
 import { requireContentType } from '../request/body.ts';
 import { badRequest, HttpProblem, orRefused, refusal } from '../request/problems.ts';
@@ -30,6 +31,7 @@ import {
   ListEntriesSchema,
   ListEntryViewSchema,
   ListLineSchema,
+  listPlace,
   SharedListSchema,
   SharedListsSchema,
   viewOfEntries,
@@ -69,24 +71,11 @@ interface ListParts {
   readonly clock: () => number;
 }
 
-const LIMIT = queryLimit({ default: 100, max: 500 });
+const LIMIT = queryLimit();
+const AFTER_LIST = queryAfter(listPlace);
+const AFTER_CHANGE = queryAfter(wholePlace);
 
 const VALUE = queryText('value', 'Only the entry for this value');
-
-/** Where the page before ended. */
-const BEFORE: Parameter<number> = {
-  name: 'before',
-  in: 'query',
-  required: false,
-  description: 'Only entries whose `change` is below this; that of the last entry of the page before',
-  schema: { type: 'integer', minimum: 1 },
-  read: (ctx) => {
-    const text = queryText('before', '').read(ctx);
-    if (text === null) return Number.POSITIVE_INFINITY;
-    if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-    throw BAD_PARAMETER.problem('The parameter before must be a whole number from 1.');
-  },
-};
 
 export const readLists = operation({
   method: 'get',
@@ -97,10 +86,11 @@ export const readLists = operation({
     'Lists that rules ask about with the fact `listed`, and that change without a release. Those of the whole installation are named, too; their entries are for its own keys.',
   tag: 'Lists',
   grant: 'lists:read',
+  parameters: [AFTER_LIST, LIMIT],
   answers: jsonAnswer('As this node holds them', SharedListsSchema),
   refusals: [],
-  answer: async ({ caller: { platform } }, { lists, clock }: ListParts) =>
-    viewOfLists(lists, platform, clock()),
+  answer: async ({ ctx, caller: { platform } }, { lists, clock }: ListParts) =>
+    viewOfLists(lists, platform, { now: clock(), after: AFTER_LIST.read(ctx), limit: LIMIT.read(ctx) }),
 });
 
 export const readListEntries = operation({
@@ -109,21 +99,21 @@ export const readListEntries = operation({
   operationId: 'readListEntries',
   summary: 'The entries of a shared list',
   description:
-    'Newest first, in pages: `before` takes the `change` of the last entry of a page. Fingerprints and single addresses are shown by their HMAC; `value` finds one by itself.',
+    'Newest first. Fingerprints and single addresses are shown by their HMAC; `value` finds one by itself.',
   tag: 'Lists',
   grant: 'lists:read',
-  parameters: [LIST_IN_PATH, VALUE, BEFORE, LIMIT],
+  parameters: [LIST_IN_PATH, VALUE, AFTER_CHANGE, LIMIT],
   answers: jsonAnswer('As this node holds them', ListEntriesSchema),
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST],
   answer: async ({ ctx, caller: { platform } }, { lists, listEditor, clock }: ListParts) => {
     const name = LIST_IN_PATH.read(ctx);
     const wanted = VALUE.read(ctx);
-    const page = { before: BEFORE.read(ctx), limit: LIMIT.read(ctx), now: clock(), editor: listEditor };
+    const page = { after: AFTER_CHANGE.read(ctx), limit: LIMIT.read(ctx), now: clock(), editor: listEditor };
     const kind = await listEditor.kindOf(platform, name);
     const view = viewOfEntries(name, kind, lists.copy.list(platform, name), page);
     if (wanted === null) return view;
     const entry = listEditor.find(platform, name, wanted);
-    return { ...view, entries: entry === null ? [] : [viewOfEntry(entry, page)], complete: true };
+    return { ...view, entries: entry === null ? [] : [viewOfEntry(entry, page)], next: null };
   },
 });
 

@@ -109,7 +109,8 @@ overrides of clients, decisions with their explanations, shared lists, and which
 Checks come in this order: key (401), grant (403), body (415, 413, 400). Times are RFC 3339,
 in answers in UTC. Unknown parameters and members are refused, and so is a member that comes twice. An optional member
 that is null or "" is read like an absent one. Every client, order and decision belongs to the platform
-of the key. A program goes by the code of a problem; each answer of an operation lists those that it may have.
+of the key. Lists come in pages of \`limit\`: ask again with \`after\` and the \`next\` of an answer, until that is null; the
+feed's never is. A program goes by the code of a problem; each answer of an operation lists those that it may have.
 Files need no key and are not described here: the console at /, its parts below /console/, this document at
 /openapi.json, and the page of both documents at /docs.`;
 

@@ -9,9 +9,18 @@ import {
 } from '../../access/proposals.ts';
 import { Type } from '../../json-schema.ts';
 import type { Approvals } from '../../service/approvals.ts';
-import { list, named, shape, text } from '../../shapes.ts';
+import { list, named, nextPlace, shape, text } from '../../shapes.ts';
 import { jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
-import { BAD_PARAMETER, pathText, queryChoice } from '../operation/parameters.ts';
+import {
+  BAD_PARAMETER,
+  pageOf,
+  pathText,
+  placeInTime,
+  queryAfter,
+  queryChoice,
+  queryLimit,
+  timePlace,
+} from '../operation/parameters.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
 import { HttpProblem, orRefused, refusal } from '../request/problems.ts';
 
@@ -26,6 +35,9 @@ const STATE = queryChoice(
   STATES,
   `Only those that stand so: ${STATES.map((one) => `${one} ${PROPOSAL_STATES[one]}`).join('; ')}`,
 );
+
+const AFTER = queryAfter(timePlace);
+const LIMIT = queryLimit();
 
 const PROPOSAL_IN_PATH = pathText('proposalId', 'As the answer that made it names it');
 
@@ -42,7 +54,7 @@ const PROPOSAL_REFUSED = refusal(
 
 export const ProposalListSchema = named(
   'ProposalList',
-  shape('Proposals', { proposals: list(ProposalSchema, 'Newest first') }),
+  shape('Proposals', { proposals: list(ProposalSchema, 'Newest first'), next: nextPlace }),
 );
 
 export const listProposals = operation({
@@ -54,14 +66,19 @@ export const listProposals = operation({
     'Of the platform of the key, newest first; nothing where APPROVALS is off. Without `approve` a key sees what its owner proposed.',
   tag: 'Approvals',
   grant: ANY_OF_THE_PLATFORM,
-  parameters: [STATE],
+  parameters: [STATE, AFTER, LIMIT],
   answers: jsonAnswer('With what each would change', ProposalListSchema),
   refusals: [BAD_PARAMETER],
   answer: async ({ ctx, caller }, { approvals }: ApprovalParts) => {
     const wanted = STATE.read(ctx);
     const all = await approvals.all(caller.platform);
     const seen = grants(caller, 'approve') ? all : all.filter((one) => isProposedBy(one, caller.actor));
-    return { proposals: seen.filter(({ state }) => wanted === null || state === wanted).map(shownProposal) };
+    const { page, next } = pageOf(
+      seen.filter(({ state }) => wanted === null || state === wanted),
+      ({ proposedAt, proposalId }) => placeInTime(proposedAt, proposalId),
+      { after: AFTER.read(ctx), limit: LIMIT.read(ctx) },
+    );
+    return { proposals: page.map(shownProposal), next };
   },
 });
 

@@ -120,7 +120,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
         for (;;) {
           const found = await lookup.find(platform, filter, limit);
           listed.push(...found.decisions);
-          const after = parseDecisionId(found.lookedAt.next ?? '');
+          const after = parseDecisionId(found.next ?? '');
           if (after === null) break;
           filter = { after };
         }
@@ -303,7 +303,7 @@ describeOnStores('decisions by what they have in common', (store) => {
       const found = await lookup.find(fresh, {}, 10, status);
       return { orders: found.decisions.map(({ orderRef }) => orderRef), lookedAt: found.lookedAt };
     };
-    const lookedAt = { decisions: 2, backTo: T0 + 20, complete: false, next: null, upTo: T0 + 50 };
+    const lookedAt = { decisions: 2, backTo: T0 + 20, complete: false, upTo: T0 + 50 };
     expect(await orders('PAID')).to.deep.equal({ orders: ['order-1'], lookedAt });
     expect(await orders('UNKNOWN')).to.deep.equal({ orders: ['order-2'], lookedAt });
   });

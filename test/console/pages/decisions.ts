@@ -35,10 +35,11 @@ describeConsole("the console's page Decisions", (tab) => {
     await tab.open('#/nowhere');
     await tab.page.route('**/v1/platform/decisions?**', async (route) => {
       const answer = await route.fetch();
-      const lookedAt = { decisions: 10_000, backTo: Date.UTC(2026, 0, 1, 12), complete: false, next: null };
+      const lookedAt = { decisions: 10_000, backTo: Date.UTC(2026, 0, 1, 12), complete: false };
       const { decisions } = await answer.json();
       const json = {
         decisions: route.request().url().includes('WAIT') ? decisions.slice(0, 2) : [],
+        next: null,
         lookedAt,
       };
       await route.fulfill({ response: answer, json });
@@ -66,8 +67,9 @@ describeConsole("the console's page Decisions", (tab) => {
       const isLater = route.request().url().includes('after=');
       if (!isLater) pages.first++;
       const decisions = isLater ? found.decisions.slice(2, 4) : found.decisions.slice(0, 2);
-      const lookedAt = { ...found.lookedAt, complete: false, next: isLater ? null : decisions[1].decisionId };
-      await route.fulfill({ response: answer, json: { ...found, decisions, lookedAt } });
+      const lookedAt = { ...found.lookedAt, complete: false };
+      const next = isLater ? null : decisions[1].decisionId;
+      await route.fulfill({ response: answer, json: { ...found, decisions, next, lookedAt } });
     });
     await tab.visit('#/decisions?verdict=GET_NEW');
     await until('the first page', async () => (await shownRows()) === 2);
@@ -88,8 +90,8 @@ describeConsole("the console's page Decisions", (tab) => {
       const answer = await route.fetch();
       const found = await answer.json();
       const decisions = route.request().url().includes('UNPAID') ? found.decisions.slice(0, 2) : [];
-      const lookedAt = { decisions: decisions.length, backTo: upTo, complete: false, next: null, upTo };
-      await route.fulfill({ response: answer, json: { ...found, decisions, lookedAt } });
+      const lookedAt = { decisions: decisions.length, backTo: upTo, complete: false, upTo };
+      await route.fulfill({ response: answer, json: { ...found, decisions, next: null, lookedAt } });
     });
     await tab.visit('#/decisions?outcome=PAID');
     await tab.page
@@ -110,8 +112,8 @@ describeConsole("the console's page Decisions", (tab) => {
       const found = await answer.json();
       const decisions = route.request().url().includes('WAIT') ? found.decisions.slice(0, 2) : [];
       const unread = [{ from, to, decisions: 12 }];
-      const lookedAt = { decisions: decisions.length, backTo: from, complete: false, next: null, unread };
-      await route.fulfill({ response: answer, json: { ...found, decisions, lookedAt } });
+      const lookedAt = { decisions: decisions.length, backTo: from, complete: false, unread };
+      await route.fulfill({ response: answer, json: { ...found, decisions, next: null, lookedAt } });
     });
     const told = '; 12 decisions from 2026-01-0[12] .* to 2026-01-0[12] .* lie in a file that cannot be read';
     await tab.visit('#/decisions?rule=no-such-rule');

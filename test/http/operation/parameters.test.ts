@@ -30,7 +30,7 @@ describe('a query parameter that an operation does not know', () => {
     expect(status).to.equal(400);
     expect(body.detail).to.equal('The parameter "dryRun" is not known. Known are clientIdKey.');
     expect((await shop.client('kept')).status).to.equal(200);
-    expect((await shop.ask('GET', 'lists?dryRun=true')).body.detail).to.equal(
+    expect((await shop.ask('GET', 'people?dryRun=true')).body.detail).to.equal(
       'The parameter "dryRun" is not known. This operation takes none.',
     );
   });

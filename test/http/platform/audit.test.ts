@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import { INSTALLATION } from '../../../src/access/access-keys.ts';
-import { Audit, type FoundEntries } from '../../../src/access/audit.ts';
+import { Audit } from '../../../src/access/audit.ts';
 import { platformName } from '../../../src/client/client-key.ts';
+import type { AuditPageSchema } from '../../../src/http/platform/audit.ts';
+import type { Shape } from '../../../src/shapes.ts';
 import type { Problem } from '../../service/http-call.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import { Tenant } from '../../service/tenant.ts';
@@ -17,6 +19,8 @@ interface Check {
 const OVERRIDE = { group: 'BLOCKED', reason: 'chargebacks', by: 'ann' };
 const MADE = { kind: 'method' };
 
+type Page = Shape<typeof AuditPageSchema>;
+
 describeOnStores('the audit over HTTP', (store) => {
   let service: RunningService;
   let number = 0;
@@ -26,8 +30,8 @@ describeOnStores('the audit over HTTP', (store) => {
   after(() => service?.stop());
 
   const tenant = () => service.tenant(`audited-${++number}`);
-  const found = async (of: Tenant, query = '') => (await of.ask<FoundEntries>('GET', `audit?${query}`)).body;
-  const told = ({ entries }: Pick<FoundEntries, 'entries'>) =>
+  const found = async (of: Tenant, query = '') => (await of.ask<Page>('GET', `audit?${query}`)).body;
+  const told = ({ entries }: Pick<Page, 'entries'>) =>
     entries.map(({ action, subject }) => `${action} ${subject}`);
   const note = async (platform: string, at: number, who = 'user ann on ops') => {
     const audit = new Audit(store().auditLog, () => at);
@@ -105,14 +109,14 @@ describeOnStores('the audit over HTTP', (store) => {
     }
     const seen: string[] = [];
     let pages = 0;
-    for (let next: number | null = 0; next !== null; pages += 1) {
-      const page: FoundEntries = await found(shop, `limit=2${next === 0 ? '' : `&before=${next}`}`);
+    for (let next: string | null = ''; next !== null; pages += 1) {
+      const page: Page = await found(shop, `limit=2${next === '' ? '' : `&after=${next}`}`);
       seen.push(...page.entries.map(({ who }) => who));
       next = page.next;
     }
     expect(seen).to.deep.equal(['user 4', 'user 3', 'user 2', 'user 1', 'user 0']);
     expect(pages).to.be.at.least(3);
-    expect((await found(shop, 'before=999999999999')).entries).to.have.length(5);
+    expect((await found(shop, 'after=999999999999')).entries).to.have.length(5);
   });
 
   it('searches five thousand entries for a page, and continues from there', async () => {
@@ -125,7 +129,7 @@ describeOnStores('the audit over HTTP', (store) => {
     await Promise.all(many);
     const { entries, next } = await found(shop);
     expect(entries).to.deep.equal([]);
-    expect((await found(shop, `before=${next}`)).entries).to.have.length(1);
+    expect((await found(shop, `after=${next}`)).entries).to.have.length(1);
   });
 
   it('says of an erased payer only that somebody erased one, and no name', async () => {
@@ -161,8 +165,8 @@ describeOnStores('the audit over HTTP', (store) => {
         what: `Entry ${number} was changed and cannot be read; run "audit verify".`,
       })),
     );
-    const two = await found(shop, `before=${newest}&limit=2`);
-    expect([two.entries, two.unreadable.length, two.next]).to.deep.equal([[], 2, newest - 2]);
+    const two = await found(shop, `after=${newest}&limit=2`);
+    expect([two.entries, two.unreadable.length, two.next]).to.deep.equal([[], 2, String(newest - 2)]);
   });
 
   it('verifies as long as nobody changes it', async () => {

@@ -17,7 +17,7 @@ interface Entries {
   readonly kind: string | null;
   readonly total: number;
   readonly entries: readonly { readonly value: string; readonly who: string; readonly change: number }[];
-  readonly complete: boolean;
+  readonly next: string | null;
 }
 
 interface Lists {
@@ -83,7 +83,7 @@ describeOnStores('shared lists over HTTP', (store) => {
       kind: 'client',
       total: 0,
       entries: [],
-      complete: true,
+      next: null,
     });
     for (const name of ['ann', 'bob', 'carl']) {
       await shop.ask('PUT', `lists/blocked/entries?value=${name}`, REASON);
@@ -94,10 +94,10 @@ describeOnStores('shared lists over HTTP', (store) => {
     ]);
     const first = await entries(shop, '?limit=2');
     expect(first.entries.map(({ value }) => value)).to.deep.equal(['carl', 'bob']);
-    expect(first).to.deep.include({ total: 3, complete: false });
-    const second = await entries(shop, `?limit=2&before=${first.entries.at(-1)?.change}`);
+    expect(first.total).to.equal(3);
+    const second = await entries(shop, `?limit=2&after=${first.next}`);
     expect(second.entries.map(({ value }) => value)).to.deep.equal(['ann']);
-    expect(second.complete).to.equal(true);
+    expect(second.next).to.equal(null);
     expect((await entries(shop, '?value=bob')).entries.map(({ value }) => value)).to.deep.equal(['bob']);
     expect((await entries(shop, '?value=nobody')).entries).to.deep.equal([]);
     expect((await lists()).isStale).to.equal(false);
@@ -239,10 +239,10 @@ describeOnStores('shared lists over HTTP', (store) => {
     ['PUT', 'lists/blocked/entries', REASON, 400, 'The parameter value is required.'],
     [
       'GET',
-      'lists/blocked/entries?before=x',
+      'lists/blocked/entries?after=x',
       undefined,
       400,
-      'The parameter before must be a whole number from 1.',
+      'The parameter after must be the `next` of an earlier answer, unchanged; without it the list begins anew.',
     ],
   ] as const) {
     it(`answer ${status} to ${method} ${path}`, async () => {

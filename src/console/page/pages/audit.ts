@@ -35,7 +35,7 @@ export function AuditPage({ place: { query } }: PageProps) {
 
 /** The query of the API for a filter in an address. */
 function asked(query: URLSearchParams) {
-  const named = [...query].filter(([name]) => ['who', 'action', 'before'].includes(name));
+  const named = [...query].filter(([name]) => ['who', 'action', 'after'].includes(name));
   const { from, to } = spanOf({ from: query.get('from'), to: query.get('to') });
   return new URLSearchParams({
     ...Object.fromEntries(named),
@@ -44,9 +44,9 @@ function asked(query: URLSearchParams) {
   });
 }
 
-function addressOf(query: URLSearchParams, before: number) {
+function addressOf(query: URLSearchParams, after: string) {
   const older = new URLSearchParams(query);
-  older.set('before', String(before));
+  older.set('after', after);
   return `#/settings/audit?${older}`;
 }
 
@@ -116,7 +116,7 @@ const ACTIONS: Readonly<Record<Entry['action'], true>> = {
   'archive adopted': true,
 };
 
-function Nothing({ next }: { next: number | null }) {
+function Nothing({ next }: { next: string | null }) {
   return html`<${Empty} title=${next === null ? 'Nothing fits' : 'Nothing of these fits'}>
     ${next === null ? 'Names are found in any case.' : 'Older entries were not looked at yet.'}
   <//>`;
@@ -175,7 +175,7 @@ function Export({ query }: { query: URLSearchParams }) {
 
 async function allThatFit(query: URLSearchParams) {
   const page = asked(query);
-  page.delete('before');
+  page.delete('after');
   page.set('limit', '500');
   const all: { entries: Entry[]; unreadable: Fault[] } = { entries: [], unreadable: [] };
   for (;;) {
@@ -183,7 +183,7 @@ async function allThatFit(query: URLSearchParams) {
     all.entries.push(...entries);
     all.unreadable.push(...unreadable);
     if (next === null) return all;
-    page.set('before', String(next));
+    page.set('after', next);
   }
 }
 

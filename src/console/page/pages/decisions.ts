@@ -87,7 +87,7 @@ function Pages({
   const found = together([first, ...more]);
   const older = () => {
     const next = new URLSearchParams(question);
-    next.set('after', found.lookedAt.next ?? '');
+    next.set('after', found.next ?? '');
     setError(null);
     ask('GET', decisions(next)).then((page) => setKept({ key, first, more: [...more, page] }), setError);
   };
@@ -96,13 +96,14 @@ function Pages({
 }
 
 function together(pages: readonly FoundDecisions[]): FoundDecisions {
-  const last = pages.at(-1)?.lookedAt ?? { backTo: null, complete: true, next: null };
+  const last = pages.at(-1)?.lookedAt ?? { backTo: null, complete: true };
+  const next = pages.at(-1)?.next ?? null;
   const outcomes = pages.flatMap((page) => page.outcomes ?? []);
   const decisions = pages.flatMap((page) => page.decisions);
   const lookedAt = { ...last, decisions: pages.reduce((sum, page) => sum + page.lookedAt.decisions, 0) };
   const unread = unreadOf(pages);
-  if (unread.length === 0) return { decisions, lookedAt, outcomes };
-  return { decisions, lookedAt: { ...lookedAt, complete: false, unread }, outcomes };
+  if (unread.length === 0) return { decisions, next, lookedAt, outcomes };
+  return { decisions, next, lookedAt: { ...lookedAt, complete: false, unread }, outcomes };
 }
 
 /** What could not be read for any of the pages, each file once. */
@@ -134,35 +135,37 @@ function Matching({
       Each POST /v1/client/verdict becomes one.
     <//>`;
   if (decisions.length === 0)
-    return html`<${Empty} title="No decision fits">${nothingFits(lookedAt)} Names are compared exactly.<//>
-      ${lookedAt.next !== null && html`<${Older} older=${older} />`}`;
-  return html`<p class="faint" role="status">${howMany(decisions.length, filtered, lookedAt)}</p>
+    return html`<${Empty} title="No decision fits">${nothingFits(found)} Names are compared exactly.<//>
+      ${found.next !== null && html`<${Older} older=${older} />`}`;
+  return html`<p class="faint" role="status">${howMany(found, filtered)}</p>
     <${DecisionTable} found=${found} />
     <${Export} found=${found} />
-    ${lookedAt.next !== null && html`<${Older} older=${older} />`}`;
+    ${found.next !== null && html`<${Older} older=${older} />`}`;
 }
 
 function Older({ older }: { older: () => void }) {
   return html`<div><button type="button" onClick=${older}>Show older ones</button></div>`;
 }
 
-function nothingFits(lookedAt: FoundDecisions['lookedAt']) {
+function nothingFits(found: FoundDecisions) {
+  const { lookedAt } = found;
   const { decisions, backTo, upTo, unread } = lookedAt;
   const isPart = upTo !== undefined || unread !== undefined;
-  if (isPart && isToTheEnd(lookedAt)) return `Nothing${except(lookedAt)}.`;
+  if (isPart && isToTheEnd(found)) return `Nothing${except(lookedAt)}.`;
   if (decisions === 0) return 'Nothing of this name is kept.';
-  if (isToTheEnd(lookedAt)) return `All ${count(decisions)} that are kept were looked at.`;
+  if (isToTheEnd(found)) return `All ${count(decisions)} that are kept were looked at.`;
   const far = `The newest ${count(decisions)} were looked at, back to ${dateTime(backTo)}`;
   return `${far}; older ones were not.`;
 }
 
-function howMany(listed: number, filtered: boolean, lookedAt: FoundDecisions['lookedAt']) {
-  return `${listedOf(listed, filtered, lookedAt)}${except(lookedAt)}`;
+function howMany(found: FoundDecisions, filtered: boolean) {
+  return `${listedOf(found, filtered)}${except(found.lookedAt)}`;
 }
 
-function listedOf(listed: number, filtered: boolean, lookedAt: FoundDecisions['lookedAt']) {
-  const { decisions, backTo } = lookedAt;
-  const complete = isToTheEnd(lookedAt);
+function listedOf(found: FoundDecisions, filtered: boolean) {
+  const { decisions, backTo } = found.lookedAt;
+  const listed = found.decisions.length;
+  const complete = isToTheEnd(found);
   const isFull = listed >= PAGE_DECISIONS && !complete;
   if (isFull) return `The newest ${count(listed)}${filtered ? ' that fit' : ''}, back to ${dateTime(backTo)}`;
   const all = complete
@@ -173,7 +176,7 @@ function listedOf(listed: number, filtered: boolean, lookedAt: FoundDecisions['l
 }
 
 /** Whether nothing older is left to look at. */
-function isToTheEnd({ complete, next, upTo, unread }: FoundDecisions['lookedAt']) {
+function isToTheEnd({ next, lookedAt: { complete, upTo, unread } }: FoundDecisions) {
   return complete || ((upTo !== undefined || unread !== undefined) && next === null);
 }
 

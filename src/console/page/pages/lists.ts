@@ -31,7 +31,7 @@ export function ListsPage({ place, session }: PageProps) {
       ${
         chosen &&
         html`<${OpenedList} key=${place.item} name=${place.item} changes=${changes}
-        before=${place.query.get('before')} propose=${mayChange ? propose : null} />`
+        after=${place.query.get('after')} propose=${mayChange ? propose : null} />`
       }
       ${
         mayChange &&
@@ -98,21 +98,21 @@ const COLUMNS = ['value', ...columns('wide', 'reason'), 'by', 'since', 'until', 
 /** The entries of a list, a page at a time; asked for again whenever there are more `changes`. */
 function OpenedList({
   name,
-  before,
+  after,
   changes,
   propose,
 }: {
   name: string;
-  before: string | null;
+  after: string | null;
   changes: number;
   propose: Propose | null;
 }) {
   const [value, setValue] = useState('');
-  const answer = useAnswer(listEntries(name, { before, value }));
+  const answer = useAnswer(listEntries(name, { after, value }));
   useEffect(() => {
     if (changes > 0) answer.reload();
   }, [changes]);
-  return answered(answer, ({ entries, total, complete }) => {
+  return answered(answer, ({ entries, total, next }) => {
     const search = html`<${Search} value=${value} setValue=${setValue} />`;
     if (entries.length === 0 && value !== '')
       return html`${search}
@@ -121,14 +121,14 @@ function OpenedList({
       return html`<${Empty} title=${`Nothing is on the list ${name}`}>
         A rule that asks about it finds nobody. Put something on it below.
       <//>`;
-    const older = `#/settings/lists/${name}?before=${entries.at(-1)?.change}`;
+    const older = `#/settings/lists/${name}?after=${next}`;
     return html`<section class="card">
       <h2>${name}: ${counted(total, 'entry', 'entries')}</h2>
       ${search}
       <${Table} name=${`Entries of ${name}`} kind="in-lines" columns=${COLUMNS}
         rows=${entries.map((one) => entryCells(name, one, propose))} />
-      ${before !== null && html`<p><a href=${`#/settings/lists/${name}`}>Newest entries</a></p>`}
-      ${!complete && html`<p><a href=${older}>Older entries</a></p>`}
+      ${after !== null && html`<p><a href=${`#/settings/lists/${name}`}>Newest entries</a></p>`}
+      ${next !== null && html`<p><a href=${older}>Older entries</a></p>`}
       <${ExportList} name=${name} />
     </section>`;
   });
@@ -241,14 +241,7 @@ function ExportList({ name }: { name: string }) {
 }
 
 async function allEntries(name: string) {
-  const all: ListEntries['entries'][number][] = [];
-  let before: string | null = null;
-  do {
-    const { entries, complete }: ListEntries = await ask('GET', listEntries(name, { before, limit: 500 }));
-    all.push(...entries);
-    before = complete ? null : String(entries.at(-1)?.change);
-  } while (before !== null);
-  return all;
+  return (await ask('GET', { ...listEntries(name, { limit: 500 }), all: 'entries' })).entries;
 }
 
 /** Puts many values on a list at once: one a line, or the lines of a file that was saved. */

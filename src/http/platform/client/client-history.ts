@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { HistoryPage } from '../../../archive/read/decision-lookup.ts';
 import { BindingSchema, OverrideSchema } from '../../../client/client-state.ts';
 import { type KnownOrder, outcome, outcomeCause, turnedAway } from '../../../client/order.ts';
 import { DecisionSchema, ScoreAnswerSchema } from '../../../decision/decision.ts';
@@ -10,6 +11,7 @@ import {
   epochMs,
   list,
   named,
+  nextPlace,
   nullable,
   oneOf,
   type Shape,
@@ -17,8 +19,7 @@ import {
   word,
   yesNo,
 } from '../../../shapes.ts';
-import type { JournalEntry } from '../../../state/journal.ts';
-import type { ClientJournal } from '../../../state/store.ts';
+import type { HistoryPlace, JournalEntry } from '../../../state/journal.ts';
 
 const at = epochMs('When it was accepted');
 
@@ -74,6 +75,7 @@ export const ClientHistorySchema = named(
   shape('What happened to a client', {
     clientIdKey: word('As the caller chose it', 'ann'),
     entries: list(HistoryEntrySchema, 'Newest first, at most `limit`'),
+    next: nextPlace,
     complete: yesNo('False: other entries exist, or existed and are not kept any more, or cannot be read'),
   }),
 );
@@ -87,9 +89,21 @@ export type HistoryEntry = Shape<typeof HistoryEntrySchema>;
 /** What happened to a client as the platform sees it, newest first. No HMACs. */
 export function viewOfHistory(
   clientIdKey: string,
-  { entries, complete }: ClientJournal,
+  { entries, complete, next }: HistoryPage,
 ): Shape<typeof ClientHistorySchema> {
-  return { clientIdKey, entries: withoutRepeats(entries).map(viewOfEntry), complete };
+  return {
+    clientIdKey,
+    entries: withoutRepeats(entries).map(viewOfEntry),
+    next: next === null ? null : [next.at, next.place.ms, next.place.seq].join('-'),
+    complete,
+  };
+}
+
+/** Reads the `next` of a view. */
+export function historyPlace(text: string): HistoryPlace | null {
+  if (!/^\d{1,15}(-\d{1,15}){2}$/.test(text)) return null;
+  const [at = 0, ms = 0, seq = 0] = text.split('-').map(Number);
+  return { at, place: { ms, seq } };
 }
 
 /** Newest first, without reports that changed nothing of their order; the journal has those, too. */

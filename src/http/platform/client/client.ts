@@ -41,10 +41,10 @@ import {
 } from '../../../shapes.ts';
 import { unreadDecisions } from '../../../state/decision-search.ts';
 import { DONE, jsonAnswer, jsonBody } from '../../operation/operation.ts';
-import { queryLimit } from '../../operation/parameters.ts';
+import { queryAfter, queryLimit } from '../../operation/parameters.ts';
 import { notFound, refusal } from '../../request/problems.ts';
 import { TOO_MANY_CHANGES } from '../../request/refusals.ts';
-import { ClientHistorySchema, viewOfHistory } from './client-history.ts';
+import { ClientHistorySchema, historyPlace, viewOfHistory } from './client-history.ts';
 import { type AskedAboutClient, clientOperation } from './client-id-key.ts';
 
 const ClientSchema = named(
@@ -143,10 +143,8 @@ interface ClientParts extends AuditParts {
   readonly erasure: Erasure;
 }
 
-/** How many entries one answer lists. */
-const HISTORY_LISTED = { default: 100, max: 500 } as const;
-
-const LIMIT = queryLimit(HISTORY_LISTED);
+const AFTER = queryAfter(historyPlace);
+const LIMIT = queryLimit();
 
 export const UNKNOWN_CLIENT = refusal('unknown-client', 'Nothing is known of the client.', () =>
   notFound('Nothing is known of this client.'),
@@ -176,10 +174,10 @@ export const readClientHistory = clientOperation({
   operationId: 'readClientHistory',
   summary: 'What happened to a client',
   description:
-    'Scores, verdicts, outcomes, bindings and overrides as they were accepted, newest first, each with the members that its `kind` has. Bindings and overrides that were lifted are null. Outcomes that changed nothing are left out. Fingerprints and IPs are not kept.',
+    'Scores, verdicts, outcomes, bindings and overrides as they were accepted, newest first, each with the members that its `kind` has. Bindings and overrides that were lifted are null. Outcomes that changed nothing of what the page shows are left out. Fingerprints and IPs are not kept.',
   grant: 'clients:read',
   isSearch: true,
-  parameters: [LIMIT],
+  parameters: [AFTER, LIMIT],
   answers: jsonAnswer(
     'As far back as is kept and wanted; `complete` says whether that is all',
     ClientHistorySchema,
@@ -187,7 +185,10 @@ export const readClientHistory = clientOperation({
   refusals: [UNKNOWN_CLIENT],
   answer: async ({ ctx, caller, clientIdKey }, { records, audit, clientKeys }: ClientParts) => {
     const { platform } = caller;
-    const history = await records.history(platform, clientIdKey, LIMIT.read(ctx));
+    const history = await records.history(platform, clientIdKey, {
+      limit: LIMIT.read(ctx),
+      after: AFTER.read(ctx),
+    });
     if (history === null) throw UNKNOWN_CLIENT.problem();
     await audit.noteReading(caller.actor.text, clientKeys.of(platform, clientIdKey));
     return viewOfHistory(clientIdKey, history);

@@ -145,14 +145,14 @@ describeOnStores('the history of a client', (store) => {
     expectHidden(text, device);
   });
 
-  it('is cut at the limit, and says so', async () => {
+  it('is cut at the limit, says so, and is read on from there', async () => {
     for (let order = 0; order < 3; order++) await shop.outcome('cut', `cut-${order}`, 'PAID');
     const two = (await historyOf(shop, 'cut', '?limit=2')).body;
     expect(two.entries.map(inWords)).to.deep.equal(['PAID null cut-2', 'PAID null cut-1']);
     expect(two.complete).to.equal(false);
-    const three = (await historyOf(shop, 'cut', '?limit=3')).body;
-    expect(three.entries).to.have.length(3);
-    expect(three.complete).to.equal(true);
+    const last = (await historyOf(shop, 'cut', `?after=${two.next}`)).body;
+    expect(last.entries.map(inWords)).to.deep.equal(['PAID null cut-0']);
+    expect([last.next, last.complete]).to.deep.equal([null, true]);
   });
 
   it('lists 100 entries unless asked for another number', async () => {
@@ -223,6 +223,7 @@ describe('the history of a client whose oldest entries the journal has forgotten
     expect((await historyOf(shop, 'old')).body).to.deep.equal({
       clientIdKey: 'old',
       entries: [],
+      next: null,
       complete: false,
     });
     await service.stop();

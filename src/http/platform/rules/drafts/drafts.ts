@@ -16,10 +16,19 @@ import {
   type RuleVersion,
   versionText,
 } from '../../../../rules/rule-set.ts';
-import { count, list, named, type Shape, shape, text } from '../../../../shapes.ts';
+import { count, list, named, nextPlace, type Shape, shape, text } from '../../../../shapes.ts';
 import { AT_EXAMPLE } from '../../../openapi/example.ts';
 import { DONE, jsonAnswer, operation } from '../../../operation/operation.ts';
-import { type Parameter, pathText, type RouteContext } from '../../../operation/parameters.ts';
+import {
+  type Parameter,
+  pageOf,
+  pathText,
+  placeInTime,
+  queryAfter,
+  queryLimit,
+  type RouteContext,
+  timePlace,
+} from '../../../operation/parameters.ts';
 import { badRequest, HttpProblem, notFound, refusal } from '../../../request/problems.ts';
 import { atDesk, DESK_FULL, DRAFT_BYTES_MAX, DRAFT_EXAMPLE, DRAFT_FILES, draftBody } from './draft-body.ts';
 
@@ -37,6 +46,7 @@ export const DraftListSchema = named(
   'DraftList',
   shape('The drafts of the platform', {
     drafts: list(SummarySchema, 'Those changed last first'),
+    next: nextPlace,
     draftsMax: count('The most that the platform has at once'),
     bytesMax: count('The most that a draft takes as JSON'),
   }),
@@ -124,6 +134,9 @@ function changedText(version: string, now: DraftSummary | null, basis: number | 
   return `${version} was changed by ${now.changedBy} at ${when}. Open it again, or keep yours under another name.`;
 }
 
+const AFTER = queryAfter(timePlace);
+const LIMIT = queryLimit();
+
 export const listDrafts = operation({
   method: 'get',
   path: '/v1/platform/rules/drafts',
@@ -132,13 +145,17 @@ export const listDrafts = operation({
   description: `Of the platform of the key, without their files. A draft decides nothing; what nobody changes for ${DRAFT_DAYS_MAX} days is forgotten.`,
   tag: 'Rules',
   grant: 'rules',
-  answers: jsonAnswer('All of them', DraftListSchema),
+  parameters: [AFTER, LIMIT],
+  answers: jsonAnswer('A page', DraftListSchema),
   refusals: [],
-  answer: async ({ caller }, { drafts }: DraftParts): Promise<Shape<typeof DraftListSchema>> => ({
-    drafts: await drafts.list(caller.platform),
-    draftsMax: DRAFTS_MAX,
-    bytesMax: DRAFT_BYTES_MAX,
-  }),
+  answer: async ({ ctx, caller }, { drafts }: DraftParts): Promise<Shape<typeof DraftListSchema>> => {
+    const { page, next } = pageOf(
+      await drafts.list(caller.platform),
+      ({ changedAt, version }) => placeInTime(changedAt, version),
+      { after: AFTER.read(ctx), limit: LIMIT.read(ctx) },
+    );
+    return { drafts: page, next, draftsMax: DRAFTS_MAX, bytesMax: DRAFT_BYTES_MAX };
+  },
 });
 
 export const readDraft = operation({
