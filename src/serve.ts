@@ -61,7 +61,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     const past = archive === null ? null : new ArchiveReader(archive, store);
     const shipping = archive === null ? null : startShippingTo(config, { store, archive, clock }, log);
     const stopFollowing = archive === null ? () => {} : followArchive(archive);
-    const node = await patiently(() => startNode(config, fleet, clock, log));
+    const node = await patiently(() => startNode(config, store, clock, log));
     const application = await startApplication({
       ...withSecret,
       signalSecretPrevious,
@@ -168,12 +168,12 @@ function evidenceDesk(
 
 function startNode(
   { rulesDir, dataDir, ruleVersion }: Config,
-  fleet: Fleet,
+  store: Store,
   clock: () => number,
   log: Logger,
 ): Promise<RolloutNode> {
   return RolloutNode.start({
-    fleet,
+    store,
     rulesDir,
     dataDir,
     firstVersion: ruleVersion,

@@ -55,7 +55,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
   const store = openSqliteStore(folder, { salt: TEST_SALT });
   const fleet = new Fleet(store);
   const node = await RolloutNode.start({
-    fleet,
+    store,
     rulesDir,
     reader: directReader(rulesDir),
     dataDir: folder,

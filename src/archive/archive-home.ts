@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeOwnFolder } from '../files/folders.ts';
-import type { WhyUnread } from '../state/decision-search.ts';
 import type { Registers } from '../state/store.ts';
 import { ArchiveLog, type ArchiveState, type Commit } from './archive-log.ts';
+import type { WhyUnread } from './unread-decisions.ts';
 
 export interface ArchiveFile {
   /** Below the archive's folder, with `/` between names. */

@@ -13,8 +13,8 @@ import {
 import { join } from 'node:path';
 import { makeOwnFolder } from '../files/folders.ts';
 import { NamedError } from '../named-error.ts';
-import type { WhyUnread } from '../state/decision-search.ts';
 import type { TableName } from './tables.ts';
+import type { WhyUnread } from './unread-decisions.ts';
 
 /** One Parquet file: rows of one table, platform and UTC day, or of the quiet days of a month. */
 export interface Segment {

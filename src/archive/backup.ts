@@ -2,13 +2,13 @@ import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, sta
 import { dirname, join, relative, resolve } from 'node:path';
 import { makeOwnFolder } from '../files/folders.ts';
 import { NamedError } from '../named-error.ts';
-import { whyUnread } from '../state/decision-search.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 import { Archive, SEGMENT_FILES } from './archive.ts';
 import { ID_FILE } from './archive-home.ts';
 import { replaceState, type Segment } from './archive-log.ts';
 import { SALT_FILE } from './archived-salt.ts';
 import { SET_ASIDE_FOLDER } from './set-aside.ts';
+import { whyUnread } from './unread-decisions.ts';
 
 /** The folder for the backup is not one for this archive; the message says why. */
 export class NotABackup extends NamedError {}

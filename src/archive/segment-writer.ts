@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fchmodSync, fsyncSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { whyUnread } from '../state/decision-search.ts';
 import type { Archive } from './archive.ts';
 import type { Segment } from './archive-log.ts';
 import { type Duck, numberOf, quote, quoteName } from './duck.ts';
@@ -8,6 +7,7 @@ import { ORDER_NUMBER_SQL, OrderFilter } from './order-filter.ts';
 import { commonDay } from './period.ts';
 import type { RowDraft, RowDrafts } from './row-drafts.ts';
 import { JOURNAL_TICK_SQL, rowSource, TABLES } from './tables.ts';
+import { whyUnread } from './unread-decisions.ts';
 
 /** Parquet's filters cost nine bytes a row in a small segment, and what is looked for is found by the order of rows. */
 const PARQUET = '(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, WRITE_BLOOM_FILTER false)';

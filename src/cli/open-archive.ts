@@ -6,9 +6,10 @@ import { whileHere } from '../archive/frozen-archive.ts';
 import { ArchiveReader } from '../archive/read/archive-reader.ts';
 import { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import { openArchive } from '../archive/s3/open-archive.ts';
+import { type UnreadDecisions, unreadText } from '../archive/unread-decisions.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { counted } from '../counted.ts';
-import { type UnreadDecisions, unreadText } from '../state/decision-search.ts';
+import type { DecidedLately } from '../rollout/difference.ts';
 import { sqlitePath } from '../state/sqlite/open-file.ts';
 import type { Store } from '../state/store.ts';
 import { withOpenStore } from './open-store.ts';
@@ -36,6 +37,12 @@ export async function withArchiveOf<T>(
   } finally {
     await archive.close();
   }
+}
+
+/** What versions are compared on; the archive is opened only for that. */
+export function decidedLatelyOn(store: Store): DecidedLately {
+  return (platform, from, limit) =>
+    withArchiveOf(store, async (past) => (await past.findDecisions(platform, { from }, limit)).decisions);
 }
 
 /** Says what is not known, and what to do about it. */

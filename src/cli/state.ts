@@ -3,6 +3,7 @@ import { Audit, type AuditAction } from '../access/audit.ts';
 import { actorOfUser } from '../access/caller.ts';
 import { ARCHIVE_REGISTER } from '../archive/archive-home.ts';
 import { HEAD_REGISTER } from '../archive/s3/bucket-home.ts';
+import type { ClientKey } from '../client/client-key.ts';
 import { exactSystemClock } from '../clock.ts';
 import { counted } from '../counted.ts';
 import { rebuildClient, type Unreadable, unreadableTexts } from '../service/rebuild.ts';
@@ -49,12 +50,13 @@ export function stateCommands(program: Command): void {
 
 async function check(json: boolean): Promise<void> {
   let lookedAt = 0;
-  const unreadable = await withOpenStore((store) =>
-    Array.fromAsync(
-      unreadableTexts(store, () => {
-        lookedAt += 1;
-      }),
-    ),
+  const onLook = () => {
+    lookedAt += 1;
+  };
+  const unreadable = await withDecisions((decisions, store) =>
+    Array.fromAsync(unreadableTexts(store, onLook), async (one): Promise<DamagedText> => {
+      return { ...one, client: one.kind === 'client' ? await decisions.clientOf(one.name) : null };
+    }),
   );
   if (unreadable.length > 0) process.exitCode = EXIT.findings;
   const rows = unreadable.map((one) => ({ ...one, name: `${one.kind}/${one.name}`, remedy: remedyOf(one) }));
@@ -79,7 +81,12 @@ async function check(json: boolean): Promise<void> {
   }
 }
 
-function remedyOf({ kind, name, client }: Unreadable): string {
+interface DamagedText extends Unreadable {
+  /** The client of the state; null when it is not a state, or when no record names the client any more. */
+  readonly client: ClientKey | null;
+}
+
+function remedyOf({ kind, name, client }: DamagedText): string {
   if (kind === 'client')
     return client === null
       ? 'no record names the client; restore a backup, or state rebuild when the log says who it is'

@@ -9,6 +9,7 @@ import { fixedRules, LoadedRules } from '../rollout/loaded-rules.ts';
 import { ThreadedReader } from '../rules/folder/rule-reader.ts';
 import { Approvals } from '../service/approvals.ts';
 import { ScoringService } from '../service/scoring.ts';
+import { decidedLatelyOn } from './open-archive.ts';
 import { withLists } from './with-lists.ts';
 
 /** Runs a command with Approvals for the store and RULES_DIR that the environment names. */
@@ -38,6 +39,7 @@ export async function withApprovals<T>(run: (approvals: Approvals) => Promise<T>
           loadedRules,
           clientKeys,
           desk,
+          decidedLately: decidedLatelyOn(store),
           clock,
         }),
       );

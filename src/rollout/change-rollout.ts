@@ -6,7 +6,8 @@ import { NamedError } from '../named-error.ts';
 import { forgetRolledBack, noteRolledBack } from '../rules/folder/rule-folder.ts';
 import type { RuleVersion } from '../rules/rule-set.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
-import { type Difference, differenceOf } from './difference.ts';
+import type { Tallies } from '../state/store.ts';
+import { type ComparedOn, type Difference, differenceOf } from './difference.ts';
 import { type Fleet, NodeSchema, type NodeView, type StoredRollout } from './fleet.ts';
 import { isTakenUp, type LoadedRules } from './loaded-rules.ts';
 import {
@@ -68,11 +69,15 @@ export interface Viewer {
   readonly decisionOf: (decisionId: string) => Promise<Decision | null>;
 }
 
-export async function rolloutStatus(fleet: Fleet, { platform, decisionOf }: Viewer): Promise<RolloutStatus> {
+export async function rolloutStatus(
+  fleet: Fleet,
+  tallies: Tallies,
+  { platform, decisionOf }: Viewer,
+): Promise<RolloutStatus> {
   const [stored, nodes] = await Promise.all([fleet.read(), fleet.nodes()]);
   const rollout = stored?.rollout ?? null;
   const view = async (of: Rollout, candidate: Candidate) => {
-    const counts = await sharedCounts(fleet.tallies, stageOf(candidate).trial);
+    const counts = await sharedCounts(tallies, stageOf(candidate).trial);
     return viewOfTrial(of, candidate, counts, platform, decisionOf);
   };
   return {
@@ -110,6 +115,12 @@ export function isFar(goal: Goal): boolean {
   return totalOf([goal, ...(goal.also ?? [])]) > LITTLE_PERCENT;
 }
 
+/** What a version is brought to its goal with. */
+export interface ChangeParts extends ComparedOn {
+  readonly fleet: Fleet;
+  readonly rules: LoadedRules;
+}
+
 /** What a change of the rollout would do, if nobody changed anything meanwhile. */
 export interface ForeseenRollout {
   readonly stored: StoredRollout;
@@ -122,12 +133,12 @@ export interface ForeseenRollout {
 
 /** Checks whether a version may be brought to the goal now. Throws RolloutRefused. */
 export async function foresee(
-  fleet: Fleet,
-  rules: LoadedRules,
+  parts: ChangeParts,
   version: RuleVersion,
   goal: Goal,
   { revision, acceptDifference = false, emergency = false, at }: AskedChange,
 ): Promise<ForeseenRollout> {
+  const { fleet, rules } = parts;
   const to = await eligible(rules, version, goal);
   const shares = goal.mode === 'canary' ? (goal.also ?? []) : [];
   const also = await Promise.all(
@@ -143,20 +154,19 @@ export async function foresee(
   if (emergency) requireReturn(rollout, to, goal);
   for (const one of all) await requireOnEveryNode(fleet, one);
   const isNew = isFar(goal) && !emergency;
-  const differences = isNew ? await differencesOf(fleet, rules, rollout, all, at) : [];
+  const differences = isNew ? await differencesOf(parts, rollout, all, at) : [];
   requireAccepted(differences, acceptDifference);
   return { stored, rollout, to, also, differences };
 }
 
 /** Brings a version to the goal and waits until every node follows. Throws RolloutRefused. */
 export async function rollOut(
-  fleet: Fleet,
-  rules: LoadedRules,
+  parts: ChangeParts,
   version: RuleVersion,
   goal: Goal,
   change: AskedChange,
 ): Promise<FollowReport> {
-  const foreseen = await foresee(fleet, rules, version, goal, change);
+  const foreseen = await foresee(parts, version, goal, change);
   const { stored, rollout, to, also, differences } = foreseen;
   const { who, at, reason, emergency = false } = change;
   const accepted = differences.flatMap(({ much }) => much).join('; ');
@@ -170,9 +180,9 @@ export async function rollOut(
   const wanted = goal.mode === 'canary' ? { ...goal, also } : goal;
   const compared = differences.map((one) => one.compared).join('; ');
   const next = advance(rollout, to, wanted, made);
-  const report = await write(fleet, stored, next, compared === '' ? null : compared);
+  const report = await write(parts.fleet, stored, next, compared === '' ? null : compared);
   if (goal.mode !== 'shadow')
-    for (const one of [to, ...also]) forgetRolledBack(join(rules.rulesDir, one.version));
+    for (const one of [to, ...also]) forgetRolledBack(join(parts.rules.rulesDir, one.version));
   return report;
 }
 
@@ -191,8 +201,7 @@ function requireReturn({ history }: Rollout, { version, digest }: VersionRef, go
 type VersionDifference = Difference & Pick<VersionRef, 'version'>;
 
 async function differencesOf(
-  fleet: Fleet,
-  rules: LoadedRules,
+  { rules, ...on }: ChangeParts,
   { active, candidates }: Rollout,
   versions: readonly VersionRef[],
   at: number,
@@ -204,7 +213,7 @@ async function differencesOf(
     if (ruleSet !== null)
       found.push({
         version,
-        ...(await differenceOf(fleet, ruleSet, rules.withDigest(active.digest), candidate, at)),
+        ...(await differenceOf(on, ruleSet, rules.withDigest(active.digest), candidate, at)),
       });
   }
   return found;

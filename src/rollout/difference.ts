@@ -1,4 +1,5 @@
 import { AccessKeys } from '../access/access-keys.ts';
+import type { PlatformName } from '../client/client-key.ts';
 import { circumstantialFacts, conclude, factsRead, verdictRule } from '../decision/assess.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
 import type { Decision } from '../decision/decision.ts';
@@ -7,7 +8,7 @@ import type { FactValue } from '../facts/fact.ts';
 import { DAY_MS } from '../rules/duration.ts';
 import { type RuleSet, VERDICTS, type Verdict } from '../rules/rule-set.ts';
 import { searchSteps } from '../state/paced-steps.ts';
-import type { Fleet } from './fleet.ts';
+import type { Store, Tallies } from '../state/store.ts';
 import type { Candidate } from './rollout.ts';
 import { sharedCounts, sumTrialCounts } from './trial-counts.ts';
 import { stageOf } from './trial-view.ts';
@@ -17,6 +18,19 @@ export interface Difference {
   /** Why it answers much otherwise than the active one, a sentence each; empty when it does not. */
   readonly much: readonly string[];
   readonly compared: string;
+}
+
+/** A platform's newest decisions since a time, epoch ms. */
+export type DecidedLately = (
+  platform: PlatformName,
+  from: number,
+  limit: number,
+) => Promise<readonly Decision[]>;
+
+/** Where it is looked up what versions are compared on. */
+export interface ComparedOn {
+  readonly store: Pick<Store, 'documents' | 'tallies'>;
+  readonly decidedLately: DecidedLately;
 }
 
 /** Of the payers that were compared: a change of thresholds moves a few, a mistake moves most. */
@@ -40,31 +54,31 @@ interface PlatformDifference {
 
 /** Compares a version with what the active one answered to each payer last, over the last day, or with what its shadow showed. */
 export async function differenceOf(
-  fleet: Fleet,
+  on: ComparedOn,
   rules: RuleSet,
   active: RuleSet | null,
   candidate: Candidate | null,
   now: number,
 ): Promise<Difference> {
-  const platforms = await comparedPlatforms(fleet, rules, now);
+  const platforms = await comparedPlatforms(on, rules, now);
   const { verdict } = rules.verdicts.otherwise;
   const closes = !isGrant(verdict) && verdict !== active?.verdicts.otherwise.verdict;
   const much = [
     ...(closes ? [`its verdicts end with otherwise: ${verdict}, where those of the active one do not`] : []),
     ...platforms.filter(isMuch).map(sentenceOf),
   ];
-  const shadow = await shadowFigures(fleet, rules, candidate);
+  const shadow = await shadowFigures(on.store.tallies, rules, candidate);
   if (shadow === null) much.push(...platforms.filter(isIncomparable).map(incomparableSentence));
   else if (shadow.otherwise > SHARE_MAX * shadow.compared) much.push(shadowSentence(shadow));
   return { much, compared: comparedSentence(platforms, shadow) };
 }
 
 async function comparedPlatforms(
-  fleet: Fleet,
+  { store, decidedLately }: ComparedOn,
   rules: RuleSet,
   now: number,
 ): Promise<readonly PlatformDifference[]> {
-  const keys = await new AccessKeys(fleet.documents, () => now).list();
+  const keys = await new AccessKeys(store.documents, () => now).list();
   const names = [
     ...new Set(keys.filter(({ operations }) => operations.includes('verdict')).map((key) => key.platform)),
   ];
@@ -72,8 +86,7 @@ async function comparedPlatforms(
   const limit = Math.min(DECISIONS_OF_PLATFORM_MAX, Math.max(DECISIONS_OF_PLATFORM_MIN, share));
   const compared: PlatformDifference[] = [];
   for (const name of names) {
-    const { decisions } = await fleet.findDecisions(name, { from: now - DAY_MS }, limit);
-    compared.push(await comparePlatform(name, rules, decisions));
+    compared.push(await comparePlatform(name, rules, await decidedLately(name, now - DAY_MS, limit)));
   }
   return compared.filter(({ letPay, heldBack }) => letPay + heldBack > 0);
 }
@@ -170,13 +183,13 @@ interface ShadowFigures {
 
 /** What its shadow showed so far; null when it is not one, or answered too few. */
 async function shadowFigures(
-  fleet: Fleet,
+  tallies: Tallies,
   { version, digest }: RuleSet,
   candidate: Candidate | null,
 ): Promise<ShadowFigures | null> {
   if (candidate?.mode !== 'shadow' || candidate.version !== version || candidate.digest !== digest)
     return null;
-  const counts = await sharedCounts(fleet.tallies, stageOf(candidate).trial);
+  const counts = await sharedCounts(tallies, stageOf(candidate).trial);
   const { compared, differences } = sumTrialCounts(counts, null).shadow;
   if (compared < PAYERS_MIN) return null;
   const others = differences.filter(

@@ -15,7 +15,7 @@ import {
 } from '../shapes.ts';
 import type { AuditLog } from '../state/audit-log.ts';
 import type { Documents } from '../state/documents.ts';
-import type { Registers, Store, Tallies } from '../state/store.ts';
+import type { Registers } from '../state/store.ts';
 import { parseRollout, type Rollout, versionRef } from './rollout.ts';
 import type { TrialCounts } from './trial-counts.ts';
 
@@ -82,34 +82,21 @@ export interface FleetState {
   readonly registers: Registers;
   readonly documents: Documents;
   readonly auditLog: AuditLog;
-  readonly tallies: Tallies;
-  readonly findDecisions: Store['findDecisions'];
-  readonly decision: Store['decision'];
-  readonly load: Store['load'];
 }
 
 export class Fleet {
   readonly #registers: Registers;
-  readonly documents: Documents;
-  readonly findDecisions: Store['findDecisions'];
-  readonly decision: Store['decision'];
-  readonly load: Store['load'];
+  readonly #documents: Documents;
   readonly #auditLog: AuditLog;
-  readonly tallies: Tallies;
   #followed: {
     readonly stored: StoredRollout | null;
     readonly version: string;
     readonly readMs: number;
   } | null = null;
 
-  constructor(store: FleetState) {
-    const { registers, documents, auditLog, tallies } = store;
-    this.tallies = tallies;
-    this.findDecisions = (...asked) => store.findDecisions(...asked);
-    this.decision = (decisionId) => store.decision(decisionId);
-    this.load = (...asked) => store.load(...asked);
+  constructor({ registers, documents, auditLog }: FleetState) {
     this.#registers = registers;
-    this.documents = documents;
+    this.#documents = documents;
     this.#auditLog = auditLog;
   }
 
@@ -142,15 +129,15 @@ export class Fleet {
   }
 
   report(report: NodeView): Promise<void> {
-    return this.documents.set(NODES, report.nodeId, report, NODE_TTL_MS);
+    return this.#documents.set(NODES, report.nodeId, report, NODE_TTL_MS);
   }
 
   leave(nodeId: string): Promise<void> {
-    return this.documents.delete(NODES, nodeId);
+    return this.#documents.delete(NODES, nodeId);
   }
 
   async nodes(): Promise<readonly NodeView[]> {
-    const reports = await this.documents.list<NodeView>(NODES);
+    const reports = await this.#documents.list<NodeView>(NODES);
     return reports.toSorted((a, b) => a.host.localeCompare(b.host) || a.pid - b.pid);
   }
 

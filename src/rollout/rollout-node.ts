@@ -9,7 +9,8 @@ import { makeOwnFolder } from '../files/folders.ts';
 import { noteRolledBack } from '../rules/folder/rule-folder.ts';
 import { type RuleReader, ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
-import type { Fleet, NodeReport, NodeView } from './fleet.ts';
+import type { Store } from '../state/store.ts';
+import { Fleet, type FleetState, type NodeReport, type NodeView } from './fleet.ts';
 import {
   LoadedRules,
   type NewestOutcomes,
@@ -35,8 +36,9 @@ import {
 } from './trial-counts.ts';
 import { breachOf, stageOf } from './trial-view.ts';
 
-interface NodeParts {
-  readonly fleet: Fleet;
+/** What a node is started with. */
+interface NodeSettings {
+  readonly store: FleetState & Pick<Store, 'decision' | 'load' | 'tallies'>;
   readonly rulesDir: string;
   readonly dataDir: string;
   /** Reads RULES_DIR; a thread of this node's own by default. */
@@ -47,6 +49,10 @@ interface NodeParts {
   readonly onTrouble: (message: string, error?: unknown) => void;
   /** Called for every revision that this node adopts after its start. */
   readonly onFollow?: (rollout: Rollout) => void;
+}
+
+interface NodeParts extends NodeSettings {
+  readonly fleet: Fleet;
 }
 
 /** Nodes follow a change within 2 s: two looks, and some time for each. */
@@ -87,7 +93,8 @@ export class RolloutNode implements RuleSource {
   }
 
   /** Throws RulesError when no sound released rule set can decide. */
-  static async start(parts: NodeParts): Promise<RolloutNode> {
+  static async start(settings: NodeSettings): Promise<RolloutNode> {
+    const parts = { ...settings, fleet: new Fleet(settings.store) };
     const rules = await LoadedRules.read(parts.rulesDir, parts.reader ?? new ThreadedReader(parts.rulesDir));
     try {
       const rollout = await startingRollout(parts, rules);
@@ -139,14 +146,14 @@ export class RolloutNode implements RuleSource {
   }
 
   async #hasVerdict({ decision: { decisionId, requestId, at } }: VerdictSeen): Promise<boolean> {
-    const recorded = await this.#parts.fleet.decision(decisionId);
+    const recorded = await this.#parts.store.decision(decisionId);
     // Another request may have taken the place of this one.
     return recorded?.requestId === requestId && recorded.at === at;
   }
 
   /** An outcome with a time of the platform's own, of a client that changed later, may be the caller's next try, which is counted by itself. */
   async #hasOutcome({ client, after, at, changes }: OutcomeSeen): Promise<boolean> {
-    const { state } = await this.#parts.fleet.load(client);
+    const { state } = await this.#parts.store.load(client);
     const isThis = state.changes === changes || [after.lastPaidAt, after.lastUnpaidAt].includes(at);
     return isThis && isDeepStrictEqual(newestOutcomes(state), after);
   }
@@ -264,7 +271,7 @@ export class RolloutNode implements RuleSource {
 
   async #sendTallies(): Promise<void> {
     await this.#unsure.settle();
-    for (const tally of this.#tallies) await tally.send(this.#parts.fleet.tallies);
+    for (const tally of this.#tallies) await tally.send(this.#parts.store.tallies);
   }
 
   async #refresh(): Promise<void> {
@@ -315,7 +322,7 @@ export class RolloutNode implements RuleSource {
   async #mindCandidate(candidate: Candidate): Promise<void> {
     if (candidate.mode !== 'canary' || candidate.guardPoints === null) return;
     const { rollout } = this.#following;
-    const counts = await sharedCounts(this.#parts.fleet.tallies, stageOf(candidate).trial);
+    const counts = await sharedCounts(this.#parts.store.tallies, stageOf(candidate).trial);
     const breach = breachOf(rollout, candidate, sumTrialCounts(counts, null).arms);
     const stored = breach === null ? null : await this.#parts.fleet.read();
     const stage = stageOf(candidate).trial;

@@ -15,6 +15,7 @@ import { obstacleText, type RuleDesk } from '../authoring/desk/rule-desk.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
 import type { Override } from '../client/client-state.ts';
 import { type FollowReport, foresee, isFar, RolloutRefused, rollOut } from '../rollout/change-rollout.ts';
+import type { DecidedLately } from '../rollout/difference.ts';
 import type { Fleet } from '../rollout/fleet.ts';
 import { isTakenUp, type LoadedRules } from '../rollout/loaded-rules.ts';
 import type { Rollout, Share, VersionRef } from '../rollout/rollout.ts';
@@ -28,7 +29,8 @@ import type { BeforeAndAfter, ScoringService } from './scoring.ts';
 export interface ApprovalParts {
   readonly isRequired: boolean;
   readonly proposals: Proposals;
-  readonly store: Pick<Store, 'load'>;
+  readonly store: Pick<Store, 'load' | 'documents' | 'tallies'>;
+  readonly decidedLately: DecidedLately;
   readonly service: Pick<ScoringService, 'setOverride'>;
   readonly keys: AccessKeys;
   readonly audit: Audit;
@@ -118,8 +120,7 @@ export class Approvals {
   /** Throws RolloutRefused. */
   rollOut({ who }: Maker, change: Asked<'rollout'>): Promise<FollowReport> {
     const { version, goal, ...how } = change;
-    const { fleet, loadedRules } = this.#rules();
-    return rollOut(fleet, loadedRules, version, goal, { ...how, who, at: this.#parts.clock() });
+    return rollOut(this.#changeParts(), version, goal, { ...how, who, at: this.#parts.clock() });
   }
 
   /** Throws ProposalRefused, DraftRefused. */
@@ -189,10 +190,9 @@ export class Approvals {
 
   async #prospectOfRollout(change: Asked<'rollout'>): Promise<Prospect | null> {
     const { version, goal, reason } = change;
-    const { fleet, loadedRules } = this.#rules();
     if (!isFar(goal) || change.emergency) return null;
     const asked = { ...change, who: '', at: this.#parts.clock() };
-    const { rollout, to, also, differences } = await foresee(fleet, loadedRules, version, goal, asked);
+    const { rollout, to, also, differences } = await foresee(this.#changeParts(), version, goal, asked);
     const shares = goal.mode === 'canary' ? [{ ...to, percent: goal.percent }, ...also] : [];
     if (goal.mode === 'canary' && shares.every((share) => hasAsMuch(rollout, share))) return null;
     const far =
@@ -246,6 +246,12 @@ export class Approvals {
       ],
       versions: null,
     };
+  }
+
+  #changeParts() {
+    const { store, decidedLately } = this.#parts;
+    const { fleet, loadedRules: rules } = this.#rules();
+    return { fleet, rules, store, decidedLately };
   }
 
   #rules() {

@@ -30,8 +30,6 @@ import { parseKnownSecret, SECRET_REGISTER } from './signal-secret.ts';
 /** A stored text that cannot be read. */
 export interface Unreadable extends TextPlace {
   readonly why: string;
-  /** The client of the state; null when it is not a state, or when no record names the client any more. */
-  readonly client: ClientKey | null;
 }
 
 /** Looks at every text of a store; `onLook` is called for each. */
@@ -40,16 +38,8 @@ export async function* unreadableTexts(store: Store, onLook: () => void): AsyncG
     onLook();
     const why = whyUnreadable(text);
     if (why === null) continue;
-    const { kind, name } = text;
-    yield { kind, name, why, client: kind === 'client' ? await namedClient(store, name) : null };
+    yield { kind: text.kind, name: text.name, why };
   }
-}
-
-/** The client behind a hash, from the newest entry about it. */
-async function namedClient(store: Store, clientHash: string): Promise<ClientKey | null> {
-  const { entries } = await store.historyOfClient({ hash: clientHash }, 1);
-  const [entry] = entries;
-  return entry === undefined ? null : store.clientKeys.of(entry.platform, entry.clientIdKey);
 }
 
 /** Why a stored text cannot be read; null when it can. */

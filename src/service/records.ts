@@ -8,6 +8,7 @@ import {
   type LookedUpDecisions,
 } from '../archive/read/decision-lookup.ts';
 import { type Exploration, type ExplorationAsk, explore } from '../archive/read/exploration.ts';
+import type { FoundDecisions } from '../archive/read/found-decisions.ts';
 import { RuleSetShelf } from '../archive/ship/rule-set-shelf.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { type ClientState, momentFor, token } from '../client/client-state.ts';
@@ -25,7 +26,6 @@ import { Type } from '../json-schema.ts';
 import type { RuleSource } from '../rollout/loaded-rules.ts';
 import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Shape, shape, word } from '../shapes.ts';
-import type { FoundDecisions } from '../state/decision-search.ts';
 import type { HistoryPlace } from '../state/journal.ts';
 import { searchSteps } from '../state/paced-steps.ts';
 import type { Store } from '../state/store.ts';

@@ -240,10 +240,6 @@ export interface UnreadableEntry {
 /** What a row of a journal holds, decoded. */
 export type ReadEntry = Placed<JournalRecord> | LostVerdict | UnreadableEntry;
 
-export function isOfClient(entry: ReadEntry): entry is Placed<JournalEntry> {
-  return entry.kind !== 'erasure' && entry.kind !== 'lost' && entry.kind !== 'unreadable';
-}
-
 /** The member of a page that names them; absent where everything can be read. */
 export function unreadableAmong(entries: readonly ReadEntry[]): {
   readonly unreadable?: readonly UnreadableEntry[];

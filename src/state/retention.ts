@@ -35,7 +35,7 @@ export const RETENTION = {
   journalEntries: 12_000_000,
   /** How many stay even where the store has little room left; beyond that each new one pushes an older one out. */
   journalEntriesMin: 1_000_000,
-  /** Entries that stay in the journal after they were shipped, about: for looking back over. */
+  /** Entries that stay in the journal after they were shipped, about: for the feed, and nodes that hear of a segment late. */
   journalLookBackEntries: 100_000,
   /** About how many erasures may wait to be shipped; where nobody ships, the oldest go. */
   unshippedErasures: 64_000,

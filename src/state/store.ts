@@ -3,14 +3,11 @@ import type { ClientState } from '../client/client-state.ts';
 import type { KnownOrder } from '../client/order.ts';
 import type { RecentOrder } from '../client/outcomes.ts';
 import type { Decision, VerdictAnswer } from '../decision/decision.ts';
-import type { DecisionFilter } from '../decision/decision-filter.ts';
 import type { RecordShape } from '../decision/decision-record.ts';
 import type { Sightings } from '../facts/fact.ts';
 import type { AuditLog } from './audit-log.ts';
-import type { FoundDecisions } from './decision-search.ts';
 import type { Documents } from './documents.ts';
 import type {
-  EntryPlace,
   ErasureEntry,
   JournalCursors,
   JournalEntry,
@@ -83,9 +80,6 @@ export interface Store {
   /** Decisions about a client with a seq below `beforeSeq`, newest first. */
   decisionsOfClient(client: ClientKey, limit: number, beforeSeq?: number): Promise<readonly Decision[]>;
 
-  /** A platform's newest decisions that fit, newest first, from a bounded look back over all of them. */
-  findDecisions(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions>;
-
   /** Journal entries after a cursor (null: from the oldest kept), in the order they were accepted. Throws UnknownCursor. */
   readJournal(after: string | null, limit: number): Promise<JournalPage>;
 
@@ -111,16 +105,6 @@ export interface Store {
    */
   unshippedErasures(): Promise<readonly Placed<ErasureEntry>[]>;
 
-  /**
-   * The newest journal entries about a client, newest first, of those before a place where there is one. The journal is
-   * looked back over only so far.
-   */
-  historyOfClient(
-    client: Pick<ClientKey, 'hash'>,
-    limit: number,
-    before?: EntryPlace | null,
-  ): Promise<ClientJournal>;
-
   /** Forgets a client: state, decisions, orders, stored answers, sightings and journal entries. */
   erase(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<void>;
 
@@ -144,7 +128,7 @@ export interface Registers {
 
 /** What stays in the store after the archive has it. */
 export interface KeptAfterShipping {
-  /** Of the newest journal entries, about, for looking back over. */
+  /** Of the newest journal entries, about. */
   readonly journalEntries: number;
   /** How long decisions stay, ms. */
   readonly decisionsHotMs: number;
@@ -216,14 +200,6 @@ export interface JournalPage {
   readonly unreadable?: readonly UnreadableEntry[];
   /** What the journal's bound pushed out between the cursor that was asked with and the first entry. */
   readonly gap: JournalGap | null;
-}
-
-/** What the journal holds about one client. */
-export interface ClientJournal {
-  /** Newest first. */
-  readonly entries: readonly Placed<JournalEntry>[];
-  /** The journal holds nothing older about the client; it does not know what it has forgotten. */
-  readonly complete: boolean;
 }
 
 /**

@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { AccessKeys } from '../../src/access/access-keys.ts';
 import { Audit } from '../../src/access/audit.ts';
+import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
 import type { PlatformName } from '../../src/client/client-key.ts';
 import { holdoutDraw } from '../../src/decision/holdout.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
 import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../src/rollout/change-rollout.ts';
+import type { DecidedLately } from '../../src/rollout/difference.ts';
 import { Fleet } from '../../src/rollout/fleet.ts';
 import type { Goal } from '../../src/rollout/rollout.ts';
 import type { RolloutNode } from '../../src/rollout/rollout-node.ts';
@@ -38,6 +40,7 @@ const BLOCK_HALF = {
 describeOnStores('what a version would have answered', (store) => {
   let node: RolloutNode;
   let fleet: Fleet;
+  let past: ArchiveReader;
   let service: ScoringService;
   const clock = Date.now;
   const change = (acceptDifference = false) => ({
@@ -60,7 +63,10 @@ describeOnStores('what a version would have answered', (store) => {
 
   async function toGoal(version: string, goal: Goal, acceptDifference = false) {
     if (!isRuleVersion(version)) throw new Error('no version');
-    return rollOut(fleet, node.rules, version, goal, change(acceptDifference));
+    const decidedLately: DecidedLately = async (platform, from, limit) =>
+      (await past.findDecisions(platform, { from }, limit)).decisions;
+    const parts = { fleet, rules: node.rules, store: store(), decidedLately };
+    return rollOut(parts, version, goal, change(acceptDifference));
   }
 
   /** Payers of a platform who ask once each. */
@@ -81,7 +87,8 @@ describeOnStores('what a version would have answered', (store) => {
     addVersion(rulesDir, 'p2.v14', [BLOCK_HALF]);
     addVersion(rulesDir, 'p2.v15', [BLOCK_HALF]);
     fleet = new Fleet(store());
-    node = await startQuietNode(fleet, rulesDir, clock);
+    past = ArchiveReader.withoutArchive(store());
+    node = await startQuietNode(store(), rulesDir, clock);
     service = new ScoringService({
       store: store(),
       ruleSource: node,
@@ -93,6 +100,7 @@ describeOnStores('what a version would have answered', (store) => {
   });
   after(async () => {
     await node?.stop();
+    await past?.close();
   });
 
   it('is unknown before anybody has asked', async () => {
@@ -130,7 +138,10 @@ describeOnStores('what a version would have answered', (store) => {
     const { rollout } = await toGoal('p2.v13', ACTIVE, true);
     const { acceptedDifference } = rollout.history.at(-1) ?? {};
     expect(acceptedDifference).to.match(/^it would BLOCK 24 of 24 recent payers/);
-    const shown = await rolloutStatus(fleet, { platform: newPlatform(), decisionOf: async () => null });
+    const shown = await rolloutStatus(fleet, store().tallies, {
+      platform: newPlatform(),
+      decisionOf: async () => null,
+    });
     expect(shown.rollout).to.deep.include({ active: rollout.active, revision: rollout.revision });
     expect(shown.rollout?.history.at(-1)).not.to.have.property('acceptedDifference');
     const { entries } = await new Audit(store().auditLog, clock).read(null, 100);

@@ -43,7 +43,7 @@ class TestFleet {
 
   async start(rulesDir: string, dataDir = temporaryDirectory()): Promise<RolloutNode> {
     const node = await RolloutNode.start({
-      fleet: await this.fleet(),
+      store: await this.#opened(),
       rulesDir,
       // A thread for each of a hundred nodes would take most of the time of these tests.
       reader: directReader(rulesDir),
@@ -57,33 +57,38 @@ class TestFleet {
   }
 
   async fleet(): Promise<Fleet> {
+    return new Fleet(await this.#opened());
+  }
+
+  async #opened(): Promise<Store> {
     const store = await this.#open();
     this.#stores.push(store);
-    return new Fleet(store);
+    return store;
   }
 
   async rollOut(rulesDir: string, version: string, goal: Goal, revision: number | null = null) {
     const change = { who: 'ann', at: Date.now(), reason: 'a test', revision, acceptDifference: true };
-    return rollOut(await this.fleet(), await LoadedRules.read(rulesDir), versionOf(version), goal, change);
+    const [store, rules] = [await this.#opened(), await LoadedRules.read(rulesDir)];
+    const parts = { fleet: new Fleet(store), rules, store, decidedLately: async () => [] };
+    return rollOut(parts, versionOf(version), goal, change);
   }
 
   /** Writes something into the place of the rollout. */
   async damage(text: string): Promise<void> {
-    const store = await this.#open();
-    this.#stores.push(store);
+    const store = await this.#opened();
     await store.registers.compareAndSet('rollout', await store.registers.read('rollout'), text);
     // A node that has just read does not ask again.
     await delay(500);
   }
 
   async audit() {
-    const store = await this.#open();
-    this.#stores.push(store);
+    const store = await this.#opened();
     return (await new Audit(store.auditLog, Date.now).read(null, 100)).entries;
   }
 
   async status(platform: PlatformName | null = null) {
-    return rolloutStatus(await this.fleet(), { platform, decisionOf: async () => null });
+    const store = await this.#opened();
+    return rolloutStatus(new Fleet(store), store.tallies, { platform, decisionOf: async () => null });
   }
 
   async rollBack(revision: number | null = null, version: RuleVersion | null = null) {
@@ -479,7 +484,7 @@ function describeFleet(open: () => Promise<Store>): void {
     expect(existsSync(join(dataDir, 'rollout.json'))).to.equal(true);
     const otherStore = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
     const node = await RolloutNode.start({
-      fleet: new Fleet(otherStore),
+      store: otherStore,
       rulesDir,
       dataDir,
       firstVersion: null,
@@ -504,7 +509,7 @@ describe('a fleet on SQLite', () => {
     const rulesDir = rulesDirectory();
     const troubles: string[] = [];
     const node = await RolloutNode.start({
-      fleet: new Fleet(store),
+      store,
       rulesDir,
       reader: directReader(rulesDir),
       dataDir: temporaryDirectory(),

@@ -50,7 +50,9 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
     if (first === undefined) throw new Error('there is no store');
     const change = { who: 'ann', at: clock.now(), reason: 'a test', revision: null, acceptDifference: true };
     const goal = { mode: 'canary', percent: 40, guardPoints: null } as const;
-    await rollOut(new Fleet(first), await LoadedRules.read(rulesDir), versionOf('p2.v11'), goal, change);
+    const rules = await LoadedRules.read(rulesDir);
+    const parts = { fleet: new Fleet(first), rules, store: first, decidedLately: async () => [] };
+    await rollOut(parts, versionOf('p2.v11'), goal, change);
     for (const { rollout } of nodes)
       await until('a node follows the rollout', async () => {
         await rollout.look();
@@ -68,7 +70,7 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
 
   async function startNode(store: Store, rulesDir: string): Promise<Node> {
     const rollout = await RolloutNode.start({
-      fleet: new Fleet(store),
+      store,
       rulesDir,
       reader: directReader(rulesDir),
       dataDir: temporaryDirectory(),
@@ -132,7 +134,7 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
   }
 
   async function countedIn(store: Store) {
-    const status = await rolloutStatus(new Fleet(store), {
+    const status = await rolloutStatus(new Fleet(store), store.tallies, {
       platform: platformName('shop'),
       decisionOf: async () => null,
     });

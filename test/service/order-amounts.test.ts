@@ -13,6 +13,7 @@ import { ScoringService } from '../../src/service/scoring.ts';
 import type { JournalEntry } from '../../src/state/journal.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { edited } from '../rule-fixtures/sound-rules.ts';
+import { entriesAbout } from '../state/read-journal.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 import { inputsOf } from './journal-inputs.ts';
 import { START_MS } from './movable-clock.ts';
@@ -146,10 +147,7 @@ describeOnStores('the amount of an order', (store) => {
     }
   }
 
-  async function entriesOf(clientIdKey: string): Promise<readonly JournalEntry[]> {
-    const { entries } = await store().historyOfClient(clientKey(PLATFORM, clientIdKey), 100);
-    return entries.toReversed();
-  }
+  const entriesOf = (clientIdKey: string) => entriesAbout(store(), clientKey(PLATFORM, clientIdKey));
 
   for (const { title, steps, paid } of HISTORIES) {
     it(`is that of the report that counted, live, rebuilt and in a backtest: ${title}`, async () => {

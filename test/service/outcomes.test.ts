@@ -8,6 +8,7 @@ import { Records } from '../../src/service/records.ts';
 import { ScoringService } from '../../src/service/scoring.ts';
 import { clientKey } from '../client/client-keys.ts';
 import type { ToldOrder } from '../client/told-orders.ts';
+import { entriesAbout } from '../state/read-journal.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 import { currentRules } from './current-rules.ts';
 import { START_MS } from './movable-clock.ts';
@@ -116,16 +117,16 @@ describeOnStores('outcomes on the service', (store) => {
       'unchanged',
       'superseded',
     ]);
-    const { entries } = await store().historyOfClient(clientKey(PLATFORM, clientIdKey), 10);
+    const entries = await entriesAbout(store(), clientKey(PLATFORM, clientIdKey));
     const journaled = entries.map((entry) =>
       entry.kind === 'outcome' ? [entry.order, entry.report] : entry.kind,
     );
     const [first, stale, , repeat, last] = dated(told).map((one) => one.report);
     expect(journaled).to.deep.equal([
-      [last, undefined],
-      [first, repeat],
-      [first, stale],
       [first, undefined],
+      [first, stale],
+      [first, repeat],
+      [last, undefined],
     ]);
   });
 
@@ -154,7 +155,7 @@ describeOnStores('outcomes on the service', (store) => {
       after: null,
     });
     expect(await records.client(PLATFORM, clientIdKey)).to.equal(null);
-    expect((await store().historyOfClient(clientKey(PLATFORM, clientIdKey), 10)).entries).to.deep.equal([]);
+    expect(await entriesAbout(store(), clientKey(PLATFORM, clientIdKey))).to.deep.equal([]);
   });
 
   it('never let score or view use a time before the last record', async () => {

@@ -11,6 +11,7 @@ import { ScoringService } from '../../src/service/scoring.ts';
 import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { edited } from '../rule-fixtures/sound-rules.ts';
+import { entriesAbout } from '../state/read-journal.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 import { currentRules } from './current-rules.ts';
 import { inputsOf } from './journal-inputs.ts';
@@ -133,18 +134,16 @@ describeOnStores('an order that was turned away', (store) => {
         else expect(await tell(clientIdKey, step.tell, step.result)).to.equal(step.effect);
       }
       const client = clientKey(PLATFORM, clientIdKey);
-      const [{ state }, { entries }] = [
-        await store().load(client),
-        await store().historyOfClient(client, 200),
-      ];
+      const { state } = await store().load(client);
+      const entries = await entriesAbout(store(), client);
       expect({ paidCount, unpaidCount }).to.deep.equal({
         paidCount: state.outcomes.paidCount,
         unpaidCount: state.outcomes.unpaidCount,
       });
-      expect(rebuiltState(entries.toReversed())).to.deep.equal(state);
+      expect(rebuiltState(entries)).to.deep.equal(state);
       const replays = new Replays([() => RULES], () => RULES, NO_HOLDOUTS);
       const place = RULES.facts.findIndex(({ label }) => label === 'paymentScore');
-      const scores = inputsOf(entries.toReversed()).map((input) => replays.replay(input)?.[0]?.values[place]);
+      const scores = inputsOf(entries).map((input) => replays.replay(input)?.[0]?.values[place]);
       const [last] = await store().decisionsOfClient(client, 1);
       expect(Number(scores.at(-1)).toFixed(4)).to.equal(last?.paymentScore);
     });

@@ -1,16 +1,13 @@
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../src/client/client-key.ts';
 import type { Decision } from '../../src/decision/decision.ts';
-import type { DecisionFilter } from '../../src/decision/decision-filter.ts';
 import type { Sightings } from '../../src/facts/fact.ts';
 import { type AuditLink, AuditLog, type AuditRows } from '../../src/state/audit-log.ts';
-import { type FoundDecisions, findInPages, PAGE_DECISIONS_MAX } from '../../src/state/decision-search.ts';
 import type { Documents } from '../../src/state/documents.ts';
-import { type EntryPlace, type ErasureEntry, NUMBER_CURSORS, type Placed } from '../../src/state/journal.ts';
+import { type ErasureEntry, NUMBER_CURSORS, type Placed } from '../../src/state/journal.ts';
 import { LocalRateBuckets, type RateBuckets } from '../../src/state/rate-buckets.ts';
 import { RETENTION } from '../../src/state/retention.ts';
 import type {
   Change,
-  ClientJournal,
   JournalPage,
   ListLog,
   ListRecord,
@@ -125,17 +122,6 @@ export class SimulatedStore implements Store {
     );
   }
 
-  findDecisions(platform: PlatformName, filter: DecisionFilter, limit: number): Promise<FoundDecisions> {
-    const all = () => this.#carry(() => this.#clients.allDecisions());
-    let before = 0;
-    const nextPage = async () => {
-      const mine = (await all()).filter((decision) => decision.platform === platform);
-      before += PAGE_DECISIONS_MAX;
-      return mine.slice(before - PAGE_DECISIONS_MAX, before);
-    };
-    return findInPages(nextPage, filter, limit);
-  }
-
   readonly cursors = NUMBER_CURSORS;
 
   readJournal(after: string | null, limit: number): Promise<JournalPage> {
@@ -168,18 +154,6 @@ export class SimulatedStore implements Store {
         .journal(this.#shippedEntries, Number.MAX_SAFE_INTEGER)
         .filter((entry) => entry.kind === 'erasure'),
     );
-  }
-
-  historyOfClient(
-    client: ClientKey,
-    limit: number,
-    before: EntryPlace | null = null,
-  ): Promise<ClientJournal> {
-    return this.#carry(() => {
-      const all = this.#clients.journalOf(client.hash);
-      const known = before === null ? all : all.filter(({ place }) => place.seq < before.seq);
-      return { entries: known.toReversed().slice(0, limit), complete: known.length <= limit };
-    });
   }
 
   erase(client: ClientKey): Promise<void> {

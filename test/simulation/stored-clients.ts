@@ -13,7 +13,6 @@ import {
 } from '../../src/decision/decision-record.ts';
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../src/facts/fact.ts';
 import {
-  type JournalEntry,
   type JournalRecord,
   journalText,
   type Placed,
@@ -137,13 +136,6 @@ export class StoredClients {
     return this.#journal
       .flatMap((row, index) => (index < after ? [] : this.#placed(row, index)))
       .slice(0, limit);
-  }
-
-  /** The entries about a client, in the order in which they were accepted. */
-  journalOf(clientHash: string): readonly Placed<JournalEntry>[] {
-    return this.#journal
-      .flatMap((row, index) => (row.clientHash === clientHash ? this.#placed(row, index) : []))
-      .filter((record) => record.kind !== 'erasure');
   }
 
   /** Everything, as text in which names can be searched. */

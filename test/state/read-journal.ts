@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { JournalRecord, Placed } from '../../src/state/journal.ts';
+import type { ClientKey } from '../../src/client/client-key.ts';
+import type { JournalEntry, JournalRecord, Placed } from '../../src/state/journal.ts';
 import type { Store } from '../../src/state/store.ts';
 
 /** An entry as it was written, without the place that the store gave it. */
@@ -22,4 +23,15 @@ export async function readAll(store: Store, after: string | null, pageLength: nu
 
 export async function endOfJournal(store: Store): Promise<string | null> {
   return (await readAll(store, null, 1000)).cursor;
+}
+
+/** What the journal holds about a client, oldest first. */
+export async function entriesAbout(
+  store: Store,
+  { platform, clientIdKey }: ClientKey,
+): Promise<readonly JournalEntry[]> {
+  const { entries } = await readAll(store, null, 1000);
+  return entries
+    .filter((entry) => entry.kind !== 'erasure')
+    .filter((entry) => entry.platform === platform && entry.clientIdKey === clientIdKey);
 }

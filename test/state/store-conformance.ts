@@ -1,19 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import {
-  type ClientKey,
-  clientNumber,
-  decisionId,
-  type PlatformName,
-  parseDecisionId,
-} from '../../src/client/client-key.ts';
+import { type ClientKey, clientNumber, decisionId } from '../../src/client/client-key.ts';
 import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
-import { type DecisionFilter, newestFirst } from '../../src/decision/decision-filter.ts';
+import { verdictAnswer } from '../../src/decision/decision.ts';
 import { CLIENTS_ON_DEVICE_MAX } from '../../src/facts/fact.ts';
-import { type JournalEntry, type JournalRecord, newestEntryFirst } from '../../src/state/journal.ts';
-import type { ClientJournal, Store } from '../../src/state/store.ts';
+import type { JournalEntry, JournalRecord } from '../../src/state/journal.ts';
+import type { Store } from '../../src/state/store.ts';
 import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import {
   askFor,
@@ -29,7 +22,7 @@ import {
   withAnswer,
 } from './clients.ts';
 import { describeListLog } from './list-log-conformance.ts';
-import { endOfJournal, readAll, withoutPlace } from './read-journal.ts';
+import { endOfJournal, entriesAbout, readAll } from './read-journal.ts';
 
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
@@ -56,7 +49,6 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
 
     describe('a client', () => describeClients(store));
     describe('decisions', () => describeDecisions(store));
-    describe('searching decisions', () => describeFoundDecisions(store));
     describe('orders, answers and claims', () => describeOrders(store));
     describe('sightings', () => describeSightings(store));
     describe('documents', () => describeDocuments(store));
@@ -64,7 +56,6 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     describe('the records of shared lists', () => describeListLog(store));
     describe('rate buckets', () => describeRateBuckets(store));
     describe('the journal', () => describeJournal(store));
-    describe('the history of a client', () => describeHistory(store));
     describe('erasure', () => describeErasure(store, () => opened.dump()));
     describe('a state that cannot be read', () => describeUnreadable(() => opened));
     it('checks its health by a write on every server, and says which store it is', async () => {
@@ -224,133 +215,6 @@ function describeDecisions(store: () => Store): void {
     expect(await seqs(2, 1)).to.deep.equal([]);
     expect(await seqs(100, 1000)).to.deep.equal([5, 4, 3, 2, 1]);
     expect(await store().decisionsOfClient(newClient(), 10)).to.deep.equal([]);
-  });
-
-  it("of a platform come newest first, and never another platform's", async () => {
-    const platform = newPlatform();
-    const decisions: Decision[] = [];
-    for (let count = 0; count < 30; count += 1) {
-      decisions.push(await verdict(store(), newClient(platform), `order-${count}`, T0 + count));
-      await verdict(store(), newClient(), `order-${count}`, T0 + count);
-    }
-    const newest = async (of: PlatformName, limit: number) =>
-      (await store().findDecisions(of, {}, limit)).decisions;
-    expect(await newest(platform, 10)).to.deep.equal(decisions.toReversed().slice(0, 10));
-    expect(await newest(platform, 100)).to.deep.equal(decisions.toReversed());
-    expect(await newest(newPlatform(), 10)).to.deep.equal([]);
-  });
-}
-
-/** Decisions of one platform, every third by a special rule, among those of others. */
-async function mixedDecisions(store: Store, platform: PlatformName): Promise<readonly Decision[]> {
-  const made: Decision[] = [];
-  for (let count = 0; count < 30; count += 1) {
-    const client = newClient(platform);
-    const change = verdictOn(client, await store.load(client), `order-${count}`, T0 + count);
-    const decision = { ...decisionFor(client, 1, `order-${count}`, T0 + count), ...RARE[count % 3] };
-    const { at, clientIdKey } = decision;
-    await store.commit({
-      ...change,
-      entry: { kind: 'verdict', at, platform, clientIdKey, decision },
-      decision,
-    });
-    await verdict(store, newClient(), `order-${count}`, T0 + count);
-    made.push(decision);
-  }
-  return made.toReversed();
-}
-
-/** All decisions, page by page. */
-async function pagesOf(store: Store, platform: PlatformName, limit: number): Promise<readonly Decision[]> {
-  const all: Decision[] = [];
-  let filter: DecisionFilter = {};
-  for (;;) {
-    const { decisions, next } = await store.findDecisions(platform, filter, limit);
-    expect(decisions.length).to.be.at.most(limit);
-    all.push(...decisions);
-    const after = next === null ? null : parseDecisionId(next);
-    if (after === null) return all;
-    filter = { after };
-  }
-}
-
-/** A store may add decisions out of order, but only within this time. */
-const SWAPPED_WITHIN_MS = 200;
-
-/** Eight decisions in each of three milliseconds; begins again when the machine stood still before they were added. */
-async function inThreeMilliseconds(
-  store: Store,
-): Promise<{ readonly platform: PlatformName; readonly decisions: readonly Decision[] }> {
-  for (;;) {
-    const platform = newPlatform();
-    const decisions: Decision[] = [];
-    let slowestMs = 0;
-    for (const at of [T0, T0 + 1, T0 + 2]) {
-      const startedMs = performance.now();
-      const clients = Array.from({ length: 8 }, () => newClient(platform));
-      decisions.push(...(await Promise.all(clients.map((client) => verdict(store, client, 'order', at)))));
-      slowestMs = Math.max(slowestMs, performance.now() - startedMs);
-    }
-    if (slowestMs <= SWAPPED_WITHIN_MS) return { platform, decisions };
-  }
-}
-
-const RARE: readonly Partial<Decision>[] = [{}, { verdict: 'BLOCK', rule: 'rare' }, { verdict: 'BLOCK' }];
-
-function describeFoundDecisions(store: () => Store): void {
-  it('finds matching ones newest first, and says that all were searched', async () => {
-    const platform = newPlatform();
-    const decisions = await mixedDecisions(store(), platform);
-    const all = { next: null, lookedAt: { decisions: 30, backTo: T0, complete: true } };
-    const blocks = decisions.filter(({ verdict }) => verdict === 'BLOCK');
-    expect(await store().findDecisions(platform, { verdict: 'BLOCK' }, 100)).to.deep.equal({
-      decisions: blocks,
-      ...all,
-    });
-    expect(await store().findDecisions(platform, { verdict: 'BLOCK', rule: 'rare' }, 100)).to.deep.equal({
-      decisions: blocks.filter(({ rule }) => rule === 'rare'),
-      ...all,
-    });
-    expect(await store().findDecisions(platform, {}, 100)).to.deep.equal({ decisions, ...all });
-  });
-
-  it('finds none when nothing matches or exists', async () => {
-    const platform = newPlatform();
-    await mixedDecisions(store(), platform);
-    for (const filter of [{ rule: 'no-such' }, { ruleVersion: 'p1.v2' }, { verdict: 'WAIT' } as const]) {
-      expect(await store().findDecisions(platform, filter, 5)).to.deep.equal({
-        decisions: [],
-        next: null,
-        lookedAt: { decisions: 30, backTo: T0, complete: true },
-      });
-    }
-    expect(await store().findDecisions(newPlatform(), {}, 5)).to.deep.equal({
-      decisions: [],
-      next: null,
-      lookedAt: { decisions: 0, backTo: null, complete: true },
-    });
-  });
-
-  it('ends at the limit, and says how far back it went', async () => {
-    const platform = newPlatform();
-    const decisions = await mixedDecisions(store(), platform);
-    const rare = decisions.filter(({ rule }) => rule === 'rare').slice(0, 4);
-    const found = await store().findDecisions(platform, { rule: 'rare' }, 4);
-    expect(found.decisions).to.deep.equal(rare);
-    const last = rare.at(-1)?.at ?? 0;
-    expect(found.lookedAt).to.deep.equal({
-      decisions: decisions.filter(({ at }) => at >= last).length,
-      backTo: last,
-      complete: false,
-    });
-    expect(found.next).to.equal(rare.at(-1)?.decisionId);
-  });
-
-  it('lists each once over pages of any length, also within one millisecond', async () => {
-    const { platform, decisions } = await inThreeMilliseconds(store());
-    const all = decisions.toSorted(newestFirst);
-    for (const limit of [3, 8, 24, 25])
-      expect(await pagesOf(store(), platform, limit), `pages of ${limit}`).to.deep.equal(all);
   });
 }
 
@@ -710,87 +574,15 @@ function describeJournal(store: () => Store): void {
     );
     expect(seen.toSorted()).to.deep.equal(written.toSorted());
   });
-}
 
-function describeHistory(store: () => Store): void {
-  it('has entries of every kind, newest first and complete', async () => {
+  it('has entries of every kind as they were accepted', async () => {
     const client = newClient();
     for (const [index, entry] of entriesOfEachKind(client).entries()) {
       const { state, stamp } = await store().load(client);
       const decision = entry.kind === 'verdict' ? { decision: entry.decision } : {};
       await store().commit({ client, stamp, state: touch(state, T0 + index), entry, ...decision });
     }
-    const { entries, complete } = await store().historyOfClient(client, 10);
-    expect(entries.map(withoutPlace)).to.deep.equal(entriesOfEachKind(client).toReversed());
-    expect(complete).to.equal(true);
-  });
-
-  it('has the places of the journal, which grow with every entry of a client', async () => {
-    const start = await endOfJournal(store());
-    const client = newClient();
-    for (const order of ['order-1', 'order-2', 'order-3']) await verdict(store(), client, order);
-    const history = (await store().historyOfClient(client, 10)).entries;
-    const { entries } = await store().readJournal(start, 10);
-    expect(history.toReversed()).to.deep.equal(entries);
-    expect(new Set(history.map(({ place }) => place.partition))).to.have.property('size', 1);
-    // The same time for all, so that only their places order them.
-    const inOneMoment = history.map((entry) => ({ ...entry, at: T0 }));
-    expect(inOneMoment.toReversed().toSorted(newestEntryFirst)).to.deep.equal(inOneMoment);
-  });
-
-  it('is complete when the limit is the number of entries, and not with one fewer', async () => {
-    const client = newClient();
-    for (const order of ['order-1', 'order-2', 'order-3']) await verdict(store(), client, order);
-    const orders = async (limit: number) => {
-      const { entries, complete } = await store().historyOfClient(client, limit);
-      return [...entries.map(orderOf), complete];
-    };
-    expect(await orders(4)).to.deep.equal(['order-3', 'order-2', 'order-1', true]);
-    expect(await orders(3)).to.deep.equal(['order-3', 'order-2', 'order-1', true]);
-    expect(await orders(2)).to.deep.equal(['order-3', 'order-2', false]);
-  });
-
-  it('continues before a place until it is complete', async () => {
-    const client = newClient();
-    const orders = Array.from({ length: 7 }, (_, index) => `order-${index + 1}`);
-    for (const order of orders) await verdict(store(), client, order);
-    const { entries: all } = await store().historyOfClient(client, 10);
-    const pages = [];
-    for (let place = null, isAll = false; !isAll; ) {
-      const { entries, complete }: ClientJournal = await store().historyOfClient(client, 3, place);
-      pages.push(entries);
-      place = entries.at(-1)?.place ?? null;
-      isAll = complete;
-    }
-    expect(pages.map(({ length }) => length)).to.deep.equal([3, 3, 1]);
-    expect(pages.flat()).to.deep.equal(all);
-  });
-
-  it('of an unknown client is empty and complete', async () => {
-    expect(await store().historyOfClient(newClient(), 10)).to.deep.equal({ entries: [], complete: true });
-  });
-
-  it('is found among many entries of others in the same partition, and of the same name at another platform', async () => {
-    const [client, ...others] = clientsOfOnePartition(9);
-    if (client === undefined) throw new Error('no client');
-    await verdict(store(), client, 'first');
-    await Promise.all(
-      others.map(async (other) => {
-        for (let count = 0; count < 60; count += 1) await verdict(store(), other, `other-${count}`);
-      }),
-    );
-    await verdict(store(), newClient(newPlatform(), client.clientIdKey), 'of the namesake');
-    await verdict(store(), client, 'last');
-    const { entries, complete } = await store().historyOfClient(client, 100);
-    expect(entries.map(orderOf)).to.deep.equal(['last', 'first']);
-    expect(complete).to.equal(true);
-  });
-
-  it('of a client that was erased is empty', async () => {
-    const client = newClient();
-    await live(store(), client);
-    await store().erase(client);
-    expect(await store().historyOfClient(client, 100)).to.deep.equal({ entries: [], complete: true });
+    expect(await entriesAbout(store(), client)).to.deep.equal(entriesOfEachKind(client));
   });
 }
 
@@ -832,18 +624,6 @@ function entriesOfEachKind(client: ClientKey): readonly JournalEntry[] {
       who: 'key 3',
     },
   ];
-}
-
-/** Clients whose hashes begin alike: Redis keeps their entries in one stream. */
-function clientsOfOnePartition(count: number): readonly ClientKey[] {
-  const [first, ...others] = Array.from({ length: 64 * 30 }, () => newClient());
-  const beside = others.filter(({ hash }) => hash.charAt(0) === first?.hash.charAt(0)).slice(0, count - 1);
-  expect(beside).to.have.length(count - 1);
-  return first === undefined ? [] : [first, ...beside];
-}
-
-function orderOf(entry: JournalEntry): string {
-  return entry.kind === 'verdict' ? entry.decision.orderRef : entry.kind;
 }
 
 function describeErasure(store: () => Store, dump: () => Promise<string>): void {

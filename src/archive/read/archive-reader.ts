@@ -298,6 +298,20 @@ export class ArchiveReader {
     });
   }
 
+  /** Whom a hash stands for; null when nothing is known of that client. */
+  async clientOf(hash: string): Promise<ClientKey | null> {
+    const { clientKeys } = this.#store;
+    return this.reading(async (past) => {
+      for (const table of TABLE_NAMES.filter(isAboutClients)) {
+        const where = `client_hash = ${clientNumber(hash)} LIMIT 1`;
+        const [row] = await past.rows((source) => select(source(table), where));
+        const entry = row === undefined ? null : entryOf(table, row, clientKeys);
+        if (entry !== null) return clientKeys.of(entry.platform, entry.clientIdKey);
+      }
+      return null;
+    });
+  }
+
   /** When the newest erasure was that the archive was told of, epoch ms; Infinity while it is empty. */
   async erasedTo(): Promise<number> {
     const state = await this.archive.refresh();

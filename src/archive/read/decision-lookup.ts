@@ -1,15 +1,16 @@
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import type { Decision } from '../../decision/decision.ts';
 import { type DecisionFilter, newestFirst } from '../../decision/decision-filter.ts';
-import { type FoundDecisions, type UnreadDecisions, withUnread } from '../../state/decision-search.ts';
 import type { HistoryPlace, JournalEntry, Placed } from '../../state/journal.ts';
 import { RETENTION } from '../../state/retention.ts';
-import type { ClientJournal, Store } from '../../state/store.ts';
+import type { Store } from '../../state/store.ts';
 import { isArchivedElsewhere } from '../archive-home.ts';
 import type { LeftOut } from '../archive-log.ts';
 import type { OrderStatus } from '../order-status.ts';
 import { isAboutClients, TABLE_NAMES } from '../tables.ts';
+import type { UnreadDecisions } from '../unread-decisions.ts';
 import type { ArchiveReader } from './archive-reader.ts';
+import { type FoundDecisions, withUnread } from './found-decisions.ts';
 import { unreadOf } from './past.ts';
 
 /** One decision, null when there is none in what could be read, and where else it may lie. */
@@ -26,8 +27,13 @@ export interface LookedUpDecisions {
   readonly unread: readonly UnreadDecisions[];
 }
 
-/** A page of a client's history, and where it is read on. */
-export interface HistoryPage extends ClientJournal {
+/** A page of a client's history. */
+export interface HistoryPage {
+  /** Newest first. */
+  readonly entries: readonly Placed<JournalEntry>[];
+  /** Nothing older is known about the client. */
+  readonly complete: boolean;
+  /** Where it is read on; null: it ends here. */
   readonly next: HistoryPlace | null;
 }
 
@@ -103,6 +109,11 @@ export class DecisionLookup {
     );
     const next = isCut ? (decisions.at(-1)?.decisionId ?? null) : null;
     return withUnread({ decisions, next, lookedAt }, [...tooMany, ...(await this.#unread(found.unreadable))]);
+  }
+
+  /** Whom a hash stands for; null when nothing is known of that client. */
+  clientOf(hash: string): Promise<ClientKey | null> {
+    return this.#archive.clientOf(hash);
   }
 
   /** What happened to a client before a place (null: ever), newest first, and whether there is nothing older. */

@@ -1,7 +1,6 @@
 import type { PlatformName } from '../../client/client-key.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
 import type { Verdict } from '../../rules/rule-set.ts';
-import type { UnreadDecisions } from '../../state/decision-search.ts';
 import {
   type Contribution,
   type CountedValue,
@@ -10,6 +9,7 @@ import {
 } from '../../statistics/distributions.ts';
 import type { ArchiveGap } from '../archive-log.ts';
 import { type DuckRow, numbersOf, textOf } from '../duck.ts';
+import type { UnreadDecisions } from '../unread-decisions.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, knownAt } from './as-of.ts';
 import { filterCondition, type Past, type Source, unreadOf } from './past.ts';

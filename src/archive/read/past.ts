@@ -1,6 +1,5 @@
 import { clientNumber, type PlatformName } from '../../client/client-key.ts';
 import type { DecisionFilter, DecisionPosition } from '../../decision/decision-filter.ts';
-import type { UnreadDecisions } from '../../state/decision-search.ts';
 import { archiveReadings, NobodyWaits } from '../../state/paced-steps.ts';
 import { type Archive, type ErasedClients, withoutThese } from '../archive.ts';
 import type { ArchiveGap, ArchiveState, LeftOut, Segment } from '../archive-log.ts';
@@ -9,6 +8,7 @@ import { link } from '../frozen-archive.ts';
 import { dayOf } from '../period.ts';
 import { SegmentWriter } from '../segment-writer.ts';
 import { emptyTable, TABLE_NAMES, TABLES, type TableName } from '../tables.ts';
+import type { UnreadDecisions } from '../unread-decisions.ts';
 import type { UnshippedSpan } from './unshipped-rows.ts';
 
 /** SQL that stands where a table may: what was archived of it, and what is still in the journal alone. */

@@ -14,7 +14,6 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { makeOwnFolder } from '../../files/folders.ts';
 import { NamedError } from '../../named-error.ts';
-import type { WhyUnread } from '../../state/decision-search.ts';
 import type { Registers } from '../../state/store.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
 import { type ArchiveFile, type ArchiveHome, type FileToKeep, ID_FILE } from '../archive-home.ts';
@@ -33,6 +32,7 @@ import {
 import { bringSalt } from '../archived-salt.ts';
 import { namesOfSetAside, SET_ASIDE_FOLDER } from '../set-aside.ts';
 import { TABLE_NAMES } from '../tables.ts';
+import type { WhyUnread } from '../unread-decisions.ts';
 import type { Bucket } from './bucket.ts';
 
 /** The register that names the newest log object. */

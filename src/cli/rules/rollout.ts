@@ -30,9 +30,11 @@ import {
 import { statusCounts, type TrialView, whyUnguarded } from '../../rollout/trial-view.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../rules/rule-set.ts';
+import type { Store } from '../../state/store.ts';
 import { shareInterval } from '../../statistics/intervals.ts';
 import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from '../approval.ts';
 import { EXIT, UsageError } from '../exit.ts';
+import { decidedLatelyOn } from '../open-archive.ts';
 import { withOpenStore } from '../open-store.ts';
 import { print, printError, table } from '../print.ts';
 import { checked, commandOption } from './evidence.ts';
@@ -107,7 +109,10 @@ const SEEN = 'refuse when the rollout is not at this revision any more, as "rule
 
 async function status(json: boolean): Promise<void> {
   const { seen, now } = await withOpenStore(async (store, clock) => ({
-    seen: await rolloutStatus(new Fleet(store), { platform: null, decisionOf: (id) => store.decision(id) }),
+    seen: await rolloutStatus(new Fleet(store), store.tallies, {
+      platform: null,
+      decisionOf: (id) => store.decision(id),
+    }),
     now: clock(),
   }));
   print(json ? JSON.stringify(seen) : formatStatus(seen, now));
@@ -125,9 +130,10 @@ async function rollout(version: string, options: RolloutOptions): Promise<void> 
   const { rulesDir } = readConfig();
   const rules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir));
   try {
-    await report(options.json === true, (fleet, at) =>
-      rollOut(fleet, rules, named, goal, { ...how, who: whoChanges(options), at }),
-    );
+    await report(options.json === true, (store, at) => {
+      const parts = { fleet: new Fleet(store), rules, store, decidedLately: decidedLatelyOn(store) };
+      return rollOut(parts, named, goal, { ...how, who: whoChanges(options), at });
+    });
   } finally {
     await rules.close();
   }
@@ -144,17 +150,17 @@ async function rollback(
 ): Promise<void> {
   const version = text === undefined ? null : versionOf(text);
   const revision = seenRevision(options.revision);
-  await report(json === true, (fleet, at) =>
-    rollBack(fleet, readConfig().rulesDir, { who: actorOfUser(), at, reason, revision }, version),
+  await report(json === true, (store, at) =>
+    rollBack(new Fleet(store), readConfig().rulesDir, { who: actorOfUser(), at, reason, revision }, version),
   );
 }
 
 async function report(
   json: boolean,
-  change: (fleet: Fleet, at: number) => Promise<FollowReport>,
+  change: (store: Store, at: number) => Promise<FollowReport>,
 ): Promise<void> {
   try {
-    const done = await withOpenStore((store, clock) => change(new Fleet(store), clock()));
+    const done = await withOpenStore((store, clock) => change(store, clock()));
     print(json ? JSON.stringify(done) : describe(done));
     if (done.lagging.length > 0 || done.following.length === 0) process.exitCode = EXIT.findings;
   } catch (error) {

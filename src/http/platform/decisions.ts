@@ -1,3 +1,11 @@
+import {
+  type FoundDecisions,
+  FoundDecisionsSchema,
+  findInPages,
+  PAGE_DECISIONS_MAX,
+  withUnread,
+} from '../../archive/read/found-decisions.ts';
+import { type UnreadDecisions, unreadText } from '../../archive/unread-decisions.ts';
 import { ExplanationSchema, explain, explainWithout } from '../../authoring/explain/explain.ts';
 import { WhatIfThenSchema, whatIfThen } from '../../authoring/explain/what-if.ts';
 import {
@@ -13,15 +21,6 @@ import type { LoadedRules } from '../../rollout/loaded-rules.ts';
 import { isRuleVersion, RULE_VERSION_FORM, RULE_VERSION_PATTERN, VERDICTS } from '../../rules/rule-set.ts';
 import { type Records, ReportedOrderSchema } from '../../service/records.ts';
 import { list, named, nullable, shape } from '../../shapes.ts';
-import {
-  type FoundDecisions,
-  FoundDecisionsSchema,
-  findInPages,
-  PAGE_DECISIONS_MAX,
-  type UnreadDecisions,
-  unreadText,
-  withUnread,
-} from '../../state/decision-search.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import { RETENTION } from '../../state/retention.ts';
 import { type Asked, jsonAnswer, operation } from '../operation/operation.ts';

@@ -10,12 +10,12 @@ import {
   slotsUpTo,
   type TimeSpan,
 } from '../../archive/read/exploration.ts';
+import { UnreadDecisionsSchema } from '../../archive/unread-decisions.ts';
 import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '../../client/client-key.ts';
 import { Type } from '../../json-schema.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import { NOW_KEPT_MS, type Records } from '../../service/records.ts';
 import { choice, count, epochMs, list, named, nullable, shape, word } from '../../shapes.ts';
-import { UnreadDecisionsSchema } from '../../state/decision-search.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import {
   BAD_PARAMETER,

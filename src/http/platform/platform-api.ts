@@ -42,7 +42,7 @@ import type { SettingsParts } from './settings.ts';
 
 export interface PlatformApiParts extends ReportingParts, SettingsParts {
   readonly service: ScoringService;
-  readonly store: Pick<Store, 'registers' | 'documents' | 'load'>;
+  readonly store: Pick<Store, 'registers' | 'documents' | 'load' | 'tallies'>;
   readonly records: Records;
   readonly erasure: Erasure;
   readonly keys: AccessKeys;
@@ -137,7 +137,7 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
 }
 
 function approvalsOf(parts: PlatformApiParts, desk: RuleDesk | null): Approvals {
-  const { store, audit, clientKeys, clock, rollout, requiresApproval = false } = parts;
+  const { store, records, audit, clientKeys, clock, rollout, requiresApproval = false } = parts;
   return new Approvals({
     ...parts,
     isRequired: requiresApproval,
@@ -145,5 +145,7 @@ function approvalsOf(parts: PlatformApiParts, desk: RuleDesk | null): Approvals 
     fleet: rollout?.fleet ?? null,
     loadedRules: rollout?.loadedRules ?? null,
     desk,
+    decidedLately: async (platform, from, limit) =>
+      (await records.findDecisions(platform, { from }, limit)).decisions,
   });
 }

@@ -4,7 +4,6 @@ import {
   type EntryPlace,
   type ErasureEntry,
   gapWith,
-  isOfClient,
   type JournalGap,
   type JournalPlace,
   type JournalRecord,
@@ -263,7 +262,7 @@ function gapOf(loss: Readonly<Record<string, string>>, place: JournalPlace | nul
 }
 
 /** Clients spread evenly: a partition's share of what is wanted, and some to spare. What is not given out is read in vain. */
-export function batchFor(limit: number): number {
+function batchFor(limit: number): number {
   return Math.min(BATCH_ENTRIES_MAX, 4 + Math.ceil((1.25 * limit) / PARTITIONS.length));
 }
 
@@ -306,7 +305,7 @@ export function rowOf({
 }
 
 /** A journal entry as it is stored, of whom, and where. */
-export interface StoredEntry {
+interface StoredEntry {
   readonly clientHash: string;
   readonly text: string;
   readonly place: EntryPlace;
@@ -330,15 +329,6 @@ export class JournalEntries {
         place: { partition: number, ...place },
       })),
     );
-  }
-
-  /** Of entries that were kept under a client's name, those that are still there, and whether all could be read. */
-  async ofClient(stored: readonly StoredEntry[]) {
-    const entries = await this.#whole(stored);
-    return {
-      entries: entries.filter(isOfClient),
-      allRead: entries.every(({ kind }) => kind !== 'unreadable'),
-    };
   }
 
   async #whole(stored: readonly StoredEntry[]): Promise<readonly ReadEntry[]> {

@@ -17,7 +17,6 @@ import { ClientErasure } from './erasure.ts';
 import { RedisHealth } from './health.ts';
 import { Installation } from './installation.ts';
 import { JournalEntries, type JournalParts, RedisJournal } from './journal.ts';
-import { redisClientHistory, redisDecisionSearch } from './journal-search.ts';
 import { NodeClocks } from './node-clocks.ts';
 import {
   agreedText,
@@ -132,8 +131,6 @@ function journalOver(parts: JournalParts) {
     newestCursor: (entries: number) => journal.newestCursor(entries),
     trimJournal: (through: string, kept: KeptAfterShipping) => journal.trim(through, kept),
     unshippedErasures: () => journal.unshippedErasures(),
-    historyOfClient: redisClientHistory(parts),
-    findDecisions: redisDecisionSearch(parts),
   };
 }
 

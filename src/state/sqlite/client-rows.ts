@@ -16,9 +16,6 @@ import type { SqliteFile } from './open-file.ts';
 const JOURNAL_ROWS =
   'SELECT journal.position, entry, coalesce(decisions.client, journal.client) AS client, record FROM journal LEFT JOIN decisions USING (position)';
 
-const newestOf = (table: string, order: string) =>
-  `SELECT position FROM (SELECT position FROM ${table} WHERE client = ?1 AND position < ?2 ORDER BY ${order} DESC LIMIT ?3)`;
-
 type Prepare = (source: string) => StatementSync;
 
 /** Every statement of the store, by what it is for. */
@@ -119,9 +116,6 @@ function journalStatements(sql: Prepare) {
     ),
     newestCursor: sql('SELECT position FROM journal ORDER BY position DESC LIMIT 1 OFFSET ?'),
     journalEnd: sql("SELECT seq FROM sqlite_sequence WHERE name = 'journal'"),
-    history: sql(
-      `${JOURNAL_ROWS} WHERE journal.position IN (${newestOf('journal', 'position')} UNION ALL ${newestOf('decisions', 'seq')}) ORDER BY journal.position DESC LIMIT ?3`,
-    ),
     /** The oldest entries up to a position, as long as more than that many stay. */
     trimJournal: sql(
       'DELETE FROM journal WHERE position IN (SELECT position FROM journal WHERE position <= min(?, (SELECT max(position) FROM journal) - ?) ORDER BY position LIMIT ?) RETURNING position, entry',

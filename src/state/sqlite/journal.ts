@@ -1,9 +1,6 @@
 import { parseDecisionId } from '../../client/client-key.ts';
-import { timeBound } from '../../decision/decision-filter.ts';
-import { findInPages, PAGE_DECISIONS_MAX } from '../decision-search.ts';
 import {
   gapWith,
-  isOfClient,
   NUMBER_CURSORS,
   parseErasure,
   parseJournalText,
@@ -27,18 +24,12 @@ const TRIM_ROWS_MAX = 2000;
 
 /** The journal, which has the positions of its rows for places. */
 export function sqliteJournal(
-  { clock, run, read, readPage, write }: SqliteFile,
+  { clock, read, readPage, write }: SqliteFile,
   sql: Statements,
   reader: RecordReader,
 ): Pick<
   Store,
-  | 'cursors'
-  | 'readJournal'
-  | 'journalLength'
-  | 'newestCursor'
-  | 'trimJournal'
-  | 'unshippedErasures'
-  | 'historyOfClient'
+  'cursors' | 'readJournal' | 'journalLength' | 'newestCursor' | 'trimJournal' | 'unshippedErasures'
 > {
   return {
     cursors: NUMBER_CURSORS,
@@ -79,14 +70,6 @@ export function sqliteJournal(
           .all()
           .map(({ position, entry }) => ({ ...parseErasure(String(entry)), place: placeOf(position) })),
       ),
-    historyOfClient: ({ hash }, limit, before = null) =>
-      run(async () => {
-        // One more than wanted shows whether that was all.
-        const rows = sql.history.all(hash, before?.seq ?? Number.MAX_SAFE_INTEGER, limit + 1);
-        const entries = await searchSteps.map(rows.slice(0, limit), (some) => wholeEntries(reader, some));
-        const areRead = entries.every(({ kind }) => kind !== 'unreadable');
-        return { entries: entries.filter(isOfClient), complete: rows.length <= limit && areRead };
-      }),
   };
 }
 
@@ -164,15 +147,12 @@ function timeOf(text: string): readonly number[] {
   }
 }
 
-/** Decision records: by client and number, by order, and page by page along their index from the newest on that may fit. */
+/** Decision records: by client and number, and by order. */
 export function sqliteDecisions(
-  { db, run }: SqliteFile,
+  { run }: SqliteFile,
   sql: Statements,
   reader: RecordReader,
-): Pick<Store, 'decision' | 'decisionsOfOrder' | 'decisionsOfClient' | 'findDecisions'> {
-  const older = db.prepare(
-    'SELECT position, at, client, record FROM decisions WHERE platform = ? AND (at, position) < (?, ?) ORDER BY at DESC, position DESC LIMIT ?',
-  );
+): Pick<Store, 'decision' | 'decisionsOfOrder' | 'decisionsOfClient'> {
   const decisionsIn = (rows: readonly Row[]) =>
     searchSteps.map(rows.map(storedRecord), (some) => reader.decisions(some));
   return {
@@ -189,19 +169,5 @@ export function sqliteDecisions(
       run(async () => decisionsIn(sql.decisionsOfOrder.all(platform, orderRef, RETENTION.decisionsPerOrder))),
     decisionsOfClient: ({ hash }, limit, beforeSeq = Number.MAX_SAFE_INTEGER) =>
       run(async () => decisionsIn(sql.decisionsOfClient.all(hash, beforeSeq, limit))),
-    findDecisions: (platform, filter, limit) => {
-      // No position is below 0, so all that was decided at this time is left out.
-      let before = { at: timeBound(filter) ?? Number.MAX_SAFE_INTEGER, position: -1 };
-      const nextPage = () =>
-        run(async () => {
-          const rows = await searchSteps.run(async () =>
-            older.all(platform, before.at, before.position, PAGE_DECISIONS_MAX),
-          );
-          const last = rows.at(-1);
-          if (last !== undefined) before = { at: Number(last['at']), position: Number(last['position']) };
-          return decisionsIn(rows);
-        });
-      return findInPages(nextPage, filter, limit);
-    },
   };
 }

@@ -133,7 +133,6 @@ const SCHEMA = `
     UNIQUE (client, seq)
   ) STRICT;
   CREATE INDEX IF NOT EXISTS decisions_order ON decisions (platform, order_ref, at);
-  CREATE INDEX IF NOT EXISTS decisions_time ON decisions (platform, at);
   CREATE INDEX IF NOT EXISTS decisions_expiry ON decisions (expires_at);
   CREATE TABLE IF NOT EXISTS shapes (id TEXT PRIMARY KEY, shape TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS orders (

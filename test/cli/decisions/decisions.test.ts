@@ -49,7 +49,8 @@ describe('the decisions commands', () => {
       clock.moveSeconds(seconds);
       await service.verdict(platform, REQUEST, { requestId: 'request', idempotencyKey: null });
     }
-    const { decisions } = await store.findDecisions(platform, {}, 3);
+    const { clientIdKey } = REQUEST;
+    const decisions = await store.decisionsOfClient(store.clientKeys.of(platform, clientIdKey), 3);
     ids = decisions.map(({ decisionId }) => decisionId).toReversed();
     await store.close();
   });

@@ -55,7 +55,7 @@ export class TrialWorld {
   }
 
   async start(): Promise<void> {
-    this.nodes.push(await startQuietNode(new Fleet(this.#store), this.rulesDir, this.#clock));
+    this.nodes.push(await startQuietNode(this.#store, this.rulesDir, this.#clock));
   }
 
   /** p2.v11 for so many of the clients, and p2.v12, which is p2.v10 by another name, for some others. */
@@ -66,7 +66,9 @@ export class TrialWorld {
     const objective = objectiveText({ windowDays: 1, reversalDays: 1, reversalCost: 5 }) ?? '';
     const goal = { mode: 'canary', percent, guardPoints: null, objective, also } as const;
     const change = { who: 'ann', at: this.now, reason: 'a test', revision: null, acceptDifference: true };
-    await rollOut(new Fleet(this.#store), node.rules, version('p2.v11'), goal, change);
+    const store = this.#store;
+    const parts = { fleet: new Fleet(store), rules: node.rules, store, decidedLately: async () => [] };
+    await rollOut(parts, version('p2.v11'), goal, change);
     for (const one of this.nodes) await one.look();
   }
 

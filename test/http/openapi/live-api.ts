@@ -82,7 +82,7 @@ export class Live {
     });
     const clock = new MovableClock().now;
     const fleet = new Fleet(store);
-    const node = await startQuietNode(fleet, rulesDir, clock);
+    const node = await startQuietNode(store, rulesDir, clock);
     const parts: ApplicationParts = {
       store,
       clock,

@@ -60,7 +60,7 @@ describe('routes and API documents', () => {
     const clock = new MovableClock().now;
     const rulesDir = rulesDirectory();
     const fleet = new Fleet(store);
-    const node = await startQuietNode(fleet, rulesDir, clock);
+    const node = await startQuietNode(store, rulesDir, clock);
     ends.push(() => node.stop(), opened.remove);
     const metrics = new Metrics();
     const reporting = new ReportingWatch({ registers: store.registers, clock, onTrouble: () => {} });

@@ -1,16 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { ClientKey, PlatformName } from '../../../src/client/client-key.ts';
 import type { Hints } from '../../../src/client/hints.ts';
 import {
   claimKey,
   decisionKey,
-  journalKey,
   nameOf,
   notesKey,
   orderName,
   ordersKey,
-  PARTITIONS,
   partitionOf,
   rateKey,
   stateKey,
@@ -56,33 +53,6 @@ describeWithServer('redis-server', 'the Redis store', () => {
   });
   afterEach(() => store.close());
   after(() => servers?.stop());
-
-  it('looks back for decisions through a bounded part of the journal, and says so', async () => {
-    const platform = newPlatform();
-    await verdict(store, newClient(platform), 'order', T0);
-    const { port } = master();
-    const others = clientsByPartition(platform);
-    for (const client of others) await verdict(store, client, 'order', T0 + 1);
-    // All within one millisecond, however long a busy machine takes to write them.
-    const script = `local time = redis.call('TIME')
-    local ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) + 1
-    for i = 1, 600 do for place, key in ipairs(KEYS) do
-      local id = string.format('%.0f-%d', ms, i)
-      local client = ARGV[place + 2]
-      redis.call('XADD', key, id, 'kind', 'verdict', 'platform', ARGV[1], 'client', client, 'entry', ARGV[2])
-    end end`;
-    const keys = PARTITIONS.map(journalKey);
-    const hashes = others.map(({ hash }) => hash);
-    const again = `1.${(T0 + 1).toString(36)}`;
-    await command(port, ['EVAL', script, String(keys.length), ...keys, platform, again, ...hashes]);
-    const { decisions, lookedAt } = await store.findDecisions(platform, { to: T0 + 1 }, 5);
-    expect(decisions).to.deep.equal([]);
-    expect(lookedAt.decisions).to.be.within(10_000, 16_000);
-    expect(lookedAt).to.include({ backTo: T0 + 1, complete: false });
-    const newest = await store.findDecisions(platform, {}, 5);
-    expect(newest.decisions.length).to.equal(5);
-    expect(newest.lookedAt.complete).to.equal(false);
-  });
 
   it('erases a client whose state is no text at all', async () => {
     const client = newClient();
@@ -216,39 +186,6 @@ describeWithServer('redis-server', 'the Redis store', () => {
     expect(sizes.reduce((sum, bytes) => sum + bytes, 0)).to.be.at.most(700);
   });
 
-  it('looks back for a client over a full journal of its partition, in short steps', async () => {
-    const client = newClient();
-    const journal = journalKey(partitionOf(client.hash));
-    await verdict(store, client, 'order');
-    await fillJournal(master().port, journal, 15_000);
-    const before = await callsOf(master().port);
-    const { entries, complete } = await store.historyOfClient(client, 10);
-    expect(entries.map(({ kind }) => kind)).to.deep.equal(['verdict']);
-    expect(complete).to.equal(true);
-    expect((await callsOf(master().port)) - before).to.be.within(151, 152);
-  });
-
-  it('stops looking back for a client after 20000 entries, and says so', async () => {
-    const client = newClient();
-    const journal = journalKey(partitionOf(client.hash));
-    await verdict(store, client, 'too old');
-    await fillJournal(master().port, journal, 10_000);
-    await verdict(store, client, 'order');
-    await fillJournal(master().port, journal, 10_000);
-    const { entries, complete } = await store.historyOfClient(client, 10);
-    expect(entries).to.have.length(1);
-    expect(complete).to.equal(false);
-  });
-
-  it('searches no further back once it has enough', async () => {
-    const client = newClient();
-    for (let count = 0; count < 5; count += 1) await verdict(store, client, `order-${count}`);
-    await store.historyOfClient(client, 5);
-    const before = await callsOf(master().port);
-    expect((await store.historyOfClient(client, 3)).entries).to.have.length(3);
-    expect((await callsOf(master().port)) - before).to.equal(1);
-  });
-
   it('forgets the names of documents that expired long ago', async () => {
     await store.documents.set('nodes', 'gone', { id: 1 }, 20);
     await store.documents.set('nodes', 'here', { id: 2 }, 60_000);
@@ -297,16 +234,6 @@ describe('opening a Redis store', () => {
   }
 });
 
-/** One client of each partition, in their order. */
-function clientsByPartition(platform: PlatformName): readonly ClientKey[] {
-  return PARTITIONS.map((partition) => {
-    for (;;) {
-      const client = newClient(platform);
-      if (partitionOf(client.hash) === partition) return client;
-    }
-  });
-}
-
 /** A client's life: three attempts on one device with answers, and one outcome. */
 async function useEverything(store: Store, client = newClient()): Promise<void> {
   const fingerprint = client.hash.toLowerCase();
@@ -348,14 +275,6 @@ async function useEverything(store: Store, client = newClient()): Promise<void> 
 async function keysOf(port: number): Promise<readonly string[]> {
   const keys = await command(port, ['KEYS', '*']);
   return Array.isArray(keys) ? keys.map(String) : [];
-}
-
-/** Puts entries of another client into a journal, and none is trimmed. */
-async function fillJournal(port: number, journal: string, entries: number): Promise<void> {
-  const script = `for i = 1, ARGV[1] do
-    redis.call('XADD', KEYS[1], '*', 'kind', 'binding', 'platform', 'p', 'client', 'another', 'entry', '{}')
-  end`;
-  await command(port, ['EVAL', script, '1', journal, String(entries)]);
 }
 
 /** Commands of clients, without calls inside scripts and pings. */

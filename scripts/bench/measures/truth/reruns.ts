@@ -198,7 +198,8 @@ function trialOf(version: string, plan: WorldPlan): Promise<Trial> {
     const objective = objectiveText(OBJECTIVE) ?? '';
     const goal = { mode: 'canary', percent: 50, guardPoints: null, objective } as const;
     const change = { who: 'ann', at: T0, reason: 'a trial', revision: null, acceptDifference: true };
-    await rollOut(new Fleet(store), node.rules, versionOf(version), goal, change);
+    const parts = { fleet: new Fleet(store), rules: node.rules, store, decidedLately: async () => [] };
+    await rollOut(parts, versionOf(version), goal, change);
     await node.look();
     const source: RuleSource = node;
     const lived = await new PayerWorld(store, source, plan, NO_HOLDOUTS).live();
@@ -216,7 +217,7 @@ function trialOf(version: string, plan: WorldPlan): Promise<Trial> {
 function nodeOf(store: Store) {
   const directory = rulesDirectory();
   for (const [version, edits] of Object.entries(VERSIONS)) addVersion(directory, version, edits);
-  return startQuietNode(new Fleet(store), directory, () => T0);
+  return startQuietNode(store, directory, () => T0);
 }
 
 async function fixed(store: Store, version: string): Promise<RuleSet> {

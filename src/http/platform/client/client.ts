@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Audit } from '../../../access/audit.ts';
 import type { Caller } from '../../../access/caller.ts';
+import { unreadDecisions } from '../../../archive/unread-decisions.ts';
 import type { ClientKeys, PlatformName } from '../../../client/client-key.ts';
 import {
   BindingSchema,
@@ -39,7 +40,6 @@ import {
   text,
   word,
 } from '../../../shapes.ts';
-import { unreadDecisions } from '../../../state/decision-search.ts';
 import { DONE, jsonAnswer, jsonBody } from '../../operation/operation.ts';
 import { queryAfter, queryLimit } from '../../operation/parameters.ts';
 import { notFound, refusal } from '../../request/problems.ts';

@@ -16,6 +16,7 @@ import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion, versionText } from 
 import type { Approvals } from '../../../service/approvals.ts';
 import type { Records } from '../../../service/records.ts';
 import { meaning, type Shape, text } from '../../../shapes.ts';
+import type { Store } from '../../../state/store.ts';
 import { type Asked, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { HttpProblem, MALFORMED_BODY, orRefused, refusal } from '../../request/problems.ts';
 
@@ -29,6 +30,7 @@ export interface RolloutView {
 interface RolloutParts extends Pick<RolloutView, 'fleet' | 'loadedRules'> {
   readonly approvals: Approvals;
   readonly records: Records;
+  readonly store: Pick<Store, 'tallies'>;
   readonly clock: () => number;
 }
 
@@ -128,8 +130,8 @@ export const readRollout = operation({
   grant: 'rules:read',
   answers: jsonAnswer('As it stands', RolloutStatusSchema),
   refusals: [],
-  answer: ({ caller: { platform } }, { fleet, records }: RolloutParts) =>
-    rolloutStatus(fleet, {
+  answer: ({ caller: { platform } }, { fleet, store, records }: RolloutParts) =>
+    rolloutStatus(fleet, store.tallies, {
       platform: isInstallation(platform) ? null : platform,
       decisionOf: async (decisionId) =>
         isInstallation(platform)

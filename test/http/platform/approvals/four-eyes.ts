@@ -52,7 +52,7 @@ export async function startFourEyes(
   addVersion(rulesDir, 'p2.v13', [], { draft: true });
   cpSync(join(RULES_FOLDER, 'cases'), join(rulesDir, 'p2.v13', 'cases'), { recursive: true });
   const fleet = new Fleet(store);
-  const node = await startQuietNode(fleet, rulesDir, clock.now);
+  const node = await startQuietNode(store, rulesDir, clock.now);
   const application = await startApplication({
     store,
     requiresApproval,

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
+import type { FoundDecisions } from '../../../../src/archive/read/found-decisions.ts';
 import type { Decision } from '../../../../src/decision/decision.ts';
 import type { DecisionListSchema } from '../../../../src/http/platform/decisions.ts';
 import type { Static } from '../../../../src/json-schema.ts';
-import type { FoundDecisions } from '../../../../src/state/decision-search.ts';
 import { type RunningService, startService } from '../../../service/running-service.ts';
 import type { Tenant } from '../../../service/tenant.ts';
 import { describeOnStores } from '../../../stores/describe-on-stores.ts';

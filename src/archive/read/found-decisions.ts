@@ -1,51 +1,9 @@
 import { setImmediate as pause } from 'node:timers/promises';
-import { counted } from '../counted.ts';
-import { type Decision, DecisionSchema } from '../decision/decision.ts';
-import { type DecisionFilter, fitsFilter, isAfter, newestFirst } from '../decision/decision-filter.ts';
-import { Type } from '../json-schema.ts';
-import { count, epochMs, list, meaning, nextPlace, nullable, type Shape, shape, yesNo } from '../shapes.ts';
-
-/** Why the archive's file could not be fetched; for people. */
-const WHY_UNREAD = {
-  away: 'cannot be fetched now from where the archive is kept',
-  damaged: 'cannot be read',
-  noRoom:
-    'does not fit into this node beside what else was asked for: set ARCHIVE_CACHE_MAX higher, or ask about less',
-  tooMany: 'waits to be shipped and is more than a node looks through',
-} as const;
-
-export type WhyUnread = keyof typeof WHY_UNREAD;
-
-/** For people, after "a file of the archive". */
-export function whyUnread(why: WhyUnread = 'damaged'): string {
-  return WHY_UNREAD[why];
-}
-
-export const UnreadDecisionsSchema = shape(
-  'Decisions in a file of the archive that could not be read, or in an archive that this node does not have',
-  {
-    from: epochMs('When the oldest of them was made'),
-    to: epochMs('When the newest of them was made'),
-    decisions: count(
-      'How many they are, of all clients of the platform; 0: this node has no archive to tell it from',
-    ),
-    why: Type.Optional(meaning(WHY_UNREAD, 'Why the file, where it is not damaged')),
-  },
-);
-
-export type UnreadDecisions = Shape<typeof UnreadDecisionsSchema>;
-
-export const unreadDecisions = list(
-  UnreadDecisionsSchema,
-  'Only when there are such: what they hold is not among these decisions',
-);
-
-/** For people. */
-export function unreadText({ from, to, decisions, why }: UnreadDecisions): string {
-  if (decisions === 0) return 'decisions lie in an archive that this node does not have (ARCHIVE_DIR)';
-  const [first, last] = [from, to].map((at) => new Date(at).toISOString());
-  return `${counted(decisions, 'decision')} from ${first} to ${last} ${decisions === 1 ? 'lies' : 'lie'} in a file of the archive that ${whyUnread(why)}`;
-}
+import { type Decision, DecisionSchema } from '../../decision/decision.ts';
+import { type DecisionFilter, fitsFilter, isAfter, newestFirst } from '../../decision/decision-filter.ts';
+import { Type } from '../../json-schema.ts';
+import { count, epochMs, list, nextPlace, nullable, type Shape, shape, yesNo } from '../../shapes.ts';
+import { type UnreadDecisions, unreadDecisions } from '../unread-decisions.ts';
 
 /** What a bounded search backwards found, and how far it went. */
 export const FoundDecisionsSchema = shape('Decisions, newest first', {
@@ -118,7 +76,7 @@ interface Look {
 }
 
 /** Cuts what was found to the limit. */
-export function foundOf(found: readonly Decision[], look: Look): FoundDecisions {
+function foundOf(found: readonly Decision[], look: Look): FoundDecisions {
   const { filter, limit } = look;
   const decisions = found.toSorted(newestFirst).slice(0, limit);
   const complete = look.isAll && found.length <= limit;

@@ -1,8 +1,12 @@
 import { expect } from 'chai';
-import { parseDecisionId } from '../../src/client/client-key.ts';
-import type { Decision } from '../../src/decision/decision.ts';
-import { findInPages, LOOKED_AT_DECISIONS_MAX, PAGE_DECISIONS_MAX } from '../../src/state/decision-search.ts';
-import { decisionFor, newClient, T0 } from './clients.ts';
+import {
+  findInPages,
+  LOOKED_AT_DECISIONS_MAX,
+  PAGE_DECISIONS_MAX,
+} from '../../../src/archive/read/found-decisions.ts';
+import { parseDecisionId } from '../../../src/client/client-key.ts';
+import type { Decision } from '../../../src/decision/decision.ts';
+import { decisionFor, newClient, T0 } from '../../state/clients.ts';
 
 const CLIENT = newClient();
 
