@@ -71,7 +71,7 @@ const tells =
     shop.tell(method, path, body);
 
 const BINDING = { requisiteRef: 'requisite-3', acceptorKeys: ['acceptor-1'] };
-const TRUST = { group: 'TRUSTED', reason: 'vouched for by the support desk', by: 'maria' };
+const TRUST = { group: 'TRUSTED', reason: 'vouched for by the support desk' };
 const EXPIRED = { clientIdKey: IVAN, orderRef: 'order-ivan-3', outcome: 'UNPAID', cause: 'EXPIRED' };
 
 /**
@@ -100,7 +100,6 @@ export async function liveAnHour(shop: Shop, operator: Shop, clock: CatchingUpCl
   await shop.tell('PUT', 'client/override?clientIdKey=chargeback-carl', {
     group: 'BLOCKED',
     reason: 'three chargebacks in a month',
-    by: 'maria',
   });
   await shop.score({ clientIdKey: 'trap-tom', userAgent: 'x', clientHints: { honeypotTriggered: true } });
   const chance = new Chance();

@@ -39,7 +39,6 @@ export type ProposedChange =
       readonly clientIdKey: string;
       readonly group: 'BLOCKED' | 'TRUSTED';
       readonly reason: string;
-      readonly by: string;
       readonly expiresAt: number | null;
     }
   | { readonly what: 'key'; readonly record: AccessKey };

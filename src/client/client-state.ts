@@ -67,7 +67,7 @@ export const OverrideSchema = named(
   shape("A person's decision about a client, which the rules put before what they count", {
     group: overrideGroup,
     reason: word('Why', 'chargebacks'),
-    by: word('Who', 'risk desk'),
+    by: word('Who, as the audit names it', 'key 3f9a0c51d2e7 of ann'),
     at: epochMs('When it was made'),
     expiresAt: nullable(epochMs('When it ends; null: never')),
   }),

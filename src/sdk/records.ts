@@ -676,8 +676,6 @@ export interface NewOverride {
   readonly group: 'BLOCKED' | 'TRUSTED';
   /** Why, for whoever reads it later */
   readonly reason: string;
-  /** Who decided it */
-  readonly by: string;
   /** A moment: RFC 3339 like "2026-11-21T10:00:00Z" */
   readonly expiresAt?: string | undefined;
 }

@@ -138,12 +138,13 @@ export class Approvals {
 
   async override(
     { platform, who }: Maker,
-    { clientIdKey, group, reason, by, expiresAt }: Asked<'override'>,
+    { clientIdKey, group, reason, expiresAt }: Asked<'override'>,
   ): Promise<BeforeAndAfter<Override>> {
     const { service, audit } = this.#parts;
     // Blocking never waits.
     if (group !== 'BLOCKED') audit.admit(who, 'override');
-    const made = await service.setOverride(platform, clientIdKey, { group, reason, by, expiresAt }, who);
+    const override = { group, reason, by: who, expiresAt };
+    const made = await service.setOverride(platform, clientIdKey, override, who);
     const entry = { who, action: 'override', platform, subject: clientIdKey, ...made, reason } as const;
     await audit.note(entry, this.#parts.clientKeys.of(platform, clientIdKey));
     return made;
@@ -231,7 +232,7 @@ export class Approvals {
   }
 
   async #prospectOfOverride(platform: PlatformName, asked: Asked<'override'>): Promise<Prospect> {
-    const { clientIdKey, reason, by, expiresAt } = asked;
+    const { clientIdKey, reason, expiresAt } = asked;
     const { state } = await this.#parts.store.load(this.#parts.clientKeys.of(platform, clientIdKey));
     const { override } = state;
     const now =
@@ -241,7 +242,7 @@ export class Approvals {
       basis: `${now} on the client`,
       lines: [
         `${clientIdKey} is TRUSTED ${untilText(expiresAt)}; now: ${now}`,
-        `decided by ${by}, reason: ${reason}`,
+        `reason: ${reason}`,
         `${state.outcomes.paidCount} orders paid, ${state.outcomes.unpaidCount} unpaid`,
       ],
       versions: null,

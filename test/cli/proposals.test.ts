@@ -69,7 +69,7 @@ describe('commands with APPROVALS=required', () => {
       store.clientKeys,
       Date.now,
     );
-    const asked = { clientIdKey: 'payer-1', group: 'TRUSTED', reason: 'known', by: 'bob' } as const;
+    const asked = { clientIdKey: 'payer-1', group: 'TRUSTED', reason: 'known' } as const;
     const { proposalId } = await proposals.add(
       platformName('shop'),
       { what: 'override', ...asked, expiresAt: null },

@@ -163,7 +163,7 @@ async function leaveTraces(shop: Tenant, clientIdKey: string): Promise<void> {
   const device = { clientHints: { jsOk: true }, fingerprint: `device of ${clientIdKey}`, ip: '198.51.100.7' };
   const orderRef = `${clientIdKey}-1`;
   const binding = { requisiteRef: 'requisite-7', acceptorKeys: ['acceptor-1'] };
-  const override = { group: 'TRUSTED', reason: `knows ${clientIdKey}`, by: 'desk' };
+  const override = { group: 'TRUSTED', reason: `knows ${clientIdKey}` };
   const asked: readonly (() => Promise<{ readonly status: number }>)[] = [
     () => shop.score({ clientIdKey, ...device }),
     () => shop.verdict({ clientIdKey, orderRef }, { 'Idempotency-Key': clientIdKey }),

@@ -105,7 +105,7 @@ describe('the platform client at a running service', () => {
     const name = 'ann/ü %';
     await ask(name, 'o-1');
     await platform.bind(name, { requisiteRef: 'q-1', acceptorKeys: ['x'] });
-    const override = await platform.setOverride(name, { group: 'BLOCKED', reason: 'r', by: 'b' });
+    const override = await platform.setOverride(name, { group: 'BLOCKED', reason: 'r' });
     expect(override.group).to.equal('BLOCKED');
     const seen = await platform.client(name);
     expect(seen.clientIdKey).to.equal(name);

@@ -16,7 +16,7 @@ describeConsole('text from elsewhere in the console', (tab) => {
     expect((await shop.outcome(CLIENT, ORDER, 'PAID')).status).to.equal(200);
     const binding = { requisiteRef: MARKUP, acceptorKeys: [MARKUP] };
     expect((await shop.bind(CLIENT, binding)).status).to.equal(200);
-    const override = { reason: MARKUP, by: MARKUP };
+    const override = { reason: MARKUP };
     expect((await shop.override(CLIENT, 'TRUSTED', override)).status).to.equal(200);
     await shop.ask('PUT', 'lists/foreign', { kind: 'client' });
     const entry = { reason: MARKUP };

@@ -53,7 +53,7 @@ describeConsole("the console's audit", (tab) => {
     expect(text).to.include('candidates: none');
     await tab.visit('#/settings/audit?action=override');
     const trusted = await changes.filter({ hasText: 'vouched for' }).first().textContent();
-    expect(trusted).to.match(/group: TRUSTED, .*by: maria, at: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d/);
+    expect(trusted).to.match(/group: TRUSTED, .*by: .*, at: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d/);
     expect(text + trusted).not.to.match(/[{}[\]"]|null/);
   });
 

@@ -115,7 +115,7 @@ const BINDING = put(aboutClient('judged', '/binding'), {
   acceptorKeys: ['acceptor-1'],
   expiresAt: '2030-01-01T00:00:00Z',
 });
-const OVERRIDE = put(aboutClient('judged', '/override'), { group: 'TRUSTED', reason: 'known', by: 'ann' });
+const OVERRIDE = put(aboutClient('judged', '/override'), { group: 'TRUSTED', reason: 'known' });
 const END_WAIT = { reason: 'the payer called' };
 const HISTORY = aboutClient('judged', '/history');
 const LINKS = aboutClient('judged', '/links');

@@ -16,7 +16,7 @@ interface Check {
   readonly faults: readonly { readonly number: number; readonly what: string }[];
 }
 
-const OVERRIDE = { group: 'BLOCKED', reason: 'chargebacks', by: 'ann' };
+const OVERRIDE = { group: 'BLOCKED', reason: 'chargebacks' };
 const MADE = { kind: 'method' };
 
 type Page = Shape<typeof AuditPageSchema>;

@@ -37,7 +37,6 @@ describe('every list of the platform', () => {
       await asked('PUT', `lists/of-clients/entries?value=payer-${number}`, REASON);
       await asked('PUT', `client/override?clientIdKey=trusted-${number}`, {
         group: 'TRUSTED',
-        by: 'ann',
         ...REASON,
       });
       await asked('PUT', `rules/drafts/p2.v2${number}`, { from: 'p2.v10', files: { 'ruleset.yaml': '' } });

@@ -101,7 +101,7 @@ describeOnStores('signing in at an identity provider', (store) => {
   it('notes changes under the person', async () => {
     const { visitor } = await signIn('ops');
     const headers = { ...OWN, Cookie: visitor.cookie, 'X-KA-Platform': 'shop' };
-    const override = { group: 'BLOCKED', reason: 'chargebacks', by: 'somebody' };
+    const override = { group: 'BLOCKED', reason: 'chargebacks' };
     expect((await ask('PUT', 'client/override?clientIdKey=by-person', headers, override)).status).to.equal(
       200,
     );

@@ -46,7 +46,7 @@ describeOnStores('signing in with a key', (store) => {
     const Cookie = await cookieOf();
     expect((await ask('GET', 'session', { Cookie })).body).to.include({ platform: 'shop' });
     const path = 'client/override?clientIdKey=by-cookie';
-    const override = { group: 'BLOCKED', reason: 'chargebacks', by: 'ann' };
+    const override = { group: 'BLOCKED', reason: 'chargebacks' };
     expect((await ask('PUT', path, { ...OWN, Cookie }, override)).status).to.equal(200);
     const [entry] = (await noted('override')).slice(-1);
     expect(entry?.who).to.equal(`key ${shop.key.slice(3, 15)}`);
@@ -126,7 +126,7 @@ describeOnStores('signing in with a key', (store) => {
   });
 
   describe('on behalf of another site', () => {
-    const override = { group: 'TRUSTED', reason: 'forged', by: 'mallory' };
+    const override = { group: 'TRUSTED', reason: 'forged' };
     const put = async (headers: HeaderList) => {
       const Cookie = await cookieOf();
       return ask('PUT', 'client/override?clientIdKey=forged', { ...headers, Cookie }, override);

@@ -195,9 +195,6 @@ function OverrideForm({ view: { clientIdKey, override }, propose }: ByHandProps)
       <form class="stack" onSubmit=${set}>
         <${Choice} label="Group" name="group" values=${['BLOCKED', 'TRUSTED']} />
         <${Field} label="Reason"><input name="reason" required maxlength="1000" /><//>
-        <${Field} label="By" hint="Your name, for the record">
-          <input name="by" required maxlength="256" autocomplete="name" />
-        <//>
         <${LastDay} otherwise="until it is lifted" />
         <button type="submit" class="button-accent">Set the override …</button>
       </form>

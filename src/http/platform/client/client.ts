@@ -292,7 +292,6 @@ interface OverrideParts extends AuditParts {
 const OverrideBodySchema = Type.Object({
   group: overrideGroup,
   reason: text(1000, 'Why, for whoever reads it later'),
-  by: key('Who decided it'),
   expiresAt: Type.Optional(instant),
 });
 
@@ -306,7 +305,6 @@ export const overrideClient = clientOperation({
   body: jsonBody('OverrideBody', OverrideBodySchema, {
     group: 'BLOCKED',
     reason: 'chargebacks',
-    by: 'risk desk',
   }),
   answers: jsonAnswer('The override as it is kept', OverrideSchema),
   refusals: [TOO_MANY_CHANGES],

@@ -215,7 +215,7 @@ describeOnStores('with APPROVALS=required', (store) => {
 
   it('the client library says that nothing was changed yet, and names the proposal', async () => {
     const client = new PlatformClient({ baseUrl: eyes.application.platformUrl, accessKey: annOfShop.key });
-    const override = { group: 'TRUSTED', reason: 'knows us', by: 'ann' } as const;
+    const override = { group: 'TRUSTED', reason: 'knows us' } as const;
     const error = await client.setOverride('payer-6', override).catch((reason: unknown) => reason);
     if (!(error instanceof ProposedError)) throw new Error('not proposed', { cause: error });
     const waiting = (await listed(bobOfShop, 'open')).find(({ subject }) => subject === 'payer-6');
@@ -227,7 +227,7 @@ describeOnStores('with APPROVALS=required', (store) => {
 
   it('a person and a key with that person as its owner count as one', async () => {
     const { id: person, owner } = actorOfPerson({ sub: '248', email: null });
-    const change = { what: 'override', clientIdKey: 'payer-5', group: 'TRUSTED', by: 'ann' } as const;
+    const change = { what: 'override', clientIdKey: 'payer-5', group: 'TRUSTED' } as const;
     const { clientKeys, registers, auditLog } = eyes.store;
     const now = eyes.clock.now;
     const proposals = new Proposals(registers, new Audit(auditLog, now), clientKeys, now);

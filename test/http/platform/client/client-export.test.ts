@@ -55,7 +55,7 @@ describeOnStores('the export of a client', (store) => {
     const { registers, auditLog, clientKeys } = store();
     const { now } = service.clock;
     const proposals = new Proposals(registers, new Audit(auditLog, now), clientKeys, now);
-    const override = { group: 'TRUSTED', reason: 'knows us', by: 'ann', expiresAt: null } as const;
+    const override = { group: 'TRUSTED', reason: 'knows us', expiresAt: null } as const;
     await proposals.add(
       platformName('shop'),
       { what: 'override', clientIdKey, ...override },
