@@ -83,6 +83,10 @@ export const instant = Type.Unsafe<string>({
   description: 'A moment: RFC 3339 like "2026-11-21T10:00:00Z"',
 });
 
+/** A moment that is kept as text. */
+export const writtenInstant = (description: string) =>
+  showing(Type.Unsafe<string>({ ...INSTANT, description }), '2026-11-21T10:00:00.000Z');
+
 export function nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
 }

@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { PlatformName } from '../client/client-key.ts';
-import { choice, list, named, nullable, type Shape, shape, word } from '../shapes.ts';
+import { choice, list, named, nullable, type Shape, shape, word, writtenInstant } from '../shapes.ts';
 import type { Documents } from '../state/documents.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 
@@ -292,9 +292,9 @@ export const AccessKeySchema = named(
     owner: nullable(word('The person or team that answers for it', 'person:248289761001')),
     operations: list(choice(OPERATIONS, 'An operation'), 'What it was granted'),
     status: choice(KEY_STATUSES, 'Only live keys are let in'),
-    issuedAt: word('RFC 3339', '2026-11-21T10:00:00.000Z'),
-    expiresAt: nullable(word('RFC 3339; null: it does not expire', '2027-11-21T10:00:00.000Z')),
-    revokedAt: nullable(word('RFC 3339; null: it was not revoked')),
+    issuedAt: writtenInstant('When it was issued'),
+    expiresAt: nullable(writtenInstant('Until when it is let in; null: it does not expire')),
+    revokedAt: nullable(writtenInstant('When it was revoked; null: it was not')),
   }),
 );
 

@@ -89,7 +89,8 @@ export class Components {
 
 /**
  * A body's schema as callers may fill it in: an optional member may also be null, because `bodyOf` leaves out members
- * that are null or ''. Only the former is described, so that generated clients know one way to say nothing.
+ * that are null or ''. Only the former is described, so that generated clients know one way to say nothing; no length
+ * forbids the latter.
  */
 export function withBlanks(schema: TSchema): TSchema {
   if (!Type.IsObject(schema)) return schema;
@@ -102,11 +103,11 @@ export function withBlanks(schema: TSchema): TSchema {
 }
 
 function orNull(schema: TSchema): TSchema {
-  const type: unknown = Reflect.get(schema, 'type');
+  const { type, enum: values, minLength: _, told, ...rest } = Object(schema);
   if (typeof type !== 'string') return { anyOf: [schema, { type: 'null' }] };
-  const values: unknown = Reflect.get(schema, 'enum');
+  const { minLength: __, ...checked } = Object(told);
   const withNull = Array.isArray(values) ? { enum: [...values, null] } : {};
-  return { ...schema, type: [type, 'null'], ...withNull };
+  return { ...rest, told: checked, type: [type, 'null'], ...withNull };
 }
 
 /** A JSON value of the document that tools read and this code does not. */

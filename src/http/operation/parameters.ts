@@ -132,14 +132,18 @@ export function queryLimit(bounds = { default: 100, max: 500 }): Parameter<numbe
   return queryWhole('limit', { min: 1, ...bounds }, 'The most to list');
 }
 
-const PLACE_CHARACTERS_MAX = 1024;
+/** How places in a list are written, and what they say; null for what never was one. */
+interface Places<Place> {
+  readonly pattern: RegExp;
+  readonly read: (text: string) => Place | null;
+}
 
-/** Where a list is read on: the `next` of an answer; null when it is absent. `placeOf` gives null for what never was one. */
-export function queryAfter<Place>(placeOf: (text: string) => Place | null): Parameter<Place | null> {
-  const schema = { type: 'string', minLength: 1, maxLength: PLACE_CHARACTERS_MAX };
+/** Where a list is read on: the `next` of an answer; null when it is absent. */
+export function queryAfter<Place>({ pattern, read: readPlace }: Places<Place>): Parameter<Place | null> {
+  const schema = { type: 'string', pattern: pattern.source };
   const read = (text: string | null) => {
     if (text === null) return null;
-    const place = text.length > PLACE_CHARACTERS_MAX ? null : placeOf(text);
+    const place = pattern.test(text) ? readPlace(text) : null;
     if (place !== null) return place;
     throw badParameter(
       'The parameter after must be the `next` of an earlier answer, unchanged; without it the list begins anew.',
@@ -148,10 +152,16 @@ export function queryAfter<Place>(placeOf: (text: string) => Place | null): Para
   return queried('after', 'The `next` of the answer before; absent: from the beginning', schema, read, false);
 }
 
-/** Reads a place that is a number. */
-export function wholePlace(text: string): number | null {
-  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null;
+/** Places that are numbers. */
+export const NUMBER_PLACES: Places<number> = { pattern: /^[1-9]\d{0,14}$/, read: Number };
+
+/** Places that are a text, and say no more. */
+export function textPlaces(pattern: RegExp): Places<string> {
+  return { pattern, read: (text) => text };
 }
+
+/** Of what has a moment and an id, as `placeInTime` writes it. */
+export const TIME_PLACES = textPlaces(/^\d{13}-[\w.-]{1,64}$/);
 
 interface PageAsk<Place> {
   readonly after: Place | null;
@@ -178,11 +188,6 @@ export function pageOf<Item, Place extends string | number>(
 /** The place of what has a moment and an id: the newest have the highest. */
 export function placeInTime(at: number, id: string): string {
   return `${String(at).padStart(13, '0')}-${id}`;
-}
-
-/** Reads a place in time. */
-export function timePlace(text: string): string | null {
-  return /^\d{13}-./.test(text) ? text : null;
 }
 
 /** A whole number from 0 up to a bound; 0 when it is absent. */

@@ -4,12 +4,12 @@ import { count, epochMs, list, named, nextPlace, type Shape, shape, word } from 
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import {
   BAD_PARAMETER,
+  NUMBER_PLACES,
   queryAfter,
   queryChoice,
   queryInstant,
   queryLimit,
   queryText,
-  wholePlace,
 } from '../operation/parameters.ts';
 
 interface AuditParts {
@@ -21,7 +21,7 @@ const WHO = queryText('who', 'Only entries of whoever has this in the name, in a
 const ACTION = queryChoice('action', AUDIT_ACTIONS, 'Only entries about this');
 const FROM = queryInstant('from', 'Only entries from then on');
 const TO = queryInstant('to', 'Only entries from before');
-const AFTER = queryAfter(wholePlace);
+const AFTER = queryAfter(NUMBER_PLACES);
 const LIMIT = queryLimit();
 
 const FaultSchema = shape('An entry that was changed, dropped or swapped', {

@@ -11,6 +11,7 @@ import { WhatIfThenSchema, whatIfThen } from '../../authoring/explain/what-if.ts
 import {
   type ClientKey,
   type ClientKeys,
+  DECISION_ID_PATTERN,
   type PlatformName,
   parseDecisionId,
 } from '../../client/client-key.ts';
@@ -140,7 +141,7 @@ const INCLUDE = queryChoice(
 );
 const FROM = queryInstant('from', 'Only decisions from this time on');
 const TO = queryInstant('to', 'Only decisions before this time');
-const AFTER = queryAfter(parseDecisionId);
+const AFTER = queryAfter({ pattern: new RegExp(DECISION_ID_PATTERN), read: parseDecisionId });
 const LIMIT = queryLimit(DECISIONS_LISTED);
 
 export const listDecisions = operation<DecisionParts>({

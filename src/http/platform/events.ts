@@ -11,13 +11,21 @@ import {
   type Shape,
   shape,
   word,
+  writtenInstant,
   writtenMoments,
 } from '../../shapes.ts';
 import type { JournalGap } from '../../state/journal.ts';
 import { UnknownCursor } from '../../state/store-errors.ts';
 import type { Shares } from '../../work/turns.ts';
 import { type Asked, jsonAnswer, jsonInSteps, operation } from '../operation/operation.ts';
-import { BAD_PARAMETER, badParameter, queryAfter, queryCount, queryLimit } from '../operation/parameters.ts';
+import {
+  BAD_PARAMETER,
+  badParameter,
+  queryAfter,
+  queryCount,
+  queryLimit,
+  textPlaces,
+} from '../operation/parameters.ts';
 import { GrantWatch } from '../request/authenticate.ts';
 import { TOO_MANY_AT_ONCE, UNKNOWN_KEY } from '../request/refusals.ts';
 import { HAPPENED, type HistoryEntry, viewOfEntry } from './client/client-history.ts';
@@ -39,7 +47,7 @@ function cloudEvent<
       source: word('The platform, as a URI-reference', 'client-scoring/shop'),
       type: always(type),
       ...subject,
-      time: word('When it was accepted, RFC 3339', '2026-11-21T10:00:00.000Z'),
+      time: writtenInstant('When it was accepted'),
       datacontenttype: always('application/json'),
       data: shape('By type', data),
     }),
@@ -178,7 +186,7 @@ const WAITING_MAX = 8;
 
 const PLACE = /^([0-9]{1,15}|1(\.([0-9a-z]{1,8}(-[0-9a-z]{1,4})?)?){64})$/;
 
-const AFTER = queryAfter((text) => (PLACE.test(text) ? text : null));
+const AFTER = queryAfter(textPlaces(PLACE));
 const LIMIT = queryLimit();
 const WAIT = queryCount('wait', WAIT_SECONDS_MAX, 'Seconds to wait while there is no event');
 

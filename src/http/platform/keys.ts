@@ -17,7 +17,14 @@ import { DAY_MS } from '../../rules/duration.ts';
 import type { Approvals } from '../../service/approvals.ts';
 import { choice, list, named, nextPlace, type Shape, shape, word } from '../../shapes.ts';
 import { type Asked, jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
-import { pageOf, pathText, placeInTime, queryAfter, queryLimit, timePlace } from '../operation/parameters.ts';
+import {
+  pageOf,
+  pathText,
+  placeInTime,
+  queryAfter,
+  queryLimit,
+  TIME_PLACES,
+} from '../operation/parameters.ts';
 import { HttpProblem, notFound, refusal } from '../request/problems.ts';
 
 interface KeyParts {
@@ -99,7 +106,7 @@ async function keysOf({ platform }: Caller, keys: AccessKeys): Promise<readonly 
   return (await keys.list()).filter((one) => platform === INSTALLATION || one.platform === platform);
 }
 
-const AFTER = queryAfter(timePlace);
+const AFTER = queryAfter(TIME_PLACES);
 const LIMIT = queryLimit();
 
 export const listKeys = operation({

@@ -13,7 +13,7 @@ import {
 } from '../../lists/list-editor.ts';
 import { ListEntrySchema, type StoredEntry } from '../../lists/list-entry.ts';
 import type { ListNode } from '../../lists/list-node.ts';
-import { isName } from '../../rules/rule-set.ts';
+import { NAME_PATTERN } from '../../rules/rule-set.ts';
 import {
   count,
   epochMs,
@@ -31,7 +31,7 @@ import {
 } from '../../shapes.ts';
 import { LIST_CHANGES_MAX } from '../../state/store.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
-import { pageOf } from '../operation/parameters.ts';
+import { pageOf, textPlaces } from '../operation/parameters.ts';
 import type { GrantWatch } from '../request/authenticate.ts';
 import { bodyOf } from '../request/body.ts';
 import { HttpProblem, malformedBody } from '../request/problems.ts';
@@ -141,10 +141,7 @@ function placeOfList({ list: name, owner }: StoredEntry): string {
   return isInstallation(owner) ? `${name}*` : name;
 }
 
-/** Reads the place of a list. */
-export function listPlace(text: string): string | null {
-  return isName(text.replace(/\*$/, '')) ? text : null;
-}
+export const LIST_PLACES = textPlaces(new RegExp(NAME_PATTERN.replace(/\$$/, '\\*?$')));
 
 export function viewOfList(
   node: ListNode,
@@ -173,7 +170,7 @@ export const ListLineSchema = Type.Object(
     reason: Type.Optional(text(REASON_CHARACTERS_MAX, 'Why; needed unless it is removed')),
     expiresAt: Type.Optional(instant),
   },
-  { told: { not: { properties: { reason: { type: 'null' }, remove: { enum: [false, null] } } } } },
+  { told: { not: { properties: { reason: { enum: [null, ''] }, remove: { enum: [false, null] } } } } },
 );
 
 const lineBody = bodyOf(ListLineSchema);

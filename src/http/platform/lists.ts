@@ -15,12 +15,12 @@ import { isName, LIST_NAME_RULE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '../..
 import { choice, instant, text, word } from '../../shapes.ts';
 import { DONE, jsonAnswer, jsonBody, operation, type RequestBody } from '../operation/operation.ts';
 import {
+  NUMBER_PLACES,
   type Parameter,
   queryAfter,
   queryLimit,
   queryText,
   requiredText,
-  wholePlace,
 } from '../operation/parameters.ts';
 import { requireContentType } from '../request/body.ts';
 import { badRequest, HttpProblem, orRefused, refusal } from '../request/problems.ts';
@@ -28,10 +28,10 @@ import { TOO_MANY_CHANGES, UNKNOWN_LIST } from '../request/refusals.ts';
 import { answerLines, LINES, LINES_MAX, lineResult } from './lines.ts';
 import {
   editList,
+  LIST_PLACES,
   ListEntriesSchema,
   ListEntryViewSchema,
   ListLineSchema,
-  listPlace,
   SharedListSchema,
   SharedListsSchema,
   viewOfEntries,
@@ -72,8 +72,8 @@ interface ListParts {
 }
 
 const LIMIT = queryLimit();
-const AFTER_LIST = queryAfter(listPlace);
-const AFTER_CHANGE = queryAfter(wholePlace);
+const AFTER_LIST = queryAfter(LIST_PLACES);
+const AFTER_CHANGE = queryAfter(NUMBER_PLACES);
 
 const VALUE = queryText('value', 'Only the entry for this value');
 

@@ -19,7 +19,7 @@ import {
   queryAfter,
   queryChoice,
   queryLimit,
-  timePlace,
+  TIME_PLACES,
 } from '../operation/parameters.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
 import { HttpProblem, orRefused, refusal } from '../request/problems.ts';
@@ -36,7 +36,7 @@ const STATE = queryChoice(
   `Only those that stand so: ${STATES.map((one) => `${one} ${PROPOSAL_STATES[one]}`).join('; ')}`,
 );
 
-const AFTER = queryAfter(timePlace);
+const AFTER = queryAfter(TIME_PLACES);
 const LIMIT = queryLimit();
 
 const PROPOSAL_IN_PATH = pathText('proposalId', 'As the answer that made it names it');

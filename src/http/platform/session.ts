@@ -3,7 +3,17 @@ import type { Audit } from '../../access/audit.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { Session, SignedIn } from '../../access/sessions.ts';
 import { networkOf } from '../../decision/requests.ts';
-import { choice, list, named, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
+import {
+  choice,
+  list,
+  named,
+  nullable,
+  type Shape,
+  shape,
+  word,
+  writtenInstant,
+  yesNo,
+} from '../../shapes.ts';
 import type { LocalRateBuckets } from '../../state/rate-buckets.ts';
 import { DONE, jsonAnswer, jsonBody, openOperation, operation } from '../operation/operation.ts';
 import { BAD_PARAMETER, queryChoice, type RouteContext } from '../operation/parameters.ts';
@@ -40,7 +50,7 @@ export const SessionSchema = named(
     platform: word('Whose clients, orders and decisions it sees', 'shop'),
     platforms: list(word('A platform; * is the whole installation', 'shop'), 'Where it may do something'),
     operations: list(choice(OPERATIONS, 'An operation'), 'What was granted, with what that includes'),
-    expiresAt: nullable(word('RFC 3339; null: it does not expire', '2027-11-21T10:00:00.000Z')),
+    expiresAt: nullable(writtenInstant('When the key ends; null: it does not')),
   }),
 );
 

@@ -1,4 +1,10 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
@@ -82,11 +88,30 @@ export function createListener(
   };
   const server =
     tls === undefined ? createServer(options, onRequest) : secureServer(tls, options, onRequest, log);
+  server.on('checkContinue', (req, res) => {
+    continueWhenRead(req, res);
+    onRequest(req, res);
+  });
   server.maxConnections = CONNECTIONS_MAX;
   forgiveStandstill(server);
   cutOffSlowReaders(server, unreadMs);
   answerNodeRefusals(server);
   return server;
+}
+
+/**
+ * Asks for a body that waits for 100 Continue once somebody listens for it. A request that is refused before, as one
+ * with an unknown key, sends none, and then nobody knows where the next request of its connection begins.
+ */
+function continueWhenRead(req: IncomingMessage, res: ServerResponse): void {
+  const { shouldKeepAlive } = res;
+  res.shouldKeepAlive = false;
+  req.on('newListener', function proceed(event) {
+    if (event !== 'data' && event !== 'readable') return;
+    req.off('newListener', proceed);
+    res.shouldKeepAlive = shouldKeepAlive;
+    res.writeContinue();
+  });
 }
 
 function secureServer(

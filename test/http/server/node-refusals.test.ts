@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { expect } from 'chai';
 import { answerNodeRefusals } from '../../../src/http/server/node-refusals.ts';
 import type { Problem } from '../../service/http-call.ts';
+import { scoreBody } from '../../service/request-bodies.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import { rawExchange, rawStatus } from '../raw-exchange.ts';
 
@@ -82,6 +83,34 @@ describe('a request that Node refuses before any route', () => {
   it('may lack a Host when it is HTTP/1.0', async () => {
     const answer = await rawExchange(service.application.platformUrl, 'GET /livez HTTP/1.0\r\n\r\n');
     expect(rawStatus(answer)).to.equal(200);
+  });
+});
+
+describe('a body that waits for 100 Continue', () => {
+  const BODY = JSON.stringify(scoreBody());
+
+  const asked = (url: string, key: string, ...parts: readonly string[]) =>
+    rawExchange(
+      url,
+      `POST /v1/client/score HTTP/1.1\r\nHost: x\r\nX-KA-Access-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\nExpect: 100-continue\r\n`,
+      ...parts,
+    );
+
+  let service: RunningService;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service?.stop());
+
+  it('is asked for after the key, and never when that is refused', async () => {
+    const { callerUrl } = service.application;
+    const refused = await asked(callerUrl, 'nonsense', '\r\n');
+    expect(refused)
+      .to.match(/^HTTP\/1\.1 401 /)
+      .and.to.match(/\r\nConnection: close\r\n/i);
+    const { key } = await service.tenant();
+    const answered = await asked(callerUrl, key, 'Connection: close\r\n\r\n', BODY);
+    expect(answered).to.match(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
   });
 });
 

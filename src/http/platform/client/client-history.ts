@@ -99,12 +99,14 @@ export function viewOfHistory(
   };
 }
 
-/** Reads the `next` of a view. */
-export function historyPlace(text: string): HistoryPlace | null {
-  if (!/^\d{1,15}(-\d{1,15}){2}$/.test(text)) return null;
-  const [at = 0, ms = 0, seq = 0] = text.split('-').map(Number);
-  return { at, place: { ms, seq } };
-}
+/** As the `next` of a view has them. */
+export const HISTORY_PLACES = {
+  pattern: /^\d{1,15}(-\d{1,15}){2}$/,
+  read: (text: string): HistoryPlace => {
+    const [at = 0, ms = 0, seq = 0] = text.split('-').map(Number);
+    return { at, place: { ms, seq } };
+  },
+};
 
 /** Newest first, without reports that changed nothing of their order; the journal has those, too. */
 function withoutRepeats(entries: readonly JournalEntry[]): readonly JournalEntry[] {

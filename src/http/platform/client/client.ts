@@ -44,7 +44,7 @@ import { DONE, jsonAnswer, jsonBody } from '../../operation/operation.ts';
 import { queryAfter, queryLimit } from '../../operation/parameters.ts';
 import { notFound, refusal } from '../../request/problems.ts';
 import { TOO_MANY_CHANGES } from '../../request/refusals.ts';
-import { ClientHistorySchema, historyPlace, viewOfHistory } from './client-history.ts';
+import { ClientHistorySchema, HISTORY_PLACES, viewOfHistory } from './client-history.ts';
 import { type AskedAboutClient, clientOperation } from './client-id-key.ts';
 
 const ClientSchema = named(
@@ -143,7 +143,7 @@ interface ClientParts extends AuditParts {
   readonly erasure: Erasure;
 }
 
-const AFTER = queryAfter(historyPlace);
+const AFTER = queryAfter(HISTORY_PLACES);
 const LIMIT = queryLimit();
 
 export const UNKNOWN_CLIENT = refusal('unknown-client', 'Nothing is known of the client.', () =>

@@ -27,7 +27,7 @@ import {
   queryAfter,
   queryLimit,
   type RouteContext,
-  timePlace,
+  TIME_PLACES,
 } from '../../../operation/parameters.ts';
 import { badRequest, HttpProblem, notFound, refusal } from '../../../request/problems.ts';
 import { atDesk, DESK_FULL, DRAFT_BYTES_MAX, DRAFT_EXAMPLE, DRAFT_FILES, draftBody } from './draft-body.ts';
@@ -134,7 +134,7 @@ function changedText(version: string, now: DraftSummary | null, basis: number | 
   return `${version} was changed by ${now.changedBy} at ${when}. Open it again, or keep yours under another name.`;
 }
 
-const AFTER = queryAfter(timePlace);
+const AFTER = queryAfter(TIME_PLACES);
 const LIMIT = queryLimit();
 
 export const listDrafts = operation({
