@@ -91,8 +91,8 @@ export async function consolePages(
   const answer = await fetch(url, { headers: { 'X-KA-Access-Key': seeded.key } });
   const { decisions }: { decisions: readonly Decision[] } = JSON.parse(await answer.text());
   return [
-    { name: 'now', hash: '#/explore/now', shows: 'Waits by ladder level' },
-    { name: 'explore', hash: '#/explore?by=rule', shows: 'Save as CSV' },
+    { name: 'today', hash: '#/today', shows: 'Save as CSV' },
+    { name: 'today-rules', hash: '#/today?by=rule&verdict=WAIT', shows: 'WAIT by rule' },
     { name: 'decisions', hash: '#/decisions', shows: 'The newest' },
     { name: 'explanation', hash: `#/decisions/${decisions[0]?.decisionId}`, shows: 'Rule by rule' },
     { name: 'client', hash: '#/payers/impatient-ivan', shows: 'Facts now' },

@@ -44,7 +44,10 @@ export function contributions(
   const more = growth(all);
   const whole = all.after.part - more * all.before.part;
   if (all.before.whole === 0 || Math.abs(whole) <= deviation(all, more)) return [];
+  const values = Map.groupBy(counted, ({ dimension }) => dimension);
   const ranked = counted
+    // What all decisions have in common explains nothing, and neither does a part that was as large before.
+    .filter(({ dimension }) => (values.get(dimension)?.length ?? 0) > 1)
     .map((one) => {
       const difference = one.after.part - expected(one, parts);
       const share = difference / whole;
@@ -52,7 +55,7 @@ export function contributions(
       const chance = deviation(one, more) / Math.abs(whole);
       return { ...one, difference, share, rank: Math.min(1, share - chance) - usual };
     })
-    .filter(({ share }) => share > 0)
+    .filter(({ rank }) => rank > 0)
     .toSorted((a, b) => b.rank - a.rank);
   const first = new Map<string, (typeof ranked)[number]>();
   for (const one of ranked) if (!first.has(one.dimension)) first.set(one.dimension, one);

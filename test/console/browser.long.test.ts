@@ -93,12 +93,12 @@ describeConsole('the console in a browser', (tab) => {
     const first = await watched(await context?.newPage());
     await first.page.goto(tab.seeded.url);
     await signIn(first.page, tab.seeded.key);
-    await first.page.getByText('Waits by ladder level').first().waitFor();
+    await first.page.getByText('Save as CSV').first().waitFor();
     expect(first.bytes()).to.be.lessThan(150_000);
     expect(first.files().length).to.be.at.most(8);
     const second = await watched(await context?.newPage());
     await second.page.goto(tab.seeded.url);
-    await second.page.getByText('Waits by ladder level').first().waitFor();
+    await second.page.getByText('Save as CSV').first().waitFor();
     expect(second.files()).to.deep.equal([]);
     await context?.close();
   });

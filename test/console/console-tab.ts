@@ -98,7 +98,7 @@ export class ConsoleTab {
     return started(this.#tab).strayRequests;
   }
 
-  /** The tab that tests share, at an address like `#/explore/now`. To load the console anew costs half a second. */
+  /** The tab that tests share, at an address like `#/today`. To load the console anew costs half a second. */
   open(hash: string, look: Look = WIDE): Promise<void> {
     return this.openAs(this.seeded.key, hash, look);
   }

@@ -3,16 +3,15 @@ import { closeConsole } from './console-tab.ts';
 import './pages/approvals.ts';
 import './pages/client.ts';
 import './pages/decisions.ts';
-import './pages/explore.ts';
 import './pages/payer-words.ts';
 import './pages/foreign-text.ts';
 import './pages/lists.ts';
-import './pages/now.ts';
 import './pages/platforms.ts';
 import './pages/provider.ts';
 import './pages/search.ts';
 import './pages/settings.ts';
 import './pages/sign-in.ts';
+import './pages/today.ts';
 // Many clients of which other suites know nothing.
 import './pages/client-links.ts';
 

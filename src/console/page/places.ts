@@ -9,12 +9,11 @@ import { ClientPage } from './pages/client.ts';
 import { DecisionsPage } from './pages/decisions.ts';
 import { DraftPage, DraftsPage } from './pages/draft.ts';
 import { EvidencePage } from './pages/evidence.ts';
-import { ExplorePage } from './pages/explore.ts';
 import { ListsPage } from './pages/lists.ts';
-import { NowPage } from './pages/now.ts';
 import { PlatformPage } from './pages/platform.ts';
 import { RolloutPage } from './pages/rollout.ts';
 import { RulesPage, VersionPage } from './pages/rules.ts';
+import { TodayPage } from './pages/today.ts';
 import type { SpanName } from './parts/time-span.ts';
 
 type Operation = Session['operations'][number];
@@ -56,10 +55,7 @@ function page(
 export const PLACES: readonly PlaceEntry[] = [
   {
     title: 'Today',
-    pages: [
-      page('explore/now', 'Now', ['figures'], NowPage),
-      page('explore', 'Over time', ['figures'], ExplorePage, { or: ['rules'] }),
-    ],
+    pages: [page('today', 'Today', ['figures'], TodayPage, { or: ['rules', 'rules:read'], span: 'day' })],
   },
   {
     title: 'Find',

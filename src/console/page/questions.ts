@@ -60,6 +60,7 @@ export const EXPERIMENT: Question<Experiment> = { path: 'experiment' };
 export const ROLL_OUT: Question<Following> = { path: 'rules/rollout' };
 export const ROLL_BACK: Question<Following> = { path: 'rules/rollback' };
 export const PROPOSALS: Question<ProposalList> = { path: 'proposals?limit=500', all: 'proposals' };
+export const OPEN_PROPOSALS: Question<ProposalList> = { path: 'proposals?state=open' };
 export const decideProposal: (proposalId: string, way: 'approve' | 'reject') => Question<Proposal> = (
   proposalId,
   way,

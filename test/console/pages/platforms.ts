@@ -6,7 +6,7 @@ describeConsole('the platform of the console', (tab) => {
   const decided = () => tab.page.getByRole('region', { name: 'By platform' }).getByRole('row');
 
   it('is chosen in the head by whoever reaches all, and stands in the address', async () => {
-    await tab.openOwn(tab.seeded.operatorKey, '#/explore?by=platform');
+    await tab.openOwn(tab.seeded.operatorKey, '#/today?by=platform');
     const { page } = tab;
     await decided().getByText('shop').waitFor();
     expect(new URL(page.url()).search).to.equal('?platform=*');
@@ -39,7 +39,7 @@ describeConsole('the platform of the console', (tab) => {
     await page.goto(`${tab.seeded.url}?platform=bank#/decisions`);
     await page.getByRole('alert').getByText('may not see the platform "bank"').waitFor();
     await page.getByRole('link', { name: 'Begin with what this session may see' }).click();
-    await page.getByRole('heading', { name: 'Now', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Today', level: 1 }).waitFor();
     expect(new URL(page.url()).search).to.equal('?platform=shop');
   });
 });

@@ -30,7 +30,7 @@ describeConsole("the console's search", (tab) => {
       'decisions?clientIdKey=impatient-ivan',
     );
     const decisionId = body.decisions[0]?.decisionId ?? '';
-    await tab.open('#/explore/now');
+    await tab.open('#/today');
     const { page } = tab;
     await tab.button(/^Search/).click();
     await search().fill('impatient-iva');

@@ -43,9 +43,41 @@ export function groupTone(group: string): Tone {
   return group === 'NEW' ? 'plain' : 'good';
 }
 
-/** A row of figures, each under its name. */
-export function Figures({ items }: { items: readonly (readonly [string, ComponentChildren])[] }) {
+/** A row of figures, each under its name, with what it is compared with. */
+export function Figures({
+  items,
+}: {
+  items: readonly (readonly [string, ComponentChildren, note?: ComponentChildren])[];
+}) {
   return html`<dl class="figures">
-    ${items.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
+    ${items.map(
+      ([name, value, note]) => html`<div>
+        <dt>${name}</dt><dd>${value}</dd>${note && html`<dd class="faint">${note}</dd>`}
+      </div>`,
+    )}
   </dl>`;
+}
+
+/** Colours of the names that have one of their own. */
+const OWN_COLORS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries([...VERDICTS, ...GROUPS].map(({ name, color }) => [name, color])),
+  ...{ bot: '--block', 'no bot': '--get-new', 1: '--wait-1', 2: '--wait-2', 3: '--wait-3' },
+};
+
+const OTHER_COLORS = [
+  ...['--accent', '--sticky', '--wait-2', '--group-trusted', '--get-new', '--wait-4'],
+  ...['--block', '--group-new', '--wait-1', '--wait', '--wait-3'],
+] as const;
+
+/** A colour for each name, which it has everywhere, whatever stands beside it and however often it came. */
+export function colorsOf(names: readonly string[]): ReadonlyMap<string, string> {
+  const colors = new Map(names.map((name) => [name, OWN_COLORS[name] ?? '']));
+  const isFree = (color: string) => ![...colors.values()].includes(color);
+  for (const [name, own] of [...colors].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    if (own !== '') continue;
+    const first = [...name].reduce((hash, letter) => (hash * 31 + letter.charCodeAt(0)) % 65_521, 7);
+    const inTurn = OTHER_COLORS.map((_, place) => OTHER_COLORS[(first + place) % OTHER_COLORS.length] ?? '');
+    colors.set(name, inTurn.find(isFree) ?? '--ink-faint');
+  }
+  return colors;
 }

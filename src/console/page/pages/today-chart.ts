@@ -1,0 +1,148 @@
+import type { ComponentChildren } from 'preact';
+import type { RolloutStatus, Session } from '../answers.ts';
+import { may, useAnswer } from '../api.ts';
+import { html, useMemo } from '../html.ts';
+import { Chart, Happened } from '../parts/chart.ts';
+import { Choice, goTo } from '../parts/form.ts';
+import { count, counted, dateTime, percent, share } from '../parts/format.ts';
+import { marksOf } from '../parts/marks.ts';
+import { csvText, saveFile } from '../parts/save-file.ts';
+import { numbers, Table } from '../parts/table.ts';
+import { minuteWord, withWords } from '../parts/time-span.ts';
+import { colorsOf, VERDICTS } from '../parts/verdict.ts';
+import { LISTS } from '../questions.ts';
+import {
+  type Exploration,
+  FILTERS,
+  parameterOf,
+  SPLITS,
+  spanOfSlots,
+  sum,
+  toDecisions,
+  utc,
+  type View,
+} from './today-view.ts';
+
+const MEASURES = ['count', 'share', 'money'] as const;
+
+/** The decisions of a time by what they have in common, as a chart and as a table, with what happened. */
+export function Explored({
+  found,
+  view,
+  session,
+  status,
+  children,
+}: {
+  found: Exploration;
+  view: View;
+  session: Session;
+  status: RolloutStatus | null;
+  children: ComponentChildren;
+}) {
+  const lists = useAnswer(may(session, 'lists:read') ? LISTS : null).data?.lists;
+  const rollout = status?.rollout;
+  const { by, verdict, measure } = view;
+  const marks = useMemo(
+    () => marksOf({ rollout, lists, gaps: found.gaps }, spanOfSlots(found)),
+    [rollout?.revision, lists, found],
+  );
+  const series = useMemo(() => seriesOf(found, measure), [found, measure]);
+  const brush = (from: number, to: number) =>
+    goTo(withWords({ span: null, from: minuteWord(from), to: minuteWord(to - 1) }));
+  const title = `${verdict ?? 'Decisions'} by ${by}`;
+  const note = 'drag over the bars to look closer';
+  const chart = { title, note, kind: 'bars', at: found.slots, series, marks, brush };
+  return html`<section class="card">
+      <h2 class="only-read">What was decided</h2>
+      <${Controls} view=${view} />
+      <${Chart} ...${chart} format=${measure === 'share' ? percent : count} />
+      <${Values} found=${found} view=${view} />
+      ${found.asOf && html`<${AsKnown} ...${found.asOf} />`}
+    </section>
+    ${children}
+    <${Happened} title="What happened in this time" marks=${marks.toReversed()} />`;
+}
+
+function Controls({ view: { query, by, verdict, measure } }: { view: View }) {
+  const go = (name: string) => (value: string) => goTo(withWords({ [name]: value }));
+  return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
+    <${Choice} label="Verdict" chosen=${verdict} any="all verdicts"
+      values=${VERDICTS.map(({ name }) => name)} go=${go('verdict')} />
+    <${Choice} label="Split by" chosen=${by} values=${SPLITS.map(([name]) => name)} go=${go('by')} />
+    <${Choice} label="As" chosen=${measure} values=${MEASURES} go=${go('measure')} />
+    ${FILTERS.filter((name) => query.has(name)).map(
+      (name) => html`<a href=${withWords({ [name]: null })}>Not only ${query.get(name)} ✕</a>`,
+    )}
+  </form>`;
+}
+
+function AsKnown({ at, erasedPayers }: NonNullable<Exploration['asOf']>) {
+  const erased =
+    erasedPayers > 0 && ` ${counted(erasedPayers, 'payer')} erased since were counted then and are no more.`;
+  return html`<p class="faint">As known at ${dateTime(at)}.${erased}</p>`;
+}
+
+function seriesOf({ values, all }: Exploration, measure: string) {
+  const currency = mainCurrency(values);
+  const colors = colorsOf(values.map(({ value }) => value ?? ''));
+  return values.map(({ value, decisions, money }) => ({
+    name: value ?? 'others',
+    color: (value !== null && colors.get(value)) || '--ink-faint',
+    values:
+      {
+        count: decisions,
+        share: decisions.map((number, slot) => (all[slot] ? (100 * number) / all[slot] : null)),
+        money: money[currency] ?? decisions.map(() => 0),
+      }[measure] ?? decisions,
+    total:
+      measure === 'money'
+        ? `${count(Math.round(sum(money[currency] ?? [])))} ${currency}`
+        : count(sum(decisions)),
+  }));
+}
+
+function mainCurrency(values: Exploration['values']) {
+  const sums = new Map<string, number>();
+  for (const { money } of values)
+    for (const [currency, amounts] of Object.entries(money))
+      sums.set(currency, (sums.get(currency) ?? 0) + sum(amounts));
+  return [...sums].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '–';
+}
+
+/** Each value leads further down, a verdict to its rules; each number to its decisions. */
+function Values({ found, view }: { found: Exploration; view: View }) {
+  const { by, measure } = view;
+  const save = () => saveFile(`decisions-by-${by}.csv`, 'text/csv', csvOf(found, view));
+  const money = measure === 'money';
+  const columns = [by, ...numbers('decisions', 'of all', ...(money ? ['asked for'] : []))];
+  const parameter = parameterOf(by);
+  return html`<${Table} name=${`By ${by}`} columns=${columns}
+      rows=${found.values.map(({ value, decisions, money: amounts }) => {
+        const own = value !== null && parameter !== null ? { [parameter]: value } : null;
+        const number = count(sum(decisions));
+        const deeper = by === 'rule' ? {} : { by: 'rule' };
+        return [
+          own === null ? (value ?? 'others') : html`<a href=${withWords({ ...own, ...deeper })}>${value}</a>`,
+          own === null ? number : html`<a href=${toDecisions(view, found, own)}>${number}</a>`,
+          share(sum(decisions), sum(found.all)),
+          ...(money
+            ? [Object.entries(amounts).map(([name, asked]) => `${count(Math.round(sum(asked)))} ${name} `)]
+            : []),
+        ];
+      })} />
+    <div><button type="button" onClick=${save}>Save as CSV</button></div>`;
+}
+
+function csvOf({ slots, all, values }: Exploration, { by }: View) {
+  const currency = mainCurrency(values);
+  const counts = values.flatMap(({ value, decisions, money }) =>
+    slots.map((at, slot) => [
+      utc(at),
+      value ?? 'others',
+      decisions[slot],
+      all[slot],
+      money[currency]?.[slot] ?? 0,
+    ]),
+  );
+  return csvText([['from', by, 'decisions', 'of', currency], ...counts]);
+}

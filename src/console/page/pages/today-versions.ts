@@ -1,0 +1,109 @@
+import type { Following, NodeReport, Rollout, RolloutStatus, Session, TrialCounts } from '../answers.ts';
+import { may } from '../api.ts';
+import { html } from '../html.ts';
+import type { Proposal } from '../parts/confirm.ts';
+import { count, counted, dateTime, shortDigest } from '../parts/format.ts';
+import { toVersion } from '../parts/links.ts';
+import { Empty, UnreadableRollout } from '../parts/notice.ts';
+import { columns, Table } from '../parts/table.ts';
+import { Pill } from '../parts/verdict.ts';
+import { TakeBack } from './take-back.ts';
+
+type Candidate = Rollout['candidates'][number];
+
+/** Who decides and who is on trial, with the way back at hand. */
+export function Versions({
+  status: { rollout, unreadable, trials, previous },
+  session,
+  propose,
+}: {
+  status: RolloutStatus;
+  session: Session;
+  propose: (change: Proposal<Following>) => void;
+}) {
+  if (unreadable) return html`<${UnreadableRollout} />`;
+  if (rollout === null)
+    return html`<${Empty} title="No version decides yet">
+      Start a node; the first start chooses the first version.
+    <//>`;
+  const { active, candidates } = rollout;
+  return html`<section class="card deciding">
+    <div>
+      <span class="faint">active</span>${' '}
+      <a href=${toVersion(active.version)}><b>${active.version}</b></a>${' '}
+      <code>${shortDigest(active.digest)}</code>
+    </div>
+    ${candidates.map((one) => {
+      const trial = trials.find(({ version }) => version === one.version) ?? null;
+      return html`<${OnTrial} candidate=${one} trial=${trial} />`;
+    })}
+    ${may(session, 'operate') && html`<${TakeBack} ...${{ rollout, previous, session, propose }} />`}
+  </section>`;
+}
+
+function OnTrial({ candidate, trial }: { candidate: Candidate; trial: TrialCounts | null }) {
+  return html`<div>
+    <span class="faint">${candidate.mode}</span> <a href="#/rollouts"><b>${candidate.version}</b></a>
+    ${candidate.mode === 'canary' && html` <span class="num">${candidate.percent} %</span>`}
+    ${trial && html` <span class="faint">${trialText(candidate, trial)}</span>`}
+    ${
+      candidate.mode === 'canary' &&
+      (candidate.guardPoints === null
+        ? html` <${Pill} tone="note">no guard<//>`
+        : html` <${Pill} tone="good">guard at ${candidate.guardPoints} points<//>`)
+    }
+  </div>`;
+}
+
+function trialText({ mode }: Candidate, { shadow, arms, candidateErrors }: TrialCounts) {
+  const errors = candidateErrors === 0 ? '' : `, threw ${count(candidateErrors)} times`;
+  return mode === 'shadow'
+    ? `${count(shadow.different)} of ${count(shadow.compared)} differ${errors}`
+    : `decided ${count(arms.candidate.verdicts)}${errors}`;
+}
+
+/** What is the matter with the nodes, a paragraph each. */
+export function troubleOfNodes({ nodes, rollout }: RolloutStatus) {
+  if (nodes === null) return [];
+  if (nodes.length === 0)
+    return [html`<p>No node was heard of in the last 10 s: look at their logs, and at the store.</p>`];
+  const ill = nodes.filter(
+    ({ trouble, hasStaleLists, revision }) =>
+      trouble !== null || hasStaleLists === true || revision !== (rollout?.revision ?? revision),
+  );
+  if (ill.length === 0) return [];
+  return [html`<p>${ill.length} of ${counted(nodes.length, 'node')} in trouble: see the table below.</p>`];
+}
+
+/** Which nodes there are, and whether they follow the rollout. */
+export function Nodes({ rollout, nodes }: { rollout: Rollout | null; nodes: readonly NodeReport[] }) {
+  return html`<section class="card">
+    <h2>Nodes</h2>
+    <${Table} name="Nodes" columns=${COLUMNS} rows=${nodes.map((node) => cellsOf(node, rollout))} />
+  </section>`;
+}
+
+const COLUMNS = ['node', 'state', ...columns('when', 'revision'), 'versions', ...columns('when', 'seen')];
+
+function cellsOf(
+  { host, pid, trouble, revision, versions, refused, seenAt, hasStaleLists }: NodeReport,
+  rollout: Rollout | null,
+) {
+  return [
+    html`<b>${host}</b>/<span class="num">${pid}</span>`,
+    html`${
+      trouble === null ? html`<${Pill} tone="good">follows<//>` : html`<span class="bad">${trouble}</span>`
+    }
+      ${hasStaleLists === true && html`<${Pill} tone="bad">old shared lists<//>`}`,
+    `${revision} of ${rollout?.revision ?? '–'}`,
+    html`<ul class="plain">
+      ${versions.map(
+        ({ version, digest, released }) => html`<li>
+          ${version} <code>${shortDigest(digest)}</code> ${!released && html`<${Pill}>draft<//>`}
+        </li>`,
+      )}
+      ${refused.map(({ version }) => html`<li>${version} <${Pill} tone="bad">refused<//></li>`)}
+    </ul>`,
+    dateTime(seenAt),
+  ];
+}

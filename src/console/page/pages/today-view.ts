@@ -1,0 +1,125 @@
+import type { Explored } from '../answers.ts';
+import { toPath } from '../parts/links.ts';
+import { minuteWord, type Time } from '../parts/time-span.ts';
+
+/** What the address asks of Today: a time, what is counted in it, and by what it is split. */
+
+export type Exploration = Explored['exploration'];
+
+/** What decisions are split by, with the parameter that finds those of one value where there is one. */
+export const SPLITS = [
+  ['verdict', 'verdict'],
+  ['rule', 'rule'],
+  ['signal', 'signal'],
+  ['group', 'clientGroup'],
+  ['bot', null],
+  ['waitLevel', null],
+  ['platform', null],
+  ['pointOfSale', 'sellPointKey'],
+  ['method', 'method'],
+  ['version', 'ruleVersion'],
+  ['arm', 'arm'],
+] as const;
+
+/** The parameters that narrow what is counted. */
+export const FILTERS = SPLITS.flatMap(([, parameter]) =>
+  parameter === null || parameter === 'verdict' ? [] : [parameter],
+);
+
+export const DAY_MS = 86_400_000;
+export const WEEK_MS = 7 * DAY_MS;
+
+export interface View {
+  readonly query: URLSearchParams;
+  readonly time: Time;
+  readonly by: string;
+  readonly verdict: string | null;
+  readonly measure: string;
+}
+
+export function viewOf(query: URLSearchParams, time: Time): View {
+  const [by, measure] = [query.get('by') ?? 'verdict', query.get('measure') ?? 'count'];
+  return { query, time, by, verdict: query.get('verdict'), measure };
+}
+
+export function parameterOf(dimension: string) {
+  return SPLITS.find(([name]) => name === dimension)?.[1] ?? null;
+}
+
+function narrowed({ query, by, verdict, measure }: View) {
+  const asked = new URLSearchParams({ by, ...(verdict && { verdict }) });
+  for (const name of FILTERS) if (query.has(name)) asked.set(name, query.get(name) ?? '');
+  if (measure === 'money') asked.set('include', 'money');
+  return asked;
+}
+
+/** The longest span that is counted at once. */
+const LONGEST = 'quarter';
+
+/** The question for what is shown; of a time that ends now the service counts whole slots. */
+export function exploredQuery(view: View) {
+  const { name, span } = view.time;
+  const asked = narrowed(view);
+  if (name !== null) asked.set('span', name === 'all' ? LONGEST : name);
+  else if (span.from !== undefined) asked.set('from', utc(span.from));
+  if (name === null && span.to !== undefined) asked.set('to', utc(span.to));
+  if (span.asOf !== undefined) asked.set('asOf', utc(span.asOf));
+  return asked;
+}
+
+/** From the first slot to the end of the last, or to now. */
+export function spanOfSlots({ slots, stepMs }: Exploration) {
+  const from = slots[0] ?? 0;
+  const now = Math.floor(Date.now() / 10_000) * 10_000;
+  return { from, to: Math.max(from + 1, Math.min(now, (slots.at(-1) ?? 0) + stepMs)) };
+}
+
+/** The verdicts of the same time so much earlier. */
+export function earlierQuery(found: Exploration, view: View, agoMs: number) {
+  const { from, to } = spanOfSlots(found);
+  const asked = narrowed({ ...view, by: 'verdict', verdict: null, measure: 'count' });
+  asked.set('from', utc(from - agoMs));
+  asked.set('to', utc(to - agoMs));
+  return asked;
+}
+
+/** Why a verdict changed since so long ago. */
+export function changeQuery(found: Exploration, view: View, verdict: string, agoMs: number) {
+  const { from, to } = spanOfSlots(found);
+  const asked = narrowed({ ...view, by: 'verdict', verdict, measure: 'count' });
+  const times = { from, to, againstFrom: from - agoMs, againstTo: to - agoMs };
+  for (const [name, at] of Object.entries(times)) asked.set(name, utc(at));
+  return asked;
+}
+
+/** Of all decisions, percent. */
+export function shareOf(found: Exploration, value: string) {
+  const all = sum(found.all);
+  return all === 0 ? 0 : (100 * sum(found.values.find((one) => one.value === value)?.decisions ?? [])) / all;
+}
+
+export function sum(numbers: readonly number[]) {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+export function utc(epochMs: number) {
+  return new Date(epochMs).toISOString();
+}
+
+/** Where the decisions of this time are listed, narrowed further by parameters of Find. */
+export function toDecisions(
+  { query, time, verdict }: View,
+  found: Exploration,
+  more: Readonly<Record<string, string>>,
+) {
+  const { from, to } = spanOfSlots(found);
+  const listed = new URLSearchParams({
+    from: minuteWord(from),
+    to: minuteWord(to - 1),
+    ...(time.words['zone'] && { zone: time.words['zone'] }),
+    ...(verdict && { verdict }),
+  });
+  for (const name of FILTERS) if (query.has(name)) listed.set(name, query.get(name) ?? '');
+  for (const [name, value] of Object.entries(more)) listed.set(name, value);
+  return toPath('decisions', Object.fromEntries(listed));
+}

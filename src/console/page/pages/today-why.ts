@@ -1,0 +1,146 @@
+import type { Following, RolloutStatus, Session } from '../answers.ts';
+import { may, useAnswer } from '../api.ts';
+import { html, useMemo } from '../html.ts';
+import type { Proposal } from '../parts/confirm.ts';
+import { count, percent } from '../parts/format.ts';
+import { numbers, Table } from '../parts/table.ts';
+import { withWords } from '../parts/time-span.ts';
+import { VERDICTS } from '../parts/verdict.ts';
+import { exploration } from '../questions.ts';
+import { TakeBack } from './take-back.ts';
+import {
+  changeQuery,
+  DAY_MS,
+  type Exploration,
+  earlierQuery,
+  parameterOf,
+  shareOf,
+  spanOfSlots,
+  sum,
+  toDecisions,
+  type View,
+  WEEK_MS,
+} from './today-view.ts';
+
+type Contribution = NonNullable<Exploration['change']>['contributions'][number];
+
+/** The first stands for all dimensions. */
+const COLUMNS = ['', 'value', ...numbers('before', 'now', 'more than usual', 'of the difference')];
+
+/**
+ * Why a verdict changed since the same time earlier: the one that is chosen, or else the one that changed
+ * most. A fall is explained by what took its place.
+ */
+export function WhyChanged({
+  found,
+  view,
+  session,
+  status,
+  propose,
+}: {
+  found: Exploration;
+  view: View;
+  session: Session;
+  status: RolloutStatus | null;
+  propose: (change: Proposal<Following>) => void;
+}) {
+  const { from, to } = spanOfSlots(found);
+  const against = view.query.get('against') ?? (to - from <= DAY_MS ? 'day' : 'week');
+  const agoMs =
+    against === 'before' || to - from > WEEK_MS ? to - from : against === 'day' ? DAY_MS : WEEK_MS;
+  const earlier = useAnswer(
+    exploration(useMemo(() => earlierQuery(found, view, agoMs), [from, view, agoMs])),
+  );
+  const before = earlier.data?.exploration ?? null;
+  const moved = before === null || sum(before.all) === 0 ? null : movedOf(found, before, view.verdict);
+  const query = useMemo(
+    () => (moved === null ? null : changeQuery(found, view, moved.rose, agoMs)),
+    [from, view, agoMs, moved?.rose],
+  );
+  const change = useAnswer(query === null ? null : exploration(query)).data?.exploration.change ?? null;
+  if (before === null || moved === null || change === null) return null;
+  const { rose, fell } = moved;
+  const words = (verdict: string) =>
+    `${verdict} ${percent(shareOf(before, verdict))} → ${percent(shareOf(found, verdict))}`;
+  const ways = [
+    ['day', 'a day earlier', DAY_MS],
+    ['week', 'a week earlier', WEEK_MS],
+    ['before', 'the time before', to - from],
+  ] as const;
+  return html`<section class="card">
+    <h2>${fell === null ? `Why ${rose} rose` : `Why ${fell} fell: ${rose} took its place`}</h2>
+    <nav class="tabs" aria-label="Against">
+      ${ways
+        .filter(([, , ms]) => ms >= to - from)
+        .map(([name, text, ms]) => {
+          const current = ms === agoMs ? 'page' : undefined;
+          return html`<a href=${withWords({ against: name })} aria-current=${current}>${text}</a>`;
+        })}
+    </nav>
+    <p>${[fell, rose]
+      .filter((name) => name !== null)
+      .map(words)
+      .join(', ')} of all decisions.</p>
+    ${
+      change.contributions.length === 0
+        ? html`<p class="faint">It may be chance.</p>`
+        : html`<${Table} name="What contributes" columns=${COLUMNS}
+            rows=${change.contributions.map((one) => rowOf(one, { view, found, rose }))} />
+          <${Remedy} first=${change.contributions[0]} ...${{ session, status, propose }} />`
+    }
+  </section>`;
+}
+
+/** Which verdict's share rose, and which one fell for it; of one that is chosen, what became of that. */
+function movedOf(found: Exploration, before: Exploration, chosen: string | null) {
+  const moves = VERDICTS.map(({ name }) => ({
+    name,
+    points: shareOf(found, name) - shareOf(before, name),
+  })).toSorted((a, b) => b.points - a.points);
+  const [most, least] = [moves[0], moves.at(-1)];
+  if (most === undefined || least === undefined || most.points <= 0) return null;
+  const own = moves.find(({ name }) => name === chosen);
+  if (own === undefined) return { rose: most.name, fell: least.name };
+  return own.points < 0 ? { rose: most.name, fell: own.name } : { rose: own.name, fell: null };
+}
+
+function rowOf(
+  { dimension, value, before, after, difference, share }: Contribution,
+  { view, found, rose }: { view: View; found: Exploration; rose: string },
+) {
+  const parameter = parameterOf(dimension);
+  const narrow = parameter === null ? null : { [parameter]: value, verdict: rose };
+  return [
+    html`<a href=${withWords({ by: dimension, verdict: rose })}>${dimension}</a>`,
+    narrow === null ? value : html`<a href=${toDecisions(view, found, narrow)}>${value}</a>`,
+    ...[count(before.part), count(after.part), count(Math.round(difference))],
+    percent(100 * share),
+  ];
+}
+
+/** Taking back the version that is the likely cause. */
+function Remedy({
+  first,
+  session,
+  status,
+  propose,
+}: {
+  first: Contribution | undefined;
+  session: Session;
+  status: RolloutStatus | null;
+  propose: (change: Proposal<Following>) => void;
+}) {
+  const rollout = status?.rollout ?? null;
+  if (rollout === null || status === null || !may(session, 'operate')) return null;
+  if (first?.dimension !== 'version' && first?.dimension !== 'arm') return null;
+  const { active, candidates } = rollout;
+  const blamed = candidates.filter(({ version }) => first.value === 'candidate' || version === first.value);
+  if (blamed.length === 0 && active.version !== first.value) return null;
+  if (blamed.length === 0 && candidates.length > 0)
+    return html`<p>
+      ${first.value} decides while others are on trial: <a href="#/rollouts">end these first</a>, then take it
+      back.
+    </p>`;
+  const own = { rollout: { ...rollout, candidates: blamed }, previous: status.previous, session, propose };
+  return html`<div class="buttons"><${TakeBack} ...${own} /></div>`;
+}

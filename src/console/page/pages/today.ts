@@ -1,0 +1,166 @@
+import type { Reporting, RolloutStatus, Session } from '../answers.ts';
+import { may, useAnswer } from '../api.ts';
+import { html, useMemo } from '../html.ts';
+import type { PageProps } from '../page-props.ts';
+import { useProposal } from '../parts/confirm.ts';
+import { count, counted, dateTime, duration, percent, share } from '../parts/format.ts';
+import { answered } from '../parts/notice.ts';
+import type { Time } from '../parts/time-span.ts';
+import { Figures, VERDICTS } from '../parts/verdict.ts';
+import { exploration, OPEN_PROPOSALS, REPORTING, ROLLOUT_STATUS } from '../questions.ts';
+import { Explored } from './today-chart.ts';
+import { Nodes, troubleOfNodes, Versions } from './today-versions.ts';
+import {
+  DAY_MS,
+  type Exploration,
+  earlierQuery,
+  exploredQuery,
+  shareOf,
+  spanOfSlots,
+  sum,
+  toDecisions,
+  type View,
+  viewOf,
+  WEEK_MS,
+} from './today-view.ts';
+import { WhyChanged } from './today-why.ts';
+
+const EVERY_MS = 10_000;
+const EVERY_MINUTE_MS = 60_000;
+
+/** What is wrong first; then who decides, figures against earlier, what was decided, and why that changed. */
+export function TodayPage({ session, place, time }: PageProps) {
+  const view = useMemo(() => viewOf(place.query, time), [place.query.toString()]);
+  const everyMs = pollMsOf(time);
+  const mayCount = may(session, 'figures') || may(session, 'rules');
+  const ofVerdicts = exploredQuery({ ...view, by: 'verdict', verdict: null, measure: 'count' });
+  const asked = exploredQuery(view);
+  const verdicts = useAnswer(mayCount ? exploration(ofVerdicts) : null, everyMs);
+  const isSame = asked.toString() === ofVerdicts.toString();
+  const other = useAnswer(mayCount && !isSame ? exploration(asked) : null, everyMs);
+  const reporting = useAnswer(may(session, 'figures') ? REPORTING : null, EVERY_MS).data;
+  const rollout = useAnswer(may(session, 'rules:read') ? ROLLOUT_STATUS : null, EVERY_MS);
+  const status = rollout.data;
+  const { propose, dialog } = useProposal(rollout.reload);
+  const found = verdicts.data?.exploration ?? null;
+  const counts = { view, reporting };
+  return html`
+    <${Wrong} ...${{ session, found, reporting, status }} />
+    ${status && html`<${Versions} ...${{ status, session, propose }} />`}
+    ${mayCount && answered(verdicts, (all) => html`<${Counts} ...${counts} found=${all.exploration} />`)}
+    ${
+      found &&
+      answered(isSame ? verdicts : other, (all) => {
+        const props = { found: all.exploration, view, session, status };
+        return html`<${Explored} ...${props}><${WhyChanged} ...${{ ...props, found, propose }} /><//>`;
+      })
+    }
+    ${status?.nodes && html`<${Nodes} rollout=${status.rollout} nodes=${status.nodes} />`}
+    ${dialog}
+  `;
+}
+
+/** What is over does not change any more. */
+function pollMsOf({ name, span }: Time) {
+  if (span.to !== undefined || span.asOf !== undefined) return 0;
+  return name === 'hour' || name === 'day' ? EVERY_MS : EVERY_MINUTE_MS;
+}
+
+/** What somebody has to look into before anything else. */
+function Wrong({
+  session,
+  found,
+  reporting,
+  status,
+}: {
+  session: Session;
+  found: Exploration | null;
+  reporting: Reporting | null;
+  status: RolloutStatus | null;
+}) {
+  const open =
+    useAnswer(may(session, 'approve') ? OPEN_PROPOSALS : null, EVERY_MINUTE_MS).data?.proposals ?? [];
+  const waiting = open.filter(({ proposedBy }) => proposedBy !== session.who);
+  const items = [
+    reporting?.stopped && html`<${ReportsStopped} ...${reporting} />`,
+    ...(status === null ? [] : troubleOfNodes(status)),
+    ...(status?.trials ?? []).map(
+      ({ version, breach }) => breach && html`<p><b>${version} does harm</b>: ${breach}</p>`,
+    ),
+    ...(found?.gaps ?? []).map(
+      ({ from, to, entries }) => html`<p>
+        About ${count(entries)} entries between ${dateTime(from)} and ${dateTime(to)} are lost.
+      </p>`,
+    ),
+    ...(found?.unreadable ?? []).map(
+      ({ from, to, decisions }) => html`<p>
+        Not counted: ${counted(decisions, 'decision')} from ${dateTime(from)} on, to ${dateTime(to)},
+        in a file that cannot be read now.
+      </p>`,
+    ),
+    found?.upTo && html`<p>What was decided since ${dateTime(found.upTo)} is not counted yet.</p>`,
+    waiting.length > 0 &&
+      html`<p>
+        <a href="#/settings/approvals">${counted(waiting.length, 'proposal')}</a> of others for you to decide.
+      </p>`,
+  ].filter(Boolean);
+  if (items.length === 0) return null;
+  return html`<section class="notice notice-bad" role="alert">
+    <h2 class="only-read">What is wrong</h2>
+    ${items}
+  </section>`;
+}
+
+function ReportsStopped({ newestAt, awaited, awaitedSince, usualMs }: Reporting) {
+  return html`<p>
+    <b>Nothing is reported any more of what becomes of the orders.</b> The newest report came at
+    ${` ${dateTime(newestAt ?? 0)}`}. Of the ${count(awaited)} orders that were granted since
+    ${` ${dateTime(awaitedSince ?? 0)}`} nothing is known, and usually 95 % of the reports come within
+    ${` ${duration(usualMs ?? 0)}`}. Until reports come again, the next orders of customers who paid are told
+    to wait: look at what sends them to POST /v1/platform/outcomes.
+  </p>`;
+}
+
+/** The figures of a time against the same time a day and a week earlier, each leading to its decisions. */
+function Counts({ found, view, reporting }: { found: Exploration; view: View; reporting: Reporting | null }) {
+  const [day, week] = [useEarlier(found, view, DAY_MS), useEarlier(found, view, WEEK_MS)];
+  const decisions = sum(found.all);
+  if (decisions === 0)
+    return html`<p class="notice">
+      No verdict in this time. When a checkout calls POST /v1/client/verdict, the figures fill; npm run demo
+      shows a made-up day.
+    </p>`;
+  const items = VERDICTS.map(({ name }) => {
+    const to = toDecisions(view, found, { verdict: name });
+    const value = html`<a href=${to}>${percent(shareOf(found, name))}</a>`;
+    const compared = [pointsSince(found, day, name, 'day'), pointsSince(found, week, name, 'week')];
+    return [name, value, compared.filter(Boolean).join(', ')] as const;
+  });
+  const more = [timesSince(found, day, 'day'), timesSince(found, week, 'week')].filter(Boolean).join(', ');
+  const untold = reporting?.unreportedShare ?? null;
+  return html`<${Figures}
+    items=${[
+      ['verdicts', html`<a href=${toDecisions(view, found, {})}>${count(decisions)}</a>`, more],
+      ...items,
+      ...(untold === null ? [] : [['unreported', percent(100 * untold), 'of the orders of a week'] as const]),
+    ]} />`;
+}
+
+/** The same time so much earlier; nothing where it is not longer ago than the time itself is long. */
+function useEarlier(found: Exploration, view: View, agoMs: number) {
+  const { from, to } = spanOfSlots(found);
+  const isBefore = to - from <= agoMs;
+  const query = useMemo(() => earlierQuery(found, view, agoMs), [from, view]);
+  return useAnswer(isBefore ? exploration(query) : null).data?.exploration ?? null;
+}
+
+function pointsSince(found: Exploration, earlier: Exploration | null, verdict: string, ago: string) {
+  if (earlier === null || sum(earlier.all) === 0) return null;
+  const points = shareOf(found, verdict) - shareOf(earlier, verdict);
+  return `${points < 0 ? '−' : '+'}${Math.abs(points).toFixed(1)} on a ${ago} ago`;
+}
+
+function timesSince(found: Exploration, earlier: Exploration | null, ago: string) {
+  const before = earlier === null ? 0 : sum(earlier.all);
+  return before === 0 ? null : `${share(sum(found.all), before)} of a ${ago} ago`;
+}
