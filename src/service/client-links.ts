@@ -2,11 +2,18 @@ import { reportedResult } from '../archive/order-status.ts';
 import type { ArchiveReader } from '../archive/read/archive-reader.ts';
 import { asOfShape } from '../archive/read/as-of.ts';
 import {
+  byText,
+  DEVICE_CLIENTS_MAX,
   DEVICE_KINDS,
   type Device,
-  LinkedClients,
+  deviceValue,
   type LinkedOrder,
+  type LinksAsk,
+  readingLinks,
   type SeenClient,
+  TIES,
+  type Web,
+  webAround,
 } from '../archive/read/linked-clients.ts';
 import type { PlatformName } from '../client/client-key.ts';
 import { live, type Override, overrideGroup } from '../client/client-state.ts';
@@ -31,7 +38,6 @@ import {
 } from '../shapes.ts';
 import { searchSteps } from '../state/paced-steps.ts';
 import type { Store } from '../state/store.ts';
-import { byText, DEVICE_CLIENTS_MAX, type LinksAsk, TIES, textOf, type Web, webAround } from './link-web.ts';
 
 const ORDERS_PER_CLIENT_MAX = 500;
 
@@ -169,11 +175,10 @@ export async function clientLinks(
   clientIdKey: string,
   ask: LinksAsk,
 ): Promise<ClientLinks | null> {
-  const { store, archive, lists, names, now } = parts;
+  const { store, lists, names, now } = parts;
   const { stamp } = await store.load(store.clientKeys.of(platform, clientIdKey));
   if (stamp.raw === null) return null;
-  const linked = new LinkedClients(store, archive);
-  const found = await linked.reading(platform, ask, async (reading) => {
+  const found = await readingLinks(parts, platform, ask, async (reading) => {
     const web = await webAround(reading, clientIdKey, ask);
     const shown = [...web.ties.keys()];
     const orders = await reading.ordersOf(shown, ORDERS_PER_CLIENT_MAX);
@@ -214,7 +219,9 @@ export async function clientLinks(
 type CountedClient = Omit<LinkedClient, 'override' | 'lists' | 'proposed'>;
 
 function clientsIn({ ties, seen, devices }: Web, orders: readonly LinkedOrder[]): readonly CountedClient[] {
-  const links = new Set(devices.filter((one) => one.seen.length > 1).map(({ device }) => textOf(device)));
+  const links = new Set(
+    devices.filter((one) => one.seen.length > 1).map(({ device }) => deviceValue(device)),
+  );
   const seenBy = Map.groupBy(seen, ({ clientIdKey }) => clientIdKey);
   const ordersBy = Map.groupBy(orders, ({ clientIdKey }) => clientIdKey);
   return [...ties].map(([clientIdKey, tie]) => {
@@ -223,7 +230,7 @@ function clientsIn({ ties, seen, devices }: Web, orders: readonly LinkedOrder[])
       clientIdKey,
       tie,
       devices: own
-        .map(textOf)
+        .map(deviceValue)
         .filter((value) => links.has(value))
         .toSorted(byText),
       ...spanOf(own),
@@ -314,14 +321,14 @@ function devicesIn(
   clientIdKey: string,
   clients: readonly LinkedClient[],
 ): readonly CountedDevice[] {
-  const seenOn = Map.groupBy(seen, textOf);
+  const seenOn = Map.groupBy(seen, deviceValue);
   const known = new Map(clients.map((one) => [one.clientIdKey, one]));
   const counted = devices.map(({ device, clients: number, seen: all }) => {
-    const here = seenOn.get(textOf(device)) ?? [];
+    const here = seenOn.get(deviceValue(device)) ?? [];
     const shown = all.flatMap((one) => known.get(one.clientIdKey) ?? []);
     return {
       kind: device.kind,
-      value: textOf(device),
+      value: deviceValue(device),
       ofClient: here.some((one) => one.clientIdKey === clientIdKey),
       ...spanOf(here),
       clients: number,

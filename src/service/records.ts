@@ -9,6 +9,7 @@ import {
 } from '../archive/read/decision-lookup.ts';
 import { type Exploration, type ExplorationAsk, explore } from '../archive/read/exploration.ts';
 import type { FoundDecisions } from '../archive/read/found-decisions.ts';
+import type { LinksAsk } from '../archive/read/linked-clients.ts';
 import { RuleSetShelf } from '../archive/ship/rule-set-shelf.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { type ClientState, momentFor, token } from '../client/client-state.ts';
@@ -32,7 +33,6 @@ import type { Store } from '../state/store.ts';
 import { type ClientExportParts, clientExport } from './client-export.ts';
 import { type ClientLinks, clientLinks, type LinksParts } from './client-links.ts';
 import { seeDevices } from './device-sightings.ts';
-import type { LinksAsk } from './link-web.ts';
 
 export interface RecordsParts {
   readonly store: Store;

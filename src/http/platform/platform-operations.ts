@@ -10,9 +10,9 @@ import {
   overrideClient,
   readClient,
   readClientHistory,
+  readClientLinks,
   unbindClient,
 } from './client/client.ts';
-import { readClientLinks } from './client/client-links.ts';
 import { endWait } from './client/wait-end.ts';
 import { askDecisionWhatIf, explainDecision, listDecisions, readDecision } from './decisions.ts';
 import { readEvents } from './events.ts';

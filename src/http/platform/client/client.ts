@@ -21,9 +21,11 @@ import { type FactValue, factValue } from '../../../facts/fact.ts';
 import { REQUEST_FACTS } from '../../../facts/request.ts';
 import { Type } from '../../../json-schema.ts';
 import type { ListEditor } from '../../../lists/list-editor.ts';
+import type { ListNode } from '../../../lists/list-node.ts';
 import { ruleVersion, settingsOf } from '../../../rules/rule-set.ts';
 import type { Approvals } from '../../../service/approvals.ts';
 import { ClientExportSchema } from '../../../service/client-export.ts';
+import { ClientLinksSchema, LINKS_DEFAULT, LINKS_MAX, linksAsk } from '../../../service/client-links.ts';
 import type { Erasure } from '../../../service/erasure.ts';
 import type { ClientView, Records } from '../../../service/records.ts';
 import type { BeforeAndAfter, ScoringService } from '../../../service/scoring.ts';
@@ -41,7 +43,7 @@ import {
   word,
 } from '../../../shapes.ts';
 import { DONE, jsonAnswer, jsonBody } from '../../operation/operation.ts';
-import { queryAfter, queryLimit } from '../../operation/parameters.ts';
+import { queryAfter, queryInstant, queryLimit, queryWhole } from '../../operation/parameters.ts';
 import { notFound, refusal } from '../../request/problems.ts';
 import { TOO_MANY_CHANGES } from '../../request/refusals.ts';
 import { ClientHistorySchema, HISTORY_PLACES, viewOfHistory } from './client-history.ts';
@@ -192,6 +194,55 @@ export const readClientHistory = clientOperation({
     if (history === null) throw UNKNOWN_CLIENT.problem();
     await audit.noteReading(caller.actor.text, clientKeys.of(platform, clientIdKey));
     return viewOfHistory(clientIdKey, history);
+  },
+});
+
+const DAYS = queryWhole(
+  'days',
+  { min: 1, default: LINKS_DEFAULT.days, max: LINKS_MAX.days },
+  'How many days are looked back over',
+);
+
+const DEPTH = queryWhole(
+  'depth',
+  { min: 1, default: LINKS_DEFAULT.depth, max: LINKS_MAX.depth },
+  '1: whom the client shares something with; 2: also whom these share something with',
+);
+
+const AS_OF = queryInstant(
+  'asOf',
+  'What was known at this moment, from which `days` are looked back over; absent: now',
+);
+
+const CLIENTS = queryLimit({ default: LINKS_DEFAULT.clients, max: LINKS_MAX.clients });
+
+interface LinksParts extends Pick<ClientParts, 'records' | 'names' | keyof AuditParts> {
+  readonly lists: ListNode;
+  /** Epoch ms. */
+  readonly clock: () => number;
+}
+
+export const readClientLinks = clientOperation({
+  method: 'get',
+  below: '/links',
+  operationId: 'readClientLinks',
+  summary: 'Who shares devices and addresses with a client',
+  description:
+    'The clients of the platform that were seen on its devices and addresses, with what became of their orders; whom a list could block together, and which payers that would refuse. Of a device nothing but its HMAC is known.',
+  grant: 'clients:read',
+  isSearch: true,
+  parameters: [DAYS, DEPTH, AS_OF, CLIENTS],
+  answers: jsonAnswer('As far as was looked; `cut` says what is not shown', ClientLinksSchema),
+  refusals: [UNKNOWN_CLIENT],
+  answer: async ({ ctx, caller, clientIdKey }, parts: LinksParts) => {
+    const { records, lists, names, audit, clientKeys, clock } = parts;
+    const { platform, actor } = caller;
+    const wanted = { days: DAYS.read(ctx), depth: DEPTH.read(ctx), clients: CLIENTS.read(ctx) };
+    const ask = linksAsk(wanted, AS_OF.read(ctx), clock());
+    const links = await records.links(platform, clientIdKey, ask, { lists: lists.copy, names });
+    if (links === null) throw UNKNOWN_CLIENT.problem();
+    await audit.noteReading(actor.text, clientKeys.of(platform, clientIdKey));
+    return links;
   },
 });
 
