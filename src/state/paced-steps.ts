@@ -19,12 +19,13 @@ export class NobodyWaits extends NamedError {}
 
 /**
  * Runs work that may wait beside requests that may not: in short steps, one at a time, each followed by a rest. All
- * such work shares its part of the thread, and a request waits for one step at most. A step must not start another
- * step, which would wait for the first.
+ * such work shares its part of the thread, and a request waits for one step at most. A step that starts another has it
+ * as its part: waiting for a turn it would wait for itself.
  */
 export class PacedSteps {
   #free: Promise<void> = Promise.resolve();
   readonly #restShare: number;
+  readonly #within = new AsyncLocalStorage<{ isOver: boolean }>();
 
   /** After a step everybody else gets this many times as long as the step took. */
   constructor(restShare: number = REST_SHARE) {
@@ -43,15 +44,18 @@ export class PacedSteps {
 
   /** Runs one step when its turn has come, and passes on what it throws; the next step has its turn in any case. */
   async run<T>(step: () => Promise<T>): Promise<T> {
+    if (this.#within.getStore()?.isOver === false) return step();
     const before = this.#free;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#free = promise;
     await before;
     const startedMs = performance.now();
+    const turn = { isOver: false };
     try {
       if (wanted.getStore()?.() === false) throw new NobodyWaits('nobody waits for this any more');
-      return await step();
+      return await this.#within.run(turn, step);
     } finally {
+      turn.isOver = true;
       const restMs = Math.min(REST_MS_MAX, this.#restShare * (performance.now() - startedMs));
       rest(restMs).then(resolve);
     }

@@ -28,6 +28,12 @@ describe('paced steps', () => {
     expect(told).to.deep.equal(['first', 'somebody else', 'second']);
   });
 
+  it('have a step that they start as their part, and do not wait for it', async () => {
+    const steps = new PacedSteps();
+    expect(await steps.run(() => steps.run(async () => 'done'))).to.equal('done');
+    expect(await steps.run(async () => 'next')).to.equal('next');
+  });
+
   it('go on after one that failed, whose error its caller gets', async () => {
     const steps = new PacedSteps();
     const failed = steps.run(async () => {

@@ -201,10 +201,11 @@ export class UnshippedRows {
   async #readOn(duck: Duck, state: ArchiveState): Promise<number | null> {
     const { clientKeys } = this.#parts.store;
     const lines = new RowLines();
+    const newest = this.#cursor === null ? await this.#newestPlaces() : null;
     for (let read = 0, isFirst = true; ; isFirst = false) {
       const before = this.#cursor;
       const { page, rows } = await searchSteps.run(async () => {
-        const next = isFirst ? await this.#firstPage(duck, state) : await this.#page(this.#cursor);
+        const next = isFirst ? await this.#firstPage(duck, state, newest) : await this.#page(this.#cursor);
         const made = [...rowsOfPage(next.entries, clientKeys), ...erasuresIn(next).map(tombstone)];
         widenFacts(this.#facts, made);
         return { page: next, rows: made.map(lineOf) };
@@ -228,11 +229,10 @@ export class UnshippedRows {
   }
 
   /** What is shipped already need not be read. */
-  async #firstPage(duck: Duck, state: ArchiveState): Promise<JournalPage> {
+  async #firstPage(duck: Duck, state: ArchiveState, newest: JournalPlaces | null): Promise<JournalPage> {
     const { cursors } = this.#parts.store;
     try {
       const shipped = this.#archivedPlaces(state);
-      const newest = this.#cursor === null ? await this.#newestPlaces() : null;
       const read = newest ?? cursors.read(this.#cursor);
       const longer = read.length > shipped.length ? read : shipped;
       this.#cursor = cursors.write(
@@ -249,10 +249,13 @@ export class UnshippedRows {
     }
   }
 
-  /** Where reading begins in a journal that is longer than the tables may be; null: at its beginning. */
+  /**
+   * Where reading begins when more than the tables may hold is not shipped; null: behind what is shipped. As much as they
+   * may hold stays in the journal once it is shipped.
+   */
   async #newestPlaces(): Promise<JournalPlaces | null> {
     const { store } = this.#parts;
-    if ((await store.journalLength()) <= this.#parts.rowsMax) return null;
+    if ((await store.journalLength()) <= 2 * this.#parts.rowsMax) return null;
     const cursor = await store.newestCursor(this.#roomyRows);
     return cursor === null ? null : store.cursors.read(cursor);
   }

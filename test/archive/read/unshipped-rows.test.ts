@@ -2,8 +2,11 @@ import { expect } from 'chai';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { makeInputView } from '../../../src/evidence/source/shared-devices.ts';
+import type { Store } from '../../../src/state/store.ts';
 import { all } from '../../evidence/source/lived-evidence.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
 import { newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
+import { temporaryRedis } from '../../stores/temporary-store.ts';
 import { ArchivedStore } from '../archived-store.ts';
 import { describeOnArchives } from '../describe-on-archives.ts';
 
@@ -58,11 +61,12 @@ describe('unshipped entries of which there are more than a question looks throug
   const platform = newPlatform();
   let place: ArchivedStore;
   let reader: ArchiveReader;
-  before(async () => {
-    place = await ArchivedStore.open();
+
+  async function begin(store?: Store) {
+    place = await ArchivedStore.open(store);
     reader = new ArchiveReader(place.node(), place.store, ROWS_MAX);
-  });
-  after(async () => {
+  }
+  afterEach(async () => {
     await reader?.close();
     await place?.close();
   });
@@ -76,14 +80,15 @@ describe('unshipped entries of which there are more than a question looks throug
       () => true,
       (folder) => withEvidence(all({ kind: 'archive', folder }), async ({ span }) => span.gaps),
     );
-  const decide = async (from: number, to: number) => {
+  const decide = async (from: number, to: number, clientOf = () => newClient(platform)) => {
     for (let order = from; order <= to; order++)
-      await verdict(place.store, newClient(platform), `${order}`, T0 + order);
+      await verdict(place.store, clientOf(), `${order}`, T0 + order);
   };
   const downFrom = (newest: number, orders: number) =>
     Array.from({ length: orders }, (_, one) => `${newest - one}`);
 
   it('are a gap that is named, until they are shipped', async () => {
+    await begin();
     await decide(1, 25);
     const first = { from: 0, to: T0 + 17, entries: 16 };
     expect(await found()).to.deep.equal({ orders: downFrom(25, 9), gaps: [first] });
@@ -94,5 +99,16 @@ describe('unshipped entries of which there are more than a question looks throug
     await place.shipAll();
     expect(await found()).to.deep.equal({ orders: downFrom(28, 28), gaps: [] });
     expect(await evidenceGaps()).to.deep.equal([]);
+  });
+
+  describeWithServer('redis-server', 'on Redis', () => {
+    it('are looked for in each partition, and hold no other question up', async () => {
+      await begin((await temporaryRedis()).store);
+      const client = newClient(platform);
+      await decide(1, 25, () => client);
+      const { orders, gaps } = await found();
+      expect([orders[0], gaps.length]).to.deep.equal(['25', 1]);
+      expect(await found()).to.deep.equal({ orders, gaps });
+    });
   });
 });
