@@ -10,11 +10,19 @@ export const RUN_OPTIONS: readonly string[] = [...APPEND_ONLY, '--databases', '2
 /** Suites of services, which know which stores they are to run on. */
 const ON_STORES = /\bdescribeOn[A-Z]\w+\(/;
 
-/** What `npm test` takes is all files but the long ones; what `npm run test:long` takes is these, and services on each store. */
-export function filesOf(run: 'short' | 'long'): readonly string[] {
+/** Folders that need no store, and the rules of the house. */
+const QUICK = /^test\/((client|facts|decision|rules|authoring)\/|tidy\.test)/;
+
+/**
+ * What `npm test` takes is all files but the long ones; what `npm run test:long` takes is these, and services on each
+ * store; what `npm run test:quick` takes is a part of the first.
+ */
+export function filesOf(run: 'short' | 'long' | 'quick'): readonly string[] {
   const isLong = (file: string) => file.endsWith('.long.test.ts');
-  const isTaken = (file: string) =>
-    run === 'long' ? isLong(file) || ON_STORES.test(readFileSync(file, 'utf8')) : !isLong(file);
+  const isTaken = (file: string) => {
+    if (run === 'long') return isLong(file) || ON_STORES.test(readFileSync(file, 'utf8'));
+    return !isLong(file) && (run === 'short' || QUICK.test(file));
+  };
   // A large one that began last would keep the run waiting.
   return globSync('test/**/*.test.ts')
     .filter(isTaken)
@@ -23,19 +31,13 @@ export function filesOf(run: 'short' | 'long'): readonly string[] {
 
 /** Mocha runs in this process, so that whatever ends this one ends all of it. */
 async function run([first = '', ...rest]: readonly string[]): Promise<void> {
-  const isLong = first === 'long';
-  if (!isLong) process.env['STORES'] = 'SQLite';
+  const named = first === 'long' || first === 'quick' ? first : null;
+  if (named !== 'long') process.env['STORES'] = 'SQLite';
   if (hasProgram('redis-server')) process.env['SHARED_REDIS'] = (await startStandalone(RUN_OPTIONS)).url;
-  const options = (isLong ? rest : [first, ...rest]).filter(Boolean);
+  const options = (named === null ? [first, ...rest] : rest).filter(Boolean);
   // One more than there are cores, because some tests wait for a server.
   const workers = ['--parallel', '--jobs', String(availableParallelism() + 1)];
-  process.argv.splice(
-    2,
-    Number.POSITIVE_INFINITY,
-    ...filesOf(isLong ? 'long' : 'short'),
-    ...workers,
-    ...options,
-  );
+  process.argv.splice(2, Number.POSITIVE_INFINITY, ...filesOf(named ?? 'short'), ...workers, ...options);
   await import(import.meta.resolve('mocha/bin/mocha.js'));
 }
 

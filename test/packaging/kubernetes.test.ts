@@ -1,13 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { parse, parseAllDocuments } from 'yaml';
 import packageFile from '../../package.json' with { type: 'json' };
 import { readConfig } from '../../src/config.ts';
 import { hasProgram } from '../servers/needed-programs.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { KUBERNETES_SCHEMAS } from './kubernetes-schemas.ts';
 import { packaged, packagedPath } from './packaged.ts';
 
 const FOLDER = 'packaging/kubernetes';
@@ -68,70 +69,23 @@ interface Policy extends Manifest {
   };
 }
 
-interface Complaint {
-  readonly instancePath: string;
-  readonly message?: string | undefined;
-  readonly keyword: string;
-  readonly params: object;
-}
-
-/** A function that Ajv made of the schema of one kind. */
-interface KindCheck {
-  (manifest: unknown): boolean;
-  errors?: readonly Complaint[] | null | undefined;
-}
-
-const require = createRequire(import.meta.url);
-
-/** The package exports no checks for those who need no classes. */
-function checkOf(schema: string): KindCheck {
-  const folder = '../../node_modules/kubernetes-models/_schemas';
-  const { validate }: { readonly validate: KindCheck } = require(`${folder}/IoK8sApi${schema}.js`);
-  return validate;
-}
-
-const CHECKS: Readonly<Record<string, KindCheck>> = {
-  Deployment: checkOf('AppsV1Deployment'),
-  Service: checkOf('CoreV1Service'),
-  PodDisruptionBudget: checkOf('PolicyV1PodDisruptionBudget'),
-  NetworkPolicy: checkOf('NetworkingV1NetworkPolicy'),
-};
-
 function manifestsOf(text: string): readonly Manifest[] {
   return parseAllDocuments(text).map((document): Manifest => document.toJS());
 }
 
-/**
- * What is wrong with a manifest. The schemas let members pass that they do not know, as the API would silently drop
- * them; a member that the check never looked at is one of those.
- */
-function complaintsAbout(manifest: Manifest): readonly string[] {
-  const check = CHECKS[manifest.kind];
-  if (check === undefined) return [`kind ${manifest.kind}`];
-  const unread = new Set<string>();
-  if (!check(watched(manifest, '', unread)))
-    return (check.errors ?? []).map(
-      ({ instancePath, keyword, params }) => `${instancePath}: ${keyword} ${JSON.stringify(params)}`,
-    );
-  const isInsideAnother = (path: string) => unread.has(path.slice(0, path.lastIndexOf('/')));
-  return [...unread].filter((path) => !isInsideAnother(path)).map((path) => `${path}: unknown`);
-}
+const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
+const CHECKS = new Map(
+  Object.entries(KUBERNETES_SCHEMAS).map(([kind, schema]) => [kind, ajv.compile(schema)]),
+);
 
-/** The same value; `unread` holds the paths of its members until they are read. */
-function watched(value: unknown, path: string, unread: Set<string>): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  const pathOf = (name: string) => `${path}/${name}`;
-  for (const name of Object.keys(value)) unread.add(pathOf(name));
-  const members = Object.entries(value).map(
-    ([name, member]) => [name, watched(member, pathOf(name), unread)] as const,
+/** What is wrong with a manifest. */
+function complaintsAbout(manifest: Manifest): readonly string[] {
+  const check = CHECKS.get(manifest.kind);
+  if (check === undefined) return [`kind ${manifest.kind}`];
+  check(manifest);
+  return (check.errors ?? []).map(({ instancePath, message, params }) =>
+    [instancePath, message, params['additionalProperty'] ?? ''].join(' ').trim(),
   );
-  const copy = Array.isArray(value) ? members.map(([, member]) => member) : Object.fromEntries(members);
-  return new Proxy(copy, {
-    get: (target, name) => {
-      if (typeof name === 'string') unread.delete(pathOf(name));
-      return Reflect.get(target, name);
-    },
-  });
 }
 
 /** What kubectl makes of the folder with these contents of each secret. */
@@ -167,10 +121,12 @@ describe('the Kubernetes manifests', () => {
       return manifestsOf(text.replace(from, to)).flatMap(complaintsAbout);
     };
     expect(complaints('readinessProbe:', 'readinesProbe:')).to.deep.equal([
-      '/spec/template/spec/containers/0/readinesProbe: unknown',
+      '/spec/template/spec/containers/0 must NOT have additional properties readinesProbe',
     ]);
-    expect(complaints('replicas: 2', 'replicas: three')[0]).to.match(/^\/spec\/replicas: type/);
-    expect(complaints('memory: 3Gi', 'memory: 3Gib').join()).to.include('/resources/limits/memory: format');
+    expect(complaints('replicas: 2', 'replicas: three')).to.deep.equal(['/spec/replicas must be integer']);
+    expect(complaints('memory: 3Gi', 'memory: 3Gib').join()).to.match(
+      /\/resources\/limits\/memory must match pattern/,
+    );
   });
 
   it('are all named by the kustomization', () => {
