@@ -33,9 +33,9 @@ async function main(): Promise<void> {
 Payers who do not exist were here during the last day, on the platform "demo". Sign in with
   ${key}
 at http://127.0.0.1:${port}/ and look at
-  http://127.0.0.1:${port}/#/decisions?verdict=WAIT    who has to wait, why, and for how long
-  http://127.0.0.1:${port}/#/decisions?verdict=BLOCK   who is blocked, and which signals matched
-  http://127.0.0.1:${port}/#/explore                   what was decided over the day, split by anything
+  http://127.0.0.1:${port}/#/find?verdict=WAIT         who has to wait, why, and for how long
+  http://127.0.0.1:${port}/#/find?verdict=BLOCK        who is blocked, and which signals matched
+  http://127.0.0.1:${port}/#/today?span=day&by=rule    what was decided over the day, split by anything
   http://127.0.0.1:${port}/#/rules/drafts              change a rule, and see whom it would hit
 Ctrl-C ends it and removes it all: it is in ${folder}.
 `);

@@ -255,7 +255,7 @@ There was no access key yet, so one was issued for the platform "demo". It is sh
 It expires in 24 hours. Sign in to the console with it at ${onThisMachine(platformUrl)}/ and try it:
 ${curl('score', { ...payer, selectedMethodKey: 'card' })}
 ${curl('verdict', { ...payer, method: 'card', orderRef: 'order-1' })}
-See why it was answered so at ${onThisMachine(platformUrl)}/#/decisions
+See why it was answered so at ${onThisMachine(platformUrl)}/#/find
 "npm run demo" serves a made-up day of traffic instead, to look around in.
 `);
 }

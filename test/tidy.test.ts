@@ -16,15 +16,13 @@ const STOREYS: readonly (readonly string[])[] = [
   ['application.ts'],
   ['config.ts'],
   ['console/page/app.ts'],
-  ['console/page/search.ts'],
   ['console/page/places.ts'],
   [
     'console/page/pages/access.ts',
     'console/page/pages/ask.ts',
     'console/page/pages/evidence.ts',
-    'console/page/pages/client.ts',
-    'console/page/pages/decisions.ts',
     'console/page/pages/draft.ts',
+    'console/page/pages/find',
     'console/page/pages/audit.ts',
     'console/page/pages/approvals.ts',
     'console/page/pages/lists.ts',
@@ -35,11 +33,9 @@ const STOREYS: readonly (readonly string[])[] = [
     'console/page/pages/sign-in.ts',
   ],
   [
-    'console/page/pages/client-links.ts',
     'console/page/pages/draft-files.ts',
     'console/page/pages/draft-release.ts',
     'console/page/pages/rule-evidence.ts',
-    'console/page/pages/opened-decision.ts',
     'console/page/pages/trial.ts',
   ],
   [

@@ -93,9 +93,9 @@ export async function consolePages(
   return [
     { name: 'today', hash: '#/today', shows: 'Save as CSV' },
     { name: 'today-rules', hash: '#/today?by=rule&verdict=WAIT', shows: 'WAIT by rule' },
-    { name: 'decisions', hash: '#/decisions', shows: 'The newest' },
-    { name: 'explanation', hash: `#/decisions/${decisions[0]?.decisionId}`, shows: 'Rule by rule' },
-    { name: 'client', hash: '#/payers/impatient-ivan', shows: 'Facts now' },
+    { name: 'decisions', hash: '#/find', shows: 'The newest' },
+    { name: 'explanation', hash: `#/find/decision/${decisions[0]?.decisionId}`, shows: 'Rule by rule' },
+    { name: 'client', hash: '#/find/payer/impatient-ivan', shows: 'Facts now' },
     { name: 'lists', hash: '#/settings/lists', shows: 'Make a list' },
     { name: 'keys', hash: '#/settings/keys', shows: 'Issue a key' },
     { name: 'people', hash: '#/settings/people', shows: 'Who may sign in' },

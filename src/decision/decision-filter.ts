@@ -47,6 +47,7 @@ export interface DecisionFilter {
   /** A bot signal that matched. */
   readonly signal?: string;
   readonly sellPointKey?: string;
+  readonly requestId?: string;
   /** The method that was asked for. */
   readonly method?: string;
   readonly arm?: Arm;
@@ -61,8 +62,8 @@ export interface DecisionFilter {
 }
 
 export function fitsFilter(decision: Decision, filter: DecisionFilter): boolean {
-  const { verdict, rule, ruleVersion, clientGroup, signal, sellPointKey, method, arm, from, to, after } =
-    filter;
+  const { verdict, rule, ruleVersion, clientGroup, signal, sellPointKey, requestId } = filter;
+  const { method, arm, from, to, after } = filter;
   return (
     (verdict === undefined || decision.verdict === verdict) &&
     (rule === undefined || decision.rule === rule) &&
@@ -70,6 +71,7 @@ export function fitsFilter(decision: Decision, filter: DecisionFilter): boolean 
     (clientGroup === undefined || decision.clientGroup === clientGroup) &&
     (signal === undefined || decision.signals.includes(signal)) &&
     (sellPointKey === undefined || decision.sellPointKey === sellPointKey) &&
+    (requestId === undefined || decision.requestId === requestId) &&
     (method === undefined || decision.facts['method'] === method) &&
     (arm === undefined || decision.arm === arm) &&
     (from === undefined || decision.at >= from) &&

@@ -73,13 +73,13 @@ describeConsole('the console in a browser', (tab) => {
     await page.getByRole('link', { name: 'Find', exact: true }).focus();
     expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).to.equal('solid');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Decisions', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Find', level: 1 }).waitFor();
   });
 
   it('shows names as text, whatever they hold', async () => {
     const clientIdKey = '<img src=x onerror="document.title=1">/#?%41';
     await tab.shop.verdict({ clientIdKey, orderRef: '<b>bold</b>' });
-    await tab.open(`#/decisions?${new URLSearchParams({ clientIdKey })}`);
+    await tab.open(`#/find?${new URLSearchParams({ clientIdKey })}`);
     const { page } = tab;
     await page.getByRole('link', { name: clientIdKey }).click();
     await page.getByRole('heading', { name: clientIdKey }).waitFor();
@@ -123,7 +123,7 @@ describeConsole('the console in a browser', (tab) => {
     await tab.open('#/nowhere');
     const { page } = tab;
     await page.route('**/v1/platform/decisions**', (route) => route.abort());
-    await tab.visit('#/decisions');
+    await tab.visit('#/find');
     await page.getByRole('alert').getByText('The service cannot be reached.').waitFor();
     await page.unroute('**/v1/platform/decisions**');
     await tab.button('Try again').click();

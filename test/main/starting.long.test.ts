@@ -102,7 +102,7 @@ describe('starting the service', () => {
     expect((await demo.score()).status).to.equal(200);
     expect((await demo.verdict()).body.ruleVersion).to.equal('p2.v10');
     // It signs in to the console, where the printed address leads; it may change nothing.
-    expect(first.stdout()).to.include(`See why it was answered so at ${first.platformUrl}/#/decisions`);
+    expect(first.stdout()).to.include(`See why it was answered so at ${first.platformUrl}/#/find`);
     expect((await demo.ask('GET', 'session')).status).to.equal(200);
     expect((await demo.ask('GET', 'decisions')).status).to.equal(200);
     expect((await demo.ask('GET', 'lists')).status).to.equal(403);

@@ -228,6 +228,7 @@ export function filterCondition(filter: DecisionFilter): string {
     ...equals('client_group', filter.clientGroup),
     ...(signal === undefined ? [] : [`list_contains(signals, ${quote(signal)})`]),
     ...equals('sell_point_key', filter.sellPointKey),
+    ...equals('request_id', filter.requestId),
     ...equals('fact_method', filter.method),
     ...equals('arm', filter.arm),
     ...(amountMin === undefined ? [] : [`fact_amount >= ${amountMin}`]),

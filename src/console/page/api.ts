@@ -62,11 +62,18 @@ export class Refusal extends Error {
 }
 
 /** A request of the person who is signed in. Throws Refusal. `body`: a text is of lines of JSON. */
-export async function ask<T>(
-  method: 'GET' | 'PUT' | 'POST' | 'DELETE',
-  { path, revision, all }: Question<T>,
-  body?: object | string,
-): Promise<T> {
+export async function ask<T>(method: Method, question: Question<T>, body?: object | string): Promise<T> {
+  return (await granted(method, question, body)).value;
+}
+
+/** The answer to a GET as it was sent, to keep it. Throws Refusal. */
+export async function askText(question: Question<unknown>): Promise<string> {
+  return (await granted('GET', question)).text;
+}
+
+type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
+
+async function granted(method: Method, { path, revision, all }: Question<unknown>, body?: object | string) {
   const { answer, text } = await send(method, path, body, revision ?? null);
   const value = readValue(answer.headers.get('Content-Type') ?? '', text);
   if (answer.status === PROPOSED) {
@@ -76,9 +83,9 @@ export async function ask<T>(
   if (answer.ok && all !== undefined && value.next !== null) {
     const next = `${path.replace(/&after=.*/, '')}&after=${encodeURIComponent(value.next)}`;
     const rest = await ask<Record<string, readonly unknown[]>>(method, { path: next, all });
-    return { ...value, [all]: [...value[all], ...(rest[all] ?? [])], next: null };
+    return { value: { ...value, [all]: [...value[all], ...(rest[all] ?? [])], next: null }, text };
   }
-  if (answer.ok) return value;
+  if (answer.ok) return { value, text };
   if (answer.status === 401 && path !== 'session')
     dispatchEvent(new CustomEvent('session-ended', { detail: value?.detail }));
   const retryAfter = answer.headers.get('Retry-After');

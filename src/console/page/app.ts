@@ -10,7 +10,6 @@ import { Empty, Loading, Trouble } from './parts/notice.ts';
 import { TIME_WORDS, type Time, TimeBar, timeOf } from './parts/time-span.ts';
 import { type PageEntry, PLACES, type PlaceEntry, placeAt } from './places.ts';
 import { RULE_FOLDERS, SESSION, SIGN_IN } from './questions.ts';
-import { Search } from './search.ts';
 import { Left } from './visits.ts';
 
 function App() {
@@ -80,12 +79,13 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
   }, [place]);
   useEffect(() => scrollTo(0, 0), [current]);
   useEffect(() => returnTo(place.top), [place]);
-  const [searches, setSearches] = useState(false);
   useEffect(() => {
     const open = (event: KeyboardEvent) => {
       if (!opensSearch(event)) return;
       event.preventDefault();
-      setSearches(true);
+      // Where the box is not shown yet, it takes the focus by itself.
+      document.querySelector<HTMLElement>('.find input')?.focus();
+      if (document.querySelector('.find') === null) goTo('#/find');
     };
     addEventListener('keydown', open);
     return () => removeEventListener('keydown', open);
@@ -101,9 +101,6 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
       <span class="brand">Client Scoring</span>
       ${session.platforms.length > 1 && html`<${PlatformSwitch} session=${session} />`}
       <${Navigation} ...${{ places, current, words: time.words }} />
-      <button type="button" class="search-open" aria-keyshortcuts="/" onClick=${() => setSearches(true)}>
-        Search <kbd aria-hidden="true">/</kbd>
-      </button>
       <details class="who">
         <summary><b>${platformText(session.platform)}</b> <span class="faint">${session.who}</span></summary>
         <button type="button" onClick=${() => signOut('all')}>Sign out in every browser</button>
@@ -115,8 +112,7 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
       <h1>${title}</h1>
       ${current?.span && html`<${TimeBar} time=${time} />`}
       <${Content} ...${{ current, session, place, time }} />
-    </main>
-    ${searches && html`<${Search} session=${session} close=${() => setSearches(false)} />`}`;
+    </main>`;
 }
 
 /** A slash, but not where somebody types, and over no other dialog. */
@@ -184,7 +180,7 @@ function Content({ current, session, place, time }: { current: PageEntry | null 
 /** How far down each visit was left, pixels. */
 const tops: Left<number> = new Left();
 
-/** Where the page is, from the hash: `#/decisions/ID?orderRef=…`. */
+/** Where the page is, from the hash: `#/find?orderRef=…`. */
 function usePlace() {
   const [place, setPlace] = useState(placeNow);
   useEffect(() => {
@@ -231,7 +227,8 @@ function PlaceParts({
   place: Place;
 }) {
   const here = places.find(({ pages }) => pages.some((one) => one === current));
-  const parts = here?.pages.filter(({ path }) => path.includes('*') === (version !== '')) ?? [];
+  const parts =
+    here?.pages.filter((one) => !one.isOpened && one.path.includes('*') === (version !== '')) ?? [];
   if (parts.length < 2 || current === null) return null;
   const time = Object.fromEntries(
     [...query].filter(([name]) => name === 'days' || TIME_WORDS.includes(name)),

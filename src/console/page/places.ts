@@ -5,10 +5,9 @@ import { KeysPage, PeoplePage } from './pages/access.ts';
 import { ApprovalsPage } from './pages/approvals.ts';
 import { AskPage } from './pages/ask.ts';
 import { AuditPage } from './pages/audit.ts';
-import { ClientPage } from './pages/client.ts';
-import { DecisionsPage } from './pages/decisions.ts';
 import { DraftPage, DraftsPage } from './pages/draft.ts';
 import { EvidencePage } from './pages/evidence.ts';
+import { DecisionPage, FindPage, PayerPage } from './pages/find/find.ts';
 import { ListsPage } from './pages/lists.ts';
 import { PlatformPage } from './pages/platform.ts';
 import { RolloutPage } from './pages/rollout.ts';
@@ -32,6 +31,8 @@ export interface PageEntry {
   /** Any of these is enough, too. */
   readonly or: readonly Operation[];
   readonly body: PageBody;
+  /** Opened from another page of its place, beside which it does not stand. */
+  readonly isOpened?: boolean;
   /** How far back it looks where the address does not say; absent on a page of no time. */
   readonly span?: SpanName;
 }
@@ -46,9 +47,9 @@ function page(
   title: string,
   needs: readonly Operation[],
   body: PageBody,
-  { or = [], span }: { or?: readonly Operation[]; span?: SpanName } = {},
+  { or = [], ...more }: Partial<Pick<PageEntry, 'or' | 'isOpened' | 'span'>> = {},
 ): PageEntry {
-  return { path, title, needs, body, or, ...(span && { span }) };
+  return { path, title, needs, body, or, ...more };
 }
 
 /** Where the console leads, each place with its parts. */
@@ -60,8 +61,9 @@ export const PLACES: readonly PlaceEntry[] = [
   {
     title: 'Find',
     pages: [
-      page('decisions', 'Decisions', ['decisions'], DecisionsPage),
-      page('payers', 'Payers', ['clients:read'], ClientPage),
+      page('find', 'Find', ['decisions'], FindPage, { or: ['clients:read', 'lists:read'], span: 'all' }),
+      page('find/payer', 'Payer', ['clients:read'], PayerPage, { isOpened: true }),
+      page('find/decision', 'Decision', ['decisions'], DecisionPage, { isOpened: true }),
     ],
   },
   {

@@ -147,16 +147,12 @@ export const clientHistory: (clientIdKey: string, limit: number) => Question<Cli
   clientIdKey,
   limit,
 ) => to`client/history?clientIdKey=${clientIdKey}&limit=${limit}`;
-/** As was known at a moment, epoch ms, or is now. */
-export const clientLinks: (clientIdKey: string, asOf?: number) => Question<ClientLinks> = (
-  clientIdKey,
-  asOf,
-) =>
-  asOf === undefined
-    ? to`client/links?clientIdKey=${clientIdKey}`
-    : to`client/links?clientIdKey=${clientIdKey}&asOf=${asOf}`;
-/** What a person decides about a client; answered with what was set, or with nothing. */
+export const clientLinks: (clientIdKey: string) => Question<ClientLinks> = (clientIdKey) =>
+  to`client/links?clientIdKey=${clientIdKey}`;
+/** What a person decides about a payer; answered with what was set, or with nothing; or all that is held. */
 export const clientMember: (
   clientIdKey: string,
-  what: 'override' | 'binding' | 'wait/end',
+  what: 'override' | 'binding' | 'export',
 ) => Question<object | null> = (clientIdKey, what) => to`client/${what}?clientIdKey=${clientIdKey}`;
+export const endWait: (clientIdKey: string) => Question<object> = (clientIdKey) =>
+  to`client/wait/end?clientIdKey=${clientIdKey}`;

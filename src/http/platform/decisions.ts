@@ -111,6 +111,7 @@ const RULE_VERSION = queryText('ruleVersion', 'Only decisions of this rule set, 
 const GROUP = queryChoice('clientGroup', CLIENT_GROUPS, 'Only decisions about clients of this group');
 const SIGNAL = queryText('signal', 'Only decisions in which this bot signal matched; compared exactly');
 const SELL_POINT = queryText('sellPointKey', 'Only decisions at this point of sale; compared exactly');
+const REQUEST_ID = queryText('requestId', 'Only the decision of this request, by its X-Request-Id');
 const METHOD = queryText('method', 'Only decisions about this payment method; compared exactly');
 const ARM = queryChoice('arm', ARMS, 'Only decisions of the active version, or of those on trial');
 const OUTCOME = queryChoice(
@@ -158,6 +159,7 @@ export const listDecisions = operation<DecisionParts>({
     ORDER_REF,
     CLIENT_ID_KEY,
     VERDICT,
+    REQUEST_ID,
     ...COMMON_FILTERS,
     OUTCOME,
     FROM,
@@ -257,12 +259,15 @@ function filterOf(ctx: RouteContext): DecisionFilter {
     to: TO.read(ctx),
     after: AFTER.read(ctx),
     verdict: VERDICT.read(ctx),
+    requestId: REQUEST_ID.read(ctx),
   });
   return { ...commonFilterOf(ctx), ...own };
 }
 
 /** What `COMMON_FILTERS` say. */
-export function commonFilterOf(ctx: RouteContext): Omit<DecisionFilter, 'from' | 'to' | 'after' | 'verdict'> {
+export function commonFilterOf(
+  ctx: RouteContext,
+): Omit<DecisionFilter, 'from' | 'to' | 'after' | 'verdict' | 'requestId'> {
   const ruleVersion = RULE_VERSION.read(ctx);
   if (ruleVersion !== null && !isRuleVersion(ruleVersion))
     throw BAD_PARAMETER.problem(`The parameter ruleVersion must be ${RULE_VERSION_FORM}.`);

@@ -49,7 +49,7 @@ describeConsole("the console's page Evidence", (tab) => {
   });
 
   it('gives each rule an address: its text, its weeks, what it cost, and its newest decisions', async () => {
-    await tab.open('#/decisions?orderRef=order-ivan-3', NARROW);
+    await tab.open('#/find?orderRef=order-ivan-3', NARROW);
     const { page } = tab;
     await page.getByRole('link', { name: 'What it is worth' }).first().click();
     await page.waitForURL(/#\/rules\/p2\.v10\/evidence\/verdicts\/wait-served$/);

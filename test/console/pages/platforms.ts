@@ -36,7 +36,7 @@ describeConsole('the platform of the console', (tab) => {
   it('of a link that the session does not reach is named, with a way to its own', async () => {
     await tab.openOwn(tab.seeded.key, '#/nowhere');
     const { page } = tab;
-    await page.goto(`${tab.seeded.url}?platform=bank#/decisions`);
+    await page.goto(`${tab.seeded.url}?platform=bank#/find`);
     await page.getByRole('alert').getByText('may not see the platform "bank"').waitFor();
     await page.getByRole('link', { name: 'Begin with what this session may see' }).click();
     await page.getByRole('heading', { name: 'Today', level: 1 }).waitFor();

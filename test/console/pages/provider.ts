@@ -31,18 +31,18 @@ describeWithServer('chromium', 'signing in to the console at an identity provide
   });
 
   it('leads there and back, shows the platforms of the person, and ends everywhere', async () => {
-    const { page, complaints } = await openConsole(browser, `${url}/`, undefined, '#/payers');
+    const { page, complaints } = await openConsole(browser, `${url}/`, undefined, '#/find/payer');
     page.setDefaultTimeout(20_000);
     await page.getByRole('link', { name: 'Sign in at 127.0.0.1' }).click();
     await page.getByLabel('Name').fill('ann');
     await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByRole('heading', { name: 'Payers', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Payer', level: 1 }).waitFor();
     await page.getByText('person:ann (ann@example.com)').waitFor();
-    expect(page.url()).to.equal(`${url}/?platform=shop#/payers`);
+    expect(page.url()).to.equal(`${url}/?platform=shop#/find/payer`);
 
     await page.getByLabel('Platform').selectOption('bank');
     await page.getByText('This session may not see this page').waitFor();
-    expect(page.url()).to.equal(`${url}/?platform=bank#/payers`);
+    expect(page.url()).to.equal(`${url}/?platform=bank#/find/payer`);
     const links = page.getByRole('navigation', { name: 'Places' }).getByRole('link');
     expect(await links.allTextContents()).to.deep.equal(['Today', 'Rules', 'Rollouts', 'Settings']);
     expect(complaints).to.deep.equal([]);

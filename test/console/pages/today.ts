@@ -23,7 +23,7 @@ describeConsole("the console's place Today", (tab) => {
     await page.getByText(/shadow p2\.v11, by .*: try a longer first wait/).waitFor();
     expect(await figures().textContent()).to.match(/^verdicts[1-9]\d\dGET_NEW\d/);
     await figures().getByRole('link').nth(3).click();
-    await page.waitForURL(/#\/decisions\?from=.*&to=.*&verdict=WAIT$/);
+    await page.waitForURL(/#\/find\?from=.*&to=.*&verdict=WAIT$/);
     await page.getByText(/that fit/).waitFor();
   });
 
@@ -78,7 +78,7 @@ describeConsole("the console's place Today", (tab) => {
     // What all decisions have in common explains nothing.
     expect((await causes.allTextContents()).join()).to.not.match(/pointOfSale/);
     await causes.nth(1).getByRole('link', { name: 'frequent-requests' }).click();
-    await page.waitForURL(/#\/decisions\?from=.*&verdict=BLOCK&signal=frequent-requests$/);
+    await page.waitForURL(/#\/find\?from=.*&verdict=BLOCK&signal=frequent-requests$/);
     await page.getByText(/that fit/).waitFor();
   });
 
@@ -153,7 +153,7 @@ describeConsole("the console's place Today", (tab) => {
     const row = values('rule').getByRole('row', { name: /asked-too-early/ });
     const decisions = await row.getByRole('cell').nth(1).textContent();
     await row.getByRole('link').nth(1).click();
-    await page.waitForURL(/#\/decisions\?from=.*Z&to=.*Z&verdict=WAIT&rule=asked-too-early$/);
+    await page.waitForURL(/#\/find\?from=.*Z&to=.*Z&verdict=WAIT&rule=asked-too-early$/);
     await page.getByText(new RegExp(`^${decisions} that fit`)).waitFor();
     expect(Number(decisions)).to.be.above(0);
   });

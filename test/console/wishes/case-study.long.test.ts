@@ -37,7 +37,7 @@ describeWithServer('chromium', 'from a complaint to a released change, as the gu
   after(() => own?.stop());
 
   it('leads from the order to the rule, to a draft, its cases, what it changes, and to a shadow of it', async () => {
-    const platform = await own.open('#/decisions', own.seeded.key);
+    const platform = await own.open('#/find', own.seeded.key);
     await platform.page.getByLabel('orderRef').fill(ORDER);
     await platform.page.getByRole('button', { name: 'Show', exact: true }).click();
     const why = platform.page.getByRole('heading', { name: 'Rule by rule' }).locator('..');

@@ -76,8 +76,8 @@ describeOnStores('signing in at an identity provider', (store) => {
     call<Body>(method, `${url}/v1/platform/${path}`, headers, body);
 
   it('leads back to the page, as a person with the roles of the groups', async () => {
-    const { visitor, end } = await signIn('ann', '?platform=bank#/decisions');
-    expect(end).to.equal(`${url}/?platform=bank#/decisions`);
+    const { visitor, end } = await signIn('ann', '?platform=bank#/find');
+    expect(end).to.equal(`${url}/?platform=bank#/find`);
     const { status, body } = await ask('GET', 'session', { Cookie: visitor.cookie });
     expect(status).to.equal(200);
     expect(body).to.deep.include({

@@ -47,7 +47,7 @@ export function PlatformPage({ session }: PageProps) {
             ? ' When a backup brings the payer back, the next start erases them again.'
             : ' A backup brings the payer back, unless ERASURE_LEDGER names a file outside of it.'
         }
-        ${may(session, 'erase') && html` Payers are erased on <a href="#/payers">their page</a>.`}
+        ${may(session, 'erase') && html` Payers are erased on <a href="#/find">their page</a>.`}
       </p>
     </section>
     <section class="card">

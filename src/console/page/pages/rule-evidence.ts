@@ -297,7 +297,7 @@ function Ways({ rule: { file, name }, report }: { rule: RuleReport; report: Rule
   const page = !isThere && html`<a href=${own}>${name} week by week</a>`;
   if (member === null) return page && html`<p>${page}</p>`;
   const to = (...more: [string, string][]) =>
-    `#/decisions?${new URLSearchParams([[member, name], ['ruleVersion', report.version], ...more])}`;
+    `#/find?${new URLSearchParams([[member, name], ['ruleVersion', report.version], ...more])}`;
   return html`<p>
     ${page && html`${page} · `}Its decisions: <a href=${to()}>all</a>, with orders
     ${REPORTED.map((status) => html` <a href=${to(['outcome', status.toUpperCase()])}>${status}</a>`)}

@@ -1,5 +1,5 @@
 import type { Explored } from '../answers.ts';
-import { toPath } from '../parts/links.ts';
+import { toFound } from '../parts/links.ts';
 import { minuteWord, type Time } from '../parts/time-span.ts';
 
 /** What the address asks of Today: a time, what is counted in it, and by what it is split. */
@@ -121,5 +121,5 @@ export function toDecisions(
   });
   for (const name of FILTERS) if (query.has(name)) listed.set(name, query.get(name) ?? '');
   for (const [name, value] of Object.entries(more)) listed.set(name, value);
-  return toPath('decisions', Object.fromEntries(listed));
+  return toFound(Object.fromEntries(listed));
 }

@@ -1,19 +1,12 @@
-import type { Decision, FoundDecisions } from '../answers.ts';
-import { useAnswer } from '../api.ts';
+import type { Decision, FoundDecisions, HistoryEntry } from '../answers.ts';
 import { html } from '../html.ts';
-import { decisions } from '../questions.ts';
 import { dateTime, factText, moneyText } from './format.ts';
-import { outcomeTone } from './history.ts';
-import { toClient, toDecision, toOrder } from './links.ts';
-import { answered, Empty } from './notice.ts';
+import { toDecision, toOrder, toPayer } from './links.ts';
 import { columns, numbers, Table } from './table.ts';
-import { outcomeText } from './time-line.ts';
-import { groupTone, Pill, Verdict } from './verdict.ts';
-
-type OrderOutcome = NonNullable<FoundDecisions['outcomes']>[number];
+import { Pill, type Tone, Verdict } from './verdict.ts';
 
 const COLUMNS = [
-  ...['time', 'verdict', ...columns('key', 'order', 'client'), ...numbers('amount')],
+  ...['time', 'verdict', ...columns('key', 'order', 'payer'), ...numbers('amount')],
   ...[...columns('key', 'method'), 'outcome', 'rule', 'version', 'group', ...numbers('score')],
 ];
 
@@ -28,7 +21,7 @@ export function outcomeOf({ clientIdKey, orderRef }: Decision, outcomes: FoundDe
   return outcomes?.find((one) => one.orderRef === orderRef && one.clientIdKey === clientIdKey) ?? null;
 }
 
-function cellsOf(decision: Decision, outcome: OrderOutcome | null) {
+function cellsOf(decision: Decision, outcome: ReturnType<typeof outcomeOf>) {
   const { decisionId, at, orderRef, clientIdKey, rule, ruleVersion, arm, clientGroup, isBot } = decision;
   const [day = '', time = ''] = dateTime(at).split(' ');
   return [
@@ -36,8 +29,8 @@ function cellsOf(decision: Decision, outcome: OrderOutcome | null) {
       <span class="when">${day}</span> <span class="when">${time}</span>
     </a>`,
     html`<${Verdict} ...${decision} />`,
-    html`<a href=${toOrder(orderRef)}>${orderRef}</a>`,
-    html`<a href=${toClient(clientIdKey)}>${clientIdKey}</a>`,
+    html`<a href=${toOrder(orderRef)} title=${orderRef}>${orderRef}</a>`,
+    html`<a href=${toPayer(clientIdKey)} title=${clientIdKey}>${clientIdKey}</a>`,
     ...[amountOf(decision), methodOf(decision)],
     outcome === null ? '–' : html`<${Pill} tone=${outcomeTone(outcome)}>${outcomeText(outcome)}<//>`,
     rule,
@@ -47,7 +40,7 @@ function cellsOf(decision: Decision, outcome: OrderOutcome | null) {
   ];
 }
 
-/** `25 EUR`: what was asked for. */
+/** `25.00 EUR`. */
 export function amountOf({ facts: { amount, currency } }: Decision) {
   return amount === undefined ? '–' : moneyText(amount, currency === undefined ? '' : factText(currency));
 }
@@ -56,29 +49,20 @@ export function methodOf({ facts: { method } }: Decision) {
   return method === undefined ? '–' : factText(method);
 }
 
-const LOOKED_AT = new URLSearchParams({ limit: '100' });
-const LISTED_MAX = 20;
+type Outcome = Pick<Extract<HistoryEntry, { kind: 'outcome' }>, 'outcome' | 'cause' | 'turnedAway'>;
 
-/** The clients of the newest decisions, each with the last of them. Where a name leads. */
-export function LatelySeen({ to }: { to: (clientIdKey: string) => string }) {
-  return answered(useAnswer(decisions(LOOKED_AT)), (found) => {
-    const last = [...Map.groupBy(found.decisions, ({ clientIdKey }) => clientIdKey).values()].flatMap(
-      (ofClient) => ofClient.slice(0, 1),
-    );
-    if (last.length === 0)
-      return html`<${Empty} title="No client was seen yet">
-        A client is known from its first score, verdict or outcome on.
-      <//>`;
-    return html`<section class="card">
-      <h2>Lately seen</h2>
-      <${Table} name="Clients" columns=${['client', 'group', 'last verdict', ...columns('when', 'time')]}
-        rows=${last.slice(0, LISTED_MAX).map(({ clientIdKey, clientGroup, isBot, at, ...decision }) => [
-          html`<a href=${to(clientIdKey)}>${clientIdKey}</a>`,
-          html`<${Pill} tone=${groupTone(clientGroup)}>${clientGroup}<//>
-            ${isBot && html` <${Pill} tone="bad">bot<//>`}`,
-          html`<${Verdict} ...${decision} />`,
-          dateTime(at),
-        ])} />
-    </section>`;
-  });
+/** `PAID`, `UNPAID EXPIRED`. */
+export function outcomeText({ outcome, cause }: Pick<Outcome, 'outcome' | 'cause'>) {
+  return cause === null ? outcome : `${outcome} ${cause}`;
+}
+
+export function outcomeTone(entry: Outcome): Tone {
+  if (entry.outcome === 'PAID') return 'good';
+  return whyNeither(entry) === null ? 'bad' : 'plain';
+}
+
+/** Why an outcome counts neither way; null when it counts. */
+export function whyNeither({ outcome, cause, turnedAway = false }: Outcome) {
+  if (cause === 'TECHNICAL') return 'counts neither way';
+  return turnedAway && outcome === 'UNPAID' ? 'counts neither way: no requisite was shown for it' : null;
 }

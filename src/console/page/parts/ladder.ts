@@ -74,60 +74,11 @@ function heightOf(levelsMs: readonly number[]) {
   return (ms: number) => BOTTOM - 22 - ((Math.log(ms) - low) / span) * (BOTTOM - 22 - TOP);
 }
 
-/** Where a client stood on the ladder before a decision (at `beforeAt`) and after it (at `at`). */
-export function LadderMove({
-  before,
-  after,
-  at,
-  beforeAt = at,
-}: {
-  before: Ladder;
-  after: Ladder;
-  at: number;
-  beforeAt?: number;
-}) {
-  const rungs = Math.max(3, before.level, after.level);
-  return html`<div class="ladder-move">
-    <${Standing} title="before" ladder=${before} rungs=${rungs} at=${beforeAt} />
-    <span class="arrow" aria-hidden="true">→</span>
-    <${Standing} title="after" ladder=${after} rungs=${rungs} at=${at} />
-  </div>`;
-}
-
-function Standing({
-  title,
-  ladder,
-  rungs,
-  at,
-}: {
-  title: string;
-  ladder: Ladder;
-  rungs: number;
-  at: number;
-}) {
-  const { level } = ladder;
-  const rungHeight = 84 / (rungs + 1);
-  const label = `${title}: level ${level} of ${rungs}`;
-  return html`<figure>
-    <figcaption>${title}</figcaption>
-    <svg viewBox="0 0 150 92" role="img" aria-label=${label}>
-      <path class="rail" d="M14 4V88M76 4V88" />
-      ${Array.from({ length: rungs + 1 }, (_, rung) => {
-        const y = 84 - rung * rungHeight;
-        return html`<path class=${rung <= level ? 'rung rung-reached' : 'rung'} d=${`M14 ${y}H76`} />
-          ${rung === level && html`<circle class="stand" cx="45" cy=${y} r="6" />`}
-          <text x="84" y=${y + 4}>${rung === 0 ? 'none' : `level ${rung}`}</text>`;
-      })}
-    </svg>
-    <p>${standingText(ladder, at)}</p>
-  </figure>`;
-}
-
-function standingText({ level, attemptOpen, waitUntil }: Ladder, at: number) {
+/** Where a payer stands among the waits, at a moment. */
+export function standingText({ level, attemptOpen, waitUntil }: Ladder, at: number) {
   const step = level === 0 ? 'No wait so far' : `Level ${level}`;
   if (attemptOpen) return `${step}; a requisite is shown and not paid`;
   if (waitUntil === null) return `${step}; no wait is due`;
   if (waitUntil <= at) return `${step}; the wait was over ${duration(at - waitUntil)} before`;
-  const until = html`<span class="when">${dateTime(waitUntil)}</span>`;
-  return html`${step}; waits ${duration(waitUntil - at)}, until ${until}`;
+  return `${step}; waits ${duration(waitUntil - at)}, until ${dateTime(waitUntil)}`;
 }

@@ -1,17 +1,22 @@
 import { html } from '../html.ts';
 
-/** Where on this page an order, a client, a decision or a version is shown. */
+/** Where on this page decisions, a payer, or a version is shown. */
 
-export function toOrder(orderRef: string) {
-  return `#/decisions?orderRef=${encodeURIComponent(orderRef)}`;
+/** The decisions that fit, by the parameters of the API. */
+export function toFound(filter: Readonly<Record<string, string>>) {
+  return toPath('find', filter);
 }
 
-export function toClient(clientIdKey: string) {
-  return `#/payers/${encodeURIComponent(clientIdKey)}`;
+export function toOrder(orderRef: string) {
+  return toFound({ orderRef });
+}
+
+export function toPayer(clientIdKey: string) {
+  return `#/find/payer/${encodeURIComponent(clientIdKey)}`;
 }
 
 export function toDecision(decisionId: string) {
-  return `#/decisions/${encodeURIComponent(decisionId)}`;
+  return `#/find/decision/${encodeURIComponent(decisionId)}`;
 }
 
 /** A place, with words of its address. */

@@ -85,7 +85,7 @@ function OneRule({ rule, version }: { rule: RuleTrace; version: string | undefin
   return html`<details open=${asked && matched} class=${ruleClass(rule)}>
     <summary>
       <span class="mark">${markOf(rule)}</span> <b>${name}</b>
-      <span class="faint">${fateOf(rule)}${matched && html` <span class="gives">${given}</span>`}</span>
+      <span class="faint">${statusOf(rule)}${matched && html` <span class="gives">${given}</span>`}</span>
     </summary>
     <p class="faint">
       ${description} <code>${at.file}:${at.line}</code>${' '}
@@ -112,7 +112,7 @@ function markOf({ asked, matched }: RuleTrace) {
   return matched ? '✓' : '✗';
 }
 
-function fateOf({ asked, matched, heldOut }: RuleTrace) {
+function statusOf({ asked, matched, heldOut }: RuleTrace) {
   if (heldOut) return 'matched, and skipped: the client is held out of it';
   if (asked) return matched ? 'matched' : 'did not match';
   return matched ? 'not asked; it would match' : 'not asked';

@@ -1,0 +1,140 @@
+import type { Decision, DecisionWhatIf, Explanation, Session } from '../../answers.ts';
+import { may, useAnswer } from '../../api.ts';
+import { html, useState } from '../../html.ts';
+import { amountOf, methodOf, outcomeText, outcomeTone } from '../../parts/decision-table.ts';
+import { Choice, Copy } from '../../parts/form.ts';
+import { dateTime, shortDigest } from '../../parts/format.ts';
+import { standingText } from '../../parts/ladder.ts';
+import { toDecision, toOrder, toPayer, toVersion } from '../../parts/links.ts';
+import { answered, Empty } from '../../parts/notice.ts';
+import { Table } from '../../parts/table.ts';
+import { FactsTable, RulesTrace } from '../../parts/trace.ts';
+import { Figures, Pill, Verdict } from '../../parts/verdict.ts';
+import { clientHistory, decisionWhatIf, explanation, RULE_FOLDERS } from '../../questions.ts';
+
+/**
+ * A decision as somebody needs it in a dispute: what was answered and why, what became of the order, what
+ * support may say of it, and what another version would have answered then.
+ */
+export function OpenedDecision({ decisionId, session }: { decisionId: string; session: Session }) {
+  return answered(
+    useAnswer(explanation(decisionId)),
+    (found) => html`<${Explained} explanation=${found} session=${session} />`,
+  );
+}
+
+function Explained({ explanation, session }: { explanation: Explanation; session: Session }) {
+  const { decision, rules, ladder, sharedLists, reproduced, differences, verification } = explanation;
+  const { payerText, integratorText } = explanation;
+  const traced = may(session, 'rules') ? decision.ruleVersion : undefined;
+  const stood = [
+    ['waits before', standingText(ladder.before, decision.at)],
+    ['waits after', standingText(ladder.after, decision.at)],
+  ] as const;
+  return html`<article>
+    <section class="card">
+      <h2><${Verdict} ...${decision} /> <span class="reason">${decision.reason}</span></h2>
+      <${Figures} items=${[...figuresOf(decision), ...stood]} />
+      ${may(session, 'clients:read') && html`<${OrderOutcome} decision=${decision} />`}
+      <p>
+        ${sharedLists.map((list) => html`<${Pill}>on the shared list ${list}<//> `)}
+        <${Pill} tone=${reproduced ? 'good' : 'bad'}>${reproduced ? '✓ reproduced' : '✗ not reproduced'}<//>
+        ${` ${verification}`}
+      </p>
+      ${
+        differences.length > 0 &&
+        html`<${Table} name="Differences" columns=${['member', 'on record', 'asked again']}
+          rows=${differences.map(({ member, recorded, rerun }) => [
+            ...[member, JSON.stringify(recorded), JSON.stringify(rerun)],
+          ])} />`
+      }
+    </section>
+    <div class="two">
+      <section class="card">
+        <h2>Rule by rule</h2>
+        ${
+          rules === null
+            ? html`<${Empty} title="The rules cannot be shown">${verification}<//>`
+            : html`<${RulesTrace} rules=${rules} version=${traced} />`
+        }
+        ${may(session, 'rules') && html`<${OtherVersion} decision=${decision} />`}
+      </section>
+      <section class="card">
+        <h2>What to say</h2>
+        <${Copy} label="Words for the payer" text=${payerText} />
+        ${rules === null && html`<p class="faint">Its rule cannot be shown; it may have had other words.</p>`}
+        <${Copy} label="Words for the integrator" text=${integratorText} />
+        <${Copy} label="Link" text=${new URL(toDecision(decision.decisionId), location.href).href} />
+      </section>
+    </div>
+    <details class="card">
+      <summary><h2>Facts</h2></summary>
+      <${FactsTable} facts=${decision.facts} />
+    </details>
+  </article>`;
+}
+
+function figuresOf(decision: Decision) {
+  const { orderRef, clientIdKey, ruleVersion, digest, isBot, clientGroup } = decision;
+  return [
+    ['order', html`<a href=${toOrder(orderRef)}>${orderRef}</a>`],
+    ['payer', html`<a href=${toPayer(clientIdKey)}>${clientIdKey}</a>`],
+    ['time', dateTime(decision.at)],
+    ['amount', amountOf(decision)],
+    ['method', methodOf(decision)],
+    ['point of sale', decision.sellPointKey],
+    ['rule', decision.rule],
+    [
+      'version',
+      html`<a href=${toVersion(ruleVersion)}>${ruleVersion}</a> <code>${shortDigest(digest)}</code>`,
+    ],
+    ['group', isBot ? `${clientGroup}, bot` : clientGroup],
+    ['payment score', decision.paymentScore],
+    ['request', decision.requestId],
+  ] as const;
+}
+
+const ENTRIES_LOOKED_AT = 500;
+
+/** What became of the order, as far as the payer's history is kept; the newest report counts. */
+function OrderOutcome({ decision: { orderRef, clientIdKey } }: { decision: Decision }) {
+  return answered(useAnswer(clientHistory(clientIdKey, ENTRIES_LOOKED_AT)), ({ entries, complete }) => {
+    const outcomes = entries.flatMap((entry) =>
+      entry.kind === 'outcome' && entry.orderRef === orderRef ? [entry] : [],
+    );
+    return html`<p class="outcomes">
+      What became of the order:${' '}
+      ${outcomes.map(
+        (entry) => html`<${Pill} tone=${outcomeTone(entry)}>${outcomeText(entry)}<//>${' '}
+          <span class="when">${dateTime(entry.occurredAt)}</span>${' '}`,
+      )}
+      ${outcomes.length === 0 && `nothing was reported${complete ? '' : ' in what is kept of its history'}.`}
+    </p>`;
+  });
+}
+
+/** The same question to another version, on the recorded facts and with the payer as he was then. */
+function OtherVersion({ decision }: { decision: Decision }) {
+  const folders = useAnswer(RULE_FOLDERS);
+  const [version, setVersion] = useState('');
+  const answer = useAnswer(version === '' ? null : decisionWhatIf(decision.decisionId, version));
+  const others = (folders.data?.versions ?? []).filter(
+    (one) => one.sound && one.version !== decision.ruleVersion,
+  );
+  if (others.length === 0) return null;
+  return html`<${Choice} label="Another version then" any="choose" go=${setVersion}
+      values=${others.map((one) => one.version)} />
+    <div role="status">
+      ${version !== '' && answered(answer, (then) => html`<${Then} then=${then} was=${decision} />`)}
+    </div>`;
+}
+
+function Then({ then: { version, decision, missing }, was }: { then: DecisionWhatIf; was: Decision }) {
+  if (decision === null)
+    return html`<p class="faint">
+      ${version} cannot say: the record does not hold ${missing.join(', ')}, which it asks for.
+    </p>`;
+  const isAlike = decision.verdict === was.verdict && decision.waitSeconds === was.waitSeconds;
+  return html`<p><${Verdict} ...${decision} /> by ${decision.rule}${isAlike && ', the same answer'}</p>
+    <p>${decision.reason}</p>`;
+}

@@ -1,0 +1,126 @@
+import type { ClientView, Decision, Session } from '../../answers.ts';
+import { ask, askText, may } from '../../api.ts';
+import { html } from '../../html.ts';
+import type { Proposal } from '../../parts/confirm.ts';
+import { endAfter, Field, LastDay } from '../../parts/form.ts';
+import { dateTime } from '../../parts/format.ts';
+import { useAttempt } from '../../parts/notice.ts';
+import { saveFile } from '../../parts/save-file.ts';
+import { client, clientMember, endWait } from '../../questions.ts';
+
+/** What a payer's page can change, and whom it asks once more. */
+export interface Acts {
+  clientIdKey: string;
+  session: Session;
+  propose: (change: Proposal<unknown>) => void;
+}
+
+/** Each action asks for what it needs, and says what it does, before it is done. */
+export function ChangesByHand({
+  view: { override, binding },
+  wait,
+  clientIdKey,
+  session,
+  propose,
+}: Acts & { view: ClientView; wait: Decision | null }) {
+  const at = (what: 'override' | 'binding') => clientMember(clientIdKey, what);
+  const end = () =>
+    propose({
+      title: `End the wait of ${clientIdKey}?`,
+      action: 'End the wait',
+      act: ({ reason }) => ask('POST', endWait(clientIdKey), { reason, decisionId: wait?.decisionId }),
+      children: html`<p>The payer's page does not know it: tell the payer to ask again.</p>
+        <${Reason} />`,
+    });
+  const decide = (group: 'BLOCKED' | 'TRUSTED', verb: string) =>
+    propose({
+      title: `${verb} ${clientIdKey}?`,
+      action: `${verb} the payer`,
+      tone: group === 'BLOCKED' ? 'bad' : 'accent',
+      act: ({ reason, lastDay }) => {
+        const { expires } = endAfter(lastDay, '');
+        return ask('PUT', at('override'), { group, reason, ...expires });
+      },
+      children: html`<p>From the next request on the group is ${group}, whatever the rules count.</p>
+        <${Reason} /><${LastDay} otherwise="until it is lifted" />`,
+    });
+  const lift = () =>
+    propose({
+      title: `Lift the override of ${clientIdKey}?`,
+      action: 'Lift the override',
+      act: () => ask('DELETE', at('override')),
+      children: html`<p>From the next request on the rules decide the group again.</p>`,
+    });
+  const bind = () =>
+    propose({
+      title: `Bind ${clientIdKey}?`,
+      action: 'Bind the payer',
+      act: ({ lastDay, acceptors = '', ...body }) => {
+        const acceptorKeys = acceptors.split(',').map((key) => key.trim());
+        const { expires } = endAfter(lastDay, '');
+        return ask('PUT', at('binding'), { ...body, acceptorKeys, ...expires });
+      },
+      children: html`<p>When no wait is due, the payer is shown this requisite again.</p>
+        <${Field} label="Requisite"><input name="requisiteRef" required maxlength="256" /><//>
+        <${Field} label="Acceptors" hint="One or more keys, separated by commas">
+          <input name="acceptors" required />
+        <//>
+        <${Field} label="Method" hint="Empty: it fits all methods"><input name="method" maxlength="256" /><//>
+        <${LastDay} otherwise="until it is removed" />`,
+    });
+  const unbind = () =>
+    propose({
+      title: `Unbind ${clientIdKey}?`,
+      action: 'Remove the binding',
+      act: () => ask('DELETE', at('binding')),
+      children: html`<p>The next attempt gets a new requisite.</p>`,
+    });
+  const mayDecide = may(session, 'clients');
+  const button = (words: string, go: () => void) =>
+    html`<button type="button" onClick=${go}>${words} …</button>`;
+  return html`
+    ${wait && may(session, 'waits') && button('End the wait', end)}
+    ${mayDecide && override?.group !== 'BLOCKED' && button('Block', () => decide('BLOCKED', 'Block'))}
+    ${mayDecide && override?.group !== 'TRUSTED' && button('Trust', () => decide('TRUSTED', 'Trust'))}
+    ${mayDecide && override !== null && button('Lift the override', lift)}
+    ${mayDecide && button('Bind', bind)}
+    ${mayDecide && binding !== null && button('Remove the binding', unbind)}`;
+}
+
+function Reason() {
+  return html`<${Field} label="Reason"><input name="reason" required maxlength="1000" /><//>`;
+}
+
+/** What a payer may demand: all that is held as a file, and to be forgotten. */
+export function KeepOrErase({ clientIdKey, session, propose }: Acts) {
+  const { attempt, isBusy, trouble } = useAttempt();
+  const save = () =>
+    attempt(async () => {
+      const text = await askText(clientMember(clientIdKey, 'export'));
+      saveFile(`payer-${dateTime(Date.now()).slice(0, 10)}.json`, 'application/json', text);
+    });
+  const erase = () =>
+    propose({
+      title: `Erase ${clientIdKey}?`,
+      action: 'Erase the payer',
+      tone: 'bad',
+      act: async ({ typed }) => {
+        if (typed !== clientIdKey)
+          throw new Error(`Type the name as it is, ${clientIdKey}. Nothing was erased.`);
+        await ask('DELETE', client(clientIdKey));
+      },
+      children: html`<p>
+          Takes the payer from the store, the shared lists, the archive and the audit, for good; that somebody
+          was erased stays.
+        </p>
+        <${Field} label="The payer's name once more"><input name="typed" required autocomplete="off" /><//>`,
+    });
+  return html`<button type="button" disabled=${isBusy} onClick=${save}>
+      ${isBusy ? 'Reading …' : 'Export'}
+    </button>
+    ${
+      may(session, 'erase') &&
+      html`<button type="button" class="button-bad" onClick=${erase}>Erase …</button>`
+    }
+    ${trouble}`;
+}

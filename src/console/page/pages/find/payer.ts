@@ -1,0 +1,148 @@
+import type { ClientView, Session } from '../../answers.ts';
+import { useAnswer } from '../../api.ts';
+import { html, useEffect, useState } from '../../html.ts';
+import { useProposal } from '../../parts/confirm.ts';
+import { dateTime, duration } from '../../parts/format.ts';
+import { toDecision } from '../../parts/links.ts';
+import { answered, Empty } from '../../parts/notice.ts';
+import { FactsTable } from '../../parts/trace.ts';
+import { Figures, groupTone, Pill, type Tone, Verdict } from '../../parts/verdict.ts';
+import { client } from '../../questions.ts';
+import { ChangesByHand, KeepOrErase } from './payer-actions.ts';
+import { PayerHistory } from './payer-history.ts';
+import { PayerLinks } from './payer-links.ts';
+
+/** One payer: whether he may try now, what a person may decide about him, and what happened. */
+export function Payer({ clientIdKey, session }: { clientIdKey: string; session: Session }) {
+  const answer = useAnswer(client(clientIdKey));
+  const [changes, setChanges] = useState(0);
+  const { propose, dialog } = useProposal(() => {
+    setChanges((number) => number + 1);
+    answer.reload();
+  });
+  const acts = { clientIdKey, session, propose };
+  if (answer.error?.status === 404)
+    return html`<${Empty} title="Nothing is known of this payer">
+        Names are compared exactly, capital letters too. A payer is known from the first score, verdict or
+        outcome on, until 400 days after the last; decisions may be kept for longer.
+      <//>
+      <div class="buttons"><${KeepOrErase} ...${acts} /></div>
+      ${dialog}`;
+  return answered(
+    answer,
+    (view) => html`<section class="card">
+        <h2>
+          <span>${clientIdKey}</span> <${Pill} tone=${groupTone(view.clientGroup)}>${view.clientGroup}<//>
+          ${view.isBot && html`<${Pill} tone="bad">bot<//>`}
+        </h2>
+        <${Standing} view=${view} reload=${answer.reload} />
+        <div class="buttons">
+          <${ChangesByHand} view=${view} wait=${dueWait(view)} ...${acts} />
+          <${KeepOrErase} ...${acts} />
+        </div>
+        <${Figures} items=${figuresOf(view)} />
+      </section>
+      <${PayerHistory} view=${view} changes=${changes} session=${session} />
+      <${PayerLinks} ...${acts} />
+      <details class="card">
+        <summary><h2>Facts now</h2></summary>
+        <p class="faint">As ${view.ruleVersion} sees them; no request is counted.</p>
+        <${FactsTable} facts=${view.facts} />
+      </details>
+      ${dialog}`,
+  );
+}
+
+/** The decision whose wait is due; null when none is. */
+function dueWait({ ladder: { waitUntil }, decisions }: ClientView) {
+  if (waitUntil === null || waitUntil <= Date.now()) return null;
+  return (
+    decisions.find(({ verdict, ladderAfter }) => verdict === 'WAIT' && ladderAfter.waitUntil === waitUntil) ??
+    null
+  );
+}
+
+/** More than a browser's timer can hold. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** Whether the payer may try now, why, and until when. */
+function Standing({ view, reload }: { view: ClientView; reload: () => void }) {
+  const { waitUntil } = view.ladder;
+  useEffect(() => {
+    const leftMs = (waitUntil ?? 0) - Date.now();
+    if (leftMs <= 0 || leftMs > TIMER_MS_MAX) return undefined;
+    const timer = setTimeout(reload, leftMs);
+    return () => clearTimeout(timer);
+  }, [waitUntil]);
+  const { tone, title, why } = standingOf(view, Date.now());
+  const decision = dueWait(view) ?? view.decisions[0];
+  return html`<div class=${`notice notice-${tone}`} role="status">
+    <strong class="standing">${title}</strong>
+    ${why !== '' && html`<p>${why}</p>`}
+    ${
+      decision &&
+      html`<p>
+        <${Verdict} ...${decision} /> ${decision.reason}${' '}
+        <span class="faint">${decision.rule}, ${dateTime(decision.at)},</span>${' '}
+        <a href=${toDecision(decision.decisionId)}>rule by rule</a>
+      </p>`
+    }
+  </div>`;
+}
+
+interface Stand {
+  readonly tone: Tone;
+  readonly title: string;
+  readonly why: string;
+}
+
+/** What the state says; the rules have the last word when the payer asks. */
+function standingOf({ override, clientGroup, ladder, decisions: [last] }: ClientView, now: number): Stand {
+  const { waitUntil, attemptOpen } = ladder;
+  if (override?.group === 'BLOCKED') {
+    const until =
+      override.expiresAt === null ? 'until it is lifted' : `until ${dateTime(override.expiresAt)}`;
+    const why = `By ${override.by} since ${dateTime(override.at)}: ${override.reason}`;
+    return { tone: 'bad', title: `May not try: blocked by a person, ${until}`, why };
+  }
+  if (clientGroup === 'BLOCKED')
+    return { tone: 'bad', title: 'May not try: the rules count the payer to BLOCKED', why: '' };
+  if (waitUntil !== null && waitUntil > now) {
+    const left = duration(waitUntil - now);
+    const why = override === null ? '' : `The override ${override.group} lifts no wait.`;
+    return { tone: 'note', title: `Has to wait until ${dateTime(waitUntil)}, ${left} from now`, why };
+  }
+  if (last?.verdict === 'BLOCK')
+    return { tone: 'bad', title: 'No wait is due, but the last answer was BLOCK', why: '' };
+  if (attemptOpen)
+    return {
+      ...{ tone: 'note', title: 'An attempt is open' },
+      why: 'A requisite was granted and is not reported as paid. Whoever asks again may be told to wait.',
+    };
+  return { tone: 'good', title: 'May try now', why: '' };
+}
+
+function figuresOf(view: ClientView) {
+  const { outcomes, override, binding } = view;
+  const until = (expiresAt: number | null) => (expiresAt === null ? '' : `, until ${dateTime(expiresAt)}`);
+  const figures: [string, string | number][] = [
+    ['payment score', view.paymentScore],
+    ['paid', outcomes.paidCount],
+    ['unpaid', outcomes.unpaidCount],
+    ['decisions', view.decisionCount],
+    ['first seen', dateTime(view.firstSeenAt)],
+    ['last verdict', dateTime(view.lastVerdictAt)],
+    ['last paid', dateTime(outcomes.lastPaidAt)],
+    ['bot signals', view.signals.length === 0 ? 'none' : view.signals.join(', ')],
+  ];
+  if (override !== null) {
+    const { group, by, expiresAt, reason } = override;
+    figures.push(['override', `${group} by ${by}${until(expiresAt)}: ${reason}`]);
+  }
+  if (binding !== null) {
+    const { requisiteRef, method, expiresAt, acceptorKeys } = binding;
+    const fits = `${requisiteRef} for ${method ?? 'all methods'}${until(expiresAt)}`;
+    figures.push(['binding', `${fits}, acceptors ${acceptorKeys.join(', ')}`]);
+  }
+  return figures;
+}

@@ -1,0 +1,192 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { describeConsole } from '../console-tab.ts';
+
+/** What heads each moment of the time line: its kind and what it came to. Asked in the browser. */
+const MOMENT_HEADS =
+  "[...document.querySelectorAll('.moment-head')].map(({ children }) => `${children[0].textContent} ${children[1].textContent}`)";
+
+describeConsole("a payer's page in the console", (tab) => {
+  it('says first whether the payer may try, why and until when, and ends the wait', async () => {
+    await tab.shop.verdict({ clientIdKey: 'waiting-wim', orderRef: 'wim-1' });
+    const { body } = await tab.shop.verdict({ clientIdKey: 'waiting-wim', orderRef: 'wim-2' });
+    expect(body.verdict).to.equal('WAIT');
+    await tab.open('#/find');
+    const { page } = tab;
+    await page.keyboard.type('waiting-wim\n');
+    await page.getByText(/^Has to wait until .*, \d+ s from now$/).waitFor();
+    await page.getByRole('status').getByText('attempt-unpaid').first().waitFor();
+    expect(await tab.axeFindings()).to.deep.equal([]);
+    await tab.button('End the wait …').click();
+    await page.getByLabel('Reason').fill('the payment page broke down');
+    await tab.button('End the wait').click();
+    await page.getByText('ended by a person after').waitFor();
+    await page.getByText('the payment page broke down').waitFor();
+    expect(await tab.button('End the wait …').count()).to.equal(0);
+    const { body: after } = await tab.shop.verdict({ clientIdKey: 'waiting-wim', orderRef: 'wim-3' });
+    expect(after.verdict).to.equal('GET_NEW');
+  });
+
+  it('sets and lifts an override, with a reason', async () => {
+    await tab.shop.verdict({ clientIdKey: 'doubtful-dora' });
+    await tab.open('#/find/payer/doubtful-dora');
+    await tab.page.getByText('An attempt is open').waitFor();
+    await tab.button('Block …').click();
+    await tab.button('Block the payer').click();
+    expect((await tab.shop.client('doubtful-dora')).body.override).to.equal(null);
+    await tab.page.getByLabel('Reason').fill('a stolen card');
+    expect(await tab.axeFindings()).to.deep.equal([]);
+    await tab.button('Block the payer').click();
+    await tab.page.getByText('May not try: blocked by a person, until it is lifted').waitFor();
+    await tab.page.getByText(/^By .* since .*: a stolen card$/).waitFor();
+    const verdict = await tab.shop.verdict({ clientIdKey: 'doubtful-dora' });
+    expect(verdict.body.verdict).to.equal('BLOCK');
+
+    await tab.button('Lift the override …').click();
+    await tab.button('Cancel').click();
+    expect((await tab.shop.client('doubtful-dora')).body.override?.group).to.equal('BLOCKED');
+    await tab.button('Lift the override …').click();
+    await tab.button('Lift the override').click();
+    await tab.page.getByText('No wait is due, but the last answer was BLOCK').waitFor();
+    await tab.page
+      .locator('.moment-override')
+      .filter({ hasText: 'set by' })
+      .getByText('a stolen card')
+      .waitFor();
+    expect((await tab.shop.client('doubtful-dora')).body.override).to.equal(null);
+    expect(tab.complaints).to.deep.equal([]);
+  });
+
+  it('sets and removes a binding', async () => {
+    await tab.shop.verdict({ clientIdKey: 'bound-bea' });
+    await tab.open('#/find/payer/bound-bea');
+    await tab.button('Bind …').click();
+    await tab.page.getByLabel('Requisite').fill('requisite-9');
+    await tab.page.getByLabel('Acceptors').fill('acceptor-1, acceptor-2');
+    await tab.button('Bind the payer').click();
+    await tab.page.getByText('requisite-9 for all methods, acceptors acceptor-1, acceptor-2').waitFor();
+    await tab.button('Remove the binding …').click();
+    await tab.button('Remove the binding').click();
+    await tab.button('Remove the binding …').waitFor({ state: 'detached' });
+    expect((await tab.shop.client('bound-bea')).body.binding).to.equal(null);
+  });
+
+  it('saves all that is held, and erases the payer whose name is typed once more', async () => {
+    await tab.shop.verdict({ clientIdKey: 'forgotten-fay', orderRef: 'fay-1' });
+    await tab.open('#/find/payer/forgotten-fay');
+    const { page } = tab;
+    const [download] = await Promise.all([page.waitForEvent('download'), tab.button('Export').click()]);
+    const kept = JSON.parse(readFileSync(await download.path(), 'utf8'));
+    const { body } = await tab.shop.ask<object>('GET', 'client/export?clientIdKey=forgotten-fay');
+    expect(kept).to.have.all.keys(Object.keys(body));
+    expect(kept.decisions.map(({ orderRef }: { orderRef: string }) => orderRef)).to.deep.equal(['fay-1']);
+    await tab.button('Erase …').click();
+    await page.getByLabel("The payer's name once more").fill('forgotten-may');
+    await tab.button('Erase the payer').click();
+    await page.getByText('Type the name as it is, forgotten-fay. Nothing was erased.').waitFor();
+    await page.getByLabel("The payer's name once more").fill('forgotten-fay');
+    await tab.button('Erase the payer').click();
+    await page.getByText('Nothing is known of this payer').waitFor();
+    expect((await tab.shop.decisions({ orderRef: 'fay-1' })).length).to.equal(0);
+  });
+
+  describe('its history', () => {
+    it('is one line, newest first, with the waits from their start to their end', async () => {
+      await tab.open('#/find/payer/impatient-ivan');
+      await tab.page.getByText('20 entries, newest first; 6 waits, asked too early 2 times').waitFor();
+      expect(await tab.page.evaluate(MOMENT_HEADS)).to.deep.equal([
+        'verdict ~WAIT 1800 s',
+        'verdict ~WAIT 300 s',
+        'score PAYING',
+        'outcome UNPAID EXPIRED',
+        'verdict +GET_NEW',
+        'verdict ~WAIT 30 s',
+        'verdict +GET_NEW',
+        'outcome PAID',
+        'verdict ~WAIT 1800 s',
+        'verdict ~WAIT 300 s',
+        'verdict +GET_NEW',
+        'verdict ~WAIT 30 s',
+        'verdict +GET_NEW',
+        'override lifted',
+        'override TRUSTED',
+        'binding removed',
+        'binding set',
+        'outcome PAID',
+        'verdict +GET_NEW',
+        'score NEW',
+      ]);
+      expect(await tab.page.getByText('wait of level 1 over').count()).to.equal(2);
+      await tab.page.getByText('vouched for by the support desk').waitFor();
+    });
+
+    it('says when a request came too early inside a wait, and what became of it', async () => {
+      await tab.open('#/find/payer/impatient-ivan');
+      await tab.page.getByText(/; asked again after 2 min( \d s)?, so a longer wait began$/).waitFor();
+      await tab.page.getByText(/^(3 min|2 min 5\d s) too early$/).waitFor();
+      await tab.page.getByText(/; paid after 1 min( \d s)?, so the wait ended$/).waitFor();
+    });
+
+    it('leads from an order to its decisions, and from a verdict to why it fell', async () => {
+      await tab.open('#/find/payer/impatient-ivan');
+      const order = tab.page.getByRole('link', { name: 'order-ivan-1' }).first();
+      expect(await order.getAttribute('href')).to.equal('#/find?orderRef=order-ivan-1');
+      await tab.page
+        .getByRole('link', { name: /^why the verdict WAIT fell at / })
+        .first()
+        .click();
+      await tab.page.getByText('✓ reproduced').waitFor();
+    });
+
+    it('shows entries of one kind', async () => {
+      await tab.open('#/find/payer/impatient-ivan');
+      await tab.page.locator('.history select').selectOption('scores');
+      expect(await tab.page.locator('.moment').count()).to.equal(2);
+      expect(await tab.axeFindings()).to.deep.equal([]);
+      await tab.page.locator('.history select').selectOption('verdicts');
+      expect(await tab.page.locator('.moment-verdict').count()).to.equal(11);
+      expect(await tab.page.getByText('wait of level 1 over').count()).to.equal(2);
+    });
+
+    it('says that older entries are not shown, and shows them when asked', async () => {
+      for (let order = 0; order < 105; order++)
+        await tab.shop.outcome('long-known-lu', `lu-${order}`, 'PAID');
+      // It comes too late to change anything, so that the line leaves it out of the hundred that are asked for.
+      const earlier = { occurredAt: '2026-01-01T00:00:00Z' };
+      const { body } = await tab.shop.outcome('long-known-lu', 'lu-104', 'UNPAID', earlier);
+      expect(body.result).to.equal('stale');
+      await tab.open('#/find/payer/long-known-lu');
+      await tab.page.getByText('Older entries are not shown').waitFor();
+      expect(await tab.page.locator('.moment').count()).to.equal(99);
+      await tab.button('Show up to 500').click();
+      await tab.page.getByText('105 entries, newest first; no wait').waitFor();
+      expect(await tab.page.getByText('Older entries are not shown').count()).to.equal(0);
+    });
+
+    it('says so when nothing of it is kept any more, and where to look instead', async () => {
+      await tab.open('#/nowhere');
+      await tab.page.route('**/history?**', (route) =>
+        route.fulfill({ json: { clientIdKey: 'impatient-ivan', entries: [], complete: false } }),
+      );
+      await tab.visit('#/find/payer/impatient-ivan');
+      await tab.page.getByText('No entry is kept any more').waitFor();
+      const link = tab.page.getByRole('link', { name: 'Its decisions' });
+      expect(await link.getAttribute('href')).to.equal('#/find?clientIdKey=impatient-ivan');
+      await tab.page.unroute('**/history?**');
+    });
+
+    it('of a payer that nothing is known of says what to do', async () => {
+      await tab.open('#/find/payer/Impatient-Ivan');
+      await tab.page.getByText('Nothing is known of this payer').waitFor();
+      await tab.page.getByText('Names are compared exactly, capital letters too').waitFor();
+      expect(await tab.button('Block …').count()).to.equal(0);
+    });
+
+    it('has no links to decisions for a key that may not see them', async () => {
+      await tab.openOwn(await tab.seeded.keyFor('clients'), '#/find/payer/impatient-ivan');
+      await tab.page.getByText('20 entries, newest first').waitFor();
+      expect(await tab.page.locator('.moments a').count()).to.equal(0);
+      expect(tab.complaints).to.deep.equal([]);
+    });
+  });
+});
