@@ -10,7 +10,7 @@ import { EvidencePage } from './pages/evidence.ts';
 import { DecisionPage, FindPage, PayerPage } from './pages/find/find.ts';
 import { ListsPage } from './pages/lists.ts';
 import { PlatformPage } from './pages/platform.ts';
-import { RolloutPage } from './pages/rollout.ts';
+import { RolloutsPage } from './pages/rollout.ts';
 import { RulesPage, VersionPage } from './pages/rules.ts';
 import { TodayPage } from './pages/today.ts';
 import type { SpanName } from './parts/time-span.ts';
@@ -79,7 +79,7 @@ export const PLACES: readonly PlaceEntry[] = [
   },
   {
     title: 'Rollouts',
-    pages: [page('rollouts', 'Rollouts', ['rules:read'], RolloutPage)],
+    pages: [page('rollouts', 'Rollouts', ['rules:read'], RolloutsPage)],
   },
   {
     title: 'Settings',

@@ -43,10 +43,11 @@ describeWithServer('chromium', 'the console with APPROVALS=required', () => {
   async function promote(page: Page, version: string, isEmergency: boolean): Promise<void> {
     await page.locator('select[name=version]').selectOption(version);
     await page.getByRole('radio', { name: 'active' }).check();
-    if (isEmergency) await page.getByLabel('An emergency').check();
-    await page.getByLabel('Reason', { exact: true }).fill('too many waits');
-    await page.getByLabel(`Type ${version} to confirm`).fill(version);
     await page.getByRole('button', { name: 'Promote …' }).click();
+    expect(await page.getByLabel('An emergency').count()).to.equal(isEmergency ? 1 : 0);
+    if (isEmergency) await page.getByLabel('An emergency').check();
+    await page.getByLabel('Reason').fill('too many waits');
+    await page.getByLabel(`Type ${version} to confirm`).fill(version);
     await page.getByRole('button', { name: `Promote ${version}` }).click();
   }
 
@@ -57,9 +58,6 @@ describeWithServer('chromium', 'the console with APPROVALS=required', () => {
 
   it('shows who proposed what became of it, and lets only somebody else decide', async () => {
     const ann = await pageOf('ann', 'operate', '#/rollouts');
-    await ann.locator('select[name=version]').selectOption('p2.v11');
-    await ann.getByRole('radio', { name: 'active' }).check();
-    expect(await ann.getByLabel('An emergency').count()).to.equal(0);
     await promote(ann, 'p2.v11', false);
     await ann.getByText('Nothing was changed yet').waitFor();
     await ann.goto(`${eyes.application.platformUrl}/#/settings/approvals`);

@@ -78,9 +78,8 @@ export class Analyst {
   }
 
   async release(): Promise<void> {
-    await this.#page.getByLabel('Reason for the release').fill(this.#reason);
-    await this.#page.getByLabel(`Type ${this.#version} to confirm`).fill(this.#version);
     await this.#button('Release …').click();
+    await this.#page.getByLabel('Reason').fill(this.#reason);
     await this.#button(`Release ${this.#version}`).click();
     await this.#page.getByText(`${this.#version} is released and never changes`).waitFor();
   }
@@ -90,7 +89,6 @@ export class Analyst {
     await this.#page.locator('select[name=version]').selectOption(this.#version);
     await this.#page.getByRole('radio', { name: 'canary' }).check();
     await this.#page.getByLabel('Percent of clients').fill(percent);
-    await this.#page.getByRole('checkbox', { name: 'It may answer much otherwise' }).check();
     await this.#confirmRollout('Start the canary of …');
   }
 
@@ -102,10 +100,14 @@ export class Analyst {
   }
 
   async #confirmRollout(button: string): Promise<void> {
-    await this.#page.getByLabel('Reason', { exact: true }).fill(this.#reason);
-    await this.#page.getByLabel(`Type ${this.#version} to confirm`).fill(this.#version);
     await this.#button(button).click();
-    await this.#page.getByRole('dialog').getByRole('button').first().click();
+    const dialog = this.#page.getByRole('dialog');
+    if ((await dialog.getByRole('checkbox').count()) > 0) {
+      await dialog.getByRole('checkbox', { name: 'It may answer much otherwise' }).check();
+      await dialog.getByLabel(`Type ${this.#version} to confirm`).fill(this.#version);
+    }
+    await dialog.getByLabel('Reason').fill(this.#reason);
+    await dialog.getByRole('button').first().click();
     await this.#page.getByText('Done: 1 of 1 nodes follow.').waitFor();
   }
 

@@ -1,8 +1,7 @@
 import type { CheckedDraft, Session } from '../answers.ts';
 import { ask } from '../api.ts';
-import { html, useState } from '../html.ts';
-import { recordedAs, Typed, useProposal } from '../parts/confirm.ts';
-import { Field, typedInto } from '../parts/form.ts';
+import { html } from '../html.ts';
+import { Reason, useProposal } from '../parts/confirm.ts';
 import { count, counted } from '../parts/format.ts';
 import { toVersion } from '../parts/links.ts';
 import type { WorkingCopy } from '../parts/working-copy.ts';
@@ -18,10 +17,7 @@ interface ReleaseProps {
 /** The last step, kept apart because the version never changes after it. */
 export function Release({ copy, checked, session, mayOperate }: ReleaseProps) {
   const { version, replaces, revision } = copy;
-  const [typed, setTyped] = useState('');
-  const [reason, setReason] = useState('');
   const missing = stillMissing(copy, checked, mayOperate);
-  const isReady = missing.length === 0 && typed === version && reason.trim() !== '';
   // What somebody typed meanwhile stays a draft; all else is in the version.
   const { propose, dialog } = useProposal(() =>
     (revision === null ? Promise.resolve() : ask('DELETE', keptDraft(version, revision)))
@@ -32,33 +28,18 @@ export function Release({ copy, checked, session, mayOperate }: ReleaseProps) {
     propose({
       title: `Release ${version} for good?`,
       action: `Release ${version}`,
-      act: () => ask('POST', releaseOf(version), { digest: replaces, reason }),
+      act: ({ reason }) => ask('POST', releaseOf(version), { digest: replaces, reason }),
       children: html`<p>
           Its files never change from then on. Nobody is decided by it before it is rolled out.
         </p>
-        <p class="faint">${recordedAs(session)}</p>`,
+        <${Reason} session=${session} />`,
     });
   return html`<section class="card" aria-label="Release">
     <h2>Release it</h2>
-    <p class="faint">
-      A released version never changes, and may be rolled out: first as a shadow, then for a share of the
-      clients. A draft can be shadowed without a release.
-    </p>
     ${checked?.lostCases && html`<${LostCases} ...${checked.lostCases} />`}
-    ${
-      missing.length > 0
-        ? html`<ul class="plain">
-            ${missing.map((what) => html`<li>○ ${what}</li>`)}
-          </ul>`
-        : html`<div class="stack">
-            <${Field} label="Reason for the release">
-              <input value=${reason} maxlength="1000" onInput=${typedInto(setReason)} />
-            <//>
-            <${Typed} label=${`Type ${version} to confirm`} typed=${typed} setTyped=${setTyped} />
-          </div>`
-    }
+    ${missing.length > 0 && html`<ul class="plain">${missing.map((what) => html`<li>○ ${what}</li>`)}</ul>`}
     <div class="buttons">
-      <button type="button" disabled=${!isReady} onClick=${release}>Release …</button>
+      <button type="button" disabled=${missing.length > 0} onClick=${release}>Release …</button>
     </div>
     ${dialog}
   </section>`;

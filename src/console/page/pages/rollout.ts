@@ -2,53 +2,60 @@ import type { Following, Rollout, RolloutStatus, RuleFolderList, Session } from 
 import { ask, may, useAnswer } from '../api.ts';
 import { html, useState } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
-import { type Proposal, recordedAs, Typed, useProposal } from '../parts/confirm.ts';
-import { Choice, Field, sent, typedInto } from '../parts/form.ts';
+import { type Proposal, Reason, Typed, useProposal } from '../parts/confirm.ts';
+import { ChangedSince } from '../parts/differences.ts';
+import { Choice, Field, type InputEvent, sent } from '../parts/form.ts';
 import { counted, dateTime, shortDigest, versionAfter } from '../parts/format.ts';
 import { toVersion } from '../parts/links.ts';
 import { answered, Empty, UnreadableRollout } from '../parts/notice.ts';
 import { columns, Table } from '../parts/table.ts';
-import { Figures, Pill, type Tone } from '../parts/verdict.ts';
+import { Pill, type Tone } from '../parts/verdict.ts';
 import { ROLL_OUT, ROLLOUT_STATUS, RULE_FOLDERS } from '../questions.ts';
 import { TakeBack } from './take-back.ts';
 import { ExperimentPart, Trial } from './trial.ts';
 
-/** Somebody is about to change the rollout. */
-type Propose = (change: Proposal<Following>) => void;
+type Candidate = Rollout['candidates'][number];
 
-type Previous = RolloutStatus['previous'];
+/** What the cards of the page need to change the rollout. */
+interface Changing extends Pick<RolloutStatus, 'previous'> {
+  readonly rollout: Rollout;
+  readonly session: Session;
+  readonly propose: (change: Proposal<Following>) => void;
+}
 
 /** While a version is on trial, and otherwise, for what others do. */
 const [TRIAL_MS, STILL_MS] = [5_000, 60_000];
 
-/** Which version decides, how a trial goes, and the ways to change both. */
-export function RolloutPage({ session }: PageProps) {
+/** A card for each version that decides or is on trial, with its ends, and a form to bring one in. */
+export function RolloutsPage({ session }: PageProps) {
   const status = useAnswer(ROLLOUT_STATUS, ({ rollout }) =>
     rollout?.candidates.length ? TRIAL_MS : STILL_MS,
   );
-  const folders = useAnswer(RULE_FOLDERS);
   const [told, setTold] = useState<string | null>(null);
-  const { propose: confirm, dialog } = useProposal((following: Following) => {
+  const { propose, dialog } = useProposal((following: Following) => {
     setTold(followingText(following));
     status.reload();
   });
-  const propose = (next: Proposal<Following>) => {
-    setTold(null);
-    confirm(next);
-  };
   return answered(status, ({ rollout, unreadable, trials, previous }) => {
     if (unreadable) return html`<${UnreadableRollout} />`;
     if (rollout === null)
       return html`<${Empty} title="No version decides yet">
         Start a node; the first start chooses the first version.
       <//>`;
-    const changes = { rollout, previous, session, versions: folders.data?.versions ?? [], propose };
+    const changing = { rollout, previous, session, propose };
     return html`
       ${told && html`<p class="notice notice-good" role="status">${told}</p>`}
-      <${Deciding} rollout=${rollout} />
-      ${trials.map((trial) => html`<${Trial} rollout=${rollout} trial=${trial} />`)}
-      <${ExperimentPart} ...${{ rollout, session, propose }} />
-      ${may(session, 'operate') ? html`<${Changes} ...${changes} />` : ONLY_OPERATORS}
+      <${Active} ...${changing} />
+      ${rollout.candidates.map((candidate) => {
+        const trial = trials.find(({ version }) => version === candidate.version);
+        const own = { active: rollout.active.version, candidate, trial };
+        return html`<section class="card" key=${candidate.version}>
+          <${OnTrial} candidate=${candidate} ...${changing} />
+          ${trial && html`<${Trial} ...${own} />`}
+        </section>`;
+      })}
+      <${ExperimentPart} rollout=${rollout} session=${session} />
+      ${may(session, 'operate') ? html`<${BringIn} ...${changing} />` : ONLY_OPERATORS}
       <${History} history=${rollout.history} />
       ${dialog}`;
   });
@@ -64,95 +71,60 @@ function followingText({ following, lagging }: Following) {
   const all = following.length + lagging.length;
   return lagging.length === 0
     ? `Done: ${all} of ${all} nodes follow.`
-    : `Written, but ${lagging.length} of ${counted(all, 'node')} do not follow yet; see Explore, Now.`;
+    : `Written, but ${lagging.length} of ${counted(all, 'node')} do not follow yet; Today shows them.`;
 }
 
-function Deciding({ rollout: { active, candidates, revision } }: { rollout: Rollout }) {
-  const figures = [['active', versionLink(active)]];
-  for (const candidate of candidates) {
-    const { mode, percent, guardPoints, since } = candidate;
-    const guard = guardPoints === null ? 'off' : `${guardPoints} points`;
-    figures.push(
-      [mode, versionLink(candidate)],
-      ['share of clients', mode === 'canary' ? `${percent} %` : 'none, only compared'],
-      ['guard', mode === 'canary' ? guard : 'not needed'],
-      ['since', dateTime(since)],
-    );
-  }
+function Head({ version, digest, state, children }: Candidate & { state: string; children?: unknown }) {
+  const tone = state === 'active' ? 'good' : 'note';
+  return html`<h2>
+      <a href=${toVersion(version)}>${version}</a> <${Pill} tone=${tone}>${state}<//>
+      <code class="faint">${shortDigest(digest)}</code>
+    </h2>
+    <p>${children}</p>`;
+}
+
+function Active({ rollout, ...changing }: Changing) {
+  const { active, candidates, history } = rollout;
+  const came = cameBy(rollout);
   return html`<section class="card">
-    <h2>Deciding now ${candidates.length === 0 && html`<${Pill}>no candidate<//>`}</h2>
-    <${Figures} items=${[...figures, ['revision', revision]]} />
+    <${Head} ...${active} state="active">
+      ${came && `${came.action} on ${dateTime(came.at)} by ${came.who}: “${came.reason}”`}
+    <//>
+    ${
+      candidates.length === 0 &&
+      history.length > 1 &&
+      may(changing.session, 'operate') &&
+      html`<div class="buttons"><${TakeBack} rollout=${rollout} ...${changing} /></div>`
+    }
   </section>`;
 }
 
-function versionLink({ version, digest }: { version: string; digest: string }) {
-  return html`<a href=${toVersion(version)}>${version}</a>${' '}<code>${shortDigest(digest)}</code>`;
+/** What made the active version active; null when the history is too long to tell. */
+function cameBy({ active, history }: Rollout) {
+  let came: Rollout['history'][number] | null = null;
+  // A candidate that is taken back leaves active what was active.
+  for (const entry of history)
+    if (!['shadow', 'canary'].includes(entry.action) && entry.to !== came?.to) came = entry;
+  return came?.to === active.version ? came : null;
 }
 
-function Changes({
-  rollout,
-  previous,
-  session,
-  versions,
-  propose,
-}: {
-  rollout: Rollout;
-  previous: Previous;
-  session: Session;
-  versions: RuleFolderList['versions'];
-  propose: Propose;
-}) {
-  const { active } = rollout;
-  const others = versions.filter(({ sound, version }) => sound && version !== active.version);
-  const made = `npx scoring rules new ${versionAfter(active.version)} --from ${active.version}`;
-  // What somebody typed was meant for the rollout as it was: a change of it empties the forms.
-  const change = { key: rollout.revision, rollout, session, propose };
-  return html`
-    <section class="card">
-      <h2>Bring a version in</h2>
-      ${
-        others.length === 0
-          ? html`<${Empty} title="No other sound version">
-              Make one by: <code>${made}</code>. Nodes pick up the folder by themselves.
-            <//>`
-          : html`<${BringIn} ...${change} others=${others} />`
-      }
-    </section>
-    <section class="card"><h2>Take back</h2><${TakeBack} ...${change} previous=${previous} /></section>`;
-}
-
-function History({ history }: { history: Rollout['history'] }) {
-  return html`<section class="card">
-    <h2>History</h2>
-    <${Table} name="History" columns=${COLUMNS} rows=${history.toReversed().map(historyCells)} />
-  </section>`;
-}
-
-const COLUMNS = [
-  ...[...columns('when', 'time'), 'what', ...columns('when', 'version'), 'who', ...columns('wide', 'reason')],
-];
-
-function historyCells({
-  at,
-  action,
-  from,
-  to,
-  percent,
-  also = [],
-  who,
-  reason,
-  emergency,
-}: Rollout['history'][number]) {
-  const what = html`<${Pill} tone=${toneOf(action)}>${action}<//>
-    ${percent !== undefined && html` <span class="num">${percent} %</span>`}
-    ${emergency && html` <${Pill} tone="bad">emergency<//>`}`;
-  const versions = from === null || from === to ? to : `${from} → ${to}`;
-  return [dateTime(at), what, [versions, ...also.map(shareText)].join(', '), who, reason];
-}
-
-function toneOf(action: Rollout['history'][number]['action']): Tone {
-  if (action === 'rollback' || action === 'guard') return 'bad';
-  return action === 'active' || action === 'start' ? 'good' : 'note';
+function OnTrial({ candidate, rollout, session, previous, propose }: Changing & { candidate: Candidate }) {
+  const { version, mode, percent, guardPoints, since } = candidate;
+  const promote = () =>
+    propose(proposalOf({ ...FIRST_PLAN, version, mode: 'active' }, rollout, session, false));
+  const button = html`<button type="button" onClick=${promote}>Make ${version} active …</button>`;
+  const state = mode === 'canary' ? `canary ${percent} %` : mode;
+  const guard = guardPoints === null ? 'without a guard' : `guarded at ${guardPoints} points`;
+  return html`<${Head} ...${candidate} state=${state}>
+      Since ${dateTime(since)}${mode === 'canary' && `, ${guard}`}
+    <//>
+    ${
+      may(session, 'operate') &&
+      html`<div class="buttons">
+        <${TakeBack} ...${{ rollout, session, previous, propose, version }} />
+        ${mode === 'canary' && button}
+      </div>`
+    }`;
 }
 
 type RuleFolder = RuleFolderList['versions'][number];
@@ -161,11 +133,11 @@ type Mode = 'shadow' | 'canary' | 'active';
 
 /** What somebody is about to do; `keeps`: the other canaries stay. */
 interface Plan {
-  version: string;
-  mode: Mode;
-  percent: string;
-  guard: string;
-  keeps: boolean;
+  readonly version: string;
+  readonly mode: Mode;
+  readonly percent: string;
+  readonly guard: string;
+  readonly keeps: boolean;
 }
 
 const FIRST_PLAN = { mode: 'shadow', percent: '10', guard: '5', keeps: true } as const;
@@ -178,49 +150,120 @@ const ACTIONS: Readonly<Record<Mode, string>> = {
   active: 'Promote',
 };
 
-function BringIn({
+/** Its form begins anew with each revision: what somebody chose was meant for the rollout as it was. */
+function BringIn({ rollout, session, propose }: Changing) {
+  const folders = useAnswer(RULE_FOLDERS);
+  const { active } = rollout;
+  return html`<section class="card">
+    <h2>Bring a version in</h2>
+    ${answered(folders, ({ versions }) => {
+      const others = versions.filter(({ sound, version }) => sound && version !== active.version);
+      if (others.length > 0)
+        return html`<${PlanForm} key=${rollout.revision} ...${{ rollout, session, others, propose }} />`;
+      const made = `npx scoring rules new ${versionAfter(active.version)} --from ${active.version}`;
+      return html`<${Empty} title="No other sound version">
+        Release a draft, or make one by: <code>${made}</code>
+      <//>`;
+    })}
+  </section>`;
+}
+
+function PlanForm({
   rollout,
   session,
   others,
   propose,
-}: {
-  rollout: Rollout;
-  session: Session;
-  others: readonly RuleFolder[];
-  propose: Propose;
-}) {
+}: Omit<Changing, 'previous'> & { others: readonly RuleFolder[] }) {
   const preferred = rollout.candidates[0]?.version ?? others[0]?.version ?? '';
   const [plan, setPlan] = useState((): Plan => ({ ...FIRST_PLAN, version: preferred }));
-  const [typed, setTyped] = useState('');
-  const { version, mode } = plan;
-  const { revision } = rollout;
+  const { version, mode, percent, guard, keeps } = plan;
   const chosen = others.find((one) => one.version === version);
   const isReleased = chosen?.released ?? false;
-  const mayReturn = mode === 'active' && wasActive(rollout, chosen);
-  const does = html`<${WhatItDoes} plan=${plan} rollout=${rollout} session=${session} />`;
-  const choose = (next: Plan) => {
-    // What was typed confirms one version in one mode.
-    if (next.version !== version || next.mode !== mode) setTyped('');
-    setPlan(next);
-  };
   const beside = besideOf(plan, rollout);
-  const choices = { plan, setPlan: choose, others, isReleased, mayReturn, beside };
-  const submit = sent(({ reason = '', accept, emergency }) => {
-    const accepts = { ...(accept && { acceptDifference: true }), ...(emergency && { emergency: true }) };
-    const action = `${ACTIONS[mode]} ${version}`;
-    const act = () => ask('POST', ROLL_OUT, { ...bodyOf(plan, rollout), ...accepts, reason, revision });
-    const alone = emergency !== undefined && html`<p>Without anybody else's approval; an alert tells.</p>`;
-    propose({ title: `${action}?`, action, act, children: html`${does}${alone}<p>Reason: ${reason}</p>` });
-  });
-  return html`<form class="two" onSubmit=${submit}>
-    <div class="stack"><${Choices} ...${choices} /></div>
-    <div class="stack">
-      ${does}
-      <${Field} label="Reason"><input name="reason" required maxlength="1000" /><//>
-      <${Typed} label=${`Type ${version} to confirm`} typed=${typed} setTyped=${setTyped} />
-      <button type="submit" class="button-accent" disabled=${typed !== version}>${ACTIONS[mode]} …</button>
-    </div>
+  const choose = (other: string) => setPlan({ ...plan, version: other, mode: 'shadow' });
+  const take = (name: 'percent' | 'guard') => (event: InputEvent) =>
+    setPlan({ ...plan, [name]: event.currentTarget.value });
+  const range = { type: 'number', min: '0.1', max: '100', step: '0.1' };
+  const mayReturn = mode === 'active' && wasActive(rollout, chosen);
+  const submit = sent(() => propose(proposalOf(plan, rollout, session, mayReturn)));
+  return html`<form class="stack" onSubmit=${submit}>
+    <${Choice} label="Version" name="version" chosen=${version} values=${others.map(nameOf)} go=${choose} />
+    <fieldset class="fields">
+      <legend>How</legend>
+      ${MODES.map((one) => {
+        const state = { checked: mode === one, disabled: one !== 'shadow' && !isReleased };
+        const pick = () => setPlan({ ...plan, mode: one });
+        return html`<label class="choice">
+          <input type="radio" name="mode" value=${one} ...${state} onChange=${pick} /> <b>${one}</b>
+        </label>`;
+      })}
+    </fieldset>
+    ${
+      !isReleased &&
+      html`<p class="faint">
+        A draft may only be shadowed; <a href=${toVersion(version)}>release it</a> first.
+      </p>`
+    }
+    ${
+      mode === 'canary' &&
+      html`<${Field} label="Percent of clients">
+          <input ...${range} required value=${percent} onInput=${take('percent')} />
+        <//>
+        <${Field} label="Guard, points" hint="Empty: no guard">
+          <input ...${range} disabled=${isForAll(plan, beside)} value=${guard} onInput=${take('guard')} />
+        <//>
+        ${
+          beside.length > 0 &&
+          html`<label class="choice">
+            <input type="checkbox" checked=${keeps} onChange=${() => setPlan({ ...plan, keeps: !keeps })} />
+            Keep ${sharesText(beside)} on trial
+          </label>`
+        }`
+    }
+    <div class="buttons"><button type="submit" class="button-accent">${ACTIONS[mode]} …</button></div>
   </form>`;
+}
+
+function nameOf({ version, released }: RuleFolder) {
+  return [version, released ? version : `${version} (draft)`] as const;
+}
+
+/** Says exactly what the click will do. `mayReturn`: one person alone may return to the version. */
+function proposalOf(plan: Plan, rollout: Rollout, session: Session, mayReturn: boolean): Proposal<Following> {
+  const { version, mode } = plan;
+  const { active } = rollout;
+  const action = `${ACTIONS[mode]} ${version}`;
+  return {
+    title: `${action}?`,
+    action,
+    act: ({ reason, accept, emergency }) => {
+      const accepts = { ...(accept && { acceptDifference: true }), ...(emergency && { emergency: true }) };
+      return ask('POST', ROLL_OUT, {
+        ...bodyOf(plan, rollout),
+        ...accepts,
+        reason,
+        revision: rollout.revision,
+      });
+    },
+    children: html`<ul class="notes">
+        ${effectsOf(plan, rollout).map((effect) => html`<li>${effect}</li>`)}
+      </ul>
+      ${
+        mode !== 'shadow' &&
+        html`<${ChangedSince} before=${active.version} after=${version} />
+          <label class="choice">
+            <input type="checkbox" name="accept" /> It may answer much otherwise than ${active.version}
+          </label>`
+      }
+      ${
+        mayReturn &&
+        html`<label class="choice">
+          <input type="checkbox" name="emergency" /> An emergency: return to it before somebody else approves
+        </label>`
+      }
+      <${Reason} session=${session} />
+      ${mode !== 'shadow' && html`<${Typed} version=${version} />`}`,
+  };
 }
 
 /** Whether it was active before with the same files: only there one person may return to alone. */
@@ -251,89 +294,6 @@ function bodyOf(plan: Plan, rollout: Rollout) {
 function isForAll({ percent, keeps }: Pick<Plan, 'percent' | 'keeps'>, beside: ReturnType<typeof besideOf>) {
   const others = keeps ? beside.reduce((sum, one) => sum + one.percent, 0) : 0;
   return Number(percent) + others >= 100;
-}
-
-function Choices({
-  plan,
-  setPlan,
-  others,
-  isReleased,
-  mayReturn,
-  beside,
-}: {
-  plan: Plan;
-  setPlan: (plan: Plan) => void;
-  others: readonly RuleFolder[];
-  isReleased: boolean;
-  mayReturn: boolean;
-  beside: ReturnType<typeof besideOf>;
-}) {
-  const { version, mode, percent, guard, keeps } = plan;
-  const choose = (chosen: string) => setPlan({ ...plan, version: chosen, mode: 'shadow' });
-  const take = (name: 'percent' | 'guard') => typedInto((text) => setPlan({ ...plan, [name]: text }));
-  const turn = () => setPlan({ ...plan, keeps: !keeps });
-  const range = { type: 'number', min: '0.1', max: '100', step: '0.1' };
-  return html`<${Choice} label="Version" name="version" chosen=${version} values=${others.map(nameOf)}
-      go=${choose} />
-    <fieldset>
-      <legend>How</legend>
-      ${MODES.map((one) => {
-        const state = { checked: mode === one, disabled: one !== 'shadow' && !isReleased };
-        const pick = () => setPlan({ ...plan, mode: one });
-        return html`<label class="choice">
-          <input type="radio" name="mode" value=${one} ...${state} onChange=${pick} /> <b>${one}</b>
-        </label>`;
-      })}
-      ${
-        !isReleased &&
-        html`<p class="faint">
-          A draft may only be shadowed; <a href=${toVersion(version, 'draft')}>release it</a> first.
-        </p>`
-      }
-    </fieldset>
-    ${
-      mode !== 'shadow' &&
-      html`<label class="choice">
-        <input type="checkbox" name="accept" /> It may answer much otherwise than the active version
-      </label>`
-    }
-    ${
-      mayReturn &&
-      html`<label class="choice">
-        <input type="checkbox" name="emergency" /> An emergency: return to it before somebody else approves
-      </label>`
-    }
-    ${
-      mode === 'canary' &&
-      html`<${Field} label="Percent of clients">
-          <input ...${range} required value=${percent} onInput=${take('percent')} />
-        <//>
-        <${Field} label="Guard, points" hint="Empty: no guard">
-          <input ...${range} disabled=${isForAll(plan, beside)} value=${guard} onInput=${take('guard')} />
-        <//>
-        ${
-          beside.length > 0 &&
-          html`<label class="choice">
-            <input type="checkbox" checked=${keeps} onChange=${turn} /> Keep ${sharesText(beside)} on trial
-          </label>`
-        }`
-    }`;
-}
-
-function nameOf({ version, released }: RuleFolder) {
-  return [version, released ? version : `${version} (draft)`];
-}
-
-/** Exactly what the click will do: to whom, until when, and as whose deed it is recorded. */
-function WhatItDoes({ plan, rollout, session }: { plan: Plan; rollout: Rollout; session: Session }) {
-  return html`<div>
-    <h3>What this does</h3>
-    <ul class="notes">
-      ${effectsOf(plan, rollout).map((effect) => html`<li>${effect}</li>`)}
-      <li>Every node follows within about two seconds.</li>
-      <li>${recordedAs(session)}</li>
-    </ul>
-  </div>`;
 }
 
 function sharesText(shares: readonly { readonly version: string; readonly percent: number }[]) {
@@ -378,7 +338,7 @@ function effectsOf(plan: Plan, rollout: Rollout) {
     case 'active':
       return [
         `${version} decides for all clients of all platforms, from their next request on.`,
-        `${active.version} stays on the nodes; Take back returns to it.`,
+        `${active.version} stays on the nodes; taking back returns to it.`,
         // A trial of another version continues beside the new active one.
         ...candidates
           .filter((one) => one.version !== version)
@@ -387,4 +347,39 @@ function effectsOf(plan: Plan, rollout: Rollout) {
     default:
       return mode;
   }
+}
+
+function History({ history }: { history: Rollout['history'] }) {
+  return html`<section class="card">
+    <h2>History</h2>
+    <${Table} name="History" kind="in-lines" columns=${COLUMNS}
+      rows=${history.toReversed().map(historyCells)} />
+  </section>`;
+}
+
+const COLUMNS = [
+  ...[...columns('when', 'time'), 'what', ...columns('when', 'version'), 'who', ...columns('wide', 'reason')],
+];
+
+function historyCells({
+  at,
+  action,
+  from,
+  to,
+  percent,
+  also = [],
+  who,
+  reason,
+  emergency,
+}: Rollout['history'][number]) {
+  const what = html`<${Pill} tone=${toneOf(action)}>${action}<//>
+    ${percent !== undefined && html` <span class="num">${percent} %</span>`}
+    ${emergency && html` <${Pill} tone="bad">emergency<//>`}`;
+  const versions = from === null || from === to ? to : `${from} → ${to}`;
+  return [dateTime(at), what, [versions, ...also.map(shareText)].join(', '), who, reason];
+}
+
+function toneOf(action: Rollout['history'][number]['action']): Tone {
+  if (action === 'rollback' || action === 'guard') return 'bad';
+  return action === 'active' || action === 'start' ? 'good' : 'note';
 }

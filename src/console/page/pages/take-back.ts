@@ -1,8 +1,7 @@
 import type { Following, Rollout, RolloutStatus, Session } from '../answers.ts';
 import { ask } from '../api.ts';
 import { html } from '../html.ts';
-import { type Proposal, recordedAs } from '../parts/confirm.ts';
-import { Field } from '../parts/form.ts';
+import { type Proposal, Reason } from '../parts/confirm.ts';
 import { ROLL_BACK } from '../questions.ts';
 
 /** What may be taken back, a button each: two taps and a reason, because this is the safe direction. */
@@ -10,25 +9,26 @@ export function TakeBack({
   rollout,
   previous,
   session,
+  version: only,
   propose,
 }: {
   rollout: Rollout;
   previous: RolloutStatus['previous'];
   session: Session;
+  /** Only this one. */
+  version?: string;
   propose: (change: Proposal<Following>) => void;
 }) {
   const { revision } = rollout;
-  return takenBack(rollout, previous).map(({ version, meaning, isCandidate }) => {
-    const only = isCandidate ? { version } : {};
+  const ways = takenBack(rollout, previous).filter(({ version }) => only === undefined || version === only);
+  return ways.map(({ version, meaning, isCandidate }) => {
+    const which = isCandidate ? { version } : {};
     const change: Proposal<Following> = {
       title: `Take ${version} back?`,
       action: `Take ${version} back`,
       tone: 'bad',
-      act: ({ reason }) => ask('POST', ROLL_BACK, { ...only, reason, revision }),
-      children: html`<p>${meaning} <span class="faint">${recordedAs(session)}</span></p>
-        <${Field} label="Reason for taking it back">
-          <input name="reason" required maxlength="1000" autofocus />
-        <//>`,
+      act: ({ reason }) => ask('POST', ROLL_BACK, { ...which, reason, revision }),
+      children: html`<p>${meaning}</p><${Reason} session=${session} label="Reason for taking it back" />`,
     };
     return html`<button type="button" key=${version} class="button-bad" onClick=${() => propose(change)}>
       Take ${version} back …

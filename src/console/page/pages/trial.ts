@@ -1,17 +1,15 @@
-import type { Experiment, Following, Rollout, Session, TrialCounts } from '../answers.ts';
-import { ask, may, useAnswer } from '../api.ts';
+import type { Experiment, Rollout, Session, TrialCounts } from '../answers.ts';
+import { may, useAnswer } from '../api.ts';
 import { html, useMemo, useState } from '../html.ts';
 import { Chart } from '../parts/chart.ts';
-import { type Proposal, recordedAs } from '../parts/confirm.ts';
-import { ChangedSince } from '../parts/differences.ts';
 import { intervalText, Notes, ShownTable } from '../parts/evidence.ts';
-import { Choice, type InputEvent } from '../parts/form.ts';
+import { Choice } from '../parts/form.ts';
 import { count, shareOf } from '../parts/format.ts';
 import { SampleOrders } from '../parts/links.ts';
 import { answered } from '../parts/notice.ts';
 import { numbers, Table } from '../parts/table.ts';
 import { GROUPS } from '../parts/verdict.ts';
-import { EXPERIMENT, ROLL_BACK, ROLL_OUT } from '../questions.ts';
+import { EXPERIMENT } from '../questions.ts';
 
 type Difference = TrialCounts['shadow']['differences'][number];
 
@@ -20,27 +18,26 @@ const GROUP_NAMES: readonly string[] = GROUPS.map(({ name }) => name);
 
 const ORDERS_MAX = 5;
 
-/** How the candidates fare beside the active version, and what to do about each. */
+/** How a candidate fares beside the active version. */
 export function Trial({
-  rollout: { active, candidates },
-  trial: { version, arms, shares, breach, gains, shadow, candidateErrors },
+  active,
+  candidate: { version, mode },
+  trial: { arms, shares, breach, gains, shadow, candidateErrors },
 }: {
-  rollout: Rollout;
+  active: string;
+  candidate: Rollout['candidates'][number];
   trial: TrialCounts;
 }) {
-  const candidate = candidates.find((one) => one.version === version);
-  if (candidate === undefined) return null;
-  const versions = { active: active.version, candidate: candidate.version };
-  const errors = `${candidate.version} threw ${count(candidateErrors)} times`;
-  return html`<section class="card">
-    <h2>The trial of ${candidate.version}</h2>
-    ${candidateErrors > 0 && html`<p class="bad">${errors}; ${active.version} decided instead.</p>`}
-    ${
-      candidate.mode === 'shadow'
-        ? html`<${ShadowDifferences} shadow=${shadow} ...${versions} />`
-        : html`<${Arms} arms=${arms} shares=${shares} breach=${breach} gains=${gains} ...${versions} />`
-    }
-  </section>`;
+  const versions = { active, candidate: version };
+  return html`${
+    candidateErrors > 0 &&
+    html`<p class="bad">${version} threw ${count(candidateErrors)} times; ${active} decided instead.</p>`
+  }
+  ${
+    mode === 'shadow'
+      ? html`<${ShadowDifferences} shadow=${shadow} ...${versions} />`
+      : html`<${Arms} arms=${arms} shares=${shares} breach=${breach} gains=${gains} ...${versions} />`
+  }`;
 }
 
 function ShadowDifferences({
@@ -150,21 +147,11 @@ function clientsBy(
   }
 }
 
-/** What the versions on trial are worth, worked out when somebody asks, and the two ways to end the trial. */
-export function ExperimentPart({
-  rollout,
-  session,
-  propose,
-}: {
-  rollout: Rollout;
-  session: Session;
-  propose: (change: Proposal<Following>) => void;
-}) {
+/** What the versions on trial are worth, worked out when somebody asks. */
+export function ExperimentPart({ rollout, session }: { rollout: Rollout; session: Session }) {
   const [isAsked, setIsAsked] = useState(false);
   const answer = useAnswer(isAsked ? EXPERIMENT : null);
-  const canaries = rollout.candidates.filter(({ mode }) => mode === 'canary');
-  if (canaries.length === 0 || !may(session, 'rules')) return null;
-  const work = () => setIsAsked(true);
+  if (!rollout.candidates.some(({ mode }) => mode === 'canary') || !may(session, 'rules')) return null;
   const worked = ({ notes, tables, trend }: Experiment) => html`
     <${Notes} notes=${notes} />
     ${trend.length > 0 && html`<${Trend} trend=${trend} />`}
@@ -180,24 +167,9 @@ export function ExperimentPart({
       isAsked
         ? answered(answer, worked)
         : html`<p>
-            Orders, money, requisites and waits of the clients of each version, from the archive.
-            <button type="button" onClick=${work}>Work it out</button>
+            Orders, money, requisites and waits of the clients of each version.
+            <button type="button" onClick=${() => setIsAsked(true)}>Work it out</button>
           </p>`
-    }
-    ${
-      may(session, 'operate') &&
-      html`<div class="buttons">
-        ${canaries.map(({ version }) => {
-          const ends = { rollout, session, version };
-          return html`
-            <button type="button" class="button-accent" onClick=${() => propose(promoted(ends))}>
-              Make ${version} active …
-            </button>
-            <button type="button" class="button-bad" onClick=${() => propose(takenBack(ends))}>
-              End ${version} …
-            </button>`;
-        })}
-      </div>`
     }
   </section>`;
 }
@@ -236,42 +208,4 @@ function TrendChart({
 
 function thousandths(value: number) {
   return value.toFixed(1);
-}
-
-interface Ends {
-  rollout: Rollout;
-  session: Session;
-  version: string;
-}
-
-function promoted({ rollout: { active, revision }, session, version }: Ends): Proposal<Following> {
-  const body = { version, mode: 'active', reason: 'by the experiment', revision };
-  let accepts = false;
-  const accept = (event: InputEvent) => {
-    accepts = event.currentTarget.checked;
-  };
-  const others = `${active.version} stays on the nodes; taking back returns to it.`;
-  return {
-    title: `Make ${version} active?`,
-    action: `Make ${version} active`,
-    act: () => ask('POST', ROLL_OUT, accepts ? { ...body, acceptDifference: true } : body),
-    children: html`<p>It decides for everybody. ${others}</p>
-      <${ChangedSince} before=${active.version} after=${version} />
-      <label class="choice">
-        <input type="checkbox" onChange=${accept} /> It may answer much otherwise than ${active.version}
-      </label>
-      <p>${recordedAs(session)}</p>`,
-  };
-}
-
-function takenBack({ rollout: { active, revision }, session, version }: Ends): Proposal<Following> {
-  const body = { version, reason: 'by the experiment', revision };
-  return {
-    title: `Take ${version} back?`,
-    action: `Take ${version} back`,
-    tone: 'bad',
-    act: () => ask('POST', ROLL_BACK, body),
-    children: html`<p>${active.version} decides for its clients; other candidates stay on trial.</p>
-      <p>${recordedAs(session)}</p>`,
-  };
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Session } from '../answers.ts';
 import { html, useEffect, useRef, useState } from '../html.ts';
-import { Field, sent, typedInto } from './form.ts';
+import { Field, sent } from './form.ts';
 import { useAttempt } from './notice.ts';
 
 /** A change that somebody is about to make: `act` makes it with what was typed; its refusal is shown. */
@@ -56,7 +56,7 @@ function Confirm<T>({
   };
   return html`<dialog ref=${dialog} aria-labelledby="confirm-title" onCancel=${leave}>
     <h2 id="confirm-title">${title}</h2>
-    <form onSubmit=${submit}>
+    <form class="stack" onSubmit=${submit}>
       ${children} ${trouble}
       <div class="buttons">
         <button type="submit" class=${`button-${tone}`} disabled=${isBusy}>
@@ -68,22 +68,17 @@ function Confirm<T>({
   </dialog>`;
 }
 
-/** A second look before a change: the version has to be typed. */
-export function Typed({
-  label,
-  typed,
-  setTyped,
-}: {
-  label: string;
-  typed: string;
-  setTyped: (typed: string) => void;
-}) {
-  return html`<${Field} label=${label}>
-    <input value=${typed} autocomplete="off" spellcheck="false" onInput=${typedInto(setTyped)} />
+/** The field `reason` of a change, and under whose name it is recorded. */
+export function Reason({ session, label = 'Reason' }: { session: Session; label?: string }) {
+  return html`<${Field} label=${label} hint=${`The history names ${session.who}, and the reason.`}>
+    <input name="reason" required maxlength="1000" autocomplete="off" autofocus />
   <//>`;
 }
 
-/** Under whose name a change is recorded. */
-export function recordedAs({ who }: Session) {
-  return `The history names ${who}, and the reason.`;
+/** A second look before a change that reaches many: the version has to be typed. */
+export function Typed({ version }: { version: string }) {
+  const pattern = version.replaceAll('.', '\\.');
+  return html`<${Field} label=${`Type ${version} to confirm`}>
+    <input required pattern=${pattern} title=${version} autocomplete="off" spellcheck="false" />
+  <//>`;
 }
