@@ -105,6 +105,8 @@ export class FolderHome implements ArchiveHome {
 const NONE: ReadonlyMap<string, WhyUnread> = new Map();
 
 export const ID_FILE = 'archive-id';
+/** The rule sets that decided, by digest. */
+export const RULE_SETS_FOLDER = 'rule-sets';
 
 export const ARCHIVE_REGISTER = 'archive';
 

@@ -4,7 +4,7 @@ import { makeOwnFolder } from '../files/folders.ts';
 import { NamedError } from '../named-error.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 import { Archive, SEGMENT_FILES } from './archive.ts';
-import { ID_FILE } from './archive-home.ts';
+import { ID_FILE, RULE_SETS_FOLDER } from './archive-home.ts';
 import { replaceState, type Segment } from './archive-log.ts';
 import { SALT_FILE } from './archived-salt.ts';
 import { SET_ASIDE_FOLDER } from './set-aside.ts';
@@ -21,8 +21,6 @@ export interface BackupReport {
   /** Segments whose files in the archive were cut off or are gone, and whether an earlier backup has them. */
   readonly torn: readonly { readonly segment: Segment; readonly isKept: boolean }[];
 }
-
-const RULE_SETS_FOLDER = 'rule-sets';
 
 /**
  * Copies the archive of one moment into a folder, while shipping goes on. Segments never change, so those of an

@@ -16,7 +16,13 @@ import { makeOwnFolder } from '../../files/folders.ts';
 import { NamedError } from '../../named-error.ts';
 import type { Registers } from '../../state/store.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
-import { type ArchiveFile, type ArchiveHome, type FileToKeep, ID_FILE } from '../archive-home.ts';
+import {
+  type ArchiveFile,
+  type ArchiveHome,
+  type FileToKeep,
+  ID_FILE,
+  RULE_SETS_FOLDER,
+} from '../archive-home.ts';
 import {
   type ArchiveState,
   apply,
@@ -44,7 +50,7 @@ const LOG_OBJECTS_KEPT = 64;
 /** How many files are sent at once. */
 const UPLOADS_AT_ONCE = 4;
 
-const RULE_SETS = 'rule-sets/';
+const RULE_SETS = `${RULE_SETS_FOLDER}/`;
 const SET_ASIDE = `${SET_ASIDE_FOLDER}/`;
 const LOG = `${LOG_FOLDER}/`;
 

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '../../files/folders.ts';
 import { loadRuleSet, RELEASE_FILE, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { RuleSet, RuleVersion } from '../../rules/rule-set.ts';
+import { RULE_SETS_FOLDER } from '../archive-home.ts';
 
 /**
  * The rule sets that decided, by digest, beside the decisions: old rows re-derive when the folder in RULES_DIR is
@@ -45,8 +46,6 @@ export class RuleSetShelf {
     return join(this.#folder, digest, version);
   }
 }
-
-export const RULE_SETS_FOLDER = 'rule-sets';
 
 function filesOf(folder: string): readonly string[] {
   const files = [...(readRuleFiles(folder, []) ?? new Map<string, string>()).keys(), RELEASE_FILE];
