@@ -9,6 +9,7 @@ import {
 } from '../../statistics/distributions.ts';
 import type { ArchiveGap } from '../archive-log.ts';
 import { type DuckRow, numbersOf, textOf } from '../duck.ts';
+import { GRANTED_SQL, ORDER_KEY_SQL, REPORT_NUMBER_SQL, statusSql } from '../order-status.ts';
 import type { UnreadDecisions } from '../unread-decisions.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, knownAt } from './as-of.ts';
@@ -60,7 +61,7 @@ export interface ExplorationAsk extends TimeSpan {
   readonly filter: Omit<DecisionFilter, 'from' | 'to' | 'after' | 'verdict'>;
   /** The time that it is compared with; null for none. */
   readonly against: TimeSpan | null;
-  /** Whether amounts are summed up, too: every order has to be looked at. */
+  /** Whether amounts are summed up, and what was granted and paid, too: every order has to be looked at. */
   readonly money: boolean;
   /** What came later was not known then, epoch ms; null: all that is known. */
   readonly asOf: number | null;
@@ -73,6 +74,8 @@ interface ExploredValue {
   readonly decisions: readonly number[];
   /** The amounts asked for, by slot and currency; an order counts once, when it was first asked for. Empty unless asked for. */
   readonly money: Readonly<Record<string, readonly number[]>>;
+  /** These orders by whether a requisite was shown within the time, and of those how many are paid; null unless asked for. */
+  readonly orders: { readonly granted: readonly number[]; readonly paid: readonly number[] } | null;
 }
 
 export interface Exploration {
@@ -169,9 +172,8 @@ async function slotCounts(
     { length: Math.ceil((to - first) / stepMs) },
     (_, place) => first + place * stepMs,
   );
-  const table = new SlotTable(slots.length);
-  for (const row of await past.rows((source) => slotSql(lookedAt(source, ask, ask), ask, { first, stepMs })))
-    table.addRow(row);
+  const table = new SlotTable(slots.length, ask.money);
+  for (const row of await past.rows((source) => slotSql(source, ask, { first, stepMs }))) table.addRow(row);
   return { stepMs, slots, all: table.all, values: table.values() };
 }
 
@@ -187,32 +189,58 @@ function lookedAt(source: Source, { filter, platform }: ExplorationAsk, span: Ti
 }
 
 function slotSql(
-  looked: string,
-  { by, verdict, money }: ExplorationAsk,
+  source: Source,
+  ask: ExplorationAsk,
   { first, stepMs }: { readonly first: number; readonly stepMs: number },
 ): string {
+  const { by, verdict, money } = ask;
   const slot = `((epoch_ms(decided_at) - ${first}) // ${stepMs})::INT AS slot`;
   const valued = `SELECT ${slot}, ${SPLITS[by]} AS value, * FROM looked ${verdict === null ? '' : `WHERE verdict = '${verdict}'`}`;
-  return `WITH looked AS NOT MATERIALIZED (FROM ${looked}), valued AS NOT MATERIALIZED (SELECT * FROM (${valued}) WHERE value IS NOT NULL)
-    ${money ? `, ${ASKED_SQL}` : ''}
-    SELECT ${slot}, NULL AS value, NULL AS currency, count(*) AS decisions, NULL AS amount FROM looked GROUP BY slot
-    UNION ALL SELECT slot, value, NULL, count(*), NULL FROM valued GROUP BY slot, value
+  return `WITH looked AS NOT MATERIALIZED (FROM ${lookedAt(source, ask, ask)}), valued AS NOT MATERIALIZED (SELECT * FROM (${valued}) WHERE value IS NOT NULL)
+    ${money ? `, ${ASKED_SQL}, ${paidSql(source, ask)}` : ''}
+    SELECT ${slot}, NULL AS value, NULL AS currency, count(*) AS decisions, NULL AS amount, NULL AS granted, NULL AS paid
+      FROM looked GROUP BY slot
+    UNION ALL SELECT slot, value, NULL, count(*), NULL, NULL, NULL FROM valued GROUP BY slot, value
     ${money ? `UNION ALL ${FIRST_ASKED_SQL}` : ''}`;
 }
 
 /** What was asked for with each value, and the first time of orders that were asked for several times. */
 const ASKED_SQL = `asked AS NOT MATERIALIZED (
     SELECT slot, value, coalesce(fact_currency, '${NO_CURRENCY}') AS currency, coalesce(fact_amount, 0)::DOUBLE AS amount,
-      hash(platform, order_ref, value) AS asked_order, epoch_ms(decided_at) * 1048576 + seq AS asked_at FROM valued
+      hash(client_hash, order_ref, value) AS asked_order, epoch_ms(decided_at) * 1048576 + seq AS asked_at, ${ORDER_KEY_SQL} AS order_key FROM valued
   ),
   repeated AS MATERIALIZED (
     SELECT asked_order, min(asked_at) AS first_at FROM asked GROUP BY asked_order HAVING count(*) > 1
   )`;
 
+/** The orders of which a requisite was shown, and whether they are paid; a technical failure says nothing about the payer. */
+function paidSql(source: Source, { platform, asOf, ...span }: ExplorationAsk): string {
+  const ofPlatform = platform === null ? {} : { platform };
+  const known = asOf === null ? '' : `AND reported_at <= make_timestamp_ms(${asOf})`;
+  return `reports AS MATERIALIZED (
+    SELECT ${ORDER_KEY_SQL} AS order_key, ${statusSql(`max(${REPORT_NUMBER_SQL})`)} AS status
+    FROM ${source('outcomes', { from: span.from, ...ofPlatform })}
+    WHERE reported_at >= make_timestamp_ms(${span.from}) ${known} GROUP BY ALL
+  ),
+  granted AS MATERIALIZED (
+    SELECT DISTINCT order_key, coalesce(status = 'PAID', false) AS is_paid FROM (
+      SELECT ${ORDER_KEY_SQL} AS order_key FROM ${source('decisions', { ...within(span), ...ofPlatform })}
+      WHERE ${GRANTED_SQL} AND ${filterCondition(within(span))}
+    ) LEFT JOIN reports USING (order_key) WHERE status IS DISTINCT FROM 'TECHNICAL'
+  )`;
+}
+
 /** An order counts once, when it was first asked for. Decimals add up to the same in every order; only few amounts are none. */
 const FIRST_ASKED_SQL = `SELECT slot, value, currency, 0,
-    coalesce(sum(try_cast(amount AS DECIMAL(30, 9)))::DOUBLE, 0) + coalesce(sum(amount) FILTER (amount >= 1e21), 0)
-  FROM asked LEFT JOIN repeated USING (asked_order) WHERE first_at IS NULL OR first_at = asked_at GROUP BY slot, value, currency`;
+    coalesce(sum(try_cast(amount AS DECIMAL(30, 9)))::DOUBLE, 0) + coalesce(sum(amount) FILTER (amount >= 1e21), 0),
+    count(is_paid), count(*) FILTER (is_paid)
+  FROM asked LEFT JOIN repeated USING (asked_order) LEFT JOIN granted USING (order_key) WHERE first_at IS NULL OR first_at = asked_at GROUP BY slot, value, currency`;
+
+interface ValueSums {
+  readonly decisions: number[];
+  readonly money: Record<string, number[]>;
+  readonly orders: { readonly granted: number[]; readonly paid: number[] } | null;
+}
 
 /** Counts by value and slot. */
 class SlotTable {
@@ -223,17 +251,24 @@ class SlotTable {
     readonly currency: string;
     readonly slot: number;
     readonly amount: number;
+    readonly granted: number;
+    readonly paid: number;
   }[] = [];
+  readonly #hasOrders: boolean;
 
-  constructor(slots: number) {
+  constructor(slots: number, hasOrders: boolean) {
     this.all = Array(slots).fill(0);
+    this.#hasOrders = hasOrders;
   }
 
   addRow(row: DuckRow): void {
-    const { slot, decisions, amount } = numbersOf(row, { slot: 0, decisions: 0, amount: 0 });
+    const { slot, decisions, ...order } = numbersOf(row, {
+      ...{ slot: 0, decisions: 0 },
+      ...{ amount: 0, granted: 0, paid: 0 },
+    });
     const [value, currency] = [textOf(row['value']), textOf(row['currency'])];
     if (value === null) addAt(this.all, slot, decisions);
-    else if (currency !== null) this.#money.push({ value, currency, slot, amount });
+    else if (currency !== null) this.#money.push({ value, currency, slot, ...order });
     else
       addAt(
         this.#counts.getOrInsertComputed(value, () => this.#zeros()),
@@ -249,21 +284,24 @@ class SlotTable {
       ([a, one], [b, two]) => total(two) - total(one) || (a < b ? -1 : 1),
     );
     const shown = new Set(ranked.slice(0, VALUES_MAX).map(([value]) => value));
-    const sums = new Map<string | null, { decisions: number[]; money: Record<string, number[]> }>();
+    const sums = new Map<string | null, ValueSums>();
     const of = (value: string) =>
       sums.getOrInsertComputed(shown.has(value) ? value : null, () => ({
         decisions: this.#zeros(),
         money: {},
+        orders: this.#hasOrders ? { granted: this.#zeros(), paid: this.#zeros() } : null,
       }));
     for (const [value, counts] of ranked)
       for (const [slot, count] of counts.entries()) addAt(of(value).decisions, slot, count);
     // In order, so that sums come out the same to the last digit.
-    for (const { value, currency, slot, amount } of this.#money.toSorted((a, b) =>
+    for (const { value, currency, slot, amount, granted, paid } of this.#money.toSorted((a, b) =>
       a.value < b.value ? -1 : 1,
     )) {
-      const { money } = of(value);
+      const { money, orders } = of(value);
       money[currency] ??= this.#zeros();
       addAt(money[currency], slot, amount);
+      addAt(orders?.granted ?? [], slot, granted);
+      addAt(orders?.paid ?? [], slot, paid);
     }
     return [...sums].map(([value, sum]) => ({ value, ...sum }));
   }

@@ -48,8 +48,11 @@ export async function report(
   const devices = aboutDevices(rules);
   const isByDevice = named.map(({ file, name }) => devices.has(`${file.replace('.yaml', '')}/${name}`));
   const sums = new ReportSums(named, places, isByDevice);
+  const apart = await apartInOneRule(evidence, rules, recorded);
+  // A trial's clients are counted by themselves, over the same decisions.
+  const steps = (apart.length === 0 ? 1 : 2) * span.decisions;
   let counted = 0;
-  onProgress?.(0, span.decisions);
+  onProgress?.(0, steps);
   const parts = {
     codes,
     rules: named.length,
@@ -62,7 +65,7 @@ export async function report(
   };
   for await (const pass of orderPasses(evidence, parts)) {
     counted += sums.add(pass);
-    onProgress?.(counted, span.decisions);
+    onProgress?.(counted, steps);
   }
   const [own] = (await evidence.decidingRules()).filter(({ digest }) => digest === rules.digest);
   return {
@@ -81,7 +84,9 @@ export async function report(
     ...(by === null ? {} : { slices: sums.slices() }),
     rules: sums.rules(
       await holdoutsOf(evidence, rules, objective ?? MONEY_ALONE),
-      await trialsOf(evidence, rules, recorded, objective ?? null),
+      await trialsOf(evidence, { rules, apart, objective: objective ?? null }, (done, of) =>
+        onProgress?.(span.decisions + Math.round((span.decisions * done) / of), steps),
+      ),
     ),
     waitLevels: await waitLevelsOf(duck),
     against: against === null ? null : await againstOf(evidence, rules, against),
@@ -300,21 +305,39 @@ async function holdoutsOf(
   return holdoutFigures(evidence, { rules, objective, currency, reversalDays });
 }
 
-/** By the newest trial, the rules that are all in which this version and one that it was compared with differ. */
-async function trialsOf(
+/** A version that decided, and the rule that it lacks: all in which it differs from the one reported on. */
+interface WithoutRule {
+  readonly version: string;
+  readonly rule: string;
+}
+
+async function apartInOneRule(
   evidence: Evidence,
   rules: RuleSet,
   recorded: (decided: DecidingRules) => RuleSet | null,
-  objective: Objective | null,
-): Promise<ReadonlyMap<string, Net>> {
-  const nets = new Map<string, Net>();
+): Promise<readonly WithoutRule[]> {
   const others = (await evidence.decidingRules()).flatMap((decided) => recorded(decided) ?? []);
-  const apart = others.flatMap((other) => {
+  return others.flatMap((other) => {
     const one = onlyRuleApart(rules, other);
     return one?.isInFirst ? [{ version: other.version, rule: one.rule }] : [];
   });
+}
+
+interface TrialsAsk {
+  readonly rules: RuleSet;
+  readonly apart: readonly WithoutRule[];
+  readonly objective: Objective | null;
+}
+
+/** What these rules did by the newest trial, where that compares the versions with and without one. */
+async function trialsOf(
+  evidence: Evidence,
+  { rules, apart, objective }: TrialsAsk,
+  onProgress: (done: number, of: number) => void,
+): Promise<ReadonlyMap<string, Net>> {
+  const nets = new Map<string, Net>();
   if (apart.length === 0) return nets;
-  const found = await experiment(evidence, [], undefined, objective);
+  const found = await experiment(evidence, [], onProgress, objective);
   for (const { version, rule } of apart) {
     const isActive = found.version === rules.version;
     if (isActive || found.version === version)

@@ -49,6 +49,15 @@ export const ExplorationSchema = named(
             description:
               'With include=money, what they asked for, by currency; an order counts once, when it was first asked for',
           }),
+          orders: nullable(
+            shape(
+              'With include=money, the same orders by what came of them; a technical failure is left out',
+              {
+                granted: counts('A requisite was shown within the time'),
+                paid: counts('Granted and paid, and not taken back'),
+              },
+            ),
+          ),
         }),
         'The most frequent first; a decision counts under each of its signals',
       ),
@@ -98,7 +107,11 @@ const PLATFORM = queryText('platform', 'With a key of the whole installation: on
   pattern: PLATFORM_NAME_PATTERN,
 });
 
-const INCLUDE = queryChoice('include', ['money'], 'Also what was asked for, which looks at every order');
+const INCLUDE = queryChoice(
+  'include',
+  ['money'],
+  'Also what was asked for, granted and paid, which looks at every order',
+);
 
 export const readExploration = operation({
   method: 'get',

@@ -3,7 +3,7 @@ import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { type Exploration, type ExplorationAsk, explore } from '../../../src/archive/read/exploration.ts';
 import { NUMBER_CURSORS } from '../../../src/state/journal.ts';
 import { TEST_KEYS } from '../../client/client-keys.ts';
-import { MINUTE_MS, newClient, newPlatform, T0, verdict } from '../../state/clients.ts';
+import { MINUTE_MS, newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
 import { ArchivedStore } from '../archived-store.ts';
 import { archiveOfIncidents, DAY_MS, INCIDENTS, incidentAt } from './incidents.ts';
 
@@ -89,14 +89,17 @@ describe('the exploration of decisions', () => {
     });
   });
 
-  it('counts the money of an order once, however often and wherever it was asked for', async () => {
+  it('counts an order once, its money and whether it is paid, however often and wherever it was asked for', async () => {
     const place = await ArchivedStore.open();
     const platform = newPlatform('shop');
     const asked = async () => {
       const reader = new ArchiveReader(place.archive.folder, place.store);
       const { values } = await explore(reader, of({ platform, by: 'platform', to: T0 + 10 * MINUTE_MS }));
       await reader.close();
-      return values.map(({ decisions, money }) => [sum(decisions), money['EUR'] && sum(money['EUR'])]);
+      return values.map(({ decisions, money, orders }) => [
+        ...[sum(decisions), sum(money['EUR'] ?? [])],
+        ...[sum(orders?.granted ?? []), sum(orders?.paid ?? [])],
+      ]);
     };
     try {
       const client = newClient(platform);
@@ -105,8 +108,9 @@ describe('the exploration of decisions', () => {
         await verdict(place.store, client, orderRef, at, { amount: 25, currency: 'EUR' });
         if (minute === 2) await place.shipAll();
       }
+      await place.store.commit(paymentOf(client, await place.store.load(client), "two's", T0 + MINUTE_MS));
       const half = await asked();
-      expect(half).to.deep.equal([[7, 75]]);
+      expect(half).to.deep.equal([[7, 75, 3, 1]]);
       await place.shipAll();
       expect(await asked()).to.deep.equal(half);
     } finally {

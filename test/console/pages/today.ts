@@ -50,7 +50,12 @@ describeConsole("the console's place Today", (tab) => {
       const { all } = exploration;
       all[0] = 852;
       await route.fulfill({
-        json: { exploration: { ...exploration, values: [{ value: 'WAIT', decisions: [213], money: {} }] } },
+        json: {
+          exploration: {
+            ...exploration,
+            values: [{ value: 'WAIT', decisions: [213], money: {}, orders: null }],
+          },
+        },
       });
     });
     await tab.visit('#/today');

@@ -114,10 +114,10 @@ function Values({ found, view }: { found: Exploration; view: View }) {
   const { by, measure } = view;
   const save = () => saveFile(`decisions-by-${by}.csv`, 'text/csv', csvOf(found, view));
   const money = measure === 'money';
-  const columns = [by, ...numbers('decisions', 'of all', ...(money ? ['asked for'] : []))];
+  const columns = [by, ...numbers('decisions', 'of all', ...(money ? ['asked for', 'paid of granted'] : []))];
   const parameter = parameterOf(by);
   return html`<${Table} name=${`By ${by}`} columns=${columns}
-      rows=${found.values.map(({ value, decisions, money: amounts }) => {
+      rows=${found.values.map(({ value, decisions, money: amounts, orders }) => {
         const own = value !== null && parameter !== null ? { [parameter]: value } : null;
         const number = count(sum(decisions));
         const deeper = by === 'rule' ? {} : { by: 'rule' };
@@ -126,7 +126,10 @@ function Values({ found, view }: { found: Exploration; view: View }) {
           own === null ? number : html`<a href=${toDecisions(view, found, own)}>${number}</a>`,
           share(sum(decisions), sum(found.all)),
           ...(money
-            ? [Object.entries(amounts).map(([name, asked]) => `${count(Math.round(sum(asked)))} ${name} `)]
+            ? [
+                Object.entries(amounts).map(([name, asked]) => `${count(Math.round(sum(asked)))} ${name} `),
+                orders === null ? '–' : share(sum(orders.paid), sum(orders.granted)),
+              ]
             : []),
         ];
       })} />
