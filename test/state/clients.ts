@@ -15,11 +15,6 @@ import { clientKey } from '../client/client-keys.ts';
 /** 2026-11-01T00:00:00Z: stores must not care that decisions have times unlike theirs. */
 export const T0 = 1_793_491_200_000;
 
-/** The first time from this one on at which a commit on Redis also tidies what finds decisions by their orders. */
-export function tidiedFrom(atMs: number): number {
-  return Math.ceil(atMs / 17) * 17;
-}
-
 export const MINUTE_MS = 60_000;
 
 /** A platform of its own for every test, so that tests can share a store. */

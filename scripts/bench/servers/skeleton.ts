@@ -4,6 +4,7 @@ import { ordersKey, shapeKey } from '../../../src/state/keys.ts';
 import { commitCall, commitScriptOf, KEPT } from '../../../src/state/redis/clients.ts';
 import { connectRedis } from '../../../src/state/redis/connection/connection.ts';
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
+import { shapeMember } from '../../../src/state/redis/installation.ts';
 import { RedisScript } from '../../../src/state/redis/script.ts';
 import { currentRules } from '../../../test/service/current-rules.ts';
 import { PLATFORM, SAMPLE_CLIENT, sampleAnswer, sampleVerdict } from '../sample.ts';
@@ -13,9 +14,11 @@ import { serveJson } from './json-server.ts';
  * The skeleton: the Redis commands of one verdict with the service's own scripts and connection, and constant
  * payloads. Keys differ by client, so that Redis does the same work.
  */
-const { commands } = await connectRedis(parseRedisUrl(process.env['REDIS_URL'] ?? ''), () => {});
+const { commands, sendTogether } = await connectRedis(
+  parseRedisUrl(process.env['REDIS_URL'] ?? ''),
+  () => {},
+);
 const takeToken = new RedisScript('take-token-1.lua');
-const load = new RedisScript('load-2.lua');
 const commitScript = commitScriptOf({ ...KEPT, installation: 'skeleton' });
 
 const { decision, nextState } = sampleVerdict();
@@ -29,23 +32,24 @@ const entry = {
 const stamp = { raw: null, storeTimeMs: 0, arrivedMs: 0 };
 const shape = recordShape(currentRules());
 const change = { client: SAMPLE_CLIENT, stamp, state: nextState, entry, decision, shape };
-const terms = { validUntilMs: 0, storesShape: false, journalEntries: 100_000 };
+const terms = { validUntilMs: 0, storesShape: false, journalEntries: null, installation: 'skeleton' };
 const [, ...commitArgs] = commitCall(change, encodeClientState(nextState), terms).args;
 
 const RATE_ARGS = ['1000000', '1000000', '0', '0'];
 
 const SHAPE = shapeKey('A', shape.id);
+const PARTITION = 'installation:{A}';
 await commands.set(SHAPE, shape.text);
+await commands.sAdd(PARTITION, ['skeleton', shapeMember('skeleton', shape.id)]);
 
 await serveJson(async ({ clientIdKey, orderRef }) => {
   const home = `{A}${clientIdKey}`;
   const now = Date.now();
   await Promise.all([
     takeToken.run(commands, ['rate:skeleton'], RATE_ARGS),
-    load.run(commands, [`s:${home}`, `n:${home}`], []),
+    sendTogether?.([['GET', `s:${home}`], ['TIME'], ['ECHO', 'skeleton']]),
   ]);
-  const own = [`s:${home}`, 'journal:{A}', 'journal-loss:{A}', `n:${home}`, `d:${home}.1`];
-  const keys = [...own, SHAPE, ordersKey('A', orderRef), 'installation:{A}'];
+  const keys = [`s:${home}`, 'journal:{A}', `d:${home}.1`, ordersKey('A', orderRef), PARTITION];
   await commitScript.run(commands, keys, [String(now + 180), ...commitArgs]);
   return sampleAnswer();
 });

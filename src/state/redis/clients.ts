@@ -4,7 +4,7 @@ import { token } from '../../client/client-state.ts';
 import type { Hint } from '../../client/hints.ts';
 import { encodeOrder } from '../../client/order.ts';
 import { encodeClientState } from '../../client/state-document.ts';
-import { encodeDecision, type RecordShape } from '../../decision/decision-record.ts';
+import { encodeDecision } from '../../decision/decision-record.ts';
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../facts/fact.ts';
 import { journalText } from '../journal.ts';
 import {
@@ -14,7 +14,6 @@ import {
   deviceMember,
   installationKey,
   journalKey,
-  journalLossKey,
   NOTES,
   nameOf,
   notesKey,
@@ -33,19 +32,23 @@ import { RETENTION } from '../retention.ts';
 import type { Change, LoadAlso, SightingsAsk, Stamp, Store } from '../store.ts';
 import { StoreLate, StoreUnavailable } from '../store-errors.ts';
 import { answerOf, readSnapshot } from '../stored-parts.ts';
-import type { RedisCommands, RedisDoor } from './connection/connection.ts';
+import type { RedisConnection, RedisDoor, SendTogether } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import { BadReply, checked, isTextOrNothing, itemsOf, textOrNothing, wholeOf } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
 import type { MemoryRoom } from './health.ts';
-import type { Installation } from './installation.ts';
+import { type Installation, shapeMember } from './installation.ts';
+import { journalLine } from './journal.ts';
 import type { NodeClocks } from './node-clocks.ts';
-import { RedisScript } from './script.ts';
+import { nextTicket, RedisScript } from './script.ts';
 
 const loadScript = new RedisScript('load-2.lua');
 
 /** A shape in use is stored again this often, long before it would expire. */
 const SHAPE_RENEWAL_MS = RETENTION.shapeMs / 6;
+
+/** One commit of so many pushes out what is too old or too much, where memory is not short: that costs a tenth of a commit. */
+export const COMMITS_A_TIDYING = 16;
 
 /** How often it looks for a change whose answer was lost with its connection. */
 const LOOK_AGAIN_MS = 10;
@@ -54,7 +57,7 @@ const LOOK_AGAIN_MS = 10;
 const ANSWER_MARGIN_MS = 20;
 
 interface RedisClientsParts {
-  readonly commands: RedisCommands;
+  readonly connection: RedisConnection;
   readonly calls: NodeCalls;
   readonly clocks: NodeClocks;
   readonly decisions: RedisDecisions;
@@ -65,16 +68,19 @@ interface RedisClientsParts {
 
 /** States, notes and records of clients: everything in the slot of a client. */
 export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'commit'> {
-  const { commands, calls, clocks, decisions, installation, memory } = parts;
+  const { connection, calls, clocks, decisions, installation, memory } = parts;
+  const { commands } = connection;
   const commitScript = commitScriptOf({ ...KEPT, installation: installation.id });
+  let commits = 0;
   /** When a shape was stored in a partition by this process, by the process's monotonic clock. */
   const storedShapes = new Map<string, number>();
 
   const tryToCommit = async (change: Change, next: string, storesShape: boolean): Promise<CommitStatus> => {
     const state = stateKey(change.client.hash);
     const untilMs = validUntilMs(change.stamp, calls.limitMsOn(state));
-    const journalEntries = JOURNAL_ENTRIES[memory.room];
-    const terms = { validUntilMs: untilMs, storesShape, journalEntries };
+    const tidies = memory.room === 'little' || ++commits % COMMITS_A_TIDYING === 0;
+    const journalEntries = tidies ? JOURNAL_ENTRIES[memory.room] : null;
+    const terms = { validUntilMs: untilMs, storesShape, journalEntries, installation: installation.id };
     const { keys, args } = commitCall(change, next, terms);
     try {
       return await calls.on(state)(() => commitScript.run(commands, keys, args).then(readCommitReply));
@@ -110,9 +116,12 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
     load: async ({ hash }, also = {}) => {
       const key = stateKey(hash);
       const { time, state, order, answered } = await calls.reading(key)(() =>
-        clocks.timed(key, async () =>
-          readLoadReply(await loadScript.run(commands, [key, notesKey(hash)], loadArgs(hash, also))),
-        ),
+        clocks.timed(key, () => {
+          const args = loadArgs(hash, also);
+          const { sendTogether } = connection;
+          if (args === null && sendTogether !== undefined) return loadState(sendTogether, key);
+          return loadScript.run(commands, [key, notesKey(hash)], args ?? ['', '', '']).then(readLoadReply);
+        }),
       );
       const answer =
         answered === null
@@ -138,9 +147,9 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
   };
 }
 
-/** None where the state alone is wanted. */
-function loadArgs(hash: string, { orderRef, idempotencyKey }: LoadAlso): readonly string[] {
-  if (orderRef === undefined && idempotencyKey === undefined) return [];
+/** Null where the state alone is wanted. */
+function loadArgs(hash: string, { orderRef, idempotencyKey }: LoadAlso): readonly string[] | null {
+  if (orderRef === undefined && idempotencyKey === undefined) return null;
   return [
     orderRef === undefined ? '' : NOTES.order + token(orderRef),
     idempotencyKey === undefined ? '' : NOTES.answer + nameOf(idempotencyKey),
@@ -164,13 +173,25 @@ function isAnswerLost(error: unknown): boolean {
   return cause instanceof Error && !(cause instanceof ErrorReply) && !(cause instanceof ClientOfflineError);
 }
 
+/**
+ * The state alone, by plain commands: Redis does half of what it does for a script. The ticket that comes back behind the others shows that
+ * these are the replies to this call.
+ */
+async function loadState(sendTogether: SendTogether, key: string): Promise<ReturnType<typeof readLoadReply>> {
+  const ticket = nextTicket();
+  const [state, time, echo] = await sendTogether([['GET', key], ['TIME'], ['ECHO', ticket]]);
+  if (echo !== ticket) throw new BadReply('ECHO', echo);
+  return readLoadReply([time, state]);
+}
+
+/** What load-2.lua returns. */
 function readLoadReply(reply: unknown) {
-  const what = 'load-2.lua';
-  const [head, order, answered] = typeof reply === 'string' ? [reply] : itemsOf(what, reply);
-  const [, seconds, micros, state] = /^(\d+) (\d+) (.*)$/s.exec(textOrNothing(what, head) ?? '') ?? [];
+  const what = 'a load';
+  const [time, state, order, answered] = itemsOf(what, reply);
+  const [seconds, micros] = itemsOf(what, time);
   return {
     time: wholeOf(what, Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)),
-    state: state || null,
+    state: textOrNothing(what, state) || null,
     order: textOrNothing(what, order),
     answered: textOrNothing(what, answered),
   };
@@ -207,7 +228,7 @@ export const KEPT = {
   notes: RETENTION.notesPerClient,
 };
 
-/** Of each partition, as commit-8.lua takes it. */
+/** Of each partition, as commit-5.lua takes it. */
 const JOURNAL_ENTRIES: Readonly<Record<MemoryRoom, number>> = {
   enough: Math.ceil(RETENTION.journalEntries / PARTITIONS.length),
   little: -Math.ceil(RETENTION.journalEntriesMin / PARTITIONS.length),
@@ -219,7 +240,7 @@ export function commitScriptOf({
   installation,
   ...kept
 }: Readonly<Record<keyof typeof KEPT, number>> & { readonly installation: string }): RedisScript {
-  return new RedisScript('commit-8.lua', {
+  return new RedisScript('commit-5.lua', {
     STATE_MS: String(kept.stateMs),
     RECORD_MS: String(kept.recordMs),
     KEPT_MS: kept.recordMs,
@@ -230,23 +251,21 @@ export function commitScriptOf({
   });
 }
 
-/** This process believes that the shape is stored beside the record. */
-const BELIEVED = '0';
-
 /** How a change is committed. */
 interface CommitTerms {
   /** It is not applied after this, by the store's clock. */
   readonly validUntilMs: number;
   readonly storesShape: boolean;
-  /** Kept in the journal of the partition, about; negative: where there is little memory. */
-  readonly journalEntries: number;
+  /** Kept in the journal of the partition, about; negative: where there is little memory; null: this commit tidies nothing. */
+  readonly journalEntries: number | null;
+  readonly installation: string;
 }
 
-/** The keys and arguments of commit-8.lua, which says what each of them is. */
+/** The keys and arguments of commit-5.lua, which says what each of them is. */
 export function commitCall(
   change: Change,
   nextRaw: string,
-  { validUntilMs, storesShape, journalEntries }: CommitTerms,
+  { validUntilMs, storesShape, journalEntries, installation }: CommitTerms,
 ) {
   const { stamp, entry, client, decision, shape } = change;
   const { hash, platform } = client;
@@ -260,10 +279,7 @@ export function commitCall(
     keys: [
       stateKey(hash),
       journalKey(partition),
-      journalLossKey(partition),
-      notesKey(hash),
       decision === undefined ? unusedKey(hash) : decisionKey(hash, decision.seq),
-      shaped === null ? unusedKey(hash) : shapeKey(partition, shaped.id),
       decision === undefined ? unusedKey(hash) : ordersKey(partition, order),
       installationKey(partition),
     ],
@@ -271,23 +287,16 @@ export function commitCall(
       String(validUntilMs),
       stamp.raw ?? '',
       nextRaw,
-      entry.kind,
-      entry.platform,
-      hash,
-      decision === undefined ? told : `${told}.${orderBucket(order)}`,
+      journalLine(entry.platform, hash, decision === undefined ? told : `${told}.${orderBucket(order)}`),
       record,
       decision === undefined ? '' : orderNote(order, orderPlace(hash, decision.seq)),
       String(entry.at),
-      shapeArgument(shaped, storesShape),
-      String(journalEntries),
+      shaped === null ? installation : shapeMember(installation, shaped.id),
+      shaped === null || !storesShape ? '' : shaped.text,
+      journalEntries === null ? '' : String(journalEntries),
       ...notesOf(change),
     ],
   };
-}
-
-function shapeArgument(shape: RecordShape | null, storesShape: boolean): string {
-  if (shape === null) return '';
-  return storesShape ? shape.text : BELIEVED;
 }
 
 /** Name, text and how long it is kept, of each note. */
@@ -326,7 +335,7 @@ function readCommitReply(reply: unknown): CommitStatus {
     case -3:
       return 'foreign';
     default:
-      throw new BadReply('commit-8.lua', reply);
+      throw new BadReply('commit-5.lua', reply);
   }
 }
 

@@ -10,6 +10,12 @@ import { agreedText } from './shared-records.ts';
 const REGISTER = 'installation';
 
 /**
+ * What stands beside the installation for a shape that is kept in its partition, so that a commit asks for both at once. They are written
+ * together, and whoever believes that a shape is there has stored it long before it ends.
+ */
+export const shapeMember = (installation: string, shapeId: string): string => `${installation} ${shapeId}`;
+
+/**
  * Which installation the masters belong to. Each partition has a key that says so and moves with it, and a commit is refused
  * where it names another one: a restored copy that finds its way into the running cluster must not decide for its payers.
  */
@@ -57,7 +63,8 @@ export class Installation {
       partitions.map(async (partition) => {
         const key = installationKey(partition);
         const members = () => checked('SMEMBERS', this.#door.commands.sMembers(key), areSomeTexts);
-        return (await this.#door.runOn(key)(members)).map((id) => [partition, id] as const);
+        const ids = (await this.#door.runOn(key)(members)).filter((member) => !member.includes(' '));
+        return ids.map((id) => [partition, id] as const);
       }),
     );
     return ids.flat();

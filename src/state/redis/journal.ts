@@ -49,10 +49,12 @@ const BATCH_ENTRIES_MAX = 100;
 const READERS_MAX = 4;
 
 /** One entry as a partition's stream holds it. */
-export interface JournalRow {
+interface JournalRow {
   readonly id: string;
   readonly place: JournalPlace;
-  readonly fields: Readonly<Record<string, string>>;
+  /** '' for an erasure. */
+  readonly clientHash: string;
+  readonly text: string;
 }
 
 /** A row with its content, or with the time at which it was made where the content is gone. */
@@ -293,15 +295,21 @@ function takeOldest(feeds: readonly Feed[]): ReadRow | null {
   return oldest.rows.shift() ?? null;
 }
 
+/** The one field of an entry in a stream: each field more costs every commit. */
+export function journalLine(platform: string, clientHash: string, text: string): string {
+  return `${platform} ${clientHash} ${text}`;
+}
+
 /** An entry as the client library returns it, with its place. */
-export function rowOf({
+function rowOf({
   id,
   message,
 }: {
   readonly id: string;
   readonly message: Record<string, string>;
 }): JournalRow {
-  return { id, place: parsePlace(id), fields: message };
+  const [, clientHash = '', ...words] = (message['entry'] ?? '').split(' ');
+  return { id, place: parsePlace(id), clientHash, text: words.join(' ') };
 }
 
 /** A journal entry as it is stored, of whom, and where. */
@@ -323,9 +331,9 @@ export class JournalEntries {
   of(partition: string, rows: readonly JournalRow[]): Promise<readonly ReadEntry[]> {
     const number = partitionNumber(partition);
     return this.#whole(
-      rows.map(({ fields, place }) => ({
-        clientHash: fields['client'] ?? '',
-        text: fields['entry'] ?? 'null',
+      rows.map(({ clientHash, text, place }) => ({
+        clientHash,
+        text,
         place: { partition: number, ...place },
       })),
     );

@@ -7,16 +7,17 @@ import { BadReply } from './connection/reply.ts';
  * What stands around each script. A number that goes with the call comes back with its reply, so that the answer to
  * another call cannot pass for it: before the colon of a number, before the equals sign of a text, or as the last of several
  * items, because a table within a table costs Redis more than the rest of many a script. And `whole(n)` reads an argument that must be a
- * whole number, or ends the script: Redis does not undo what a script wrote before it failed.
+ * whole number, or ends the script: Redis does not undo what a script wrote before it failed. What every verdict calls puts the ticket into
+ * its own answers: a function around it costs as much as a command.
  */
-const PRELUDE = `local ticket = table.remove(ARGV)
-local function whole(n)
+const TICKET = 'local ticket = table.remove(ARGV)\n';
+const WHOLE = `local function whole(n)
   local text = ARGV[n]
   if not text or not string.find(text, '^%-?%d+$') then error('argument ' .. n .. ' is no whole number') end
   return tonumber(text)
 end
-local function answer()
 `;
+const START = 'local function answer()\n';
 const END = `
 end
 local result = answer()
@@ -27,6 +28,11 @@ if not result.err then result[#result + 1] = ticket end
 return result`;
 
 let tickets = 0;
+
+/** A text that no other call of this process goes with. */
+export function nextTicket(): string {
+  return (++tickets).toString(36);
+}
 
 /**
  * A Lua file of `scripts/`; its first comment is its contract. A number at the end of its name is how many
@@ -45,7 +51,9 @@ export class RedisScript {
       ([name, value]) => `local ${name} = ${constantText(value)}\n`,
     );
     const script = readFileSync(new URL(`scripts/${file}`, import.meta.url), 'utf8');
-    this.#source = known.join('') + PRELUDE + script + END;
+    const whole = script.includes('whole(') ? WHOLE : '';
+    const body = script.includes('return ticket ..') ? script : START + script + END;
+    this.#source = known.join('') + TICKET + whole + body;
     this.#sha1 = hash('sha1', this.#source);
     this.#keyCount = keyCountOf(file);
   }
@@ -67,7 +75,7 @@ export class RedisScript {
   async run(commands: RedisCommands, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (this.#keyCount !== null && keys.length !== this.#keyCount)
       throw new Error(`${this.#file} takes ${this.#keyCount} keys and was given ${keys.length}`);
-    const ticket = (++tickets).toString(36);
+    const ticket = nextTicket();
     const options = { keys: [...keys], arguments: [...args, ticket] };
     let reply: unknown;
     try {

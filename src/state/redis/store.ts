@@ -85,7 +85,7 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
   const check = () => checkWithSalt(health, shared.registers, clientKeys.salt);
   await check();
   const { versions, ...records } = shared;
-  const load = redisClients({ commands, calls, clocks, decisions, installation, memory: health });
+  const load = redisClients({ connection, calls, clocks, decisions, installation, memory: health });
   return {
     ...{ name, clientKeys, check, ...records, ...load },
     ...journalOver({ ...door, entries: new JournalEntries(decisions) }),

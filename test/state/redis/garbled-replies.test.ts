@@ -59,11 +59,13 @@ describeWithServer('redis-server', 'a garbled answer of Redis', () => {
   };
 
   for (const [what, pattern, spoiled] of [
-    ['a time that is a text', /=1\d{9} /, (found: string) => `=x${found.slice(2)}`],
-    ['a time of another century', /=1\d{9} /, (found: string) => `=9${found.slice(2)}`],
-    ['a kind that does not exist', /\$\d\d\r/, (found: string) => `\x00${found.slice(1)}`],
-    ['a text of another length', /\$\d\d\r/, () => '$99\r'],
-    ['the ticket of another call', /\r\n\w+=/, () => '\r\n0='],
+    ['a time that is a text', /\r\n1\d{9}\r/, (found: string) => found.replace('1', 'x')],
+    ['a time of another century', /\r\n1\d{9}\r/, (found: string) => found.replace('1', '9')],
+    ['a kind that does not exist', /\$10\r/, (found: string) => `\x00${found.slice(1)}`],
+    ['a text of another length', /\$10\r/, () => '$99\r'],
+    ['the ticket of another call', /\r\n\w+\r\n$/, () => '\r\n0\r\n'],
+    ['a reply too few', /^\$-1\r\n/, () => ''],
+    ['a reply too many', /^\$-1\r\n/, (found: string) => found + found],
   ] as const)
     it(`like ${what} is refused, and the next one is accepted again`, async () => {
       spoilOnce(pattern, spoiled);

@@ -32,6 +32,8 @@ export interface RedisConnection {
   readonly commands: RedisCommands;
   /** Keys of one command must share a slot. */
   readonly sharded: boolean;
+  /** Only where all keys are on one server: in a cluster a key may move between the commands. */
+  readonly sendTogether?: SendTogether;
   /** Only where one address stands for whichever server is the master: connects to it again. */
   readonly connectAnew?: () => void;
   /** Names the server that answers for a key. */
@@ -50,6 +52,9 @@ export interface RedisConnection {
   renew(node: string): void;
   close(): Promise<void>;
 }
+
+/** Sends commands one behind the other, in one piece; their replies in the same order. */
+export type SendTogether = (commands: readonly string[][]) => Promise<readonly unknown[]>;
 
 /** The way to the servers; `runOn` gives who runs a call on the server that answers for a key. */
 export interface RedisDoor {
@@ -182,6 +187,7 @@ function openStandalone(
       name: `Redis at ${node}`,
       commands: client,
       sharded: false,
+      sendTogether: (commands) => Promise.all(commands.map((command) => client.sendCommand(command))),
       connectAnew: connectingAnew(client),
       nodeOf: () => node,
       nodes: () => [node],
@@ -275,6 +281,8 @@ function openSentinel(
       name: `Redis ${target.masterName} behind Sentinel at ${addressesOf(target)}`,
       commands: sentinel,
       sharded: false,
+      sendTogether: (commands) =>
+        Promise.all(commands.map((command) => sentinel.sendCommand(false, command))),
       nodeOf: () => target.masterName,
       nodes: () => [target.masterName],
       keyOn: () => PROBE_KEY,

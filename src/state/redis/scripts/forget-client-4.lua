@@ -18,7 +18,7 @@ local waiting_max = whole(4)
 local state = redis.call('GET', KEYS[1])
 if (state and redis.sha1hex(state) or '') ~= ARGV[1] then return 0 end
 redis.call('UNLINK', KEYS[1], KEYS[2])
-local id = redis.call('XADD', KEYS[3], '*', 'kind', 'erasure', 'platform', ARGV[2], 'client', '', 'entry', ARGV[3])
+local id = redis.call('XADD', KEYS[3], '*', 'entry', ARGV[2] .. '  ' .. ARGV[3])
 redis.call('ZADD', KEYS[4], string.match(id, '%d+'), id .. ' ' .. ARGV[3])
 redis.call('ZREMRANGEBYRANK', KEYS[4], 0, -1 - waiting_max)
 return 1

@@ -12,10 +12,7 @@
 local count = whole(3)
 local entries = redis.call('XRANGE', KEYS[1], ARGV[2], '+', 'COUNT', count)
 for _, entry in ipairs(entries) do
-  local id, fields = entry[1], entry[2]
-  for i = 1, #fields, 2 do
-    if fields[i] == 'client' and fields[i + 1] == ARGV[1] then redis.call('XDEL', KEYS[1], id) end
-  end
+  if string.match(entry[2][2], '^%S* (%S*)') == ARGV[1] then redis.call('XDEL', KEYS[1], entry[1]) end
 end
 if #entries < count then return '' end
 return '(' .. entries[#entries][1]

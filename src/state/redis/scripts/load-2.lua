@@ -4,19 +4,15 @@
   KEYS[1] state
   KEYS[2] notes
 
-  Either no ARGV, or
   ARGV[1] note of an order, '' for none
   ARGV[2] note of an answer, '' for none
   ARGV[3] what stands before the number of a decision in its key; in the same slot
 
-  Returns what the store's clock shows and the state as one text, "<s> <us> <state>"; with ARGV { that text, outcome, answer }, nil
-  for what does not exist. The answer is the record of the decision that was answered.
+  Returns what the store's clock shows, the state, outcome and answer; nil for what does not exist. The answer is the record of the
+  decision that was answered.
 ]]
 local time = redis.call('TIME')
 local state = redis.call('GET', KEYS[1])
-local head = time[1] .. ' ' .. time[2] .. ' ' .. (state or '')
-if #ARGV == 0 then return head end
-
 local clock_ms = time[1] * 1000 + time[2] / 1000
 
 -- A note is kept as "<end in hours since 1970>:<text>".
@@ -31,4 +27,4 @@ end
 
 local answer = note(ARGV[2])
 if answer then answer = redis.call('GET', ARGV[3] .. answer) end
-return { head, note(ARGV[1]), answer }
+return { time, state, note(ARGV[1]), answer }

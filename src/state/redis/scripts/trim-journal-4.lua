@@ -75,16 +75,14 @@ if #entries == 0 then
   return 0
 end
 for _, entry in ipairs(entries) do
-  local fields = {}
-  for i = 1, #entry[2], 2 do fields[entry[2][i]] = entry[2][i + 1] end
-  local number, at, bucket = string.match(fields.entry, '^(%d+)%.(%w+)%.(.+)$')
-  if fields.kind == 'verdict' and number then
-    shorten(ARGV[4] .. fields.client .. '.' .. number)
+  local client, number, at, bucket = string.match(entry[2][2], '^%S* (%S*) (%d+)%.(%w+)%.(.+)$')
+  if number then
+    shorten(ARGV[4] .. client .. '.' .. number)
     local orders = ARGV[5] .. bucket
     -- Of what was decided that long before, all records are gone.
     redis.call('ZREMRANGEBYSCORE', orders, '-inf', string.format('%.0f', tonumber(at, 36) - hot_ms))
     local newest = redis.call('ZRANGE', orders, -1, -1)[1] or ''
-    if string.match(newest, '%.%w(%d+%.[^.]+)$') == number .. '.' .. fields.client then shorten(orders) end
+    if string.match(newest, '%.%w(%d+%.[^.]+)$') == number .. '.' .. client then shorten(orders) end
   end
 end
 local last_ms, last_seq = entries[#entries][1]:match('(%d+)-(%d+)')
