@@ -9,7 +9,7 @@ import { toPath, toVersion } from './parts/links.ts';
 import { Empty, Loading, Trouble } from './parts/notice.ts';
 import { TIME_WORDS, type Time, TimeBar, timeOf } from './parts/time-span.ts';
 import { type PageEntry, PLACES, type PlaceEntry, placeAt } from './places.ts';
-import { RULE_FOLDERS, SESSION, SIGN_IN } from './questions.ts';
+import { RULE_FOLDERS, SIGN_IN } from './questions.ts';
 import { Left } from './visits.ts';
 
 function App() {
@@ -36,7 +36,7 @@ function App() {
     setTrouble(null);
     const way = await ask('GET', SIGN_IN);
     setProvider(way.provider);
-    if (way.signedIn) enter(await ask('GET', SESSION));
+    if (way.session !== null) enter(way.session);
   };
   useEffect(() => {
     const end = (event: Event) => {

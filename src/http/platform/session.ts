@@ -3,17 +3,7 @@ import type { Audit } from '../../access/audit.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { Session, SignedIn } from '../../access/sessions.ts';
 import { networkOf } from '../../decision/requests.ts';
-import {
-  choice,
-  list,
-  named,
-  nullable,
-  type Shape,
-  shape,
-  word,
-  writtenInstant,
-  yesNo,
-} from '../../shapes.ts';
+import { choice, list, named, nullable, type Shape, shape, word, writtenInstant } from '../../shapes.ts';
 import type { LocalRateBuckets } from '../../state/rate-buckets.ts';
 import { DONE, jsonAnswer, jsonBody, openOperation, operation } from '../operation/operation.ts';
 import { BAD_PARAMETER, queryChoice, type RouteContext } from '../operation/parameters.ts';
@@ -23,6 +13,7 @@ import {
   callerOf,
   grantedOf,
   grantRefusals,
+  OTHER_PLATFORM,
   OTHER_SITE,
 } from '../request/authenticate.ts';
 import { HttpProblem, refusal } from '../request/problems.ts';
@@ -87,7 +78,7 @@ export const readSession = operation({
 export const SignInSchema = named(
   'SignIn',
   shape('How to sign in', {
-    signedIn: yesNo('Whether this browser is signed in already'),
+    session: nullable(SessionSchema),
     provider: nullable(
       word('The host of the identity provider; null: with a key alone', 'login.example.com'),
     ),
@@ -100,13 +91,18 @@ export const readSignIn = openOperation({
   operationId: 'readSignIn',
   label: 'sign-in',
   summary: 'How to sign in',
-  description: 'No key is needed: the console asks before anybody has signed in.',
+  description:
+    'No key is needed: the console asks before anybody has signed in. Of a browser that is signed in it is what readSession answers.',
   tag: 'Console',
   answers: jsonAnswer('What the console offers', SignInSchema),
-  refusals: [OTHER_SITE],
-  answer: async (ctx, { browsers, providerHost }: SignInParts): Promise<Shape<typeof SignInSchema>> => {
+  refusals: [OTHER_SITE, OTHER_PLATFORM, ...grantRefusals(ANY_OF_THE_PLATFORM)],
+  answer: async (ctx, parts: SignInParts): Promise<Shape<typeof SignInSchema>> => {
+    const { browsers, providerHost: provider } = parts;
     browsers.refuseOtherSites(ctx);
-    return { signedIn: (await browsers.find(ctx)) !== null, provider: providerHost };
+    if ((await browsers.find(ctx)) === null) return { session: null, provider };
+    const caller = await browsers.callerOf(ctx);
+    grantedOf(caller, ANY_OF_THE_PLATFORM);
+    return { session: shownSession(caller, await platformsOf(ctx, parts, caller)), provider };
   },
 });
 

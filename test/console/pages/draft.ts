@@ -28,6 +28,16 @@ describeConsole("the console's page Draft", (tab) => {
     expect(await page.locator('.cm-content').textContent()).to.include('- { fact: clientsOnF');
   });
 
+  it('loads the editor at a second try where the service was being started again', async () => {
+    await tab.openOwn(tab.seeded.key, '#/nowhere');
+    await tab.page.route('**/code-editor.js', (route) => route.abort(), { times: 1 });
+    await tab.visit('#/rules/drafts?from=p2.v10');
+    await tab.page.getByLabel('call it').fill('p2.v33');
+    await tab.button('Begin').click();
+    await tab.button('Try again').click();
+    await tab.page.locator('.editor .cm-content').waitFor();
+  });
+
   it('leads from a problem to its place, where it can be mended', async () => {
     await tab.open('#/rules/drafts?from=p2.v12');
     const { page } = tab;

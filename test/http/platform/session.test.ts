@@ -119,10 +119,12 @@ describeOnStores('signing in with a key', (store) => {
     expect((await ask('GET', 'session', { Cookie: before })).status).to.equal(401);
   });
 
-  it('says without a key whether this browser is signed in', async () => {
-    expect((await ask('GET', 'sign-in', {})).body).to.include({ signedIn: false });
-    expect((await ask('GET', 'sign-in', { Cookie: await cookieOf() })).body).to.include({ signedIn: true });
-    expect((await ask('GET', 'sign-in', { Cookie: 'session=old' })).body).to.include({ signedIn: false });
+  it('says without a key who is signed in in this browser', async () => {
+    const Cookie = await cookieOf();
+    expect((await ask('GET', 'sign-in', {})).body).to.include({ session: null });
+    expect((await ask('GET', 'sign-in', { Cookie: 'session=old' })).body).to.include({ session: null });
+    const { body } = await ask('GET', 'session', { Cookie });
+    expect((await ask('GET', 'sign-in', { Cookie })).body).to.deep.include({ session: body });
   });
 
   describe('on behalf of another site', () => {

@@ -114,13 +114,18 @@ function Code({ copy, path, at, edit, rewritten, remarks }: CodeProps) {
   const place = useRef<HTMLDivElement | null>(null);
   const [editor, setEditor] = useState<CodeEditor | null>(null);
   const [error, setError] = useState<Error | null>(null);
+  const [tries, setTries] = useState(0);
+  const retry = () => {
+    setError(null);
+    setTries(tries + 1);
+  };
   // The editor always calls the functions of the last drawing.
   const latest = useRef({ copy, edit });
   latest.current = { copy, edit };
   useEffect(() => {
     let left = false;
     let made: CodeEditor | null = null;
-    import('../parts/editor/code-editor.js').then(({ CodeEditor }) => {
+    import('../parts/editor/code-editor.ts').then(({ CodeEditor }) => {
       if (left || place.current === null) return;
       made = new CodeEditor(place.current, {
         // What the editor was told is no news.
@@ -134,11 +139,11 @@ function Code({ copy, path, at, edit, rewritten, remarks }: CodeProps) {
       left = true;
       made?.close();
     };
-  }, []);
+  }, [tries]);
   useEffect(() => editor?.open(path, copy.files[path] ?? ''), [editor, path, rewritten]);
   useEffect(() => editor?.mark(remarks), [editor, path, rewritten, remarks]);
   useEffect(() => (at === null ? undefined : editor?.goTo(at)), [editor, at]);
-  return html`${error && html`<${Trouble} error=${error} />`}
+  return html`${error && html`<${Trouble} error=${error} retry=${retry} />`}
     ${editor === null && error === null && html`<p class="faint" role="status">Loading the editor …</p>`}
     <div class="editor" ref=${place}></div>`;
 }

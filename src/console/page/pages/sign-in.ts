@@ -41,7 +41,7 @@ export function SignInAgain({
     // The provider is asked in another tab, because this one would forget what was typed.
     const look = () =>
       ask('GET', SIGN_IN)
-        .then(async ({ signedIn }) => signedIn && enter(await ask('GET', SESSION)))
+        .then(({ session }) => session && enter(session))
         .catch(() => {});
     addEventListener('focus', look);
     return () => removeEventListener('focus', look);

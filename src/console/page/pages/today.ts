@@ -78,8 +78,9 @@ function Wrong({
   reporting: Reporting | null;
   status: RolloutStatus | null;
 }) {
-  const open =
-    useAnswer(may(session, 'approve') ? OPEN_PROPOSALS : null, EVERY_MINUTE_MS).data?.proposals ?? [];
+  // Figures come first.
+  const asks = may(session, 'approve') && (found !== null || !may(session, 'figures'));
+  const open = useAnswer(asks ? OPEN_PROPOSALS : null, EVERY_MINUTE_MS).data?.proposals ?? [];
   const waiting = open.filter(({ proposedBy }) => proposedBy !== session.who);
   const items = [
     reporting?.stopped && html`<${ReportsStopped} ...${reporting} />`,
