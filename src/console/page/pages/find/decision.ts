@@ -51,6 +51,13 @@ function Explained({ explanation, session }: { explanation: Explanation; session
     </section>
     <div class="two">
       <section class="card">
+        <h2>What to say</h2>
+        <${Copy} label="Words for the payer" text=${payerText} />
+        ${rules === null && html`<p class="faint">Its rule cannot be shown; it may have had other words.</p>`}
+        <${Copy} label="Words for the integrator" text=${integratorText} />
+        <${Copy} label="Link" text=${new URL(toDecision(decision.decisionId), location.href).href} />
+      </section>
+      <section class="card">
         <h2>Rule by rule</h2>
         ${
           rules === null
@@ -58,13 +65,6 @@ function Explained({ explanation, session }: { explanation: Explanation; session
             : html`<${RulesTrace} rules=${rules} version=${traced} />`
         }
         ${may(session, 'rules') && html`<${OtherVersion} decision=${decision} />`}
-      </section>
-      <section class="card">
-        <h2>What to say</h2>
-        <${Copy} label="Words for the payer" text=${payerText} />
-        ${rules === null && html`<p class="faint">Its rule cannot be shown; it may have had other words.</p>`}
-        <${Copy} label="Words for the integrator" text=${integratorText} />
-        <${Copy} label="Link" text=${new URL(toDecision(decision.decisionId), location.href).href} />
       </section>
     </div>
     <details class="card">

@@ -231,6 +231,7 @@ function Filters({ filter, session, words, reload }: FiltersProps) {
     goTo(toFound({ ...words, ...values }));
     reload();
   });
+  const set = FOLDED.flatMap(([name, label]) => (filter.has(name) ? `${label} ${filter.get(name)}` : []));
   const fields = (names: typeof NAMES) =>
     names.map(([name, label]) => html`<${FilterField} key=${name} ...${{ name, label, filter }} />`);
   return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(toFound(words))}>
@@ -239,8 +240,8 @@ function Filters({ filter, session, words, reload }: FiltersProps) {
     <div class="buttons">
       <button type="submit" class="button-accent">Show</button><button type="reset">Clear</button>
     </div>
-    <details open=${FOLDED.some(([name]) => filter.has(name))}>
-      <summary>More filters</summary>
+    <details>
+      <summary>${['More filters', ...set].join(' · ')}</summary>
       <div class="filters">${fields(FOLDED)}</div>
     </details>
   </form>`;
