@@ -50,8 +50,9 @@ const LOG_OBJECTS_KEPT = 64;
 /** How many files are sent at once. */
 const UPLOADS_AT_ONCE = 4;
 
-const RULE_SETS = `${RULE_SETS_FOLDER}/`;
 const SET_ASIDE = `${SET_ASIDE_FOLDER}/`;
+/** Below these lies what is small, and is the same on every node. */
+const BESIDE = [`${RULE_SETS_FOLDER}/`, SET_ASIDE];
 const LOG = `${LOG_FOLDER}/`;
 
 interface Head {
@@ -61,10 +62,12 @@ interface Head {
   readonly name: string | null;
   /** The log object that this one followed. */
   readonly parent: string | null;
+  /** The paths of rule sets, and of entries that were set aside: named here, so that no node has to list them. */
+  readonly beside: readonly string[];
   readonly state: ArchiveState;
 }
 
-const NO_HEAD: Head = { register: null, name: null, parent: null, state: EMPTY };
+const NO_HEAD: Head = { register: null, name: null, parent: null, beside: [], state: EMPTY };
 
 /**
  * An archive in a store that speaks S3. Objects have the paths that the files of a folder have, and never change. A
@@ -80,6 +83,8 @@ export class BucketHome implements ArchiveHome {
   readonly #cache: FileCache;
   readonly #registers: Registers;
   #head: Head;
+  /** What this process put beside the segments, for the next commit to name. */
+  readonly #putBeside = new Set<string>();
   #id: string | null = null;
 
   constructor(folder: string, bucket: Bucket, cache: FileCache, registers: Registers) {
@@ -103,7 +108,7 @@ export class BucketHome implements ArchiveHome {
       return;
     }
     const head = name === null ? NO_HEAD : await this.#headOf(name);
-    await this.#mirror();
+    await this.#mirror(head.beside);
     this.#know({ ...head, register });
   }
 
@@ -117,17 +122,19 @@ export class BucketHome implements ArchiveHome {
   }
 
   async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
-    const { register, name: parent, state: known } = this.#head;
+    const { register, name: parent, beside: named, state: known } = this.#head;
     if (state.version !== known.version) throw new CommitConflict('somebody else has committed');
     const next = apply(state, commit);
     const name = snapshotFile(next.version).replace(SNAPSHOT_ENDING, `-${randomUUID()}${SNAPSHOT_ENDING}`);
+    const beside = [...new Set([...named, ...this.#putBeside])];
+    const also = JSON.stringify({ parent, beside });
     await this.#bucket.put(
       `${LOG}${name}`,
-      Buffer.from(`{"parent":${JSON.stringify(parent)},${snapshotText(next).slice(1)}`),
+      Buffer.from(`${also.slice(0, -1)},${snapshotText(next).slice(1)}`),
     );
     if (!(await this.#registers.compareAndSet(HEAD_REGISTER, register, name)))
       throw new CommitConflict(`${name} was too late: somebody else has committed`);
-    this.#know({ register: name, name, parent, state: next });
+    this.#know({ register: name, name, parent, beside, state: next });
     if (next.version % LOG_OBJECTS_KEPT === 0) await this.#tidyLog(next.version);
     return next;
   }
@@ -163,6 +170,8 @@ export class BucketHome implements ArchiveHome {
         await this.#bucket.put(file.path, await readFile(file.from));
     };
     await Promise.all(Array.from({ length: UPLOADS_AT_ONCE }, putNext));
+    for (const { path } of files)
+      if (BESIDE.some((below) => path.startsWith(below))) this.#putBeside.add(path);
   }
 
   bring(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>> {
@@ -176,15 +185,17 @@ export class BucketHome implements ArchiveHome {
 
   async remove(paths: readonly string[]): Promise<void> {
     await this.#bucket.remove(paths);
+    const gone = new Set(paths);
+    for (const path of gone) this.#putBeside.delete(path);
+    this.#head = { ...this.#head, beside: this.#head.beside.filter((path) => !gone.has(path)) };
   }
 
   /** Of a folder that was an archive's, or an earlier process's, until it is asked what holds now. */
   #knownHead(): Head {
     try {
-      const { name, parent, text }: { name: string; parent: string | null; text: string } = JSON.parse(
-        readFileSync(join(this.#folder, HEAD_FILE), 'utf8'),
-      );
-      return { register: name, name, parent, state: parseSnapshot(text, name) };
+      const { text, name, ...rest }: Pick<Head, 'parent' | 'beside'> & { name: string; text: string } =
+        JSON.parse(readFileSync(join(this.#folder, HEAD_FILE), 'utf8'));
+      return { ...rest, register: name, name, state: parseSnapshot(text, name) };
     } catch {
       return NO_HEAD;
     }
@@ -192,8 +203,8 @@ export class BucketHome implements ArchiveHome {
 
   #know(head: Head): void {
     this.#head = head;
-    const { name, parent, state } = head;
-    this.#writeHere(HEAD_FILE, JSON.stringify({ name, parent, text: snapshotText(state) }));
+    const { name, parent, beside, state } = head;
+    this.#writeHere(HEAD_FILE, JSON.stringify({ name, parent, beside, text: snapshotText(state) }));
   }
 
   async #headOf(name: string): Promise<Omit<Head, 'register'>> {
@@ -202,11 +213,11 @@ export class BucketHome implements ArchiveHome {
       throw new StoreUnavailable(
         `${this.name} has no ${LOG}${name}, which the store names as its newest; when one of the two was put back from a backup, run archive adopt`,
       );
-    const { parent = null, ...state }: ArchiveState & { readonly parent?: string | null } = parseSnapshot(
-      text,
-      name,
-    );
-    return { name, parent, state };
+    const { parent, beside, ...state }: ArchiveState & Pick<Head, 'parent' | 'beside'> = {
+      ...{ parent: null, beside: [] },
+      ...parseSnapshot(text, name),
+    };
+    return { name, parent, beside, state };
   }
 
   async #newest(): Promise<string | null> {
@@ -232,20 +243,18 @@ export class BucketHome implements ArchiveHome {
   }
 
   /** Makes what is small the same here: the id, rule sets, and entries that were set aside. */
-  async #mirror(): Promise<void> {
+  async #mirror(beside: readonly string[]): Promise<void> {
     const id = await this.id();
     if (id !== null) this.#writeHere(ID_FILE, id);
     await bringSalt(this);
-    const [ruleSets, setAside] = await Promise.all(
-      [RULE_SETS, SET_ASIDE].map((below) => this.#bucket.list(below)),
-    );
-    for (const path of [...(ruleSets?.keys() ?? []), ...(setAside?.keys() ?? [])]) {
+    const named = new Set([...beside, ...this.#putBeside]);
+    for (const path of named) {
       if (existsSync(join(this.#folder, path))) continue;
       const text = await this.#bucket.text(path);
       if (text !== null) this.#writeHere(path, text);
     }
     for (const path of namesOfSetAside(this.#folder).map((name) => `${SET_ASIDE}${name}`))
-      if (setAside?.has(path) !== true) unlinkSync(join(this.#folder, path));
+      if (!named.has(path)) unlinkSync(join(this.#folder, path));
   }
 
   /** Whole or not at all. */

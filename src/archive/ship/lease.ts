@@ -27,11 +27,10 @@ export interface ShippingNode {
 export async function mayShip(node: ShippingNode): Promise<boolean> {
   const { store, archive, lease, name: by, clock } = node;
   try {
-    // First of all: a node that cannot write must not keep the lease from those that can.
     await archive.refresh();
     await claimArchive(store, archive, { by, at: clock(), add: [], remove: [], cursor: ADOPTED_CURSOR });
-    await archive.tryWriting();
-    return await lease.hold();
+    // A node that cannot write must not keep the lease from those that can.
+    return await lease.hold(() => archive.tryWriting());
   } catch (error) {
     if (error instanceof CommitConflict) return false;
     await leaveToOthers(node, error);
@@ -156,11 +155,12 @@ export class Lease {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Takes or renews the lease; false while another holder is alive. */
-  async hold(): Promise<boolean> {
+  /** Takes or renews the lease; false while another holder is alive. What must succeed before it is taken comes first. */
+  async hold(beforeTaking = async () => {}): Promise<boolean> {
     const text = await this.#registers.read(REGISTER);
     const current = parse(text);
     if (current.holder !== null && current.holder !== this.#holder && !this.#isSilent(text)) return false;
+    if (current.holder !== this.#holder) await beforeTaking();
     const next: Holder = { holder: this.#holder, renewals: current.renewals + 1 };
     return this.#registers.compareAndSet(REGISTER, text, JSON.stringify(next));
   }

@@ -111,9 +111,10 @@ export class Shipper {
       const add = [...rewritten.add, ...(await this.#writer.write(drafts))];
       const { gap } = first;
       const shipped = { cursor, add, remove: rewritten.remove, ...(gap === null ? {} : { gap }) };
+      // Before the commit, which names what is left beside the segments.
+      await archive.forgetSetAside(new Set(erasures.map(({ clientNumber }) => clientNumber)));
       await archive.commit(state, this.#commit(shipped));
       this.#failedAfter = undefined;
-      await archive.forgetSetAside(new Set(erasures.map(({ clientNumber }) => clientNumber)));
       if (erasures.length > 0) archive.endReading();
       if (cursor !== null) await store.trimJournal(cursor, kept);
       return { did: 'shipped', entries, more };
