@@ -14,10 +14,8 @@ import { serveJson } from './json-server.ts';
  * The skeleton: the Redis commands of one verdict with the service's own scripts and connection, and constant
  * payloads. Keys differ by client, so that Redis does the same work.
  */
-const { commands, sendTogether } = await connectRedis(
-  parseRedisUrl(process.env['REDIS_URL'] ?? ''),
-  () => {},
-);
+const connection = await connectRedis(parseRedisUrl(process.env['REDIS_URL'] ?? ''), () => {});
+const { commands, sendTogether } = connection;
 const takeToken = new RedisScript('take-token-1.lua');
 const commitScript = commitScriptOf({ ...KEPT, installation: 'skeleton' });
 
@@ -46,10 +44,10 @@ await serveJson(async ({ clientIdKey, orderRef }) => {
   const home = `{A}${clientIdKey}`;
   const now = Date.now();
   await Promise.all([
-    takeToken.run(commands, ['rate:skeleton'], RATE_ARGS),
+    takeToken.run(connection, ['rate:skeleton'], RATE_ARGS, () => {}),
     sendTogether?.([['GET', `s:${home}`], ['TIME'], ['ECHO', 'skeleton']]),
   ]);
   const keys = [`s:${home}`, 'journal:{A}', `d:${home}.1`, ordersKey('A', orderRef), PARTITION];
-  await commitScript.run(commands, keys, [String(now + 180), ...commitArgs]);
+  await commitScript.run(connection, keys, [String(now + 180), ...commitArgs], () => {});
   return sampleAnswer();
 });

@@ -83,7 +83,7 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
     const terms = { validUntilMs: untilMs, storesShape, journalEntries, installation: installation.id };
     const { keys, args } = commitCall(change, next, terms);
     try {
-      return await calls.on(state)(() => commitScript.run(commands, keys, args).then(readCommitReply));
+      return await calls.on(state)(() => commitScript.run(connection, keys, args, readCommitReply));
     } catch (error) {
       if (!isAnswerLost(error) || !(await isStored(change, next, untilMs))) throw error;
       return 'committed';
@@ -120,7 +120,7 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
           const args = loadArgs(hash, also);
           const { sendTogether } = connection;
           if (args === null && sendTogether !== undefined) return loadState(sendTogether, key);
-          return loadScript.run(commands, [key, notesKey(hash)], args ?? ['', '', '']).then(readLoadReply);
+          return loadScript.run(connection, [key, notesKey(hash)], args ?? ['', '', ''], readLoadReply);
         }),
       );
       const answer =
@@ -177,16 +177,16 @@ function isAnswerLost(error: unknown): boolean {
  * The state alone, by plain commands: Redis does half of what it does for a script. The ticket that comes back behind the others shows that
  * these are the replies to this call.
  */
-async function loadState(sendTogether: SendTogether, key: string): Promise<ReturnType<typeof readLoadReply>> {
+function loadState(sendTogether: SendTogether, key: string): Promise<ReturnType<typeof readLoadReply>> {
   const ticket = nextTicket();
-  const [state, time, echo] = await sendTogether([['GET', key], ['TIME'], ['ECHO', ticket]]);
-  if (echo !== ticket) throw new BadReply('ECHO', echo);
-  return readLoadReply([time, state]);
+  return sendTogether([['GET', key], ['TIME'], ['ECHO', ticket]]).then(([state, time, echo]) => {
+    if (echo !== ticket) throw new BadReply('ECHO', echo);
+    return readLoadReply('GET and TIME', [time, state]);
+  });
 }
 
 /** What load-2.lua returns. */
-function readLoadReply(reply: unknown) {
-  const what = 'a load';
+function readLoadReply(what: string, reply: unknown) {
   const [time, state, order, answered] = itemsOf(what, reply);
   const [seconds, micros] = itemsOf(what, time);
   return {
@@ -322,7 +322,7 @@ export function deviceIds({ id, formerId }: Pick<Hint, 'id' | 'formerId'>): read
   return formerId === undefined ? [id] : [id, formerId];
 }
 
-function readCommitReply(reply: unknown): CommitStatus {
+function readCommitReply(what: string, reply: unknown): CommitStatus {
   switch (reply) {
     case 1:
       return 'committed';
@@ -335,7 +335,7 @@ function readCommitReply(reply: unknown): CommitStatus {
     case -3:
       return 'foreign';
     default:
-      throw new BadReply('commit-5.lua', reply);
+      throw new BadReply(what, reply);
   }
 }
 

@@ -129,13 +129,12 @@ export class RedisHealth {
     const { atMs, unreached } = this.#looked;
     const args = [TOLD_FOR_MS, this.#name, atMs, unreached].map(String);
     const { time, words } = await this.#calls.on(key)(() =>
-      this.#clocks.timed(key, async () => {
-        const [time, ...words] = itemsOf(
-          PROBE,
-          await probeScript.run(this.#connection.commands, [key], args),
-        );
-        return { time: wholeOf(PROBE, time), words };
-      }),
+      this.#clocks.timed(key, () =>
+        probeScript.run(this.#connection, [key], args, (what, reply) => {
+          const [time, ...words] = itemsOf(what, reply);
+          return { time: wholeOf(what, time), words };
+        }),
+      ),
     );
     this.#nowMs = Math.max(this.#nowMs, time);
     return words.map(wordOf);

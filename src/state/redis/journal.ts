@@ -36,7 +36,7 @@ import { searchSteps } from '../paced-steps.ts';
 import { RETENTION } from '../retention.ts';
 import type { JournalPage, KeptAfterShipping } from '../store.ts';
 import type { RedisDoor } from './connection/connection.ts';
-import { areRows, checked, isWhole } from './connection/reply.ts';
+import { areRows, checked, isWhole, wholeOf } from './connection/reply.ts';
 import type { DecisionPlace, RedisDecisions } from './decisions.ts';
 import { RedisScript } from './script.ts';
 
@@ -193,7 +193,7 @@ export class RedisJournal {
       const shorter = [decisionsHotMs, RETENTION.decisionMs - decisionsHotMs].map(String);
       const prefixes = [recordsPrefix(partition), ordersPrefix(partition)];
       const args = [`${place.ms}-${place.seq}`, ...numbers, ...prefixes, ...shorter];
-      const trimSome = () => trimScript.run(this.#parts.commands, keys, args);
+      const trimSome = () => trimScript.run(this.#parts.connection, keys, args, wholeOf);
       while ((await this.#parts.runOn(journalKey(partition))(trimSome)) === BATCH_ENTRIES_MAX);
     }
   }

@@ -20,20 +20,23 @@ export class NodeClocks {
   }
 
   /** The answer to what also asks for the time, epoch ms, of the server that answers for the key. */
-  async timed<T extends { readonly time: number }>(key: string, ask: () => Promise<T>): Promise<T> {
+  timed<T extends { readonly time: number }>(key: string, ask: () => Promise<T>): Promise<T> {
     const sentMs = this.#clock();
-    const answer = await ask();
+    return ask().then((answer) => {
+      this.#observe(this.#connection.nodeOf(key), sentMs, answer.time);
+      return answer;
+    });
+  }
+
+  #observe(node: string, sentMs: number, storeMs: number): void {
     const arrivedMs = this.#clock();
-    const storeMs = answer.time;
     if (storeMs < EPOCH_MS_MIN || storeMs > EPOCH_MS_MAX)
       throw new BadReply('a script that tells the time', storeMs);
-    const node = this.#connection.nodeOf(key);
     const offset = this.#offsets.get(node) ?? new ClockOffset();
     this.#offsets.set(node, offset);
     const before = offset.offsetMs;
     offset.observe({ sentMs, storeMs, arrivedMs });
     if (offset.offsetMs !== before) this.#medianMs = this.#median();
-    return answer;
   }
 
   /** By how much the clock that decides is ahead of this process's: the middle one of all servers' clocks. */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { RedisCommands, RedisDoor } from './connection/connection.ts';
+import { ErrorReply } from '@redis/client';
+import type { RedisConnection, RedisDoor } from './connection/connection.ts';
 import { BadReply } from './connection/reply.ts';
 
 /**
@@ -60,31 +61,33 @@ export class RedisScript {
 
   /** Runs it on the server that answers for its keys, and has the reply read there: a bad one ends the connection. */
   on<T>(
-    { commands, runOn }: Pick<RedisDoor, 'commands' | 'runOn'>,
+    { connection, runOn }: Pick<RedisDoor, 'connection' | 'runOn'>,
     keys: readonly [string, ...string[]],
     args: readonly string[],
     read: (what: string, reply: unknown) => T,
   ): Promise<T> {
-    return runOn(keys[0])(async () => read(this.#file, await this.run(commands, keys, args)));
+    return runOn(keys[0])(() => this.run(connection, keys, args, read));
   }
 
   /**
    * Runs the script by its hash; a server that does not know it yet is sent the source once. Throws BadReply when the
    * reply does not belong to this call.
    */
-  async run(commands: RedisCommands, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  run<T>(
+    connection: Pick<RedisConnection, 'runScript'>,
+    keys: readonly string[],
+    args: readonly string[],
+    read: (what: string, reply: unknown) => T,
+  ): Promise<T> {
     if (this.#keyCount !== null && keys.length !== this.#keyCount)
       throw new Error(`${this.#file} takes ${this.#keyCount} keys and was given ${keys.length}`);
     const ticket = nextTicket();
-    const options = { keys: [...keys], arguments: [...args, ticket] };
-    let reply: unknown;
-    try {
-      reply = await commands.evalSha(this.#sha1, options);
-    } catch (error) {
-      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      reply = await commands.eval(this.#source, options);
-    }
-    return resultIn(this.#file, reply, ticket);
+    const call = { keys, args: [...args, ticket] };
+    const readReply = (reply: unknown) => read(this.#file, resultIn(this.#file, reply, ticket));
+    return connection.runScript('EVALSHA', this.#sha1, call).then(readReply, (error: unknown) => {
+      if (!(error instanceof ErrorReply && error.message.startsWith('NOSCRIPT'))) throw error;
+      return connection.runScript('EVAL', this.#source, call).then(readReply);
+    });
   }
 }
 

@@ -43,7 +43,7 @@ import {
   writerField,
 } from '../store.ts';
 import type { RunCall } from '../store-errors.ts';
-import type { RedisCommands, RedisDoor } from './connection/connection.ts';
+import type { RedisCommands, RedisConnection, RedisDoor } from './connection/connection.ts';
 import { checked, isTextOrNothing, itemsOf, textOrNothing, wholeOf } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
@@ -57,9 +57,9 @@ const NAME_GRACE_MS = 60_000;
  * Documents in Keyv over an open connection that its caller owns. Callers must not use it after that connection is
  * closed: the adapter would open it again.
  */
-export function redisDocuments(commands: RedisCommands, run: RunCall, versions: Versions): Documents {
-  const store = new KeyvRedis(commands, { throwOnErrors: true, keyPrefixSeparator: ':' });
-  return keyvDocuments(documentsKeyv({ store, namespace: DOCUMENTS }), namesIndex(commands), run, versions);
+export function redisDocuments(connection: RedisConnection, run: RunCall, versions: Versions): Documents {
+  const store = new KeyvRedis(connection.commands, { throwOnErrors: true, keyPrefixSeparator: ':' });
+  return keyvDocuments(documentsKeyv({ store, namespace: DOCUMENTS }), namesIndex(connection), run, versions);
 }
 
 /** Versions in one hash beside the documents. */
@@ -73,18 +73,17 @@ export function redisVersions(commands: RedisCommands, run: RunCall): VersionTab
   };
 }
 
-function namesIndex(commands: RedisCommands): DocumentIndex {
+function namesIndex(connection: RedisConnection): DocumentIndex {
   return {
-    add: async (collection, name) => {
-      await noteName.run(commands, [documentNamesKey(collection)], [name]);
-    },
+    add: (collection, name) => noteName.run(connection, [documentNamesKey(collection)], [name], () => {}),
     remove: async (collection, name) => {
-      await commands.zRem(documentNamesKey(collection), name);
+      await connection.commands.zRem(documentNamesKey(collection), name);
     },
-    names: async (collection) => {
+    names: (collection) => {
       const args = [documentPrefix(collection), String(NAME_GRACE_MS)];
-      const names = await documentNames.run(commands, [documentNamesKey(collection)], args);
-      return itemsOf('document-names-1.lua', names).map(String);
+      return documentNames.run(connection, [documentNamesKey(collection)], args, (what, names) =>
+        itemsOf(what, names).map(String),
+      );
     },
   };
 }
@@ -249,7 +248,7 @@ const ADMITTED_AT_ONCE: Admission = { admitted: true, delayMs: 0 };
 const AT_ONCE = Promise.resolve(ADMITTED_AT_ONCE);
 
 /** Buckets shared by the fleet; each node's own while Redis is away, so that a limit always holds. */
-export function redisRateBuckets(door: Pick<RedisDoor, 'commands' | 'runOn'>): RateBuckets {
+export function redisRateBuckets(door: Pick<RedisDoor, 'connection' | 'runOn'>): RateBuckets {
   const monotonicMs = () => performance.now();
   const local = new LocalRateBuckets(monotonicMs);
   const leases = new TokenLeases(monotonicMs);

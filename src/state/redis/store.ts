@@ -90,7 +90,7 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
     ...{ name, clientKeys, check, ...records, ...load },
     ...journalOver({ ...door, entries: new JournalEntries(decisions) }),
     texts: redisStoredTexts(connection, calls, erasure, versions),
-    rateBuckets: redisRateBuckets({ commands, runOn: tokenCalls.on }),
+    rateBuckets: redisRateBuckets({ connection, runOn: tokenCalls.on }),
     sightings: redisSightings(door),
     claimIdempotencyKey: redisClaims(door),
     decision: (decisionId) => decisions.named(decisionId),
@@ -114,7 +114,7 @@ function sharedRecords(door: RedisDoor) {
   const versions = new Versions(redisVersions(commands, onDocuments));
   return {
     versions,
-    documents: redisDocuments(commands, onDocuments, versions),
+    documents: redisDocuments(door.connection, onDocuments, versions),
     registers: redisRegisters(door, versions),
     auditLog: new AuditLog(redisAuditRows(door)),
     tallies: redisTallies(door),

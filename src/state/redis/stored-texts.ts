@@ -40,7 +40,7 @@ export function redisStoredTexts(
         return kind satisfies never;
     }
   };
-  const door = { commands: connection.commands, runOn: calls.on };
+  const door = { connection, runOn: calls.on };
   const replaceOne = (key: string, args: readonly string[]) =>
     replaceText.on(door, [key], args, (_what, reply) => reply === 1);
   return {

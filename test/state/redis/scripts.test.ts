@@ -12,6 +12,8 @@ import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../../servers/redis.ts';
 import { newClient, paymentOf, T0, verdictOn, withAnswer } from '../clients.ts';
 
+const asIs = (_what: string, reply: unknown) => reply;
+
 const [k1, k2, k3, k4] = ['{a}1', '{a}2', '{a}3', '{a}4'];
 
 describeWithServer('redis-server', 'a Lua script keeps to its bound:', () => {
@@ -26,7 +28,7 @@ describeWithServer('redis-server', 'a Lua script keeps to its bound:', () => {
     await servers?.stop();
   });
   const run = (file: string, keys: readonly string[], ...args: readonly string[]) =>
-    new RedisScript(file).run(connection.commands, keys, args);
+    new RedisScript(file).run(connection, keys, args, asIs);
 
   it('commit-5.lua, to the entries, the decisions of a key and the notes, and notes what was lost', async () => {
     const { commands } = connection;
@@ -51,7 +53,7 @@ describeWithServer('redis-server', 'a Lua script keeps to its bound:', () => {
       const raw = encodeClientState(change.state);
       const terms = { validUntilMs, storesShape: true, journalEntries, installation: 'ours' };
       const call = commitCall(change, raw, terms);
-      const status = await commitScript.run(commands, call.keys, call.args);
+      const status = await commitScript.run(connection, call.keys, call.args, asIs);
       if (status === 1) snapshot = { ...snapshot, state: change.state, stamp: { ...snapshot.stamp, raw } };
       return { status, orders: call.keys[3] ?? '' };
     };
@@ -173,11 +175,11 @@ describeWithServer('redis-server', 'a Lua script with an argument that is no num
     const { commands } = connection;
     for (const number of numbers) {
       const wrong = args.with(number - 1, 'NaN');
-      const failure = await script.run(commands, keys, wrong).catch((error: unknown) => error);
+      const failure = await script.run(connection, keys, wrong, asIs).catch((error: unknown) => error);
       expect(failure, `argument ${number}`).to.be.instanceOf(Error);
       expect(await commands.exists([...keys]), `argument ${number}`).to.equal(0);
     }
-    await script.run(commands, keys, args);
+    await script.run(connection, keys, args, asIs);
     expect(await commands.exists([...keys])).to.be.greaterThan(0);
     await commands.del([...keys]);
   }
@@ -234,7 +236,9 @@ describeWithServer('redis-server', 'a Lua script', () => {
 
   it('is refused with another number of keys than its name says', async () => {
     const script = new RedisScript('load-2.lua');
-    const failure = await script.run(connection.commands, ['a'], []).catch((error: unknown) => error);
+    const failure = await Promise.try(() => script.run(connection, ['a'], [], asIs)).catch(
+      (error: unknown) => error,
+    );
     expect(failure)
       .to.be.instanceOf(Error)
       .with.property('message', 'load-2.lua takes 2 keys and was given 1');
@@ -242,7 +246,7 @@ describeWithServer('redis-server', 'a Lua script', () => {
 
   it('runs on a server that does not know it yet', async () => {
     const script = new RedisScript('load-2.lua');
-    const reply = await script.run(connection.commands, ['a', 'b'], ['', '', '']);
+    const reply = await script.run(connection, ['a', 'b'], ['', '', ''], asIs);
     expect(reply).to.be.an('array').with.length(4);
   });
 });

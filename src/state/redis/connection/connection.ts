@@ -30,6 +30,8 @@ export interface RedisConnection {
   /** For people: kind and addresses, without credentials. */
   readonly name: string;
   readonly commands: RedisCommands;
+  /** `how` is EVALSHA with a hash, or EVAL with the source. */
+  runScript(how: 'EVALSHA' | 'EVAL', script: string, call: ScriptCall): Promise<unknown>;
   /** Keys of one command must share a slot. */
   readonly sharded: boolean;
   /** Only where all keys are on one server: in a cluster a key may move between the commands. */
@@ -51,6 +53,11 @@ export interface RedisConnection {
   /** Replaces the connection to that server at once: its replies cannot be trusted any more. */
   renew(node: string): void;
   close(): Promise<void>;
+}
+
+export interface ScriptCall {
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
 }
 
 /** Sends commands one behind the other, in one piece; their replies in the same order. */
@@ -187,6 +194,9 @@ function openStandalone(
       name: `Redis at ${node}`,
       commands: client,
       sharded: false,
+      // What every verdict sends goes past the library's own wording of it, which makes four promises of each command.
+      runScript: (how, script, { keys, args }) =>
+        client.sendCommand([how, script, String(keys.length), ...keys, ...args]),
       sendTogether: (commands) => Promise.all(commands.map((command) => client.sendCommand(command))),
       connectAnew: connectingAnew(client),
       nodeOf: () => node,
@@ -228,6 +238,7 @@ function openCluster(
       name: `Redis Cluster at ${addressesOf(target)}`,
       commands: cluster,
       sharded: true,
+      runScript: scriptsOf(cluster),
       nodeOf: (key) => addressOf(key) ?? 'nobody',
       nodes: () => cluster.masters.map(({ address }) => address),
       keyOn: (node) => {
@@ -281,6 +292,7 @@ function openSentinel(
       name: `Redis ${target.masterName} behind Sentinel at ${addressesOf(target)}`,
       commands: sentinel,
       sharded: false,
+      runScript: scriptsOf(sentinel),
       sendTogether: (commands) =>
         Promise.all(commands.map((command) => sentinel.sendCommand(false, command))),
       nodeOf: () => target.masterName,
@@ -292,6 +304,14 @@ function openSentinel(
       renew,
       close: () => closeWithin(sentinel),
     },
+  };
+}
+
+/** By the library's own commands, which find the server that answers for the keys. */
+function scriptsOf(client: Cluster | Sentinel): RedisConnection['runScript'] {
+  return (how, script, { keys, args }) => {
+    const options = { keys: [...keys], arguments: [...args] };
+    return how === 'EVAL' ? client.eval(script, options) : client.evalSha(script, options);
   };
 }
 
