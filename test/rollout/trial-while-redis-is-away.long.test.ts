@@ -16,7 +16,7 @@ import { until } from '../servers/until.ts';
 import { MovableClock } from '../service/movable-clock.ts';
 import { type RunningService, startService } from '../service/running-service.ts';
 import type { Tenant } from '../service/tenant.ts';
-import { AS_PROMISED, openPatiently } from '../stores/temporary-store.ts';
+import { openPatiently } from '../stores/temporary-store.ts';
 import { addVersion, LONGER_FIRST_WAIT, rulesDirectory, versionOf } from './rule-folders.ts';
 
 const CLIENTS = 30;
@@ -42,7 +42,8 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
     server = redis.nodes[0] ?? expect.fail('there is no server');
     proxy = await startCutOffProxy(server.port);
     const url = `redis://127.0.0.1:${proxy.port}`;
-    stores = [await openPatiently(url, AS_PROMISED), await openPatiently(url, AS_PROMISED)];
+    const options = { commandTimeoutMs: 5000 };
+    stores = [await openPatiently(url, options), await openPatiently(url, options)];
     const rulesDir = rulesDirectory();
     addVersion(rulesDir, 'p2.v11', [LONGER_FIRST_WAIT]);
     nodes = await Promise.all(stores.map((store) => startNode(store, rulesDir)));

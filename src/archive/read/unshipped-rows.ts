@@ -199,8 +199,17 @@ export class UnshippedRows {
 
   /** Reads what came; returns when the first entry came that was not read, null after the last. */
   async #readOn(duck: Duck, state: ArchiveState): Promise<number | null> {
-    const { clientKeys } = this.#parts.store;
     const lines = new RowLines();
+    try {
+      return await this.#readInto(lines, duck, state);
+    } finally {
+      // Also where the store fails between two pages: what was read is not read again.
+      await this.#keep(duck, lines);
+    }
+  }
+
+  async #readInto(lines: RowLines, duck: Duck, state: ArchiveState): Promise<number | null> {
+    const { clientKeys } = this.#parts.store;
     const newest = this.#cursor === null ? await this.#newestPlaces() : null;
     for (let read = 0, isFirst = true; ; isFirst = false) {
       const before = this.#cursor;
@@ -210,10 +219,7 @@ export class UnshippedRows {
         widenFacts(this.#facts, made);
         return { page: next, rows: made.map(lineOf) };
       });
-      if (page.cursor === before || read >= READ_AT_ONCE_MAX) {
-        await this.#keep(duck, lines);
-        return page.entries[0]?.at ?? null;
-      }
+      if (page.cursor === before || read >= READ_AT_ONCE_MAX) return page.entries[0]?.at ?? null;
       const erased = erasuresIn(page).map(({ clientNumber }) => clientNumber);
       if (erased.length > 0) {
         await this.#keep(duck, lines);

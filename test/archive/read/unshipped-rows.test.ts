@@ -3,9 +3,11 @@ import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { makeInputView } from '../../../src/evidence/source/shared-devices.ts';
 import type { Store } from '../../../src/state/store.ts';
+import { StoreUnavailable } from '../../../src/state/store-errors.ts';
 import { all } from '../../evidence/source/lived-evidence.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
+import { storeWith } from '../../stores/store-with.ts';
 import { temporaryRedis } from '../../stores/temporary-store.ts';
 import { ArchivedStore } from '../archived-store.ts';
 import { describeOnArchives } from '../describe-on-archives.ts';
@@ -99,6 +101,22 @@ describe('unshipped entries of which there are more than a question looks throug
     await place.shipAll();
     expect(await found()).to.deep.equal({ orders: downFrom(28, 28), gaps: [] });
     expect(await evidenceGaps()).to.deep.equal([]);
+  });
+
+  it('are all found after the store failed between two pages', async () => {
+    await begin();
+    await decide(1, 3);
+    let isAway = true;
+    const readJournal: Store['readJournal'] = async (after, limit) => {
+      const page = await place.store.readJournal(after, limit);
+      if (isAway && page.entries.length === 0) throw new StoreUnavailable('away');
+      return page;
+    };
+    await reader.close();
+    reader = new ArchiveReader(place.node(), storeWith(place.store, { readJournal }), ROWS_MAX);
+    expect(await found().catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
+    isAway = false;
+    expect(await found()).to.deep.equal({ orders: downFrom(3, 3), gaps: [] });
   });
 
   describeWithServer('redis-server', 'on Redis', () => {
