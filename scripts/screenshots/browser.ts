@@ -104,9 +104,9 @@ export async function consolePages(
     { name: 'platform', hash: '#/settings/platform', shows: 'What an erasure does' },
     { name: 'rules', hash: '#/rules', shows: 'Compare two versions' },
     { name: 'version', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },
-    { name: 'begin-draft', hash: '#/rules/drafts', shows: 'Begin a draft' },
-    { name: 'evidence', hash: '#/rules/p2.v10/evidence', shows: 'Intervals are of 95 %' },
+    { name: 'changes', hash: '#/rules/p2.v11/changes', shows: 'Payers answered differently' },
+    { name: 'worth', hash: '#/rules/p2.v10/worth', shows: 'Work it out' },
     { name: 'rollout', hash: '#/rollouts', shows: 'History' },
-    { name: 'ask', hash: '#/rules/p2.v10/ask?kind=drift&asked=yes', shows: 'Brier score' },
+    { name: 'backtest', hash: '#/rules/p2.v10/worth?kind=backtest', shows: 'vary' },
   ];
 }

@@ -33,6 +33,8 @@ export type ProposedChange =
       readonly version: RuleVersion;
       readonly digest: string;
       readonly reason: string;
+      /** A draft that a platform keeps, as it was then; absent: what lies in RULES_DIR. */
+      readonly draft?: { readonly platform: PlatformName; readonly revision: number };
     }
   | {
       readonly what: 'override';
@@ -104,8 +106,8 @@ export type Proposal = Shape<typeof ProposalSchema>;
 export interface StoredProposal extends Proposal {
   readonly change: ProposedChange;
   readonly basis: string;
-  /** The proposer's owner; another owner has to approve. */
-  readonly owner: string;
+  /** The proposer's owner; another owner has to approve. Null of a draft where nobody else has to. */
+  readonly owner: string | null;
 }
 
 /** Nothing was changed; the message says why and what to do. */
@@ -150,7 +152,6 @@ export class Proposals {
     { subject, basis, lines, versions }: Prospect,
     { text, owner }: Pick<Actor, 'text' | 'owner'>,
   ): Promise<StoredProposal> {
-    if (owner === null) throw new ProposalRefused(`${text} ${NO_OWNER}`);
     const proposedAt = this.#now();
     const proposal: StoredProposal = {
       proposalId: randomBytes(6).toString('hex'),
@@ -183,12 +184,12 @@ export class Proposals {
     return proposal;
   }
 
-  /** Decides an open proposal. Throws ProposalRefused when it is not open, or its proposer approves it. */
+  /** Decides an open proposal; who may was asked before. Throws ProposalRefused when it is not open. */
   async decide(
     platform: PlatformName,
     proposalId: string,
     state: 'approved' | 'rejected',
-    { text, owner }: Pick<Actor, 'text' | 'owner'>,
+    { text }: Pick<Actor, 'text'>,
     note: string,
   ): Promise<StoredProposal> {
     const decided = await this.#change(platform, proposalId, (proposal) => {
@@ -196,7 +197,6 @@ export class Proposals {
         const by = proposal.decidedBy === null ? '' : ` by ${proposal.decidedBy}`;
         throw new ProposalRefused(`the proposal ${proposalId} is ${proposal.state}${by} already`);
       }
-      if (state === 'approved') requireSomebodyElse(proposal, { text, owner });
       return { ...proposal, state, decidedBy: text, decidedAt: this.#now(), note };
     });
     await this.#note(
@@ -289,12 +289,18 @@ export function shownProposal({ change: _, basis: __, owner: ___, ...shown }: St
 const NO_OWNER =
   'has no owner, so that nobody knows whether somebody else approves; use a key that was issued with --owner';
 
+/** Throws ProposalRefused unless it is known whose the proposal would be. */
+export function requireOwner({ text, owner }: Pick<Actor, 'text' | 'owner'>): void {
+  if (owner === null) throw new ProposalRefused(`${text} ${NO_OWNER}`);
+}
+
 /** Throws ProposalRefused unless approver and proposer have different owners. */
 export function requireSomebodyElse(
   proposal: StoredProposal,
   { text, owner }: Pick<Actor, 'text' | 'owner'>,
 ): void {
-  if (owner === null) throw new ProposalRefused(`${text} ${NO_OWNER}`);
+  requireOwner({ text, owner });
+  requireOwner({ text: proposal.proposedBy, owner: proposal.owner });
   if (!isProposedBy(proposal, { owner })) return;
   throw new ProposalRefused(`${owner} proposed it; somebody else approves it`);
 }
@@ -305,7 +311,7 @@ export function isProposedBy(
   { owner }: Pick<Actor, 'owner'>,
 ): boolean {
   const plain = (name: string) => name.normalize('NFKC').trim().toLowerCase();
-  return owner !== null && plain(proposal.owner) === plain(owner);
+  return owner !== null && proposal.owner !== null && plain(proposal.owner) === plain(owner);
 }
 
 function registerOf(platform: PlatformName): string {

@@ -1,4 +1,10 @@
-import { type AccessKeys, keyNote, type Operation } from '../access/access-keys.ts';
+import {
+  type AccessKeys,
+  INSTALLATION,
+  isInstallation,
+  keyNote,
+  type Operation,
+} from '../access/access-keys.ts';
 import type { Audit } from '../access/audit.ts';
 import type { Actor } from '../access/caller.ts';
 import {
@@ -6,12 +12,14 @@ import {
   type Proposals,
   type ProposedChange,
   type Prospect,
+  requireOwner,
   requireSomebodyElse,
   type StoredProposal,
 } from '../access/proposals.ts';
 import type { DeskRelease } from '../authoring/desk/desk-thread.ts';
 import { type LostCases, lostCasesText } from '../authoring/desk/examine.ts';
 import { obstacleText, type RuleDesk } from '../authoring/desk/rule-desk.ts';
+import { type DraftFiles, Drafts } from '../authoring/drafts.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
 import type { Override } from '../client/client-state.ts';
 import { type FollowReport, foresee, isFar, RolloutRefused, rollOut } from '../rollout/change-rollout.ts';
@@ -20,7 +28,7 @@ import type { Fleet } from '../rollout/fleet.ts';
 import { isTakenUp, type LoadedRules } from '../rollout/loaded-rules.ts';
 import type { Rollout, Share, VersionRef } from '../rollout/rollout.ts';
 import { DraftRefused } from '../rules/folder/draft.ts';
-import type { RuleVersion } from '../rules/rule-set.ts';
+import { hasDraftName, type RuleVersion } from '../rules/rule-set.ts';
 import type { Store } from '../state/store.ts';
 import { LimitExceeded } from '../work/background-work.ts';
 import type { BeforeAndAfter, ScoringService } from './scoring.ts';
@@ -29,7 +37,7 @@ import type { BeforeAndAfter, ScoringService } from './scoring.ts';
 export interface ApprovalParts {
   readonly isRequired: boolean;
   readonly proposals: Proposals;
-  readonly store: Pick<Store, 'load' | 'documents' | 'tallies'>;
+  readonly store: Pick<Store, 'load' | 'documents' | 'registers' | 'tallies'>;
   readonly decidedLately: DecidedLately;
   readonly service: Pick<ScoringService, 'setOverride'>;
   readonly keys: AccessKeys;
@@ -55,17 +63,39 @@ export interface Maker {
  */
 export class Approvals {
   readonly #parts: ApprovalParts;
+  readonly #drafts: Drafts;
 
   constructor(parts: ApprovalParts) {
     this.#parts = parts;
+    this.#drafts = new Drafts(parts.store, parts.clock);
   }
 
   get isRequired(): boolean {
     return this.#parts.isRequired;
   }
 
-  all(platform: PlatformName): Promise<readonly StoredProposal[]> {
-    return this.#parts.proposals.list(platform);
+  /** Newest first, with those of the platform's drafts, which the installation decides. */
+  async all(platform: PlatformName): Promise<readonly StoredProposal[]> {
+    const own = await this.#parts.proposals.list(platform);
+    if (isInstallation(platform)) return own;
+    const ofDrafts = (await this.#parts.proposals.list(INSTALLATION)).filter(
+      ({ change }) => draftOf(change)?.platform === platform,
+    );
+    return [...ofDrafts, ...own].toSorted((one, other) => other.proposedAt - one.proposedAt);
+  }
+
+  /** Has the installation asked to release a draft of a platform, as it is at a revision. Throws ProposalRefused. */
+  async proposeDraft(
+    { version, platform, revision, reason }: DraftToPropose,
+    actor: Pick<Actor, 'text' | 'owner'>,
+  ): Promise<StoredProposal> {
+    if (this.isRequired) requireOwner(actor);
+    const draft = { platform, revision };
+    return orRefused(async () => {
+      const { digest, ...prospect } = await this.#prospectOfDraft(version, draft, reason);
+      const change = { what: 'release', version, digest, reason, draft } as const;
+      return this.#parts.proposals.add(INSTALLATION, change, prospect, actor);
+    });
   }
 
   /** Makes a proposal of a change; null when it needs no approval. Throws ProposalRefused. */
@@ -76,7 +106,9 @@ export class Approvals {
   ): Promise<StoredProposal | null> {
     if (!this.isRequired) return null;
     const prospect = await orRefused(() => this.#prospect(platform, change));
-    return prospect === null ? null : this.#parts.proposals.add(platform, change, prospect, actor);
+    if (prospect === null) return null;
+    requireOwner(actor);
+    return this.#parts.proposals.add(platform, change, prospect, actor);
   }
 
   /** Carries a proposal out once, if it would still do what was proposed. Throws ProposalRefused. */
@@ -88,7 +120,7 @@ export class Approvals {
   ): Promise<StoredProposal> {
     const { proposals } = this.#parts;
     const proposal = await proposals.get(platform, proposalId);
-    requireSomebodyElse(proposal, actor);
+    if (this.isRequired || draftOf(proposal.change) === undefined) requireSomebodyElse(proposal, actor);
     if (proposal.state === 'open') {
       const now = await orRefused(() => this.#prospect(platform, proposal.change));
       if (now?.basis !== proposal.basis) {
@@ -126,14 +158,37 @@ export class Approvals {
   /** Throws ProposalRefused, DraftRefused. */
   async release(
     { platform, who }: Maker,
-    { version, digest, reason }: Asked<'release'>,
+    { version, digest, reason, draft }: Asked<'release'>,
   ): Promise<LostCases | null> {
     const { desk, loadedRules } = this.#rules();
+    if (draft !== undefined) await this.#layDown(version, draft);
     const lost = unobstructed(version, await desk.release(platform, version, digest));
     const entry = { who, action: 'release', platform: null, subject: version, before: null } as const;
     await this.#parts.audit.note({ ...entry, after: { digest }, reason });
     await isTakenUp(() => loadedRules.get(version)?.released === true);
+    // Somebody who types on begins another draft.
+    if (draft !== undefined)
+      await this.#drafts.discard(draft.platform, version, draft.revision).catch(() => {});
     return lost;
+  }
+
+  /** Puts a draft into RULES_DIR, in the place of what lies there. */
+  async #layDown(version: RuleVersion, draft: DraftPlace): Promise<void> {
+    const { desk } = this.#rules();
+    const files = Object.entries(await this.#filesOf(version, draft));
+    const lies = await desk.open(INSTALLATION, version);
+    const replaces = lies?.filesDigest ?? null;
+    const saved = await desk.save(INSTALLATION, { version, from: null, files, values: [], replaces });
+    if (!saved.ok)
+      throw new ProposalRefused(obstacleText(version, { is: 'findings', problems: saved.problems }));
+  }
+
+  async #filesOf(version: RuleVersion, { platform, revision }: DraftPlace): Promise<DraftFiles> {
+    const opened = await this.#drafts.open(platform, version);
+    if (opened?.draft.revision === revision) return opened.files;
+    throw new ProposalRefused(
+      `the draft ${version} of ${platform} was changed or discarded since; have it proposed again`,
+    );
   }
 
   async override(
@@ -214,7 +269,8 @@ export class Approvals {
   }
 
   async #prospectOfRelease(platform: PlatformName, asked: Asked<'release'>): Promise<Prospect> {
-    const { version, digest, reason } = asked;
+    const { version, digest, reason, draft } = asked;
+    if (draft !== undefined) return this.#prospectOfDraft(version, draft, reason);
     const { desk, fleet } = this.#rules();
     const lost = unobstructed(version, await desk.releasable(platform, version, digest));
     const active = (await fleet.read())?.rollout?.active.version;
@@ -228,6 +284,35 @@ export class Approvals {
         `reason: ${reason}`,
       ],
       versions: active === undefined ? null : { before: active, after: version },
+    };
+  }
+
+  async #prospectOfDraft(
+    version: RuleVersion,
+    draft: DraftPlace,
+    reason: string,
+  ): Promise<Prospect & { readonly digest: string }> {
+    const { desk, fleet } = this.#rules();
+    if (hasDraftName(version)) throw new ProposalRefused(obstacleText(version, { is: 'draft name' }));
+    const text = { version, files: Object.entries(await this.#filesOf(version, draft)) };
+    const { digest, problems, coverage, lostCases } = await desk.check(INSTALLATION, text, null);
+    if (digest === null || problems.length > 0)
+      throw new ProposalRefused(obstacleText(version, { is: 'findings', problems }));
+    const failed = coverage?.failed ?? 0;
+    if (failed > 0) throw new ProposalRefused(obstacleText(version, { is: 'failed cases', failed }));
+    const active = (await fleet.read())?.rollout?.active.version;
+    const diff = active === undefined ? null : await desk.compare(INSTALLATION, active, text);
+    return {
+      digest,
+      subject: version,
+      basis: `${version} sha256:${digest}`,
+      lines: [
+        `the draft ${version} of ${draft.platform} is fixed for good, and may be rolled out then`,
+        ...(lostCases === null ? [] : [lostCasesText(lostCases)]),
+        ...(diff?.differences ?? []).slice(0, DIFFERENCES_MAX).map((one) => `against ${active}: ${one.text}`),
+        `reason: ${reason}`,
+      ],
+      versions: null,
     };
   }
 
@@ -260,6 +345,23 @@ export class Approvals {
     if (fleet !== null && loadedRules !== null && desk !== null) return { fleet, loadedRules, desk };
     throw new ProposalRefused('there are no rule sets to change here; set RULES_DIR to their folder');
   }
+}
+
+/** A draft that a platform keeps, as it is at a revision. */
+type DraftPlace = NonNullable<Asked<'release'>['draft']>;
+
+/** What somebody asks the installation to release. */
+export interface DraftToPropose extends DraftPlace {
+  readonly version: RuleVersion;
+  readonly reason: string;
+}
+
+/** More than these nobody reads in a proposal. */
+const DIFFERENCES_MAX = 30;
+
+/** The draft that a change is about; undefined where it is about none. */
+export function draftOf(change: ProposedChange): DraftPlace | undefined {
+  return change.what === 'release' ? change.draft : undefined;
 }
 
 /** Whether the version already decides for as many clients. */

@@ -3,16 +3,17 @@ import type { Html } from './html.ts';
 import type { PageProps, Place } from './page-props.ts';
 import { KeysPage, PeoplePage } from './pages/access.ts';
 import { ApprovalsPage } from './pages/approvals.ts';
-import { AskPage } from './pages/ask.ts';
 import { AuditPage } from './pages/audit.ts';
-import { DraftPage, DraftsPage } from './pages/draft.ts';
-import { EvidencePage } from './pages/evidence.ts';
+
+import { ChangesPage } from './pages/changes.ts';
 import { DecisionPage, FindPage, PayerPage } from './pages/find/find.ts';
+
 import { ListsPage } from './pages/lists.ts';
 import { PlatformPage } from './pages/platform.ts';
 import { RolloutsPage } from './pages/rollout.ts';
 import { RulesPage, VersionPage } from './pages/rules.ts';
 import { TodayPage } from './pages/today.ts';
+import { WorthPage } from './pages/worth.ts';
 import type { SpanName } from './parts/time-span.ts';
 
 type Operation = Session['operations'][number];
@@ -70,11 +71,9 @@ export const PLACES: readonly PlaceEntry[] = [
     title: 'Rules',
     pages: [
       page('rules', 'Versions', ['rules:read'], RulesPage),
-      page('rules/drafts', 'Drafts', ['rules'], DraftsPage),
-      page('rules/*', 'Version', ['rules:read'], VersionPage),
-      page('rules/*/draft', 'Draft', ['rules'], DraftPage),
-      page('rules/*/evidence', 'Evidence', ['rules'], EvidencePage),
-      page('rules/*/ask', 'Ask', ['rules'], AskPage),
+      page('rules/*', 'Files', ['rules:read'], VersionPage),
+      page('rules/*/worth', 'Worth', ['rules'], WorthPage, { span: 'month' }),
+      page('rules/*/changes', 'Changes', ['rules:read'], ChangesPage),
     ],
   },
   {

@@ -122,6 +122,11 @@ export const keptDraft: (version: string, revision?: number | null) => Question<
   ...to`rules/drafts/${version}`,
   revision,
 });
+/** Its release, to be proposed as it is at a revision. */
+export const proposedDraft: (version: string, revision: number | null) => Question<Proposal> = (
+  version,
+  revision,
+) => ({ ...to`rules/drafts/${version}/proposal`, revision });
 export const CHECK_DRAFT: Question<CheckedDraft> = { path: 'rules/drafts/check' };
 export const REWRITE_CASES: Question<RewrittenCases> = { path: 'rules/drafts/cases' };
 export const COMPARE_DRAFT: Question<RuleDiff> = { path: 'rules/drafts/diff' };

@@ -33,7 +33,7 @@ import { reportOutcomes } from './outcomes.ts';
 import { listPeople, signOutPerson } from './people.ts';
 import { approveProposal, listProposals, rejectProposal } from './proposals.ts';
 import { checkDraft, rewriteCases, saveDraft } from './rules/drafts/check-draft.ts';
-import { discardDraft, listDrafts, readDraft, writeDraft } from './rules/drafts/drafts.ts';
+import { discardDraft, listDrafts, proposeDraft, readDraft, writeDraft } from './rules/drafts/drafts.ts';
 import { changeRollout, readRollout, takeBack } from './rules/rollout.ts';
 import { compareDraft, compareRuleFolders } from './rules/rule-diff.ts';
 import { listRuleFolders, readRuleFolder, releaseVersion } from './rules/rule-folders.ts';
@@ -95,6 +95,7 @@ export const PLATFORM_OPERATIONS = {
     readDraft,
     writeDraft,
     discardDraft,
+    proposeDraft,
     checkDraft,
     rewriteCases,
     compareDraft,

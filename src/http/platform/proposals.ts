@@ -8,7 +8,7 @@ import {
   shownProposal,
 } from '../../access/proposals.ts';
 import { Type } from '../../json-schema.ts';
-import type { Approvals } from '../../service/approvals.ts';
+import { type Approvals, draftOf } from '../../service/approvals.ts';
 import { list, named, nextPlace, shape, text } from '../../shapes.ts';
 import { jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
 import {
@@ -45,7 +45,8 @@ const DecisionBodySchema = Type.Object({ reason: text(1000, 'Why; the proposer a
 
 const BODY = jsonBody('ProposalDecisionBody', DecisionBodySchema, { reason: 'looked at the difference' });
 
-const PROPOSAL_REFUSED = refusal(
+/** A proposal is not made, or not decided. */
+export const PROPOSAL_REFUSED = refusal(
   'proposal-refused',
   'It is not open, is your own, or what it was made on has changed.',
   (detail: string) => new HttpProblem(409, 'proposal refused', detail),
@@ -63,7 +64,7 @@ export const listProposals = operation({
   operationId: 'listProposals',
   summary: 'What waits for somebody else, or did',
   description:
-    'Of the platform of the key, newest first; nothing where APPROVALS is off. Without `approve` a key sees what its owner proposed.',
+    'Of the platform of the key, newest first; where APPROVALS is off, drafts alone. Without `approve` a key sees what its owner proposed, with `rules` the drafts of its platform, with `operate` all drafts.',
   tag: 'Approvals',
   grant: ANY_OF_THE_PLATFORM,
   parameters: [STATE, AFTER, LIMIT],
@@ -72,7 +73,13 @@ export const listProposals = operation({
   answer: async ({ ctx, caller }, { approvals }: ApprovalParts) => {
     const wanted = STATE.read(ctx);
     const all = await approvals.all(caller.platform);
-    const seen = grants(caller, 'approve') ? all : all.filter((one) => isProposedBy(one, caller.actor));
+    const seesDrafts = grants(caller, 'operate') || grants(caller, 'rules');
+    const seen = all.filter(
+      (one) =>
+        grants(caller, 'approve') ||
+        isProposedBy(one, caller.actor) ||
+        (seesDrafts && draftOf(one.change) !== undefined),
+    );
     const { page, next } = pageOf(
       seen.filter(({ state }) => wanted === null || state === wanted),
       ({ proposedAt, proposalId }) => placeInTime(proposedAt, proposalId),
@@ -86,7 +93,7 @@ const WAYS = {
   approve: {
     summary: 'Approves a proposal and carries it out',
     description:
-      'Once, and only if it would still do what it was proposed for. Whoever approves has another owner than whoever proposed.',
+      'Once, and only if it would still do what it was proposed for. Whoever approves has another owner than whoever proposed; of a draft only where APPROVALS is required.',
   },
   reject: { summary: 'Returns a proposal', description: 'Nothing is changed; the reason says why not.' },
 } as const;

@@ -9,7 +9,7 @@ import { describeConsole, NARROW } from '../console-tab.ts';
 
 describeConsole("the console's page Draft", (tab) => {
   it('tells problems as one types, and keeps what was typed', async () => {
-    await tab.open('#/rules/drafts?from=p2.v10', NARROW);
+    await tab.open('#/rules?from=p2.v10', NARROW);
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v30');
     await tab.button('Begin').click();
@@ -39,7 +39,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('leads from a problem to its place, where it can be mended', async () => {
-    await tab.open('#/rules/drafts?from=p2.v12');
+    await tab.open('#/rules?from=p2.v12');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v31');
     await tab.button('Begin').click();
@@ -51,19 +51,58 @@ describeConsole("the console's page Draft", (tab) => {
     await page.getByText('Every node would take this version.').waitFor();
   });
 
-  it('tries it on what happened before it is saved, by its name', async () => {
-    await tab.open('#/rules/drafts?from=p2.v10');
+  it('tries it on what happened before it is anywhere else, by its name', async () => {
+    await tab.open('#/rules?from=p2.v10');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v33');
     await tab.button('Begin').click();
     await page.getByText('Every node would take this version.').waitFor();
-    await page.getByRole('link', { name: 'Backtest p2.v33' }).click();
+    await page.getByRole('link', { name: 'what it would have decided' }).click();
+    await tab.button('Work it out').click();
     await page.getByText(/^p2\.v33: 0 of [\d,]+ verdicts change/).waitFor({ timeout: 120_000 });
     expect((await tab.shop.ask('GET', 'rules/versions/p2.v33')).status).to.equal(404);
   });
 
+  it('is proposed by who may not release it, and released by an operator who sees what it changes', async () => {
+    await tab.open('#/rules?from=p2.v10', NARROW);
+    const { page } = tab;
+    await page.getByLabel('call it').fill('p2.v36');
+    await tab.button('Begin').click();
+    await page.getByText('Every node would take this version.').waitFor();
+    expect(await page.getByText('This key may not').count()).to.equal(0);
+    expect(await tab.button('Release …').count()).to.equal(0);
+    const [download] = await Promise.all([page.waitForEvent('download'), tab.button('Download').click()]);
+    expect(download.suggestedFilename()).to.equal('p2.v36.zip');
+    await tab.button('Propose its release …').click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('patience');
+    await tab.button('Propose it').click();
+    await page.getByText('It is proposed: an operator of the installation sees it').waitFor();
+    await tab.expectNoFindings();
+    await tab.visit('#/settings/approvals');
+    await page.getByRole('heading', { name: 'release: p2.v36 open' }).waitFor();
+    const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
+    try {
+      await tab.openAs(owner.key, '#/settings/approvals');
+      await tab.page.getByText('the draft p2.v36 of shop is fixed for good').waitFor();
+      await tab.page.getByLabel('Note to the proposer').fill('looked at it');
+      await tab.button('Decide …').click();
+      await tab.button('Approve p2.v36').click();
+      await tab.page.getByRole('heading', { name: 'release: p2.v36 approved' }).waitFor();
+      const { body } = await owner.ask<{ released: boolean }>('GET', 'rules/versions/p2.v36');
+      expect([body.released, (await tab.shop.ask('GET', 'rules/drafts/p2.v36')).status]).to.deep.equal([
+        true,
+        404,
+      ]);
+    } finally {
+      // The other tests share this console.
+      rmSync(join(tab.seeded.environment.RULES_DIR, 'p2.v36'), { recursive: true, force: true });
+      const isThere = async () => (await owner.ask('GET', 'rules/versions/p2.v36')).status === 200;
+      await until('the version is gone', async () => !(await isThere()));
+    }
+  });
+
   it('is checked again by itself when the service could not be asked', async () => {
-    await tab.open('#/rules/drafts?from=p2.v10');
+    await tab.open('#/rules?from=p2.v10');
     const { page } = tab;
     let unanswered = 0;
     const lose = (route: Route) => {
@@ -77,43 +116,8 @@ describeConsole("the console's page Draft", (tab) => {
     expect(unanswered).to.equal(1);
   });
 
-  it('keeps what is typed while it is being put into RULES_DIR, and says that this is not there', async () => {
-    const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
-    await tab.openAs(owner.key, '#/rules/drafts?from=p2.v10');
-    const { page } = tab;
-    await page.getByLabel('call it').fill('p2.v36');
-    await tab.button('Begin').click();
-    await page.getByText('Every node would take this version.').waitFor();
-    const isTyped = Promise.withResolvers<void>();
-    await page.route('**/rules/versions/p2.v36', async (route) => {
-      await isTyped.promise;
-      await route.continue();
-    });
-    const isThere = async () => (await owner.ask('GET', 'rules/versions/p2.v36')).status === 200;
-    try {
-      await tab.button('Save to RULES_DIR').click();
-      await tab.button('Saving …').waitFor();
-      await page.getByRole('textbox', { name: 'verdicts.yaml', exact: true }).focus();
-      await page.keyboard.press('Control+Home');
-      await page.keyboard.type('# looked at twice ');
-      const isKept = async () =>
-        JSON.stringify((await owner.ask('GET', 'rules/drafts/p2.v36')).body).includes('# looked at twice ');
-      await until('what was typed is kept', isKept);
-      isTyped.resolve();
-      await tab.button('Save to RULES_DIR').waitFor();
-      await page.getByText('draft', { exact: true }).waitFor();
-      await until('it was saved', isThere);
-      expect(await isKept()).to.equal(true);
-    } finally {
-      isTyped.resolve();
-      // The other tests share this console.
-      rmSync(join(tab.seeded.environment.RULES_DIR, 'p2.v36'), { recursive: true, force: true });
-      await until('the draft is gone', async () => !(await isThere()));
-    }
-  });
-
   it('discards a draft only when that is said twice', async () => {
-    await tab.open('#/rules/drafts?from=p2.v10');
+    await tab.open('#/rules?from=p2.v10');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v37');
     await tab.button('Begin').click();
@@ -129,20 +133,8 @@ describeConsole("the console's page Draft", (tab) => {
     expect(await isKept()).to.equal(false);
   });
 
-  it('lets a key of one platform check and download, and says who may save', async () => {
-    await tab.open('#/rules/drafts?from=p2.v10');
-    const { page } = tab;
-    await page.getByLabel('call it').fill('p2.v32-night');
-    await tab.button('Begin').click();
-    await page.getByText('This key may not save it').waitFor();
-    expect(await tab.button('Save to RULES_DIR').count()).to.equal(0);
-    const [download] = await Promise.all([page.waitForEvent('download'), tab.button('Download').click()]);
-    expect(download.suggestedFilename()).to.equal('p2.v32-night.zip');
-    await page.getByText('A version with a word in its name stays a draft.').waitFor();
-  });
-
   it('writes new lengths of waits into the cases that fail by them alone, once they were seen', async () => {
-    await tab.open('#/rules/drafts?from=p2.v10', NARROW);
+    await tab.open('#/rules?from=p2.v10', NARROW);
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v44');
     await tab.button('Begin').click();
@@ -167,7 +159,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('says before a release which cases of the version released before are gone', async () => {
-    await tab.open('#/rules/drafts?from=p2.v11');
+    await tab.open('#/rules?from=p2.v11');
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v10-few');
     await tab.button('Begin').click();
@@ -179,7 +171,7 @@ describeConsole("the console's page Draft", (tab) => {
 
   const editorOf = (page: Page) => page.getByRole('textbox', { name: 'verdicts.yaml', exact: true });
   const begin = async (version: string, ownKey: string | null = null) => {
-    const page = '#/rules/drafts?from=p2.v10';
+    const page = '#/rules?from=p2.v10';
     await (ownKey === null ? tab.open(page) : tab.openOwn(ownKey, page));
     await tab.page.getByLabel('call it').fill(version);
     await tab.button('Begin').click();
@@ -271,7 +263,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('has its values used with the keyboard on a narrow screen', async () => {
-    await tab.open('#/rules/drafts?from=p2.v10', NARROW);
+    await tab.open('#/rules?from=p2.v10', NARROW);
     const { page } = tab;
     await page.getByLabel('call it').fill('p2.v51');
     await tab.button('Begin').click();
@@ -292,7 +284,7 @@ describeConsole("the console's page Draft", (tab) => {
   it('shows in a second tab what was typed in the first', async () => {
     const page = await begin('p2.v38');
     const second = await page.context().newPage();
-    await second.goto(`${tab.seeded.url}#/rules/p2.v38/draft`);
+    await second.goto(`${tab.seeded.url}#/rules/p2.v38`);
     await editorOf(second).waitFor();
     await typeAtTop(second, '# from the second tab ');
     await page.getByText('changed this draft; it is shown as it is now.').waitFor();
@@ -303,7 +295,7 @@ describeConsole("the console's page Draft", (tab) => {
   it('loses neither of what two tabs typed at once: the later one takes theirs, or keeps its own as a new draft', async () => {
     const page = await begin('p2.v42');
     const second = await page.context().newPage();
-    await second.goto(`${tab.seeded.url}#/rules/p2.v42/draft`);
+    await second.goto(`${tab.seeded.url}#/rules/p2.v42`);
     await editorOf(second).waitFor();
     await second.route('**/rules/drafts', (route) => route.abort());
     await typeAtTop(page, '# from the first tab ');
@@ -346,9 +338,9 @@ describeConsole("the console's page Draft", (tab) => {
     await page.getByLabel('Access key').waitFor();
     expect(await page.evaluate('sessionStorage.length + localStorage.length')).to.equal(0);
     await signIn(page, tab.seeded.operatorKey);
-    await tab.visit('#/rules/p2.v39/draft');
-    await page.getByText('No such draft').waitFor();
-    await tab.visit('#/rules/drafts');
+    await tab.visit('#/rules/p2.v39');
+    await page.getByText('No such version').waitFor();
+    await tab.visit('#/rules');
     await page.getByRole('heading', { name: 'Begin a draft' }).waitFor();
     expect(await page.getByText('p2.v39', { exact: true }).count()).to.equal(0);
   });
@@ -392,14 +384,14 @@ describeConsole("the console's page Draft", (tab) => {
     const mine = editorOf(page).getByText('# not to be lost');
     await typeAtTop(page, '# not to be lost ');
     await page.getByText('Not saved.', { exact: true }).waitFor();
-    await tab.visit('#/rules/drafts');
+    await tab.visit('#/rules');
     await page.getByRole('heading', { name: 'Begin a draft' }).waitFor();
-    await tab.visit('#/rules/p2.v46/draft');
+    await tab.visit('#/rules/p2.v46');
     await mine.waitFor();
-    await tab.visit('#/rules/drafts');
+    await tab.visit('#/rules');
     await tab.button('Sign out').click();
     await signIn(page, tab.seeded.key);
-    await tab.visit('#/rules/p2.v46/draft');
+    await tab.visit('#/rules/p2.v46');
     await page.getByText('Every node would take this version.').waitFor();
     expect(await mine.count()).to.equal(0);
   });
@@ -407,7 +399,7 @@ describeConsole("the console's page Draft", (tab) => {
   it('keeps what is typed right before another page is shown', async () => {
     const page = await begin('p2.v45');
     await typeAtTop(page, '# the last words ');
-    await tab.visit('#/rules/drafts');
+    await tab.visit('#/rules');
     await until('it is kept', async () => (await keptTexts('p2.v45')).includes('# the last words'));
   });
 });

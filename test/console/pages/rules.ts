@@ -10,8 +10,7 @@ describeConsole("the console's page Rules", (tab) => {
     await tab.open('#/rules/p2.v12');
     await tab.page.getByText('verdicts.yaml:43:19').waitFor();
     await tab.page.getByText('unknown fact "atemptOpen"; did you mean "attemptOpen"?').first().waitFor();
-    await tab.visit('#/rules');
-    await tab.button('Compare').click();
+    await tab.visit('#/rules/p2.v11/changes');
     await tab.page.getByRole('status').getByText('ladder level 1: 30s → 40s').waitFor();
     await tab.page.getByText('waitRemainingSeconds = 1', { exact: true }).first().waitFor();
     expect((await tab.page.locator('.examples > li').allTextContents()).join('\n')).to.match(
@@ -53,7 +52,7 @@ describeConsole("the console's page Rules", (tab) => {
     const saved = await owner.ask('PUT', 'rules/versions/p2.v40-patient', { from: 'p2.v10', files });
     expect([saved.status, saved.body.detail]).to.deep.equal([200, undefined]);
     try {
-      await tab.open('#/rules/p2.v40-patient');
+      await tab.openOwn(await tab.seeded.keyFor('rules:read'), '#/rules/p2.v40-patient');
       const { page } = tab;
       await page.getByRole('heading', { name: 'All platforms: patient' }).waitFor();
       const waits =
@@ -69,12 +68,24 @@ describeConsole("the console's page Rules", (tab) => {
     }
   });
 
-  it('open from the list, and count beside each line without covering it', async () => {
+  it('open from the list and begin no work, and count beside each line, without covering it, what was worked out before', async () => {
     await tab.open('#/rules', NARROW);
-    await tab.page.getByRole('link', { name: 'p2.v10', exact: true }).click();
-    await tab.page.getByRole('heading', { name: 'Version p2.v10', level: 1 }).waitFor();
-    const line = tab.page.getByRole('row', { name: /- name: client-blocked/ });
-    await line.getByText(/^[1-9]\d* \(\d+\)$/).waitFor({ timeout: 120_000 });
+    const { page } = tab;
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') asked.push(request.url());
+    });
+    await page.getByRole('link', { name: 'p2.v10', exact: true }).click();
+    await page.getByRole('heading', { name: 'Files p2.v10', level: 1 }).waitFor();
+    const line = page.getByRole('row', { name: /- name: client-blocked/ });
+    await line.waitFor();
+    await page.getByText('Loading …').waitFor({ state: 'detached' });
+    expect(asked).to.deep.equal([]);
+    await tab.visit('#/rules/p2.v10/worth');
+    await tab.button('Work it out').click();
+    await page.getByRole('region', { name: 'Rules of verdicts.yaml' }).waitFor({ timeout: 120_000 });
+    await tab.visit('#/rules/p2.v10');
+    await line.getByText(/^[1-9]\d* \(\d+\)$/).waitFor();
     const [hits, text] = await Promise.all(
       ['.line-hits', 'td:last-child'].map((cell) => line.locator(cell).boundingBox()),
     );

@@ -37,10 +37,7 @@ export class Analyst {
   }
 
   async beginDraft(): Promise<void> {
-    await this.#page
-      .getByRole('row', { name: /^p2\.v10/ })
-      .getByRole('link', { name: 'Begin a draft' })
-      .click();
+    await this.#page.locator('select[name=source]').selectOption('p2.v10');
     await this.#page.getByLabel('call it').fill(this.#version);
     await this.#button('Begin').click();
     await this.#page.getByText('Every node would take this version.').waitFor();
@@ -62,17 +59,20 @@ export class Analyst {
   }
 
   async compare(): Promise<void> {
-    await this.#button('Compare').click();
+    await this.#page.getByText('Saved.', { exact: true }).waitFor();
+    await this.#page.getByRole('link', { name: 'what it changes' }).click();
     await this.#page.getByText('Payers answered differently').waitFor();
+    await this.#page.goBack();
   }
 
   async save(): Promise<void> {
-    await this.#button('Save to RULES_DIR').click();
-    await this.#page.getByText('It lies in RULES_DIR of this node as you see it.').waitFor();
+    await this.#button('Put it into RULES_DIR').click();
+    await this.#page.getByText('It lies in RULES_DIR, and may be shadowed.').waitFor();
   }
 
   async backtest(): Promise<void> {
-    await this.#page.getByRole('link', { name: /^Backtest p2/ }).click();
+    await this.#page.getByRole('link', { name: 'what it would have decided' }).click();
+    await this.#button('Work it out').click();
     await this.#page.getByText(/ of [\d,]+ verdicts change/).waitFor({ timeout: 120_000 });
     await this.#page.goBack();
   }

@@ -1,25 +1,10 @@
-import type { CheckedDraft, RuleFolderList } from '../answers.ts';
-import { ask } from '../api.ts';
+import type { CheckedDraft } from '../answers.ts';
 import { html, useEffect, useRef, useState } from '../html.ts';
-import { useProposal } from '../parts/confirm.ts';
 import type { CodeEditor, FileRemark } from '../parts/editor/code-editor.ts';
-import { Choice, Field, goTo, sent } from '../parts/form.ts';
-import { takenName, VERSION_NAME } from '../parts/format.ts';
-import { toVersion } from '../parts/links.ts';
+import { Choice, Field, sent } from '../parts/form.ts';
 import { Trouble, useAttempt } from '../parts/notice.ts';
-import type { OpenDraft } from '../parts/open-draft.ts';
-import { saveFile } from '../parts/save-file.ts';
 import { type ValueEdits, Values } from '../parts/values.ts';
-import { Pill } from '../parts/verdict.ts';
-import {
-  keep,
-  pathsOf,
-  renamedCopy,
-  type WorkingCopy,
-  withFile,
-  withoutFile,
-} from '../parts/working-copy.ts';
-import { keptDraft, savedDraft } from '../questions.ts';
+import { pathsOf, type WorkingCopy, withFile, withoutFile } from '../parts/working-copy.ts';
 
 /** Where somebody wants to be. */
 export interface Wanted {
@@ -70,9 +55,7 @@ export function FileEditor({
       <div>
         <${Code} copy=${copy} path=${path} at=${wanted.path === path ? wanted.at : null} edit=${edit}
           rewritten=${rewritten} remarks=${remarks} />
-        <p class="faint">
-          Ctrl+F searches, Escape and then Tab leaves the editor.
-        </p>
+        <p class="faint">Escape and then Tab leaves the editor.</p>
       </div>
       <${Values} key=${path} path=${path} checked=${checked} remarks=${remarks} values=${values} go=${go} />
     </div>
@@ -179,113 +162,3 @@ const BEGINNINGS: Readonly<Record<string, string>> = {
   lists: '# Who or what is on the list.\nentries:\n  - \n',
   limits: '# The most that a client should be let pay at once, by group.\n',
 };
-
-interface KeepProps {
-  readonly draft: OpenDraft;
-  readonly checked: CheckedDraft | null;
-  readonly list: RuleFolderList;
-  readonly mayOperate: boolean;
-  readonly again: () => void;
-}
-
-/** Where the draft is kept, and where else it may be kept. */
-export function Keep({ draft, checked, list, mayOperate, again }: KeepProps) {
-  const { copy, change, take } = draft;
-  const { attempt, isBusy, trouble } = useAttempt();
-  const { propose, dialog } = useProposal(() => {
-    take(copy);
-    goTo('#/rules/drafts');
-  });
-  const { version, from, files, replaces, revision, saved } = copy;
-  // Somebody may type on while it is being saved.
-  const latest = useRef(copy);
-  latest.current = copy;
-  const save = () =>
-    attempt(async () => {
-      const { digest } = await ask('PUT', savedDraft(version), { files, ...(replaces && { replaces }) });
-      const now = latest.current;
-      change({ ...now, replaces: digest, saved: now.files === files });
-      again();
-    });
-  const discard = () =>
-    propose({
-      title: `Discard the draft ${version}?`,
-      action: 'Discard',
-      tone: 'bad',
-      act: () => ask('DELETE', keptDraft(version, revision)),
-      children: html`<p>${saved ? STAYS : CANNOT_BE_BROUGHT_BACK}</p>`,
-    });
-  const maySave = mayOperate && list.writable;
-  const isStuck = saved || isBusy || checked?.sound !== true;
-  return html`<section class="card">
-    <h2>${version} <${WhereItIs} saved=${saved} /></h2>
-    <p class="faint">
-      Begun with <a href=${toVersion(from)}>${from}</a>. ${whereToKeep(copy, mayOperate, list.writable)}
-    </p>
-    <div class="buttons">
-      ${
-        maySave &&
-        html`<button type="button" class="button-accent" disabled=${isStuck} onClick=${save}>
-          ${isBusy ? 'Saving …' : 'Save to RULES_DIR'}
-        </button>`
-      }
-      <button type="button" onClick=${() => download(copy)}>Download</button>
-      ${revision !== null && html`<button type="button" onClick=${discard}>Discard …</button>`}
-    </div>
-    ${trouble}
-    <${Rename} draft=${draft} list=${list} />
-    ${dialog}
-  </section>`;
-}
-
-const STAYS = 'It stays in RULES_DIR as it is, and can be opened again.';
-const CANNOT_BE_BROUGHT_BACK =
-  'What is not in RULES_DIR cannot be brought back, for nobody of your platform.';
-const NOT_BY_THIS_KEY = `This key may not save it: that takes a key of the installation with operate.
-  Download it for somebody who has one.`;
-const NOT_WRITABLE = `This node may not write to its RULES_DIR: download it, and put it there the way you
-  bring rule sets there.`;
-const WHAT_SAVING_DOES = `Saving puts it into RULES_DIR of this node, where it decides nothing before it is
-  released and rolled out.`;
-
-function whereToKeep({ saved }: WorkingCopy, mayOperate: boolean, writable: boolean) {
-  if (saved) return 'It lies in RULES_DIR of this node as you see it. Nobody is decided by it.';
-  if (!mayOperate) return NOT_BY_THIS_KEY;
-  if (!writable) return NOT_WRITABLE;
-  return WHAT_SAVING_DOES;
-}
-
-/** All files in one archive, in a folder of the version's name. */
-async function download({ version, files }: WorkingCopy) {
-  const { strToU8, zipSync } = await import('fflate/browser');
-  const packed = Object.entries(files).map(([path, text]) => [`${version}/${path}`, strToU8(text)]);
-  saveFile(`${version}.zip`, 'application/zip', new Uint8Array(zipSync(Object.fromEntries(packed))));
-}
-
-function Rename({ draft: { copy, take }, list }: Pick<KeepProps, 'draft' | 'list'>) {
-  const { attempt, trouble } = useAttempt();
-  const rename = sent(({ version = '' }) =>
-    attempt(async () => {
-      if (list.versions.some((one) => one.version === version)) throw takenName(version);
-      await keep(renamedCopy(copy, version));
-      if (!copy.saved) await ask('DELETE', keptDraft(copy.version, copy.revision));
-      take(copy);
-      goTo(toVersion(version, 'draft'));
-    }),
-  );
-  return html`<details>
-    <summary>${copy.saved ? 'Go on under another name' : 'Rename'}</summary>
-    <form class="filters" onSubmit=${rename}>
-      <${Field} label="new name" hint="like p2.v12, or p2.v12-night">
-        <input name="version" required pattern=${VERSION_NAME} />
-      <//>
-      <div class="buttons"><button type="submit">Rename</button></div>
-    </form>
-    ${trouble}
-  </details>`;
-}
-
-/** Where a draft is kept. */
-export function WhereItIs({ saved }: { saved: boolean }) {
-  return saved ? html`<${Pill} tone="good">in RULES_DIR<//>` : html`<${Pill} tone="note">draft<//>`;
-}

@@ -1,121 +1,53 @@
-import type {
-  CheckedDraft,
-  DraftList,
-  OpenedRuleFolder,
-  RuleDiff,
-  RuleFolderList,
-  Session,
-} from '../answers.ts';
+import type { CheckedDraft, Draft, RuleFolderList, Session } from '../answers.ts';
 import { ask, may, type Refusal, useAnswer } from '../api.ts';
 import { html, useState } from '../html.ts';
-import type { PageProps } from '../page-props.ts';
-import { Cases, Differences } from '../parts/differences.ts';
-import { Choice, Field, goTo, sent } from '../parts/form.ts';
-import { dateTime, takenName, VERSION_NAME, versionAfter } from '../parts/format.ts';
+import { Reason, useProposal } from '../parts/confirm.ts';
+import { Cases } from '../parts/differences.ts';
+import { goTo } from '../parts/form.ts';
+import { count, counted } from '../parts/format.ts';
 import { toVersion } from '../parts/links.ts';
-import { answered, Empty, Loading, Trouble, useAttempt } from '../parts/notice.ts';
-import { Standing, useDraft } from '../parts/open-draft.ts';
-import { columns, Table } from '../parts/table.ts';
+import { answered, Empty, Trouble, useAttempt } from '../parts/notice.ts';
+import { type OpenDraft, Standing, useDraft } from '../parts/open-draft.ts';
+import { saveFile } from '../parts/save-file.ts';
 import { useValueEdits } from '../parts/values.ts';
 import { Pill } from '../parts/verdict.ts';
-import {
-  copyOf,
-  keep,
-  keptCopyOf,
-  savedCopyOf,
-  useCheck,
-  type WorkingCopy,
-  withFile,
-} from '../parts/working-copy.ts';
-import { COMPARE_DRAFT, DRAFTS, keptDraft, RULE_FOLDERS, ruleFolder } from '../questions.ts';
-import { FileEditor, Keep, type Wanted, WhereItIs } from './draft-files.ts';
-import { Release, TryOut } from './draft-release.ts';
+import { copyOf, keptCopyOf, useCheck, type WorkingCopy, withFile } from '../parts/working-copy.ts';
+import { keptDraft, proposedDraft, releaseOf, ruleFolder, savedDraft } from '../questions.ts';
+import { FileEditor, type Wanted } from './draft-files.ts';
 
-/** A form that opens a version as a new draft, and the drafts that there are. */
-export function DraftsPage({ place: { query } }: PageProps) {
-  const begun = useAnswer(DRAFTS);
-  const folders = useAnswer(RULE_FOLDERS);
-  return answered(folders, (list) =>
-    answered(
-      begun,
-      (kept) => html`<${Begin} list=${list} kept=${kept} from=${query.get('from')} />
-        <${Begun} list=${list} kept=${kept} />`,
-    ),
-  );
+interface DraftProps {
+  readonly version: string;
+  /** The platform keeps it; otherwise it lies in RULES_DIR alone. */
+  readonly isKept: boolean;
+  readonly list: RuleFolderList;
+  readonly bytesMax: number;
+  readonly session: Session;
 }
 
 /** Work on a draft: from a version that is opened to one that is released. */
-export function DraftPage({ place: { version }, session }: PageProps) {
-  const begun = useAnswer(DRAFTS);
-  const folders = useAnswer(RULE_FOLDERS);
-  const own = { version, session, again: folders.reload };
-  return answered(folders, (list) =>
-    answered(begun, (kept) => html`<${OpenedDraft} key=${version} ...${{ ...own, list, kept }} />`),
-  );
-}
-
-interface OpenedProps {
-  readonly version: string;
-  readonly list: RuleFolderList;
-  readonly kept: DraftList;
-  readonly session: Session;
-  /** Asks for the list again. */
-  readonly again: () => void;
-}
-
-/** The draft that the platform keeps, or else the one in RULES_DIR. */
-function OpenedDraft({ version, list, kept, session, again }: OpenedProps) {
-  const isOf = (one: { readonly version: string }) => one.version === version;
+export function DraftPage({ version, isKept, ...props }: DraftProps) {
   // Typing into a version that only RULES_DIR had makes it a draft; it is still the same work.
-  const [isKept] = useState(() => kept.drafts.some(isOf));
-  const lies = list.versions.some(isOf);
-  const draft = useAnswer(isKept ? keptDraft(version) : null);
-  const folder = useAnswer(!isKept && lies ? ruleFolder(version) : null);
-  const props = { list, session, again, bytesMax: kept.bytesMax };
-  if (isKept)
-    return answered(draft, (found) => html`<${Workbench} ...${props} begun=${keptCopyOf(found)} />`);
-  if (!lies)
-    return html`<${Empty} title="No such draft">
-      Your platform has no draft ${version}, and none lies on this node.
-      ${' '}<a href="#/rules/drafts">Begin a new draft</a>.
-    <//>`;
+  const [wasKept] = useState(isKept);
+  const draft = useAnswer(wasKept ? keptDraft(version) : null);
+  const folder = useAnswer(wasKept ? null : ruleFolder(version));
+  if (wasKept)
+    return answered(draft, (found: Draft) => html`<${Workbench} ...${props} begun=${keptCopyOf(found)} />`);
   return answered(folder, (found) =>
-    found.released || !found.whole
-      ? html`<${NotForEditing} folder=${found} />`
-      : html`<${Workbench} ...${props} begun=${savedCopyOf(found)} />`,
+    found.whole
+      ? html`<${Workbench} ...${props} begun=${copyOf(found, version)} />`
+      : html`<${Empty} title="${version} is too long for this page">
+          Edit its files in RULES_DIR, and check them with <code>npx scoring rules check ${version}</code>.
+        <//>`,
   );
 }
 
-function NotForEditing({ folder: { version, released } }: { folder: OpenedRuleFolder }) {
-  if (!released)
-    return html`<${Empty} title="${version} is too long for this page">
-      Edit its files in RULES_DIR, and check them with <code>npx scoring rules check ${version}</code>.
-    <//>`;
-  return html`<div class="notice notice-good" role="status">
-    <strong>${version} is released and never changes</strong>
-    <p>It decides once it is rolled out: first as a shadow, then for a share of the clients.</p>
-    <p>
-      <a href="#/rollouts">Roll it out</a> ·
-      <a href=${`#/rules/drafts?from=${encodeURIComponent(version)}`}>Begin a new draft with it</a>
-    </p>
-  </div>`;
-}
+type WorkbenchProps = Omit<DraftProps, 'version' | 'isKept'> & { readonly begun: WorkingCopy };
 
-/** All that is done with a draft. */
-interface WorkbenchProps {
-  readonly begun: WorkingCopy;
-  readonly list: RuleFolderList;
-  readonly session: Session;
-  readonly again: () => void;
-  readonly bytesMax: number;
-}
-
-function Workbench({ begun, list, session, again, bytesMax }: WorkbenchProps) {
+function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
   const draft = useDraft(begun);
   const { copy, change } = draft;
   const [wanted, setWanted] = useState((): Wanted => ({ path: 'verdicts.yaml', at: null }));
   const { checked, current, checking, error } = useCheck(copy);
-  const mayOperate = may(session, 'operate');
   const go = (at: CheckedDraft['problems'][number]['at']) =>
     setWanted({ path: at.file, at: { line: at.line, column: at.column } });
   const edit = (path: string, text: string) => change(withFile(copy, path, text));
@@ -128,7 +60,6 @@ function Workbench({ begun, list, session, again, bytesMax }: WorkbenchProps) {
   const values = useValueEdits(copy, current, rewrite);
   return html`
     <${Standing} draft=${draft} bytesMax=${bytesMax} />
-    <${Keep} draft=${draft} checked=${checked} list=${list} mayOperate=${mayOperate} again=${again} />
     <${FileEditor} copy=${copy} change=${change} edit=${edit} checked=${checked}
       wanted=${wanted} setWanted=${setWanted} rewritten=${rewritten + draft.round} values=${values} />
     <${Remarks} checked=${checked} checking=${checking} error=${error} go=${go} />
@@ -136,148 +67,134 @@ function Workbench({ begun, list, session, again, bytesMax }: WorkbenchProps) {
       checked?.coverage &&
       html`<${Cases} run=${checked.coverage} session=${session} draft=${{ copy, change: rewrite }} />`
     }
-    <${Compare} copy=${copy} checked=${checked} list=${list} />
-    <${TryOut} copy=${copy} checked=${checked} />
-    <${Release} copy=${copy} checked=${checked} session=${session} mayOperate=${mayOperate} />`;
+    <${Release} ...${{ draft, checked: current, list, session }} />`;
 }
 
-function Begin({
-  list: { versions },
-  kept: { drafts },
-  from,
-}: {
-  list: RuleFolderList;
-  kept: DraftList;
-  from: string | null;
-}) {
-  const { attempt, trouble } = useAttempt();
-  const begin = sent(({ source = '', version = '' }) =>
-    attempt(async () => {
-      if (versions.some((one) => one.version === version)) throw takenName(version);
-      const folder = await ask('GET', ruleFolder(source));
-      if (!folder.whole) throw new Error(`${source} is too long for this page.`);
-      await keep(copyOf(folder, version));
-      goTo(toVersion(version, 'draft'));
-    }),
-  );
-  const names = versions.map(({ version }) => version);
-  const taken = [...names, ...drafts.map(({ version }) => version)];
-  const preferred = names.find((name) => name === from) ?? versions.find((one) => one.sound)?.version;
-  return html`<section class="card">
-    <h2>Begin a draft</h2>
-    <p class="faint">
-      A draft begins with the files of a version, and decides nothing. It is saved as you type, for the
-      people of your platform alone.
-    </p>
-    <form class="filters" onSubmit=${begin}>
-      <${Choice} label="begin with" name="source" chosen=${preferred} values=${names} />
-      <${Field} label="call it" hint="like p2.v11, or p2.v11-night">
-        <input
-          name="version"
-          required
-          pattern=${VERSION_NAME}
-          title="p<number>.v<number>, or with a word at its end"
-          defaultValue=${nextName(taken)}
-        />
-      <//>
-      <div class="buttons"><button type="submit" class="button-accent">Begin</button></div>
-    </form>
-    ${trouble}
-  </section>`;
-}
-
-/**
- * The first name after the newest version that neither the node nor the platform has. `taken`: newest
- * first.
- */
-function nextName(taken: readonly string[]) {
-  let name = versionAfter((taken[0] ?? 'p2.v10').replace(/-.*/, ''));
-  while (taken.includes(name)) name = versionAfter(name);
-  return name;
-}
-
-function Begun({
-  list: { versions },
-  kept: { drafts, draftsMax },
-}: {
-  list: RuleFolderList;
-  kept: DraftList;
-}) {
-  const lying = versions.filter(
-    ({ released, version }) => !released && !drafts.some((one) => one.version === version),
-  );
-  if (drafts.length + lying.length === 0) return null;
-  const link = (version: string) => html`<a href=${toVersion(version, 'draft')}><b>${version}</b></a>`;
-  return html`<section class="card">
-    <h2>Drafts</h2>
-    <p class="faint">
-      ${drafts.length} of the ${draftsMax} that a platform may have; one that nobody changes is forgotten in
-      the end. Those in RULES_DIR count not.
-    </p>
-    <${Table} name="Drafts"
-      columns=${['draft', 'where it is', ...columns('when', 'changed last', 'kept until')]}
-      rows=${[
-        ...drafts.map(({ version, from, saved, changedBy, changedAt, keptUntil }) => [
-          link(version),
-          html`<${WhereItIs} saved=${saved} />`,
-          `${dateTime(changedAt)} by ${changedBy}, begun with ${from}`,
-          dateTime(keptUntil),
-        ]),
-        ...lying.map(({ version, sound }) => [
-          link(version),
-          html`<${WhereItIs} saved=${true} /> ${!sound && html`<${Pill} tone="bad">has problems<//>`}`,
-          ...['', ''],
-        ]),
-      ]} />
-  </section>`;
-}
-
-/** The last comparison: its texts and its result. */
-interface Compared {
-  readonly files: WorkingCopy['files'];
-  readonly diff: RuleDiff | null;
-  readonly error: Error | null;
-}
-
-/** How the draft differs from a version, and payers whom the two answer differently. */
-function Compare({
-  copy,
+/** The last step: an operator releases, and whoever may not proposes it to those who may. */
+function Release({
+  draft: { copy, standing, take },
   checked,
   list,
+  session,
 }: {
-  copy: WorkingCopy;
+  draft: OpenDraft;
   checked: CheckedDraft | null;
   list: RuleFolderList;
+  session: Session;
 }) {
-  const [compared, setCompared] = useState<Compared | null>(null);
-  const { version, from, files } = copy;
-  const others = list.versions
-    .filter((one) => one.sound && one.version !== version)
-    .map((one) => one.version);
-  const compare = sent(({ before = from }) => {
-    setCompared({ files, diff: null, error: null });
-    ask('POST', COMPARE_DRAFT, { version, files, before }).then(
-      (diff) => setCompared({ files, diff, error: null }),
-      (error) => setCompared({ files, diff: null, error }),
-    );
-  });
-  return html`<section class="card" aria-label="Differences">
-    <h2>What it changes</h2>
-    <form class="filters" onSubmit=${compare}>
-      <${Choice} label="compared with" name="before" chosen=${from} values=${others} />
-      <div class="buttons">
-        <button type="submit" disabled=${checked?.sound !== true || others.length === 0}>Compare</button>
-      </div>
-    </form>
-    ${compared && html`<${Outcome} compared=${compared} isOld=${compared.files !== files} />`}
+  const { version, from, files, revision } = copy;
+  const [told, setTold] = useState<string | null>(null);
+  const { attempt, isBusy, trouble } = useAttempt();
+  const { propose, dialog } = useProposal((done: string | null) =>
+    done === null ? goTo('#/rules') : setTold(done),
+  );
+  const missing = [...(standing === 'kept' ? [] : ['Let it be saved.']), ...stillMissing(version, checked)];
+  const mayRelease = may(session, 'operate');
+  const discarded = async () => {
+    if (revision !== null) await ask('DELETE', keptDraft(version, revision));
+    take(copy);
+    return null;
+  };
+  /** Puts it into RULES_DIR, in the place of what lies there. */
+  const put = async () => {
+    const lies = list.versions.some((one) => one.version === version);
+    const replaces = lies ? (await ask('GET', ruleFolder(version))).filesDigest : null;
+    return ask('PUT', savedDraft(version), { files, ...(replaces !== null && { replaces }) });
+  };
+  const release = () =>
+    propose({
+      title: `Release ${version} for good?`,
+      action: `Release ${version}`,
+      act: async ({ reason }) => {
+        const { digest } = await put();
+        await ask('POST', releaseOf(version), { digest, reason });
+        return discarded();
+      },
+      children: html`<p>
+          Its files never change from then on. Nobody is decided by it before it is rolled out.
+        </p>
+        <${Reason} session=${session} />`,
+    });
+  const hand = () =>
+    propose({
+      title: `Propose the release of ${version}?`,
+      action: 'Propose it',
+      act: async ({ reason }) => {
+        await ask('POST', proposedDraft(version, revision), { reason });
+        return 'It is proposed: an operator of the installation sees it, and releases or returns it.';
+      },
+      children: html`<p>As it is now; whoever changes it later proposes it again.</p>
+        <${Reason} session=${session} />`,
+    });
+  const discard = () =>
+    propose({
+      title: `Discard the draft ${version}?`,
+      action: 'Discard',
+      tone: 'bad',
+      act: discarded,
+      children: html`<p>What is not in RULES_DIR cannot be brought back, for nobody of your platform.</p>`,
+    });
+  const lay = () => attempt(() => put().then(() => setTold('It lies in RULES_DIR, and may be shadowed.')));
+  const tried = toVersion(version, 'worth', { kind: 'backtest', against: from });
+  const isStuck = missing.length > 0;
+  return html`<section class="card" aria-label="Release">
+    <h2>Release it</h2>
+    <p class="faint">
+      Begun with <a href=${toVersion(from)}>${from}</a>:
+      <a href=${toVersion(version, 'changes')}>what it changes</a>,
+      <a href=${tried}>what it would have decided</a>.
+    </p>
+    ${checked?.lostCases && html`<${LostCases} ...${checked.lostCases} />`}
+    ${isStuck && html`<ul class="plain">${missing.map((what) => html`<li>○ ${what}</li>`)}</ul>`}
+    ${mayRelease && !list.writable && html`<p class="bad">${NOT_WRITABLE}</p>`}
+    <div class="buttons">
+      ${
+        mayRelease
+          ? html`<button type="button" class="button-accent" disabled=${isStuck || !list.writable}
+                onClick=${release}>Release …</button>
+              <button type="button" disabled=${checked?.sound !== true || isBusy || !list.writable}
+                onClick=${lay}>Put it into RULES_DIR</button>`
+          : html`<button type="button" class="button-accent" disabled=${isStuck || revision === null}
+              onClick=${hand}>Propose its release …</button>`
+      }
+      <button type="button" onClick=${() => download(copy)}>Download</button>
+      ${revision !== null && html`<button type="button" onClick=${discard}>Discard …</button>`}
+    </div>
+    <div role="status">${told}</div>
+    ${trouble} ${dialog}
   </section>`;
 }
 
-function Outcome({ compared: { diff, error }, isOld }: { compared: Compared; isOld: boolean }) {
-  if (error) return html`<${Trouble} error=${error} />`;
-  if (diff === null) return html`<${Loading} />`;
-  return html`${isOld && html`<p class="bad">The draft was edited since; compare it again.</p>`}
-    <${Differences} diff=${diff} />`;
+const NOT_WRITABLE = `This node may not write to its RULES_DIR: download it, and put it there the way you
+  bring rule sets there.`;
+
+/** All files in one archive, in a folder of the version's name. */
+async function download({ version, files }: WorkingCopy) {
+  const { strToU8, zipSync } = await import('fflate/browser');
+  const packed = Object.entries(files).map(([path, text]) => [`${version}/${path}`, strToU8(text)]);
+  saveFile(`${version}.zip`, 'application/zip', new Uint8Array(zipSync(Object.fromEntries(packed))));
+}
+
+/** Cases that are gone let wrong answers pass. */
+function LostCases({ before, of, names }: NonNullable<CheckedDraft['lostCases']>) {
+  return html`<details class="notice">
+    <summary>
+      ${count(names.length)} of the ${counted(of, 'case', 'cases')} of ${before}, which was released before
+      it, are not in it
+    </summary>
+    <ul>
+      ${names.map((name) => html`<li>${name}</li>`)}
+    </ul>
+  </details>`;
+}
+
+function stillMissing(version: string, checked: CheckedDraft | null): readonly string[] {
+  if (version.includes('-'))
+    return ['A version with a word in its name stays a draft. Begin one called like p2.v11.'];
+  return [
+    ...(checked?.problems.length === 0 ? [] : ['Mend its problems.']),
+    ...(checked?.coverage?.failed === 0 ? [] : ['Let all its cases pass.']),
+  ];
 }
 
 type Remark = CheckedDraft['problems'][number];

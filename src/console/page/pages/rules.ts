@@ -1,57 +1,97 @@
-import type { OpenedRuleFolder, Rollout, RuleFolderList, RulesReport } from '../answers.ts';
-import { useAnswer } from '../api.ts';
+import type {
+  DraftList,
+  OpenedRuleFolder,
+  Rollout,
+  RuleFolderList,
+  RulesReport,
+  Session,
+  Worked,
+} from '../answers.ts';
+import { ask, may, useAnswer } from '../api.ts';
 import { html, useEffect, useRef, useState } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
-import { Cases, ChangedSince, Differences } from '../parts/differences.ts';
-import { type Evidence, sumOf, useEvidence } from '../parts/evidence.ts';
-import { Choice, sent } from '../parts/form.ts';
-import { count, shortDigest } from '../parts/format.ts';
+import { Cases, ChangedSince } from '../parts/differences.ts';
+import { sumOf, useJob } from '../parts/evidence.ts';
+import { Choice, Field, goTo, sent } from '../parts/form.ts';
+import { count, dateTime, shortDigest, takenName, VERSION_NAME, versionAfter } from '../parts/format.ts';
 import { LadderSteps } from '../parts/ladder.ts';
-import { toVersion } from '../parts/links.ts';
-import { answered, Empty } from '../parts/notice.ts';
+import { toPath, toVersion } from '../parts/links.ts';
+import { answered, Empty, Loading, useAttempt } from '../parts/notice.ts';
 import { columns, Table } from '../parts/table.ts';
-import { sinceDays } from '../parts/time-span.ts';
+import type { Time } from '../parts/time-span.ts';
 import { Pill } from '../parts/verdict.ts';
-import { ROLLOUT_STATUS, RULE_FOLDERS, RULES_REPORT, ruleDiff, ruleFolder } from '../questions.ts';
+import { copyOf, keep } from '../parts/working-copy.ts';
+import {
+  DRAFTS,
+  EVIDENCE_JOBS,
+  ROLLOUT_STATUS,
+  RULE_FOLDERS,
+  RULES_REPORT,
+  ruleFolder,
+} from '../questions.ts';
+import { DraftPage } from './draft.ts';
 
 type RuleFolder = RuleFolderList['versions'][number];
 
-/** The rule sets on this node, and how they differ. */
-export function RulesPage() {
+/** The versions, and the drafts of the platform, each with what it says, was worth and changes. */
+export function RulesPage({ session, place: { query }, time }: PageProps) {
   const folders = useAnswer(RULE_FOLDERS);
-  const status = useAnswer(ROLLOUT_STATUS);
-  const rollout = status.data?.rollout ?? null;
+  const drafts = useAnswer(may(session, 'rules') ? DRAFTS : null);
+  const rollout = useAnswer(ROLLOUT_STATUS).data?.rollout ?? null;
   return answered(folders, ({ versions }) => {
-    if (versions.length === 0)
-      return html`<${Empty} title="No rule set on this node">
-        Set RULES_DIR to the folder of rule sets; each lies in a folder like p2.v10.
-      <//>`;
-    return html`<${Versions} list=${versions} rollout=${rollout} /><${Compare} list=${versions} />`;
+    const kept = drafts.data?.drafts ?? [];
+    const own = { list: versions, kept, rollout, words: time.words };
+    return html`
+      ${
+        versions.length === 0
+          ? html`<${Empty} title="No rule set on this node">
+              Set RULES_DIR to the folder of rule sets; each lies in a folder like p2.v10.
+            <//>`
+          : html`<${Versions} ...${own} />`
+      }
+      ${drafts.data && html`<${BeginDraft} list=${versions} kept=${kept} from=${query.get('from')} />`}`;
   });
 }
 
-function Versions({ list, rollout }: { list: readonly RuleFolder[]; rollout: Rollout | null }) {
+type DraftSummary = DraftList['drafts'][number];
+
+function Versions({
+  list,
+  kept,
+  rollout,
+  words,
+}: {
+  list: readonly RuleFolder[];
+  kept: readonly DraftSummary[];
+  rollout: Rollout | null;
+  words: Time['words'];
+}) {
   const sound = list.filter((one) => one.sound);
+  const others = list.filter(({ version }) => !kept.some((one) => one.version === version));
   return html`<section class="card">
-    <h2>Versions</h2>
     <${Table} name="Versions" kind="in-lines"
-      columns=${['version, digest', 'state', ...columns('wide', 'what changed')]}
-      rows=${list.map((one) => [
-        html`<${VersionLink} one=${one} />`,
-        html`<${VersionState} one=${one} rollout=${rollout} />`,
-        html`<${WhatChanged} one=${one} before=${sound[sound.indexOf(one) + 1]?.version} />`,
-      ])} />
+      columns=${['version', 'state', ...columns('wide', 'what changed'), 'more']}
+      rows=${[
+        ...kept.map(({ version, from, changedBy, changedAt }) => [
+          html`<a href=${toVersion(version)}><b>${version}</b></a>`,
+          html`<${Pill} tone="note">draft<//>`,
+          `begun with ${from}, changed by ${changedBy}, ${dateTime(changedAt)}`,
+          waysOf(version, words),
+        ]),
+        ...others.map((one) => [
+          html`<a href=${toVersion(one.version)}><b>${one.version}</b></a>
+            ${one.digest && html` <code>${shortDigest(one.digest)}</code>`}`,
+          html`<${VersionState} one=${one} rollout=${rollout} />`,
+          html`<${WhatChanged} one=${one} before=${sound[sound.indexOf(one) + 1]?.version} />`,
+          waysOf(one.version, words),
+        ]),
+      ]} />
   </section>`;
 }
 
-function VersionLink({ one }: { one: RuleFolder }) {
-  return html`<a href=${toVersion(one.version)}><b>${one.version}</b></a>
-    ${one.digest && html`<div><code>${shortDigest(one.digest)}</code></div>`}
-    <div><a href=${draftAddress(one)}>${one.released ? 'Begin a draft' : 'Edit'}</a></div>`;
-}
-
-function draftAddress({ version, released }: RuleFolder) {
-  return released ? `#/rules/drafts?from=${version}` : toVersion(version, 'draft');
+function waysOf(version: string, words: Time['words']) {
+  return html`<a href=${toVersion(version, 'worth', words)}>worth</a>${' · '}
+    <a href=${toVersion(version, 'changes')}>changes</a>`;
 }
 
 function VersionState({ one, rollout }: { one: RuleFolder; rollout: Rollout | null }) {
@@ -71,23 +111,60 @@ function WhatChanged({ one, before }: { one: RuleFolder; before: string | undefi
 
 type LadderSettings = NonNullable<OpenedRuleFolder['ladder']>;
 
-/** A rule set: its problems, or its ladder and its cases; and its files. */
-export function VersionPage({ place: { version, query }, session }: PageProps) {
+/** The files of a version: of a draft, to be worked on. */
+export function VersionPage(props: PageProps) {
+  const { version } = props.place;
+  const folders = useAnswer(RULE_FOLDERS);
+  const drafts = useAnswer(may(props.session, 'rules') ? DRAFTS : null);
+  return answered(folders, (list) => {
+    const lies = list.versions.find((one) => one.version === version);
+    if (drafts.data === null && drafts.error === null && may(props.session, 'rules'))
+      return html`<${Loading} />`;
+    const kept = drafts.data?.drafts.some((one) => one.version === version) === true;
+    if (!kept && lies === undefined)
+      return html`<${Empty} title="No such version">
+        Your platform has no draft ${version}, and none lies on this node.
+        ${' '}<a href="#/rules">All versions</a>.
+      <//>`;
+    if (drafts.data !== null && (kept || lies?.released === false)) {
+      const own = { isKept: kept, list, bytesMax: drafts.data.bytesMax };
+      return html`<${DraftPage} key=${version} version=${version} session=${props.session} ...${own} />`;
+    }
+    return html`<${Opened} ...${props} />`;
+  });
+}
+
+/** A rule set as it stands: its problems, or its ladder and its cases; and its files. */
+function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' | 'session'>) {
   const answer = useAnswer(ruleFolder(version));
-  const sound = answer.data?.sound === true;
-  const evidence = useEvidence(
-    RULES_REPORT,
-    sound ? { kind: 'report', version, from: sinceDays('30') } : null,
-  );
+  const report = useKeptReport(version, session);
   return answered(answer, (folder) => {
-    const { problems, ladder, coverage, platforms, rules } = folder;
+    const { problems, ladder, coverage, platforms, rules, released } = folder;
+    const next = toPath('rules', { from: version });
     return html`
       ${problems.length > 0 && html`<${Problems} problems=${problems} version=${version} />`}
+      ${
+        released &&
+        html`<p>
+          Released, and never changes: <a href="#/rollouts">roll it out</a>
+          ${may(session, 'rules') && html` or <a href=${next}>begin a draft</a>`}
+        </p>`
+      }
+      <${Files} key=${query} folder=${folder} report=${report} query=${query} />
       ${ladder && html`<${Ladders} version=${version} ladder=${ladder} platforms=${platforms} />`}
       <${Holdouts} rules=${rules} />
-      ${coverage && html`<${Cases} run=${coverage} session=${session} />`}
-      <${Files} key=${query} folder=${folder} evidence=${evidence} query=${query} />`;
+      ${coverage && html`<${Cases} run=${coverage} session=${session} />`}`;
   });
+}
+
+/** The newest report on a version that is kept; null without one: a file that is opened asks for none. */
+function useKeptReport(version: string, session: Session) {
+  const { data } = useAnswer(may(session, 'rules') ? EVIDENCE_JOBS : null);
+  const job = data?.jobs.find(
+    ({ kind, state, options }) =>
+      kind === 'report' && state === 'done' && options['version'] === version && !options['against'],
+  );
+  return useJob(job?.jobId ?? null, RULES_REPORT).data;
 }
 
 function Ladders({
@@ -154,20 +231,22 @@ type Problem = OpenedRuleFolder['problems'][number];
  * The address may name a file and a line in it.
  */
 function Files({
-  folder: { files, rules, problems, sound },
-  evidence,
+  folder: { version, files, rules, problems, sound },
+  report,
   query,
 }: {
   folder: OpenedRuleFolder;
-  evidence: Evidence<RulesReport>;
+  report: Worked<RulesReport> | null;
   query: URLSearchParams;
 }) {
   const named = query.get('file') ?? 'verdicts.yaml';
   const [chosen, setChosen] = useState(named);
   const file = files.find(({ path }) => path === chosen) ?? files[0];
   if (file === undefined) return html`<${Empty} title="No file">The folder is empty.<//>`;
-  const matched = matchedByLine(file.path, rules, evidence.answer.data?.result ?? null);
+  const matched = matchedByLine(file.path, rules, report?.result ?? null);
   const wrong = problems.filter(({ at }) => at.file === file.path);
+  const rule = rules.find(({ name, at }) => name === query.get('rule') && at.file === named);
+  const line = rule?.at.line ?? Number(query.get('line'));
   return html`<section class="card">
     <h2>Files</h2>
     <div class="tabs" role="group" aria-label="Files">
@@ -178,7 +257,7 @@ function Files({
         return html`<button type="button" ...${pressed} onClick=${choose}>${path}${mark}</button>`;
       })}
     </div>
-    ${sound && html`<p class="faint">${wordsOn(evidence)}</p>`}
+    ${sound && html`<p class="faint">${wordsOn(version, report)}</p>`}
     <div class="scroll file" tabindex="0" role="region" aria-label=${file.path}>
       <table class="code">
         <tbody>
@@ -188,7 +267,7 @@ function Files({
             .map((text, index) => {
               const number = index + 1;
               const problemsHere = wrong.filter(({ at }) => at.line === number);
-              const isNamed = file.path === named && String(number) === query.get('line');
+              const isNamed = file.path === named && number === line;
               return html`<${Line} ...${{ text, number, isNamed }} matched=${matched.get(number)} />
               ${problemsHere.map((problem) => html`<${ProblemLine} problem=${problem} />`)}`;
             })}
@@ -242,37 +321,53 @@ function matchedByLine(path: string, rules: OpenedRuleFolder['rules'], report: R
   );
 }
 
-function wordsOn({ answer: { data }, refusal }: Evidence<RulesReport>) {
-  if (refusal) return refusal.message;
-  if (data === null || data.job.state === 'waiting' || data.job.state === 'running')
-    return 'The orders of the last 30 days that each rule matched are being counted.';
-  if (data.result === null) return 'The orders that each rule matched could not be counted.';
-  const { version, orders } = data.result;
-  const all = count(sumOf(orders));
-  return html`Before each rule: how many of ${all} orders of the last 30 days it matched, and how many of
-    these were unpaid. <a href=${toVersion(version, 'evidence')}>Evidence</a> says more.`;
+function wordsOn(version: string, report: Worked<RulesReport> | null) {
+  const worth = html`<a href=${toVersion(version, 'worth')}>worth</a>`;
+  if (report === null || report.result === null) return html`What each rule matched, its ${worth} shows.`;
+  const { job, result } = report;
+  return html`Before each rule: how many of ${count(sumOf(result.orders))} orders it matched, and how many of
+    these were unpaid, as worked out at ${dateTime(job.askedAt)}; its ${worth} says more.`;
 }
 
-function Compare({ list }: { list: RuleFolderList['versions'] }) {
-  const sound = list.filter((one) => one.sound).map(({ version }) => version);
-  const [pair, setPair] = useState<{ before: string; after: string } | null>(null);
-  const answer = useAnswer(pair === null ? null : ruleDiff(pair.before, pair.after));
-  const [newest, second] = sound;
-  if (newest === undefined) return null;
-  if (second === undefined) {
-    return html`<p class="faint">
-      Two versions can be compared. <a href=${`#/rules/drafts?from=${newest}`}>Begin a draft</a> for a second
-      one.
-    </p>`;
-  }
-  const compare = sent(({ before = second, after = newest }) => setPair({ before, after }));
+function BeginDraft({
+  list,
+  kept,
+  from,
+}: {
+  list: readonly RuleFolder[];
+  kept: readonly DraftSummary[];
+  from: string | null;
+}) {
+  const { attempt, trouble } = useAttempt();
+  const begin = sent(({ source = '', version = '' }) =>
+    attempt(async () => {
+      if (list.some((one) => one.version === version)) throw takenName(version);
+      const folder = await ask('GET', ruleFolder(source));
+      if (!folder.whole) throw new Error(`${source} is too long for this page.`);
+      await keep(copyOf(folder, version));
+      goTo(toVersion(version));
+    }),
+  );
+  const names = list.map(({ version }) => version);
+  const preferred = names.find((name) => name === from) ?? list.find((one) => one.sound)?.version;
+  const called = nextName([...names, ...kept.map(({ version }) => version)]);
+  const name = { pattern: VERSION_NAME, title: 'p<number>.v<number>, or with a word at its end' };
   return html`<section class="card">
-    <h2>Compare two versions</h2>
-    <form class="filters" onSubmit=${compare}>
-      <${Choice} label="before" name="before" values=${sound} chosen=${second} />
-      <${Choice} label="after" name="after" values=${sound} chosen=${newest} />
-      <div class="buttons"><button type="submit">Compare</button></div>
+    <h2>Begin a draft</h2>
+    <form class="filters" onSubmit=${begin}>
+      <${Choice} label="begin with" name="source" chosen=${preferred} values=${names} />
+      <${Field} label="call it" hint="like p2.v11, or p2.v11-night">
+        <input name="version" required ...${name} defaultValue=${called} />
+      <//>
+      <div class="buttons"><button type="submit" class="button-accent">Begin</button></div>
     </form>
-    ${pair && answered(answer, (diff) => html`<${Differences} diff=${diff} />`)}
+    ${trouble}
   </section>`;
+}
+
+/** The first name after the newest version that neither node nor platform has. `taken`: newest first. */
+function nextName(taken: readonly string[]) {
+  let name = versionAfter((taken[0] ?? 'p2.v10').replace(/-.*/, ''));
+  while (taken.includes(name)) name = versionAfter(name);
+  return name;
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Estimate, EvidenceJob, EvidenceTable, OrderCounts, Shown, Worked } from '../answers.ts';
-import { type Answer, ask, type Refusal, useAnswer, useHealing, type Work } from '../api.ts';
-import { html, useEffect, useState } from '../html.ts';
+import { type Answer, ask, useAnswer, type Work } from '../api.ts';
+import { html } from '../html.ts';
 import { evidenceJob } from '../questions.ts';
 import { count, share } from './format.ts';
 import { Loading, Trouble, useAttempt } from './notice.ts';
@@ -101,7 +101,7 @@ function cellOf(cell: Cell, kind: Column['kind'] | undefined) {
 }
 
 /** As the command line prints it: `56.4 % (55.0 to 57.9)`; `–` where nothing is known. */
-function cellText(cell: Cell, kind: Column['kind']) {
+export function cellText(cell: Cell, kind: Column['kind']) {
   if (cell === null) return '–';
   if (typeof cell === 'string') return cell;
   const unit = kind === 'share' ? ' %' : '';
@@ -133,42 +133,6 @@ function numberText(value: number, kind: Column['kind']) {
 
 const FOLLOW_MS = 1000;
 
-/** What was asked for and how far it is; `again` asks once more. */
-export interface Evidence<Result> {
-  answer: Answer<Worked<Result>>;
-  refusal: Refusal | null;
-  again: () => void;
-}
-
-/**
- * Evidence for a body, asked for whenever the body changes and followed until it is there. Null asks
- * nothing.
- */
-export function useEvidence<Result>(question: Work<Result>, body: object | null): Evidence<Result> {
-  const wanted = body === null ? null : JSON.stringify(body);
-  const [asked, setAsked] = useState(() => nothingAsked());
-  const [round, setRound] = useState(0);
-  const again = () => setRound((number) => number + 1);
-  useEffect(() => {
-    if (wanted === null) return undefined;
-    let left = false;
-    ask('POST', question, JSON.parse(wanted)).then(
-      ({ jobId }) => left || setAsked({ wanted, jobId, refusal: null }),
-      (refusal) => left || setAsked({ wanted, jobId: null, refusal }),
-    );
-    return () => {
-      left = true;
-    };
-  }, [wanted, round]);
-  const { jobId, refusal } = asked.wanted === wanted ? asked : nothingAsked();
-  useHealing(refusal, again);
-  return { answer: useJob(jobId, question), refusal, again };
-}
-
-function nothingAsked(): { wanted: string | null; jobId: string | null; refusal: Refusal | null } {
-  return { wanted: null, jobId: null, refusal: null };
-}
-
 /** A job by its id, followed until it is over. `work`: that it is for. */
 export function useJob<Result>(jobId: string | null, work: Work<Result>): Answer<Worked<Result>> {
   const question = jobId === null ? null : evidenceJob(jobId, work);
@@ -183,16 +147,14 @@ export function isUnderWay({ state }: EvidenceJob) {
   return state === 'waiting' || state === 'running';
 }
 
-/** The result of a job once it is there; until then, how far it is and what can be done. */
+/** The result of a job once it is there; until then, how far it is; `again` asks once more. */
 export function workedOut<Result>(
-  { answer: { data, error }, refusal, again }: Evidence<Result>,
-  shown: (result: Result) => ComponentChildren,
+  { answer: { data, error }, again }: { answer: Answer<Worked<Result>>; again: () => void },
+  shown: (result: Result, job: EvidenceJob) => ComponentChildren,
 ) {
-  const trouble = refusal ?? (data === null ? error : null);
-  if (trouble) return html`<${Trouble} error=${trouble} retry=${again} />`;
-  if (data === null) return html`<${Loading} />`;
+  if (data === null) return error ? html`<${Trouble} error=${error} retry=${again} />` : html`<${Loading} />`;
   const { job, result } = data;
-  if (result !== null) return shown(result);
+  if (result !== null) return shown(result, job);
   switch (job.state) {
     case 'waiting':
     case 'running':

@@ -31,7 +31,7 @@ export function toVersion(version: string, part = '', query: Readonly<Record<str
 
 /** What a rule of a version was worth. `file`: like verdicts.yaml. */
 export function toRule(version: string, file: string, name: string) {
-  return toVersion(version, `evidence/${file.replace('.yaml', '')}/${name}`);
+  return toVersion(version, 'worth', { rule: `${file.replace('.yaml', '')}/${name}` });
 }
 
 /** Orders, each leading to its decisions. */

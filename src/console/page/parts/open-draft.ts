@@ -56,7 +56,7 @@ export function useDraft(begun: WorkingCopy): OpenDraft {
   const [changedBy, setChangedBy] = useState<string | null>(null);
   const [round, setRound] = useState(0);
   const underWay = useRef(Promise.resolve(begun.revision));
-  const isTyped = copy.files !== kept.files || copy.replaces !== kept.replaces;
+  const isTyped = copy.files !== kept.files;
   const isStill = !isTyped || writing || error !== null || conflict !== null;
   const latest = useRef({ copy, isTyped, isBusy: false });
   latest.current = { copy, isTyped, isBusy: isTyped || writing || conflict !== null };
@@ -76,9 +76,9 @@ export function useDraft(begun: WorkingCopy): OpenDraft {
       () => copy.revision,
     );
     keeping
-      .then(({ revision, saved }) => {
+      .then(({ revision }) => {
         setKept({ ...copy, revision });
-        setCopy((now) => ({ ...now, revision, saved: saved && now.files === copy.files }));
+        setCopy((now) => ({ ...now, revision }));
       })
       .catch(async (refusal) => {
         if (refusal.status !== 412) throw refusal;
@@ -203,14 +203,14 @@ function TwoCopies({
   const { version } = copy;
   const leave = () => {
     take(theirs ?? copy);
-    if (theirs === null) goTo('#/rules/drafts');
+    if (theirs === null) goTo('#/rules');
   };
   const keepMine = sent(({ name = '' }) =>
     attempt(async () => {
       const mine = { ...renamedCopy(copy, name), revision: null };
       const { revision } = await keep(mine);
       take(name === version ? { ...mine, revision } : (theirs ?? copy));
-      goTo(toVersion(name, 'draft'));
+      goTo(toVersion(name));
     }),
   );
   const free = theirs === null ? version : `${version.replace(/-.*/, '')}-mine`;

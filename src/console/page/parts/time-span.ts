@@ -1,5 +1,5 @@
 import { html } from '../html.ts';
-import { Choice, Field, goTo, sent, typedInto } from './form.ts';
+import { Field, goTo, sent, typedInto } from './form.ts';
 import { dateTime, minuteAt, minuteOf } from './format.ts';
 
 /**
@@ -150,61 +150,4 @@ export function TimeBar({ time: { words, name, span } }: { time: Time }) {
       ${own !== 'UTC' && html`<option selected=${words['zone'] === 'UTC'}>UTC</option>`}
     </select>
   </nav>`;
-}
-
-/** How far back evidence is looked for; the number is of days. */
-const REACHES = [
-  ['1', 'the last day'],
-  ['7', 'the last 7 days'],
-  ['30', 'the last 30 days'],
-  ['90', 'the last 90 days'],
-  ['all', 'everything'],
-] as const;
-
-/** The field `days`: how far back the decisions reach. What is chosen at first. */
-export function Reach({ days = DAYS_AT_FIRST }: { days?: string }) {
-  return html`<${Choice} label="on decisions of" name="days" chosen=${days} values=${REACHES} />`;
-}
-
-/**
- * The time that evidence is worked out on: between the minutes that an address names, or so many days
- * back; `asOf` is the minute at whose end it was known.
- * `words` name it in another address.
- */
-export interface EvidenceTime {
-  readonly words: Readonly<Record<string, string>>;
-  readonly span: { from?: number; to?: number; asOf?: number };
-}
-
-const DAYS_AT_FIRST = '30';
-
-export function timeIn(query: URLSearchParams): EvidenceTime {
-  const [from, to, days] = [query.get('from'), query.get('to'), query.get('days') ?? DAYS_AT_FIRST];
-  const minute = query.get('asOf');
-  const known = knownAt(minute);
-  const span = spanOf({ from, to });
-  const words = { ...(minute && { asOf: minute }) };
-  if (span.from === undefined && span.to === undefined) {
-    const since = sinceDays(days, known.asOf);
-    return { words: { days, ...words }, span: { ...known, ...(since === undefined ? {} : { from: since }) } };
-  }
-  return { words: { ...(from && { from }), ...(to && { to }), ...words }, span: { ...span, ...known } };
-}
-
-/** The fields for it; minutes go before days. */
-export function TimeFields({ words }: { words: EvidenceTime['words'] }) {
-  return html`<${Reach} days=${words['days']} />
-    <${MinuteField} label="or from" name="from" minute=${words['from']} />
-    <${MinuteField} name="to" minute=${words['to']} />
-    <${MinuteField} label="as known at" name="asOf" minute=${words['asOf']} />`;
-}
-
-/**
- * The beginning of the day so many days ago, in UTC: the same question all day long. Undefined for
- * everything.
- */
-export function sinceDays(days: string, now = Date.now()) {
-  const number = Number(days);
-  if (!(number > 0)) return undefined;
-  return Math.floor((now - number * DAY_MS) / DAY_MS) * DAY_MS;
 }

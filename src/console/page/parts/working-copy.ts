@@ -12,10 +12,6 @@ export interface WorkingCopy {
   readonly from: string;
   /** Texts by path. */
   readonly files: Readonly<Record<string, string>>;
-  /** Digest of the files in RULES_DIR that it replaces; null: none. */
-  readonly replaces: string | null;
-  /** Whether RULES_DIR holds the same texts. */
-  readonly saved: boolean;
   /** Of the draft that it was made on; null: there is none yet. */
   readonly revision: number | null;
 }
@@ -24,24 +20,18 @@ export interface WorkingCopy {
  * Keeps it as the platform's draft. Throws Refusal, of status 412 when somebody else changed that
  * meanwhile.
  */
-export function keep({ version, from, files, replaces, revision }: WorkingCopy) {
-  return ask('PUT', keptDraft(version, revision), { from, files, ...(replaces !== null && { replaces }) });
+export function keep({ version, from, files, revision }: WorkingCopy) {
+  return ask('PUT', keptDraft(version, revision), { from, files });
 }
 
-export function keptCopyOf({ version, from, files, replaces, saved, revision }: Draft): WorkingCopy {
-  return { version, from, files, replaces, saved, revision };
+export function keptCopyOf({ version, from, files, revision }: Draft): WorkingCopy {
+  return { version, from, files, revision };
 }
 
 /** A new draft with the files of a version. */
 export function copyOf({ version: from, files }: OpenedRuleFolder, version: string): WorkingCopy {
   const texts = Object.fromEntries(files.map(({ path, text }) => [path, text]));
-  const made = { version: from, from, files: texts, replaces: null, saved: false, revision: null };
-  return renamedCopy(made, version);
-}
-
-/** A draft as RULES_DIR has it. */
-export function savedCopyOf(folder: OpenedRuleFolder): WorkingCopy {
-  return { ...copyOf(folder, folder.version), replaces: folder.filesDigest, saved: true };
+  return renamedCopy({ version: from, from, files: texts, revision: null }, version);
 }
 
 /** The draft under another name, also inside ruleset.yaml. */
@@ -52,13 +42,11 @@ export function renamedCopy(copy: WorkingCopy, version: string): WorkingCopy {
     (_, start) => start + version,
   );
   const files = before === '' ? copy.files : { ...copy.files, 'ruleset.yaml': text };
-  return copy.version === version
-    ? { ...copy, files }
-    : { ...copy, version, files, replaces: null, saved: false, revision: null };
+  return copy.version === version ? { ...copy, files } : { ...copy, version, files, revision: null };
 }
 
 export function withFile(copy: WorkingCopy, path: string, text: string): WorkingCopy {
-  return { ...copy, files: { ...copy.files, [path]: text }, saved: false };
+  return { ...copy, files: { ...copy.files, [path]: text } };
 }
 
 /**
@@ -95,7 +83,7 @@ function yamlText(value: string, { type }: Constant['allowed']) {
 
 export function withoutFile(copy: WorkingCopy, path: string): WorkingCopy {
   const { [path]: _, ...files } = copy.files;
-  return { ...copy, files, saved: false };
+  return { ...copy, files };
 }
 
 const ORDER = [

@@ -1,4 +1,5 @@
 import type { Audit } from '../../../../access/audit.ts';
+import { ProposalRefused, ProposalSchema, shownProposal } from '../../../../access/proposals.ts';
 import type { RuleDesk } from '../../../../authoring/desk/rule-desk.ts';
 import {
   DRAFT_DAYS_MAX,
@@ -16,9 +17,10 @@ import {
   type RuleVersion,
   versionText,
 } from '../../../../rules/rule-set.ts';
+import type { Approvals } from '../../../../service/approvals.ts';
 import { count, list, named, nextPlace, type Shape, shape, text } from '../../../../shapes.ts';
 import { AT_EXAMPLE } from '../../../openapi/example.ts';
-import { DONE, jsonAnswer, operation } from '../../../operation/operation.ts';
+import { DONE, jsonAnswer, jsonBody, operation } from '../../../operation/operation.ts';
 import {
   type Parameter,
   pageOf,
@@ -29,7 +31,14 @@ import {
   type RouteContext,
   TIME_PLACES,
 } from '../../../operation/parameters.ts';
-import { badRequest, HttpProblem, notFound, refusal } from '../../../request/problems.ts';
+import {
+  badRequest,
+  HttpProblem,
+  notFound,
+  refusal,
+  orRefused as refusedOr,
+} from '../../../request/problems.ts';
+import { PROPOSAL_REFUSED } from '../../proposals.ts';
 import { atDesk, DESK_FULL, DRAFT_BYTES_MAX, DRAFT_EXAMPLE, DRAFT_FILES, draftBody } from './draft-body.ts';
 
 /** The drafts of a platform that are not in RULES_DIR yet, kept on the server with a revision. */
@@ -209,6 +218,30 @@ export const writeDraft = operation({
     });
     ctx.set('ETag', `"${draft.revision}"`);
     return draft;
+  },
+});
+
+export const proposeDraft = operation({
+  method: 'post',
+  path: '/v1/platform/rules/drafts/{version}/proposal',
+  operationId: 'proposeDraft',
+  summary: 'Proposes the release of a draft',
+  description:
+    'To the installation, whose operators see what it would change and release or return it, whether APPROVALS is required or not. Only as it is at the revision that If-Match names, sound and with cases that pass.',
+  tag: 'Rules',
+  grant: 'rules',
+  parameters: [VERSION, { ...IF_MATCH, required: true }],
+  body: jsonBody('ProposeDraftBody', Type.Object({ reason: text(1000, 'Why') }), { reason: 'fewer waits' }),
+  answers: jsonAnswer('What waits for an operator', ProposalSchema),
+  refusals: [BAD_REVISION, PROPOSAL_REFUSED],
+  answer: async ({ ctx, caller, body }, { approvals }: { readonly approvals: Approvals }) => {
+    const version = versionOf(ctx);
+    const revision = IF_MATCH.read(ctx);
+    if (revision === null) throw BAD_REVISION.problem(IF_MATCH_FORM);
+    const { platform, actor } = caller;
+    const asked = { version, platform, revision, ...(await body()) };
+    const propose = () => approvals.proposeDraft(asked, actor);
+    return shownProposal(await refusedOr(propose, PROPOSAL_REFUSED.problem, ProposalRefused));
   },
 });
 

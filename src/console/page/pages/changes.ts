@@ -1,0 +1,48 @@
+import type { Draft, RuleDiff } from '../answers.ts';
+import { ask, may, useAnswer } from '../api.ts';
+import { html, useEffect, useState } from '../html.ts';
+import type { PageProps } from '../page-props.ts';
+import { Differences } from '../parts/differences.ts';
+import { Choice, goTo } from '../parts/form.ts';
+import { toVersion } from '../parts/links.ts';
+import { answered, Empty, Loading, Trouble } from '../parts/notice.ts';
+import { COMPARE_DRAFT, DRAFTS, keptDraft, RULE_FOLDERS, ruleDiff } from '../questions.ts';
+
+/** How a version, released or a draft, differs from another, and payers whom the two answer differently. */
+export function ChangesPage({ place: { version, query }, session }: PageProps) {
+  const folders = useAnswer(RULE_FOLDERS);
+  const drafts = useAnswer(may(session, 'rules') ? DRAFTS : null);
+  const isKept = drafts.data?.drafts.some((one) => one.version === version) === true;
+  const draft = useAnswer(isKept ? keptDraft(version) : null);
+  return answered(folders, ({ versions }) => {
+    const sound = versions.filter((one) => one.sound).map((one) => one.version);
+    const others = sound.filter((one) => one !== version);
+    const begun = draft.data?.from ?? others[sound.indexOf(version)] ?? others[0];
+    const before = query.get('before') ?? begun;
+    if (before === undefined)
+      return html`<${Empty} title="No other version">
+        <a href="#/rules">Begin a draft</a> for a second one.
+      <//>`;
+    const go = (other: string) => goTo(toVersion(version, 'changes', { before: other }));
+    return html`<${Choice} label="compared with" chosen=${before} values=${others} go=${go} />
+      ${
+        isKept
+          ? answered(draft, (one) => html`<${OfDraft} key=${before} draft=${one} before=${before} />`)
+          : html`<${OfVersion} before=${before} after=${version} />`
+      }`;
+  });
+}
+
+function OfVersion({ before, after }: { before: string; after: string }) {
+  return answered(useAnswer(ruleDiff(before, after)), (diff) => html`<${Differences} diff=${diff} />`);
+}
+
+function OfDraft({ draft: { version, files }, before }: { draft: Draft; before: string }) {
+  const [diff, setDiff] = useState<RuleDiff | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  useEffect(() => {
+    ask('POST', COMPARE_DRAFT, { version, files, before }).then(setDiff, setError);
+  }, []);
+  if (error) return html`<${Trouble} error=${error} />`;
+  return diff === null ? html`<${Loading} />` : html`<${Differences} diff=${diff} />`;
+}

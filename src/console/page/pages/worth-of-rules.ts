@@ -1,0 +1,206 @@
+import type { EvidenceTable, RuleReport, RulesReport } from '../answers.ts';
+import { html, useState } from '../html.ts';
+import {
+  cellText,
+  EvidenceTables,
+  IntervalBar,
+  intervalText,
+  Notes,
+  OrdersBar,
+  ShownTable,
+  STATUSES,
+  StatusLegend,
+  sumOf,
+} from '../parts/evidence.ts';
+import { count } from '../parts/format.ts';
+import { toVersion } from '../parts/links.ts';
+import { Empty } from '../parts/notice.ts';
+import { numbers, sorted, Table, useSort } from '../parts/table.ts';
+import type { Time } from '../parts/time-span.ts';
+import { Figures } from '../parts/verdict.ts';
+
+/** What each rule was worth on the outcomes that were seen, or one, named like `verdicts/attempt-unpaid`. */
+export function RulesOnOutcomes({
+  report,
+  version,
+  rule,
+  words,
+}: {
+  report: RulesReport;
+  version: string;
+  rule: string;
+  words: Time['words'];
+}) {
+  const { orders, rules, unpaidShare, notes, tables } = report;
+  if (report.decisions === 0) return html`<${Notes} notes=${notes} />`;
+  const isShown = (one: RuleReport) => rule === '' || `${one.file.replace('.yaml', '')}/${one.name}` === rule;
+  const shown = rules.filter((one) => one.matched > 0 && isShown(one));
+  const ofAll = tables.filter(({ name }) => OF_MONEY.includes(name));
+  const figures = [
+    ['orders', count(sumOf(orders))],
+    ...STATUSES.map(({ name, words: status }) => [status, count(orders[name])] as const),
+    ['unpaid, of those with an outcome', intervalText(unpaidShare)],
+  ] as const;
+  return html`
+    <${Figures} items=${figures} />
+    ${rule !== '' && html`<p><a href=${toVersion(version, 'worth', words)}>← All rules</a></p>`}
+    ${shown.length === 0 && html`<${Empty} title="It matched nothing">In none of these decisions.<//>`}
+    <${StatusLegend} />
+    ${[...Map.groupBy(shown, ({ file }) => file)].map(
+      ([file, some]) => html`<section class="card" key=${`${file} ${rule}`}>
+        <h2>${file}</h2>
+        <${RuleTable} file=${file} rules=${some} report=${report} opened=${rule.split('/')[1] ?? null} />
+      </section>`,
+    )}
+    <${Notes} notes=${notes} />
+    ${rule === '' && html`<${EvidenceTables} tables=${ofAll} />`}`;
+}
+
+/** The tables of all orders. */
+const OF_MONEY = ['money', 'sliceMoney', 'ruleMoney', 'waitLevels'];
+
+const COLUMNS = [
+  'rule',
+  'orders: paid, unpaid, turned away, unknown',
+  ...numbers('orders', 'matched', 'decided', 'decisive'),
+  ...numbers('unpaid share, 95 %', 'lift', 'net value'),
+  { name: 'trend', kind: 'unsorted' as const },
+];
+
+/** The rules of a file, each with its orders, and each opening to more. */
+function RuleTable({
+  file,
+  rules,
+  report,
+  opened: openedAtFirst,
+}: {
+  file: string;
+  rules: readonly RuleReport[];
+  report: RulesReport;
+  opened: string | null;
+}) {
+  const [opened, setOpened] = useState(openedAtFirst);
+  const most = Math.max(...rules.map(({ orders }) => sumOf(orders)));
+  const sort = useSort(`Rules of ${file}`);
+  return html`<${Table} name=${`Rules of ${file}`} columns=${COLUMNS} kind="rule-figures" sort=${sort}>
+    ${sorted(rules, sort, cellOf).map((rule) => {
+      const isOpen = opened === rule.name;
+      const toggle = () => setOpened(isOpen ? null : rule.name);
+      return html`<${Row} key=${rule.name} ...${{ rule, report, most, isOpen, toggle }} />
+        ${
+          isOpen &&
+          html`<tr>
+            <td colspan="10" class="line"><${OpenedRule} rule=${rule} report=${report} /></td>
+          </tr>`
+        }`;
+    })}
+  <//>`;
+}
+
+/** What a rule is sorted by in a column. */
+function cellOf(rule: RuleReport, place: number) {
+  const { name, orders, matched, decided, decisive, unpaidShare, lift, net } = rule;
+  const all = sumOf(orders);
+  const cells = [name, all, all, matched, decided, decisive, unpaidShare?.value, lift, net?.value?.value];
+  return cells[place] ?? null;
+}
+
+function Row({
+  rule,
+  report,
+  most,
+  isOpen,
+  toggle,
+}: {
+  rule: RuleReport;
+  report: RulesReport;
+  most: number;
+  isOpen: boolean;
+  toggle: () => void;
+}) {
+  const { name, orders, matched, decided, decisive, unpaidShare, lift, net, by = [] } = rule;
+  const days = report.by === 'day' || report.by === 'week' ? by : [];
+  const expanded = { 'aria-expanded': isOpen ? 'true' : 'false' };
+  return html`<tr>
+    <th scope="row">
+      <button type="button" class="opener" ...${expanded} onClick=${toggle}>${name}</button>
+    </th>
+    <td class="line"><${OrdersBar} orders=${orders} most=${most} /></td>
+    <td class="num">${count(sumOf(orders))}</td>
+    <td class="num extra">${count(matched)}</td>
+    <td class="num extra">${count(decided)}</td>
+    <td class="num extra">${decisive === null ? '–' : count(decisive)}</td>
+    <td class="share line"><${IntervalBar} interval=${unpaidShare} all=${report.unpaidShare} /></td>
+    <td class="num extra">${lift === null ? '–' : lift.toFixed(2)}</td>
+    <td class="num">${net ? `${cellText(net.value, 'money')} ${net.currency}` : 'give it a holdout'}</td>
+    <td class="extra"><${Trend} slices=${days} /></td>
+  </tr>`;
+}
+
+/**
+ * All that is known of a rule: its rows of every table that names rules by file, and the way to its orders.
+ */
+function OpenedRule({ rule, report }: { rule: RuleReport; report: RulesReport }) {
+  const tables = report.tables.flatMap((table) => ofRule(table, rule));
+  return html`<div class="opened-rule">
+    <${Ways} rule=${rule} report=${report} />
+    ${tables.map(
+      (table) => html`<h3>${table.title}</h3>
+        <${ShownTable} table=${{ ...table, title: `${table.title} of ${rule.name}` }} />`,
+    )}
+  </div>`;
+}
+
+/** The rows about a rule, without its file and name. */
+function ofRule(table: EvidenceTable, { file, name }: RuleReport) {
+  const rows = table.name === 'rules' ? [] : table.rows.filter((row) => row[0] === file && row[1] === name);
+  if (rows.length === 0) return [];
+  return [{ ...table, columns: table.columns.slice(2), rows: rows.map((row) => row.slice(2)) }];
+}
+
+/** What decisions can be found by. */
+const REPORTED = ['paid', 'unpaid', 'unknown'];
+
+function Ways({ rule: { file, name }, report }: { rule: RuleReport; report: RulesReport }) {
+  const text = html`<a href=${toVersion(report.version, '', { file, rule: name })}>Its text</a>`;
+  const member = memberOf(file);
+  if (member === null) return html`<p>${text}</p>`;
+  const to = (...more: [string, string][]) =>
+    `#/find?${new URLSearchParams([[member, name], ['ruleVersion', report.version], ...more])}`;
+  return html`<p>
+    ${text} · Its decisions: <a href=${to()}>all</a>, with orders
+    ${REPORTED.map((status) => html` <a href=${to(['outcome', status.toUpperCase()])}>${status}</a>`)}
+  </p>`;
+}
+
+/** How decisions of a rule of a file are asked for; groups are not recorded by their rule. */
+function memberOf(file: string) {
+  if (file === 'verdicts.yaml') return 'rule';
+  return file === 'bot-signals.yaml' ? 'signal' : null;
+}
+
+const HEIGHT = 22;
+const STEP = 4;
+
+/**
+ * The orders of each day or week as small columns of paid, unpaid and unknown; the opened rule has figures.
+ */
+function Trend({ slices }: { slices: NonNullable<RuleReport['by']> }) {
+  const most = Math.max(0, ...slices.map(({ orders }) => sumOf(orders)));
+  if (most === 0 || slices.length < 2) return html`<span class="faint">–</span>`;
+  const width = slices.length * STEP;
+  const size = { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}` };
+  return html`<svg aria-hidden="true" ...${size}>
+    ${slices.map((slice, index) => columnOf(slice, index * STEP, most))}
+  </svg>`;
+}
+
+function columnOf({ orders }: NonNullable<RuleReport['by']>[number], x: number, most: number) {
+  let top = HEIGHT;
+  return STATUSES.map(({ name, color }) => {
+    const height = (HEIGHT * orders[name]) / most;
+    top -= height;
+    const place = { x, y: top, width: STEP - 1, height };
+    return html`<rect ...${place} style=${{ fill: `var(${color})` }} />`;
+  });
+}

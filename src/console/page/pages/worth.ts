@@ -1,0 +1,227 @@
+import type { EvidenceJob, EvidenceJobList, RulesReport, Shown } from '../answers.ts';
+import { ask, useAnswer } from '../api.ts';
+import { html, useMemo, useState } from '../html.ts';
+import type { PageProps } from '../page-props.ts';
+import { EvidenceTables, isUnderWay, Notes, useJob, workedOut } from '../parts/evidence.ts';
+import { Choice, Field, goTo, sent } from '../parts/form.ts';
+import { dateTime } from '../parts/format.ts';
+import { toVersion } from '../parts/links.ts';
+import { answered, Empty, useAttempt } from '../parts/notice.ts';
+import { columns, Table } from '../parts/table.ts';
+import { inUtc, MinuteField, minuteWord, type Time } from '../parts/time-span.ts';
+import { Pill } from '../parts/verdict.ts';
+import { DRAFTS, EVIDENCE, EVIDENCE_JOBS, RULE_FOLDERS } from '../questions.ts';
+import { RulesOnOutcomes } from './worth-of-rules.ts';
+
+/**
+ * What a version was worth: any question to recorded decisions, which the address holds, and its kept answer.
+ * Nothing is worked out before somebody asks for it, because one thing is worked on at a time.
+ */
+
+type Asked = EvidenceJobList['questions'][number];
+
+type Option = Asked['options'][number];
+
+/** While one is under way, and otherwise, for those of others. */
+const [FOLLOW_MS, LOOK_MS] = [5_000, 60_000];
+
+/** With the kinds that the page draws in a way of their own. */
+type Worked = Shown | RulesReport;
+
+export function WorthPage({ place: { version, query }, time }: PageProps) {
+  const late = useAnswer(EVIDENCE_JOBS, ({ jobs }) => (jobs.some(isUnderWay) ? FOLLOW_MS : LOOK_MS));
+  const choose = (kind: string) => goTo(toVersion(version, 'worth', { ...time.words, kind }));
+  return answered(late, ({ questions, jobs }) => {
+    const kind = query.get('kind') ?? 'report';
+    const question = questions.find((one) => one.kind === kind);
+    const own = { version, query, time, again: late.reload };
+    return html`<${Choice} label="question" chosen=${kind} go=${choose}
+        values=${questions.map((one) => [one.kind, one.title] as const)} />
+      ${question && html`<${OneQuestion} key=${kind} question=${question} ...${own} jobs=${jobs} />`}
+      <${OfLate} jobs=${jobs} />`;
+  });
+}
+
+function OneQuestion({
+  version,
+  query,
+  time,
+  question,
+  jobs,
+  again,
+}: {
+  version: string;
+  query: URLSearchParams;
+  time: Time;
+  question: Asked;
+  jobs: EvidenceJobList['jobs'];
+  again: () => void;
+}) {
+  // The end of a time without one moves on; the question stays until the address changes.
+  const body = useMemo(() => bodyOf(question, version, query, time), [version, String(query)]);
+  const [made, setMade] = useState<{ readonly body: string; readonly jobId: string } | null>(null);
+  const { attempt, isBusy, trouble } = useAttempt();
+  const wanted = JSON.stringify(body);
+  const jobId = made?.body === wanted ? made.jobId : (keptFor(body, jobs)?.jobId ?? null);
+  const work = (asked: Body) =>
+    attempt(async () => {
+      const job = await ask('POST', EVIDENCE, told(asked));
+      setMade({ body: JSON.stringify(asked), jobId: job.jobId });
+      again();
+    });
+  const submit = sent((local) => {
+    const rule = query.get('rule');
+    const asked = { ...time.words, kind: question.kind, ...inUtc(local), ...(rule !== null && { rule }) };
+    goTo(toVersion(version, 'worth', asked));
+    work(bodyOf(question, version, new URLSearchParams(asked), time));
+  });
+  const fields = fieldsOf(question);
+  const isOpen = question.kind !== 'report' || fields.some(({ name }) => query.has(name));
+  const kept = { answer: useJob(jobId, EVIDENCE), again: () => work(body) };
+  const rule = query.get('rule') ?? '';
+  return html`<form class="card" key=${String(query)} onSubmit=${submit}>
+      ${
+        fields.length > 0 &&
+        html`<details open=${isOpen}>
+          <summary>Options</summary>
+          <div class="fields">
+            ${fields.map((one) => html`<${OptionField} key=${one.name} option=${one} query=${query} />`)}
+          </div>
+        </details>`
+      }
+      <div class="buttons">
+        <button type="submit" class="button-accent" disabled=${isBusy}>Work it out</button>
+      </div>
+      ${trouble}
+    </form>
+    ${
+      jobId === null
+        ? html`<${Empty} title="Not worked out yet">It takes a moment, and holds up what others ask for.<//>`
+        : workedOut<Worked>(
+            kept,
+            (result, job) => html`<p class="faint">${aboutText(job)}</p>
+              ${
+                isReport(result)
+                  ? html`<${RulesOnOutcomes} ...${{ report: result, version, rule, words: time.words }} />`
+                  : html`<${Notes} notes=${result.notes} /><${EvidenceTables} tables=${result.tables} />`
+              }`,
+          )
+    }`;
+}
+
+function isReport(result: Worked): result is RulesReport {
+  return 'rules' in result;
+}
+
+/** `2026-11-01 00:00:00 to now, asked for at 2026-11-24 20:00:00 by key 3f9a0c51d2e7 of ann`. */
+function aboutText({ from, to, askedAt, askedBy }: EvidenceJob) {
+  const begin = from === null ? 'All that is kept' : dateTime(from);
+  const end = to === null ? 'then' : dateTime(to);
+  return `${begin} to ${end}, asked for at ${dateTime(askedAt)} by ${askedBy}.`;
+}
+
+/** The newest answer to a question, on its time; or else on the time of the newest. */
+function keptFor({ from, to, asOf, ...asked }: Body, jobs: EvidenceJobList['jobs']) {
+  const same = jobs.filter((job) => job.state !== 'failed' && optionsText(job) === optionsText(asked));
+  const isOnTime = (job: EvidenceJob) =>
+    [job.from, job.to, job.asOf].join() === [from ?? null, to ?? null, asOf ?? null].join();
+  return same.find(isOnTime) ?? same.find(({ state }) => state === 'done');
+}
+
+function optionsText({ kind, options }: { readonly kind: string; readonly options: object }) {
+  return JSON.stringify([kind, Object.entries(options).toSorted(([one], [other]) => (one < other ? -1 : 1))]);
+}
+
+/** The version stands in the address. */
+function fieldsOf({ options }: Asked) {
+  return options.filter(({ name }) => name !== 'version' && name !== 'versions');
+}
+
+type Body = ReturnType<typeof bodyOf>;
+
+/** As the service takes it: the options beside the time. */
+function told({ options, ...asked }: Body) {
+  return { ...asked, ...options };
+}
+
+/** What the address says, with the options apart as jobs have them. */
+function bodyOf(question: Asked, version: string, query: URLSearchParams, { span }: Time) {
+  const options: Record<string, unknown> = {};
+  for (const { name, kind } of question.options) {
+    const value = name === 'version' ? version : query.get(name);
+    if (!value) continue;
+    if (kind === 'texts') options[name] = value.trim().split(/\s+/);
+    else options[name] = kind === 'number' ? Number(value) : value;
+  }
+  if (question.options.some(({ name }) => name === 'by')) options['by'] ??= sliceOf(span);
+  return { kind: question.kind, options, ...span };
+}
+
+/** The longest trend of days that can still be read. */
+const LONG_MS = 60 * 86_400_000;
+
+function sliceOf({ from = 0, to = Date.now() }: Time['span']) {
+  return to - from > LONG_MS ? 'week' : 'day';
+}
+
+function OptionField({ option, query }: { option: Option; query: URLSearchParams }) {
+  const { name, kind, description: hint, isRequired, values, form } = option;
+  const chosen = query.get(name);
+  switch (kind) {
+    case 'choice':
+      return html`<${Choice} label=${name} any="-" ...${{ hint, name, chosen, values }} />`;
+    case 'version':
+    case 'versions':
+      return html`<${VersionField} ...${{ hint, name, chosen }} />`;
+    case 'time':
+      return html`<${MinuteField} name=${name} minute=${chosen} />`;
+    case 'text':
+    case 'texts':
+    case 'number': {
+      const field = { name, defaultValue: chosen ?? '', required: isRequired, placeholder: form };
+      return html`<${Field} label=${name} hint=${hint}><input ...${field} /><//>`;
+    }
+    default:
+      return kind;
+  }
+}
+
+function VersionField({ name, hint, chosen }: { name: string; hint: string; chosen: string | null }) {
+  const [folders, drafts] = [useAnswer(RULE_FOLDERS).data, useAnswer(DRAFTS).data];
+  const sound = (folders?.versions ?? []).filter((one) => one.sound).map(({ version }) => version);
+  const values = [...new Set([...sound, ...(drafts?.drafts ?? []).map(({ version }) => version)])];
+  return html`<${Choice} label=${name} any="-" ...${{ hint, name, chosen, values }} />`;
+}
+
+const COLUMNS = [...columns('when', 'asked'), 'platform', 'question', 'about', 'state'];
+
+/** The owner of the installation sees what is under way of other platforms, too. */
+function OfLate({ jobs }: { jobs: EvidenceJobList['jobs'] }) {
+  if (jobs.length === 0) return null;
+  return html`<section class="card">
+    <h2>Of late</h2>
+    <${Table} name="Questions of late" columns=${COLUMNS} rows=${jobs.map(cellsOf)} />
+  </section>`;
+}
+
+const MINUTE_MS = 60_000;
+
+function cellsOf({ platform, askedAt, kind, ruleSets, state, options, from, to, asOf }: EvidenceJob) {
+  const tone = state === 'done' ? 'good' : state === 'failed' ? 'bad' : 'note';
+  const { version: _, ...others } = options;
+  const texts = Object.entries(others).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.join(' ') : String(value),
+  ]);
+  const time = {
+    ...(from === null ? { span: 'all' } : { from: minuteWord(from) }),
+    ...(to !== null && { to: minuteWord(to - MINUTE_MS) }),
+    ...(asOf !== null && { asOf: minuteWord(asOf) }),
+  };
+  const about = ruleSets.map(({ ruleVersion }) => ruleVersion);
+  const asked = toVersion(about[0] ?? '*', 'worth', { kind, ...Object.fromEntries(texts), ...time });
+  return [
+    ...[html`<a href=${asked}>${dateTime(askedAt)}</a>`, platform, kind, about.join(', ')],
+    html`<${Pill} tone=${tone}>${state}<//>`,
+  ];
+}
