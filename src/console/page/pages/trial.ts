@@ -1,10 +1,11 @@
+import { shareInterval } from '../../../statistics/intervals.ts';
 import type { Experiment, Rollout, Session, TrialCounts } from '../answers.ts';
 import { may, useAnswer } from '../api.ts';
 import { html, useMemo, useState } from '../html.ts';
 import { Chart } from '../parts/chart.ts';
 import { intervalText, Notes, ShownTable } from '../parts/evidence.ts';
 import { Choice } from '../parts/form.ts';
-import { count, shareOf } from '../parts/format.ts';
+import { count } from '../parts/format.ts';
 import { SampleOrders } from '../parts/links.ts';
 import { answered } from '../parts/notice.ts';
 import { numbers, Table } from '../parts/table.ts';
@@ -54,7 +55,7 @@ function ShadowDifferences({
   const columns = [...numbers('count'), `${active} → ${candidate}`, 'groups', 'sample orders'];
   return html`<p>
       <b class="num">${count(different)}</b> of <b class="num">${count(compared)}</b> verdicts differ:
-      ${' '}${intervalText(shareOf(different, compared))}.
+      ${' '}${intervalText(shareInterval(different, compared))}.
     </p>
     ${
       differences.length > 0 &&

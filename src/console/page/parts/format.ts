@@ -1,4 +1,6 @@
-import type { Estimate, FactValue } from '../answers.ts';
+import type { FactValue } from '../answers.ts';
+
+export { counted } from '../../../counted.ts';
 
 const NEVER_SECONDS = 999999999;
 
@@ -77,11 +79,6 @@ export function share(part: number, whole: number) {
   return whole === 0 ? '–' : percent((100 * part) / whole);
 }
 
-/** `1 node`, `2 nodes`. */
-export function counted(number: number, one: string, many: string = `${one}s`) {
-  return `${count(number)} ${number === 1 ? one : many}`;
-}
-
 export function platformText(platform: string) {
   return platform === '*' ? 'all platforms' : platform;
 }
@@ -125,20 +122,6 @@ export function versionAfter(version: string) {
 
 export function shortDigest(digest: string | null | undefined) {
   return digest === null || digest === undefined ? '–' : digest.slice(0, 12);
-}
-
-/** The 97.5 % point of the normal distribution. */
-const NORMAL_975 = 1.959963984540054;
-
-/** The share with its 95 % interval by Wilson, of counts that came without one. Null without clients. */
-export function shareOf(part: number, whole: number): Estimate | null {
-  if (whole === 0) return null;
-  const z2 = NORMAL_975 ** 2;
-  const value = part / whole;
-  const middle = (value + z2 / (2 * whole)) / (1 + z2 / whole);
-  const half =
-    (NORMAL_975 / (1 + z2 / whole)) * Math.sqrt((value * (1 - value)) / whole + z2 / (4 * whole ** 2));
-  return { value, low: part === 0 ? 0 : middle - half, high: part === whole ? 1 : middle + half };
 }
 
 /** How a version is named, for the field of a form; a test holds it equal to what the service takes. */
