@@ -9,13 +9,25 @@ import {
 } from './question.ts';
 
 const COSTS = [
-  numberOption({ name: 'margin', schema: objectiveMembers.margin }),
-  numberOption({ name: 'reversalCost', schema: objectiveMembers.reversalCost }),
-  numberOption({ name: 'requisiteCost', schema: objectiveMembers.requisiteCost }),
+  numberOption({
+    name: 'margin',
+    description: 'what remains of each unit of a payment that is not reversed; absent: 1',
+    schema: objectiveMembers.margin,
+  }),
+  numberOption({
+    name: 'reversalCost',
+    description: 'of each payment that is reversed, besides its amount; absent: 0',
+    schema: objectiveMembers.reversalCost,
+  }),
+  numberOption({
+    name: 'requisiteCost',
+    description: 'of each requisite that was shown and not paid; absent: 0',
+    schema: objectiveMembers.requisiteCost,
+  }),
 ] as const;
 const CURRENCY = textOption({
   name: 'currency',
-  description: 'Of value and costs, like EUR; without it the one of most orders',
+  description: 'of value and costs, like EUR; absent: the one of most orders',
 });
 const RATE = textsOption({
   name: 'rate',
@@ -24,10 +36,24 @@ const RATE = textsOption({
   description:
     'what a unit of another currency is worth, like USD=0.92; amounts in one without a rate count as nothing',
 });
-const REVERSAL_DAYS = numberOption({ name: 'reversalDays', schema: objectiveMembers.reversalDays });
+const REVERSAL_DAYS = numberOption({
+  name: 'reversalDays',
+  description:
+    'after these a payment counts as lasting; absent: by the ages at which the platform saw reversals',
+  schema: objectiveMembers.reversalDays,
+});
 const OF_A_TRIAL = [
-  numberOption({ name: 'windowDays', schema: objectiveMembers.windowDays }),
-  numberOption({ name: 'cap', schema: objectiveMembers.cap }),
+  numberOption({
+    name: 'windowDays',
+    description: 'for so long after its first request what a client does counts; absent: 7',
+    schema: objectiveMembers.windowDays,
+  }),
+  numberOption({
+    name: 'cap',
+    description:
+      'the highest amount of one client that counts; absent: the 99.9 % point of the 30 days before',
+    schema: objectiveMembers.cap,
+  }),
 ] as const;
 
 /** What value is made of: of a report, and with the last two of an experiment. */

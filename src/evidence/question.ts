@@ -78,17 +78,16 @@ export function textOption(told: OptionText): Option<string | null> {
   return { ...PLAIN, ...told, kind: 'text', schema, read: (options) => textIn(options[told.name]) };
 }
 
-/** What the schema describes; null for none. */
+/** As the schema bounds it; null for none. */
 export function numberOption({
-  name,
   schema,
-}: Pick<Option<number | null>, 'name' | 'schema'>): Option<number | null> {
+  ...told
+}: OptionText & Pick<Option<unknown>, 'schema'>): Option<number | null> {
   const read = (options: AskedOptions) => {
-    const value = options[name];
+    const value = options[told.name];
     return typeof value === 'number' ? value : null;
   };
-  const { description }: { readonly description?: unknown } = schema;
-  return { ...PLAIN, name, description: String(description), kind: 'number', schema, read };
+  return { ...PLAIN, ...told, kind: 'number', schema, read };
 }
 
 /** Epoch ms; null for none. */

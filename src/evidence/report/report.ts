@@ -134,7 +134,7 @@ class ReportSums {
   ): readonly RuleReport[] {
     const shareOfAll = this.all.unpaidShare;
     const sharesOfSlices = new Map([...this.#allOfSlices].map(([slice, all]) => [slice, all.unpaidShare]));
-    return this.#named.map(({ file, name }, place) => {
+    const rules = this.#named.map(({ file, name }, place) => {
       const isOtherwise = name === OTHERWISE;
       const by = this.#places.slices.map((slice) => ({
         slice,
@@ -156,6 +156,7 @@ class ReportSums {
         ...(by.length === 0 ? {} : { by }),
       };
     });
+    return rules.toSorted((a, b) => (b.decisive ?? -1) - (a.decisive ?? -1));
   }
 
   #addDecisions({ judgement, place, decisions }: PassResult['decisions'][number]): void {

@@ -99,7 +99,7 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
   reversals,
   by: nullable(choice(SLICE_NAMES, 'The slices that were asked for')),
   slices: Type.Optional(list(SliceSchema, 'All orders by these, in their order; absent without')),
-  rules: list(RuleReportSchema, 'In the order of the files'),
+  rules: list(RuleReportSchema, 'Those that most decisions needed first, otherwise last'),
   waitLevels,
   against: nullable(AgainstSchema),
 });
@@ -114,7 +114,7 @@ export function shownReport(report: Report): Shown {
   const { decisions, rules, version, digest } = report;
   const head = [ruleSetText(version, digest), ...spanNotes(report)];
   if (decisions === 0) return { notes: head, tables: [] };
-  const fired = rules.filter(({ matched }) => matched > 0).toSorted((a, b) => weightOf(b) - weightOf(a));
+  const fired = rules.filter(({ matched }) => matched > 0);
   const silent = rules.filter(({ matched, name }) => matched === 0 && name !== OTHERWISE);
   const tables = [
     moneyTable(report),
@@ -189,11 +189,6 @@ function totalsNotes(report: Report): readonly string[] {
       `${counted(undecidable.count, 'decision is', 'decisions are')} counted nowhere: their records lack ${undecidable.facts.join(', ')}.`,
     ),
   ];
-}
-
-/** Rules are sorted by the decisions that would have been others without them; `otherwise` comes last. */
-function weightOf({ decisive }: RuleFigures): number {
-  return decisive ?? -1;
 }
 
 const FIGURES = [
