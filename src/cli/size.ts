@@ -17,11 +17,14 @@ const EACH = {
   network: { verdict: 1250, key: 1300, score: 1340, outcome: 1750 },
   /** In segments of ten thousand rows or more. */
   archive: { verdict: 65, key: 0, score: 50, outcome: 54 },
-  journal: { verdict: 100, key: 0, score: 320, outcome: 230 },
+  journal: { verdict: 50, key: 0, score: 290, outcome: 205 },
 } as const;
 
-/** Bytes of the state of a payer who stays away: without orders, and for each of the newest ones that it remembers. */
-const STATE = { bare: 163, order: 13.2, ordersMax: 64 };
+/**
+ * Bytes of the state of a payer who stays away: without orders, and for each of the newest ones that it remembers. `asked`: what
+ * it has more while windows reach what the payer did, at three verdicts.
+ */
+const STATE = { bare: 163, order: 13.2, ordersMax: 64, asked: 240 };
 
 /** Bytes of Redis while it is kept, with its share of the tables that hold the keys. `notes`: of a payer, with its two devices. */
 const KEPT = { notes: 195, order: 40, answer: 26, device: 288, decision: 348, idempotencyKey: 111 };
@@ -93,17 +96,19 @@ function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
   const within = (aVerdict: number, kept: number) =>
     verdictsPerSecond * aVerdict * DAY_SECONDS * Math.min(days, kept);
   const entries = 1 + load.scores + load.outcomes;
+  // Whoever is known after so few days came in them.
+  const seen = (mean: number) => (mean > 0 && days <= DEVICE_DAYS ? 1 : seenIn(mean));
   const [askedIn7Days, newest, displaced] = [
-    seenIn(within(1, DEVICE_DAYS) / payers),
+    seen(within(1, DEVICE_DAYS) / payers),
     rememberedOf(within(work.outcome, days) / payers),
     displacedShare(within(work.outcome, days) / payers),
   ];
   const displacedDays = load.daysHot < DAYS_WITHOUT_ARCHIVE ? DISPLACED_DAYS : DAYS_WITHOUT_ARCHIVE;
   const ofPayers =
-    payers * (STATE.bare + newest * STATE.order + askedIn7Days * KEPT.notes) +
+    payers * (STATE.bare + newest * STATE.order + askedIn7Days * (STATE.asked + KEPT.notes)) +
     displaced * within(work.outcome, displacedDays) * KEPT.order +
     within(work.key, 1) * KEPT.answer;
-  const devices = payers * seenIn(within(work.score, DEVICE_DAYS) / payers) * KEPT.device;
+  const devices = payers * seen(within(work.score, DEVICE_DAYS) / payers) * KEPT.device;
   const hot = within(1, load.daysHot);
   const decisions = hot * KEPT.decision + byOrderOf(hot);
   const keys = within(work.key, 1) * KEPT.idempotencyKey;

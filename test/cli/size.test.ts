@@ -12,7 +12,7 @@ describe('scoring size', () => {
     );
     for (const row of [
       /^service: cores to plan, half of them idle then +3$/m,
-      /^Redis memory: in all +123 GB$/m,
+      /^Redis memory: in all +134 GB$/m,
       /^Redis: masters to plan +8$/m,
       /^archive: disk after 90 days +1\.31 TB$/m,
       /^the archive may be away before journal entries are lost to it +67 min$/m,
