@@ -33,39 +33,24 @@ const anyLadder: fc.Arbitrary<Ladder> = fc.record({
 
 describe('the cooldown ladder', () => {
   describe('climbs', () => {
-    const rows: readonly { readonly from: Ladder; readonly to: Ladder; readonly title: string }[] = [
-      {
-        title: 'from the first attempt to level 1',
-        from: { level: 0, attemptOpen: true, waitUntil: null },
-        to: { level: 1, attemptOpen: false, waitUntil: T + 30_000 },
-      },
-      {
-        title: 'from an early request at level 1 to level 2, counted from now',
-        from: { level: 1, attemptOpen: false, waitUntil: T + 1000 },
-        to: { level: 2, attemptOpen: false, waitUntil: T + 300_000 },
-      },
-      {
-        title: 'from an unpaid attempt after level 2 to level 3',
-        from: { level: 2, attemptOpen: true, waitUntil: null },
-        to: { level: 3, attemptOpen: false, waitUntil: T + 1_800_000 },
-      },
-      {
-        title: 'from the top level to the top level',
-        from: { level: 3, attemptOpen: false, waitUntil: T + 1000 },
-        to: { level: 3, attemptOpen: false, waitUntil: T + 1_800_000 },
-      },
-      {
-        title: 'from a level that a longer ladder had to the top level of this one',
-        from: { level: 7, attemptOpen: true, waitUntil: null },
-        to: { level: 3, attemptOpen: false, waitUntil: T + 1_800_000 },
-      },
-      {
-        title: 'to the end of the wait that is due when that is later',
-        from: { level: 1, attemptOpen: false, waitUntil: T + 999_000 },
-        to: { level: 2, attemptOpen: false, waitUntil: T + 999_000 },
-      },
-    ];
-    for (const { title, from, to } of rows) {
+    const open = (level: number): Ladder => ({ level, attemptOpen: true, waitUntil: null });
+    const waiting = (level: number, waitMs: number): Ladder => ({
+      level,
+      attemptOpen: false,
+      waitUntil: T + waitMs,
+    });
+    for (const [title, from, to] of [
+      ['from the first attempt to level 1', open(0), waiting(1, 30_000)],
+      [
+        'from an early request at level 1 to level 2, counted from now',
+        waiting(1, 1000),
+        waiting(2, 300_000),
+      ],
+      ['from an unpaid attempt after level 2 to level 3', open(2), waiting(3, 1_800_000)],
+      ['from the top level to the top level', waiting(3, 1000), waiting(3, 1_800_000)],
+      ['from a level that a longer ladder had to the top level of this one', open(7), waiting(3, 1_800_000)],
+      ['to the end of the wait that is due when that is later', waiting(1, 999_000), waiting(2, 999_000)],
+    ] as const) {
       it(title, () => {
         expect(climb(from, SETTINGS.levelsMs, T, 0)).to.deep.equal(to);
       });

@@ -41,27 +41,24 @@ describe('the queue of a client', () => {
     expect(results).to.deep.equal([10, 20, 30]);
   });
 
-  it('goes on after work that failed, whose error goes to its own caller alone', async () => {
-    const queue = new ClientQueue(100);
-    const failing = queue.run('a', async () => {
-      throw new Error('this one');
+  for (const [how, fail] of [
+    ['failed', () => Promise.reject(new Error('this one'))],
+    [
+      'throws synchronously',
+      () => {
+        throw new Error('at once');
+      },
+    ],
+  ] as const)
+    it(`goes on after work that ${how}, whose error goes to its own caller alone`, async () => {
+      const queue = new ClientQueue(100);
+      const [failed, succeeded] = await Promise.allSettled([
+        queue.run('a', fail),
+        queue.run('a', async () => 'fine'),
+      ]);
+      expect(failed).to.deep.include({ status: 'rejected' });
+      expect(succeeded).to.deep.include({ status: 'fulfilled', value: 'fine' });
     });
-    const next = queue.run('a', async () => 'fine');
-    const [failed, succeeded] = await Promise.allSettled([failing, next]);
-    expect(failed).to.deep.include({ status: 'rejected' });
-    expect(succeeded).to.deep.include({ status: 'fulfilled', value: 'fine' });
-  });
-
-  it('goes on after work that throws synchronously', async () => {
-    const queue = new ClientQueue(100);
-    const failing = queue.run('a', () => {
-      throw new Error('at once');
-    });
-    const next = queue.run('a', async () => 'fine');
-    const [failed, succeeded] = await Promise.allSettled([failing, next]);
-    expect(failed).to.deep.include({ status: 'rejected' });
-    expect(succeeded).to.deep.include({ status: 'fulfilled', value: 'fine' });
-  });
 
   it('refuses with null when too much work of that client is waiting', async () => {
     const queue = new ClientQueue(2);

@@ -215,101 +215,47 @@ describe('a reasoner with relations of facts', () => {
   const verdict = new Reasoner(knowledgeOf(RULES, 'a verdict'));
   const request = new Reasoner(knowledgeOf(RULES, 'any request'));
 
-  for (const [title, conditions] of [
-    [
-      'more unpaid orders in a row than in all',
-      [
-        ['unpaidChain', 'equal', 3],
-        ['unpaidCount', 'lessThan', 3],
-      ],
-    ],
-    [
-      'more paid orders than final ones',
-      [
-        ['paidCount', 'greaterThan', 4],
-        ['finalCount', 'lessThan', 5],
-      ],
-    ],
-    [
-      'a high score without a paid order',
-      [
-        ['paidCount', 'equal', 0],
-        ['paymentScore', 'greaterThan', 0.5],
-      ],
-    ],
-    [
-      'a neutral score that is not neutral',
-      [
-        ['finalCount', 'equal', 0],
-        ['paymentScore', 'notEqual', 0.5],
-      ],
-    ],
+  for (const [title, ...conditions] of [
+    ['more unpaid orders in a row than in all', ['unpaidChain', 'equal', 3], ['unpaidCount', 'lessThan', 3]],
+    ['more paid orders than final ones', ['paidCount', 'greaterThan', 4], ['finalCount', 'lessThan', 5]],
+    ['a high score without a paid order', ['paidCount', 'equal', 0], ['paymentScore', 'greaterThan', 0.5]],
+    ['a neutral score that is not neutral', ['finalCount', 'equal', 0], ['paymentScore', 'notEqual', 0.5]],
     [
       'an attempt while a wait is due',
-      [
-        ['waitRemainingSeconds', 'greaterThan', 0],
-        ['attemptOpen', 'equal', true],
-      ],
+      ['waitRemainingSeconds', 'greaterThan', 0],
+      ['attemptOpen', 'equal', true],
     ],
     [
       'a wait that is over and is not',
-      [
-        ['waitServed', 'equal', true],
-        ['waitRemainingSeconds', 'greaterThan', 0],
-      ],
+      ['waitServed', 'equal', true],
+      ['waitRemainingSeconds', 'greaterThan', 0],
     ],
     [
       'a fitting binding without a binding',
-      [
-        ['hasBinding', 'equal', false],
-        ['bindingFitsMethod', 'equal', true],
-      ],
+      ['hasBinding', 'equal', false],
+      ['bindingFitsMethod', 'equal', true],
     ],
     [
       'a longer window with fewer clients',
-      [
-        ['clientsOnIp(1h)', 'equal', 9],
-        ['clientsOnIp(1d)', 'lessThan', 9],
-      ],
+      ['clientsOnIp(1h)', 'equal', 9],
+      ['clientsOnIp(1d)', 'lessThan', 9],
     ],
-    [
-      'a trap without a score',
-      [
-        ['honeypotTriggered', 'equal', true],
-        ['scoredBefore', 'equal', false],
-      ],
-    ],
+    ['a trap without a score', ['honeypotTriggered', 'equal', true], ['scoredBefore', 'equal', false]],
     [
       'an attempt after the ladder was forgotten',
-      [
-        ['attemptOpen', 'equal', true],
-        ['secondsSinceLastVerdict', 'greaterThanInclusive', 86_400],
-      ],
+      ['attemptOpen', 'equal', true],
+      ['secondsSinceLastVerdict', 'greaterThanInclusive', 86_400],
     ],
-    [
-      'a group that the facts do not give',
-      [
-        ['clientGroup', 'equal', 'NEW'],
-        ['paidCount', 'greaterThan', 0],
-      ],
-    ],
-    [
-      'a bot below the threshold',
-      [
-        ['isBot', 'equal', true],
-        ['botWeight', 'lessThan', 4],
-      ],
-    ],
+    ['a group that the facts do not give', ['clientGroup', 'equal', 'NEW'], ['paidCount', 'greaterThan', 0]],
+    ['a bot below the threshold', ['isBot', 'equal', true], ['botWeight', 'lessThan', 4]],
     [
       'no bot although a trap was filled in by somebody whom nobody trusts',
-      [
-        ['isBot', 'equal', false],
-        ['honeypotTriggered', 'equal', true],
-        ['overrideGroup', 'equal', 'NONE'],
-      ],
+      ['isBot', 'equal', false],
+      ['honeypotTriggered', 'equal', true],
+      ['overrideGroup', 'equal', 'NONE'],
     ],
-    ['a verdict for a new client', [['isNewClient', 'equal', true]]],
-    ['a verdict that is no request', [['verdicts(1m)', 'equal', 0]]],
+    ['a verdict for a new client', ['isNewClient', 'equal', true]],
+    ['a verdict that is no request', ['verdicts(1m)', 'equal', 0]],
   ] as const) {
     it(`rules out ${title}`, () => {
       const must = conditions.map(([label, operator, value]) => compare(known(label), operator, value));

@@ -16,121 +16,6 @@ const asIs = (_what: string, reply: unknown) => reply;
 
 const [k1, k2, k3, k4] = ['{a}1', '{a}2', '{a}3', '{a}4'];
 
-describeWithServer('redis-server', 'a Lua script keeps to its bound:', () => {
-  let servers: RedisServers;
-  let connection: RedisConnection;
-  before(async () => {
-    servers = await startStandalone();
-    connection = await connectRedis(parseRedisUrl(servers.url), () => {});
-  });
-  after(async () => {
-    await connection?.close();
-    await servers?.stop();
-  });
-  const run = (file: string, keys: readonly string[], ...args: readonly string[]) =>
-    new RedisScript(file).run(connection, keys, args, asIs);
-
-  it('commit-5.lua, to the entries, the decisions of a key and the notes, and notes what was lost', async () => {
-    const { commands } = connection;
-    const client = newClient();
-    const partition = partitionOf(client.hash);
-    const [keptMs, entries, decisions, notes] = [RETENTION.decisionMs, 5, 2, 2];
-    const commitScript = commitScriptOf({
-      ...{ stateMs: keptMs, recordMs: keptMs, shapeMs: keptMs },
-      ...{ decisionsOfOrders: decisions, notes, installation: 'ours' },
-    });
-    let snapshot = {
-      state: UNKNOWN_CLIENT,
-      order: null,
-      answer: null,
-      stamp: { raw: '', storeTimeMs: 0, arrivedMs: 0 },
-    };
-    const commit = async (
-      change: ReturnType<typeof verdictOn>,
-      validUntilMs = Date.now() + 60_000,
-      journalEntries = entries,
-    ) => {
-      const raw = encodeClientState(change.state);
-      const terms = { validUntilMs, storesShape: true, journalEntries, installation: 'ours' };
-      const call = commitCall(change, raw, terms);
-      const status = await commitScript.run(connection, call.keys, call.args, asIs);
-      if (status === 1) snapshot = { ...snapshot, state: change.state, stamp: { ...snapshot.stamp, raw } };
-      return { status, orders: call.keys[3] ?? '' };
-    };
-    expect((await commit(verdictOn(client, snapshot, 'order'), 1)).status, 'too late').to.equal(-1);
-    expect(await commands.exists(journalKey(partition))).to.equal(0);
-    await commit(paymentOf(client, snapshot, 'order'));
-    const [first = ''] = await commands.hKeys(notesKey(client.hash));
-    let orders = '';
-    for (let seq = 1; seq <= entries + 100; seq++)
-      ({ orders } = await commit(withAnswer(verdictOn(client, snapshot, 'order', T0 + seq), `key-${seq}`)));
-    expect(await commands.xLen(journalKey(partition))).to.equal(entries + 1);
-    const lost = await commands.hGetAll(journalLossKey(partition));
-    expect(lost).to.include({ entries: '100' }).and.to.have.all.keys('entries', 'from', 'to');
-    for (const [held, left] of [
-      [-3, entries],
-      [-3, entries - 1],
-      [-9, entries],
-    ] as const) {
-      await commit(paymentOf(client, snapshot, 'order'), undefined, held);
-      expect(await commands.xLen(journalKey(partition)), 'short of memory').to.equal(left);
-    }
-    expect(await commands.zCard(orders)).to.equal(decisions);
-    const left = await commands.hKeys(notesKey(client.hash));
-    expect(left).to.have.length(notes).and.not.include(first, 'what ends first goes first');
-  });
-
-  it('add-to-tally-1.lua, which counts a batch once and keeps the tally for a time', async () => {
-    for (const [number, count] of [
-      ['1', '2'],
-      ['1', '2'],
-      ['2', '3'],
-    ] as const)
-      await run('add-to-tally-1.lua', ['{tally}'], 'writer', number, '60000', 'seen', count);
-    expect(await connection.commands.hGetAll('{tally}')).to.include({ seen: '5', writer: '2' });
-    expect(await connection.commands.pTTL('{tally}')).to.be.within(1, 60_000);
-  });
-
-  it('forget-client-4.lua, to the erasures that wait', async () => {
-    for (const entry of ['a', 'b', 'c'])
-      await run('forget-client-4.lua', [k1, k2, k3, k4], '', 'shop', entry, '2');
-    const waiting = await connection.commands.zRange(k4, 0, -1);
-    expect(waiting.map((text) => text.split(' ')[1])).to.deep.equal(['b', 'c']);
-  });
-
-  it('probe-1.lua, to words of others that are not too old', async () => {
-    const probe = (node: string, lookedMs: number) =>
-      run('probe-1.lua', ['{probe}'], '60000', node, String(lookedMs), '3');
-    const nowMs = Date.now();
-    await probe('never looked', 0);
-    await probe('another', nowMs);
-    expect(Object(await probe('own', nowMs)).slice(1)).to.deep.equal([`${nowMs}:3`]);
-    expect(await connection.commands.hKeys('{probe}')).to.have.members(['another', 'own']);
-    expect(await connection.commands.pTTL('{probe}')).to.be.within(1, 60_000);
-  });
-
-  it('write-lists-4.lua, to removals that are remembered', async () => {
-    const keys = ['{l}1', '{l}2', '{l}3', '{l}4'];
-    const write = (keptMs: string, change: string) =>
-      run('write-lists-4.lua', keys, 'epoch', keptMs, '+inf', '', '', 'a', '', change);
-    for (const change of ['+text', '-', '+again']) await write('60000', change);
-    expect(await connection.commands.zCard('{l}3'), 'a record that came back is not removed').to.equal(0);
-    await write('0', '-');
-    expect(await connection.commands.hGet('{l}4', 'horizon')).to.equal('4');
-    expect(await connection.commands.exists(['{l}2', '{l}3'])).to.equal(0);
-  });
-
-  it('replace-text-1.lua, to the text that was read and to when it ends', async () => {
-    const { commands } = connection;
-    await commands.set('{t}', 'text', { expiration: { type: 'PX', value: 3_600_000 } });
-    const stamp = String(Object(await run('read-text-1.lua', ['{t}']))[1]);
-    expect(await run('replace-text-1.lua', ['{t}'], stamp, '1', 'next', '')).to.equal(1);
-    expect(await run('replace-text-1.lua', ['{t}'], stamp, '1', 'late', '')).to.equal(0);
-    expect(await commands.get('{t}')).to.equal('next');
-    expect(await commands.pTTL('{t}')).to.be.within(3_000_000, 3_600_000);
-  });
-});
-
 /** A call that writes, and the places of the arguments that are numbers. */
 interface Writing {
   readonly script: RedisScript;
@@ -159,55 +44,6 @@ const others: Readonly<Record<string, Omit<Writing, 'script'>>> = {
   },
 };
 
-describeWithServer('redis-server', 'a Lua script with an argument that is no number', () => {
-  let servers: RedisServers;
-  let connection: RedisConnection;
-  before(async () => {
-    servers = await startStandalone();
-    connection = await connectRedis(parseRedisUrl(servers.url), () => {});
-  });
-  after(async () => {
-    await connection.close();
-    await servers.stop();
-  });
-
-  async function writesNothing({ script, keys, args, numbers }: Writing): Promise<void> {
-    const { commands } = connection;
-    for (const number of numbers) {
-      const wrong = args.with(number - 1, 'NaN');
-      const failure = await script.run(connection, keys, wrong, asIs).catch((error: unknown) => error);
-      expect(failure, `argument ${number}`).to.be.instanceOf(Error);
-      expect(await commands.exists([...keys]), `argument ${number}`).to.equal(0);
-    }
-    await script.run(connection, keys, args, asIs);
-    expect(await commands.exists([...keys])).to.be.greaterThan(0);
-    await commands.del([...keys]);
-  }
-
-  for (const [file, call] of Object.entries(others))
-    it(`like ${file} writes nothing`, () => writesNothing({ script: new RedisScript(file), ...call }));
-
-  it('like commit-5.lua writes nothing', async () => {
-    const client = newClient();
-    const stamp = { raw: null, storeTimeMs: 0, arrivedMs: 0 };
-    const change = verdictOn(client, { state: UNKNOWN_CLIENT, order: null, answer: null, stamp }, 'order-1');
-    const { keys, args } = commitCall(
-      { ...change, idempotencyKey: 'once' },
-      encodeClientState(change.state),
-      { validUntilMs: Date.now() + 60_000, storesShape: true, journalEntries: 100, installation: 'ours' },
-    );
-    const script = commitScriptOf({ ...KEPT, installation: 'ours' });
-    await writesNothing({ script, keys, args, numbers: [1, 7, 10, 13] });
-  });
-
-  it('knows no constant that is no number or plain text', () => {
-    for (const constant of [Number.NaN, 0.5, '', 'a"b'])
-      expect(() => new RedisScript('load-2.lua', { constant })).to.throw(
-        `"${constant}" is no constant of a script`,
-      );
-  });
-});
-
 const SCRIPTS = new URL('../../../src/state/redis/scripts/', import.meta.url);
 
 describe('the Lua scripts', () => {
@@ -230,9 +66,10 @@ describeWithServer('redis-server', 'a Lua script', () => {
     connection = await connectRedis(parseRedisUrl(servers.url), () => {});
   });
   after(async () => {
-    await connection.close();
-    await servers.stop();
+    await connection?.close();
+    await servers?.stop();
   });
+  beforeEach(() => connection.commands.flushAll());
 
   it('is refused with another number of keys than its name says', async () => {
     const script = new RedisScript('load-2.lua');
@@ -248,5 +85,152 @@ describeWithServer('redis-server', 'a Lua script', () => {
     const script = new RedisScript('load-2.lua');
     const reply = await script.run(connection, ['a', 'b'], ['', '', ''], asIs);
     expect(reply).to.be.an('array').with.length(4);
+  });
+
+  describe('keeps to its bound:', () => {
+    const run = (file: string, keys: readonly string[], ...args: readonly string[]) =>
+      new RedisScript(file).run(connection, keys, args, asIs);
+
+    it('commit-5.lua, to the entries, the decisions of a key and the notes, and notes what was lost', async () => {
+      const { commands } = connection;
+      const client = newClient();
+      const partition = partitionOf(client.hash);
+      const [keptMs, entries, decisions, notes] = [RETENTION.decisionMs, 5, 2, 2];
+      const commitScript = commitScriptOf({
+        ...{ stateMs: keptMs, recordMs: keptMs, shapeMs: keptMs },
+        ...{ decisionsOfOrders: decisions, notes, installation: 'ours' },
+      });
+      let snapshot = {
+        state: UNKNOWN_CLIENT,
+        order: null,
+        answer: null,
+        stamp: { raw: '', storeTimeMs: 0, arrivedMs: 0 },
+      };
+      const commit = async (
+        change: ReturnType<typeof verdictOn>,
+        validUntilMs = Date.now() + 60_000,
+        journalEntries = entries,
+      ) => {
+        const raw = encodeClientState(change.state);
+        const terms = { validUntilMs, storesShape: true, journalEntries, installation: 'ours' };
+        const call = commitCall(change, raw, terms);
+        const status = await commitScript.run(connection, call.keys, call.args, asIs);
+        if (status === 1) snapshot = { ...snapshot, state: change.state, stamp: { ...snapshot.stamp, raw } };
+        return { status, orders: call.keys[3] ?? '' };
+      };
+      expect((await commit(verdictOn(client, snapshot, 'order'), 1)).status, 'too late').to.equal(-1);
+      expect(await commands.exists(journalKey(partition))).to.equal(0);
+      await commit(paymentOf(client, snapshot, 'order'));
+      const [first = ''] = await commands.hKeys(notesKey(client.hash));
+      let orders = '';
+      for (let seq = 1; seq <= entries + 100; seq++)
+        ({ orders } = await commit(withAnswer(verdictOn(client, snapshot, 'order', T0 + seq), `key-${seq}`)));
+      expect(await commands.xLen(journalKey(partition))).to.equal(entries + 1);
+      const lost = await commands.hGetAll(journalLossKey(partition));
+      expect(lost).to.include({ entries: '100' }).and.to.have.all.keys('entries', 'from', 'to');
+      for (const [held, left] of [
+        [-3, entries],
+        [-3, entries - 1],
+        [-9, entries],
+      ] as const) {
+        await commit(paymentOf(client, snapshot, 'order'), undefined, held);
+        expect(await commands.xLen(journalKey(partition)), 'short of memory').to.equal(left);
+      }
+      expect(await commands.zCard(orders)).to.equal(decisions);
+      const left = await commands.hKeys(notesKey(client.hash));
+      expect(left).to.have.length(notes).and.not.include(first, 'what ends first goes first');
+    });
+
+    it('add-to-tally-1.lua, which counts a batch once and keeps the tally for a time', async () => {
+      for (const [number, count] of [
+        ['1', '2'],
+        ['1', '2'],
+        ['2', '3'],
+      ] as const)
+        await run('add-to-tally-1.lua', ['{tally}'], 'writer', number, '60000', 'seen', count);
+      expect(await connection.commands.hGetAll('{tally}')).to.include({ seen: '5', writer: '2' });
+      expect(await connection.commands.pTTL('{tally}')).to.be.within(1, 60_000);
+    });
+
+    it('forget-client-4.lua, to the erasures that wait', async () => {
+      for (const entry of ['a', 'b', 'c'])
+        await run('forget-client-4.lua', [k1, k2, k3, k4], '', 'shop', entry, '2');
+      const waiting = await connection.commands.zRange(k4, 0, -1);
+      expect(waiting.map((text) => text.split(' ')[1])).to.deep.equal(['b', 'c']);
+    });
+
+    it('probe-1.lua, to words of others that are not too old', async () => {
+      const probe = (node: string, lookedMs: number) =>
+        run('probe-1.lua', ['{probe}'], '60000', node, String(lookedMs), '3');
+      const nowMs = Date.now();
+      await probe('never looked', 0);
+      await probe('another', nowMs);
+      expect(Object(await probe('own', nowMs)).slice(1)).to.deep.equal([`${nowMs}:3`]);
+      expect(await connection.commands.hKeys('{probe}')).to.have.members(['another', 'own']);
+      expect(await connection.commands.pTTL('{probe}')).to.be.within(1, 60_000);
+    });
+
+    it('write-lists-4.lua, to removals that are remembered', async () => {
+      const keys = ['{l}1', '{l}2', '{l}3', '{l}4'];
+      const write = (keptMs: string, change: string) =>
+        run('write-lists-4.lua', keys, 'epoch', keptMs, '+inf', '', '', 'a', '', change);
+      for (const change of ['+text', '-', '+again']) await write('60000', change);
+      expect(await connection.commands.zCard('{l}3'), 'a record that came back is not removed').to.equal(0);
+      await write('0', '-');
+      expect(await connection.commands.hGet('{l}4', 'horizon')).to.equal('4');
+      expect(await connection.commands.exists(['{l}2', '{l}3'])).to.equal(0);
+    });
+
+    it('replace-text-1.lua, to the text that was read and to when it ends', async () => {
+      const { commands } = connection;
+      await commands.set('{t}', 'text', { expiration: { type: 'PX', value: 3_600_000 } });
+      const stamp = String(Object(await run('read-text-1.lua', ['{t}']))[1]);
+      expect(await run('replace-text-1.lua', ['{t}'], stamp, '1', 'next', '')).to.equal(1);
+      expect(await run('replace-text-1.lua', ['{t}'], stamp, '1', 'late', '')).to.equal(0);
+      expect(await commands.get('{t}')).to.equal('next');
+      expect(await commands.pTTL('{t}')).to.be.within(3_000_000, 3_600_000);
+    });
+  });
+
+  describe('with an argument that is no number', () => {
+    async function writesNothing({ script, keys, args, numbers }: Writing): Promise<void> {
+      const { commands } = connection;
+      for (const number of numbers) {
+        const wrong = args.with(number - 1, 'NaN');
+        const failure = await script.run(connection, keys, wrong, asIs).catch((error: unknown) => error);
+        expect(failure, `argument ${number}`).to.be.instanceOf(Error);
+        expect(await commands.exists([...keys]), `argument ${number}`).to.equal(0);
+      }
+      await script.run(connection, keys, args, asIs);
+      expect(await commands.exists([...keys])).to.be.greaterThan(0);
+      await commands.del([...keys]);
+    }
+
+    for (const [file, call] of Object.entries(others))
+      it(`like ${file} writes nothing`, () => writesNothing({ script: new RedisScript(file), ...call }));
+
+    it('like commit-5.lua writes nothing', async () => {
+      const client = newClient();
+      const stamp = { raw: null, storeTimeMs: 0, arrivedMs: 0 };
+      const change = verdictOn(
+        client,
+        { state: UNKNOWN_CLIENT, order: null, answer: null, stamp },
+        'order-1',
+      );
+      const { keys, args } = commitCall(
+        { ...change, idempotencyKey: 'once' },
+        encodeClientState(change.state),
+        { validUntilMs: Date.now() + 60_000, storesShape: true, journalEntries: 100, installation: 'ours' },
+      );
+      const script = commitScriptOf({ ...KEPT, installation: 'ours' });
+      await writesNothing({ script, keys, args, numbers: [1, 7, 10, 13] });
+    });
+
+    it('knows no constant that is no number or plain text', () => {
+      for (const constant of [Number.NaN, 0.5, '', 'a"b'])
+        expect(() => new RedisScript('load-2.lua', { constant })).to.throw(
+          `"${constant}" is no constant of a script`,
+        );
+    });
   });
 });
