@@ -153,7 +153,7 @@ describeConsole("the console's place Rollouts", (tab) => {
     await tab.openOwn(tab.seeded.key, '#/nowhere');
     const unreadable = { rollout: null, unreadable: true, nodes: [], trials: [], previous: null };
     await tab.page.route('**/platform/rules', (route) => route.fulfill({ json: unreadable }));
-    for (const hash of ['#/rollouts', '#/explore/now']) {
+    for (const hash of ['#/rollouts', '#/today']) {
       await tab.visit(hash);
       await tab.page.getByText('The rollout cannot be read').waitFor();
       expect(await tab.page.getByText('No version decides yet').count()).to.equal(0);
