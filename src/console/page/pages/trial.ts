@@ -112,16 +112,16 @@ function Arms({
     [candidate, 'candidate'],
   ] as const;
   const names = shares.map(({ name }) => name);
-  const fates = ['paid', 'unpaid', 'unknown'] as const;
+  const statuses = ['paid', 'unpaid', 'unknown'] as const;
   const columns = [
     'version',
-    ...numbers('verdicts', 'clients', ...names, ...fates.map((fate) => `clients ${fate}`)),
+    ...numbers('verdicts', 'clients', ...names, ...statuses.map((status) => `clients ${status}`)),
   ];
   return html`<${Table} name="Arms" columns=${columns}
       rows=${rows.map(([version, arm]) => [
         ...[html`<b>${version}</b>`, count(arms[arm].verdicts), count(arms[arm].clients.seen)],
         ...shares.map((one) => intervalText(one[arm])),
-        ...fates.map((fate) => count(clientsBy(fate, arms[arm].clients))),
+        ...statuses.map((status) => count(clientsBy(status, arms[arm].clients))),
       ])} />
     <p class="faint">
       Shares of clients with 95 % intervals: each client counts once, by all of its verdicts at this
@@ -133,10 +133,10 @@ function Arms({
 }
 
 function clientsBy(
-  fate: 'paid' | 'unpaid' | 'unknown',
+  status: 'paid' | 'unpaid' | 'unknown',
   { seen, paid, unpaid }: TrialCounts['arms']['active']['clients'],
 ) {
-  switch (fate) {
+  switch (status) {
     case 'paid':
       return paid;
     case 'unpaid':
@@ -144,7 +144,7 @@ function clientsBy(
     case 'unknown':
       return Math.max(0, seen - paid - unpaid);
     default:
-      return fate;
+      return status;
   }
 }
 
