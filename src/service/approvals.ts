@@ -298,7 +298,8 @@ export class Approvals {
     const { digest, problems, coverage, lostCases } = await desk.check(INSTALLATION, text, null);
     if (digest === null || problems.length > 0)
       throw new ProposalRefused(obstacleText(version, { is: 'findings', problems }));
-    const failed = coverage?.failed ?? 0;
+    const { passed = 0, failed = 0 } = coverage ?? {};
+    if (passed + failed === 0) throw new ProposalRefused(obstacleText(version, { is: 'no cases' }));
     if (failed > 0) throw new ProposalRefused(obstacleText(version, { is: 'failed cases', failed }));
     const active = (await fleet.read())?.rollout?.active.version;
     const diff = active === undefined ? null : await desk.compare(INSTALLATION, active, text);

@@ -31,7 +31,7 @@ describeConsole("the console's page Draft", (tab) => {
   it('loads the editor at a second try where the service was being started again', async () => {
     await tab.openOwn(tab.seeded.key, '#/nowhere');
     await tab.page.route('**/code-editor.js', (route) => route.abort(), { times: 1 });
-    await tab.visit('#/rules/drafts?from=p2.v10');
+    await tab.visit('#/rules?from=p2.v10');
     await tab.page.getByLabel('call it').fill('p2.v33');
     await tab.button('Begin').click();
     await tab.button('Try again').click();
