@@ -88,7 +88,11 @@ export async function consolePages(
   seeded: SeededConsole,
 ): Promise<readonly { readonly name: string; readonly hash: string; readonly shows: string }[]> {
   const url = `${seeded.platformUrl}/v1/platform/decisions?clientIdKey=impatient-ivan`;
-  const answer = await fetch(url, { headers: { 'X-KA-Access-Key': seeded.key } });
+  const headers = { 'X-KA-Access-Key': seeded.key, 'Content-Type': 'application/json' };
+  const answer = await fetch(url, { headers });
+  // The page Worth shows what somebody asked for.
+  const body = JSON.stringify({ kind: 'report', version: 'p2.v10', by: 'day' });
+  await fetch(`${seeded.platformUrl}/v1/platform/evidence`, { method: 'POST', headers, body });
   const { decisions }: { decisions: readonly Decision[] } = JSON.parse(await answer.text());
   return [
     { name: 'today', hash: '#/today', shows: 'Save as CSV' },
@@ -102,10 +106,10 @@ export async function consolePages(
     { name: 'audit', hash: '#/settings/audit', shows: 'Save all as CSV' },
     { name: 'approvals', hash: '#/settings/approvals', shows: 'Nothing waits for approval' },
     { name: 'platform', hash: '#/settings/platform', shows: 'What an erasure does' },
-    { name: 'rules', hash: '#/rules', shows: 'Compare two versions' },
+    { name: 'rules', hash: '#/rules', shows: 'Begin a draft' },
     { name: 'version', hash: '#/rules/p2.v10', shows: 'Ladder of p2.v10' },
     { name: 'changes', hash: '#/rules/p2.v11/changes', shows: 'Payers answered differently' },
-    { name: 'worth', hash: '#/rules/p2.v10/worth', shows: 'Work it out' },
+    { name: 'worth', hash: '#/rules/p2.v10/worth', shows: 'asked for at' },
     { name: 'rollout', hash: '#/rollouts', shows: 'History' },
     { name: 'backtest', hash: '#/rules/p2.v10/worth?kind=backtest', shows: 'vary' },
   ];
