@@ -25,11 +25,14 @@ export function ChangesPage({ place: { version, query }, session }: PageProps) {
       <//>`;
     const go = (other: string) => goTo(toVersion(version, 'changes', { before: other }));
     return html`<${Choice} label="compared with" chosen=${before} values=${others} go=${go} />
-      ${
-        isKept
-          ? answered(draft, (one) => html`<${OfDraft} key=${before} draft=${one} before=${before} />`)
-          : html`<${OfVersion} before=${before} after=${version} />`
-      }`;
+      <section class="card">
+        <h2>${version} against ${before}</h2>
+        ${
+          isKept
+            ? answered(draft, (one) => html`<${OfDraft} key=${before} draft=${one} before=${before} />`)
+            : html`<${OfVersion} before=${before} after=${version} />`
+        }
+      </section>`;
   });
 }
 
