@@ -49,7 +49,7 @@ describeOnArchives('an erased client before the archive is rewritten', (store, o
     expect(await lookup.decision(decision.decisionId, null)).to.deep.equal({ decision: null, unread: [] });
     expect(await lookup.ofOrder(platform, 'order-1')).to.deep.equal({ decisions: [], unread: [] });
     expect(await lookup.ofClient(erased, 10)).to.deep.equal({ decisions: [], unread: [] });
-    expect(await lookup.history(erased, 10)).to.deep.equal({ entries: [], complete: true });
+    expect(await lookup.history(erased, 10)).to.deep.equal({ entries: [], complete: true, next: null });
   });
 
   it('is not among the decisions of its platform, however they are searched', async () => {
