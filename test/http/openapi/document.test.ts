@@ -159,6 +159,10 @@ const DRAFT = { version: 'p2.v20', files: { 'ladder.yaml': 'levels: [30s]' } };
 const CHECK = post(`${DRAFTS}/check`, DRAFT);
 const REWRITE = post(`${DRAFTS}/cases`, DRAFT);
 const COMPARE = post(`${DRAFTS}/diff`, { ...DRAFT, before: 'p2.v10' });
+const PROPOSE = {
+  ...post(`${DRAFTS}/p2.v21/proposal`, { reason: 'fewer waits' }),
+  headers: { 'If-Match': '"99999"' },
+};
 const WRITE = put(`${DRAFTS}/p2.v21`, { from: 'p2.v10', files: DRAFT.files });
 const RELEASE_BODY = { digest: 'a'.repeat(64), reason: 'all is said' };
 const RELEASE = post(`${VERSIONS}/p2.v20/release`, RELEASE_BODY);
@@ -391,6 +395,14 @@ const PLATFORM_CASES: readonly Case[] = [
   ...sharedByKey('compareRuleFolders', get(DIFF)),
   says('listDrafts', 200, get(DRAFTS)),
   ...sharedByKey('listDrafts', get(DRAFTS)),
+  // Before there are as many drafts as there may be.
+  says('proposeDraft', 200, async (live) => {
+    const kept = await live.ask(
+      put(`${DRAFTS}/p2.v24`, { from: 'p2.v10', files: wholeDraft('p2.v24').files }),
+    );
+    const { revision }: { revision: number } = JSON.parse(kept.text);
+    return { ...PROPOSE, path: `${DRAFTS}/p2.v24/proposal`, headers: { 'If-Match': `"${revision}"` } };
+  }),
   says('writeDraft', 200, WRITE),
   says('writeDraft', 400, put(`${DRAFTS}/p`, { from: 'p2.v10', files: {} })),
   says('writeDraft', 400, { ...WRITE, headers: { ...WRITE.headers, 'If-Match': '*' } }),
@@ -409,6 +421,12 @@ const PLATFORM_CASES: readonly Case[] = [
   }),
   says('readDraft', 404, get(`${DRAFTS}/p2.v99`)),
   ...sharedByKey('readDraft', get(`${DRAFTS}/p2.v21`)),
+  says('proposeDraft', 409, PROPOSE),
+  ...withBody('proposeDraft', PROPOSE, sharedByKey).filter(({ status }) => status !== 415),
+  says('proposeDraft', 415, {
+    ...PROPOSE,
+    headers: { ...PROPOSE.headers, 'Content-Type': 'text/plain' },
+  }),
   says('discardDraft', 204, async (live) => {
     const { revision }: { revision: number } = JSON.parse((await live.ask(WRITE)).text);
     return { ...removal(WRITE.path), headers: { 'If-Match': `"${revision}"` } };
@@ -537,12 +555,12 @@ async function releaseOfDraft(live: Live): Promise<Ask> {
 }
 
 /** A draft that decides as p2.v10 does. */
-function wholeDraft(): object {
+function wholeDraft(version = 'p2.v20') {
   const files = Object.fromEntries(readRuleFiles(RULES_FOLDER, []) ?? []);
   const ruleSet = files['ruleset.yaml'] ?? '';
   return {
-    version: 'p2.v20',
-    files: { ...files, 'ruleset.yaml': ruleSet.replace('ruleVersion: p2.v10', 'ruleVersion: p2.v20') },
+    version,
+    files: { ...files, 'ruleset.yaml': ruleSet.replace('ruleVersion: p2.v10', `ruleVersion: ${version}`) },
   };
 }
 
