@@ -32,6 +32,8 @@ export interface LivedOrder {
 
 export interface LivedPayer {
   readonly client: ClientKey;
+  /** Those of a ring show the same. */
+  readonly fingerprint: string;
   readonly orders: readonly LivedOrder[];
   /** Where it first met a rule with a holdout in a period of its draw: all orders from then until the end count. */
   readonly entries: readonly Entry[];
@@ -53,7 +55,6 @@ export interface WorldPlan {
 interface Payer extends LivedPayer {
   readonly orders: LivedOrder[];
   readonly entries: Entry[];
-  readonly fingerprint: string;
   readonly arrivesMs: number;
   readonly payChance: number;
   /** After a wait as long as this, two of three have left. */

@@ -88,17 +88,13 @@ async function* rerun({ seeds, payers }: TruthPlan): AsyncGenerator<Figure> {
   const exact = results.flatMap((one) => one.exact);
   const off = exact.filter(({ told, lived }) => Math.abs(told - lived) > 1e-6 * Math.abs(lived));
   yield figure(
-    `counts and sums of ${seeds} worlds that differ from what happened, of ${exact.length}`,
+    `counts, sums and vetoes of ${seeds} worlds that differ from what happened, of ${exact.length}`,
     off.length,
     '',
     {
       atMost: 0,
     },
   );
-  const rings = results.filter(({ vetoes }) => vetoes.includes('sharedDevices')).length;
-  yield figure('worlds in which shared devices veto, as rings have 3 % of the payers', rings, '', {
-    atMost: 0,
-  });
   const byName = Map.groupBy(
     results.flatMap(({ estimates }) => estimates),
     ({ name }) => name,
