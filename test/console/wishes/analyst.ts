@@ -81,11 +81,12 @@ export class Analyst {
     await this.#button('Release …').click();
     await this.#page.getByLabel('Reason').fill(this.#reason);
     await this.#button(`Release ${this.#version}`).click();
-    await this.#page.getByText(`${this.#version} is released and never changes`).waitFor();
+    const row = this.#page.getByRole('row', { name: new RegExp(`^${this.#version.replace('.', '\\.')}`) });
+    await row.getByText('released', { exact: true }).waitFor();
   }
 
   async startCanary(percent = '100'): Promise<void> {
-    await this.#page.getByRole('link', { name: 'Roll it out' }).click();
+    await this.#page.getByRole('link', { name: 'Rollouts', exact: true }).click();
     await this.#page.locator('select[name=version]').selectOption(this.#version);
     await this.#page.getByRole('radio', { name: 'canary' }).check();
     await this.#page.getByLabel('Percent of clients').fill(percent);
@@ -93,7 +94,7 @@ export class Analyst {
   }
 
   async startShadow(): Promise<void> {
-    await this.#page.getByRole('link', { name: 'Roll it out' }).click();
+    await this.#page.getByRole('link', { name: 'Rollouts', exact: true }).click();
     await this.#page.locator('select[name=version]').selectOption(this.#version);
     await this.#page.getByRole('radio', { name: 'shadow' }).check();
     await this.#confirmRollout('Shadow …');
