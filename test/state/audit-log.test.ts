@@ -117,7 +117,7 @@ function describeAudit(open: () => Promise<Opened>): void {
       fc.asyncProperty(place, member, fc.nat(), async (at, changed, character) => {
         const links = whole.map((link, index) => (index === at ? flipped(link, changed, character) : link));
         await opened.put(links, whole.length);
-        const found = await audit.search(everything, 0, 10);
+        const found = await audit.search(everything, null, 10);
         const numbers = [...found.entries, ...found.unreadable].map(({ number }) => number);
         expect(numbers).to.have.members(whole.map(({ number }) => number));
         expect(found.unreadable.every(({ number }) => number === whole[at]?.number)).to.equal(true);
