@@ -38,13 +38,13 @@ describeWithServer('chromium', 'somebody who is analyst and operator', function 
     await analyst.replace('bot-signals.yaml', { line: line + 1, lines: 1 }, `${changed}\n`);
     await analyst.casesPass(57);
     await analyst.compare();
-    await analyst.save();
     await analyst.backtest();
     await analyst.release();
     await analyst.startCanary('10');
     await page.getByText('10 %', { exact: true }).first().waitFor();
     await analyst.picture('experiment');
-    await page.getByRole('button', { name: `End ${VERSION} …` }).click();
+    await page.getByRole('button', { name: `Take ${VERSION} back …` }).click();
+    await page.getByLabel('Reason for taking it back').fill('tried enough');
     await page
       .getByRole('dialog')
       .getByRole('button', { name: `Take ${VERSION} back` })
@@ -57,6 +57,7 @@ describeWithServer('chromium', 'somebody who is analyst and operator', function 
       'sign-in',
       'draft',
       'release',
+      'draft',
       'rollout',
       'rollout',
     ]);
