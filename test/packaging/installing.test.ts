@@ -33,12 +33,15 @@ const ADVICE =
   'With glibc, npm ci brings one along. Elsewhere, as on Alpine Linux, install Node 26, then: rm -r node_modules/node-* node_modules/.bin/node\n';
 
 describe('Installing and starting', () => {
-  it('needs no package that runs a script or that asks for more than Node 20', () => {
+  it('needs no script of a package, and none that asks for more than Node 20', () => {
     const { packages }: LockFile = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
     const others = Object.entries(packages).filter(([name]) => name !== '');
     const namesOf = (some: typeof others) => some.map(([name]) => name);
     const wantsMore = (range: string) => /^\D*2[2-9]/.test(range) && !/\b20\b/.test(range);
-    expect(namesOf(others.filter(([, { hasInstallScript }]) => hasInstallScript))).to.deep.equal([]);
+    // esbuild finds its program by itself when its script did not run, which test/console/routes.test.ts shows.
+    expect(namesOf(others.filter(([, { hasInstallScript }]) => hasInstallScript))).to.deep.equal([
+      'node_modules/esbuild',
+    ]);
     expect(namesOf(others.filter(([, { engines }]) => wantsMore(engines?.node ?? '')))).to.deep.equal([]);
   });
 

@@ -63,6 +63,7 @@ describe('operations by role', () => {
         'discardDraft',
         'listDrafts',
         'listEvidence',
+        'proposeDraft',
         'readDraft',
         'readEvidence',
         'readExperiment',
