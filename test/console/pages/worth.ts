@@ -25,7 +25,7 @@ describeConsole("the console's page Worth", (tab) => {
     const { page } = tab;
     await page.getByRole('link', { name: 'Rules', exact: true }).click();
     await page
-      .getByRole('row', { name: /^p2\.v10/ })
+      .getByRole('row', { name: /^p2\.v10 / })
       .getByRole('link', { name: 'worth' })
       .click();
     await tab.button('Work it out').click();

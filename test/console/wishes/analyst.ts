@@ -103,6 +103,7 @@ export class Analyst {
   async #confirmRollout(button: string): Promise<void> {
     await this.#button(button).click();
     const dialog = this.#page.getByRole('dialog');
+    await dialog.getByLabel('Reason').waitFor();
     if ((await dialog.getByRole('checkbox').count()) > 0) {
       await dialog.getByRole('checkbox', { name: 'It may answer much otherwise' }).check();
       await dialog.getByLabel(`Type ${this.#version} to confirm`).fill(this.#version);

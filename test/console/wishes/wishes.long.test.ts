@@ -39,8 +39,8 @@ describeWithServer('chromium', 'five wishes of an analyst', function () {
     await analyst.picture('canary');
     expect(complaints).to.deep.equal([]);
     expect((await own.seeded.audit()).map(({ action }) => action).slice(-3)).to.deep.equal([
-      'draft',
       'release',
+      'draft',
       'rollout',
     ]);
   });
