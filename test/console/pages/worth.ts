@@ -159,9 +159,15 @@ describeConsole("the console's page Worth", (tab) => {
     const job = /\/evidence\/[0-9a-f-]{13}$/;
     let isHeld = true;
     let path = '';
+    await page.route('**/v1/platform/evidence', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      const response = await route.fetch();
+      path = `evidence/${(await response.json()).jobId}`;
+      return route.fulfill({ response });
+    });
     await page.route(job, async (route) => {
-      path = `evidence/${route.request().url().split('/').at(-1)}`;
-      if (route.request().method() === 'DELETE' || !isHeld) return route.continue();
+      const isOther = !route.request().url().endsWith(path);
+      if (isOther || route.request().method() === 'DELETE' || !isHeld) return route.continue();
       const response = await route.fetch();
       const { job } = await response.json();
       return route.fulfill({ response, json: { job: { ...job, state: 'running' }, result: null } });
