@@ -160,9 +160,9 @@ const answered = await api.verdict();
 const reported = await api.outcome();
 const asked = await api.report();
 let opened = await api.job(asked?.jobId ?? '');
-while (opened?.job.state === 'waiting' || opened?.job.state === 'running') {
+for (let looks = 0; looks < 300 && opened?.job.state !== 'done'; looks++) {
   await new Promise((done) => setTimeout(done, 100));
-  opened = await api.job(opened.job.jobId);
+  opened = await api.job(asked?.jobId ?? '');
 }
 const refused = await api.misspelt();
 console.log(
