@@ -158,7 +158,12 @@ const WALK = `
 const scored = await api.score();
 const answered = await api.verdict();
 const reported = await api.outcome();
-const asked = await api.report();
+let asked = await api.report().catch(() => undefined);
+// A node that has just started answers 409 until its first decisions are shipped.
+for (let looks = 0; looks < 300 && asked === undefined; looks++) {
+  await new Promise((done) => setTimeout(done, 100));
+  asked = await api.report().catch(() => undefined);
+}
 let opened = await api.job(asked?.jobId ?? '');
 for (let looks = 0; looks < 300 && opened?.job.state !== 'done'; looks++) {
   await new Promise((done) => setTimeout(done, 100));
