@@ -17,7 +17,7 @@ import {
   type StoredProposal,
 } from '../access/proposals.ts';
 import type { DeskRelease } from '../authoring/desk/desk-thread.ts';
-import { type LostCases, lostCasesText } from '../authoring/desk/examine.ts';
+import { foundObstacle, type LostCases, lostCasesText } from '../authoring/desk/examine.ts';
 import { obstacleText, type RuleDesk } from '../authoring/desk/rule-desk.ts';
 import { type DraftFiles, Drafts } from '../authoring/drafts.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
@@ -296,11 +296,9 @@ export class Approvals {
     if (hasDraftName(version)) throw new ProposalRefused(obstacleText(version, { is: 'draft name' }));
     const text = { version, files: Object.entries(await this.#filesOf(version, draft)) };
     const { digest, problems, coverage, lostCases } = await desk.check(INSTALLATION, text, null);
-    if (digest === null || problems.length > 0)
-      throw new ProposalRefused(obstacleText(version, { is: 'findings', problems }));
-    const { passed = 0, failed = 0 } = coverage ?? {};
-    if (passed + failed === 0) throw new ProposalRefused(obstacleText(version, { is: 'no cases' }));
-    if (failed > 0) throw new ProposalRefused(obstacleText(version, { is: 'failed cases', failed }));
+    const obstacle = foundObstacle(problems, () => coverage ?? { passed: 0, failed: 0 });
+    if (digest === null || obstacle !== null)
+      throw new ProposalRefused(obstacleText(version, obstacle ?? { is: 'findings', problems }));
     const active = (await fleet.read())?.rollout?.active.version;
     const diff = active === undefined ? null : await desk.compare(INSTALLATION, active, text);
     return {

@@ -91,7 +91,6 @@ export type EntryPlace = Shape<typeof EntryPlaceSchema>;
 
 export type ScoreEntry = Shape<typeof ScoreEntrySchema>;
 export type OutcomeEntry = Shape<typeof OutcomeEntrySchema>;
-export type OverrideEntry = Shape<typeof OverrideEntrySchema>;
 
 /** What was known of an order when a report of it was accepted, as far as that makes a difference. */
 export function recordedExposure(turnedAway: OutcomeEntry['turnedAway']): Exposure {

@@ -158,17 +158,16 @@ const WALK = `
 const scored = await api.score();
 const answered = await api.verdict();
 const reported = await api.outcome();
-let asked = await api.report().catch(() => undefined);
+async function lookUntil<T>(look: () => Promise<T>, isGood: (seen: T) => boolean): Promise<T> {
+  for (let left = 300; ; left--) {
+    const seen = await look();
+    if (isGood(seen) || left === 0) return seen;
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
 // A node that has just started answers 409 until its first decisions are shipped.
-for (let looks = 0; looks < 300 && asked === undefined; looks++) {
-  await new Promise((done) => setTimeout(done, 100));
-  asked = await api.report().catch(() => undefined);
-}
-let opened = await api.job(asked?.jobId ?? '');
-for (let looks = 0; looks < 300 && opened?.job.state !== 'done'; looks++) {
-  await new Promise((done) => setTimeout(done, 100));
-  opened = await api.job(asked?.jobId ?? '');
-}
+const asked = await lookUntil(() => api.report().catch(() => undefined), (job) => job !== undefined);
+const opened = await lookUntil(() => api.job(asked?.jobId ?? ''), (seen) => seen?.job.state === 'done');
 const refused = await api.misspelt();
 console.log(
   JSON.stringify([scored?.clientGroup, answered?.verdict, reported && 'result' in reported && reported.result, opened?.job.state, opened?.result !== null, refused?.code]),

@@ -103,9 +103,15 @@ export function withBlanks(schema: TSchema): TSchema {
 }
 
 function orNull(schema: TSchema): TSchema {
-  const { type, enum: values, minLength: _, told, ...rest } = Object(schema);
+  const {
+    type,
+    enum: values,
+    minLength: _,
+    told,
+    ...rest
+  }: Readonly<Record<string, unknown>> = { ...schema };
   if (typeof type !== 'string') return { anyOf: [schema, { type: 'null' }] };
-  const { minLength: __, ...checked } = Object(told);
+  const { minLength: __, ...checked }: Readonly<Record<string, unknown>> = { ...(told ?? {}) };
   const withNull = Array.isArray(values) ? { enum: [...values, null] } : {};
   return { ...rest, told: checked, type: [type, 'null'], ...withNull };
 }
