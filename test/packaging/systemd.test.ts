@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { readConfig } from '../../src/config.ts';
@@ -78,9 +78,12 @@ if (hasProgram('systemd-analyze')) {
     for (const name of ['client-scoring.service', 'client-scoring@8080.service']) {
       it(`is sound as ${name}`, () => {
         const directory = temporaryDirectory();
+        // A unit writes a path with spaces otherwise.
+        const root = join(directory, 'root');
+        symlinkSync(packagedPath(''), root);
         const installed = packaged('packaging/client-scoring.service').replaceAll(
           '/opt/client-scoring',
-          packagedPath(''),
+          root,
         );
         writeFileSync(join(directory, name.replace('8080', '')), installed);
         const { status, stderr } = spawnSync('systemd-analyze', ['verify', join(directory, name)]);
