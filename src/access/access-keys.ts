@@ -298,7 +298,7 @@ export const AccessKeySchema = named(
   }),
 );
 
-export function shownKey(record: AccessKey, now: number): Shape<typeof AccessKeySchema> {
+export function keyView(record: AccessKey, now: number): Shape<typeof AccessKeySchema> {
   const { id, platform, owner = null, operations, issuedAt, expiresAt, revokedAt } = record;
   return { id, platform, owner, operations, status: keyStatus(record, now), issuedAt, expiresAt, revokedAt };
 }
@@ -311,8 +311,8 @@ export function keyNote(
   now: number,
 ) {
   const { platform, id: subject } = after;
-  const was = before && shownKey(before, now);
-  return { action, platform, subject, before: was, after: shownKey(after, now), reason: null };
+  const was = before && keyView(before, now);
+  return { action, platform, subject, before: was, after: keyView(after, now), reason: null };
 }
 
 export type KeyStatus = (typeof KEY_STATUSES)[number];

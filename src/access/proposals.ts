@@ -282,7 +282,7 @@ export class Proposals {
   }
 }
 
-export function shownProposal({ change: _, basis: __, owner: ___, ...shown }: StoredProposal): Proposal {
+export function proposalView({ change: _, basis: __, owner: ___, ...shown }: StoredProposal): Proposal {
   return shown;
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { AccessKeys } from '../access/access-keys.ts';
 import type { LookedUpDecision } from '../archive/read/decision-lookup.ts';
-import { RuleSetShelf } from '../archive/ship/rule-set-shelf.ts';
+import { ArchivedRuleSets } from '../archive/ship/archived-rule-sets.ts';
 import { type Explanation, explain, explainWithout } from '../authoring/explain/explain.ts';
 import { formatExplanation } from '../authoring/explain/explanation-text.ts';
 import { type PlatformName, parseDecisionId } from '../client/client-key.ts';
@@ -46,7 +46,7 @@ function explainKept(decision: Decision): Promise<Explanation> | Explanation {
   const decided =
     archiveDir === null
       ? null
-      : new RuleSetShelf(archiveDir, null).get(decision.ruleVersion, decision.digest);
+      : new ArchivedRuleSets(archiveDir, null).get(decision.ruleVersion, decision.digest);
   return decided === null ? explainFromDisk(decision, rulesDir) : explain(decided, decision);
 }
 

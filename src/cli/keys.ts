@@ -7,9 +7,9 @@ import {
   isInstallation,
   keyNote,
   keyStatus,
+  keyView,
   OPERATIONS,
   type Operation,
-  shownKey,
 } from '../access/access-keys.ts';
 import { Audit } from '../access/audit.ts';
 import { actorOfUser } from '../access/caller.ts';
@@ -115,7 +115,7 @@ async function list(json: boolean): Promise<void> {
     now: clock(),
   }));
   if (json) {
-    print(JSON.stringify(records.map((record) => shownKey(record, now))));
+    print(JSON.stringify(records.map((record) => keyView(record, now))));
     return;
   }
   if (records.length === 0) {
@@ -150,7 +150,7 @@ async function revoke(id: string, json: boolean): Promise<void> {
     process.exitCode = EXIT.findings;
     return;
   }
-  if (json) print(JSON.stringify(shownKey(record, now)));
+  if (json) print(JSON.stringify(keyView(record, now)));
   else print(`Key ${record.id} of ${inWords(record)} is revoked.`);
 }
 

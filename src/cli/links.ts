@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { PlatformName } from '../client/client-key.ts';
 import { counted } from '../counted.ts';
-import { asOfNotes } from '../evidence/shown.ts';
+import { asOfNotes } from '../evidence/presentation.ts';
 import { nameText, quoted } from '../rules/condition-text.ts';
 import {
   type ClientLinks,

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { INSTALLATION } from '../access/access-keys.ts';
 import { userActor } from '../access/caller.ts';
-import { PROPOSAL_STATES, type Proposal, shownProposal } from '../access/proposals.ts';
+import { PROPOSAL_STATES, type Proposal, proposalView } from '../access/proposals.ts';
 import { orFindings } from './approval.ts';
 import { parseReason, parseWhose } from './options.ts';
 import { print } from './print.ts';
@@ -57,7 +57,7 @@ export function proposalsCommands(program: Command): void {
 async function list({ platform, state, json }: ListOptions): Promise<void> {
   const whose = parseWhose(platform);
   const all = await orFindings(() => withApprovals((approvals) => approvals.all(whose)));
-  const wanted = all.filter((one) => state === undefined || one.state === state).map(shownProposal);
+  const wanted = all.filter((one) => state === undefined || one.state === state).map(proposalView);
   if (json === true) print(JSON.stringify(wanted));
   else print(wanted.length === 0 ? 'There is no such proposal.' : wanted.map(inWords).join('\n\n'));
 }
@@ -71,7 +71,7 @@ async function decide(
   const decided = await orFindings(() =>
     withApprovals((approvals) => approvals[way](whose, id, userActor(), why)),
   );
-  print(json === true ? JSON.stringify(shownProposal(decided)) : inWords(shownProposal(decided)));
+  print(json === true ? JSON.stringify(proposalView(decided)) : inWords(proposalView(decided)));
 }
 
 function inWords(proposal: Proposal): string {

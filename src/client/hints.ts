@@ -16,7 +16,7 @@ export interface Hint {
 }
 
 /** A hint, and when it was last shown (epoch ms). */
-export interface ShownHint {
+export interface HintView {
   readonly hint: Hint;
   readonly lastAt: number;
 }
@@ -37,7 +37,7 @@ export interface Hints {
   /** Of the last score, epoch ms. */
   readonly scoredAt: number;
   /** In the order in which they were last shown. */
-  readonly shown: readonly ShownHint[];
+  readonly shown: readonly HintView[];
   readonly asked: readonly AskedScore[];
 }
 
@@ -181,7 +181,7 @@ function* shownBy(score: ScoreHints): Generator<Hint> {
 }
 
 /** Adds a hint at the end; of too many devices the oldest is forgotten. */
-function show(shown: readonly ShownHint[], hint: Hint, now: number): ShownHint[] {
+function show(shown: readonly HintView[], hint: Hint, now: number): HintView[] {
   const isSame = (other: Hint) =>
     other.kind === hint.kind && (other.id === hint.id || other.id === hint.formerId);
   const known = shown.find((other) => isSame(other.hint));

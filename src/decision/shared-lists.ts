@@ -83,7 +83,7 @@ export function readListValue(
 }
 
 /** A value with a name in place of its HMAC; other values stay as they are. */
-export function shownValue(
+export function readableValue(
   { kind, value }: { readonly kind: ListKind; readonly value: string },
   nameOf: (pseudonym: string) => string,
 ): string {

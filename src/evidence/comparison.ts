@@ -12,7 +12,7 @@ import {
   STATUS_COLUMNS,
   STATUSES,
   statusCells,
-} from './shown.ts';
+} from './presentation.ts';
 import { clusterOf } from './source/order-clusters.ts';
 
 /** How two versions answered the same requests, and what became of the orders. */

@@ -2,18 +2,18 @@ import { timeText } from '../client/instant.ts';
 import { counted } from '../counted.ts';
 import { VERDICTS, type Verdict } from '../rules/rule-set.ts';
 import { always, count, epochMs, list, nullable, type Shape, shape, word } from '../shapes.ts';
-import { ScoreFiguresSchema } from './score-figures.ts';
 import {
   type Cell,
   columns,
   type EvidenceTable,
   interval,
   number,
-  type Shown,
+  type Presentation,
   SPAN,
   spanNotes,
   verdictMixShape,
-} from './shown.ts';
+} from './presentation.ts';
+import { ScoreFiguresSchema } from './score-figures.ts';
 
 const DriftPartSchema = shape('One of the two parts of the time', {
   decisions: count('In this part'),
@@ -75,7 +75,7 @@ export type FactDrift = Shape<typeof FactDriftSchema>;
 export type Drift = Shape<typeof DriftSchema>;
 
 /** A drift for its reader. */
-export function shownDrift(found: Drift): Shown {
+export function presentDrift(found: Drift): Presentation {
   const { version, decisions, splitAt, beganAt, facts, earlier, later } = found;
   const head = [
     version === null ? 'Decisions of all versions' : `Decisions of ${version}`,

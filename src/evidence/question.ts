@@ -4,7 +4,7 @@ import { NamedError } from '../named-error.ts';
 import type { RuleFiles } from '../rules/parse/parse.ts';
 import { type RuleSet, versionText } from '../rules/rule-set.ts';
 import { choice, instant, named, text } from '../shapes.ts';
-import { SHOWN_MEMBERS, type Shown } from './shown.ts';
+import { PRESENTATION_MEMBERS, type Presentation } from './presentation.ts';
 import type { Evidence } from './source/evidence.ts';
 
 /** What was asked cannot be answered; the message says why, and what is allowed. */
@@ -130,7 +130,7 @@ export interface Asking {
 }
 
 /** What a question came to: figures, with the notes and tables that its reader is shown. */
-export type Answered = Shown & { readonly kind: string };
+export type Answered = Presentation & { readonly kind: string };
 
 /** A question to recorded decisions. Command, body, job, document and form are made from it. */
 export interface Question {
@@ -158,7 +158,7 @@ interface Declared<P extends TProperties, Result extends { readonly kind: string
   readonly resultName: string;
   readonly result: TObject<P>;
   readonly run: (asking: Asking) => Promise<Result>;
-  readonly shown: (result: Result) => Shown;
+  readonly shown: (result: Result) => Presentation;
 }
 
 /** Declares a question once. */
@@ -173,7 +173,7 @@ export function question<P extends TProperties, Result extends { readonly kind: 
     decidedBy: null,
     namesOrders: false,
     ...told,
-    schema: named(resultName, Type.Object({ ...result.properties, ...SHOWN_MEMBERS })),
+    schema: named(resultName, Type.Object({ ...result.properties, ...PRESENTATION_MEMBERS })),
     answer: async (asking) => {
       const found = await run(asking);
       return { ...found, ...shown(found) };

@@ -1,6 +1,6 @@
-import { BacktestSchema, shownBacktest } from './backtest/backtest-report.ts';
-import { DriftSchema, shownDrift } from './drift-report.ts';
-import { ExperimentSchema, shownExperiment } from './experiment/experiment-report.ts';
+import { BacktestSchema, presentBacktest } from './backtest/backtest-report.ts';
+import { DriftSchema, presentDrift } from './drift-report.ts';
+import { ExperimentSchema, presentExperiment } from './experiment/experiment-report.ts';
 import { askedObjective, OBJECTIVE_OPTIONS, TRIAL_OPTIONS } from './objective-options.ts';
 import {
   choiceOption,
@@ -13,7 +13,7 @@ import {
   versionOption,
   versionsOption,
 } from './question.ts';
-import { ReportSchema, SLICE_NAMES, shownReport } from './report/rule-report.ts';
+import { presentReport, ReportSchema, SLICE_NAMES } from './report/rule-report.ts';
 
 const LOOKED_AT = versionOption({
   name: 'version',
@@ -58,7 +58,7 @@ const REPORT = question({
     const { recorded } = asking.rules;
     return report(evidence, { rules, against, by: BY.read(options), ...judgedBy, recorded, onProgress });
   },
-  shown: shownReport,
+  shown: presentReport,
 });
 
 const VARY = textsOption({
@@ -94,7 +94,7 @@ const BACKTEST = question({
       onProgress,
     });
   },
-  shown: shownBacktest,
+  shown: presentBacktest,
 });
 
 const WHOSE = versionOption({
@@ -121,7 +121,7 @@ const DRIFT = question({
     const { drift } = await import('./drift.ts');
     return drift(evidence, SPLIT.read(options), onProgress);
   },
-  shown: shownDrift,
+  shown: presentDrift,
 });
 
 export const VERSIONS = versionsOption({
@@ -143,7 +143,7 @@ export const EXPERIMENT = question({
     const { experiment } = await import('./experiment/experiment.ts');
     return experiment(evidence, VERSIONS.read(options), onProgress, askedObjective(options));
   },
-  shown: shownExperiment,
+  shown: presentExperiment,
 });
 
 /** All that can be asked of recorded decisions, each declared once. */

@@ -10,7 +10,7 @@ import {
   type ScoredOrders,
 } from '../statistics/calibration.ts';
 import { bootstrapIntervals, clusteredInterval, type Estimate } from '../statistics/intervals.ts';
-import { certainInterval, interval, number } from './shown.ts';
+import { certainInterval, interval, number } from './presentation.ts';
 import type { Evidence } from './source/evidence.ts';
 import { clusterOf, OrderClusters } from './source/order-clusters.ts';
 import { clientPasses } from './source/shared-devices.ts';

@@ -7,8 +7,8 @@ import {
   type ListKind,
   type ListOwner,
   type PlatformNames,
+  readableValue,
   readListValue,
-  shownValue,
 } from '../decision/shared-lists.ts';
 import { NamedError } from '../named-error.ts';
 import { nearestName } from '../rules/problem.ts';
@@ -183,7 +183,7 @@ export class ListEditor {
 
   /** An entry as its owner sees it, with the owner's name for a device. */
   shown<Entry extends ListEntry>(entry: Entry): Entry {
-    return { ...entry, value: shownValue(entry, (hmac) => this.#parts.names.nameOf(entry.owner, hmac)) };
+    return { ...entry, value: readableValue(entry, (hmac) => this.#parts.names.nameOf(entry.owner, hmac)) };
   }
 
   #read(owner: ListOwner, kind: ListKind, value: string) {

@@ -1,5 +1,5 @@
 import { type Audit, AuditEntrySchema } from '../access/audit.ts';
-import { ProposalSchema, Proposals, shownProposal } from '../access/proposals.ts';
+import { ProposalSchema, Proposals, proposalView } from '../access/proposals.ts';
 import type { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import type { ClientKey } from '../client/client-key.ts';
 import { DecisionSchema } from '../decision/decision.ts';
@@ -80,7 +80,7 @@ export async function* clientExport(
     at: clock(),
     state: stamp.raw === null ? null : state,
     lists: lists.map(({ owner, keys, id, version, ...entry }) => entry),
-    proposals: (await proposals.about(client)).map(shownProposal),
+    proposals: (await proposals.about(client)).map(proposalView),
   };
   const naming = namingDevices((id) => names.nameOf(platform, id));
   yield JSON.stringify(writtenMoments(ClientExportSchema)(head), naming).slice(0, -1);

@@ -18,7 +18,7 @@ import {
 import type { PlatformName } from '../client/client-key.ts';
 import { live, type Override, overrideGroup } from '../client/client-state.ts';
 import type { PlatformNames } from '../decision/shared-lists.ts';
-import { shownValue } from '../decision/shared-lists.ts';
+import { readableValue } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
 import type { ListCopy } from '../lists/list-node.ts';
 import { DAY_MS } from '../rules/duration.ts';
@@ -203,7 +203,7 @@ export async function clientLinks(
   }));
   const proposed = clients.filter((one) => one.proposed);
   const shown = (kind: Device['kind'], value: string) =>
-    shownValue({ kind, value }, (hmac) => names.nameOf(platform, hmac));
+    readableValue({ kind, value }, (hmac) => names.nameOf(platform, hmac));
   return {
     clientIdKey,
     from: ask.from,

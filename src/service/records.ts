@@ -10,7 +10,7 @@ import {
 import { type Exploration, type ExplorationAsk, explore } from '../archive/read/exploration.ts';
 import type { FoundDecisions } from '../archive/read/found-decisions.ts';
 import type { LinksAsk } from '../archive/read/linked-clients.ts';
-import { RuleSetShelf } from '../archive/ship/rule-set-shelf.ts';
+import { ArchivedRuleSets } from '../archive/ship/archived-rule-sets.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { type ClientState, momentFor, token } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
@@ -93,7 +93,7 @@ export class Records {
   readonly #decisions: DecisionLookup;
   /** Questions up to now, by what was asked. */
   readonly #explored = new LRUCache<string, Promise<Exploration>>({ max: EXPLORED_MAX, ttl: NOW_KEPT_MS });
-  readonly #shelf: RuleSetShelf | null;
+  readonly #shelf: ArchivedRuleSets | null;
   /** Of the shelf, by digest. */
   readonly #ruleSets = new LRUCache<string, RuleSet>({ max: RULE_SETS_MAX });
 
@@ -102,7 +102,7 @@ export class Records {
     const { store, archive = null } = parts;
     this.#past = archive ?? ArchiveReader.withoutArchive(store);
     this.#decisions = new DecisionLookup(store, this.#past);
-    this.#shelf = archive === null ? null : new RuleSetShelf(archive.folder, null);
+    this.#shelf = archive === null ? null : new ArchivedRuleSets(archive.folder, null);
   }
 
   /** Null when nothing is known of the client. */

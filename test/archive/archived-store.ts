@@ -1,7 +1,7 @@
 import { Archive } from '../../src/archive/archive.ts';
 import { Duck } from '../../src/archive/duck.ts';
+import { ArchivedRuleSets } from '../../src/archive/ship/archived-rule-sets.ts';
 import { Lease } from '../../src/archive/ship/lease.ts';
-import { RuleSetShelf } from '../../src/archive/ship/rule-set-shelf.ts';
 import { Shipper, type ShipperParts, type ShippingStep } from '../../src/archive/ship/shipper.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
@@ -43,7 +43,7 @@ export class ArchivedStore {
       archive: this.node(this.archive.folder),
       duck: this.duck,
       lease: new Lease(this.store.registers, holder, () => performance.now()),
-      ruleSets: new RuleSetShelf(this.archive.folder, null),
+      ruleSets: new ArchivedRuleSets(this.archive.folder, null),
       name: holder,
       clock: () => T0 + 3_600_000,
       keepMs: 400 * 24 * 3_600_000,

@@ -28,12 +28,12 @@ export interface Operation {
 /** The ladder of one client, as the interface has it (section 3.2), while no wait is served. */
 export interface Model {
   /** 0: no attempt; 1: an attempt is open; from 2 on: the wait of level 1, 2, ... */
-  readonly rung: number;
+  readonly waitLevel: number;
   /** Decisions so far. */
   readonly seq: number;
 }
 
-const START: Model = { rung: 0, seq: 0 };
+const START: Model = { waitLevel: 0, seq: 0 };
 
 /** Operations are kept as bits of a number. */
 const OPERATIONS_MAX = 30;
@@ -52,7 +52,7 @@ export function isLinearizable(history: readonly Operation[], waitsSeconds: read
   const visited = new Set<string>();
   const search = (done: number, model: Model): boolean => {
     if ((done & known) === known) return true;
-    const place = `${done} ${model.rung} ${model.seq}`;
+    const place = `${done} ${model.waitLevel} ${model.seq}`;
     if (visited.has(place)) return false;
     visited.add(place);
     return nextOperations(history, done).some((index) => {
@@ -83,23 +83,23 @@ function nextOperations(history: readonly Operation[], done: number): readonly n
 export function apply(model: Model, seen: Seen, waitsSeconds: readonly number[]): Model | null {
   switch (seen.kind) {
     case 'paid':
-      return { ...model, rung: 0 };
+      return { ...model, waitLevel: 0 };
     case 'verdict':
       return isAnswerOf(model, seen.answer, waitsSeconds) ? stepped(model, waitsSeconds) : null;
     case 'unknown':
-      return seen.operation === 'paid' ? { ...model, rung: 0 } : stepped(model, waitsSeconds);
+      return seen.operation === 'paid' ? { ...model, waitLevel: 0 } : stepped(model, waitsSeconds);
     default:
       throw new Error(seen satisfies never);
   }
 }
 
-function stepped({ rung, seq }: Model, waitsSeconds: readonly number[]): Model {
-  return { rung: Math.min(rung + 1, waitsSeconds.length + 1), seq: seq + 1 };
+function stepped({ waitLevel, seq }: Model, waitsSeconds: readonly number[]): Model {
+  return { waitLevel: Math.min(waitLevel + 1, waitsSeconds.length + 1), seq: seq + 1 };
 }
 
 function isAnswerOf(model: Model, answer: VerdictSeen, waitsSeconds: readonly number[]): boolean {
-  const { rung, seq } = stepped(model, waitsSeconds);
+  const { waitLevel, seq } = stepped(model, waitsSeconds);
   if (answer.seq !== seq) return false;
-  if (rung === 1) return answer.verdict === 'GET_NEW' && answer.waitSeconds === null;
-  return answer.verdict === 'WAIT' && answer.waitSeconds === waitsSeconds[rung - 2];
+  if (waitLevel === 1) return answer.verdict === 'GET_NEW' && answer.waitSeconds === null;
+  return answer.verdict === 'WAIT' && answer.waitSeconds === waitsSeconds[waitLevel - 2];
 }

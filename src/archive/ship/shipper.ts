@@ -6,8 +6,8 @@ import { RowDrafts } from '../row-drafts.ts';
 import { SegmentWriter } from '../segment-writer.ts';
 import { type ArchiveRow, rowsOfPage, tombstoneOf } from '../tables.ts';
 import { unshippedPage } from '../unshipped.ts';
+import type { ArchivedRuleSets } from './archived-rule-sets.ts';
 import { leaveToOthers, mayShip, type ShippingNode } from './lease.ts';
-import type { RuleSetShelf } from './rule-set-shelf.ts';
 import { SegmentRewriter } from './segment-rewriter.ts';
 
 interface ShippingLimits {
@@ -25,7 +25,7 @@ const SWEEP_EVERY_MS = 3_600_000;
 export interface ShipperParts extends ShippingNode {
   readonly store: Store;
   readonly duck: Duck;
-  readonly ruleSets: RuleSetShelf;
+  readonly ruleSets: ArchivedRuleSets;
   /** How long rows are kept, ms. */
   readonly keepMs: number;
   readonly kept: KeptAfterShipping;

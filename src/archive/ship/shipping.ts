@@ -9,8 +9,8 @@ import type { Store } from '../../state/store.ts';
 import type { Archive } from '../archive.ts';
 import { Duck } from '../duck.ts';
 import { type ArchivePlace, openArchive, openStoreOf } from '../s3/open-archive.ts';
+import { ArchivedRuleSets } from './archived-rule-sets.ts';
 import { Lease } from './lease.ts';
-import { RuleSetShelf } from './rule-set-shelf.ts';
 import { Shipper, type ShippingStep, type ShippingTurn } from './shipper.ts';
 
 export const SHIP_EVERY_MS = 10_000;
@@ -195,7 +195,7 @@ export async function openShipper(
     archive,
     duck,
     lease,
-    ruleSets: new RuleSetShelf(archiveDir, rulesDir),
+    ruleSets: new ArchivedRuleSets(archiveDir, rulesDir),
     name,
     clock: storeClock(Date.now, store),
     keepMs: archiveKeepMs,

@@ -2,8 +2,14 @@ import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { JournalFileError } from '../../archive/ship/journal-file.ts';
 import { readConfig, signalSecretOf } from '../../config.ts';
+import {
+  cellText,
+  type EvidenceTable,
+  type Presentation,
+  sortedBy,
+  sortNames,
+} from '../../evidence/presentation.ts';
 import type { Answered, RulesAtHand } from '../../evidence/question.ts';
-import { cellText, type EvidenceTable, type Shown, sortedBy, sortNames } from '../../evidence/shown.ts';
 import {
   type ArchiveAsk,
   type Evidence,
@@ -111,7 +117,7 @@ export function printResult(answer: Answered, { json, sort }: Pick<EvidenceOptio
   else print([shown.notes.join('\n'), ...shown.tables.map(tableText)].join('\n\n'));
 }
 
-function sorted<Result extends Shown>(shown: Result, column: string | undefined): Result {
+function sorted<Result extends Presentation>(shown: Result, column: string | undefined): Result {
   if (column === undefined) return shown;
   const found = sortedBy(shown, column);
   if (found !== null) return found;

@@ -5,8 +5,8 @@ import { timeText } from '../../client/instant.ts';
 import { readConfig } from '../../config.ts';
 import { counted } from '../../counted.ts';
 import { givenObjective, TRIAL_OPTIONS } from '../../evidence/objective-options.ts';
+import { shareText } from '../../evidence/presentation.ts';
 import { BadQuestion } from '../../evidence/question.ts';
-import { shareText } from '../../evidence/shown.ts';
 import {
   type FollowReport,
   nodeName,

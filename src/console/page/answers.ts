@@ -1,7 +1,7 @@
 import type { ProposalSchema } from '../../access/proposals.ts';
 import type { Experiment as ExperimentData } from '../../evidence/experiment/experiment-report.ts';
+import type { Presentation } from '../../evidence/presentation.ts';
 import type { Report } from '../../evidence/report/rule-report.ts';
-import type { Shown } from '../../evidence/shown.ts';
 import type { AuditCheckSchema, AuditPageSchema } from '../../http/platform/audit.ts';
 import type { EvidenceJobListSchema, EvidenceJobSchema } from '../../http/platform/evidence/evidence.ts';
 import type { ExplorationSchema } from '../../http/platform/explore.ts';
@@ -52,13 +52,13 @@ export interface Worked<Result> {
   readonly result: Result | null;
 }
 
-export type RulesReport = Report & Shown;
-export type Experiment = ExperimentData & Shown;
+export type RulesReport = Report & Presentation;
+export type Experiment = ExperimentData & Presentation;
 
 export type { RuleDiff } from '../../authoring/diff/rule-diff.ts';
 export type { WhatIfThen as DecisionWhatIf } from '../../authoring/explain/what-if.ts';
+export type { EvidenceTable, OrderCounts, Presentation, VerdictMix } from '../../evidence/presentation.ts';
 export type { RuleFigures, RuleReport, SliceName } from '../../evidence/report/rule-report.ts';
-export type { EvidenceTable, OrderCounts, Shown, VerdictMix } from '../../evidence/shown.ts';
 export type { FactValue } from '../../facts/fact.ts';
 export type { Reporting } from '../../metrics/reporting.ts';
 

@@ -10,7 +10,7 @@ import { Empty, Loading, Trouble } from './parts/notice.ts';
 import { TIME_WORDS, type Time, TimeBar, timeOf } from './parts/time-span.ts';
 import { type PageEntry, PLACES, type PlaceEntry, placeAt } from './places.ts';
 import { RULE_FOLDERS, SIGN_IN } from './questions.ts';
-import { Left } from './visits.ts';
+import { VisitCache } from './visits.ts';
 
 function App() {
   const [session, setSession] = useState<Session | null>(null);
@@ -178,7 +178,7 @@ function Content({ current, session, place, time }: { current: PageEntry | null 
 }
 
 /** How far down each visit was left, pixels. */
-const tops: Left<number> = new Left();
+const tops: VisitCache<number> = new VisitCache();
 
 /** Where the page is, from the hash: `#/find?orderRef=…`. */
 function usePlace() {

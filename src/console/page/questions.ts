@@ -20,6 +20,7 @@ import type {
   ListEntries,
   OpenedRuleFolder,
   People,
+  Presentation,
   Proposal,
   ProposalList,
   Reporting,
@@ -32,7 +33,6 @@ import type {
   Session,
   Settings,
   SharedLists,
-  Shown,
   SignIn,
   Worked,
 } from './answers.ts';
@@ -102,7 +102,7 @@ export const listEntry: (list: string, value: string) => Question<object | null>
 
 export const EVIDENCE_JOBS: Question<EvidenceJobList> = { path: 'evidence' };
 export const RULES_REPORT: Work<RulesReport> = { path: 'evidence' };
-export const EVIDENCE: Work<Shown> = { path: 'evidence' };
+export const EVIDENCE: Work<Presentation> = { path: 'evidence' };
 export const evidenceJob: <Result>(jobId: string, of?: Work<Result>) => Question<Worked<Result>> = (jobId) =>
   to`evidence/${jobId}`;
 

@@ -18,7 +18,7 @@ export function forgetVisits() {
 }
 
 /** One thing that is kept of the newest visits. */
-export class Left<T> {
+export class VisitCache<T> {
   #held: Map<string, T> = new Map();
 
   /** Of the visit that is shown; undefined when it is new. */

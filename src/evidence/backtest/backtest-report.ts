@@ -19,12 +19,12 @@ import {
   interval,
   orderCounts,
   ordersText,
+  type Presentation,
   ruleSetText,
-  type Shown,
   SPAN,
   shareText,
   spanNotes,
-} from '../shown.ts';
+} from '../presentation.ts';
 import { closedPayments, closedPaymentsNotes, reversalNotes, reversals } from '../source/reversals.ts';
 
 export const PARTS = ['earlier', 'later'] as const;
@@ -118,7 +118,7 @@ export type Candidate = Shape<typeof CandidateSchema>;
 export type BacktestReport = Shape<typeof BacktestSchema>;
 
 /** A backtest for its reader. */
-export function shownBacktest(report: BacktestReport): Shown {
+export function presentBacktest(report: BacktestReport): Presentation {
   const { version, digest, against, versions, compared, emptyLists: lists } = report;
   const head = [
     `${ruleSetText(version, digest)} against ${against ?? 'what was recorded'}, all replayed from an empty state`,

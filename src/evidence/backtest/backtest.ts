@@ -1,7 +1,7 @@
 import { type DrawnHoldout, holdoutShares } from '../../decision/holdout.ts';
 import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
 import { compare } from '../comparison.ts';
-import type { HeldOutCount } from '../shown.ts';
+import type { HeldOutCount } from '../presentation.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { closedPaymentsOf, reversalsOf } from '../source/reversals.ts';
 import { makeInputView } from '../source/shared-devices.ts';

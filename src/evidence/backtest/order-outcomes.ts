@@ -16,7 +16,7 @@ import {
   type Estimate,
 } from '../../statistics/intervals.ts';
 import { AnswerCodes, byOutcome, type RuleAnswer, verdictIs } from '../comparison.ts';
-import { NO_ORDERS, statusMember } from '../shown.ts';
+import { NO_ORDERS, statusMember } from '../presentation.ts';
 import { MoneySums } from '../source/order-clusters.ts';
 import type { Effect, OrderSums, PartName, TimePart, TradeOff } from './backtest-report.ts';
 

@@ -1,7 +1,7 @@
 import { type DuckRow, numberOf, numbersOf, textOf } from '../../archive/duck.ts';
 import { type Moments, NO_MOMENTS } from '../../statistics/confidence-sequence.ts';
 import { plus } from '../../statistics/sums.ts';
-import { NO_ORDERS } from '../shown.ts';
+import { NO_ORDERS } from '../presentation.ts';
 import { NO_CURRENCY } from '../source/currency.ts';
 import type { ExperimentLevel } from './experiment-report.ts';
 import { type ArmTotals, COUNTED, type Metric } from './recommendation.ts';

@@ -25,11 +25,11 @@ import {
   type EvidenceSpan,
   type EvidenceTable,
   number,
+  type Presentation,
   percentText,
-  type Shown,
   SPAN,
   spanNotes,
-} from '../shown.ts';
+} from '../presentation.ts';
 import { amountSum } from '../source/order-clusters.ts';
 import {
   type ArmTotals,
@@ -241,7 +241,7 @@ function figuresOf(arm: Look['arms'][number], asked: number, waitsEnded: number)
 }
 
 /** An experiment for its reader. */
-export function shownExperiment(found: Experiment): Shown {
+export function presentExperiment(found: Experiment): Presentation {
   const notes = spanNotes(found);
   if (found.since === null) return { notes: [...notes, NO_TRIAL], tables: [] };
   const tables = [armsTable(found), moneyTable(found), differencesTable(found), levelsTable(found)];

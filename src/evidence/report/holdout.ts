@@ -6,7 +6,7 @@ import { DAY_MS } from '../../rules/duration.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { choice, count, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { clusteredShare, type Estimate, student975 } from '../../statistics/intervals.ts';
-import { interval, NO_ORDERS, number, type OrderCounts, orderCounts } from '../shown.ts';
+import { interval, NO_ORDERS, number, type OrderCounts, orderCounts } from '../presentation.ts';
 import { aboutDevices, makeDevices } from '../source/device-clusters.ts';
 import { type Evidence, knownRows } from '../source/evidence.ts';
 import { clusterOf } from '../source/order-clusters.ts';

@@ -8,7 +8,7 @@ import {
   REPORT_NUMBER_SQL,
 } from '../../archive/order-status.ts';
 import { clusteredInterval, type Estimate } from '../../statistics/intervals.ts';
-import { type Money, NO_ORDERS, type OrderCounts, statusMember } from '../shown.ts';
+import { type Money, NO_ORDERS, type OrderCounts, statusMember } from '../presentation.ts';
 import { makeDevices } from '../source/device-clusters.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { clusterOf, MoneySums, OrderClusters, type StatusMoney } from '../source/order-clusters.ts';

@@ -14,15 +14,15 @@ import {
   number,
   orderCounts,
   ordersText,
+  type Presentation,
   percentText,
   ruleSetText,
-  type Shown,
   SPAN,
   STATUS_COLUMNS,
   shareText,
   spanNotes,
   statusCells,
-} from '../shown.ts';
+} from '../presentation.ts';
 import { amountSum } from '../source/order-clusters.ts';
 import { causesTable, reversalNotes, reversals } from '../source/reversals.ts';
 import { AgainstSchema } from './against.ts';
@@ -110,7 +110,7 @@ export type SliceReport = Shape<typeof SliceSchema>;
 export type Report = Shape<typeof ReportSchema>;
 
 /** A report for its reader. The tables `rules` have a rule a row, all others the file and the rule before its figures. */
-export function shownReport(report: Report): Shown {
+export function presentReport(report: Report): Presentation {
   const { decisions, rules, version, digest } = report;
   const head = [ruleSetText(version, digest), ...spanNotes(report)];
   if (decisions === 0) return { notes: head, tables: [] };

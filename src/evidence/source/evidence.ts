@@ -12,7 +12,7 @@ import type { PlatformName } from '../../client/client-key.ts';
 import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../decision/holdout.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import { withTemporaryFolder } from '../../files/folders.ts';
-import type { EvidenceSpan } from '../shown.ts';
+import type { EvidenceSpan } from '../presentation.ts';
 import { silencesIn } from './silences.ts';
 
 interface ArchivePlace {

@@ -1,6 +1,6 @@
 import type { ClusterCount } from '../../statistics/intervals.ts';
 import { eachOf } from '../../statistics/sums.ts';
-import { type Money, type OrderAmounts, statusMember } from '../shown.ts';
+import { type Money, type OrderAmounts, statusMember } from '../presentation.ts';
 
 /** Orders with a known outcome by the cluster of their clients: the orders of one client depend on each other. */
 export class OrderClusters {

@@ -11,7 +11,7 @@ import {
   lastingAfterDays,
   maturityOf,
 } from '../../statistics/reversal-ages.ts';
-import { columns, countText, type EvidenceTable, interval, number, shareText } from '../shown.ts';
+import { columns, countText, type EvidenceTable, interval, number, shareText } from '../presentation.ts';
 import { type Evidence, knownRows } from './evidence.ts';
 import { amountSum, clusterOf } from './order-clusters.ts';
 

@@ -1,7 +1,7 @@
 import { type Duck, numberOf, textOf } from '../../archive/duck.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL } from '../../archive/order-status.ts';
 import { SILENCE } from '../../client/silence.ts';
-import type { EvidenceSpan } from '../shown.ts';
+import type { EvidenceSpan } from '../presentation.ts';
 
 /** The same as `stopped` of live traffic, between any two reports. */
 const SILENCES_SQL = `

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Archive } from '../../archive/archive.ts';
 import type { Segment } from '../../archive/archive-log.ts';
 import type { Duck, DuckRow } from '../../archive/duck.ts';
-import { RuleSetShelf } from '../../archive/ship/rule-set-shelf.ts';
+import { ArchivedRuleSets } from '../../archive/ship/archived-rule-sets.ts';
 import { decisionOf } from '../../archive/tables.ts';
 import { rederive } from '../../authoring/explain/explain.ts';
 import type { ClientKeys } from '../../client/client-key.ts';
@@ -33,7 +33,7 @@ export type RulesOf = (decision: Pick<Decision, 'ruleVersion' | 'digest'>) => Ru
 
 /** Rule sets by digest: those that the archive keeps, then those of RULES_DIR. */
 export function keptRules(archiveDir: string, rulesDir: string): RulesOf {
-  const shelf = new RuleSetShelf(archiveDir, null);
+  const shelf = new ArchivedRuleSets(archiveDir, null);
   const known = new Map<string, RuleSet | null>();
   const find: RulesOf = ({ ruleVersion, digest }) => {
     const here = loadRuleSet(join(rulesDir, ruleVersion));

@@ -5,7 +5,7 @@ import type { AnswerSpec, Operation, RequestBodySpec } from '../operation/operat
 import { BAD_PARAMETER } from '../operation/parameters.ts';
 import { type Grant, grantLists, grantRefusals } from '../request/authenticate.ts';
 import { BODY_BYTES_MAX, bodyTooLarge, closed, UNSUPPORTED_TYPE } from '../request/body.ts';
-import { MALFORMED_BODY, ProblemSchema, type ShownRefusal } from '../request/problems.ts';
+import { MALFORMED_BODY, ProblemSchema, type RefusalNote } from '../request/problems.ts';
 import {
   HEADERS_TOO_LARGE,
   INTERNAL_ERROR,
@@ -46,7 +46,7 @@ interface DocumentSpec {
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly operations: readonly DescribedOperation[];
   /** What the listener may answer to any request, besides what all listeners may; documented with every operation. */
-  readonly elsewhere: readonly ShownRefusal[];
+  readonly elsewhere: readonly RefusalNote[];
   /** As the listener's. */
   readonly isStrict: boolean;
 }
@@ -189,7 +189,7 @@ function operationObject(
 }
 
 /** What any request may be answered, whatever it asks for. */
-const OF_EVERY_LISTENER: readonly ShownRefusal[] = [
+const OF_EVERY_LISTENER: readonly RefusalNote[] = [
   INTERNAL_ERROR,
   NOTHING_THERE,
   METHOD_NOT_ALLOWED,
@@ -203,7 +203,7 @@ const OF_EVERY_LISTENER: readonly ShownRefusal[] = [
 function refusalsOf(
   { refusals, grant, body }: DescribedOperation,
   { isStrict, elsewhere }: Pick<DocumentSpec, 'isStrict' | 'elsewhere'>,
-): readonly ShownRefusal[] {
+): readonly RefusalNote[] {
   return [
     ...refusals,
     ...(grant !== null && isStrict ? [BAD_PARAMETER] : []),
@@ -215,7 +215,7 @@ function refusalsOf(
   ];
 }
 
-function keyRefusals(grant: Grant): readonly ShownRefusal[] {
+function keyRefusals(grant: Grant): readonly RefusalNote[] {
   return [UNKNOWN_KEY, ...grantRefusals(grant), STATE_AWAY, TOO_MANY_WAITING, OVERLOADED];
 }
 
@@ -256,7 +256,7 @@ function success(
 
 function refusalsByStatus(
   operationId: string,
-  refusals: readonly ShownRefusal[],
+  refusals: readonly RefusalNote[],
   components: Components,
 ): Record<string, Pointer> {
   const byCode = new Map(refusals.map((one) => [one.name, one]));
@@ -277,7 +277,7 @@ function refusalsByStatus(
 }
 
 /** Codes in the form of a name, like `StoreAwayTooManyWaiting`. */
-function titleOf(refusals: readonly ShownRefusal[]): string {
+function titleOf(refusals: readonly RefusalNote[]): string {
   return refusals
     .map(({ name }) => name.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase()))
     .join('');
@@ -291,7 +291,7 @@ function headersOf(status: number): readonly (keyof typeof HEADERS)[] {
 function refusalResponse(
   operationId: string,
   description: string,
-  refusals: readonly ShownRefusal[],
+  refusals: readonly RefusalNote[],
   headers: readonly (keyof typeof HEADERS)[],
   components: Components,
 ): ResponseObject {

@@ -11,7 +11,7 @@ import { searchSteps } from '../../state/paced-steps.ts';
 import { type TurnLimits, Turns } from '../../work/turns.ts';
 import { authenticate, type Callers, type Grant, isGranted } from '../request/authenticate.ts';
 import { BODY_BYTES_MAX, bodyOf, readJson } from '../request/body.ts';
-import { HttpProblem, orRefused, refusal, type ShownRefusal } from '../request/problems.ts';
+import { HttpProblem, orRefused, type RefusalNote, refusal } from '../request/problems.ts';
 import { METHOD_NOT_ALLOWED, NOTHING_THERE, TOO_SLOW } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { type ParameterSpec, type RouteContext, requireKnown } from './parameters.ts';
@@ -43,7 +43,7 @@ interface OperationSpec {
   readonly parameters?: readonly ParameterSpec[];
   readonly answers: Readonly<Record<number, AnswerSpec>>;
   /** Besides those that follow from the grant and the body. */
-  readonly refusals: readonly ShownRefusal[];
+  readonly refusals: readonly RefusalNote[];
 }
 
 export interface AnswerSpec {

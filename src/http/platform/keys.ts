@@ -6,9 +6,9 @@ import {
   type IssuedKey,
   keyNote,
   keyStatus,
+  keyView,
   mayGive,
   OPERATIONS,
-  shownKey,
 } from '../../access/access-keys.ts';
 import type { Audit } from '../../access/audit.ts';
 import { type Caller, isPerson } from '../../access/caller.ts';
@@ -125,7 +125,7 @@ export const listKeys = operation({
     const placeOf = ({ issuedAt, id }: AccessKey) => placeInTime(Date.parse(issuedAt), id);
     const asked = { after: AFTER.read(ctx), limit: LIMIT.read(ctx) };
     const { page, next } = pageOf(await keysOf(caller, keys), placeOf, asked);
-    return { keys: page.map((one) => shownKey(one, clock())), next, mayGive: mayGive(caller) };
+    return { keys: page.map((one) => keyView(one, clock())), next, mayGive: mayGive(caller) };
   },
 });
 
@@ -149,7 +149,7 @@ export const issueKey = operation({
     const { platform, actor } = asked.caller;
     const { key, record } = await newKey(asked, parts);
     await parts.approvals.key({ platform, who: actor.text }, { what: 'key', record });
-    return { key, record: shownKey(record, parts.clock()) };
+    return { key, record: keyView(record, parts.clock()) };
   },
 });
 
@@ -193,6 +193,6 @@ export const revokeKey = operation({
     const after = isOwn ? await keys.revoke(id) : null;
     if (after === null) throw NO_SUCH_KEY.problem(id);
     await audit.note({ ...keyNote('key revoked', before, after, clock()), who: caller.actor.text });
-    return shownKey(after, clock());
+    return keyView(after, clock());
   },
 });

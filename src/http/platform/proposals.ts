@@ -5,7 +5,7 @@ import {
   ProposalRefused,
   ProposalSchema,
   type ProposalState,
-  shownProposal,
+  proposalView,
 } from '../../access/proposals.ts';
 import { Type } from '../../json-schema.ts';
 import { type Approvals, draftOf } from '../../service/approvals.ts';
@@ -85,7 +85,7 @@ export const listProposals = operation({
       ({ proposedAt, proposalId }) => placeInTime(proposedAt, proposalId),
       { after: AFTER.read(ctx), limit: LIMIT.read(ctx) },
     );
-    return { proposals: page.map(shownProposal), next };
+    return { proposals: page.map(proposalView), next };
   },
 });
 
@@ -114,7 +114,7 @@ const decide = (way: keyof typeof WAYS) =>
       const { platform, actor } = caller;
       const { reason } = await body();
       const decided = () => approvals[way](platform, PROPOSAL_IN_PATH.read(ctx), actor, reason);
-      return shownProposal(await orRefused(decided, PROPOSAL_REFUSED.problem, ProposalRefused));
+      return proposalView(await orRefused(decided, PROPOSAL_REFUSED.problem, ProposalRefused));
     },
   });
 

@@ -45,7 +45,7 @@ export const SessionSchema = named(
   }),
 );
 
-function shownSession(
+function sessionView(
   caller: Caller,
   platforms: readonly string[] = [caller.platform],
 ): Shape<typeof SessionSchema> {
@@ -72,7 +72,7 @@ export const readSession = operation({
   answers: jsonAnswer('Where, and which operations', SessionSchema),
   refusals: [],
   answer: async ({ ctx, caller }, parts: SignInParts) =>
-    shownSession(caller, await platformsOf(ctx, parts, caller)),
+    sessionView(caller, await platformsOf(ctx, parts, caller)),
 });
 
 export const SignInSchema = named(
@@ -102,7 +102,7 @@ export const readSignIn = openOperation({
     if ((await browsers.find(ctx)) === null) return { session: null, provider };
     const caller = await browsers.callerOf(ctx);
     grantedOf(caller, ANY_OF_THE_PLATFORM);
-    return { session: shownSession(caller, await platformsOf(ctx, parts, caller)), provider };
+    return { session: sessionView(caller, await platformsOf(ctx, parts, caller)), provider };
   },
 });
 
@@ -144,7 +144,7 @@ export const signIn = openOperation({
     });
     await startSession(ctx, parts, { kind: 'key', keyId: caller.credential.id });
     await parts.audit.note({ ...signed(caller), action: 'sign-in', after: null });
-    return shownSession(caller);
+    return sessionView(caller);
   },
 });
 

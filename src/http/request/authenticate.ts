@@ -3,7 +3,7 @@ import type { ParameterizedContext } from 'koa';
 import { type AccessKey, type AccessKeys, grants, type Operation } from '../../access/access-keys.ts';
 import { type Caller, callerOfKey } from '../../access/caller.ts';
 import type { Session, Sessions } from '../../access/sessions.ts';
-import { HttpProblem, refusal, type ShownRefusal } from './problems.ts';
+import { HttpProblem, type RefusalNote, refusal } from './problems.ts';
 import { NEEDS_KEY, UNKNOWN_KEY } from './refusals.ts';
 import type { RequestState } from './request-state.ts';
 
@@ -119,7 +119,7 @@ function listOf(grant: Operation | readonly Operation[]): readonly Operation[] {
 }
 
 /** Every 403 that an operation with this grant may answer. */
-export function grantRefusals(grant: Grant): readonly ShownRefusal[] {
+export function grantRefusals(grant: Grant): readonly RefusalNote[] {
   if (grant === FIGURES_OR_RULES) return [notGranted('figures')];
   return grant === ANY_OF_THE_PLATFORM ? [NO_OPERATION_OF_THE_PLATFORM] : listOf(grant).map(notGranted);
 }

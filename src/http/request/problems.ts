@@ -73,7 +73,7 @@ export interface Refusal<Given extends readonly string[] = []> {
 }
 
 /** What the API document shows of a refusal, whatever it is thrown with. */
-export type ShownRefusal = Omit<Refusal, 'problem'>;
+export type RefusalNote = Omit<Refusal, 'problem'>;
 
 /** A refusal whose text depends on what was `given`; `example` is what the API document shows it with. */
 export function refusal<Given extends readonly string[]>(

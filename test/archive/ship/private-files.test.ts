@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { RuleSetShelf } from '../../../src/archive/ship/rule-set-shelf.ts';
+import { ArchivedRuleSets } from '../../../src/archive/ship/archived-rule-sets.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
 import { openToOthers } from '../../servers/open-to-others.ts';
@@ -26,7 +26,7 @@ describe('the files under DATA_DIR', () => {
       const shop = await service.tenant('shop');
       await shop.verdict({ clientIdKey: 'payer-1' });
       await shop.outcome('payer-1', 'order-1', 'PAID');
-      const shelf = new RuleSetShelf(archived.archive.folder, dirname(RULES_FOLDER));
+      const shelf = new ArchivedRuleSets(archived.archive.folder, dirname(RULES_FOLDER));
       await archived.shipAll(archived.shipper({ ruleSets: shelf, holder: 'tester' }));
       const kept = readdirSync(dataDir, { recursive: true }).map(String);
       for (const wanted of [/\.sqlite$/, /-wal$/, /\.parquet$/, /\.orders$/, /verdicts\.yaml$/])

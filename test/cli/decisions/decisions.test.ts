@@ -2,7 +2,7 @@ import { appendFileSync, cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { AccessKeys } from '../../../src/access/access-keys.ts';
-import { RuleSetShelf } from '../../../src/archive/ship/rule-set-shelf.ts';
+import { ArchivedRuleSets } from '../../../src/archive/ship/archived-rule-sets.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import { fixedRules } from '../../../src/rollout/loaded-rules.ts';
@@ -117,7 +117,7 @@ describe('the decisions commands', () => {
 
   it('explain: uses the rule set in the archive when its folder is gone', async () => {
     const archiveDir = temporaryDirectory();
-    new RuleSetShelf(archiveDir, RULES_DIR).keep(currentRules().version, digest);
+    new ArchivedRuleSets(archiveDir, RULES_DIR).keep(currentRules().version, digest);
     const env = { DATA_DIR: dataDir, ARCHIVE_DIR: archiveDir, RULES_DIR: rulesFolder(null), REDIS_URL: '' };
     const { exitCode, stdout } = await scoring(['decisions', 'explain', ids[2] ?? '', '--json'], env);
     expect([exitCode, JSON.parse(stdout).reproduced]).to.deep.equal([0, true]);

@@ -9,7 +9,7 @@ import { type ExportedRecord, exported } from '../../../src/archive/ship/journal
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
-import { History, liveThroughJuly, Workplace } from '../../evidence/backtest/backtest-history.ts';
+import { History, playJuly, Workplace } from '../../evidence/backtest/backtest-history.ts';
 import { until } from '../../servers/until.ts';
 import { SCORING } from '../scoring.ts';
 
@@ -36,7 +36,7 @@ describe('journal export', () => {
   }
 
   it('writes every entry as a line, in order, and the cursor with the last one', async () => {
-    await liveThroughJuly(place);
+    await playJuly(place);
     const { code, stdout, stderr } = await place.scoring('journal', 'export');
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     const lines = linesOf(stdout);
@@ -46,13 +46,13 @@ describe('journal export', () => {
   });
 
   it('continues after the cursor of --after', async () => {
-    await liveThroughJuly(place);
+    await playJuly(place);
     const { stdout } = await place.scoring('journal', 'export', '--after', '20');
     expect(linesOf(stdout).map(withoutCursor)).to.deep.equal((await everything(place)).slice(20));
   });
 
   it('begins a file and later continues it', async () => {
-    await liveThroughJuly(place);
+    await playJuly(place);
     const first = await place.scoring('journal', 'export', '--output', place.path('j'));
     expect(first).to.deep.equal({
       code: 0,
@@ -69,7 +69,7 @@ describe('journal export', () => {
   });
 
   it('says what is missing in between, and exits with 1', async () => {
-    await liveThroughJuly(place);
+    await playJuly(place);
     const db = new DatabaseSync(join(place.dataDir, 'scoring.sqlite'));
     db.exec(
       'DELETE FROM journal WHERE position <= 20; INSERT INTO journal_loss (only, entries, from_ms, to_ms, last_position) VALUES (1, 20, 1435708800000, 1435712400000, 20)',
@@ -85,7 +85,7 @@ describe('journal export', () => {
   });
 
   it('cuts off lines that a crash left after the last cursor, and reads them again', async () => {
-    await liveThroughJuly(place);
+    await playJuly(place);
     await place.scoring('journal', 'export', '--output', place.path('j'));
     const [line = ''] = readFileSync(place.path('j'), 'utf8').split('\n');
     await addVerdicts(place, 2);
@@ -95,7 +95,7 @@ describe('journal export', () => {
   });
 
   it('starts over when the crash came before the first cursor', async () => {
-    await liveThroughJuly(place);
+    await playJuly(place);
     writeFileSync(place.path('j'), '{"kind":"sco');
     await place.scoring('journal', 'export', '--output', place.path('j'));
     expect(fileEntries(place)).to.deep.equal(await everything(place));

@@ -1,11 +1,11 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { draftCandidates, liveThroughJuly, Workplace } from '../../evidence/backtest/backtest-history.ts';
+import { draftCandidates, playJuly, Workplace } from '../../evidence/backtest/backtest-history.ts';
 
 describe('rules backtest', () => {
   let place: Workplace;
   before(async () => {
-    place = await Workplace.after(liveThroughJuly);
+    place = await Workplace.after(playJuly);
     draftCandidates(place);
   });
   after(() => place.end());

@@ -175,7 +175,7 @@ export class History {
  * The history of most tests. Ann asks 2 s too early, comes back and pays; Bob never pays and is blocked for his chain
  * of four; Cid and Dan share a device; Eve is bound; Fay is blocked by a person.
  */
-export async function liveThroughJuly(workplace: Workplace): Promise<void> {
+export async function playJuly(workplace: Workplace): Promise<void> {
   const store = openSqliteStore(workplace.dataDir, { salt: TEST_SALT });
   const history = new History(store, workplace.rules('p2.v10'));
   const after = (seconds: number) => {

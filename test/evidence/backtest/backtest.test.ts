@@ -1,13 +1,13 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { backtest } from '../../../src/evidence/backtest/backtest.ts';
-import { type BacktestReport, shownBacktest } from '../../../src/evidence/backtest/backtest-report.ts';
+import { type BacktestReport, presentBacktest } from '../../../src/evidence/backtest/backtest-report.ts';
 import { variationsOf } from '../../../src/evidence/backtest/variations.ts';
+import type { OrderCounts } from '../../../src/evidence/presentation.ts';
 import { report } from '../../../src/evidence/report/report.ts';
-import type { OrderCounts } from '../../../src/evidence/shown.ts';
 import { type Evidence, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
-import { draftCandidates, liveThroughJuly, Workplace } from './backtest-history.ts';
+import { draftCandidates, playJuly, Workplace } from './backtest-history.ts';
 
 const CHAIN = 'groups.blocked-by-unpaid-chain.unpaidChain';
 
@@ -18,7 +18,7 @@ function orders(paid: number, unpaid: number, turnedAway: number, unknown: numbe
 describe('a backtest', () => {
   let place: Workplace;
   before(async () => {
-    place = await Workplace.after(liveThroughJuly);
+    place = await Workplace.after(playJuly);
     draftCandidates(place);
   });
   after(() => place.end());
@@ -91,7 +91,7 @@ describe('a backtest', () => {
 
   it('says of a mild version what it opens, and not that it is harmless', async () => {
     const found = await run('p2.v10', { vary: [`${CHAIN}=5`] });
-    const { notes } = shownBacktest(found);
+    const { notes } = presentBacktest(found);
     expect(notes).to.include(
       `${CHAIN}=5 opens 1 order and closes 0. What the opened ones would have come to nobody knows; a holdout of the rule shows it.`,
     );
@@ -113,7 +113,7 @@ describe('a backtest', () => {
     expect([earlier.orders, later.orders]).to.deep.equal([orders(1, 4, 0, 0), orders(0, 1, 3, 2)]);
     expect(found.candidates.map(({ onFront }) => onFront.later)).to.deep.equal([false, true, true]);
     expect(found.candidates[1]?.later.unpaidClosed.amount).to.have.keys('EUR');
-    for (const { rows } of shownBacktest(found).tables)
+    for (const { rows } of presentBacktest(found).tables)
       expect(rows.map(([value]) => value)).to.deep.equal(['2', '3', '4 (now)']);
   });
 
@@ -121,7 +121,7 @@ describe('a backtest', () => {
     const found = await run('p2.v14');
     // Ann waits 20 s, not 30: her second try is in time, and the attempt it opens makes her wait later.
     expect(firstOf(found).waits).to.deep.equal({ longer: 0, shorter: 1, onAnotherLadder: 1 });
-    const { notes, tables } = shownBacktest(found);
+    const { notes, tables } = presentBacktest(found);
     expect(notes.at(-1)).to.equal(
       'No headline for p2.v14: waits are of another length, and when payers would have come back nobody knows. Try it on some of the payers beside the others: rules rollout p2.v14 --canary 10; "rules experiment" then shows what both are worth.',
     );

@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import { type Input, inputsOf } from '../../../src/evidence/backtest/input.ts';
 import { type Evidence, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { makeInputView } from '../../../src/evidence/source/shared-devices.ts';
-import { JULY, liveThroughJuly, Workplace } from './backtest-history.ts';
+import { JULY, playJuly, Workplace } from './backtest-history.ts';
 
 const LATER = `"at" > ${JULY + 38_000}`;
 
 describe('the inputs of a history', () => {
   const place = new Workplace();
   before(async () => {
-    await liveThroughJuly(place);
+    await playJuly(place);
     await place.scoring('journal', 'export', '--output', place.path('j'));
   });
   after(() => place.end());

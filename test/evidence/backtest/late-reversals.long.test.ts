@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { backtest } from '../../../src/evidence/backtest/backtest.ts';
-import { type BacktestReport, shownBacktest } from '../../../src/evidence/backtest/backtest-report.ts';
+import { type BacktestReport, presentBacktest } from '../../../src/evidence/backtest/backtest-report.ts';
 import { variationsOf } from '../../../src/evidence/backtest/variations.ts';
 import { report } from '../../../src/evidence/report/report.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
@@ -53,7 +53,7 @@ describe('a backtest of the window on shared devices, where chargebacks come 14 
   };
 
   it('counts a payment that it closes as mature when its reversals have come, and says how many were reversed', async () => {
-    const notes = shownBacktest(await on(90)).notes.filter((note) =>
+    const notes = presentBacktest(await on(90)).notes.filter((note) =>
       /^(Reversed|Immature|Of the pay)/.test(note),
     );
     expect(notes).to.deep.equal([
@@ -65,7 +65,7 @@ describe('a backtest of the window on shared devices, where chargebacks come 14 
     expect(young.candidates[1]?.closedPayments).to.deep.equal({
       ...{ reversed: 0, held: 0, immature: 9, reversedShare: null },
     });
-    expect(shownBacktest(young).notes).to.include(
+    expect(presentBacktest(young).notes).to.include(
       'Not mature: reversals seen so far: 1, too few or too young to tell when a payment is safe. 49 paid orders may yet be reversed: do not judge by that yet.',
     );
   });

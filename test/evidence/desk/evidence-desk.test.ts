@@ -15,7 +15,7 @@ import {
 } from '../../../src/evidence/desk/evidence-desk.ts';
 import type { EvidenceJob, EvidenceTask } from '../../../src/evidence/desk/evidence-task.ts';
 import { report } from '../../../src/evidence/report/report.ts';
-import { shownReport } from '../../../src/evidence/report/rule-report.ts';
+import { presentReport } from '../../../src/evidence/report/rule-report.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -89,7 +89,7 @@ describe('the evidence desk', () => {
       const expected = await withEvidence(all(lived.archive), (evidence) =>
         report(evidence, { rules: place.rules('p2.v10'), by: null }),
       );
-      expect(await desk.jobStore.result(asked)).to.deep.equal({ ...expected, ...shownReport(expected) });
+      expect(await desk.jobStore.result(asked)).to.deep.equal({ ...expected, ...presentReport(expected) });
       expect((await open().ask(shop, task(0))).jobId).to.equal(asked.jobId);
       now += 600_000;
       expect((await desk.ask(shop, task(0))).jobId).not.to.equal(asked.jobId);

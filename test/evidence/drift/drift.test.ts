@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { timeText } from '../../../src/client/instant.ts';
 import { drift } from '../../../src/evidence/drift.ts';
-import { type Drift, shownDrift } from '../../../src/evidence/drift-report.ts';
+import { type Drift, presentDrift } from '../../../src/evidence/drift-report.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { populationStability } from '../../../src/statistics/distributions.ts';
@@ -95,7 +95,9 @@ describe('drift', () => {
     expect(first?.index).to.be.above((first?.byChance ?? 0) * 10);
     expect(others.filter(({ index, byChance }) => index > byChance)).to.deep.equal([]);
     // A reader may sort them otherwise, so it names no order.
-    expect(shownDrift(found).tables.at(-1)?.title).to.equal('Facts that moved by more than chance explains');
+    expect(presentDrift(found).tables.at(-1)?.title).to.equal(
+      'Facts that moved by more than chance explains',
+    );
   });
 
   it('lowers the effective number of clients for a client with most requests, where it says what chance explains', async () => {
@@ -140,7 +142,7 @@ describe('drift', () => {
   it('says when it compares with a store that began empty, and not where the earlier part begins later', async () => {
     const ask = async (from: number | null, split: number | null) => {
       const later = await withEvidence({ ...all(lived.archive), from }, (evidence) => drift(evidence, split));
-      const notes = shownDrift(later).notes.filter((note) => note.includes('began empty'));
+      const notes = presentDrift(later).notes.filter((note) => note.includes('began empty'));
       return [later.beganAt, notes] as const;
     };
     const began = JULY + 1000;

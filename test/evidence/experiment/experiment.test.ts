@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import {
   type Experiment,
   experimentOf,
-  shownExperiment,
+  presentExperiment,
 } from '../../../src/evidence/experiment/experiment-report.ts';
 import { MONEY_ALONE } from '../../../src/rollout/objective.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
@@ -123,7 +123,7 @@ describeOnStores('an experiment', (store) => {
 
   it('shows another objective than that of the rollout, and recommends nothing by it', () => {
     expect([found.isFixed, other.isFixed, other.objective?.margin]).to.deep.equal([true, false, 0.5]);
-    expect(shownExperiment(other).notes.join('\n')).to.include(
+    expect(presentExperiment(other).notes.join('\n')).to.include(
       'Judged by value = 0.5 x lasting amount, in EUR. The rollout was begun with another objective, so this one recommends nothing.',
     );
   });
@@ -131,7 +131,7 @@ describeOnStores('an experiment', (store) => {
   it('compares nothing before there are enough clients, and says so', () => {
     expect(found.differences).to.deep.equal([]);
     expect(found.recommendation).to.deep.equal({ version: null, takeBack: [], errorBound: 0.01 });
-    const { notes } = shownExperiment(found);
+    const { notes } = presentExperiment(found);
     expect(notes).to.include.members([
       'Judged by value = 1 x lasting amount - 5 x reversals, in EUR.',
       'A client counts once, by what it does within 1 day, 1 day after that, in which payments may be reversed: the first on 2026-11-03T00:00:00Z. 1 do not count yet.',
@@ -183,7 +183,7 @@ it('without a trial says how to begin one', async () => {
   const store = openSqliteStore(temporaryDirectory());
   const [found = NOTHING] = await experimentsOn(store);
   expect(found.arms).to.deep.equal([]);
-  expect(shownExperiment(found).notes.at(-1)).to.match(
+  expect(presentExperiment(found).notes.at(-1)).to.match(
     /^No version was on trial within this time. Begin with: rules rollout/,
   );
   await store.close();

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { OrderCounts } from '../../../src/evidence/presentation.ts';
 import { report } from '../../../src/evidence/report/report.ts';
-import type { OrderCounts } from '../../../src/evidence/shown.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';

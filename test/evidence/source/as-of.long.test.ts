@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { exported } from '../../../src/archive/ship/journal-file.ts';
 import { clientNumber } from '../../../src/client/client-key.ts';
 import { timeText } from '../../../src/client/instant.ts';
-import { shownReport } from '../../../src/evidence/report/rule-report.ts';
+import { presentReport } from '../../../src/evidence/report/rule-report.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
@@ -106,7 +106,7 @@ describe('figures of the past', () => {
     if (told?.kind !== 'report') throw new Error('a report comes first');
     expect(told.asOf).to.deep.include({ at: first.at, erasedPayers: 1 });
     expect(told.asOf?.erasedRows).to.be.at.least(rows);
-    expect(shownReport(told).notes.slice(1, 3)).to.deep.equal([
+    expect(presentReport(told).notes.slice(1, 3)).to.deep.equal([
       `As known at ${timeText(first.at)}.`,
       `Payers who were erased since: 1. They were counted then and are no more, with ${told.asOf?.erasedRows} rows of all times.`,
     ]);

@@ -6,7 +6,7 @@ import { namesIn } from '../../../src/archive/archive-log.ts';
 import type { DuckRow } from '../../../src/archive/duck.ts';
 import { TABLE_NAMES, type TableName } from '../../../src/archive/tables.ts';
 import { platformName } from '../../../src/client/client-key.ts';
-import { spanNotes } from '../../../src/evidence/shown.ts';
+import { spanNotes } from '../../../src/evidence/presentation.ts';
 import {
   type EvidenceAsk,
   type EvidencePlace,

@@ -9,7 +9,7 @@ import { type RunningService, startService } from '../../service/running-service
 import { Tenant } from '../../service/tenant.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
-interface ShownKey {
+interface KeyView {
   readonly id: string;
   readonly platform: string;
   readonly owner: string | null;
@@ -20,11 +20,11 @@ interface ShownKey {
 
 interface Issued {
   readonly key: string;
-  readonly record: ShownKey;
+  readonly record: KeyView;
 }
 
 interface KeyList {
-  readonly keys: readonly ShownKey[];
+  readonly keys: readonly KeyView[];
   readonly mayGive: readonly string[];
 }
 
@@ -66,7 +66,7 @@ describeOnStores('keys over HTTP', (store) => {
     const shop = await tenant();
     const { body } = await shop.ask<Issued>('POST', 'keys', SOME);
     const path = `keys/${body.record.id}`;
-    expect((await shop.ask<ShownKey>('DELETE', path)).body).to.include({ status: 'revoked' });
+    expect((await shop.ask<KeyView>('DELETE', path)).body).to.include({ status: 'revoked' });
     expect((await new Tenant(shop, body.key).verdict()).status).to.equal(401);
     expect(await noted()).to.deep.include({ action: 'key revoked', before: body.record });
     expect((await shop.ask('DELETE', path)).status).to.equal(200);

@@ -1,4 +1,4 @@
-import type { EvidenceJob, EvidenceJobList, RulesReport, Shown } from '../answers.ts';
+import type { EvidenceJob, EvidenceJobList, Presentation, RulesReport } from '../answers.ts';
 import { ask, useAnswer } from '../api.ts';
 import { html, useMemo, useState } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
@@ -26,7 +26,7 @@ type Option = Asked['options'][number];
 const [FOLLOW_MS, LOOK_MS] = [5_000, 60_000];
 
 /** With the kinds that the page draws in a way of their own. */
-type Worked = Shown | RulesReport;
+type Worked = Presentation | RulesReport;
 
 export function WorthPage({ place: { version, query }, time }: PageProps) {
   const late = useAnswer(EVIDENCE_JOBS, ({ jobs }) => (jobs.some(isUnderWay) ? FOLLOW_MS : LOOK_MS));

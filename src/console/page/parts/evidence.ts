@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Estimate, EvidenceJob, EvidenceTable, OrderCounts, Shown, Worked } from '../answers.ts';
+import type { Estimate, EvidenceJob, EvidenceTable, OrderCounts, Presentation, Worked } from '../answers.ts';
 import { type Answer, ask, useAnswer, type Work } from '../api.ts';
 import { html } from '../html.ts';
 import { evidenceJob } from '../questions.ts';
@@ -62,7 +62,7 @@ type Column = EvidenceTable['columns'][number];
 type Cell = EvidenceTable['rows'][number][number];
 
 /** The result in short, and what a reader must know to trust it. */
-export function Notes({ notes }: Pick<Shown, 'notes'>) {
+export function Notes({ notes }: Pick<Presentation, 'notes'>) {
   return html`<ul class="notes">
     ${notes.map((note) => html`<li>${note}</li>`)}
   </ul>`;

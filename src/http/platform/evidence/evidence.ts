@@ -74,7 +74,7 @@ export const EvidenceJobSchema = named(
   }),
 );
 
-export type ShownJob = Shape<typeof EvidenceJobSchema>;
+export type JobView = Shape<typeof EvidenceJobSchema>;
 
 const QuestionSchema = shape('A question, for a page that asks it', {
   kind: choice(KINDS, 'As the body names it'),
@@ -218,7 +218,7 @@ async function jobFor(
   given: Readonly<Record<string, unknown>>,
   parts: QuestionParts,
   hungUp: AbortSignal,
-): Promise<ShownJob> {
+): Promise<JobView> {
   const asked = question.options.filter(({ name }) => given[name] !== undefined);
   const options = Object.fromEntries(asked.map(({ name }) => [name, given[name]]));
   const ruleSets: Record<string, string> = {};
@@ -233,7 +233,7 @@ async function jobFor(
   // Nobody would hear of the job.
   hungUp.throwIfAborted();
   const task = { kind: question.kind, options, ruleSets, ...spanOf(caller, given) };
-  return shownJob(await asJob(caller, task, parts, draft));
+  return jobView(await asJob(caller, task, parts, draft));
 }
 
 /** Throws as `askEvidence` refuses. */
@@ -308,7 +308,7 @@ export const listEvidence = operation({
   refusals: [],
   answer: async ({ caller }, { evidence }: EvidenceParts) => ({
     questions: SHOWN_QUESTIONS,
-    jobs: (await evidence.jobStore.seenBy(caller.platform)).map(shownJob),
+    jobs: (await evidence.jobStore.seenBy(caller.platform)).map(jobView),
   }),
 });
 
@@ -328,7 +328,7 @@ export const readEvidence = operation({
     // The result is kept a moment before its job is done; whoever removed it then would cancel the job instead of forgetting it.
     const isDone = job.state === 'done';
     const result = isDone ? await parts.evidence.jobStore.result(job) : null;
-    return { job: shownJob(job), result };
+    return { job: jobView(job), result };
   },
 });
 
@@ -360,13 +360,13 @@ async function requiredJob(
 }
 
 /** A job as the platform API shows it. */
-export function shownJob({
+export function jobView({
   task,
   seenAt: _seen,
   credential: _whose,
   oldestRead: _read,
   ...job
-}: EvidenceJob): ShownJob {
+}: EvidenceJob): JobView {
   const { ruleSets, platform: _of, ...asked } = task;
   const named = Object.entries(ruleSets).flatMap(([version, digest]) =>
     isRuleVersion(version) ? [{ ruleVersion: version, digest }] : [],

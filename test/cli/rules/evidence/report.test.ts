@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { liveThroughJuly, Workplace } from '../../../evidence/backtest/backtest-history.ts';
+import { playJuly, Workplace } from '../../../evidence/backtest/backtest-history.ts';
 
 describe('rules report', () => {
   let place: Workplace;
   before(async () => {
-    place = await Workplace.after(liveThroughJuly);
+    place = await Workplace.after(playJuly);
   });
   after(() => place.end());
 

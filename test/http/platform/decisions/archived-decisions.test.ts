@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Segment } from '../../../../src/archive/archive-log.ts';
 import { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
 import type { FoundDecisions } from '../../../../src/archive/read/found-decisions.ts';
-import { RuleSetShelf } from '../../../../src/archive/ship/rule-set-shelf.ts';
+import { ArchivedRuleSets } from '../../../../src/archive/ship/archived-rule-sets.ts';
 import { platformName } from '../../../../src/client/client-key.ts';
 import { touch } from '../../../../src/client/client-state.ts';
 import type { Decision } from '../../../../src/decision/decision.ts';
@@ -116,7 +116,7 @@ describe('decisions that the archive alone keeps', () => {
     const before = await shop.ask<Explained>('GET', path);
     expect(before.body.verification).to.include('nor does its archive keep it');
     const { version, digest } = currentRules();
-    new RuleSetShelf(place.archive.folder, RULES_DIR).keep(version, digest);
+    new ArchivedRuleSets(place.archive.folder, RULES_DIR).keep(version, digest);
     const { status, body } = await shop.ask<Explained>('GET', path);
     expect([status, body.reproduced]).to.deep.equal([200, true]);
   });

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type SeededConsole, startSeededConsole } from '../../../../scripts/screenshots/seeded-console.ts';
 import type { BacktestReport } from '../../../../src/evidence/backtest/backtest-report.ts';
+import type { Presentation } from '../../../../src/evidence/presentation.ts';
 import type { Answered } from '../../../../src/evidence/question.ts';
 import { QUESTIONS } from '../../../../src/evidence/questions.ts';
 import type { Report } from '../../../../src/evidence/report/rule-report.ts';
-import type { Shown } from '../../../../src/evidence/shown.ts';
-import type { ShownJob } from '../../../../src/http/platform/evidence/evidence.ts';
+import type { JobView } from '../../../../src/http/platform/evidence/evidence.ts';
 import { platformDocument } from '../../../../src/http/platform/platform-operations.ts';
 import { readRuleFiles } from '../../../../src/rules/folder/rule-folder.ts';
 import { until } from '../../../servers/until.ts';
@@ -27,9 +27,9 @@ describe('POST /v1/platform/evidence', () => {
   });
   after(() => seeded?.stop());
 
-  async function worked<Result>(asked: ShownJob, who: Tenant = shop): Promise<Result> {
+  async function worked<Result>(asked: JobView, who: Tenant = shop): Promise<Result> {
     for (;;) {
-      const { body } = await who.ask<{ job: ShownJob; result: Result | null }>(
+      const { body } = await who.ask<{ job: JobView; result: Result | null }>(
         'GET',
         `evidence/${asked.jobId}`,
       );
@@ -44,14 +44,14 @@ describe('POST /v1/platform/evidence', () => {
       ...{ kind: 'report', version: 'p2.v10' },
       from: 1_700_000_000_000 + n,
     }));
-    const asked = await Promise.all(questions.map((body) => shop.ask<ShownJob>('POST', 'evidence', body)));
+    const asked = await Promise.all(questions.map((body) => shop.ask<JobView>('POST', 'evidence', body)));
     const refused = asked.find(({ status }) => status !== 200);
     expect([refused?.status, refused?.headers.get('Retry-After')]).to.deep.equal([429, '10']);
     for (const { body } of asked) if ('jobId' in body) await shop.ask('DELETE', `evidence/${body.jobId}`);
   });
 
   it('works out the worth of each rule, keeps it under its address, and lists it', async () => {
-    const { status, body } = await shop.ask<ShownJob>('POST', 'evidence', {
+    const { status, body } = await shop.ask<JobView>('POST', 'evidence', {
       kind: 'report',
       version: 'p2.v10',
       by: 'day',
@@ -65,13 +65,13 @@ describe('POST /v1/platform/evidence', () => {
     const report = await worked<Report>(body);
     expect(report.decisions).to.be.above(300);
     expect(report.rules.find(({ name }) => name === 'attempt-unpaid')?.orders.paid).to.be.above(0);
-    const again = await shop.ask<ShownJob>('POST', 'evidence', {
+    const again = await shop.ask<JobView>('POST', 'evidence', {
       kind: 'report',
       version: 'p2.v10',
       by: 'day',
     });
     expect([again.body.jobId, again.body.state]).to.deep.equal([body.jobId, 'done']);
-    const { body: list } = await shop.ask<{ jobs: ShownJob[] }>('GET', 'evidence');
+    const { body: list } = await shop.ask<{ jobs: JobView[] }>('GET', 'evidence');
     expect(list.jobs.map(({ jobId }) => jobId)).to.include(body.jobId);
   });
 
@@ -90,7 +90,7 @@ describe('POST /v1/platform/evidence', () => {
   });
   for (const [kind, question] of Object.entries(questions))
     it(`sends the result of a ${kind} as the document describes it, with notes and tables`, async () => {
-      const { body } = await shop.ask<ShownJob>('POST', 'evidence', { kind, ...question });
+      const { body } = await shop.ask<JobView>('POST', 'evidence', { kind, ...question });
       const result = await worked<Answered>(body);
       expect(result.kind).to.equal(kind);
       const sent: unknown = JSON.parse(JSON.stringify({ job: body, result }, timeTold));
@@ -104,9 +104,9 @@ describe('POST /v1/platform/evidence', () => {
 
   it('uses what was known at a time in the past', async () => {
     const question = { version: 'p2.v10', asOf: '2020-01-01T00:00:00Z' };
-    const { body } = await shop.ask<ShownJob>('POST', 'evidence', { kind: 'report', ...question });
+    const { body } = await shop.ask<JobView>('POST', 'evidence', { kind: 'report', ...question });
     expect(body.asOf).to.equal(Date.UTC(2020, 0));
-    const { notes } = await worked<Report & Shown>(body);
+    const { notes } = await worked<Report & Presentation>(body);
     expect(notes.slice(1)).to.deep.equal([
       'As known at 2020-01-01T00:00:00Z.',
       'There is no decision within this time.',
@@ -131,7 +131,7 @@ describe('POST /v1/platform/evidence', () => {
 
     it('backtests it by its name, and keeps only that and its digest', async () => {
       await keep('p2.v20', filesOf('p2.v20', ['ladder.yaml', '[30s', '[45s']));
-      const { status, body } = await shop.ask<ShownJob>('POST', 'evidence', {
+      const { status, body } = await shop.ask<JobView>('POST', 'evidence', {
         kind: 'backtest',
         version: 'p2.v20',
         against: 'p2.v10',
@@ -148,7 +148,7 @@ describe('POST /v1/platform/evidence', () => {
     });
 
     it('varies its constants', async () => {
-      const { body } = await shop.ask<ShownJob>('POST', 'evidence', {
+      const { body } = await shop.ask<JobView>('POST', 'evidence', {
         kind: 'backtest',
         version: 'p2.v20',
         vary: ['ladder.levels[0]=20s,60s'],
@@ -173,13 +173,13 @@ describe('POST /v1/platform/evidence', () => {
 
   it('ends an experiment that only its caller waited for when that one hangs up', async () => {
     const before = { kind: 'backtest', version: 'p2.v10', from: '2020-01-01T00:00:00Z' };
-    const { body: underWay } = await shop.ask<ShownJob>('POST', 'evidence', before);
+    const { body: underWay } = await shop.ask<JobView>('POST', 'evidence', before);
     const hungUp = new AbortController();
     const url = `${seeded.platformUrl}/v1/platform/experiment?asOf=2020-01-02T00:00:00Z`;
     const headers = { 'X-KA-Access-Key': seeded.key };
     const waiting = fetch(url, { headers, signal: hungUp.signal }).catch(() => null);
     const states = async () => {
-      const { body } = await shop.ask<{ jobs: ShownJob[] }>('GET', 'evidence');
+      const { body } = await shop.ask<{ jobs: JobView[] }>('GET', 'evidence');
       return body.jobs.flatMap(({ kind, state }) => (kind === 'experiment' ? [state] : []));
     };
     await until('it waits', async () => (await states())[0] === 'waiting');
@@ -205,7 +205,7 @@ describe('POST /v1/platform/evidence', () => {
 
   it("sees the key's own platform alone, and the installation's key all of them", async () => {
     const owner = new Tenant(seeded, seeded.operatorKey);
-    const { body: asked } = await owner.ask<ShownJob>('POST', 'evidence', {
+    const { body: asked } = await owner.ask<JobView>('POST', 'evidence', {
       kind: 'report',
       version: 'p2.v10',
     });
@@ -217,7 +217,7 @@ describe('POST /v1/platform/evidence', () => {
   it("shows a platform's running jobs to the owner of the installation, who may stop them", async () => {
     const owner = new Tenant(seeded, seeded.operatorKey);
     const ask = (value: string) =>
-      shop.ask<ShownJob>('POST', 'evidence', {
+      shop.ask<JobView>('POST', 'evidence', {
         kind: 'backtest',
         version: 'p2.v10',
         vary: [`ladder.levels[0]=${value}`],
@@ -225,18 +225,18 @@ describe('POST /v1/platform/evidence', () => {
     // The third one waits behind the first two.
     const [, , third] = [await ask('20s,25s'), await ask('21s,26s'), await ask('22s,27s')];
     const address = `evidence/${third.body.jobId}`;
-    const { body: seen } = await owner.ask<{ jobs: ShownJob[] }>('GET', 'evidence');
+    const { body: seen } = await owner.ask<{ jobs: JobView[] }>('GET', 'evidence');
     const shown = seen.jobs.map(({ jobId, platform }) => `${jobId} of ${platform}`);
     expect(shown).to.include(`${third.body.jobId} of shop`);
     expect((await owner.ask('DELETE', address)).status).to.equal(204);
     const cancelled = async () =>
-      (await shop.ask<{ job: ShownJob }>('GET', address)).body.job.state === 'cancelled';
+      (await shop.ask<{ job: JobView }>('GET', address)).body.job.state === 'cancelled';
     await until('it is cancelled', cancelled);
     expect((await owner.ask('GET', address)).status).to.equal(404);
   });
 
   it('forgets a finished job on request', async () => {
-    const { body } = await shop.ask<ShownJob>('POST', 'evidence', {
+    const { body } = await shop.ask<JobView>('POST', 'evidence', {
       kind: 'report',
       version: 'p2.v10',
       to: '1980-01-01T00:00:00Z',

@@ -29,11 +29,11 @@ function unknown(startedAtMs: number, kind: 'verdict' | 'paid'): Operation {
 
 /** The answers of a correct service to sequential operations. */
 function serially(kinds: readonly ('verdict' | 'paid')[]): readonly Seen[] {
-  let model: Model = { rung: 0, seq: 0 };
+  let model: Model = { waitLevel: 0, seq: 0 };
   return kinds.map((kind) => {
     const next = apply(model, { kind: 'unknown', operation: kind }, WAITS) ?? model;
     model = next;
-    return kind === 'paid' ? PAID : verdict(next.seq, WAITS[next.rung - 2] ?? null);
+    return kind === 'paid' ? PAID : verdict(next.seq, WAITS[next.waitLevel - 2] ?? null);
   });
 }
 

@@ -11,7 +11,7 @@ import { csvText, saveFile } from '../../parts/save-file.ts';
 import type { Time } from '../../parts/time-span.ts';
 import { GROUPS, VERDICTS } from '../../parts/verdict.ts';
 import { decisions, ROLLOUT_STATUS, ruleFolder } from '../../questions.ts';
-import { Left } from '../../visits.ts';
+import { VisitCache } from '../../visits.ts';
 import { OpenedDecision } from './decision.ts';
 import { FindBox } from './find-box.ts';
 import { Payer } from './payer.ts';
@@ -47,7 +47,7 @@ interface Listed {
   readonly more: readonly FoundDecisions[];
 }
 
-const lists: Left<Listed> = new Left();
+const lists: VisitCache<Listed> = new VisitCache();
 
 function leftFor(key: string) {
   const left = lists.get();

@@ -1,5 +1,5 @@
 import type { Audit } from '../../../../access/audit.ts';
-import { ProposalRefused, ProposalSchema, shownProposal } from '../../../../access/proposals.ts';
+import { ProposalRefused, ProposalSchema, proposalView } from '../../../../access/proposals.ts';
 import type { RuleDesk } from '../../../../authoring/desk/rule-desk.ts';
 import {
   DRAFT_DAYS_MAX,
@@ -241,7 +241,7 @@ export const proposeDraft = operation({
     const { platform, actor } = caller;
     const asked = { version, platform, revision, ...(await body()) };
     const propose = () => approvals.proposeDraft(asked, actor);
-    return shownProposal(await refusedOr(propose, PROPOSAL_REFUSED.problem, ProposalRefused));
+    return proposalView(await refusedOr(propose, PROPOSAL_REFUSED.problem, ProposalRefused));
   },
 });
 

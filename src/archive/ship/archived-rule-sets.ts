@@ -10,7 +10,7 @@ import { RULE_SETS_FOLDER } from '../archive-home.ts';
  * long gone. A rule set that lies nowhere any more when its first decision is shipped cannot be kept; what
  * re-derives decisions counts those.
  */
-export class RuleSetShelf {
+export class ArchivedRuleSets {
   readonly #folder: string;
   readonly #rulesDir: string | null;
   readonly #kept = new Set<string>();

@@ -161,7 +161,7 @@ const EvidenceTableSchema = named(
   }),
 );
 
-export const SHOWN_MEMBERS = {
+export const PRESENTATION_MEMBERS = {
   notes: list(
     word('A sentence or more'),
     'What the figures come to, and what a reader must know to trust them',
@@ -173,7 +173,7 @@ export type EvidenceTable = Shape<typeof EvidenceTableSchema>;
 export type Column = EvidenceTable['columns'][number];
 export type Cell = EvidenceTable['rows'][number][number];
 
-export interface Shown {
+export interface Presentation {
   readonly notes: readonly string[];
   readonly tables: readonly EvidenceTable[];
 }
@@ -182,7 +182,7 @@ export interface Shown {
  * With every table that has a column of this name sorted by it: largest numbers first, words from A to Z, and last those
  * without a value. Null where no table has one.
  */
-export function sortedBy<Result extends Shown>(shown: Result, column: string): Result | null {
+export function sortedBy<Result extends Presentation>(shown: Result, column: string): Result | null {
   const placeIn = (table: EvidenceTable) => sortNames(table).indexOf(column.toLowerCase());
   if (shown.tables.every((table) => placeIn(table) < 0)) return null;
   const tables = shown.tables.map((table) => {
