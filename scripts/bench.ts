@@ -4,15 +4,13 @@ import { startStandalone } from '../test/servers/redis.ts';
 import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
 import { issueKey } from '../test/service/issued-key.ts';
 import { type Figure, figureTable, joinRuns, judge, notMeasured, ratiosFirst } from './bench/figure.ts';
-import { describeMachine, loadTool, thisMachine } from './bench/load.ts';
+import { describeMachine, thisMachine } from './bench/load.ts';
 import { measureArchive } from './bench/measures/archive/archive.ts';
 import { measureBacktest } from './bench/measures/archive/backtest.ts';
 import { measureOrders } from './bench/measures/archive/orders.ts';
-import { measureCluster } from './bench/measures/cluster.ts';
 import { measureCost } from './bench/measures/cost.ts';
 import { measureGrowth } from './bench/measures/growth.ts';
 import { measureInstructions } from './bench/measures/instructions.ts';
-import { measureProcesses } from './bench/measures/processes.ts';
 import { measureRoundTrips } from './bench/measures/round-trips.ts';
 import { measureRules } from './bench/measures/rules.ts';
 import { measureShipping } from './bench/measures/shipping.ts';
@@ -22,10 +20,8 @@ import { measureTruth } from './bench/measures/truth/truth.ts';
 const PARTS = [
   'rules',
   'cost',
-  'processes',
   'sqlite',
   'growth',
-  'cluster',
   'archive',
   'backtest',
   'orders',
@@ -99,7 +95,7 @@ async function main(): Promise<void> {
 
 async function run({ json, quick, runs, parts, archive }: Options): Promise<void> {
   const effort = quick ? QUICK : FULL;
-  const machine = thisMachine(loadTool());
+  const machine = thisMachine();
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => process.exit(EXIT.environment));
   const measured: (readonly Figure[])[] = [];
@@ -123,20 +119,17 @@ async function measure(
 ): Promise<readonly Figure[]> {
   const onProgress = (text: string) => process.stderr.write(`${text}\n`);
   const dataDir = temporaryDirectory();
-  const tool = loadTool();
   const figures: Figure[] = [];
   const made = { ...effort, folder, onProgress };
   const measures: Readonly<Record<Part, () => FiguresOfPart>> = {
     rules: () => measureRules(effort.sampleMs),
-    cost: () => measureOnRedis(effort, tool, dataDir, onProgress),
-    processes: () => measureProcesses({ ...effort, tool, dataDir, onProgress }),
-    sqlite: () => measureSqlite({ ...effort, tool, dataDir, onProgress }),
+    cost: () => measureOnRedis(effort, dataDir, onProgress),
+    sqlite: () => measureSqlite({ ...effort, dataDir, onProgress }),
     growth: () => measureGrowth({ ...effort, onProgress }),
-    cluster: () => measureCluster({ ...effort, tool, dataDir, onProgress }),
     archive: () => measureArchive(made),
     backtest: () => measureBacktest(made),
     orders: () => measureOrders(made),
-    shipping: () => measureShipping({ ...effort, tool, onProgress }),
+    shipping: () => measureShipping({ ...effort, onProgress }),
     truth: () => measureTruth(effort),
   };
   for (const part of parts) {
@@ -159,7 +152,6 @@ async function measure(
 
 async function measureOnRedis(
   effort: Effort,
-  tool: ReturnType<typeof loadTool>,
   dataDir: string,
   onProgress: (text: string) => void,
 ): Promise<readonly Figure[]> {
@@ -167,7 +159,7 @@ async function measureOnRedis(
   try {
     const redisPort = redis.nodes[0]?.port ?? 0;
     const accessKey = await issueKey({ redisUrl: redis.url, dataDir });
-    const cost = await measureCost({ ...effort, tool, redisPort, dataDir, accessKey, onProgress });
+    const cost = await measureCost({ ...effort, redisPort, dataDir, accessKey, onProgress });
     onProgress('cost: counting commands');
     const roundTrips = await measureRoundTrips(redisPort, dataDir, accessKey);
     return [...cost, ...roundTrips, ...(await measureInstructions())];

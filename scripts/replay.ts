@@ -1,11 +1,11 @@
 import { Command, CommanderError } from 'commander';
 import { commanderExit, EXIT } from '../src/cli/exit.ts';
+import { progressBar } from '../src/cli/print.ts';
 import { ConfigError } from '../src/config.ts';
 import { ListenError } from '../src/http/server/listener.ts';
 import { RulesError } from '../src/rollout/loaded-rules.ts';
 import { StoreUnavailable } from '../src/state/store-errors.ts';
 import { UnexpectedAnswer } from './replay/driver.ts';
-import { progressOn } from './replay/progress.ts';
 import { InputError } from './replay/recorded-payments.ts';
 import { replay } from './replay/replay.ts';
 import { report } from './replay/report.ts';
@@ -45,14 +45,14 @@ interface Options {
 }
 
 async function run(path: string, { dataDir, json }: Options): Promise<void> {
-  const progress = progressOn(process.stderr);
+  const progress = await progressBar();
   const options = {
     env: process.env,
     dataDir: dataDir ?? null,
     signal: interruption(),
     onProgress: progress.show,
   };
-  const replayed = await replay(path, options).finally(() => progress.end());
+  const replayed = await replay(path, options).finally(() => progress.stop());
   const summary = summarize(replayed);
   console.log(json === true ? JSON.stringify(summary) : report(path, replayed, summary));
   const { badLines } = replayed;

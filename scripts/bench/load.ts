@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import autocannon from 'autocannon';
 import { temporaryDirectory } from '../../test/servers/temporary-directory.ts';
 
 const run = promisify(execFile);
@@ -18,8 +17,6 @@ interface LoadPlan {
   readonly seconds: number;
   /** Requests a second over all connections; null: as fast as answers come. */
   readonly rate: number | null;
-  /** How many caller addresses are sent in X-Forwarded-For; absent: the header is not sent. */
-  readonly callerAddresses?: number;
   /** 'verdict' when absent. A score and the verdict of the same client count as two requests. */
   readonly asks?: Asks;
 }
@@ -33,29 +30,7 @@ export interface LoadResult {
   readonly failures: number;
 }
 
-export type LoadTool = 'wrk' | 'autocannon';
-
-/** wrk when it is installed, because it takes less CPU from the service. */
-export function loadTool(): LoadTool {
-  // wrk exits with an error even for --version, but only a missing program sets `error`.
-  return spawnSync('wrk', ['--version'], { stdio: 'ignore' }).error === undefined ? 'wrk' : 'autocannon';
-}
-
 let plans = 0;
-
-/** Asks for verdicts, each for a new client; in pairs, for a client whose score was answered before. */
-export function runLoad(tool: LoadTool, plan: LoadPlan): Promise<LoadResult> {
-  plans += 1;
-  const prefix = `${process.pid}-${plans}`;
-  switch (tool) {
-    case 'wrk':
-      return runWrk(plan, prefix);
-    case 'autocannon':
-      return runAutocannon(plan, prefix);
-    default:
-      return tool satisfies never;
-  }
-}
 
 /** The requests, with `#` for the name of the client and `@` for its address. */
 const SENT = {
@@ -69,29 +44,17 @@ const SENT = {
   },
 } as const;
 
-function headersOf({ accessKey }: LoadPlan) {
-  return { 'Content-Type': 'application/json', 'X-KA-Access-Key': accessKey };
-}
-
-async function runWrk(plan: LoadPlan, prefix: string): Promise<LoadResult> {
+/** Asks by wrk for verdicts, each for a new client; in pairs, for a client whose score was answered before. */
+export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
+  plans += 1;
   const script = join(temporaryDirectory(), 'verdicts.lua');
-  writeFileSync(script, wrkScript(plan, prefix));
+  writeFileSync(script, wrkScript(plan, `${process.pid}-${plans}`));
   const args = ['-t1', `-c${plan.connections}`, `-d${plan.seconds}s`, '-s', script];
   const { stdout } = await run('wrk', [...args, plan.url]);
   return parseWrk(stdout);
 }
 
 function wrkScript(plan: LoadPlan, prefix: string): string {
-  const headers = Object.entries(headersOf(plan)).map(
-    ([name, value]) => `wrk.headers["${name}"] = "${value}"`,
-  );
-  const { callerAddresses } = plan;
-  const address =
-    callerAddresses === undefined
-      ? ''
-      : `
-  local caller = count % ${callerAddresses}
-  wrk.headers["X-Forwarded-For"] = "10.1." .. math.floor(caller / 250) .. "." .. caller % 250`;
   // Each connection pauses between requests so that all together keep to the rate.
   const meanRestMs = plan.rate === null ? 0 : (plan.connections * 1000) / plan.rate;
   const rest = `function delay() return math.random(0, ${Math.round(2 * meanRestMs)}) end`;
@@ -100,7 +63,8 @@ function wrkScript(plan: LoadPlan, prefix: string): string {
   client = (client - ${plan.connections}) % 4294967296
   local key = "key-${prefix}-" .. client`;
   return `wrk.method = "POST"
-${headers.join('\n')}
+wrk.headers["Content-Type"] = "application/json"
+wrk.headers["X-KA-Access-Key"] = "${plan.accessKey}"
 local count = 0
 local function sent(path, body, client, key)
   wrk.headers["Idempotency-Key"] = key
@@ -109,7 +73,7 @@ local function sent(path, body, client, key)
   return wrk.format(nil, path, nil, body)
 end
 function request()
-  count = count + 1${address}
+  count = count + 1
   ${plan.asks === 'pair' ? pairs : 'local client, key = count, nil'}
   return sent('${SENT.verdict.path}', '${SENT.verdict.body}', client, key)
 end
@@ -136,58 +100,6 @@ export function parseWrk(output: string): LoadResult {
   };
 }
 
-function forwardedFor({ callerAddresses }: LoadPlan, count: number): Readonly<Record<string, string>> {
-  if (callerAddresses === undefined) return {};
-  const caller = count % callerAddresses;
-  return { 'X-Forwarded-For': `10.1.${Math.floor(caller / 250)}.${caller % 250}` };
-}
-
-async function runAutocannon(plan: LoadPlan, prefix: string): Promise<LoadResult> {
-  let count = 0;
-  const result = await autocannon({
-    url: plan.url,
-    method: 'POST',
-    headers: headersOf(plan),
-    connections: plan.connections,
-    duration: plan.seconds,
-    ...(plan.rate === null ? {} : { overallRate: plan.rate }),
-    requests: [
-      {
-        setupRequest: (request) => {
-          count += 1;
-          const { headers, ...asked } = requestOf(plan, prefix, count);
-          return { ...request, ...asked, headers: { ...request.headers, ...headers } };
-        },
-      },
-    ],
-  });
-  return {
-    requests: result.requests.total,
-    perSecond: result.requests.total / result.duration,
-    p50Ms: result.latency.p50,
-    p99Ms: result.latency.p99,
-    failures: result.errors + result.non2xx,
-  };
-}
-
-function requestOf(plan: LoadPlan, prefix: string, count: number) {
-  const { asks = 'verdict', connections } = plan;
-  const headers = forwardedFor(plan, count);
-  const sent = ({ path, body }: { readonly path: string; readonly body: string }, client: number) => {
-    const address = `10.${(client >> 16) & 255}.${(client >> 8) & 255}.${client & 255}`;
-    return { path, headers, body: body.replaceAll('#', `${prefix}-${client}`).replace('@', address) };
-  };
-  if (asks === 'verdict') return sent(SENT.verdict, count);
-  const pair = Math.ceil(count / 2);
-  if (count % 2 === 1) return sent(SENT.score, pair);
-  // By then its score was answered, whichever connection asked for it.
-  const client = pair - connections;
-  return {
-    ...sent(SENT.verdict, client),
-    headers: { ...headers, 'Idempotency-Key': `key-${prefix}-${client}` },
-  };
-}
-
 /** The machine that the figures were measured on. */
 interface Machine {
   readonly cpu: string;
@@ -196,11 +108,10 @@ interface Machine {
   readonly load: number;
   readonly node: string;
   readonly redis: string;
-  readonly loadTool: LoadTool;
   readonly date: string;
 }
 
-export function thisMachine(loadTool: LoadTool): Machine {
+export function thisMachine(): Machine {
   const printed = spawnSync('redis-server', ['--version'], { encoding: 'utf8' }).stdout ?? '';
   return {
     cpu: cpus()[0]?.model ?? 'unknown',
@@ -208,11 +119,10 @@ export function thisMachine(loadTool: LoadTool): Machine {
     load: Math.round((loadavg()[0] ?? 0) * 100) / 100,
     node: process.version,
     redis: /v=(\S+)/.exec(printed)?.[1] ?? 'not installed',
-    loadTool,
     date: new Date().toISOString().slice(0, 10),
   };
 }
 
-export function describeMachine({ cpu, cores, load, node, redis, loadTool, date }: Machine): string {
-  return `${date}, ${cpu}, ${cores} cores (load ${load} before), node ${node}, redis ${redis}, load by ${loadTool}`;
+export function describeMachine({ cpu, cores, load, node, redis, date }: Machine): string {
+  return `${date}, ${cpu}, ${cores} cores (load ${load} before), node ${node}, redis ${redis}`;
 }

@@ -8,6 +8,7 @@ import {
   medianRatio,
   notMeasured,
 } from '../../scripts/bench/figure.ts';
+import { parseWrk } from '../../scripts/bench/load.ts';
 import { clientCommands } from '../../scripts/bench/measures/round-trips.ts';
 import { SAMPLE_CLIENT, SAMPLE_REQUEST, sampleVerdict } from '../../scripts/bench/sample.ts';
 import { factsOf, naiveVerdictRule } from '../../scripts/bench/servers/naive-rules.ts';
@@ -87,6 +88,17 @@ describe('the bench', () => {
       '',
     ];
     expect(clientCommands(lines)).to.equal(2);
+  });
+
+  it('reads the line that wrk prints at the end', () => {
+    expect(parseWrk('Running 1s test\nRESULT 2000 1000000 500 12500 3\n')).to.deep.equal({
+      requests: 2000,
+      perSecond: 2000,
+      p50Ms: 0.5,
+      p99Ms: 12.5,
+      failures: 3,
+    });
+    expect(() => parseWrk('unable to connect')).to.throw('wrk gave no result:\nunable to connect');
   });
 });
 

@@ -42,7 +42,9 @@ export function hasProgram(program: string): boolean {
   return false;
 }
 
-function isInstalled(program: string): boolean {
+export function isInstalled(program: string): boolean {
   if (program === 'chromium') return installedChromium() !== null;
-  return spawnSync(program, [VERSION_OPTION[program] ?? '--version'], { stdio: 'ignore' }).status === 0;
+  const { error, status } = spawnSync(program, [VERSION_OPTION[program] ?? '--version'], { stdio: 'ignore' });
+  // wrk tells its version, and then fails.
+  return error === undefined && (status === 0 || program === 'wrk');
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { systemClock } from '../../src/clock.ts';
 import { ClockOffset, medianOffset, storeClock } from '../../src/state/clock-offset.ts';
 import { ConnectionErrors } from '../../src/state/connection-news.ts';
 
@@ -42,6 +43,18 @@ describe('the offset of a clock', () => {
     expect(offset.offsetMs).to.be.within(HOUR_MS - 2, HOUR_MS);
     offset.observe(reading(2000, -HOUR_MS, 1, 1));
     expect(offset.offsetMs).to.be.within(-HOUR_MS - 2, -HOUR_MS);
+  });
+});
+
+describe('the clock of this process', () => {
+  it('does not follow a system clock that somebody sets', () => {
+    const { now } = Date;
+    try {
+      Date.now = () => now() + HOUR_MS;
+      expect(systemClock()).to.be.within(now() - HOUR_MS / 2, now() + HOUR_MS / 2);
+    } finally {
+      Date.now = now;
+    }
   });
 });
 

@@ -1,12 +1,11 @@
 import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
 import { redisInfo } from '../filled-redis.ts';
-import { type Asks, type LoadTool, runLoad } from '../load.ts';
+import { type Asks, runLoad } from '../load.ts';
 import { type MeasuredProcess, startMeasured } from '../measured-process.ts';
 
 const figure = figuresOf('cost');
 
 export interface CostPlan {
-  readonly tool: LoadTool;
   readonly rounds: number;
   /** The duration of each load in a round, first full and then half. */
   readonly seconds: number;
@@ -92,14 +91,14 @@ function asksOf(subject: Subject): Asks {
 }
 
 async function measureRound(plan: CostPlan, server: MeasuredProcess, asks: Asks): Promise<Round> {
-  const { tool, seconds, accessKey, redisPort } = plan;
+  const { seconds, accessKey, redisPort } = plan;
   const load = { url: server.url, accessKey, connections: CONNECTIONS, seconds, asks };
   const cpuBefore = await server.cpuMicros();
   const redisBefore = (await redisInfo(redisPort, 'cpu')).cpuMicros;
-  const full = await runLoad(tool, { ...load, rate: null });
+  const full = await runLoad({ ...load, rate: null });
   const redisAfter = (await redisInfo(redisPort, 'cpu')).cpuMicros;
   const cpuAfter = await server.cpuMicros();
-  const half = await runLoad(tool, { ...load, rate: full.perSecond / 2 });
+  const half = await runLoad({ ...load, rate: full.perSecond / 2 });
   return {
     cpuMicros: (cpuAfter - cpuBefore) / full.requests,
     redisCpuMicros: (redisAfter - redisBefore) / full.requests,

@@ -6,14 +6,13 @@ import { type RedisServers, startStandalone } from '../../../test/servers/redis.
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
 import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
-import { type LoadTool, runLoad } from '../load.ts';
+import { runLoad } from '../load.ts';
 import { type MeasuredProcess, startMeasured } from '../measured-process.ts';
 import { OPEN_SERVICE } from './cost.ts';
 
 const figure = figuresOf('shipping');
 
 export interface ShippingPlan {
-  readonly tool: LoadTool;
   readonly shippingRounds: number;
   readonly onProgress: (text: string) => void;
 }
@@ -40,15 +39,15 @@ export async function measureShipping(plan: ShippingPlan): Promise<readonly Figu
 }
 
 async function measureOn(plan: ShippingPlan, store: 'SQLite' | 'Redis'): Promise<readonly Figure[]> {
-  const { tool, shippingRounds, onProgress } = plan;
+  const { shippingRounds, onProgress } = plan;
   const sides: Side[] = [];
   try {
     const without = await startSide(store, false);
     sides.push(without);
     const shipping = await startSide(store, true);
     sides.push(shipping);
-    for (const side of sides) await runLoad(tool, loadOn(side, 2, null));
-    const rate = LOAD_SHARE * (await runLoad(tool, loadOn(without, 2, null))).perSecond;
+    for (const side of sides) await runLoad(loadOn(side, 2, null));
+    const rate = LOAD_SHARE * (await runLoad(loadOn(without, 2, null))).perSecond;
     const p99Ms = { without: [] as number[], shipping: [] as number[] };
     let failures = 0;
     for (let round = 1; round <= shippingRounds; round++) {
@@ -57,8 +56,8 @@ async function measureOn(plan: ShippingPlan, store: 'SQLite' | 'Redis'): Promise
       );
       // The rest of the last load is shipped before the other side's turn.
       await sleep(ROUND_SECONDS * 1000);
-      const calm = await runLoad(tool, loadOn(without, ROUND_SECONDS, rate));
-      const busy = await runLoad(tool, loadOn(shipping, ROUND_SECONDS, rate));
+      const calm = await runLoad(loadOn(without, ROUND_SECONDS, rate));
+      const busy = await runLoad(loadOn(shipping, ROUND_SECONDS, rate));
       p99Ms.without.push(calm.p99Ms);
       p99Ms.shipping.push(busy.p99Ms);
       failures += calm.failures + busy.failures;

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { issueKey } from '../../../test/service/issued-key.ts';
 import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
-import { type LoadResult, type LoadTool, runLoad } from '../load.ts';
+import { type LoadResult, runLoad } from '../load.ts';
 import { startMeasured } from '../measured-process.ts';
 import { OPEN_SERVICE } from './cost.ts';
 
@@ -12,7 +12,6 @@ const figure = figuresOf('sqlite');
 const CONNECTIONS = 32;
 
 export interface SqlitePlan {
-  readonly tool: LoadTool;
   readonly rounds: number;
   readonly seconds: number;
   readonly dataDir: string;
@@ -28,13 +27,13 @@ export async function measureSqlite(plan: SqlitePlan): Promise<readonly Figure[]
   try {
     const load = { url: service.url, accessKey, connections: CONNECTIONS, seconds: plan.seconds, rate: null };
     plan.onProgress('sqlite: warming up');
-    await runLoad(plan.tool, load);
+    await runLoad(load);
     const heapBefore = await service.heapBytes();
     const cpuBefore = await service.cpuMicros();
     const results = [];
     for (let round = 1; round <= plan.rounds; round++) {
       plan.onProgress(`sqlite: round ${round} of ${plan.rounds}`);
-      results.push(await runLoad(plan.tool, load));
+      results.push(await runLoad(load));
     }
     const cpu = (await service.cpuMicros()) - cpuBefore;
     return sqliteFigures(results, cpu, (await service.heapBytes()) / heapBefore);

@@ -9,8 +9,7 @@ import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { Load, payersInTurn, percentile, type Sample, slowestUsableMs } from '../traffic/load.ts';
 import { doubled, firstSuccess, lost, recordedDecisions, retryAll } from '../traffic/records.ts';
 
-const KILLS = 50;
-const QUICK_KILLS = 5;
+const KILLS = { full: 50, quick: 5 };
 const CONNECTIONS = 8;
 const CLIENTS_A_ROUND = 20;
 /** Long enough for an answer that is under way; later there is none. */
@@ -52,18 +51,25 @@ interface KillRound {
   readonly recoveryMs: number;
 }
 
-/** Kills, restarts and checks 50 times or, in a quick run, 5 times. */
-async function killAgainAndAgain(
-  plan: KillPlan,
-  { quick, report }: ScenarioRun,
-): Promise<readonly KillRound[]> {
+/** Kills, restarts and checks again and again; with the figures that every victim has. */
+async function killAgainAndAgain(plan: KillPlan, { quick, report }: ScenarioRun) {
   const rounds: KillRound[] = [];
-  for (let round = 0; round < (quick ? QUICK_KILLS : KILLS); round++) {
-    const done = await killRound(plan, round);
-    report(`kill ${round + 1}: ${done.samples.length} verdicts asked for`);
+  while (rounds.length < KILLS[quick ? 'quick' : 'full']) {
+    const done = await killRound(plan, rounds.length);
     rounds.push(done);
+    report(`kill ${rounds.length}: ${done.samples.length} verdicts asked for`);
   }
-  return rounds;
+  const count = (what: 'acknowledged' | 'refused' | 'refusedButTaken' | 'lostOnRetry' | 'doubled') =>
+    rounds.reduce((sum, { [what]: some }) => sum + some.length, 0);
+  const figures: readonly Figure[] = [
+    reported('kills', String(rounds.length)),
+    atLeast('verdicts acknowledged before a kill', count('acknowledged'), rounds.length),
+    reported('not answered 200, and asked for again', String(count('refused'))),
+    reported('of these, steps that had been taken', String(count('refusedButTaken'))),
+    never('verdicts of retries lost', count('lostOnRetry')),
+    never('verdicts doubled, with the retries under their key', count('doubled')),
+  ];
+  return { rounds, figures };
 }
 
 async function killRound(plan: KillPlan, round: number): Promise<KillRound> {
@@ -96,6 +102,7 @@ async function account(
   const acknowledged = samples.filter(({ status }) => status === 200);
   // Only the first ones were under way at the kill; later ones found the victim gone.
   const refused = samples.filter(({ status }) => status !== 200).slice(0, retriedMax);
+  const ordersOf = (some: readonly Sample[]) => some.map(({ orderRef }) => orderRef);
   const before = await recordedDecisions(service, ordersOf([...acknowledged, ...refused]));
   const retried = await retryAll(service, refused);
   const after = await recordedDecisions(service, ordersOf(refused));
@@ -109,10 +116,6 @@ async function account(
   };
 }
 
-function ordersOf(samples: readonly Sample[]): readonly string[] {
-  return samples.map(({ orderRef }) => orderRef);
-}
-
 const SAMPLES_A_ROUND_MAX = 2_000;
 
 /** The service dies at once, again and again, and starts on the same SQLite file. */
@@ -120,41 +123,24 @@ export const serviceKills: Scenario = {
   name: 'service-kills',
   does: 'kill -9 of the service under load on SQLite, 50 times: no acknowledged verdict is lost or doubled',
   limitSeconds: 600,
-  run: killService,
+  run: async (run) => {
+    const service = await startServiceNode();
+    const plan = { service, victim: service, ratePerSecond: null, samplesMax: SAMPLES_A_ROUND_MAX };
+    const { rounds, figures } = await killAgainAndAgain(plan, run);
+    return [...figures, never('acknowledged verdicts lost', rounds.flatMap((round) => round.lost).length)];
+  },
 };
 
-async function killService(run: ScenarioRun): Promise<readonly Figure[]> {
-  const service = await startServiceNode();
-  const plan = { service, victim: service, ratePerSecond: null, samplesMax: SAMPLES_A_ROUND_MAX };
-  const rounds = await killAgainAndAgain(plan, run);
-  return killFigures(rounds);
-}
-
-/** The figures of killing what answers: no acknowledged verdict is lost, and none is doubled. */
-function killFigures(rounds: readonly KillRound[]): readonly Figure[] {
-  const acknowledged = rounds.flatMap((round) => round.acknowledged);
-  const unanswered = rounds.flatMap((round) => round.refused);
-  const butTaken = rounds.flatMap((round) => round.refusedButTaken);
-  const lost = rounds.flatMap((round) => [...round.lost, ...round.lostOnRetry]);
-  const doubled = rounds.flatMap((round) => round.doubled);
-  return [
-    reported('kills', String(rounds.length)),
-    atLeast('verdicts acknowledged before a kill', acknowledged.length, rounds.length),
-    reported('requests that a kill left without an answer', String(unanswered.length)),
-    reported('of these, steps that had been taken', String(butTaken.length)),
-    never('acknowledged verdicts lost', lost.length),
-    never('verdicts doubled, every unanswered one retried under its key', doubled.length),
-  ];
-}
-
-const RATE_PER_SECOND = 1_500;
-/** Longer than what everysec may lose, so that the bound is tried. */
-const LONG_LOAD = { everyNth: 5, ms: 3_000 };
+const UNDER_REDIS = {
+  ratePerSecond: 1_500,
+  /** Of the refused ones; counted apart more would only repeat the same figure. */
+  retriedMax: 60,
+  /** Longer than what everysec may lose, so that the bound is tried. */
+  longLoad: { everyNth: 5, ms: 3_000 },
+};
 /** Redis writes every second, and puts a write off for at most one more while the disk is busy. */
 const EVERYSEC_BOUND_MS = 2_000;
 const ANSWER_LIMIT_MS = 300;
-/** Left for the retries; counted apart they would only repeat the same figure. */
-const RETRIED_A_ROUND_MAX = 60;
 
 /** Redis dies at once, again and again, and comes back with what its append-only file holds. */
 export const redisKills: Scenario = {
@@ -169,42 +155,19 @@ async function killRedis(run: ScenarioRun): Promise<readonly Figure[]> {
   watchStandstills();
   const redis = await startRedis(temporaryDirectory(), await freePort(), APPEND_ONLY);
   const service = await startServiceNode({ redisUrl: redis.url });
-  const rounds = await killAgainAndAgain(
-    {
-      service,
-      victim: redis,
-      ratePerSecond: RATE_PER_SECOND,
-      retriedMax: RETRIED_A_ROUND_MAX,
-      longLoad: LONG_LOAD,
-    },
-    run,
-  );
-  return figures(rounds);
-}
-
-function figures(rounds: readonly KillRound[]): readonly Figure[] {
+  const { rounds, figures } = await killAgainAndAgain({ service, victim: redis, ...UNDER_REDIS }, run);
   const samples = rounds.flatMap((round) => round.samples);
-  const acknowledged = rounds.flatMap((round) => round.acknowledged);
-  const refused = rounds.flatMap((round) => round.refused);
-  const butTaken = rounds.flatMap((round) => round.refusedButTaken);
-  const lost = rounds.flatMap((round) => round.lost);
-  const doubled = rounds.flatMap((round) => round.doubled);
   const others = samples.filter(({ status }) => status !== 200 && status !== 503);
-  const recoveriesMs = rounds.map(({ recoveryMs }) => recoveryMs);
   const lostAgesMs = rounds.flatMap((round) =>
     round.lost.map(({ answeredAtMs }) => round.killedAtMs - answeredAtMs),
   );
+  const recoveriesMs = rounds.map(({ recoveryMs }) => recoveryMs);
   const wholeMs = (percent: number) => Math.round(percentile(recoveriesMs, percent));
   return [
-    reported('kills', String(rounds.length)),
-    atLeast('verdicts acknowledged', acknowledged.length, rounds.length),
-    reported('acknowledged verdicts lost', String(lost.length)),
+    ...figures,
+    reported('acknowledged verdicts lost', String(lostAgesMs.length)),
     atMost('oldest of them, before the kill', Math.max(0, ...lostAgesMs), EVERYSEC_BOUND_MS, 'ms'),
-    never('verdicts of retries lost', rounds.flatMap((round) => round.lostOnRetry).length),
-    never('verdicts doubled, refused ones retried under their key', doubled.length),
     never('answers that were neither 200 nor 503', others.length),
-    reported('answered 503, up to 60 a kill retried', String(refused.length)),
-    reported('of these, steps that had been taken', String(butTaken.length)),
     atMost('slowest answer', slowestUsableMs(samples, ANSWER_LIMIT_MS), ANSWER_LIMIT_MS, 'ms'),
     reported(
       'first verdict after Redis answers again, median and slowest',

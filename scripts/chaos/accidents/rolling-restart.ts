@@ -5,7 +5,7 @@ import { countsText, type Figure, never, reported } from '../figure.ts';
 import { startHaproxy } from '../processes/haproxy.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { failed, Load, latencyPercentile, payersInTurn, type Sample } from '../traffic/load.ts';
+import { failed, Load, latencyPercentile, payersInTurn } from '../traffic/load.ts';
 import { doubled, firstSuccess, lost, recordedDecisions } from '../traffic/records.ts';
 
 const RESTARTS = 10;
@@ -31,7 +31,9 @@ export const rollingRestart: Scenario = {
 async function restartInTurn(nodes: readonly ServiceNode[], run: ScenarioRun): Promise<readonly Figure[]> {
   const [first] = nodes;
   if (first === undefined) throw new Error('there is no node');
-  const { url: callerUrl } = await startHaproxy((port) => balancerConfig(port, nodes));
+  const { url: callerUrl } = await startHaproxy(
+    nodes.map(({ callerUrl, platformUrl }) => [portOf(callerUrl), portOf(platformUrl)]),
+  );
   const target = { ...first, callerUrl };
   await firstSuccess(target, 'begin', START_LIMIT_MS);
   const load = new Load({ target, ...LOAD });
@@ -51,60 +53,17 @@ async function restartInTurn(nodes: readonly ServiceNode[], run: ScenarioRun): P
     first,
     samples.map(({ orderRef }) => orderRef),
   );
-  return figures(samples, restarts * nodes.length, {
-    lost: lost(samples, recorded).length,
-    doubled: doubled(recorded).length,
-  });
-}
-
-function figures(
-  samples: readonly Sample[],
-  restarts: number,
-  steps: { readonly lost: number; readonly doubled: number },
-): readonly Figure[] {
-  const failures = failed(samples);
+  const failures = failed(samples).map(({ refusal, status }) => refusal ?? status ?? 'no answer');
   return [
-    never(`failed requests of ${samples.length} in ${restarts} restarts`, failures.length),
-    never('acknowledged verdicts lost', steps.lost),
-    never('verdicts that took two steps', steps.doubled),
-    ...(failures.length === 0
-      ? []
-      : [
-          reported(
-            'what the failures were',
-            countsText(failures.map(({ refusal, status }) => refusal ?? status ?? 'no answer')),
-          ),
-        ]),
+    never(`failed requests of ${samples.length} in ${restarts * nodes.length} restarts`, failures.length),
+    never('acknowledged verdicts lost', lost(samples, recorded).length),
+    never('verdicts that took two steps', doubled(recorded).length),
+    ...(failures.length === 0 ? [] : [reported('what the failures were', countsText(failures))]),
     reported('p99 over the restarts', `${latencyPercentile(samples, 99).toFixed(1)} ms`),
     reported('slowest answer', `${latencyPercentile(samples, 100).toFixed(0)} ms`),
   ];
 }
 
-/** The configuration that operators are advised to use: nothing in it repeats a request that was sent. */
-function balancerConfig(
-  port: number,
-  nodes: readonly Pick<ServiceNode, 'callerUrl' | 'platformUrl'>[],
-): string {
-  const servers = nodes.map(({ callerUrl, platformUrl }, index) => {
-    const check = `check port ${new URL(platformUrl).port} inter 50ms fastinter 20ms rise 1 fall 1`;
-    return `  server node-${index + 1} ${new URL(callerUrl).host} ${check} pool-max-conn 64`;
-  });
-  return [
-    'defaults',
-    '  mode http',
-    '  timeout connect 1s',
-    '  timeout client 30s',
-    '  timeout server 10s',
-    '  timeout check 1s',
-    '  retries 3',
-    '  option redispatch 1',
-    '  retry-on conn-failure',
-    `listen scoring`,
-    `  bind 127.0.0.1:${port}`,
-    '  balance roundrobin',
-    '  option httpchk GET /readyz',
-    '  http-check expect status 200',
-    ...servers,
-    '',
-  ].join('\n');
+function portOf(url: string): number {
+  return Number(new URL(url).port);
 }

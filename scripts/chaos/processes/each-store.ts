@@ -1,5 +1,4 @@
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { isInstalled } from '../../../test/servers/needed-programs.ts';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import { type Figure, of, reported } from '../figure.ts';
 import type { ScenarioRun } from '../scenario.ts';
@@ -25,12 +24,9 @@ export function sameOnEachStore(
   );
 }
 
-/**
- * Reports missing programs, and gives the figure of a scenario that cannot run without them; null when all are there.
- * It runs no program to find out, since not every program has a harmless option.
- */
+/** Reports missing programs, and gives the figure of a scenario that cannot run without them; null when all are there. */
 export function missingPrograms(programs: readonly string[], { report }: ScenarioRun): Figure | null {
-  const missing = programs.filter((program) => !isOnPath(program));
+  const missing = programs.filter((program) => !isInstalled(program));
   if (missing.length === 0) return null;
   return notRun(`install ${missing.join(' and ')}`, report);
 }
@@ -39,17 +35,4 @@ export function missingPrograms(programs: readonly string[], { report }: Scenari
 export function notRun(what: string, report: ScenarioRun['report']): Figure {
   report(`SKIPPED: ${what}`);
   return reported('NOT RUN', what);
-}
-
-function isOnPath(program: string): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => isExecutable(join(folder, program)));
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

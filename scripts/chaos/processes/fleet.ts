@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts
 import { until } from '../../../test/servers/until.ts';
 import type { Tenant } from '../../../test/service/tenant.ts';
 import type { Target } from '../traffic/requests.ts';
-import { packagedSettings, startHaproxy } from './haproxy.ts';
+import { startHaproxy } from './haproxy.ts';
 import { type ServiceNode, startServiceNode } from './service-node.ts';
 
 /** One way in which a part of the fleet fails, and how that ends. */
@@ -88,11 +88,8 @@ export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
     [partFaults('S3', { ...s3, kill: s3.stop }, s3Proxies)],
     [narrowFaults(s3Proxies, node.shop, erased)],
   ]);
-  const proxy = await startHaproxy((port) =>
-    packagedSettings(
-      port,
-      entryProxies.map(([callers, platform]) => [callers?.port ?? 0, platform?.port ?? 0]),
-    ),
+  const proxy = await startHaproxy(
+    entryProxies.map(([callers, platform]) => [callers?.port ?? 0, platform?.port ?? 0]),
   );
   const stop = async () => {
     await Promise.all([...nodes.map((each) => each.kill()), end(proxy.child), s3.stop()]);

@@ -6,22 +6,12 @@ import { own } from '../../../test/processes/own-process.ts';
 import { freePort } from '../../../test/servers/free-port.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 
-/** Starts HAProxy on a free port, which `settingsFor` puts into its settings. */
+/** Starts HAProxy as packaged on a free port, with fewer connections, since testers may open fewer files. */
 export async function startHaproxy(
-  settingsFor: (port: number) => string,
+  nodes: readonly (readonly [callerPort: number, platformPort: number])[],
 ): Promise<{ readonly child: ChildProcess; readonly url: string }> {
   const port = await freePort();
   const file = join(temporaryDirectory(), 'haproxy.cfg');
-  writeFileSync(file, settingsFor(port));
-  const child = own(spawn('haproxy', ['-db', '-q', '-f', file], { stdio: 'ignore' }));
-  return { child, url: `http://127.0.0.1:${port}` };
-}
-
-/** The packaged settings with test addresses, and with fewer connections, since testers may open fewer files. */
-export function packagedSettings(
-  port: number,
-  nodes: readonly (readonly [callerPort: number, platformPort: number])[],
-): string {
   const servers = nodes.map(
     ([callerPort, platformPort], index) =>
       `    server scoring-${index + 1} 127.0.0.1:${callerPort} check port ${platformPort} inter 1s fall 2 rise 1\n`,
@@ -30,5 +20,7 @@ export function packagedSettings(
     .replace('bind :8080', `bind 127.0.0.1:${port}`)
     .replace('maxconn 20000', 'maxconn 200')
     .replaceAll(/^ {4}server .*\n/gm, '');
-  return `${settings}${servers.join('')}`;
+  writeFileSync(file, `${settings}${servers.join('')}`);
+  const child = own(spawn('haproxy', ['-db', '-q', '-f', file], { stdio: 'ignore' }));
+  return { child, url: `http://127.0.0.1:${port}` };
 }

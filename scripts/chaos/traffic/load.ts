@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { stoodStillMs } from '../../../test/servers/standstill.ts';
 import { type Exchange, KeepAliveConnection } from './keep-alive.ts';
-import { type Ask, scoreRequest, type Target, verdictRequest } from './requests.ts';
+import { type Ask, type Target, verdictRequest } from './requests.ts';
 
 /** The result of one request. Times are by `performance.now()`. */
 export interface Sample extends Ask {
@@ -96,7 +96,7 @@ export class Load {
   async #send(connection: KeepAliveConnection, ask: Ask): Promise<void> {
     const { target, idempotent = false, timeoutMs = TIMEOUT_MS } = this.#settings;
     const sentAtMs = performance.now();
-    const exchange = await connection.ask(requestFor(target, ask, idempotent), timeoutMs);
+    const exchange = await connection.ask(verdictRequest(target, ask, idempotent), timeoutMs);
     if (exchange === 'not sent') await delay(RECONNECT_MS);
     else this.samples.push(sampleOf(ask, sentAtMs, exchange));
     this.#idle.push(connection);
@@ -113,7 +113,7 @@ export async function askOnce(
   timeoutMs: number,
 ): Promise<Sample> {
   const sentAtMs = performance.now();
-  const exchange = await connection.ask(requestFor(target, ask, idempotent), timeoutMs);
+  const exchange = await connection.ask(verdictRequest(target, ask, idempotent), timeoutMs);
   return sampleOf(ask, sentAtMs, exchange);
 }
 
@@ -134,18 +134,6 @@ function detailOf(body: string): string | null {
   if (!body.startsWith('{')) return null;
   const { detail }: { detail?: unknown } = JSON.parse(body);
   return String(detail);
-}
-
-function requestFor(target: Target, ask: Ask, idempotent: boolean): string {
-  const { operation = 'verdict' } = ask;
-  switch (operation) {
-    case 'verdict':
-      return verdictRequest(target, ask, idempotent);
-    case 'score':
-      return scoreRequest(target, ask.clientIdKey);
-    default:
-      return operation satisfies never;
-  }
 }
 
 const ADDRESSES = 500;

@@ -1,12 +1,11 @@
-import { scoreBody, verdictBody } from '../../../test/service/request-bodies.ts';
+import { verdictBody } from '../../../test/service/request-bodies.ts';
 import type { ServiceNode } from '../processes/service-node.ts';
 
-/** One verdict or score to ask for. */
+/** One verdict to ask for. */
 export interface Ask {
   readonly clientIdKey: string;
-  /** Also the request id and, in a load that retries, the Idempotency-Key. A score has neither. */
+  /** Also the request id and, in a load that retries, the Idempotency-Key. */
   readonly orderRef: string;
-  readonly operation?: 'score' | 'verdict';
   /** The address in X-Forwarded-For, which counts under TRUSTED_PROXIES. */
   readonly address?: string;
 }
@@ -17,7 +16,7 @@ export type Target = Pick<ServiceNode, 'callerUrl' | 'platformUrl' | 'key'>;
 /** The bytes of a request for a verdict (interface, section 2.3). Its order is also its request id. */
 export function verdictRequest(
   { callerUrl, key }: Target,
-  { clientIdKey, orderRef, address }: Pick<Ask, 'clientIdKey' | 'orderRef' | 'address'>,
+  { clientIdKey, orderRef, address }: Ask,
   idempotent: boolean,
 ): string {
   const body = verdictBody({ clientIdKey, orderRef });
@@ -26,15 +25,6 @@ export function verdictRequest(
     ...(address === undefined ? [] : [`X-Forwarded-For: ${address}`]),
     ...(idempotent ? [`Idempotency-Key: ${orderRef}`] : []),
   ]);
-}
-
-/** The bytes of a request for a score (interface, section 2.1). */
-export function scoreRequest(
-  { callerUrl, key }: Target,
-  clientIdKey: string,
-  more: readonly string[] = [],
-): string {
-  return post(`${callerUrl}/v1/client/score`, key, JSON.stringify(scoreBody({ clientIdKey })), more);
 }
 
 /** The bytes of any POST of JSON. */

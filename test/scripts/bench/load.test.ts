@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { type Asks, parseWrk, runLoad } from '../../../scripts/bench/load.ts';
+import { type Asks, runLoad } from '../../../scripts/bench/load.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
 
 /** What the server was asked. */
 interface Asked {
@@ -21,7 +22,7 @@ interface Asked {
   };
 }
 
-describe('a load of the bench', () => {
+describeWithServer('wrk', 'a load of the bench', () => {
   let server: Server;
   let asked: Asked[];
   let status: number;
@@ -49,10 +50,10 @@ describe('a load of the bench', () => {
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('no port');
     const url = `http://127.0.0.1:${address.port}`;
-    return runLoad('autocannon', { url, accessKey: 'ka_bench', connections: 2, seconds: 1, rate, asks });
+    return runLoad({ url, accessKey: 'ka_bench', connections: 2, seconds: 1, rate, asks });
   }
 
-  it('by autocannon asks for verdicts, each for a new client and order', async () => {
+  it('asks for verdicts, each for a new client and order', async () => {
     await load(50);
     const [first] = asked;
     expect(first?.line).to.equal('POST /v1/client/verdict');
@@ -78,21 +79,10 @@ describe('a load of the bench', () => {
     ]);
   });
 
-  it('by autocannon counts every answer but 2xx as failed', async () => {
+  it('counts every answer but 2xx as failed', async () => {
     status = 503;
     const { requests, failures } = await load(50);
     expect(requests).to.be.greaterThan(0);
     expect(failures).to.equal(requests);
-  });
-
-  it('reads the line that wrk prints at the end', () => {
-    expect(parseWrk('Running 1s test\nRESULT 2000 1000000 500 12500 3\n')).to.deep.equal({
-      requests: 2000,
-      perSecond: 2000,
-      p50Ms: 0.5,
-      p99Ms: 12.5,
-      failures: 3,
-    });
-    expect(() => parseWrk('unable to connect')).to.throw('wrk gave no result:\nunable to connect');
   });
 });

@@ -1,9 +1,12 @@
 import { expect } from 'chai';
+import { sampleVerdict } from '../../../scripts/bench/sample.ts';
 import { account, firstVerdictMs } from '../../../scripts/chaos/accidents/disk-full.ts';
 import { differences, requisitesAtOnce } from '../../../scripts/chaos/accidents/fleet.ts';
-import { flatness, type Look, lookOf } from '../../../scripts/chaos/endurance/soak.ts';
+import { overFigures } from '../../../scripts/chaos/attacks/overload.ts';
+import { flatness, lookOf } from '../../../scripts/chaos/attacks/soak.ts';
 import { allPass, atLeast, atMost, never, reported } from '../../../scripts/chaos/figure.ts';
-import type { Sample } from '../../../scripts/chaos/traffic/load.ts';
+import { percentile, type Sample } from '../../../scripts/chaos/traffic/load.ts';
+import { doubled, lost, type Recorded } from '../../../scripts/chaos/traffic/records.ts';
 import { causesOf, type Round, turnFigures } from '../../../scripts/chaos/traffic/taking-turns.ts';
 
 describe('a figure', () => {
@@ -32,16 +35,10 @@ describe('the table of a run', () => {
   });
 });
 
-function sample(orderRef: string, status: number | null, sentAtMs = 0): Sample {
-  return {
-    clientIdKey: 'payer-1',
-    orderRef,
-    status,
-    sentAtMs,
-    answeredAtMs: sentAtMs + 5,
-    decisionId: null,
-    refusal: null,
-  };
+/** Sent at 100 ms unless it says otherwise. */
+function sample(orderRef: string, status: number | null, more: Partial<Sample> = {}): Sample {
+  const times = { sentAtMs: 100, answeredAtMs: 101 };
+  return { clientIdKey: 'payer-1', orderRef, status, decisionId: null, refusal: null, ...times, ...more };
 }
 
 describe('a full disk', () => {
@@ -56,7 +53,9 @@ describe('a full disk', () => {
   });
 
   it('is over with the first verdict that was requested after there was space', () => {
-    const samples = [sample('a', 200, 10), sample('b', 503, 25), sample('c', 200, 30), sample('d', 200, 40)];
+    const at = (orderRef: string, status: number, sentAtMs: number) =>
+      sample(orderRef, status, { sentAtMs, answeredAtMs: sentAtMs + 5 });
+    const samples = [at('a', 200, 10), at('b', 503, 25), at('c', 200, 30), at('d', 200, 40)];
     expect(firstVerdictMs(samples, 20)).to.equal(35);
     expect(firstVerdictMs(samples, 50)).to.equal(null);
   });
@@ -87,60 +86,43 @@ describe('a drill of a fleet', () => {
   });
 });
 
-function looks(heapMib: (n: number) => number, handles = (_n: number) => 10): readonly Look[] {
-  return Array.from({ length: 60 }, (_, n) => ({
-    heapMib: heapMib(n),
-    residentMib: 100,
-    handles: handles(n),
-  }));
-}
-
 describe('a soak', () => {
-  it('is flat when the heap falls back to the same floor after each collection', () => {
-    expect(judged(looks((n) => 40 + (n % 5) * 8))).to.deep.equal(['pass', 'pass']);
-  });
+  const looks = (heapMib: (n: number) => number, handles = (_n: number) => 10) =>
+    Array.from({ length: 60 }, (_, n) => ({ heapMib: heapMib(n), handles: handles(n) }));
 
-  it('leaves out the growth of the warm-up', () => {
-    expect(judged(looks((n) => (n < 12 ? 10 : 60)))).to.deep.equal(['pass', 'pass']);
-  });
-
-  it('catches a heap that leaks', () => {
-    expect(judged(looks((n) => 40 + n + (n % 5) * 8))).to.deep.equal(['miss', 'pass']);
-  });
-
-  it('catches handles that leak', () => {
-    expect(
-      judged(
-        looks(
-          () => 40,
-          (n) => n,
-        ),
-      ),
-    ).to.deep.equal(['pass', 'miss']);
-  });
-
-  it('misses its target when the service reported nothing', () => {
-    expect(judged([])).to.deep.equal(['miss', 'miss']);
-    expect(lookOf('').heapMib).to.be.NaN;
-  });
+  for (const [what, some, judged] of [
+    ['a heap that falls back to the same floor', looks((n) => 40 + (n % 5) * 8), ['pass', 'pass']],
+    ['the growth of the warm-up', looks((n) => (n < 12 ? 10 : 60)), ['pass', 'pass']],
+    ['a heap that leaks', looks((n) => 40 + n + (n % 5) * 8), ['miss', 'pass']],
+    ['handles that leak', looks(() => 40, Number), ['pass', 'miss']],
+    ['a service that reported nothing', [], ['miss', 'miss']],
+  ] as const)
+    it(`judges ${what}`, () => {
+      const figures = flatness(some).slice(0, 2);
+      expect(figures.map(({ judgement }) => judgement)).to.deep.equal(judged);
+    });
 
   it('reads the gauges of Prometheus', () => {
-    const text = `nodejs_heap_size_used_bytes 1048576\nprocess_resident_memory_bytes 2097152\nnodejs_active_handles_total 7\n`;
-    expect(lookOf(text)).to.deep.equal({ heapMib: 1, residentMib: 2, handles: 7 });
+    const text = 'nodejs_heap_size_used_bytes 1048576\nnodejs_active_handles_total 7\n';
+    expect(lookOf(text)).to.deep.equal({ heapMib: 1, handles: 7 });
+    expect(lookOf('').heapMib).to.be.NaN;
   });
-
-  function judged(some: readonly Look[]): readonly string[] {
-    return flatness(some)
-      .slice(0, 2)
-      .map(({ judgement }) => judgement);
-  }
 });
 
-function sampleOf(tookMs: number, more: Partial<Sample> = {}): Sample {
-  const [sentAtMs, answeredAtMs] = [100, 100 + tookMs];
-  const answer = { status: 200, decisionId: 'd', refusal: null };
-  return { clientIdKey: 'ann', orderRef: 'order-1', sentAtMs, answeredAtMs, ...answer, ...more };
-}
+describe('too many callers', () => {
+  it('are compared with the mean of the peak loads around them', () => {
+    const load = (verdictsASecond: number) => ({ verdictsASecond, p99Ms: 1, memoryMib: 100 });
+    const figures = overFigures({ over: load(95), normal: load(89), peaks: [load(80), load(120)] });
+    expect(figures.map(({ figure, seen, judgement }) => `${figure}: ${seen} ${judgement}`)).to.deep.equal([
+      'verdicts a second at peak before, over, and at peak after: 80, 95, 120 report',
+      'p99 at peak before, over, and at peak after: 1.0, 1.0, 1.0 ms report',
+      'goodput of peak: 95 % pass',
+      'accepted p99 of peak: 100 % pass',
+      'goodput of peak within 5 s after: 89 % miss',
+      'p99 of peak within 5 s after: 100 % pass',
+    ]);
+  });
+});
 
 describe('windows that take turns', () => {
   it('are compared by their medians, so that one stalled window decides nothing', () => {
@@ -151,8 +133,8 @@ describe('windows that take turns', () => {
       [10, 14],
       [10, 5_000],
     ].map(([aloneMs = 0, besideMs = 0]) => ({
-      alone: [sampleOf(aloneMs)],
-      beside: [sampleOf(besideMs)],
+      alone: [sample('a', 200, { answeredAtMs: 100 + aloneMs })],
+      beside: [sample('b', 200, { answeredAtMs: 100 + besideMs })],
       result: null,
       machineLoad: 4,
     }));
@@ -166,24 +148,52 @@ describe('windows that take turns', () => {
   });
 
   it('say why verdicts were refused, by the log or else by the answer', () => {
-    const refused = (orderRef: string, status: number | null, refusal: string | null) =>
-      sampleOf(1, { orderRef, status, refusal });
     const log = [
       '{"requestId":"order-1","why":"Redis did not answer within 200 ms","msg":"request failed"}',
       'something else',
       '{"requestId":"order-3","msg":"request failed"}',
     ].join('\n');
     const samples = [
-      refused('order-1', 503, 'State cannot be reached right now.'),
-      refused('order-2', 503, 'More than it can.'),
-      refused('order-3', 503, 'More than it can.'),
-      refused('order-4', null, null),
-      sampleOf(1),
+      sample('order-1', 503, { refusal: 'State cannot be reached right now.' }),
+      sample('order-2', 503, { refusal: 'More than it can.' }),
+      sample('order-3', 503, { refusal: 'More than it can.' }),
+      sample('order-4', null),
+      sample('order-5', 200),
     ];
     expect(causesOf(samples, log)).to.deep.equal([
       ['Redis did not answer within 200 ms', 1],
       ['More than it can.', 2],
       ['status null', 1],
     ]);
+  });
+});
+
+describe('the checks of a load', () => {
+  const recorded = (decisions: Readonly<Record<string, number>>): Recorded =>
+    new Map(
+      Object.entries(decisions).map(([orderRef, count]) => [
+        orderRef,
+        Array(count).fill(sampleVerdict().decision),
+      ]),
+    );
+
+  it('finds an acknowledged verdict that is not recorded, or under another number', () => {
+    const { decisionId } = sampleVerdict().decision;
+    const samples = [
+      ...['a', 'b'].map((orderRef) => sample(orderRef, 200, { decisionId })),
+      sample('c', 200, { decisionId: 'other.1' }),
+      sample('d', 503),
+    ];
+    const found = lost(samples, recorded({ a: 1, c: 1 }));
+    expect(found.map(({ orderRef }) => orderRef)).to.deep.equal(['b', 'c']);
+  });
+
+  it('finds an order with more than one step', () => {
+    expect(doubled(recorded({ a: 1, b: 2, c: 0 }))).to.deep.equal(['b']);
+  });
+
+  it('takes percentiles of what there is', () => {
+    expect([percentile([3, 1, 2], 50), percentile([3, 1, 2], 100)]).to.deep.equal([2, 3]);
+    expect(percentile([], 50)).to.be.NaN;
   });
 });
