@@ -6,6 +6,7 @@ import { scoreBody, verdictBody } from './request-bodies.ts';
 export interface DecisionList {
   readonly decisions: readonly Decision[];
   readonly next: string | null;
+  readonly lookedAt: { readonly complete: boolean };
 }
 
 type DecisionQuery = Readonly<Record<string, string>>;
@@ -92,8 +93,9 @@ export class Tenant {
     const found: Decision[] = [];
     for (let next: string | null = ''; next !== null; ) {
       const after = next === '' ? {} : { after: next };
-      const { decisions, next: place } = await this.#listed({ ...query, limit: '500', ...after });
+      const { decisions, next: place, lookedAt } = await this.#listed({ ...query, limit: '500', ...after });
       found.push(...decisions);
+      if (place === null && !lookedAt.complete) throw new Error('not all decisions could be looked at');
       next = place;
     }
     return found;

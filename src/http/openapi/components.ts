@@ -1,5 +1,6 @@
 import { type TSchema, Type } from '../../json-schema.ts';
-import { INSTANT, momentOf, nameOf, pointerTo } from '../../shapes.ts';
+import { INSTANT, momentOf, nameOf, pointerTo, type Shape } from '../../shapes.ts';
+import type { ProblemSchema } from '../request/problems.ts';
 
 /** A shape with a name, as a document points at it. */
 export interface Pointer {
@@ -128,7 +129,7 @@ export interface HeaderObject {
 
 export interface ExampleObject {
   readonly summary: string;
-  readonly value: Json;
+  readonly value: Shape<typeof ProblemSchema>;
 }
 
 export interface MediaType {

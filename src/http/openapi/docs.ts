@@ -10,7 +10,7 @@ import Router from '@koa/router';
 import type { RouteContext } from '../operation/parameters.ts';
 import type { RequestState } from '../request/request-state.ts';
 import type { OpenApiDocument } from './document.ts';
-import { columnsPage, factsPage } from './reference.ts';
+import { codesPage, columnsPage, factsPage } from './reference.ts';
 
 const SWAGGER_UI = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
 
@@ -26,7 +26,7 @@ const PAGE = `<!doctype html>
   </head>
   <body>
     <p>Documents: <a href="docs">platform</a>, <a href="docs?of=callers">callers</a>. What rules may ask for: <a href="docs/facts">facts</a>. What the archive holds:
-      <a href="docs/columns">columns</a></p>
+      <a href="docs/columns">columns</a>. Why requests are refused: <a href="docs/codes">codes</a></p>
     <div id="docs"></div>
     <script src="docs/swagger-ui-bundle.js"></script>
     <script src="docs/initializer.js"></script>
@@ -111,7 +111,7 @@ export function documentRoutes(document: ServedDocument, basePath: string): Rout
 
 /**
  * The same, and `/docs`: Swagger UI from the installed package, which works offline, for both documents; with the facts
- * that rules may ask for and the columns of the archive.
+ * that rules may ask for, the columns of the archive, and the codes of problems.
  */
 export function docsRoutes(platform: ServedDocument, callers: ServedDocument): Router<RequestState> {
   const router = documentRoutes(platform, '');
@@ -124,10 +124,18 @@ export function docsRoutes(platform: ServedDocument, callers: ServedDocument): R
   });
   serve(router, '/docs/facts', 'text/html; charset=utf-8', factsPage);
   serve(router, '/docs/columns', 'text/html; charset=utf-8', columnsPage);
+  let codes: Promise<string> | null = null;
+  serve(router, '/docs/codes', 'text/html; charset=utf-8', () => (codes ??= codesOf(callers, platform)));
   serve(router, '/docs/initializer.js', 'text/javascript; charset=utf-8', () => INITIALIZER);
   for (const { name, type, parts } of ASSETS)
     serve(router, `/docs/${name}`, type, () => Readable.from(parts()));
   return router;
+}
+
+/** Read from the texts, so that nobody keeps the documents in memory. */
+async function codesOf(...served: readonly ServedDocument[]): Promise<string> {
+  const texts = await Promise.all(served.map(async ({ texts }) => (await texts).identity.toString()));
+  return codesPage(texts.map((text): OpenApiDocument => JSON.parse(text)));
 }
 
 function serve(

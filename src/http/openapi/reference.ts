@@ -2,6 +2,8 @@ import { TABLE_NAMES, TABLES } from '../../archive/tables.ts';
 import { FACT_THEMES } from '../../facts/catalogue.ts';
 import type { Fact, FactDomain } from '../../facts/fact.ts';
 import { formatDuration } from '../../rules/duration.ts';
+import type { ExampleObject, Pointer } from './components.ts';
+import type { OpenApiDocument } from './document.ts';
 
 /** A word and what it means. */
 interface Entry {
@@ -14,7 +16,9 @@ export function factsPage(): string {
   return pageOf(
     'Facts',
     'What a rule may ask for. In brackets: the value, where it is not true or false, and the longest window.',
-    Object.entries(FACT_THEMES).map(([theme, facts]) => [theme, Object.entries(facts).map(factEntry)]),
+    listed(
+      Object.entries(FACT_THEMES).map(([theme, facts]) => [theme, Object.entries(facts).map(factEntry)]),
+    ),
   );
 }
 
@@ -23,27 +27,81 @@ export function columnsPage(): string {
   return pageOf(
     'Tables of the archive',
     'Times are UTC. What the rules saw are further columns of decisions, such as fact_paidCount; null where the rule set did not know the fact.',
-    TABLE_NAMES.map((table) => [
-      `${table}: ${TABLES[table].description}`,
-      TABLES[table].columns.map(({ name, type, description }) => ({
-        word: `${name} ${type === 'TIMESTAMP_MS' ? 'TIMESTAMP' : type}`,
-        meaning: description,
-      })),
-    ]),
+    listed(
+      TABLE_NAMES.map((table) => [
+        `${table}: ${TABLES[table].description}`,
+        TABLES[table].columns.map(({ name, type, description }) => ({
+          word: `${name} ${type === 'TIMESTAMP_MS' ? 'TIMESTAMP' : type}`,
+          meaning: description,
+        })),
+      ]),
+    ),
   );
 }
 
-function pageOf(
-  title: string,
-  intro: string,
-  parts: readonly (readonly [string, readonly Entry[]])[],
-): string {
-  const body = parts.map(
+/** The codes of problems as a page: what `/docs/codes` shows. One that most operations have stands once, at the top. */
+export function codesPage(documents: readonly OpenApiDocument[]): string {
+  const all = documents.flatMap(refusalsIn);
+  const ids = [...new Set(all.map(({ operationId }) => operationId))];
+  const rows = [...Map.groupBy(all, ({ code, when }) => `${code} ${when}`).values()].flatMap((same) => {
+    const without = ids.filter((id) => same.every(({ operationId }) => operationId !== id));
+    if (without.length >= same.length)
+      return same.map((one) => ({ ...one, place: ids.indexOf(one.operationId) }));
+    const operationId = without.length === 0 ? 'all' : `all but ${without.join(', ')}`;
+    return same.slice(0, 1).map((one) => ({ ...one, operationId, place: -1 }));
+  });
+  const lines = rows
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ operationId, code, status, when, todo }) =>
+      ['<tr>', operationId, `<code>${code}</code>`, status, escaped(when), todo].join('<td>'),
+    );
+  return pageOf(
+    'Codes of problems',
+    'Why an operation refuses a request: a program goes by the code. What is repeated is repeated after Retry-After, with growing pauses, a verdict with its Idempotency-Key.',
+    `<table>\n<tr><th>operation<th>code<th>status<th>when<th>what the caller does\n${lines.join('\n')}\n</table>`,
+  );
+}
+
+/** Every way in which each operation refuses. */
+function refusalsIn({ paths, components }: OpenApiDocument) {
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  return operations.flatMap(({ operationId, responses }) =>
+    Object.values(responses).flatMap((response) => {
+      const { content = {} } = '$ref' in response ? at(components.responses, response) : response;
+      return Object.values(content['application/problem+json']?.examples ?? {}).map((example) => {
+        const { summary: when, value } = at(components.examples, example);
+        return { operationId, code: value.code, status: value.status, when, todo: whatToDo(value) };
+      });
+    }),
+  );
+}
+
+function at<Part>(parts: Readonly<Record<string, Part>>, { $ref }: Pointer): Part {
+  const part = parts[$ref.replace(/^.*\//, '')];
+  if (part === undefined) throw new Error(`the document has no ${$ref}`);
+  return part;
+}
+
+/** By the kind of the refusal; the detail of each problem says more. */
+function whatToDo({ status, retryable }: ExampleObject['value']): string {
+  if (retryable) return 'repeats it';
+  if (status === 401 || status === 403) return 'asks for access, or signs in';
+  return [404, 409, 412, 422].includes(status)
+    ? 'looks at what is there now, and decides anew'
+    : 'mends the request';
+}
+
+function listed(parts: readonly (readonly [string, readonly Entry[]])[]): string {
+  const shown = parts.map(
     ([heading, entries]) =>
       `<h2>${escaped(heading)}</h2>\n<dl>\n${entries
         .map(({ word, meaning }) => `<dt><code>${escaped(word)}</code></dt><dd>${escaped(meaning)}</dd>`)
         .join('\n')}\n</dl>`,
   );
+  return shown.join('\n');
+}
+
+function pageOf(title: string, intro: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -52,7 +110,7 @@ function pageOf(
 <link rel="icon" href="data:,">
 <h1>${escaped(title)}</h1>
 <p>${escaped(intro)}</p>
-${body.join('\n')}
+${body}
 </html>
 `;
 }

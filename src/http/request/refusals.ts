@@ -5,10 +5,11 @@ import { TooManyChanges } from '../../access/audit.ts';
 import { UnknownList } from '../../lists/list-editor.ts';
 import { TooManyWaiting } from '../../service/client-turns.ts';
 import { IdempotencyKeyReused } from '../../service/scoring.ts';
+import type { Shape } from '../../shapes.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
 import { TooManyTurns } from '../../work/turns.ts';
 import { BODY_BYTES_MAX } from './body.ts';
-import { HttpProblem, notFound, refusal, unavailable } from './problems.ts';
+import { HttpProblem, notFound, type ProblemSchema, refusal, unavailable } from './problems.ts';
 import type { RequestState } from './request-state.ts';
 
 /** Turns whatever was thrown into an answer; the one place that does. */
@@ -59,7 +60,7 @@ function writeProblem(
 }
 
 /** The members of a problem as they are answered, and as the API document shows them. */
-export function problemBody(problem: HttpProblem, requestId: string): object {
+export function problemBody(problem: HttpProblem, requestId: string): Shape<typeof ProblemSchema> {
   const { title, status, code, message, errors, retryable } = problem;
   return {
     title,

@@ -34,7 +34,7 @@ describeOnStores('an experiment', (store) => {
   let asked: readonly Experiment[];
 
   before(async () => {
-    const world = new TrialWorld(store());
+    const world = new TrialWorld(store(), true);
     await world.start();
     await world.start();
     await world.begin(40, 20);
@@ -71,14 +71,19 @@ describeOnStores('an experiment', (store) => {
         ...{ waits: sum(mine, ({ waits }) => waits), lostAfterWait: sum(mine, ({ lost }) => lost) },
         ...{ money: sum(mine, ({ amount }) => amount) / 100 },
         reversed: sum(mine, ({ reversed }) => reversed) / 100,
+        waitsEnded: sum(mine, ({ waitsEnded }) => waitsEnded),
       };
     });
+    expect(arms.every(({ waitsEnded }) => waitsEnded > 0)).to.equal(true);
     expect(
-      found.arms.map(({ version, share, clients, orders, requisites, waits, lostAfterWait, money }) => ({
-        ...{ version, share, clients, paid: orders.paid, requisites, waits, lostAfterWait },
-        money: Number(money['EUR']?.paid.toFixed(2)),
-        reversed: money['EUR']?.reversed,
-      })),
+      found.arms.map(
+        ({ version, share, clients, orders, requisites, waits, lostAfterWait, money, waitsEnded }) => ({
+          ...{ version, share, clients, paid: orders.paid, requisites, waits, lostAfterWait },
+          money: Number(money['EUR']?.paid.toFixed(2)),
+          reversed: money['EUR']?.reversed,
+          waitsEnded,
+        }),
+      ),
     ).to.deep.equal(arms);
   });
 

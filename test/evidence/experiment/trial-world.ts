@@ -22,6 +22,8 @@ export interface Lived {
   readonly version: string | null;
   readonly requisites: number;
   readonly waits: number;
+  /** Waits that support ended, after the payer left. */
+  readonly waitsEnded: number;
   /** Orders with a wait after which nothing was granted. */
   readonly lost: number;
   readonly paid: number;
@@ -46,10 +48,13 @@ export class TrialWorld {
   now = T0;
   readonly rulesDir = rulesDirectory();
   readonly #store: Store;
+  readonly #hasSupport: boolean;
   readonly nodes: RolloutNode[] = [];
 
-  constructor(store: Store) {
+  /** With support, the wait of every payer who leaves is ended. */
+  constructor(store: Store, hasSupport = false) {
     this.#store = store;
+    this.#hasSupport = hasSupport;
     addVersion(this.rulesDir, 'p2.v11', [{ file: 'ladder.yaml', from: '[30s, 5m', to: '[20m, 25m' }]);
     addVersion(this.rulesDir, 'p2.v12', []);
   }
@@ -135,7 +140,8 @@ export class TrialWorld {
 
   async #life(service: ScoringService, seed: number, client: number): Promise<Lived> {
     const draw = seeded(seed * 1_000_003 + client);
-    const lived = { version: null, requisites: 0, waits: 0, lost: 0, paid: 0, amount: 0, reversed: 0 };
+    const orders = { requisites: 0, waits: 0, waitsEnded: 0, lost: 0, paid: 0 };
+    const lived = { ...orders, version: null, amount: 0, reversed: 0 };
     let lastPaid: PaidOrder | null = null;
     const clientIdKey = `payer-${client}`;
     const payChance = 0.2 + 0.6 * draw();
@@ -146,6 +152,7 @@ export class TrialWorld {
       const amountRequested = (cents / 100).toFixed(2);
       const asked = await this.#ask(service, { clientIdKey, orderRef, amountRequested, stays });
       lived.waits += asked.waits;
+      lived.waitsEnded += asked.waitsEnded;
       lived.lost = asked.isGranted ? 0 : lived.lost + Math.min(1, asked.waits);
       if (!asked.isGranted) continue;
       lived.requisites += 1;
@@ -163,15 +170,25 @@ export class TrialWorld {
   /** Asks for an order, and again after the wait that it is told, unless that is too long for the payer. */
   async #ask(service: ScoringService, { stays, ...order }: AskedOrder) {
     const body = { sellPointKey: 'shop-1', method: 'card', toPayCurrency: 'EUR', ...order };
-    const ask = async () =>
-      (await service.verdict(SHOP, body, { requestId: 'r', idempotencyKey: null })).answer;
-    const first = await ask();
-    if (first.verdict !== 'WAIT') return { waits: 0, isGranted: isGrant(first.verdict) };
+    const ask = () => service.verdict(SHOP, body, { requestId: 'r', idempotencyKey: null });
+    const { answer: first, decisionId } = await ask();
+    if (first.verdict !== 'WAIT') return { waits: 0, waitsEnded: 0, isGranted: isGrant(first.verdict) };
     const waitSeconds = first.waitSeconds ?? 0;
-    if (stays > Math.exp(-waitSeconds / PATIENCE_SECONDS)) return { waits: 1, isGranted: false };
+    if (stays > Math.exp(-waitSeconds / PATIENCE_SECONDS))
+      return { waits: 1, waitsEnded: await this.#endWait(service, decisionId), isGranted: false };
     this.now += waitSeconds * 1000 + 1;
-    const again = await ask();
-    return { waits: again.verdict === 'WAIT' ? 2 : 1, isGranted: isGrant(again.verdict) };
+    const again = (await ask()).answer;
+    return { waits: again.verdict === 'WAIT' ? 2 : 1, waitsEnded: 0, isGranted: isGrant(again.verdict) };
+  }
+
+  async #endWait(service: ScoringService, decisionId: string): Promise<0 | 1> {
+    const decision = this.#hasSupport ? await this.#store.decision(decisionId) : null;
+    if (decision === null) return 0;
+    const { clientIdKey: id } = decision;
+    // Each payer reaches somebody else: a person ends only so many waits in a day.
+    return (await service.endWait(decision, 'the payer called', { id, owner: id, text: id })) === 'ended'
+      ? 1
+      : 0;
   }
 }
 

@@ -15,6 +15,13 @@ export interface Promised {
   readonly status: string;
 }
 
+/** A code that an operation may be refused with. */
+export interface Coded {
+  readonly operationId: string;
+  readonly code: string;
+  readonly status: number;
+}
+
 /** An API document for checking live answers; objects may have no other members. */
 export class DescribedApi {
   readonly document: OpenApiDocument;
@@ -48,6 +55,21 @@ export class DescribedApi {
     const response = responses[status] ?? responses['default'];
     if (response === undefined || !('$ref' in response)) return response;
     return this.document.components.responses[response.$ref.replace(/^.*\//, '')];
+  }
+
+  /** Every code that the schemas of refusals list; those of `default` by the status of their example. */
+  codes(): readonly Coded[] {
+    return this.#operations().flatMap(({ operationId, responses }) =>
+      Object.keys(responses).flatMap((status) => {
+        const refusal = this.responseOf({ responses }, status)?.content?.['application/problem+json'];
+        const codes: readonly string[] = Object(refusal?.schema.allOf?.[1]).properties?.code.enum ?? [];
+        const { examples } = this.document.components;
+        return codes.map((code) => ({
+          ...{ operationId, code },
+          status: status === 'default' ? (examples[code]?.value.status ?? 0) : Number(status),
+        }));
+      }),
+    );
   }
 
   #operations() {

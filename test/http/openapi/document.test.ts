@@ -13,7 +13,7 @@ import { RULES_FOLDER } from '../../service/current-rules.ts';
 import { call } from '../../service/http-call.ts';
 import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
-import { DescribedApi, type Promised } from './described-api.ts';
+import { type Coded, DescribedApi, type Promised } from './described-api.ts';
 import { ARCHIVE, type Ask, get, Live, post, put } from './live-api.ts';
 
 const callers = new DescribedApi(callerDocument(''));
@@ -929,6 +929,7 @@ describe('the API documents as served', () => {
     expect(loaded).to.have.members([
       'docs/facts',
       'docs/columns',
+      'docs/codes',
       'docs/swagger-ui.css',
       'docs/swagger-ui-bundle.js',
       'docs/initializer.js',
@@ -944,6 +945,20 @@ describe('the API documents as served', () => {
     expect(ofCallers.body).to.deep.equal((await call('GET', `${callerUrl}/openapi.json`, {})).body);
     expect((await fetch(`${base}/docs/`)).url).to.equal(`${base}/docs`);
     expect((await call('GET', `${callerUrl}/docs`, {})).status).to.equal(404);
+  });
+
+  it('have every code of every operation on a page of the platform', async () => {
+    const { body } = await call<string>('GET', `${service.application.platformUrl}/docs/codes`, {});
+    const rows = body.split('\n<tr><td>').map((row) => row.split('<td>'));
+    const shows = ({ operationId, code, status }: Coded) =>
+      rows.some(([whose = '', ...[shown, by, when, todo]]) => {
+        const [all, but = ''] = whose.split(' but ');
+        const isOf = all === 'all' ? !but.split(', ').includes(operationId) : all === operationId;
+        return isOf && shown === `<code>${code}</code>` && by === String(status) && when && todo;
+      });
+    const coded = [callers, platform].flatMap((api) => api.codes());
+    expect(coded.length).to.be.above(1000);
+    expect(coded.filter((one) => !shows(one))).to.deep.equal([]);
   });
 });
 

@@ -37,6 +37,7 @@ const DOCUMENTATION = [
   '/docs/callers.json',
   '/docs/facts',
   '/docs/columns',
+  '/docs/codes',
   '/docs/initializer.js',
   '/docs/swagger-ui.css',
   '/docs/swagger-ui-bundle.js',
