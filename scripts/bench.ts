@@ -11,6 +11,7 @@ import { measureOrders } from './bench/measures/archive/orders.ts';
 import { measureCost } from './bench/measures/cost.ts';
 import { measureGrowth } from './bench/measures/growth.ts';
 import { measureInstructions } from './bench/measures/instructions.ts';
+import { measureProcesses } from './bench/measures/processes.ts';
 import { measureRoundTrips } from './bench/measures/round-trips.ts';
 import { measureRules } from './bench/measures/rules.ts';
 import { measureShipping } from './bench/measures/shipping.ts';
@@ -20,6 +21,7 @@ import { measureTruth } from './bench/measures/truth/truth.ts';
 const PARTS = [
   'rules',
   'cost',
+  'processes',
   'sqlite',
   'growth',
   'archive',
@@ -124,6 +126,7 @@ async function measure(
   const measures: Readonly<Record<Part, () => FiguresOfPart>> = {
     rules: () => measureRules(effort.sampleMs),
     cost: () => measureOnRedis(effort, dataDir, onProgress),
+    processes: () => measureProcesses({ ...effort, dataDir, onProgress }),
     sqlite: () => measureSqlite({ ...effort, dataDir, onProgress }),
     growth: () => measureGrowth({ ...effort, onProgress }),
     archive: () => measureArchive(made),

@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import { end } from '../../../test/processes/own-process.ts';
+import { freePort } from '../../../test/servers/free-port.ts';
+import { startStandalone } from '../../../test/servers/redis.ts';
+import { until } from '../../../test/servers/until.ts';
+import { issueKey } from '../../../test/service/issued-key.ts';
+import { startHaproxy } from '../../chaos/processes/haproxy.ts';
+import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
+import { type LoadResult, runLoad } from '../load.ts';
+import { type MeasuredProcess, startMeasured } from '../measured-process.ts';
+import { OPEN_SERVICE } from './cost.ts';
+
+const figure = figuresOf('processes');
+
+const COUNTS = [1, 2, 4] as const;
+
+const CONNECTIONS = 64;
+
+export interface ProcessesPlan {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly dataDir: string;
+  readonly onProgress: (text: string) => void;
+}
+
+/** Verdicts a second of 1, 2 and 4 processes on one Redis, each number of them behind a HAProxy as it is packaged, in turns. */
+export async function measureProcesses(plan: ProcessesPlan): Promise<readonly Figure[]> {
+  const { rounds, seconds, dataDir, onProgress } = plan;
+  const redis = await startStandalone();
+  const nodes: { readonly process: MeasuredProcess; readonly ports: readonly [number, number] }[] = [];
+  const proxies: Awaited<ReturnType<typeof startHaproxy>>[] = [];
+  try {
+    const accessKey = await issueKey({ dataDir, redisUrl: redis.url });
+    while (nodes.length < Math.max(...COUNTS)) {
+      const platformPort = await freePort();
+      const process = await startMeasured('src/main.ts', {
+        ...OPEN_SERVICE,
+        DATA_DIR: join(dataDir, `process-${nodes.length}`),
+        PLATFORM_PORT: String(platformPort),
+        REDIS_URL: redis.url,
+        ARCHIVE_DIR: 'off',
+        TRUSTED_PROXIES: '1',
+        SIGNAL_SECRET: 'a secret of the bench, long enough',
+      });
+      nodes.push({ process, ports: [Number(new URL(process.url).port), platformPort] });
+    }
+    const ports = nodes.map((node) => node.ports);
+    for (const count of COUNTS) proxies.push(await startHaproxy(ports.slice(0, count)));
+    for (const { url } of proxies)
+      await until('the proxy has found its nodes', () =>
+        fetch(`${url}/openapi.json`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      );
+    const results = proxies.map((): LoadResult[] => []);
+    // Round 0 warms everything up and is not counted.
+    for (let round = 0; round <= rounds; round++)
+      for (const [index, { url }] of proxies.entries()) {
+        onProgress(`processes: round ${round} of ${rounds}, ${COUNTS[index]}`);
+        const result = await runLoad({ url, accessKey, connections: CONNECTIONS, seconds, rate: null });
+        if (round > 0) results[index]?.push(result);
+      }
+    return processesFigures(results);
+  } finally {
+    await Promise.all(proxies.map(({ child }) => end(child)));
+    for (const { process } of nodes) await process.stop();
+    await redis.stop();
+  }
+}
+
+/** `results` has those of each number of processes, round by round. */
+function processesFigures(results: readonly (readonly LoadResult[])[]): readonly Figure[] {
+  const perSecond = results.map((rounds) => rounds.map((result) => result.perSecond));
+  const failures = results.flat().reduce((sum, result) => sum + result.failures, 0);
+  return [
+    ...COUNTS.slice(1).map((count, index) =>
+      figure(`${count} processes / 1`, medianRatio(perSecond[index + 1] ?? [], perSecond[0] ?? []), 'x'),
+    ),
+    ...COUNTS.map((count, index) =>
+      figure(`verdicts a second, processes: ${count}`, median(perSecond[index] ?? []), '/s'),
+    ),
+    figure('requests that failed', failures, '', { atMost: 0 }),
+  ];
+}
