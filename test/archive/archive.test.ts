@@ -87,12 +87,7 @@ describe('the folder of an archive', () => {
       add: [written(archive, 's-1'), written(archive, 's-2')],
     });
     rmSync(archive.staging(), { recursive: true });
-    expect(archive.contents()).to.deep.equal({
-      segments: 2,
-      bytes: 8,
-      gapEntries: 0,
-      setAsideEntries: 0,
-    });
+    expect(archive.contents()).to.deep.equal({ segments: 2, bytes: 8, gapEntries: 0, setAsideEntries: 0 });
   });
 });
 

@@ -167,11 +167,7 @@ describe('the Kubernetes manifests', () => {
     writeFileSync(join(secrets, 'redis-url'), 'rediss://:secret@redis:6379');
     writeFileSync(join(secrets, 'redis-ca.pem'), 'PEM');
     const named = container.env.map(({ name, value }) => [name, value.replace('/secrets', secrets)] as const);
-    const config = readConfig({
-      ...settings,
-      ...Object.fromEntries(named),
-      DATA_DIR: temporaryDirectory(),
-    });
+    const config = readConfig({ ...settings, ...Object.fromEntries(named), DATA_DIR: temporaryDirectory() });
     expect(config.redisUrl).to.equal('rediss://:secret@redis:6379');
     expect(config.trustedProxies).to.equal(1);
     expect(config.archiveS3).to.deep.include({ bucket: 'client-scoring', cacheBytesMax: 5e9 });

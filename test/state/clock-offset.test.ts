@@ -8,11 +8,7 @@ const HOUR_MS = 3600_000;
 
 /** The answer of a store whose clock is ahead by `aheadMs`, with this latency in ms each way. */
 function reading(atMs: number, aheadMs: number, thereMs: number, backMs: number) {
-  return {
-    sentMs: atMs,
-    storeMs: Math.floor(atMs + thereMs + aheadMs),
-    arrivedMs: atMs + thereMs + backMs,
-  };
+  return { sentMs: atMs, storeMs: Math.floor(atMs + thereMs + aheadMs), arrivedMs: atMs + thereMs + backMs };
 }
 
 const way = fc.double({ min: 0, max: 200, noNaN: true });

@@ -31,10 +31,7 @@ describe('rules test', () => {
   }
 
   const run = (...args: readonly string[]) =>
-    scoring(['rules', 'test', ...args], {
-      RULES_DIR: rulesDir,
-      DATA_DIR: join(rulesDir, 'data'),
-    });
+    scoring(['rules', 'test', ...args], { RULES_DIR: rulesDir, DATA_DIR: join(rulesDir, 'data') });
 
   it('updates cases where only the seconds of the ladder changed, and shows that', async () => {
     cases('{ name: waits, steps: [{ verdict: {} }, { verdict: {}, expect: { waitSeconds: 30 } }] }');

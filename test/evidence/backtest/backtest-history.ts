@@ -140,13 +140,7 @@ export class History {
     cause: OutcomeCause | null = null,
     occurredAt: number | null = null,
   ): Promise<void> {
-    await this.#service.outcome(PLATFORM, {
-      clientIdKey,
-      orderRef,
-      outcome,
-      cause,
-      occurredAt,
-    });
+    await this.#service.outcome(PLATFORM, { clientIdKey, orderRef, outcome, cause, occurredAt });
   }
 
   async erase(clientIdKey: string): Promise<void> {

@@ -46,10 +46,7 @@ const anyInput = fc.oneof(
 );
 
 /** Most events have the same millisecond as the one before, as on a busy service. */
-const anyHappening = fc.record({
-  gapMs: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 31_000),
-  input: anyInput,
-});
+const anyHappening = fc.record({ gapMs: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 31_000), input: anyInput });
 
 type Happening = typeof anyHappening extends fc.Arbitrary<infer T> ? T : never;
 

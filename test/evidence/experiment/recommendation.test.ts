@@ -70,9 +70,7 @@ describe('the recommendation of an experiment', () => {
   });
 
   it('lets harm without a price, and less lasting money, veto a candidate, but no taking back', () => {
-    const harmful = {
-      ...{ unpaidRequisites: 400, reversals: 300, reversedAmount: 300, amount: 400 },
-    };
+    const harmful = { ...{ unpaidRequisites: 400, reversals: 300, reversedAmount: 300, amount: 400 } };
     const candidate = arm('p2.v11', { value: 580, ...harmful });
     const vetoes = vetoesOf(ACTIVE, [candidate], UNPRICED);
     expect(vetoes.map(({ veto, why }) => [veto, why])).to.deep.equal([

@@ -45,13 +45,7 @@ describeWithServer('redis-server', 'a node with a wrong clock', () => {
     const { version, digest } = currentRules();
     const report = {
       ...{ nodeId: 'a', host: 'h', pid: 1, startedAt: 0, seenAt: 0, revision: 1 },
-      ...{
-        active: { version, digest },
-        versions: [],
-        refused: [],
-        trouble: null,
-        hasStaleLists: false,
-      },
+      ...{ active: { version, digest }, versions: [], refused: [], trouble: null, hasStaleLists: false },
     };
     await new Fleet(right).report(report);
     await ahead(15_000, async () => {
