@@ -8,6 +8,8 @@ import { until } from '../servers/until.ts';
 import { spawnService } from '../service/service-process.ts';
 import { SCORING, scoring } from './scoring.ts';
 
+const SCORE = ['--platform', 'shop', '--operations', 'score'];
+
 describe('keys', () => {
   let env: { DATA_DIR: string };
   beforeEach(() => {
@@ -47,40 +49,38 @@ describe('keys', () => {
 
   it('end after a year, at a given time, or never on request', async () => {
     const daysOf = async (...args: string[]) => {
-      const { expiresAt } = JSON.parse(
-        (await issue('--platform', 'shop', '--operations', 'score', ...args)).stdout,
-      );
+      const { expiresAt } = JSON.parse((await issue(...SCORE, ...args)).stdout);
       return expiresAt === null ? null : Math.round((Date.parse(expiresAt) - Date.now()) / (24 * 3600_000));
     };
-    expect([
-      await daysOf(),
-      await daysOf('--expires', '90d'),
-      await daysOf('--expires', 'never'),
-    ]).to.deep.equal([365, 90, null]);
+    const days = [await daysOf(), await daysOf('--expires', '90d'), await daysOf('--expires', 'never')];
+    expect(days).to.deep.equal([365, 90, null]);
   });
 
   it('of the whole installation are called *, and they alone may operate', async () => {
     const { stdout } = await issue('--platform', '*', '--operations', 'rules,operate');
     expect(JSON.parse(stdout)).to.deep.include({ platform: '*', operations: ['rules', 'operate'] });
-    const tenant = await issue('--platform', 'shop', '--operations', 'rules,operate');
-    expect(tenant.exitCode).to.equal(2);
-    expect(tenant.stderr).to.contain(
-      `error: "operate" concerns every platform; it is granted to keys of the whole installation alone: --platform '*'`,
-    );
-    const reader = await issue('--platform', '*', '--operations', 'clients');
-    expect(reader.exitCode).to.equal(2);
-    expect(reader.stderr).to.contain(
-      'error: keys of the whole installation may have lists:read, lists, rules:read, rules, operate, keys, audit, approve; issue a key of a platform for "clients"',
-    );
+    for (const [platform, operations, why] of [
+      [
+        ...(['shop', 'rules,operate'] as const),
+        `"operate" concerns every platform; it is granted to keys of the whole installation alone: --platform '*'`,
+      ],
+      [
+        ...(['*', 'clients'] as const),
+        'keys of the whole installation may have lists:read, lists, rules:read, rules, operate, keys, audit, approve; issue a key of a platform for "clients"',
+      ],
+    ] as const) {
+      const { exitCode, stderr } = await issue('--platform', platform, '--operations', operations);
+      expect(exitCode).to.equal(2);
+      expect(stderr).to.contain(`error: ${why}`);
+    }
   });
 
   it('are issued as soon as another process unlocks the SQLite file, and the wait is explained', async () => {
     await scoring(['keys', 'list'], env);
     const other = new DatabaseSync(join(env.DATA_DIR, 'scoring.sqlite'));
     other.exec('BEGIN IMMEDIATE');
-    const args = ['keys', 'issue', '--platform', 'shop', '--operations', 'score', '--json'];
     const { PATH } = process.env;
-    const command = startNode([SCORING, ...args], { env: { PATH, ...env } });
+    const command = startNode([SCORING, 'keys', 'issue', ...SCORE, '--json'], { env: { PATH, ...env } });
     await until('it says that it waits', async () => command.stderr() !== '');
     other.exec('ROLLBACK');
     other.close();
@@ -92,14 +92,7 @@ describe('keys', () => {
   });
 
   it('refuse an owner that could not be shown', async () => {
-    const { exitCode, stderr } = await issue(
-      '--platform',
-      'shop',
-      '--operations',
-      'score',
-      '--owner',
-      'a\u001b[2J',
-    );
+    const { exitCode, stderr } = await issue(...SCORE, '--owner', 'a\u001b[2J');
     expect(exitCode).to.equal(2);
     expect(stderr).to.contain('error: --owner must be 1 to 64 printable characters, not "a\\u001b[2J"');
   });

@@ -31,9 +31,8 @@ describe('the links command', () => {
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' });
     const lines = stdout.trimEnd().split('\n');
     expect(lines.filter((line) => /^(fingerprint|ip) /.test(line))).to.have.length(2);
-    expect(
-      lines.filter((line) => /^(CLIENT|ann|bob|payer) /.test(line)).map((line) => line.trimEnd()),
-    ).to.deep.equal([
+    const rows = lines.filter((line) => /^(CLIENT|ann|bob|payer) /.test(line));
+    expect(rows.map((line) => line.trimEnd())).to.deep.equal([
       'CLIENT  TIE     PAID  REVERSED  UNPAID  TURNED AWAY  UNKNOWN  PAID OF GRANTED  MONEY PAID/REVERSED/UNPAID  VERDICTS   BLOCK',
       'ann     self       0         0       1            0        0           0 of 1  0/0/25 EUR                  GET_NEW 1  proposed',
       'bob     device     0         0       0            1        0                -  -                           BLOCK 1    proposed',
@@ -57,33 +56,24 @@ describe('the links command', () => {
 
   it('shows what was known at a time in the past', async () => {
     const { exitCode, stdout } = await run('ann', '--as-of', '2020-02-02');
-    const [known, since] = stdout.split('\n');
-    expect({ exitCode, known, since }).to.deep.equal({
-      exitCode: 0,
-      known: 'As known at 2020-02-02T00:00:00Z.',
-      since: 'Since 2019-12-04T00:00:00.000Z:',
-    });
+    expect([exitCode, ...stdout.split('\n').slice(0, 2)]).to.deep.equal([
+      ...[0, 'As known at 2020-02-02T00:00:00Z.', 'Since 2019-12-04T00:00:00.000Z:'],
+    ]);
     expect(stdout).to.include('Nobody is proposed for a list.');
     expect(stdout).to.include('Nobody shares a device or an address with it.').and.not.include('DEVICE');
     expect(await run('ann', '--as-of', 'then')).to.deep.include({ exitCode: 2 });
   });
 
   it('has nothing to show of an unknown client', async () => {
-    const { exitCode, stderr } = await run('nobody');
-    expect({ exitCode, stderr }).to.deep.equal({
-      exitCode: 1,
-      stderr: 'Nothing is known of the client "nobody" of shop.\n',
-    });
+    const stderr = 'Nothing is known of the client "nobody" of shop.\n';
+    expect(await run('nobody')).to.deep.equal({ exitCode: 1, stdout: '', stderr });
   });
 
   it('refuses to block clients that it does not show, and limits out of range', async () => {
-    expect(await run('ann', '--block', 'eve')).to.include({
-      exitCode: 2,
-      stderr: 'error: --block names "eve", who is not among the clients shown\n',
-    });
-    expect(await run('ann', '--depth', '3')).to.include({
-      exitCode: 2,
-      stderr: 'error: --depth must be a whole number from 1 to 2, not "3"\n',
-    });
+    for (const [option, value, why] of [
+      ['--block', 'eve', '--block names "eve", who is not among the clients shown'],
+      ['--depth', '3', '--depth must be a whole number from 1 to 2, not "3"'],
+    ] as const)
+      expect(await run('ann', option, value)).to.include({ exitCode: 2, stderr: `error: ${why}\n` });
   });
 });

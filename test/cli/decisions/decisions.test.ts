@@ -21,10 +21,11 @@ const { digest } = currentRules();
 
 const REQUEST = verdictBody();
 
-/** A folder of rule sets for one test. */
-function rulesFolder(version: string | null): string {
+/** A folder of rule sets for one test, in which the ladder of one may be edited. */
+function rulesFolder(version: string | null, isEdited = false): string {
   const directory = temporaryDirectory();
   if (version !== null) cpSync(join(RULES_DIR, SOUND_VERSION), join(directory, version), { recursive: true });
+  if (isEdited) appendFileSync(join(directory, SOUND_VERSION, 'ladder.yaml'), '# edited\n');
   return directory;
 }
 
@@ -94,10 +95,8 @@ describe('the decisions commands', () => {
   it('explain: does not find an unknown decision', async () => {
     const unknown = `${id().split('.')[0]}.99`;
     for (const wrong of [unknown, 'nonsense']) {
-      const { exitCode, stdout, stderr } = await run(['explain', wrong]);
-      expect({ exitCode, stdout, stderr }).to.deep.equal({
-        exitCode: 1,
-        stdout: '',
+      expect(await run(['explain', wrong])).to.deep.equal({
+        ...{ exitCode: 1, stdout: '' },
         stderr: `There is no decision "${wrong}", or it is past its retention; decisions find lists the ids by order or client.\n`,
       });
     }
@@ -124,9 +123,8 @@ describe('the decisions commands', () => {
   });
 
   it('explain: does not use a draft of the same name instead of the version that decided', async () => {
-    const drafts = rulesFolder(SOUND_VERSION);
+    const drafts = rulesFolder(SOUND_VERSION, true);
     rmSync(join(drafts, SOUND_VERSION, 'release.json'));
-    appendFileSync(join(drafts, SOUND_VERSION, 'ladder.yaml'), '# edited\n');
     const { exitCode, stdout } = await run(['explain', id()], drafts);
     expect(exitCode).to.equal(1);
     expect(stdout).to.match(
@@ -135,8 +133,7 @@ describe('the decisions commands', () => {
   });
 
   it('explain: says why a changed released version is refused', async () => {
-    const changed = rulesFolder(SOUND_VERSION);
-    appendFileSync(join(changed, SOUND_VERSION, 'ladder.yaml'), '# edited\n');
+    const changed = rulesFolder(SOUND_VERSION, true);
     const { exitCode, stdout } = await run(['explain', id()], changed);
     expect(exitCode).to.equal(1);
     expect(stdout).to.contain(
@@ -171,28 +168,27 @@ describe('the decisions commands', () => {
     });
   });
 
-  it('find: names what it did not find, and which argument is missing', async () => {
-    const nobody = await run(['find', '--order', 'order-1', '--client', 'payer-2']);
-    expect(nobody).to.include({
-      exitCode: 1,
-      stderr: 'No decision about order "order-1" of client "payer-2" is kept.\n',
+  for (const [title, args, exitCode, stderr] of [
+    [
+      'names what it did not find',
+      ...(['--order order-1 --client payer-2', 1] as const),
+      'No decision about order "order-1" of client "payer-2" is kept.',
+    ],
+    [
+      'says when nothing is kept about an order',
+      '--order a\u001bb',
+      1,
+      'No decision about order "a\\u001bb" is kept.',
+    ],
+    ['names a missing argument', '', 2, 'error: name what to find: --order REF, --client KEY, or both'],
+    [
+      'refuses a bad limit',
+      ...(['--client payer-1 --limit 0', 2] as const),
+      'error: --limit must be a whole number from 1 to 500, not "0"',
+    ],
+  ] as const)
+    it(`find: ${title}`, async () => {
+      const told = { exitCode, stdout: '', stderr: `${stderr}\n` };
+      expect(await run(['find', ...args.split(' ').filter(Boolean)])).to.deep.equal(told);
     });
-    expect(await run(['find'])).to.include({
-      exitCode: 2,
-      stderr: 'error: name what to find: --order REF, --client KEY, or both\n',
-    });
-    expect(await run(['find', '--client', 'payer-1', '--limit', '0'])).to.include({
-      exitCode: 2,
-      stderr: 'error: --limit must be a whole number from 1 to 500, not "0"\n',
-    });
-  });
-
-  it('find: says when nothing is kept about an order', async () => {
-    const { exitCode, stdout, stderr } = await run(['find', '--order', 'a\u001bb']);
-    expect({ exitCode, stdout, stderr }).to.deep.equal({
-      exitCode: 1,
-      stdout: '',
-      stderr: 'No decision about order "a\\u001bb" is kept.\n',
-    });
-  });
 });

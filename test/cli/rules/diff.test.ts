@@ -50,15 +50,13 @@ describe('rules diff', () => {
     expect(printed.examples[0].facts).to.deep.equal({ jsOk: false });
   });
 
-  it('refuses a bad version', async () => {
-    const { code, stderr } = await place.scoring('rules', 'diff', 'p2.v10', 'p2.v13');
-    expect(code).to.equal(1);
-    expect(stderr).to.match(/^error: p2\.v13 is not sound:\n.*bot-signals\.yaml:6:12 {2}/);
-  });
-
-  it('refuses a missing version', async () => {
-    const { code, stderr } = await place.scoring('rules', 'diff', 'p2.v10', 'p2.v99');
-    expect(code).to.equal(2);
-    expect(stderr).to.match(/^error: there is no rule set at .*p2\.v99\n$/);
-  });
+  for (const [what, version, exitCode, told] of [
+    ['bad', 'p2.v13', 1, /^error: p2\.v13 is not sound:\n.*bot-signals\.yaml:6:12 {2}/],
+    ['missing', 'p2.v99', 2, /^error: there is no rule set at .*p2\.v99\n$/],
+  ] as const)
+    it(`refuses a ${what} version`, async () => {
+      const { code, stderr } = await place.scoring('rules', 'diff', 'p2.v10', version);
+      expect(code).to.equal(exitCode);
+      expect(stderr).to.match(told);
+    });
 });

@@ -38,34 +38,25 @@ describe('rules rollout', () => {
       .and.not.include('default:');
     const canary = ['--canary', '60', '--also', 'p2.v12:30'];
     expect((await run(...canary)).stderr).to.include('refused: there is no rule set p2.v12');
-    const refusals: readonly (readonly [string, ...string[]])[] = [
+    for (const [message, options] of [
       [
         '--also gives away 150 percent of the clients; choose 100 or fewer in all',
-        ...canary,
-        '--also',
-        'p2.v13:60',
+        [...canary, '--also', 'p2.v13:60'],
       ],
-      ['--also names p2.v12 twice; each candidate has one share', ...canary, '--also', 'p2.v12:1'],
+      ['--also names p2.v12 twice; each candidate has one share', [...canary, '--also', 'p2.v12:1']],
       [
         '--also needs a version and its percent, like p2.v12:10, not "p2.v12"',
-        '--canary',
-        '60',
-        '--also',
-        'p2.v12',
+        '--canary 60 --also p2.v12'.split(' '),
       ],
-      ['--also goes only with --canary', '--active', '--also', 'p2.v12:1'],
-      ['what a trial is judged by goes only with --canary', '--active', '--margin', '0.3'],
-      ['--margin is a number that is not allowed: much', '--canary', '5', '--margin', 'much'],
+      ['--also goes only with --canary', '--active --also p2.v12:1'.split(' ')],
+      ['what a trial is judged by goes only with --canary', '--active --margin 0.3'.split(' ')],
+      ['--margin is a number that is not allowed: much', '--canary 5 --margin much'.split(' ')],
       [
         'rate must be a currency and what a unit of it is worth, like USD=0.92, not "USD"',
-        '--canary',
-        '5',
-        '--rate',
-        'USD',
+        '--canary 5 --rate USD'.split(' '),
       ],
-      ['--guard compares the canary with clients', ...canary, '--also', 'p2.v13:10', '--guard', '5'],
-    ];
-    for (const [message, ...options] of refusals) {
+      ['--guard compares the canary with clients', [...canary, '--also', 'p2.v13:10', '--guard', '5']],
+    ] as const) {
       const { exitCode, stderr } = await run(...options);
       expect(exitCode).to.equal(2);
       expect(stderr).to.include(message);
@@ -109,13 +100,10 @@ describe('rules status', () => {
     expect(shown({})).to.match(/ {2}ann {2}active {2}p2\.v10 +r$/);
   });
 
-  it('says which nodes have stale shared lists', () => {
+  it('says which nodes have stale shared lists, and nothing while every node follows them', () => {
     expect(status(report(1), report(2, true), report(3, false)).match(/^Shared lists .*$/gm)).to.deep.equal([
       'Shared lists on h/2 could not be compared with the store for more than 10 s; changes since then do not count there.',
     ]);
-  });
-
-  it('says nothing of shared lists while every node follows them', () => {
-    expect(status(report(1), report(2, false))).not.to.include('Shared lists');
+    expect(status(report(1), report(2))).not.to.include('Shared lists');
   });
 });
