@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
@@ -8,6 +8,7 @@ import { AccessKeys } from '../../src/access/access-keys.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { openStore, type StorePlace } from '../../src/state/open-store.ts';
 import { scoring } from '../cli/scoring.ts';
+import { freePort } from '../servers/free-port.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { startStandalone } from '../servers/redis.ts';
 import { MEMORY_ONLY } from '../servers/redis-process.ts';
@@ -127,18 +128,22 @@ describe('starting the service', () => {
     await service.stop();
   });
 
+  /** A service whose start waits for its store until that can be used. */
+  async function waitsFor(env: Readonly<Record<string, string>>, dataDir: string, free: () => void) {
+    const service = beginService(dataDir, { ARCHIVE_DIR: 'off', ...env });
+    await until('it waits', async () => service.stderr().includes('the start waits for the store'));
+    free();
+    await until('it serves', async () => service.stdout().includes('Client Scoring Service: callers '));
+    service.child.kill('SIGTERM');
+    expect(await service.exited).to.equal(0);
+  }
+
   it('waits for a SQLite file that another process keeps locked', async () => {
     const dataDir = temporaryDirectory();
     expect((await scoring(['keys', 'list'], { DATA_DIR: dataDir })).exitCode).to.equal(0);
     const other = new DatabaseSync(join(dataDir, 'scoring.sqlite'));
     other.exec('BEGIN IMMEDIATE');
-    const service = beginService(dataDir, { ARCHIVE_DIR: 'off' });
-    await until('it waits', async () => service.stderr().includes('the start waits for the store'));
-    other.exec('ROLLBACK');
-    other.close();
-    await until('it serves', async () => service.stdout().includes('Client Scoring Service: callers '));
-    service.child.kill('SIGTERM');
-    expect(await service.exited).to.equal(0);
+    await waitsFor({}, dataDir, () => other.close());
   });
 
   describeWithServer('redis-server', 'with a Redis that does not answer for a while', () => {
@@ -146,13 +151,7 @@ describe('starting the service', () => {
       const redis = await startStandalone();
       const [server] = redis.nodes;
       server?.suspend();
-      const env = { REDIS_URL: redis.url, SIGNAL_SECRET, ARCHIVE_DIR: 'off' };
-      const service = beginService(temporaryDirectory(), env);
-      await until('it waits', async () => service.stderr().includes('the start waits for the store'));
-      server?.resume();
-      await until('it serves', async () => service.stdout().includes('Client Scoring Service: callers '));
-      service.child.kill('SIGTERM');
-      expect(await service.exited).to.equal(0);
+      await waitsFor({ REDIS_URL: redis.url, SIGNAL_SECRET }, temporaryDirectory(), () => server?.resume());
       await redis.stop();
     });
   });
@@ -170,68 +169,48 @@ describe('starting the service', () => {
     describeWithServer('redis-server', 'with a Redis', () => {
       it('that takes no writes, with its own words why', async () => {
         const redis = await startStandalone([...MEMORY_ONLY, '--min-replicas-to-write', '1']);
-        try {
-          expect(await refused({ REDIS_URL: redis.url })).to.match(
-            /^Cannot start: Redis at 127\.0\.0\.1:\d+ could not answer: NOREPLICAS Not enough good replicas to write/,
-          );
-        } finally {
-          await redis.stop();
-        }
+        const told = await refused({ REDIS_URL: redis.url }).finally(() => redis.stop());
+        expect(told).to.match(
+          /^Cannot start: Redis at 127\.0\.0\.1:\d+ could not answer: NOREPLICAS Not enough good replicas to write/,
+        );
       });
     });
 
-    it('for a bad PORT', async () => {
-      expect(await refused({ PORT: 'http' })).to.equal(
-        'Cannot start: PORT must be a whole number from 0 to 65535, not "http"\n',
-      );
-    });
-
-    describe('for a port that is taken', () => {
-      let other: Server;
-      let port: number;
-      before(async () => {
-        other = createServer().listen(0, '127.0.0.1');
-        await once(other, 'listening');
-        const address = other.address();
-        port = typeof address === 'object' && address !== null ? address.port : 0;
-      });
-      after(() => other.close());
-
+    it('for a port that is taken, and leaves nothing running', async () => {
+      const port = await freePort();
+      const other = createServer().listen(port, '127.0.0.1');
+      await once(other, 'listening');
       for (const setting of ['PORT', 'PLATFORM_PORT']) {
-        it(`${setting}, and leaves nothing running`, async () => {
-          const dataDir = temporaryDirectory();
-          expect(await refused({ [setting]: String(port) }, dataDir)).to.equal(
-            `Cannot start: port ${port} on 127.0.0.1 is taken by another process; stop it or set ${setting} to a free port\n`,
-          );
-          const env = { DATA_DIR: dataDir, REDIS_URL: '' };
-          expect((await scoring(['rules', 'status'], env)).stdout).to.equal(
-            'No node has ever started on this store.\n',
-          );
-          expect((await scoring(['audit'], env)).stdout).to.equal('');
-        });
+        const dataDir = temporaryDirectory();
+        expect(await refused({ [setting]: String(port) }, dataDir)).to.equal(
+          `Cannot start: port ${port} on 127.0.0.1 is taken by another process; stop it or set ${setting} to a free port\n`,
+        );
+        const env = { DATA_DIR: dataDir, REDIS_URL: '' };
+        const { stdout } = await scoring(['rules', 'status'], env);
+        expect(stdout).to.equal('No node has ever started on this store.\n');
+        expect((await scoring(['audit'], env)).stdout).to.equal('');
       }
+      other.close();
     });
 
     it('for a RULES_DIR that is no folder', async () => {
       const rulesDir = join(temporaryDirectory(), 'rules');
-      expect(await refused({ RULES_DIR: rulesDir })).to.equal(
-        `Cannot start: RULES_DIR is ${rulesDir}, where there is no folder; set it to the folder of rule sets\n`,
-      );
-      writeFileSync(rulesDir, '');
-      expect(await refused({ RULES_DIR: rulesDir })).to.equal(
-        `Cannot start: RULES_DIR is ${rulesDir}, which is no folder; set it to the folder of rule sets\n`,
-      );
-      rmSync(rulesDir);
-      symlinkSync(rulesDir, rulesDir);
-      expect(await refused({ RULES_DIR: rulesDir })).to.equal(
-        `Cannot start: RULES_DIR is ${rulesDir}, which cannot be read: its links lead in a circle (ELOOP); set it to the folder of rule sets\n`,
-      );
-    });
-
-    it('for a REDIS_URL that is none, without showing its password', async () => {
-      expect(await refused({ REDIS_URL: 'redis://:secret@redis:99999' })).to.match(
-        /^Cannot start: REDIS_URL: host or port is missing or wrong; understood are redis:(?!.*secret)/,
-      );
+      for (const [why, make] of [
+        ['where there is no folder', () => {}],
+        ['which is no folder', () => writeFileSync(rulesDir, '')],
+        [
+          ...(['which cannot be read: its links lead in a circle (ELOOP)'] as const),
+          () => {
+            rmSync(rulesDir);
+            symlinkSync(rulesDir, rulesDir);
+          },
+        ],
+      ] as const) {
+        make();
+        expect(await refused({ RULES_DIR: rulesDir })).to.equal(
+          `Cannot start: RULES_DIR is ${rulesDir}, ${why}; set it to the folder of rule sets\n`,
+        );
+      }
     });
 
     it('for a HOST of another machine', async () => {
@@ -253,15 +232,6 @@ describe('starting the service', () => {
       expect(stderr).to.include('did you mean "waitServed"?');
     });
 
-    it('for a DATA_DIR that cannot be written', async () => {
-      const file = join(temporaryDirectory(), 'a-file');
-      writeFileSync(file, '');
-      const dataDir = join(file, 'data');
-      expect(await refused({}, dataDir)).to.match(
-        /^Cannot start: the SQLite file \S+ cannot be used: .*; check DATA_DIR and its permissions\n$/,
-      );
-    });
-
     it('for another SIGNAL_SECRET than that of the store, unless it is being changed', async () => {
       const dataDir = temporaryDirectory();
       const changed = `${SIGNAL_SECRET}, and changed`;
@@ -276,15 +246,17 @@ describe('starting the service', () => {
       expect(await (await spawnService(dataDir, env)).stop()).to.equal(0);
     });
 
-    it('for a file that is not an SQLite database', async () => {
+    it('for a DATA_DIR that cannot be written, or a file that is not an SQLite database', async () => {
       const dataDir = temporaryDirectory();
       writeFileSync(join(dataDir, 'scoring.sqlite'), 'something else entirely\n'.repeat(100));
       expect(await refused({}, dataDir)).to.include('cannot be used: file is not a database');
+      expect(await refused({}, join(dataDir, 'scoring.sqlite', 'data'))).to.match(
+        /^Cannot start: the SQLite file \S+ cannot be used: .*; check DATA_DIR and its permissions\n$/,
+      );
     });
 
     it('for a REDIS_URL where nobody answers, within seconds', async () => {
-      const stderr = await refused({ REDIS_URL: 'redis://127.0.0.1:1' });
-      expect(stderr).to.include('127.0.0.1:1');
+      expect(await refused({ REDIS_URL: 'redis://127.0.0.1:1' })).to.include('127.0.0.1:1');
     });
   });
 });

@@ -16,13 +16,18 @@ import { verdictBody } from '../service/request-bodies.ts';
 import { spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
 
+/** A service, and a platform that asks it. */
+async function started(env: Readonly<Record<string, string>> = {}, dataDir = temporaryDirectory()) {
+  const key = await issueKey({ dataDir });
+  const service = await spawnService(dataDir, env);
+  return { key, service, shop: new Tenant(service, key) };
+}
+
 describe('stopping the service', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     it(`on ${signal} answers what is under way, logs the newest entry of the audit, and ends with 0`, async () => {
       const dataDir = temporaryDirectory();
-      const key = await issueKey({ dataDir });
-      const service = await spawnService(dataDir);
-      const shop = new Tenant(service, key);
+      const { key, service, shop } = await started({}, dataDir);
       const requests = (round: string) =>
         Array.from({ length: 12 }, (_, index) =>
           shop.verdict({ clientIdKey: `payer-${index % 5}`, orderRef: `${round}-${index}` }),
@@ -35,9 +40,8 @@ describe('stopping the service', () => {
       const answers = await Promise.allSettled(underWay);
       expect(await service.exited).to.equal(0);
       const [, known = ''] = /"known":"(\d+:[0-9a-f]{64})"/.exec(service.stderr()) ?? [];
-      expect((await scoring(['audit', 'verify', '--known', known], { DATA_DIR: dataDir })).exitCode).to.equal(
-        0,
-      );
+      const verified = await scoring(['audit', 'verify', '--known', known], { DATA_DIR: dataDir });
+      expect(verified.exitCode).to.equal(0);
       const answered = answers.filter((answer) => answer.status === 'fulfilled');
       expect(answered.map(({ value }) => value.status)).to.deep.equal(Array.from({ length: 12 }, () => 200));
 
@@ -79,9 +83,7 @@ describe('stopping the service', () => {
   });
 
   it('waits for the rest of a request whose beginning it has', async () => {
-    const dataDir = temporaryDirectory();
-    const key = await issueKey({ dataDir });
-    const service = await spawnService(dataDir);
+    const { key, service } = await started();
     const text = JSON.stringify(verdictBody());
     const socket = connect(Number(new URL(service.callerUrl).port), '127.0.0.1');
     let answer = '';
@@ -103,19 +105,14 @@ describe('stopping the service', () => {
   });
 
   it('keeps serving for DRAIN_GRACE after SIGTERM while it is not ready', async () => {
-    const dataDir = temporaryDirectory();
-    const key = await issueKey({ dataDir });
-    const service = await spawnService(dataDir, { DRAIN_GRACE: '5s' });
-    const shop = new Tenant(service, key);
+    const { service, shop } = await started({ DRAIN_GRACE: '5s' });
     const readiness = () => call('GET', `${service.platformUrl}/readyz`, {});
     expect((await readiness()).status).to.equal(200);
     const askedToStopMs = performance.now();
     service.signal('SIGTERM');
     await until('it is not ready', async () => (await readiness()).status === 503);
-    expect((await readiness()).body).to.deep.equal({
-      status: 'not ready',
-      why: 'the service is shutting down',
-    });
+    const away = { status: 'not ready', why: 'the service is shutting down' };
+    expect((await readiness()).body).to.deep.equal(away);
     expect((await shop.verdict()).status).to.equal(200);
     expect(await service.exited).to.equal(0);
     expect(performance.now() - askedToStopMs).to.be.at.least(5000);
@@ -128,10 +125,7 @@ describe('stopping the service', () => {
   });
 
   it('ends soon although a caller keeps asking on an open connection', async () => {
-    const dataDir = temporaryDirectory();
-    const key = await issueKey({ dataDir });
-    const service = await spawnService(dataDir);
-    const asking = new Tenant(service, key);
+    const { service, shop: asking } = await started();
     let stopped = false;
     const keepAsking = async (clientIdKey: string) => {
       while (!stopped) await asking.score({ clientIdKey });
