@@ -86,57 +86,49 @@ describe('a line of recorded payments', () => {
 
   const MOMENT =
     'a moment from the year 2000 on, RFC 3339 like "2026-11-21T10:00:00Z" or milliseconds since 1970 (not seconds)';
-  const refused: readonly (readonly [string, object, string])[] = [
-    ['a missing member', { ...LINE, orderRef: undefined }, '"orderRef" is missing'],
+  const text = 'must be a JSON string that is not empty, not';
+  for (const [what, more, why] of [
+    ['a missing member', { orderRef: undefined }, '"orderRef" is missing'],
+    ['an amount that is a number', { amountRequested: 25 }, `"amountRequested" ${text} 25`],
+    ['an empty key', { clientIdKey: '' }, `"clientIdKey" ${text} ""`],
+    ['a time in seconds', { at: START / 1000 }, `"at" must be ${MOMENT}, not ${START / 1000}`],
+    ['a day without a time', { at: '2026-01-05' }, `"at" must be ${MOMENT}, not "2026-01-05"`],
+    ['an outcome without its time', { outcome: 'PAID' }, '"outcomeAt" is missing'],
+    ['a time without an outcome', { outcomeAt: START }, '"outcome" is missing'],
+    ['a cause without an outcome', { cause: 'EXPIRED' }, '"outcome" is missing'],
     [
-      'an amount that is a number',
-      { ...LINE, amountRequested: 25 },
-      '"amountRequested" must be a JSON string that is not empty, not 25',
-    ],
-    [
-      'an empty key',
-      { ...LINE, clientIdKey: '' },
-      '"clientIdKey" must be a JSON string that is not empty, not ""',
-    ],
-    ['a time in seconds', { ...LINE, at: START / 1000 }, `"at" must be ${MOMENT}, not ${START / 1000}`],
-    ['a day without a time', { ...LINE, at: '2026-01-05' }, `"at" must be ${MOMENT}, not "2026-01-05"`],
-    ['an outcome without its time', { ...LINE, outcome: 'PAID' }, '"outcomeAt" is missing'],
-    ['a time without an outcome', { ...LINE, outcomeAt: START }, '"outcome" is missing'],
-    ['a cause without an outcome', { ...LINE, cause: 'EXPIRED' }, '"outcome" is missing'],
-    [
-      'a cause of what was paid',
-      { ...LINE, outcome: 'PAID', cause: 'REVERSED', outcomeAt: START },
+      ...(['a cause of what was paid', { outcome: 'PAID', cause: 'REVERSED', outcomeAt: START }] as const),
       '"cause" goes only with UNPAID',
     ],
     [
-      'an unknown outcome',
-      { ...LINE, outcome: 'paid', outcomeAt: START },
+      ...(['an unknown outcome', { outcome: 'paid', outcomeAt: START }] as const),
       '"outcome" must be one of PAID, UNPAID, not "paid"',
     ],
     [
-      'an outcome before the attempt',
-      { ...LINE, outcome: 'PAID', outcomeAt: START - 1 },
+      ...(['an outcome before the attempt', { outcome: 'PAID', outcomeAt: START - 1 }] as const),
       `"outcomeAt" ${START - 1} lies before "at" ${START}; an order ends after it began`,
     ],
-    ['a label that is no flag', { ...LINE, abuse: 1 }, '"abuse" must be true or false, not 1'],
-    ['hints that are no object', { ...LINE, clientHints: 1 }, '"clientHints" must be an object, not 1'],
+    ['a label that is no flag', { abuse: 1 }, '"abuse" must be true or false, not 1'],
+    ['hints that are no object', { clientHints: 1 }, '"clientHints" must be an object, not 1'],
     [
-      'an unknown kind',
-      { ...LINE, kind: 'refund' },
+      ...(['an unknown kind', { kind: 'refund' }] as const),
       '"kind" must be one of payment, outcome, binding, unbinding, not "refund"',
     ],
     [
-      'acceptors that are no array',
-      { ...LINE, kind: 'binding', requisiteRef: 'r', acceptorKeys: 'a' },
+      ...([
+        'acceptors that are no array',
+        { kind: 'binding', requisiteRef: 'r', acceptorKeys: 'a' },
+      ] as const),
       '"acceptorKeys" must be an array of strings, not "a"',
     ],
-    ['an array', [LINE], 'this is not a JSON object; each line must hold exactly one'],
-  ];
-  for (const [what, line, why] of refused) {
+  ] as const)
     it(`is refused with ${what}`, () => {
-      expect(() => parse(line)).to.throw(InputError, why);
+      expect(() => parse({ ...LINE, ...more })).to.throw(InputError, why);
     });
-  }
+
+  it('is refused as an array', () => {
+    expect(() => parse([LINE])).to.throw('this is not a JSON object; each line must hold exactly one');
+  });
 });
 
 describe('a file of recorded payments', () => {
@@ -155,23 +147,13 @@ describe('a file of recorded payments', () => {
   it('gives outcomes at the time when they became known, in whatever order the lines are', async () => {
     const { at, ...rest } = payment(10, 20);
     expect(await read(payment(30, 90), { at, ...rest }, payment(0, 50))).to.deep.equal([
-      'payment 3 0',
-      'payment 2 10',
-      'outcome 2 20',
-      'payment 1 30',
-      'outcome 3 50',
-      'outcome 1 90',
+      ...['payment 3 0', 'payment 2 10', 'outcome 2 20', 'payment 1 30', 'outcome 3 50', 'outcome 1 90'],
     ]);
   });
 
   it('keeps the order of lines at the same time, with every outcome after its own payment', async () => {
     expect(await read(payment(0, 10), payment(10, 10), payment(10, 20))).to.deep.equal([
-      'payment 1 0',
-      'outcome 1 10',
-      'payment 2 10',
-      'outcome 2 10',
-      'payment 3 10',
-      'outcome 3 20',
+      ...['payment 1 0', 'outcome 1 10', 'payment 2 10', 'outcome 2 10', 'payment 3 10', 'outcome 3 20'],
     ]);
   });
 
@@ -186,79 +168,59 @@ describe('a file of recorded payments', () => {
   });
 
   it('is refused when it is missing, empty, or has only bad lines', async () => {
-    const missing = path();
-    expect(await failure(readRecordedHistory(missing))).to.equal(
-      `there is no file ${missing}; give the path of an NDJSON file of recorded payments`,
-    );
-    const empty = ndjson(path(), []);
-    expect(await failure(readRecordedHistory(empty))).to.equal(
-      `${empty} holds no recorded payment; it should hold one JSON object a line`,
-    );
-    const bad = ndjson(path(), [{ ...LINE, method: null }]);
-    expect(await failure(readRecordedHistory(bad))).to.equal(
-      `no line can be replayed; the first one is ${bad}:1: "method" is missing`,
-    );
+    const [missing, empty, bad] = [path(), ndjson(path(), []), ndjson(path(), [{ ...LINE, method: null }])];
+    for (const [file, why] of [
+      [missing, `there is no file ${missing}; give the path of an NDJSON file of recorded payments`],
+      [empty, `${empty} holds no recorded payment; it should hold one JSON object a line`],
+      [bad, `no line can be replayed; the first one is ${bad}:1: "method" is missing`],
+    ] as const) {
+      const error = await readRecordedHistory(file).catch((cause: unknown) => cause);
+      expect(error).to.be.instanceOf(InputError).with.property('message', why);
+    }
   });
 });
 
 describe('the summary of a replay', () => {
+  const summaryOf = (...some: readonly Partial<Observation>[]) => summarize(replayOf(some.map(seen)));
+
   it('measures BLOCK and WAIT separately among the paid and the unpaid', () => {
-    const { blocked, waiting } = summarize(
-      replayOf([
-        seen({ verdict: 'BLOCK', outcome: 'PAID' }),
-        seen({ verdict: 'GET_NEW', outcome: 'PAID' }),
-        seen({ verdict: 'WAIT', outcome: 'UNPAID', waitLevel: 1 }),
-        seen({ verdict: 'WAIT', outcome: 'UNPAID', waitLevel: 2 }),
-        seen({ verdict: 'BLOCK', outcome: 'UNPAID' }),
-        seen({ verdict: 'GET_NEW', outcome: 'UNPAID' }),
-        seen({ verdict: 'BLOCK', outcome: null }),
-      ]),
+    const { blocked, waiting } = summaryOf(
+      ...(['BLOCK', 'GET_NEW'] as const).map((verdict) => ({ verdict, outcome: 'PAID' }) as const),
+      ...[1, 2].map((waitLevel) => ({ verdict: 'WAIT', outcome: 'UNPAID', waitLevel }) as const),
+      ...(['BLOCK', 'GET_NEW'] as const).map((verdict) => ({ verdict, outcome: 'UNPAID' }) as const),
+      { verdict: 'BLOCK', outcome: null },
     );
     expect(blocked).to.deep.equal({ paidShare: 0.5, unpaidShare: 0.25 });
     expect(waiting).to.deep.equal({ paidShare: 0, unpaidShare: 0.5 });
   });
 
   it('compares isBot of the verdict, not of the score, with abuse', () => {
-    const { bot } = summarize(
-      replayOf([
-        seen({ isBotAtVerdict: true, abuse: true }),
-        seen({ isBotAtVerdict: true, abuse: true }),
-        seen({ isBotAtVerdict: true, abuse: false }),
-        seen({ isBotAtScore: true, abuse: true }),
-        seen({ abuse: true }),
-        seen({ abuse: false }),
-        seen({ isBotAtVerdict: true }),
-      ]),
+    const { bot } = summaryOf(
+      ...[true, true, false].map((abuse) => ({ isBotAtVerdict: true, abuse })),
+      ...[{ isBotAtScore: true, abuse: true }, { abuse: true }, { abuse: false }, { isBotAtVerdict: true }],
     );
     expect(bot).to.deep.equal({
-      precision: 2 / 3,
-      recall: 0.5,
-      truePositives: 2,
-      falsePositives: 1,
-      falseNegatives: 2,
-      trueNegatives: 1,
+      ...{ precision: 2 / 3, recall: 0.5, truePositives: 2, falsePositives: 1 },
+      ...{ falseNegatives: 2, trueNegatives: 1 },
     });
   });
 
   it('measures the first score of an order, because later ones know its outcome', () => {
-    const { paymentScore, verdictsByOutcome } = summarize(
-      replayOf([
-        seen({ outcome: 'PAID', paymentScore: 0.5 }),
-        seen({ outcome: 'PAID', paymentScore: 1, isFirst: false }),
-      ]),
+    const { paymentScore, verdictsByOutcome } = summaryOf(
+      { outcome: 'PAID', paymentScore: 0.5 },
+      { outcome: 'PAID', paymentScore: 1, isFirst: false },
     );
     expect(paymentScore).to.deep.equal({ measured: 1, auc: null, brier: 0.25 });
     expect(verdictsByOutcome.PAID.GET_NEW).to.equal(2);
   });
 
   it('says null where the data does not allow a figure', () => {
-    const bare = summarize(replayOf([seen({})]));
-    const { paymentScore, reliability, blocked, waiting, bot } = bare;
+    const { paymentScore, reliability, blocked, waiting, bot } = summaryOf({});
     expect([paymentScore, reliability, blocked, waiting, bot]).to.deep.equal([null, null, null, null, null]);
-    const onlyPaid = summarize(replayOf([seen({ outcome: 'PAID' })]));
+    const onlyPaid = summaryOf({ outcome: 'PAID' });
     expect(onlyPaid.paymentScore).to.deep.equal({ measured: 1, auc: null, brier: 0.25 });
     expect(onlyPaid.blocked).to.deep.equal({ paidShare: 0, unpaidShare: null });
-    const unflagged = summarize(replayOf([seen({ abuse: false })]));
+    const unflagged = summaryOf({ abuse: false });
     expect(unflagged.bot).to.include({ precision: null, recall: null, trueNegatives: 1 });
   });
 });
@@ -290,20 +252,13 @@ describe('npm run replay', () => {
   it('drives the service by the clock of the data and prints the figures as JSON', async () => {
     const path = ndjson(join(folder, 'payments.ndjson'), DOZEN);
     const { code, stdout, stderr } = await replayed([path, '--json']);
-    expect(stderr).to.equal('');
-    expect(code).to.equal(0);
-    const summary: unknown = JSON.parse(stdout);
-    expect(summary).to.deep.equal(EXPECTED);
+    expect([code, stderr]).to.deep.equal([0, '']);
+    expect(JSON.parse(stdout)).to.deep.equal(EXPECTED);
   });
 
   it('leaves out a line that is bad or refused, says where and why, and ends with exit code 1', async () => {
-    const refused = {
-      ...LINE,
-      amountRequested: '1e3',
-      orderRef: 'order-2',
-      outcome: 'PAID',
-      outcomeAt: START + 9,
-    };
+    const paid = { orderRef: 'order-2', outcome: 'PAID', outcomeAt: START + 9 };
+    const refused = { ...LINE, ...paid, amountRequested: '1e3' };
     const path = ndjson(join(folder, 'payments.ndjson'), [LINE, refused, { ...LINE, method: 7 }]);
     const { code, stdout, stderr } = await replayed([path, '--json']);
     const { payments, badLines, requests } = JSON.parse(stdout);
@@ -359,8 +314,7 @@ describe('npm run replay', () => {
         for (const run of ['first', 'second']) {
           const { code, stdout, stderr } = await replayed([path, '--json'], { REDIS_URL: servers.url });
           expect([code, stderr], run).to.deep.equal([0, '']);
-          const summary: unknown = JSON.parse(stdout);
-          expect(summary, run).to.deep.equal(EXPECTED);
+          expect(JSON.parse(stdout), run).to.deep.equal(EXPECTED);
         }
       } finally {
         await servers.stop();
@@ -374,25 +328,21 @@ describe('npm run replay', () => {
  * who share a device (c to f), and one who is only looking (g).
  */
 const DOZEN = [
-  attempt('a', 0, { outcome: 'PAID', outcomeAt: START + 20 * SECOND }),
+  attempt('a', 0, ended('PAID', 20)),
   // Known at the very time of the next request, and just before it.
-  attempt('b', 1, { outcome: 'UNPAID', outcomeAt: START + 10 * SECOND }),
-  attempt('b', 10, { outcome: 'UNPAID', outcomeAt: START + 15 * SECOND }),
-  attempt('b', 20, { outcome: 'UNPAID', outcomeAt: START + 25 * SECOND }),
-  attempt('a', 30, { outcome: 'PAID', outcomeAt: START + 45 * SECOND }),
-  attempt('b', 1000, { outcome: 'UNPAID', outcomeAt: START + 1001 * SECOND }),
-  attempt('b', 1100, { outcome: 'UNPAID', outcomeAt: START + 1101 * SECOND }),
+  attempt('b', 1, ended('UNPAID', 10)),
+  attempt('b', 10, ended('UNPAID', 15)),
+  attempt('b', 20, ended('UNPAID', 25)),
+  attempt('a', 30, ended('PAID', 45)),
+  attempt('b', 1000, ended('UNPAID', 1001)),
+  attempt('b', 1100, ended('UNPAID', 1101)),
   attempt('c', 2000, { fingerprint: 'device-1', userAgent: 'Mozilla/5.0', abuse: true }),
   attempt('d', 2000, { fingerprint: 'device-1', userAgent: 'Mozilla/5.0', abuse: true }),
   attempt('e', 2060, { fingerprint: 'device-1', ip: '203.0.113.7', abuse: false }),
   attempt('f', 2000 + 26 * 3600, { fingerprint: 'device-1', abuse: true }),
   attempt('g', 2000 + 26 * 3600, { abuse: false, toPayCurrency: 'USD' }),
   // For an order that was refused and abandoned before: not reported any more.
-  {
-    ...attempt('b', 10, { outcome: 'UNPAID', cause: 'DECLINED' }),
-    kind: 'outcome',
-    at: START + 1200 * SECOND,
-  },
+  attempt('b', 10, { outcome: 'UNPAID', cause: 'DECLINED', kind: 'outcome', at: START + 1200 * SECOND }),
 ];
 const NO_VERDICTS = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
 const { version, digest } = (await LoadedRules.read(join(ROOT, 'rules'))).deciding(RULE_VERSION);
@@ -411,11 +361,7 @@ const EXPECTED = {
   groups: { NEW: 11, STICKY: 0, PAYING: 1, TRUSTED: 0, BLOCKED: 0 },
   // d is new when it is scored, so it is no bot yet; its verdict counts it on the device of c.
   botFlags: { score: 0, verdict: 2 },
-  ladder: [
-    { level: 1, waits: 1 },
-    { level: 2, waits: 1 },
-    { level: 3, waits: 1 },
-  ],
+  ladder: [1, 2, 3].map((level) => ({ level, waits: 1 })),
   // Paid 0.5 and 0.8571 against unpaid 0.5, three times 0.1429 and 0.0833: 9.5 of 10 pairs.
   paymentScore: { measured: 7, auc: 0.95, brier: 0.08408864714285717 },
   reliability: [
@@ -427,16 +373,16 @@ const EXPECTED = {
   blocked: { paidShare: 0, unpaidShare: 0 },
   waiting: { paidShare: 0, unpaidShare: 0.6 },
   bot: {
-    precision: 0.5,
-    recall: 1 / 3,
-    truePositives: 1,
-    falsePositives: 1,
-    falseNegatives: 2,
-    trueNegatives: 1,
+    ...{ precision: 0.5, recall: 1 / 3, truePositives: 1, falsePositives: 1 },
+    ...{ falseNegatives: 2, trueNegatives: 1 },
   },
   ruleVersion: version,
   digest,
 };
+
+function ended(outcome: 'PAID' | 'UNPAID', atSeconds: number): object {
+  return { outcome, outcomeAt: START + atSeconds * SECOND };
+}
 
 function attempt(payer: string, seconds: number, more: object): object {
   const clientIdKey = `payer-${payer}`;
@@ -445,15 +391,8 @@ function attempt(payer: string, seconds: number, more: object): object {
 
 function seen(more: Partial<Observation>): Observation {
   return {
-    clientGroup: 'NEW',
-    paymentScore: 0.5,
-    isBotAtScore: false,
-    verdict: 'GET_NEW',
-    isBotAtVerdict: false,
-    waitLevel: null,
-    outcome: null,
-    isFirst: true,
-    abuse: null,
+    ...{ clientGroup: 'NEW', paymentScore: 0.5, isBotAtScore: false, verdict: 'GET_NEW' },
+    ...{ isBotAtVerdict: false, waitLevel: null, outcome: null, isFirst: true, abuse: null },
     ...more,
   };
 }
@@ -470,25 +409,13 @@ function replayOf(observations: readonly Observation[]): Replay {
       clients: { count: 0, ms: 0 },
       decisions: { count: 0, ms: 0 },
     },
-    ruleVersion: 'p2.v10',
-    digest: 'd1',
-    storeName: 'sqlite',
-    elapsedMs: 2402,
+    ...{ ruleVersion: 'p2.v10', digest: 'd1', storeName: 'sqlite', elapsedMs: 2402 },
   };
 }
 
 function ndjson(path: string, lines: readonly object[]): string {
   writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   return path;
-}
-
-async function failure(work: Promise<unknown>): Promise<string> {
-  const error = await work.then(
-    () => null,
-    (cause: unknown) => cause,
-  );
-  if (error instanceof InputError) return error.message;
-  throw new Error('an InputError was expected', { cause: error });
 }
 
 async function endOf(child: ChildProcess) {

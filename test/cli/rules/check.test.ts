@@ -39,7 +39,13 @@ describe('rules check', () => {
   const always = COVERED.replace(EARLY, '{ fact: amount, operator: greaterThanInclusive, value: 0 }');
   const found = { file: 'p1.v1/verdicts.yaml', line: 70, column: 5, message: FINDING, example: EXAMPLE };
   const json = `${JSON.stringify({ problems: [found], notes: [] })}\n`;
-  const cases: readonly (readonly [string, Parameters<typeof editedCopy>[2], string[], number, string])[] = [
+  const cases: readonly (readonly [
+    string,
+    Parameters<typeof editedCopy>[2],
+    readonly string[],
+    number,
+    string,
+  ])[] = [
     ['says that a rule set is valid', {}, [], 0, sound],
     [
       ...(['reports every problem of every file at once, with its place', twoTypos, ['p1.v1'], 1] as const),
