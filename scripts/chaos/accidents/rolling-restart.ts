@@ -19,11 +19,13 @@ export const rollingRestart: Scenario = {
   name: 'rolling-restart',
   does: 'restarts each of two nodes behind HAProxy in turn, ten times under load: no request may fail',
   needs: ['haproxy', 'redis-server'],
-  limitSeconds: 240,
+  limitSeconds: 360,
   run: async (run) => {
     const redis = await startStandalone();
-    const one = await startServiceNode({ redisUrl: redis.url });
-    const other = await startServiceNode({ redisUrl: redis.url, key: one.key });
+    // As by default: long enough for the proxy to see that the node leaves.
+    const node = { redisUrl: redis.url, env: { DRAIN_GRACE: '5s', TRUSTED_PROXIES: '1' } };
+    const one = await startServiceNode(node);
+    const other = await startServiceNode({ ...node, key: one.key });
     return restartInTurn([one, other], run);
   },
 };

@@ -1,14 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { FACTS } from '../../../src/facts/catalogue.ts';
 import { parse } from '../../../src/rules/parse/parse.ts';
 import { formatProblem } from '../../../src/rules/problem.ts';
-import {
-  BAD_CONDITIONS,
-  BAD_FILES,
-  BAD_RULES,
-  BAD_SETTINGS,
-  type BadRules,
-} from '../../rule-fixtures/bad-rules.ts';
+import { BAD_CONDITIONS, BAD_FILES, BAD_RULES, BAD_SETTINGS } from '../../rule-fixtures/bad-rules.ts';
 import {
   type Edit,
   edited,
@@ -19,14 +14,7 @@ import {
   swap,
   whole,
 } from '../../rule-fixtures/sound-rules.ts';
-
-function refuses(bad: BadRules): void {
-  for (const [title, [files, ...problems]] of Object.entries(bad)) {
-    it(title, () => {
-      expect(problemsOf(files)).to.deep.equal(problems);
-    });
-  }
-}
+import { itTells } from '../../rule-fixtures/told.ts';
 
 /** What stands near to something that is refused, and is sound. */
 const ACCEPTED: Readonly<Record<string, Readonly<Record<string, Edit>>>> = {
@@ -210,10 +198,17 @@ describe('parsing a rule set', () => {
     ]);
   });
 
-  describe('refuses in conditions', () => refuses(BAD_CONDITIONS));
-  describe('refuses in rules', () => refuses(BAD_RULES));
-  describe('refuses in settings, ladder and limits', () => refuses(BAD_SETTINGS));
-  describe('refuses files with', () => refuses(BAD_FILES));
+  describe('refuses', () => {
+    const bad = { ...BAD_CONDITIONS, ...BAD_RULES, ...BAD_SETTINGS, ...BAD_FILES };
+    const told = Object.entries(bad).map(([title, files]) => [title, () => problemsOf(files)] as const);
+    itTells(new URL('../../rule-fixtures/bad-rules.txt', import.meta.url), Object.fromEntries(told));
+  });
+
+  it('refuses an unknown fact that is near to none, a member of every object, with the names of all', () => {
+    expect(problemsOf(condition('{ fact: constructor, operator: equal, value: true }'))).to.deep.equal([
+      `verdicts.yaml:10:19  unknown fact "constructor"; allowed: ${[...FACTS.keys()].join(', ')}`,
+    ]);
+  });
 
   describe('accepts', () => {
     for (const [title, files] of Object.entries(ACCEPTED)) {
