@@ -14,6 +14,7 @@ import {
   swap,
   whole,
 } from '../../rule-fixtures/sound-rules.ts';
+import { itTells } from '../../rule-fixtures/told.ts';
 
 const CLIENT_BLOCKED = '{ fact: clientGroup, operator: equal, value: BLOCKED }';
 
@@ -82,97 +83,9 @@ describe('a list of a rule set', () => {
       'client-blocked: condition added: method in the list fast-methods',
     ]);
   });
-
-  const refused: readonly (readonly [string, Readonly<Record<string, Edit>>, readonly string[]])[] = [
-    [
-      'an unknown list, with the nearest name',
-      { ...FAST, ...comparing('method', 'fast-method') },
-      [
-        'lists/fast-methods.yaml:1:1  no rule uses the list "fast-methods"; name it with { operator: in, value: { list: fast-methods } }, or remove the file',
-        'verdicts.yaml:10:56  unknown list "fast-method"; did you mean "fast-methods"?',
-      ],
-    ],
-    [
-      'a list where there are none',
-      comparing('method', 'fast-methods'),
-      [
-        'verdicts.yaml:10:56  unknown list "fast-methods"; write it as lists/fast-methods.yaml with "entries:"',
-      ],
-    ],
-    [
-      'a list that no rule names',
-      { 'lists/fast-methods.yaml': whole('entries: [card]\n') },
-      [
-        'lists/fast-methods.yaml:1:1  no rule uses the list "fast-methods"; name it with { operator: in, value: { list: fast-methods } }, or remove the file',
-      ],
-    ],
-    [
-      'a list without entries',
-      withList('description: None.\nentries: []\n'),
-      ['lists/fast-methods.yaml:2:10  "entries" must not be empty'],
-    ],
-    [
-      'an entry that stands there twice',
-      withList('entries:\n  - card\n  - wallet\n  - card\n'),
-      ['lists/fast-methods.yaml:4:5  "card" stands in line 2 already'],
-    ],
-    [
-      'an entry that its fact never has',
-      withList('entries: [EUR, usd]\n', 'currency'),
-      [
-        'lists/fast-methods.yaml:1:16  "usd" can never match "currency": a currency is 3 or 4 capital letters or digits',
-      ],
-    ],
-    [
-      'an entry of another kind than its fact',
-      withList('entries: [PAYING, PAYNG]\n', 'clientGroup'),
-      ['lists/fast-methods.yaml:1:19  unknown entry for "clientGroup" "PAYNG"; did you mean "PAYING"?'],
-    ],
-    [
-      'a list that is longer than hands write',
-      withList(`entries: [${Array.from({ length: LIST_ENTRIES_MAX + 1 }, (_, n) => `m${n}`).join(', ')}]\n`),
-      [
-        'lists/fast-methods.yaml:1:5901  a list of a rule set has at most 1000 entries, not 1001; a longer one is a shared list: { fact: listed, params: { list: NAME }, operator: equal, value: true }',
-      ],
-    ],
-    [
-      'a name that no rule could write',
-      { 'lists/Fast_Methods.yaml': whole('entries: [card]\n') },
-      [
-        'lists/Fast_Methods.yaml:1:1  the name of a list has lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods, unlike "Fast_Methods"',
-      ],
-    ],
-    [
-      'a list for an operator that compares with one value',
-      { ...FAST, ...comparing('method', 'fast-methods', 'equal') },
-      [
-        'lists/fast-methods.yaml:1:1  no rule uses the list "fast-methods"; name it with { operator: in, value: { list: fast-methods } }, or remove the file',
-        'verdicts.yaml:10:51  value for "method" must be a text, not a mapping',
-      ],
-    ],
-  ];
-  for (const [title, files, problems] of refused) {
-    it(`is refused: ${title}`, () => {
-      expect(problemsOf(files)).to.deep.equal(problems);
-    });
-  }
-
-  it('is reported once when it is bad, however many rules name it', () => {
-    const twice = withList('entries: [usd]\n', 'currency');
-    const files = {
-      ...twice,
-      'groups.yaml': swap(
-        '{ fact: overrideGroup, operator: equal, value: BLOCKED }',
-        '{ fact: currency, operator: in, value: { list: fast-methods } }',
-      ),
-    };
-    expect(problemsOf(files)).to.have.length(1);
-  });
 });
 
 describe('a shared list in a rule', () => {
-  const asked = (text: string) => ({ 'verdicts.yaml': swap(CLIENT_BLOCKED, text) });
-
   it('is used by its name, and a reason may show its value', () => {
     const rules = edited({
       'verdicts.yaml': edits(
@@ -189,29 +102,50 @@ describe('a shared list in a rule', () => {
       ['listed(trusted-shops)', 'trusted-shops'],
     ]);
   });
+});
 
-  const refused: readonly (readonly [string, string, string])[] = [
-    [
-      'no list',
-      '{ fact: listed, operator: equal, value: true }',
-      'verdicts.yaml:10:19  "listed" asks about a shared list; add params: { list: blocked-devices }',
-    ],
-    [
-      'a window in the place of the list',
-      '{ fact: listed, params: { window: 1h }, operator: equal, value: true }',
-      'verdicts.yaml:10:37  unknown member "window" of params; allowed: list',
-    ],
-    [
-      'a name that no list can have',
-      '{ fact: listed, params: { list: Blocked }, operator: equal, value: true }',
-      'verdicts.yaml:10:43  the name of a list has lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods, unlike "Blocked"',
-    ],
-  ];
-  for (const [title, text, problem] of refused) {
-    it(`is refused with ${title}`, () => {
-      expect(problemsOf(asked(text))).to.include(problem);
-    });
-  }
+describe('what bad lists are told', () => {
+  const bad: Readonly<Record<string, Readonly<Record<string, Edit>>>> = {
+    'an unknown list, with the nearest name': { ...FAST, ...comparing('method', 'fast-method') },
+    'a list where there are none': comparing('method', 'fast-methods'),
+    'a list that no rule names': { 'lists/fast-methods.yaml': whole('entries: [card]\n') },
+    'a list without entries': withList('description: None.\nentries: []\n'),
+    'an entry that stands there twice': withList('entries:\n  - card\n  - wallet\n  - card\n'),
+    'an entry that its fact never has': withList('entries: [EUR, usd]\n', 'currency'),
+    'an entry of another kind than its fact': withList('entries: [PAYING, PAYNG]\n', 'clientGroup'),
+    'a list that is longer than hands write': withList(
+      `entries: [${Array.from({ length: LIST_ENTRIES_MAX + 1 }, (_, n) => `m${n}`).join(', ')}]\n`,
+    ),
+    'a name that no rule could write': { 'lists/Fast_Methods.yaml': whole('entries: [card]\n') },
+    'a list for an operator that compares with one value': {
+      ...FAST,
+      ...comparing('method', 'fast-methods', 'equal'),
+    },
+    'a shared list with no list': {
+      'verdicts.yaml': swap(CLIENT_BLOCKED, '{ fact: listed, operator: equal, value: true }'),
+    },
+    'a shared list with a window in the place of the list': {
+      'verdicts.yaml': swap(
+        CLIENT_BLOCKED,
+        '{ fact: listed, params: { window: 1h }, operator: equal, value: true }',
+      ),
+    },
+    'a shared list with a name that no list can have': {
+      'verdicts.yaml': swap(
+        CLIENT_BLOCKED,
+        '{ fact: listed, params: { list: Blocked }, operator: equal, value: true }',
+      ),
+    },
+    'a bad list is told once, however many rules name it': {
+      ...withList('entries: [usd]\n', 'currency'),
+      'groups.yaml': swap(
+        '{ fact: overrideGroup, operator: equal, value: BLOCKED }',
+        '{ fact: currency, operator: in, value: { list: fast-methods } }',
+      ),
+    },
+  };
+  const told = Object.entries(bad).map(([title, files]) => [title, () => problemsOf(files)] as const);
+  itTells(new URL('bad-lists.txt', import.meta.url), Object.fromEntries(told));
 });
 
 function partsOf(trace: ReturnType<typeof traceCondition>) {
