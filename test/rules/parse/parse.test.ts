@@ -3,7 +3,13 @@ import fc from 'fast-check';
 import { FACTS } from '../../../src/facts/catalogue.ts';
 import { parse } from '../../../src/rules/parse/parse.ts';
 import { formatProblem } from '../../../src/rules/problem.ts';
-import { BAD_CONDITIONS, BAD_FILES, BAD_RULES, BAD_SETTINGS } from '../../rule-fixtures/bad-rules.ts';
+import {
+  BAD_CONDITIONS,
+  BAD_FILES,
+  BAD_RULES,
+  BAD_SETTINGS,
+  condition,
+} from '../../rule-fixtures/bad-rules.ts';
 import {
   type Edit,
   edited,
