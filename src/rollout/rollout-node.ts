@@ -22,18 +22,7 @@ import {
   type VerdictSeen,
 } from './loaded-rules.ts';
 import { type Candidate, drawOf, firstRollout, parseRollout, type Rollout, takeBack } from './rollout.ts';
-import {
-  type ClientStatus,
-  countCandidateError,
-  countDecision,
-  countShadow,
-  countStatus,
-  sharedCounts,
-  sumTrialCounts,
-  type TrialCounts,
-  TrialTally,
-  UnsureCounts,
-} from './trial-counts.ts';
+import { type ClientStatus, sharedCounts, sumTrialCounts, TrialTally, UnsureCounts } from './trial-counts.ts';
 import { breachOf, stageOf } from './trial-view.ts';
 
 /** What a node is started with. */
@@ -159,11 +148,10 @@ export class RolloutNode implements RuleSource {
   }
 
   #countVerdict({ decision, shadowed, stageBefore }: VerdictSeen): void {
-    this.#countFor(decision.draw ?? null, (counts, arm) => {
-      const counted = countDecision(counts, decision, arm, stageBefore);
-      if (shadowed === undefined) return counted;
-      if (shadowed === null) return countCandidateError(counted, decision.platform);
-      return countShadow(counted, decision, shadowed);
+    this.#countFor(decision.draw ?? null, (tally, arm) => {
+      tally.countVerdict(decision, arm, stageBefore);
+      if (shadowed === null) tally.countCandidateError(decision.platform);
+      else if (shadowed !== undefined) tally.countShadow(decision, shadowed);
     });
   }
 
@@ -171,28 +159,27 @@ export class RolloutNode implements RuleSource {
   #countOutcome({ client, before, after, lastVerdictAt }: OutcomeSeen): void {
     const drawn = drawOf(this.#following.rollout, client.hash);
     if (drawn === null || (lastVerdictAt ?? 0) < drawn.draw.since) return;
-    this.#countFor(drawn.draw, (counts, arm, since) => {
-      const statuses = [statusSince(before, since), statusSince(after, since)] as const;
-      return countStatus(counts, client.platform, arm, statuses);
-    });
+    this.#countFor(drawn.draw, (tally, arm, since) =>
+      tally.countStatus(client.platform, arm, statusSince(before, since), statusSince(after, since)),
+    );
   }
 
   /** Counts in the trials that a client is compared in: one of the active version's in all of them. */
-  #countFor(draw: Draw | null, counted: (counts: TrialCounts, arm: Arm, since: number) => TrialCounts): void {
+  #countFor(draw: Draw | null, count: (tally: TrialTally, arm: Arm, since: number) => void): void {
     const { active, candidates } = this.#following.rollout;
     for (const [place, candidate] of candidates.entries()) {
       // A draw before this stage does not count in it.
       if (candidate.mode === 'canary' && draw?.since !== candidate.stageSince) continue;
       const isActive = draw === null || draw.version === active.version;
       if (!isActive && draw.version !== candidate.version) continue;
-      const arm = isActive ? 'active' : 'candidate';
-      this.#tallies[place]?.count((counts) => counted(counts, arm, stageOf(candidate).since));
+      const tally = this.#tallies[place];
+      if (tally !== undefined) count(tally, isActive ? 'active' : 'candidate', stageOf(candidate).since);
     }
   }
 
   candidateFailed(version: RuleVersion, error: unknown): void {
     const place = this.#following.rollout.candidates.findIndex((one) => one.version === version);
-    this.#tallies[place]?.count((counts) => countCandidateError(counts, null));
+    this.#tallies[place]?.countCandidateError(null);
     this.#parts.onTrouble('the candidate rule set threw; the active one decided', error);
   }
 
@@ -307,7 +294,7 @@ export class RolloutNode implements RuleSource {
     this.#trouble = null;
     const keys = following.rollout.candidates.map((one) => stageOf(one).trial);
     this.#tallies = keys.map(
-      (key) => this.#tallies.find(({ counts }) => counts.trial === key) ?? new TrialTally(key),
+      (key) => this.#tallies.find(({ trial }) => trial === key) ?? new TrialTally(key),
     );
     this.#following = following;
     const trouble = remember(this.#parts.dataDir, following.rollout);

@@ -3,7 +3,7 @@ import type { PlatformName } from '../client/client-key.ts';
 import { markStage, type StageMark } from '../client/client-state.ts';
 import type { Arm, Decision } from '../decision/decision.ts';
 import { count, type Shape, shape } from '../shapes.ts';
-import type { Tallies } from '../state/store.ts';
+import type { Tallies, TallyBatch } from '../state/store.ts';
 
 /**
  * The clients of one arm, each counted once for whatever it was answered since the trial decides for this share of
@@ -35,14 +35,10 @@ export type ArmCounts = Shape<typeof ArmCountsSchema>;
 
 export type ClientStatus = 'paid' | 'unpaid' | 'unknown';
 
-const NO_CLIENTS: ClientCounts = { seen: 0, blocked: 0, waited: 0, bots: 0, paid: 0, unpaid: 0 };
-
-export const NO_COUNTS: ArmCounts = { verdicts: 0, blocks: 0, waits: 0, bots: 0, clients: NO_CLIENTS };
-
-export function countsOfStatus(before: ClientStatus, after: ClientStatus): ArmCounts {
-  if (before === after) return NO_COUNTS;
-  const change = (status: ClientStatus) => (after === status ? 1 : 0) - (before === status ? 1 : 0);
-  return { ...NO_COUNTS, clients: { ...NO_CLIENTS, paid: change('paid'), unpaid: change('unpaid') } };
+/** What an outcome of a client changes in the counts of clients. */
+export function countsOfStatus(before: ClientStatus, after: ClientStatus) {
+  const change = (status: ClientStatus) => Number(after === status) - Number(before === status);
+  return { paid: change('paid'), unpaid: change('unpaid') };
 }
 
 interface Answered {
@@ -50,46 +46,22 @@ interface Answered {
   readonly isBot: boolean;
 }
 
-function countsOf({ verdict, isBot }: Answered): ArmCounts {
-  const is = (what: string) => (verdict === what ? 1 : 0);
-  return { ...NO_COUNTS, verdicts: 1, blocks: is('BLOCK'), waits: is('WAIT'), bots: isBot ? 1 : 0 };
-}
-
 /** What a verdict shows of its client for the first time in the stage that began at `since`. */
-export function countsOfClient(mark: StageMark | null, since: number, answered: Answered): ArmCounts {
+export function countsOfClient(mark: StageMark | null, since: number, answered: Answered) {
   const before = mark?.since === since ? mark : null;
   const after = markStage(before, since, answered);
-  const isNew = (what: 'blocked' | 'waited' | 'bot') => (after[what] && before?.[what] !== true ? 1 : 0);
-  const clients = { blocked: isNew('blocked'), waited: isNew('waited'), bots: isNew('bot') };
-  return { ...NO_COUNTS, clients: { ...NO_CLIENTS, seen: before === null ? 1 : 0, ...clients } };
+  const isNew = (what: 'blocked' | 'waited' | 'bot') => Number(after[what] && before?.[what] !== true);
+  const seen = Number(before === null);
+  return { seen, blocked: isNew('blocked'), waited: isNew('waited'), bots: isNew('bot') };
 }
 
-export function addCounts(a: ArmCounts, b: ArmCounts): ArmCounts {
-  return {
-    verdicts: a.verdicts + b.verdicts,
-    blocks: a.blocks + b.blocks,
-    waits: a.waits + b.waits,
-    bots: a.bots + b.bots,
-    clients: {
-      seen: a.clients.seen + b.clients.seen,
-      blocked: a.clients.blocked + b.clients.blocked,
-      waited: a.clients.waited + b.clients.waited,
-      bots: a.clients.bots + b.clients.bots,
-      paid: a.clients.paid + b.clients.paid,
-      unpaid: a.clients.unpaid + b.clients.unpaid,
-    },
-  };
-}
-
+/** A field is the path to a figure, as JSON: `["shop","arms","active","verdicts"]`. */
 type Tally = Readonly<Record<string, number>>;
 
-/** A kind of difference between the active version and its shadow, with decisions to look at. */
-interface TrialDifference {
-  /** `WAIT/attempt-unpaid -> BLOCK/bot-blocked` */
-  readonly change: string;
-  readonly count: number;
-  /** Only ids: the order is read from its decision, so that it is gone as soon as its client is erased. */
-  readonly sampleDecisions: readonly string[];
+export interface TrialCounts {
+  /** Names the trial, its mode and its share of the clients: each is counted from zero. */
+  readonly trial: string;
+  readonly tally: Tally;
 }
 
 export interface TrialFigures {
@@ -97,16 +69,19 @@ export interface TrialFigures {
   readonly shadow: {
     readonly compared: number;
     readonly different: number;
+    /** The kinds of difference between the active version and its shadow, with decisions to look at. */
     readonly differences: readonly TrialDifference[];
   };
   /** Decisions for which the candidate threw and the active version stepped in. */
   readonly candidateErrors: number;
 }
 
-export interface TrialCounts {
-  /** Names the trial, its mode and its share of the clients: each is counted from zero. */
-  readonly trial: string;
-  readonly platforms: Readonly<Record<string, TrialFigures>>;
+interface TrialDifference {
+  /** `WAIT/attempt-unpaid -> BLOCK/bot-blocked` */
+  readonly change: string;
+  readonly count: number;
+  /** Only ids: the order is read from its decision, so that it is gone as soon as its client is erased. */
+  readonly sampleDecisions: readonly string[];
 }
 
 const DIFFERENCES_MAX = 50;
@@ -116,106 +91,59 @@ const SAMPLES_MAX = 5;
 const PLATFORMS_MAX = 100;
 const LEFT_OVER = '';
 
-const NO_FIGURES: TrialFigures = {
-  arms: { active: NO_COUNTS, candidate: NO_COUNTS },
-  shadow: { compared: 0, different: 0, differences: [] },
-  candidateErrors: 0,
-};
-
-export function noTrialCounts(trial: string): TrialCounts {
-  return { trial, platforms: {} };
-}
-
-/** The counts with one more answered verdict of a client that was drawn into an arm, and that had this mark. */
-export function countDecision(
-  counts: TrialCounts,
-  decision: Decision,
-  drawnInto: Arm,
-  before: StageMark | null,
-): TrialCounts {
-  const { platform, arm, draw } = decision;
-  const counted = countArm(counts, platform, arm, countsOf(decision));
-  if (draw === undefined) return counted;
-  return countArm(counted, platform, drawnInto, countsOfClient(before, draw.since, decision));
-}
-
-export function countStatus(
-  counts: TrialCounts,
-  platform: PlatformName,
-  arm: Arm,
-  statuses: readonly [before: ClientStatus, after: ClientStatus],
-): TrialCounts {
-  return countArm(counts, platform, arm, countsOfStatus(...statuses));
-}
-
-export function countShadow(counts: TrialCounts, decision: Decision, shadowed: Decision): TrialCounts {
-  return change(counts, decision.platform, (figures) => {
-    const { compared, different, differences } = figures.shadow;
-    const what = changeBetween(decision, shadowed);
-    const shadow =
-      what === null
-        ? { compared: compared + 1, different, differences }
-        : {
-            compared: compared + 1,
-            different: different + 1,
-            differences: noteDifference(differences, what, decision.decisionId),
-          };
-    return { ...figures, shadow };
-  });
-}
-
-/** Null when the platform is not known. */
-export function countCandidateError(counts: TrialCounts, platform: PlatformName | null): TrialCounts {
-  return change(counts, platform ?? LEFT_OVER, (figures) => ({
-    ...figures,
-    candidateErrors: figures.candidateErrors + 1,
-  }));
-}
-
 /** What was seen of a trial on one platform, or with null on all. */
-export function sumTrialCounts({ platforms }: TrialCounts, platform: string | null): TrialFigures {
-  return Object.entries(platforms)
-    .filter(([name]) => platform === null || name === platform)
-    .map(([, figures]) => figures)
-    .reduce(addFigures, NO_FIGURES);
-}
-
-function countArm(counts: TrialCounts, platform: PlatformName, arm: Arm, more: ArmCounts): TrialCounts {
-  return change(counts, platform, (figures) => ({
-    ...figures,
-    arms: { ...figures.arms, [arm]: addCounts(figures.arms[arm], more) },
-  }));
-}
-
-function change(
-  { trial, platforms }: TrialCounts,
-  platform: string,
-  by: (figures: TrialFigures) => TrialFigures,
-): TrialCounts {
-  const known = platforms[platform];
-  const name = known === undefined && Object.keys(platforms).length >= PLATFORMS_MAX ? LEFT_OVER : platform;
-  return { trial, platforms: { ...platforms, [name]: by(platforms[name] ?? NO_FIGURES) } };
-}
-
-function addFigures(a: TrialFigures, b: TrialFigures): TrialFigures {
-  const differences = new Map(a.shadow.differences.map((difference) => [difference.change, difference]));
-  for (const { change, count, sampleDecisions } of b.shadow.differences) {
-    const known = differences.get(change) ?? { change, count: 0, sampleDecisions: [] };
-    const samples = [...known.sampleDecisions, ...sampleDecisions].slice(0, SAMPLES_MAX);
-    differences.set(change, { change, count: known.count + count, sampleDecisions: samples });
-  }
-  return {
-    arms: {
-      active: addCounts(a.arms.active, b.arms.active),
-      candidate: addCounts(a.arms.candidate, b.arms.candidate),
-    },
-    shadow: {
-      compared: a.shadow.compared + b.shadow.compared,
-      different: a.shadow.different + b.shadow.different,
-      differences: [...differences.values()].toSorted((x, y) => y.count - x.count).slice(0, DIFFERENCES_MAX),
-    },
-    candidateErrors: a.candidateErrors + b.candidateErrors,
+export function sumTrialCounts({ tally }: TrialCounts, platform: string | null): TrialFigures {
+  const fields = Object.keys(tally).map(pathOf);
+  const mine = platform === null ? fields : fields.filter(([name]) => name === platform);
+  const platforms = [...new Set(mine.map(([name = '']) => name))];
+  const on = (name: string, ...path: readonly string[]) => tally[fieldOf(name, ...path)] ?? 0;
+  const sum = (of: (name: string) => number) => platforms.reduce((total, name) => total + of(name), 0);
+  const count = (...path: readonly string[]) => sum((name) => on(name, ...path));
+  const arm = (arm: Arm): ArmCounts => {
+    const of = (figure: keyof ArmCounts) => count('arms', arm, figure);
+    const ofClients = (figure: keyof ClientCounts) => count('arms', arm, 'clients', figure);
+    // A client with an outcome counts as seen, also when that count was lost with its process.
+    const seen = sum((name) => {
+      const [all, paid, unpaid] = (['seen', 'paid', 'unpaid'] as const).map((figure) =>
+        on(name, 'arms', arm, 'clients', figure),
+      );
+      return Math.max(all ?? 0, (paid ?? 0) + (unpaid ?? 0));
+    });
+    const shares = { blocked: ofClients('blocked'), waited: ofClients('waited'), bots: ofClients('bots') };
+    return {
+      ...{ verdicts: of('verdicts'), blocks: of('blocks'), waits: of('waits'), bots: of('bots') },
+      clients: { seen, ...shares, paid: ofClients('paid'), unpaid: ofClients('unpaid') },
+    };
   };
+  const named = (kind: string) => mine.filter(([, one]) => one === kind);
+  const samples = Map.groupBy(named('sample'), ([, , change = '']) => change);
+  const differences = [...new Set(named('change').map(([, , change = '']) => change))].map((change) => ({
+    change,
+    count: count('change', change),
+    sampleDecisions: (samples.get(change) ?? []).map(([, , , id = '']) => id).slice(0, SAMPLES_MAX),
+  }));
+  return {
+    arms: { active: arm('active'), candidate: arm('candidate') },
+    shadow: {
+      compared: count('shadow', 'compared'),
+      different: count('shadow', 'different'),
+      differences: differences.toSorted((x, y) => y.count - x.count).slice(0, DIFFERENCES_MAX),
+    },
+    candidateErrors: count('candidateErrors'),
+  };
+}
+
+function fieldOf(...path: readonly string[]): string {
+  return JSON.stringify(path);
+}
+
+function pathOf(field: string): readonly string[] {
+  const path: unknown = JSON.parse(field);
+  return Array.isArray(path) ? path.map(String) : [];
+}
+
+export async function sharedCounts(tallies: Tallies, trial: string): Promise<TrialCounts> {
+  return { trial, tally: await tallies.read(trial) };
 }
 
 /** Null when the shadow answered alike: same verdict, wait, bot flag and group. */
@@ -237,57 +165,84 @@ function changeBetween(decision: Decision, shadowed: Decision): string | null {
   return same ? null : `${words(decision)} -> ${words(shadowed)}`;
 }
 
-function noteDifference(
-  differences: readonly TrialDifference[],
-  change: string,
-  decisionId: string,
-): readonly TrialDifference[] {
-  const known = differences.find((difference) => difference.change === change);
-  if (known === undefined) {
-    return differences.length >= DIFFERENCES_MAX
-      ? differences
-      : [...differences, { change, count: 1, sampleDecisions: [decisionId] }];
-  }
-  const { sampleDecisions } = known;
-  const samples = sampleDecisions.length < SAMPLES_MAX ? [...sampleDecisions, decisionId] : sampleDecisions;
-  return differences.map((difference) =>
-    difference === known ? { change, count: known.count + 1, sampleDecisions: samples } : difference,
-  );
-}
-
 /**
  * What this process counted of a stage. It goes to the shared tally in batches that are sent again until the store
  * has them, each counted once. A process that is killed loses what it counted since its last batch.
  */
 export class TrialTally {
+  readonly trial: string;
   readonly #writer = randomUUID();
-  #counts: TrialCounts;
-  #sent: Tally = {};
-  #sending: { readonly number: number; readonly upTo: Tally } | null = null;
-  #number = 0;
+  /** Since this process follows the stage. */
+  readonly #counts: Record<string, number> = {};
+  #unsent: Record<string, number> = {};
+  #sending: TallyBatch | null = null;
+  #batches = 0;
+  /** How many decisions show each kind of difference, by platform. */
+  readonly #samples = new Map<string, Map<string, number>>();
+  readonly #platforms = new Set<string>();
 
   constructor(trial: string) {
-    this.#counts = noTrialCounts(trial);
+    this.trial = trial;
   }
 
-  /** Since this process follows the stage. */
   get counts(): TrialCounts {
-    return this.#counts;
+    return { trial: this.trial, tally: this.#counts };
   }
 
-  count(counted: (counts: TrialCounts) => TrialCounts): void {
-    this.#counts = counted(this.#counts);
+  /** One more answered verdict of a client that was drawn into an arm, and that had this mark. */
+  countVerdict(decision: Decision, drawnInto: Arm, before: StageMark | null): void {
+    const { platform, arm, draw, verdict, isBot } = decision;
+    const [blocks, waits] = [Number(verdict === 'BLOCK'), Number(verdict === 'WAIT')];
+    this.#add(platform, ['arms', arm], { verdicts: 1, blocks, waits, bots: Number(isBot) });
+    if (draw !== undefined)
+      this.#add(platform, ['arms', drawnInto, 'clients'], countsOfClient(before, draw.since, decision));
+  }
+
+  countStatus(platform: PlatformName, arm: Arm, before: ClientStatus, after: ClientStatus): void {
+    this.#add(platform, ['arms', arm, 'clients'], countsOfStatus(before, after));
+  }
+
+  countShadow(decision: Decision, shadowed: Decision): void {
+    const { platform, decisionId } = decision;
+    const change = changeBetween(decision, shadowed);
+    this.#add(platform, ['shadow'], { compared: 1, different: Number(change !== null) });
+    if (change === null) return;
+    const samples = this.#samples.getOrInsertComputed(this.#nameOf(platform), () => new Map());
+    const taken = samples.get(change) ?? 0;
+    if (taken === 0 && samples.size >= DIFFERENCES_MAX) return;
+    this.#add(platform, ['change'], { [change]: 1 });
+    if (taken >= SAMPLES_MAX) return;
+    samples.set(change, taken + 1);
+    this.#add(platform, ['sample', change], { [decisionId]: 1 });
+  }
+
+  /** Null when the platform is not known. */
+  countCandidateError(platform: PlatformName | null): void {
+    this.#add(platform ?? LEFT_OVER, [], { candidateErrors: 1 });
   }
 
   /** Throws StoreUnavailable when the batch may not have arrived; it is sent again with the next call. */
   async send(tallies: Tallies): Promise<void> {
-    this.#sending ??= { number: ++this.#number, upTo: tallyOf(this.#counts) };
-    const { number, upTo } = this.#sending;
-    const counts = difference(upTo, this.#sent);
-    if (Object.keys(counts).length > 0)
-      await tallies.add(this.#counts.trial, { writer: this.#writer, number, counts });
-    this.#sent = upTo;
-    this.#sending = null;
+    if (this.#sending === null) {
+      this.#sending = { writer: this.#writer, number: ++this.#batches, counts: this.#unsent };
+      this.#unsent = {};
+    }
+    const batch = this.#sending;
+    if (Object.keys(batch.counts).length > 0) await tallies.add(this.trial, batch);
+    if (this.#sending === batch) this.#sending = null;
+  }
+
+  #nameOf(platform: string): string {
+    if (this.#platforms.size < PLATFORMS_MAX) this.#platforms.add(platform);
+    return this.#platforms.has(platform) ? platform : LEFT_OVER;
+  }
+
+  #add(platform: string, path: readonly string[], figures: Readonly<Record<string, number>>): void {
+    for (const [figure, count] of Object.entries(figures)) {
+      if (count === 0) continue;
+      const field = fieldOf(this.#nameOf(platform), ...path, figure);
+      for (const counts of [this.#counts, this.#unsent]) counts[field] = (counts[field] ?? 0) + count;
+    }
   }
 }
 
@@ -315,81 +270,4 @@ export class UnsureCounts {
     for (const isSettled of this.#waiting.splice(0))
       if (!(await isSettled().catch(() => false))) this.#waiting.push(isSettled);
   }
-}
-
-export async function sharedCounts(tallies: Tallies, trial: string): Promise<TrialCounts> {
-  return countsOfTally(trial, await tallies.read(trial));
-}
-
-/** A field is the path to a figure, as JSON: `["shop","arms","active","verdicts"]`. */
-export function tallyOf({ platforms }: TrialCounts): Tally {
-  const fields = Object.entries(platforms).flatMap(([platform, { arms, shadow, candidateErrors }]) => [
-    ...leaves({ arms, candidateErrors }, [platform]),
-    ...leaves({ compared: shadow.compared, different: shadow.different }, [platform, 'shadow']),
-    ...shadow.differences.flatMap(({ change, count, sampleDecisions }) => [
-      [fieldOf(platform, 'change', change), count] as const,
-      ...sampleDecisions.map((id) => [fieldOf(platform, 'sample', change, id), 1] as const),
-    ]),
-  ]);
-  return Object.fromEntries(fields);
-}
-
-export function countsOfTally(trial: string, tally: Tally): TrialCounts {
-  const fields = Object.keys(tally).map(pathOf);
-  const names = new Set(fields.map(([platform = '']) => platform));
-  const platforms = [...names].map((name) => [name, figuresOf(tally, name, fields)] as const);
-  return { trial, platforms: Object.fromEntries(platforms) };
-}
-
-function figuresOf(tally: Tally, platform: string, fields: readonly (readonly string[])[]): TrialFigures {
-  const count = (...path: readonly string[]) => tally[fieldOf(platform, ...path)] ?? 0;
-  const mine = fields.filter(([name]) => name === platform);
-  const named = (kind: string) => mine.filter(([, one]) => one === kind);
-  const arm = (name: string): ArmCounts => {
-    const of = (figure: string) => count('arms', name, figure);
-    const ofClients = (figure: string) => count('arms', name, 'clients', figure);
-    const [paid, unpaid] = [ofClients('paid'), ofClients('unpaid')];
-    // A client with an outcome counts as seen, also when that count was lost with its process.
-    const seen = Math.max(ofClients('seen'), paid + unpaid);
-    const shares = { blocked: ofClients('blocked'), waited: ofClients('waited'), bots: ofClients('bots') };
-    return {
-      ...{ verdicts: of('verdicts'), blocks: of('blocks'), waits: of('waits'), bots: of('bots') },
-      clients: { seen, ...shares, paid, unpaid },
-    };
-  };
-  const differences = named('change').map(([, , change = '']) => ({
-    change,
-    count: count('change', change),
-    sampleDecisions: named('sample').flatMap(([, , of, id = '']) => (of === change ? [id] : [])),
-  }));
-  return {
-    arms: { active: arm('active'), candidate: arm('candidate') },
-    shadow: { compared: count('shadow', 'compared'), different: count('shadow', 'different'), differences },
-    candidateErrors: count('candidateErrors'),
-  };
-}
-
-function fieldOf(...path: readonly string[]): string {
-  return JSON.stringify(path);
-}
-
-function pathOf(field: string): readonly string[] {
-  const path: unknown = JSON.parse(field);
-  return Array.isArray(path) ? path.map(String) : [];
-}
-
-/** Every number below an object, by its path. */
-function leaves(value: object, path: readonly string[]): readonly (readonly [string, number])[] {
-  return Object.entries(value).flatMap(([name, below]: [string, unknown]) => {
-    if (typeof below === 'number') return [[fieldOf(...path, name), below] as const];
-    return typeof below === 'object' && below !== null ? leaves(below, [...path, name]) : [];
-  });
-}
-
-function difference(after: Tally, before: Tally): Tally {
-  return Object.fromEntries(
-    Object.entries(after)
-      .map(([field, count]) => [field, count - (before[field] ?? 0)] as const)
-      .filter(([, count]) => count !== 0),
-  );
 }

@@ -263,7 +263,7 @@ export interface Tallies {
   read(tally: string): Promise<Readonly<Record<string, number>>>;
 }
 
-interface TallyBatch {
+export interface TallyBatch {
   readonly writer: string;
   /** Higher than that of the writer's batch before, never 0. */
   readonly number: number;

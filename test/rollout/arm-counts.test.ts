@@ -1,13 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { markStage, type StageMark } from '../../src/client/client-state.ts';
-import {
-  addCounts,
-  type ClientStatus,
-  countsOfClient,
-  countsOfStatus,
-  NO_COUNTS,
-} from '../../src/rollout/trial-counts.ts';
+import { type ClientStatus, countsOfClient, countsOfStatus } from '../../src/rollout/trial-counts.ts';
 
 describe('the outcomes of the clients of an arm', () => {
   const status = fc.constantFrom<ClientStatus>('paid', 'unpaid', 'unknown');
@@ -15,12 +9,15 @@ describe('the outcomes of the clients of an arm', () => {
   it('count each client once by the latest outcome, without reversed payments', () => {
     fc.assert(
       fc.property(fc.array(fc.array(status, { maxLength: 6 }), { maxLength: 8 }), (clients) => {
-        let counts = NO_COUNTS;
+        const counts = { paid: 0, unpaid: 0 };
         for (const statuses of clients)
-          for (const [place, after] of statuses.entries())
-            counts = addCounts(counts, countsOfStatus(statuses[place - 1] ?? 'unknown', after));
+          for (const [place, after] of statuses.entries()) {
+            const { paid, unpaid } = countsOfStatus(statuses[place - 1] ?? 'unknown', after);
+            counts.paid += paid;
+            counts.unpaid += unpaid;
+          }
         const last = clients.map((statuses) => statuses.at(-1) ?? 'unknown');
-        expect([counts.clients.paid, counts.clients.unpaid]).to.deep.equal([
+        expect([counts.paid, counts.unpaid]).to.deep.equal([
           last.filter((one) => one === 'paid').length,
           last.filter((one) => one === 'unpaid').length,
         ]);
@@ -33,13 +30,16 @@ describe('a client in a stage', () => {
   /** The figures of one client after some verdicts, each with the mark of those before it. */
   function clientAfter(...verdicts: readonly (readonly [since: number, verdict: string, isBot?: boolean])[]) {
     let mark: StageMark | null = null;
-    let counts = NO_COUNTS;
+    const counts = { seen: 0, blocked: 0, waited: 0, bots: 0 };
     for (const [since, verdict, isBot = false] of verdicts) {
-      counts = addCounts(counts, countsOfClient(mark, since, { verdict, isBot }));
+      const { seen, blocked, waited, bots } = countsOfClient(mark, since, { verdict, isBot });
+      counts.seen += seen;
+      counts.blocked += blocked;
+      counts.waited += waited;
+      counts.bots += bots;
       mark = markStage(mark, since, { verdict, isBot });
     }
-    const { seen, blocked, waited, bots } = counts.clients;
-    return { seen, blocked, waited, bots };
+    return counts;
   }
 
   it('is counted by its verdicts once for each answer', () => {

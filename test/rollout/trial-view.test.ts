@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { platformName } from '../../src/client/client-key.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { type Candidate, firstRollout, type Rollout } from '../../src/rollout/rollout.ts';
-import { NO_COUNTS, type TrialCounts, type TrialFigures } from '../../src/rollout/trial-counts.ts';
+import type { TrialCounts } from '../../src/rollout/trial-counts.ts';
 import { stageOf, viewOfTrial } from '../../src/rollout/trial-view.ts';
 import { DAY_MS } from '../../src/rules/duration.ts';
 import { currentRules } from '../service/current-rules.ts';
@@ -26,7 +26,13 @@ describe('the view of a trial', () => {
     decisionFor(newClient(platformName(name)), 1, `order-${name}`),
   );
   const counted = countsOf(
-    Object.fromEntries(decisions.map(({ platform, decisionId }) => [platform, figuresOf(decisionId)])),
+    CANDIDATE,
+    ...decisions.flatMap(({ platform, decisionId }): readonly Figure[] => [
+      [platform, 'shadow', 'compared', 10],
+      [platform, 'shadow', 'different', 1],
+      [platform, 'change', 'WAIT/a -> BLOCK/b', 1],
+      [platform, 'sample', 'WAIT/a -> BLOCK/b', decisionId, 1],
+    ]),
   );
   const view = (platform: string | null, kept: readonly Decision[] = decisions) =>
     viewOfTrial(
@@ -57,13 +63,13 @@ describe('the view of a trial', () => {
 
   it('gives when a canary is answered about, and the paid share among its clients with a known outcome', async () => {
     const canary = { ...CANDIDATE, mode: 'canary', percent: 50 } as const;
-    const clients = { ...NO_COUNTS.clients, seen: 100, paid: 30, unpaid: 10 };
-    const figures = {
-      arms: { active: NO_COUNTS, candidate: { ...NO_COUNTS, clients } },
-      candidateErrors: 0,
-      shadow: { compared: 0, different: 0, differences: [] },
-    };
-    const counts = { trial: stageOf(canary).trial, platforms: { ours: figures } };
+    const clients = ['ours', 'arms', 'candidate', 'clients'] as const;
+    const counts = countsOf(
+      canary,
+      [...clients, 'seen', 100],
+      [...clients, 'paid', 30],
+      [...clients, 'unpaid', 10],
+    );
     const view = await viewOfTrial(rolloutOf(canary), canary, counts, null, async () => null);
     expect(view.earliest).to.equal(canary.stageSince + 7 * DAY_MS);
     const { shares } = view;
@@ -74,24 +80,19 @@ describe('the view of a trial', () => {
 
   it('says that the guard withdraws a canary only where it does: by the clients of all platforms', async () => {
     const canary = { ...CANDIDATE, mode: 'canary', percent: 50, guardPoints: 5 } as const;
-    const arm = (blocked: number) => ({
-      ...NO_COUNTS,
-      clients: { ...NO_COUNTS.clients, seen: 2000, blocked },
-    });
-    const shadow = { compared: 0, different: 0, differences: [] };
-    const figures = (active: number, candidate: number) => ({
-      ...{ arms: { active: arm(active), candidate: arm(candidate) }, candidateErrors: 0, shadow },
-    });
-    const breachOf = async (platform: string | null, platforms: Readonly<Record<string, TrialFigures>>) => {
-      const counts = { trial: stageOf(canary).trial, platforms };
+    const arms = (platform: string, blocked: Readonly<Record<'active' | 'candidate', number>>) =>
+      Object.entries(blocked).flatMap(([arm, number]): readonly Figure[] => [
+        [platform, 'arms', arm, 'clients', 'seen', 2000],
+        [platform, 'arms', arm, 'clients', 'blocked', number],
+      ]);
+    const breachOf = async (platform: string | null, figures: readonly Figure[]) => {
       const name = platform === null ? null : platformName(platform);
+      const counts = countsOf(canary, ...figures);
       return (await viewOfTrial(rolloutOf(canary), canary, counts, name, async () => null)).breach;
     };
-    const ours = figures(100, 900);
-    expect(await breachOf(null, { ours })).to.match(
-      /^BLOCK share 45.0 % of 2000 clients against 5.0 % of 2000/,
-    );
-    const evened = { ours, theirs: figures(900, 100) };
+    const ours = arms('ours', { active: 100, candidate: 900 });
+    expect(await breachOf(null, ours)).to.match(/^BLOCK share 45.0 % of 2000 clients against 5.0 % of 2000/);
+    const evened = [...ours, ...arms('theirs', { active: 900, candidate: 100 })];
     expect([await breachOf(null, evened), await breachOf('ours', evened)]).to.deep.equal([null, null]);
   });
 
@@ -103,17 +104,12 @@ describe('the view of a trial', () => {
   });
 });
 
-function figuresOf(decisionId: string): Pick<TrialFigures, 'shadow'> {
-  const differences = [{ change: 'WAIT/a -> BLOCK/b', count: 1, sampleDecisions: [decisionId] }];
-  return { shadow: { compared: 10, different: 1, differences } };
-}
+/** The path to a figure, and the figure. */
+type Figure = readonly [...path: string[], count: number];
 
-function countsOf(shadows: Readonly<Record<string, Pick<TrialFigures, 'shadow'>>>): TrialCounts {
-  const platforms = Object.fromEntries(
-    Object.entries(shadows).map(([name, { shadow }]) => [
-      name,
-      { arms: { active: NO_COUNTS, candidate: NO_COUNTS }, candidateErrors: 0, shadow },
-    ]),
+function countsOf(candidate: Candidate, ...figures: readonly Figure[]): TrialCounts {
+  const tally = Object.fromEntries(
+    figures.map((figure) => [JSON.stringify(figure.slice(0, -1)), Number(figure.at(-1))]),
   );
-  return { trial: stageOf(CANDIDATE).trial, platforms };
+  return { trial: stageOf(candidate).trial, tally };
 }

@@ -1,18 +1,16 @@
 import { serveWork } from '../../work/serve-work.ts';
-import { type LoadResult, readRuleSet } from './rule-folder.ts';
-import { type PlainRules, plainRules, scanRuleFolders } from './scan.ts';
-
-type PlainReadResult =
-  | { readonly ok: true; readonly rules: PlainRules; readonly digest: string; readonly released: boolean }
-  | Extract<LoadResult, { ok: false }>;
+import { readRuleSet } from './rule-folder.ts';
+import { scanRuleFolders } from './scan.ts';
 
 const works = { scan: scanRuleFolders, load };
 
 export type ReaderWorks = typeof works;
 
-function load(folder: string): PlainReadResult {
+/** Sound rules leave without the functions of their facts, which cannot go to another thread; see `withFacts`. */
+function load(folder: string) {
   const read = readRuleSet(folder);
-  return read.ok ? { ...read, rules: plainRules(read.rules) } : read;
+  if (read.ok) for (const ref of read.rules.facts) Reflect.deleteProperty(ref, 'fact');
+  return read;
 }
 
 serveWork(works);

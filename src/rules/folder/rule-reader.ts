@@ -1,10 +1,11 @@
 import { join } from 'node:path';
+import { FACTS } from '../../facts/catalogue.ts';
 import { BackgroundWork, LimitExceeded } from '../../work/background-work.ts';
 import { compile } from '../evaluate/compile.ts';
-import type { RuleVersion } from '../rule-set.ts';
+import type { ParsedRules, RuleVersion } from '../rule-set.ts';
 import type { ReaderWorks } from './reader-thread.ts';
 import { type LoadResult, loadRuleSet } from './rule-folder.ts';
-import { revived, type ScannedFolder, scanRuleFolders } from './scan.ts';
+import { type ScannedFolder, scanRuleFolders } from './scan.ts';
 
 export interface RuleReader {
   /** All versions there, oldest first. */
@@ -47,7 +48,9 @@ export class ThreadedReader implements RuleReader {
   async load(version: RuleVersion): Promise<LoadResult> {
     try {
       const read = await this.#thread.run('load', join(this.#rulesDir, version));
-      return read.ok ? { ok: true, ruleSet: compile(revived(read.rules), read.digest, read.released) } : read;
+      return read.ok
+        ? { ok: true, ruleSet: compile(withFacts(read.rules), read.digest, read.released) }
+        : read;
     } catch (error) {
       if (!(error instanceof LimitExceeded)) throw error;
       const message = `it is not taken up: ${error.message} to read and prove it; "rules check ${version}" takes its time and says more`;
@@ -58,4 +61,14 @@ export class ThreadedReader implements RuleReader {
   close(): Promise<void> {
     return this.#thread.close();
   }
+}
+
+/** The list, the conditions and the reasons of rules have the same facts, here as in the thread that read them. */
+function withFacts(rules: ParsedRules): ParsedRules {
+  for (const ref of rules.facts) {
+    const fact = FACTS.get(ref.name);
+    if (fact === undefined) throw new Error(`there is no fact ${ref.name}`);
+    Object.assign(ref, { fact });
+  }
+  return rules;
 }
