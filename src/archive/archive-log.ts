@@ -106,6 +106,9 @@ const GAPS_MAX = 1000;
 
 export const LOG_FOLDER = 'log';
 
+/** A new file that is on the disk once it is written. */
+const DURABLY = { flag: 'wx', mode: 0o600, flush: true } as const;
+
 /**
  * The archive's contents as a log of numbered commits. A commit is a file that comes into being whole and that
  * only one writer can create (link(2) refuses a name that is taken), so of two shippers that both believe in
@@ -143,7 +146,7 @@ export class ArchiveLog {
 
   #create(name: string, text: string): void {
     const draft = join(this.#folder, `.${randomUUID()}`);
-    writeDurably(draft, text);
+    writeFileSync(draft, text, DURABLY);
     try {
       linkSync(draft, join(this.#folder, name));
     } catch (error) {
@@ -202,13 +205,6 @@ export class ArchiveLog {
   }
 }
 
-/** Makes a folder into an archive that holds what a state says. */
-function writeState(archiveDir: string, state: ArchiveState): void {
-  const folder = join(archiveDir, LOG_FOLDER);
-  makeOwnFolder(folder);
-  writeSnapshot(folder, state);
-}
-
 /**
  * Makes a temporary folder into an archive that holds what a state says. It is not synced to the disk: on the file
  * system that the store shares verdicts would wait for that.
@@ -219,17 +215,18 @@ export function writePassingState(archiveDir: string, state: ArchiveState): void
   writeFileSync(join(folder, snapshotFile(state.version)), snapshotText(state), { flag: 'wx', mode: 0o600 });
 }
 
-/** The same where an archive was before, of which nothing is left in the log. */
+/** Makes a folder into an archive that holds what a state says; nothing is left of the log of one that was there before. */
 export function replaceState(archiveDir: string, state: ArchiveState): void {
-  writeState(archiveDir, state);
   const folder = join(archiveDir, LOG_FOLDER);
+  makeOwnFolder(folder);
+  writeSnapshot(folder, state);
   for (const name of namesIn(folder))
     if (name !== snapshotFile(state.version)) unlinkSync(join(folder, name));
 }
 
 function writeSnapshot(folder: string, state: ArchiveState): void {
   const draft = join(folder, `.${randomUUID()}`);
-  writeDurably(draft, snapshotText(state));
+  writeFileSync(draft, snapshotText(state), DURABLY);
   renameSync(draft, join(folder, snapshotFile(state.version)));
 }
 
@@ -269,16 +266,6 @@ export function parseSnapshot(text: string, name: string): ArchiveState {
     return { ...rest, segments: new Map(segments.map((segment) => [segment.name, segment])) };
   } catch (cause) {
     throw new ArchiveDamaged(`the archive's ${name} is not readable`, { cause });
-  }
-}
-
-function writeDurably(path: string, text: string): void {
-  const file = openSync(path, 'wx', 0o600);
-  try {
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
   }
 }
 

@@ -148,17 +148,19 @@ export type Goal<Also extends Share = Share> =
 
 const KEPT_HISTORY = 200;
 
-export function firstRollout({ version, digest }: VersionRef, at: number): Rollout {
-  const entry = {
-    at,
-    who: 'service',
-    action: 'start',
-    from: null,
-    to: version,
-    digest,
-    reason: 'first start',
-  } as const;
-  return { revision: 1, active: { version, digest }, candidates: [], ended: [], history: [entry] };
+export function firstRollout(active: VersionRef, at: number): Rollout {
+  return begun('start', 1, active, { who: 'service', at, reason: 'first start' });
+}
+
+/** A rollout with one version and nothing before it. */
+function begun(
+  action: 'start' | 'repair',
+  revision: number,
+  { version, digest }: VersionRef,
+  { who, at, reason }: RolloutChange,
+): Rollout {
+  const entry = { at, who, action, from: null, to: version, digest, reason };
+  return { revision, active: { version, digest }, candidates: [], ended: [], history: [entry] };
 }
 
 /** The rollout with a version brought to the goal. */
@@ -225,10 +227,8 @@ export function takeBack(
 }
 
 /** Replaces an unreadable rollout: the deciding version stays, a candidate ends, the history starts again. */
-export function repaired(revision: number, active: VersionRef, { who, at, reason }: RolloutChange): Rollout {
-  const { version, digest } = active;
-  const entry = { at, who, action: 'repair', from: null, to: version, digest, reason } as const;
-  return { revision: revision + 1, active: { version, digest }, candidates: [], ended: [], history: [entry] };
+export function repaired(revision: number, active: VersionRef, change: RolloutChange): Rollout {
+  return begun('repair', revision + 1, active, change);
 }
 
 /** The version that was active before; a second rollback skips those that were taken back since. */

@@ -1,6 +1,6 @@
 import { compact } from '../client/client-state.ts';
 import { decodeClientState, encodeClientState } from '../client/state-document.ts';
-import { isJsonObject } from '../files/json-object.ts';
+import { parseJsonObject } from '../files/json-object.ts';
 import { PacedSteps } from '../state/paced-steps.ts';
 import type { Store } from '../state/store.ts';
 
@@ -157,13 +157,7 @@ export class ClientSweep {
 
 /** An unreadable register does not prevent a new beginning. */
 function progressOf(text: string | null): Progress {
-  try {
-    const progress: unknown = text === null ? null : JSON.parse(text);
-    if (!isJsonObject(progress)) return NEVER;
-    const { beganAt, movedAt, cursor } = progress;
-    if (typeof beganAt !== 'number' || typeof movedAt !== 'number') return NEVER;
-    return { beganAt, movedAt, cursor: typeof cursor === 'string' ? cursor : null };
-  } catch {
-    return NEVER;
-  }
+  const { beganAt, movedAt, cursor } = parseJsonObject(text ?? '') ?? {};
+  if (typeof beganAt !== 'number' || typeof movedAt !== 'number') return NEVER;
+  return { beganAt, movedAt, cursor: typeof cursor === 'string' ? cursor : null };
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Audit } from '../access/audit.ts';
 import { Proposals } from '../access/proposals.ts';
+import { syncFolder } from '../archive/archive-log.ts';
 import type { ArchiveReader } from '../archive/read/archive-reader.ts';
 import {
   type ClientKey,
@@ -14,7 +15,7 @@ import {
 } from '../client/client-key.ts';
 import type { EvidenceDesk } from '../evidence/desk/evidence-desk.ts';
 import { makeOwnFolder } from '../files/folders.ts';
-import { isJsonObject } from '../files/json-object.ts';
+import { parseJsonObject } from '../files/json-object.ts';
 import type { ListEditor } from '../lists/list-editor.ts';
 import { NamedError } from '../named-error.ts';
 import { RETENTION } from '../state/retention.ts';
@@ -47,10 +48,14 @@ export class ErasureLedger {
     this.#path = path;
     try {
       makeOwnFolder(dirname(path));
-      if (!existsSync(path)) begin(path);
+      if (!existsSync(path)) {
+        const head = `${JSON.stringify({ ledger: randomUUID() })}\n`;
+        writeFileSync(path, head, { flag: 'wx', mode: 0o600, flush: true });
+        syncFolder(dirname(path));
+      }
       const text = readFileSync(path, 'utf8');
       // A line that a crash cut off stays as it is, and the next entry begins a new line.
-      if (!text.endsWith('\n')) writeSynced(path, '\n', 'a');
+      if (!text.endsWith('\n')) appendFileSync(path, '\n', { flush: true });
       this.id = idIn(text);
     } catch (cause) {
       if (cause instanceof LedgerRefused) throw cause;
@@ -67,13 +72,7 @@ export class ErasureLedger {
    */
   async append(erased: ErasedClient): Promise<void> {
     try {
-      const file = await open(this.#path, 'a');
-      try {
-        await file.appendFile(`${JSON.stringify(erased)}\n`);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
+      await appendFile(this.#path, `${JSON.stringify(erased)}\n`, { flush: true });
     } catch (cause) {
       throw new StoreUnavailable(`the erasure ledger ${this.#path} cannot be written`, { cause });
     }
@@ -88,26 +87,8 @@ export class ErasureLedger {
   }
 }
 
-function begin(path: string): void {
-  writeSynced(path, `${JSON.stringify({ ledger: randomUUID() })}\n`, 'wx');
-  const folder = openSync(dirname(path), 'r');
-  fsyncSync(folder);
-  closeSync(folder);
-}
-
-function writeSynced(path: string, text: string, flag: 'a' | 'wx'): void {
-  const file = openSync(path, flag, 0o600);
-  try {
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
 function idIn(text: string): string {
-  const head = objectIn(text.slice(0, text.indexOf('\n') + 1));
-  const id = head?.['ledger'];
+  const id = parseJsonObject(text.slice(0, text.indexOf('\n') + 1))?.['ledger'];
   if (typeof id === 'string') return id;
   throw new LedgerRefused(
     'ERASURE_LEDGER names a file that does not begin as an erasure ledger does; name another file, or put the ledger back',
@@ -115,18 +96,9 @@ function idIn(text: string): string {
 }
 
 function erasedClient(line: string): ErasedClient | null {
-  const { at, platform, clientHash } = objectIn(line) ?? {};
+  const { at, platform, clientHash } = parseJsonObject(line) ?? {};
   if (typeof at !== 'number' || typeof platform !== 'string') return null;
   return isPlatformName(platform) && isClientHash(clientHash) ? { at, platform, clientHash } : null;
-}
-
-function objectIn(line: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 interface ErasureParts {

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import { isJsonObject } from '../files/json-object.ts';
+import { isJsonObject, parseJsonObject } from '../files/json-object.ts';
 import { RETENTION } from './retention.ts';
 import { StoreUnavailable, UnknownCursor } from './store-errors.ts';
 
@@ -57,12 +57,9 @@ function linkAfter(end: ChainEnd | null, { at, entry, payer, forgets = [] }: Aud
 
 /** Null when it is not the text that was written. */
 function bodyOf({ body }: Pick<AuditLink, 'body'>): AuditBody | null {
-  const read = parsed(body);
-  if (typeof read !== 'object' || read === null) return null;
-  if (!('at' in read && 'payer' in read && 'forgets' in read && 'entry' in read)) return null;
-  const { at, payer, forgets, entry } = read;
+  const { at, payer, forgets, entry } = parseJsonObject(body) ?? {};
   if (typeof at !== 'number' || (payer !== null && typeof payer !== 'string')) return null;
-  if (!Array.isArray(forgets)) return null;
+  if (!Array.isArray(forgets) || entry === undefined) return null;
   return { at, payer, forgets: forgets.map(Number), entry };
 }
 

@@ -187,29 +187,37 @@ function brokenPromises(server: string, info: string | null): readonly StoreWarn
   const policy = field('maxmemory_policy');
   const appendOnly = field('aof_enabled');
   const old = info === null ? null : tooOld(server, info);
+  const fields = {
+    'its version': field('redis_version'),
+    'maxmemory-policy': policy,
+    appendonly: appendOnly,
+  };
+  const unknown = Object.entries(fields).flatMap(([name, value]) => (value === null ? name : []));
+  const warn = (kind: StoreWarning['kind'], isBroken: boolean, text: string) =>
+    isBroken ? [{ kind, text: `${server} ${text}` }] : [];
   return [
     ...(old === null ? [] : [{ kind: 'version', text: `${old}.` } as const]),
-    ...evictionWarning(server, policy),
-    ...appendOnlyWarning(server, appendOnly),
-    ...memoryWarning(server, info),
-    ...uncheckedWarning(server, {
-      'its version': field('redis_version'),
-      'maxmemory-policy': policy,
-      appendonly: appendOnly,
-    }),
+    ...warn(
+      'eviction',
+      policy !== null && policy !== 'noeviction',
+      `has maxmemory-policy ${policy}: short of memory it forgets payers, who then look new; set noeviction.`,
+    ),
+    ...warn(
+      'append-only',
+      appendOnly !== null && appendOnly !== '1',
+      'keeps no append-only file: a restart loses acknowledged verdicts; set appendonly yes.',
+    ),
+    ...warn(
+      'memory',
+      (memoryUsedShare(info) ?? 0) > MEMORY_SHARE_MAX,
+      `has used more than ${100 * MEMORY_SHARE_MAX} % of its maxmemory: when it is full every verdict is 503; give it more.`,
+    ),
+    ...warn(
+      'unchecked',
+      unknown.length > 0,
+      `does not tell ${unknown.join(', ')}: whether it keeps the promises could not be checked; allow INFO, or look yourself.`,
+    ),
   ];
-}
-
-function evictionWarning(server: string, policy: string | null): readonly StoreWarning[] {
-  if (policy === null || policy === 'noeviction') return [];
-  const text = `${server} has maxmemory-policy ${policy}: short of memory it forgets payers, who then look new; set noeviction.`;
-  return [{ kind: 'eviction', text }];
-}
-
-function appendOnlyWarning(server: string, enabled: string | null): readonly StoreWarning[] {
-  if (enabled === null || enabled === '1') return [];
-  const text = `${server} keeps no append-only file: a restart loses acknowledged verdicts; set appendonly yes.`;
-  return [{ kind: 'append-only', text }];
 }
 
 /** How much of its maxmemory a server uses, 0 to 1; null when it has no such bound or does not say. */
@@ -229,24 +237,6 @@ export function roomOf(infos: readonly (string | null)[]): MemoryRoom {
   });
   if (shares.some((share) => share > JOURNAL_SHARE_MAX)) return 'little';
   return shares.some(Number.isNaN) ? 'unknown' : 'enough';
-}
-
-function memoryWarning(server: string, info: string | null): readonly StoreWarning[] {
-  if ((memoryUsedShare(info) ?? 0) <= MEMORY_SHARE_MAX) return [];
-  const text = `${server} has used more than ${100 * MEMORY_SHARE_MAX} % of its maxmemory: when it is full every verdict is 503; give it more.`;
-  return [{ kind: 'memory', text }];
-}
-
-function uncheckedWarning(
-  server: string,
-  fields: Readonly<Record<string, string | null>>,
-): readonly StoreWarning[] {
-  const unknown = Object.entries(fields)
-    .filter(([, value]) => value === null)
-    .map(([name]) => name);
-  if (unknown.length === 0) return [];
-  const text = `${server} does not tell ${unknown.join(', ')}: whether it keeps the promises could not be checked; allow INFO, or look yourself.`;
-  return [{ kind: 'unchecked', text }];
 }
 
 function fieldOf(info: string, name: string): string | null {

@@ -2,12 +2,12 @@ import { isJsonObject } from '../../files/json-object.ts';
 import {
   comparePlaces,
   type EntryPlace,
-  type ErasureEntry,
   gapWith,
   type JournalGap,
   type JournalPlace,
   type JournalRecord,
   type LostVerdict,
+  PARTITION_CURSORS,
   type Placed,
   parseErasure,
   parseJournalText,
@@ -34,10 +34,10 @@ import {
 } from '../keys.ts';
 import { searchSteps } from '../paced-steps.ts';
 import { RETENTION } from '../retention.ts';
-import type { JournalPage, KeptAfterShipping } from '../store.ts';
+import type { JournalPage, KeptAfterShipping, Store } from '../store.ts';
 import type { RedisDoor } from './connection/connection.ts';
 import { areRows, checked, isWhole, wholeOf } from './connection/reply.ts';
-import type { DecisionPlace, RedisDecisions } from './decisions.ts';
+import type { RedisDecisions } from './decisions.ts';
 import { RedisScript } from './script.ts';
 
 const trimScript = new RedisScript('trim-journal-4.lua');
@@ -48,13 +48,12 @@ const BATCH_ENTRIES_MAX = 100;
 /** How many readers' next pages are kept from reading ahead. */
 const READERS_MAX = 4;
 
-/** One entry as a partition's stream holds it. */
-interface JournalRow {
-  readonly id: string;
-  readonly place: JournalPlace;
+/** A journal entry as it is stored, of whom, and where. */
+interface StoredEntry {
   /** '' for an erasure. */
   readonly clientHash: string;
   readonly text: string;
+  readonly place: EntryPlace;
 }
 
 /** A row with its content, or with the time at which it was made where the content is gone. */
@@ -73,26 +72,113 @@ interface Feed {
   ended: boolean;
 }
 
-/** What reads the partitions of the journal. */
-export interface JournalParts extends RedisDoor {
-  readonly entries: JournalEntries;
-}
-
 /**
  * The journal over its partitions. An entry that is added later comes later in its partition, so a cursor
  * that holds a place in each partition skips nothing and doubles nothing; between partitions the order is
  * that of the servers' clocks.
  */
-export class RedisJournal {
-  readonly #parts: JournalParts;
+export function redisJournal(
+  door: RedisDoor,
+  decisions: RedisDecisions,
+): Pick<
+  Store,
+  'cursors' | 'readJournal' | 'journalLength' | 'newestCursor' | 'trimJournal' | 'unshippedErasures'
+> {
+  const reader = new JournalReader(door, decisions);
+  const { commands, runOn } = door;
+  return {
+    cursors: PARTITION_CURSORS,
+    readJournal: (after, limit) => reader.read(after, limit),
+    journalLength: async () => {
+      const lengths = await ofEachPartition(async (partition) => {
+        const key = journalKey(partition);
+        return runOn(key)(() => checked('XLEN', commands.xLen(key), isWhole));
+      });
+      return lengths.reduce((sum, length) => sum + length, 0);
+    },
+    newestCursor: async (entries) => {
+      const share = Math.ceil(entries / PARTITIONS.length);
+      const places: (JournalPlace | null)[] = [];
+      for (const partition of PARTITIONS) places.push(await placeBefore(door, journalKey(partition), share));
+      return places.every((place) => place === null) ? null : writeCursor(places);
+    },
+    trimJournal: (through, kept) => trim(door, through, kept),
+    unshippedErasures: async () => {
+      const waiting = await ofEachPartition(async (partition, number) => {
+        const key = unshippedErasuresKey(partition);
+        const erasures = await runOn(key)(() =>
+          checked('ZRANGE', commands.zRange(key, 0, -1), Array.isArray),
+        );
+        return erasures.map((erasure) => {
+          const end = erasure.indexOf(' ');
+          const place = { partition: number, ...parsePlace(erasure.slice(0, end)) };
+          return { ...parseErasure(erasure.slice(end + 1)), place };
+        });
+      });
+      return waiting.flat();
+    },
+  };
+}
+
+function ofEachPartition<T>(read: (partition: string, number: number) => Promise<T>): Promise<readonly T[]> {
+  return Promise.all(PARTITIONS.map(read));
+}
+
+/** The place of the entry behind which so many newer ones lie; null when there are not as many. */
+async function placeBefore(
+  { commands, runOn }: RedisDoor,
+  key: string,
+  newest: number,
+): Promise<JournalPlace | null> {
+  let reached: string | null = null;
+  for (let left = newest + 1; ; ) {
+    const count = Math.min(left, BATCH_ENTRIES_MAX);
+    const from: string = reached === null ? '+' : `(${reached}`;
+    const rows = await searchSteps.run(() =>
+      runOn(key)(() => checked('XREVRANGE', commands.xRevRange(key, from, '-', { COUNT: count }), areRows)),
+    );
+    reached = rows?.at(-1)?.id ?? null;
+    left -= count;
+    if (reached === null || (rows?.length ?? 0) < count) return null;
+    if (left === 0) return parsePlace(reached);
+  }
+}
+
+/** Forgets what was shipped, a partition after the other and some entries at a time. */
+async function trim(
+  { connection, runOn }: RedisDoor,
+  through: string,
+  { journalEntries, decisionsHotMs }: KeptAfterShipping,
+): Promise<void> {
+  const kept = Math.ceil(journalEntries / PARTITIONS.length);
+  for (const [index, place] of readCursor(through).entries()) {
+    const partition = PARTITIONS[index];
+    if (place === null || partition === undefined) continue;
+    const keys = [journalKey, journalLossKey, unshippedErasuresKey, rewrittenJournalKey].map((key) =>
+      key(partition),
+    );
+    const numbers = [kept, BATCH_ENTRIES_MAX].map(String);
+    const shorter = [decisionsHotMs, RETENTION.decisionMs - decisionsHotMs].map(String);
+    const prefixes = [recordsPrefix(partition), ordersPrefix(partition)];
+    const args = [`${place.ms}-${place.seq}`, ...numbers, ...prefixes, ...shorter];
+    const trimSome = () => trimScript.run(connection, keys, args, wholeOf);
+    while ((await runOn(journalKey(partition))(trimSome)) === BATCH_ENTRIES_MAX);
+  }
+}
+
+/** Reads the partitions as one. */
+class JournalReader {
+  readonly #door: RedisDoor;
+  readonly #decisions: RedisDecisions;
   /**
    * What the last pages left over, by their cursors: a reader that continues there need not read it twice. A client
    * who is erased meanwhile has the erasure behind these entries, as behind those that were given out.
    */
   readonly #ahead = new Map<string, readonly Feed[]>();
 
-  constructor(parts: JournalParts) {
-    this.#parts = parts;
+  constructor(door: RedisDoor, decisions: RedisDecisions) {
+    this.#door = door;
+    this.#decisions = decisions;
   }
 
   async read(after: string | null, limit: number): Promise<JournalPage> {
@@ -145,88 +231,15 @@ export class RedisJournal {
     });
   }
 
-  async length(): Promise<number> {
-    const lengths = await Promise.all(
-      PARTITIONS.map((partition) => {
-        const key = journalKey(partition);
-        return this.#parts.runOn(key)(() => checked('XLEN', this.#parts.commands.xLen(key), isWhole));
-      }),
-    );
-    return lengths.reduce((sum, length) => sum + length, 0);
-  }
-
-  /** A place in each partition that has more than its share of that many entries; null when none has. */
-  async newestCursor(entries: number): Promise<string | null> {
-    const share = Math.ceil(entries / PARTITIONS.length);
-    const places: (JournalPlace | null)[] = [];
-    for (const partition of PARTITIONS) places.push(await this.#placeBefore(journalKey(partition), share));
-    return places.every((place) => place === null) ? null : writeCursor(places);
-  }
-
-  async #placeBefore(key: string, newest: number): Promise<JournalPlace | null> {
-    let reached: string | null = null;
-    for (let left = newest + 1; ; ) {
-      const count = Math.min(left, BATCH_ENTRIES_MAX);
-      const from: string = reached === null ? '+' : `(${reached}`;
-      const rows = await searchSteps.run(() =>
-        this.#parts.runOn(key)(() =>
-          checked('XREVRANGE', this.#parts.commands.xRevRange(key, from, '-', { COUNT: count }), areRows),
-        ),
-      );
-      reached = rows?.at(-1)?.id ?? null;
-      left -= count;
-      if (reached === null || (rows?.length ?? 0) < count) return null;
-      if (left === 0) return parsePlace(reached);
-    }
-  }
-
-  /** Forgets what was shipped, a partition after the other and some entries at a time. */
-  async trim(through: string, { journalEntries, decisionsHotMs }: KeptAfterShipping): Promise<void> {
-    const kept = Math.ceil(journalEntries / PARTITIONS.length);
-    for (const [index, place] of readCursor(through).entries()) {
-      const partition = PARTITIONS[index];
-      if (place === null || partition === undefined) continue;
-      const keys = [journalKey, journalLossKey, unshippedErasuresKey, rewrittenJournalKey].map((key) =>
-        key(partition),
-      );
-      const numbers = [kept, BATCH_ENTRIES_MAX].map(String);
-      const shorter = [decisionsHotMs, RETENTION.decisionMs - decisionsHotMs].map(String);
-      const prefixes = [recordsPrefix(partition), ordersPrefix(partition)];
-      const args = [`${place.ms}-${place.seq}`, ...numbers, ...prefixes, ...shorter];
-      const trimSome = () => trimScript.run(this.#parts.connection, keys, args, wholeOf);
-      while ((await this.#parts.runOn(journalKey(partition))(trimSome)) === BATCH_ENTRIES_MAX);
-    }
-  }
-
-  /** Erasures that nobody has shipped. */
-  async unshippedErasures(): Promise<readonly Placed<ErasureEntry>[]> {
-    const waiting = await Promise.all(
-      PARTITIONS.map(async (partition, number) => {
-        const key = unshippedErasuresKey(partition);
-        const erasures = await this.#parts.runOn(key)(() =>
-          checked('ZRANGE', this.#parts.commands.zRange(key, 0, -1), Array.isArray),
-        );
-        return erasures.map((erasure) => {
-          const end = erasure.indexOf(' ');
-          const place = { partition: number, ...parsePlace(erasure.slice(0, end)) };
-          return { ...parseErasure(erasure.slice(end + 1)), place };
-        });
-      }),
-    );
-    return waiting.flat();
-  }
-
   /** What the partitions lost behind the places; null when nothing. */
   async #gapAfter(places: readonly (JournalPlace | null)[]): Promise<JournalGap | null> {
-    const losses = await Promise.all(
-      PARTITIONS.map(async (partition, index) => {
-        const key = journalLossKey(partition);
-        const loss = await this.#parts.runOn(key)(() =>
-          checked('HGETALL', this.#parts.commands.hGetAll(key), isJsonObject),
-        );
-        return gapOf(loss, places[index] ?? null);
-      }),
-    );
+    const losses = await ofEachPartition(async (partition, index) => {
+      const key = journalLossKey(partition);
+      const loss = await this.#door.runOn(key)(() =>
+        checked('HGETALL', this.#door.commands.hGetAll(key), isJsonObject),
+      );
+      return gapOf(loss, places[index] ?? null);
+    });
     return losses.filter((loss) => loss !== null).reduce(widerGap, null);
   }
 
@@ -242,17 +255,36 @@ export class RedisJournal {
   async #fillOne(feed: Feed, batch: number): Promise<void> {
     const key = journalKey(feed.partition);
     const from = feed.fetched === null ? '-' : `(${feed.fetched.ms}-${feed.fetched.seq}`;
-    const reply = await this.#parts.runOn(key)(() =>
-      checked('XRANGE', this.#parts.commands.xRange(key, from, '+', { COUNT: batch }), areRows),
+    const reply = await this.#door.runOn(key)(() =>
+      checked('XRANGE', this.#door.commands.xRange(key, from, '+', { COUNT: batch }), areRows),
     );
-    const rows = (reply ?? []).map(rowOf);
-    const entries = await this.#parts.entries.of(feed.partition, rows);
-    for (const [index, { place }] of rows.entries()) {
-      const entry = entries[index];
-      if (entry !== undefined) feed.rows.push({ place, entry });
-    }
+    const partition = partitionNumber(feed.partition);
+    feed.rows.push(...(await this.#whole((reply ?? []).map((row) => storedEntry(partition, row)))));
     feed.fetched = feed.rows.at(-1)?.place ?? feed.fetched;
     feed.ended = feed.rows.length < batch;
+  }
+
+  /** The rows with their entries: of a verdict the journal only names the decision. */
+  async #whole(stored: readonly StoredEntry[]): Promise<readonly ReadRow[]> {
+    const parsed = await Promise.all(
+      stored.map(async (one) => ({ one, entry: await readOr(one, () => parseJournalText(one.text)) })),
+    );
+    const named = parsed.flatMap(({ one: { clientHash }, entry }) =>
+      isReference(entry) ? [{ clientHash, seq: entry.seq }] : [],
+    );
+    const decisions = (await this.#decisions.each(named)).values();
+    return Promise.all(
+      parsed.map(async ({ one, entry }): Promise<ReadRow> => {
+        const { place } = one;
+        if (!isReference(entry))
+          return { place, entry: entry.kind === 'unreadable' ? entry : { ...entry, place } };
+        const read = decisions.next().value ?? null;
+        const whole = await readOr(one, (): ReadEntry => {
+          return read === null ? { kind: 'lost', at: entry.at } : { ...verdictEntry(read()), place };
+        });
+        return { place, entry: whole };
+      }),
+    );
   }
 }
 
@@ -300,64 +332,13 @@ export function journalLine(platform: string, clientHash: string, text: string):
   return `${platform} ${clientHash} ${text}`;
 }
 
-/** An entry as the client library returns it, with its place. */
-function rowOf({
-  id,
-  message,
-}: {
-  readonly id: string;
-  readonly message: Record<string, string>;
-}): JournalRow {
+/** An entry as the client library returns it. */
+function storedEntry(
+  partition: number,
+  { id, message }: { readonly id: string; readonly message: Record<string, string> },
+): StoredEntry {
   const [, clientHash = '', ...words] = (message['entry'] ?? '').split(' ');
-  return { id, place: parsePlace(id), clientHash, text: words.join(' ') };
-}
-
-/** A journal entry as it is stored, of whom, and where. */
-interface StoredEntry {
-  readonly clientHash: string;
-  readonly text: string;
-  readonly place: EntryPlace;
-}
-
-/** Completes the journal's entries: for a verdict it only names the decision. */
-export class JournalEntries {
-  readonly #decisions: RedisDecisions;
-
-  constructor(decisions: RedisDecisions) {
-    this.#decisions = decisions;
-  }
-
-  /** One for each row of a partition, in their order. */
-  of(partition: string, rows: readonly JournalRow[]): Promise<readonly ReadEntry[]> {
-    const number = partitionNumber(partition);
-    return this.#whole(
-      rows.map(({ clientHash, text, place }) => ({
-        clientHash,
-        text,
-        place: { partition: number, ...place },
-      })),
-    );
-  }
-
-  async #whole(stored: readonly StoredEntry[]): Promise<readonly ReadEntry[]> {
-    const parsed = await Promise.all(stored.map((one) => readOr(one, () => parseJournalText(one.text))));
-    const places: DecisionPlace[] = [];
-    for (const [index, entry] of parsed.entries())
-      if (isReference(entry)) places.push({ clientHash: stored[index]?.clientHash ?? '', seq: entry.seq });
-    const decisions = (await this.#decisions.each(places)).values();
-    return Promise.all(
-      stored.map((one, index) => {
-        const entry = parsed[index];
-        if (entry === undefined) throw new Error('an entry is read for each that is stored');
-        if (!isReference(entry)) return entry.kind === 'unreadable' ? entry : { ...entry, place: one.place };
-        const read = decisions.next().value ?? null;
-        return readOr(one, (): ReadEntry => {
-          if (read === null) return { kind: 'lost', at: entry.at };
-          return { ...verdictEntry(read()), place: one.place };
-        });
-      }),
-    );
-  }
+  return { place: { partition, ...parsePlace(id) }, clientHash, text: words.join(' ') };
 }
 
 function isReference(

@@ -2,10 +2,9 @@ import { exactSystemClock } from '../../clock.ts';
 import { AuditLog } from '../audit-log.ts';
 import { clientKeysUnder, newSalt, SALT_REGISTER } from '../client-salt.ts';
 import { Versions } from '../documents.ts';
-import { PARTITION_CURSORS } from '../journal.ts';
 import { claimKey, DOCUMENTS, nameOf } from '../keys.ts';
 import { RETENTION } from '../retention.ts';
-import type { KeptAfterShipping, Registers, Store } from '../store.ts';
+import type { Registers, Store } from '../store.ts';
 import type { RunCall } from '../store-errors.ts';
 import type { StoreHealth } from '../store-health.ts';
 import { redisClients, redisSightings } from './clients.ts';
@@ -16,7 +15,7 @@ import { RedisDecisions } from './decisions.ts';
 import { ClientErasure } from './erasure.ts';
 import { RedisHealth } from './health.ts';
 import { Installation } from './installation.ts';
-import { JournalEntries, type JournalParts, RedisJournal } from './journal.ts';
+import { redisJournal } from './journal.ts';
 import { NodeClocks } from './node-clocks.ts';
 import {
   agreedText,
@@ -88,7 +87,7 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
   const load = redisClients({ connection, calls, clocks, decisions, installation, memory: health });
   return {
     ...{ name, clientKeys, check, ...records, ...load },
-    ...journalOver({ ...door, entries: new JournalEntries(decisions) }),
+    ...redisJournal(door, decisions),
     texts: redisStoredTexts(connection, calls, erasure, versions),
     rateBuckets: redisRateBuckets({ connection, runOn: tokenCalls.on }),
     sightings: redisSightings(door),
@@ -119,18 +118,6 @@ function sharedRecords(door: RedisDoor) {
     auditLog: new AuditLog(redisAuditRows(door)),
     tallies: redisTallies(door),
     listLog: redisListLog(door),
-  };
-}
-
-function journalOver(parts: JournalParts) {
-  const journal = new RedisJournal(parts);
-  return {
-    cursors: PARTITION_CURSORS,
-    readJournal: (after: string | null, limit: number) => journal.read(after, limit),
-    journalLength: () => journal.length(),
-    newestCursor: (entries: number) => journal.newestCursor(entries),
-    trimJournal: (through: string, kept: KeptAfterShipping) => journal.trim(through, kept),
-    unshippedErasures: () => journal.unshippedErasures(),
   };
 }
 

@@ -6,30 +6,16 @@ interface Endpoint {
   readonly port: number;
 }
 
-interface Credentials {
+/** What a REDIS_URL asks for. */
+export type RedisTarget = {
+  readonly tls: boolean;
   readonly username: string | undefined;
   readonly password: string | undefined;
-}
-
-/** What a REDIS_URL asks for. */
-export type RedisTarget =
-  | (Credentials & {
-      readonly kind: 'standalone';
-      readonly tls: boolean;
-      readonly endpoint: Endpoint;
-      readonly database: number;
-    })
-  | (Credentials & {
-      readonly kind: 'cluster';
-      readonly tls: boolean;
-      readonly endpoints: readonly Endpoint[];
-    })
-  | (Credentials & {
-      readonly kind: 'sentinel';
-      readonly tls: boolean;
-      readonly endpoints: readonly Endpoint[];
-      readonly masterName: string;
-    });
+} & (
+  | { readonly kind: 'standalone'; readonly endpoint: Endpoint; readonly database: number }
+  | { readonly kind: 'cluster'; readonly endpoints: readonly Endpoint[] }
+  | { readonly kind: 'sentinel'; readonly endpoints: readonly Endpoint[]; readonly masterName: string }
+);
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
@@ -46,17 +32,11 @@ class RedisUrlRefused extends NamedError {
 
 /** Throws RedisUrlRefused when the URL is not one of the forms of REDIS_URL. */
 export function parseRedisUrl(url: string): RedisTarget {
-  const [scheme = '', rest = ''] = splitOnce(url.trim(), '://');
-  switch (scheme) {
-    case 'redis':
-    case 'rediss':
-      return url.includes(',') ? cluster(scheme, rest) : standalone(scheme, rest);
-    case 'redis-sentinel':
-    case 'rediss-sentinel':
-      return sentinel(scheme, rest);
-    default:
-      throw new RedisUrlRefused('unknown scheme');
-  }
+  const [, scheme, s, sentinels, rest = ''] = /^(redis(s?)(-sentinel)?):\/\/(.*)$/s.exec(url.trim()) ?? [];
+  if (scheme === undefined) throw new RedisUrlRefused('unknown scheme');
+  const tls = s === 's';
+  if (sentinels !== undefined) return { tls, ...sentinel(rest) };
+  return { tls, ...(rest.includes(',') ? cluster(scheme, rest) : standalone(rest)) };
 }
 
 /** Every address, for messages: no credentials. */
@@ -65,39 +45,33 @@ export function addressesOf(target: RedisTarget): string {
   return endpoints.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(', ');
 }
 
-function standalone(scheme: 'redis' | 'rediss', rest: string): RedisTarget {
+function standalone(rest: string) {
   const { endpoint, username, password, path } = server(rest, REDIS_PORT);
   const database = Number(path || '0');
   if (!Number.isInteger(database) || database < 0)
     throw new RedisUrlRefused('the database must be a whole number');
-  return { kind: 'standalone', tls: scheme === 'rediss', endpoint, username, password, database };
+  return { kind: 'standalone', endpoint, username, password, database } as const;
 }
 
 /** Each item may repeat the scheme and credentials of the first, or leave them out. */
-function cluster(scheme: 'redis' | 'rediss', rest: string): RedisTarget {
+function cluster(scheme: string, rest: string) {
   const servers = rest
     .split(',')
     .map((item) => item.trim().replace(`${scheme}://`, ''))
     .map((item) => server(item, REDIS_PORT));
   const { username, password } = servers[0] ?? { username: undefined, password: undefined };
   const endpoints = servers.map(({ endpoint }) => endpoint);
-  return { kind: 'cluster', tls: scheme === 'rediss', endpoints, username, password };
+  return { kind: 'cluster', endpoints, username, password } as const;
 }
 
 /** The credentials are those of the servers that keep data; Sentinels have their own. */
-function sentinel(scheme: 'redis-sentinel' | 'rediss-sentinel', rest: string): RedisTarget {
+function sentinel(rest: string) {
   const servers = rest.split(',').map((item) => server(item.trim(), SENTINEL_PORT));
   const { username, password } = servers[0] ?? { username: undefined, password: undefined };
   const masterName = servers.at(-1)?.path ?? '';
   if (masterName === '') throw new RedisUrlRefused('the name of the master is missing');
-  return {
-    kind: 'sentinel',
-    tls: scheme === 'rediss-sentinel',
-    endpoints: servers.map(({ endpoint }) => endpoint),
-    masterName,
-    username,
-    password,
-  };
+  const endpoints = servers.map(({ endpoint }) => endpoint);
+  return { kind: 'sentinel', endpoints, masterName, username, password } as const;
 }
 
 function server(text: string, defaultPort: number) {
@@ -120,11 +94,6 @@ function decoded(text: string): string {
   } catch {
     throw new RedisUrlRefused('a % stands without two hexadecimal digits, where %25 would mean itself');
   }
-}
-
-function splitOnce(text: string, separator: string): readonly string[] {
-  const at = text.indexOf(separator);
-  return at === -1 ? ['', text] : [text.slice(0, at), text.slice(at + separator.length)];
 }
 
 /** What a connection to Redis trusts and proves, beside the URL. Plain data, so that it can be handed to a thread. */
