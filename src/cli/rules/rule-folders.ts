@@ -2,14 +2,13 @@ import { existsSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { ConfigError, readConfig } from '../../config.ts';
-import { DraftRefused, writeDraft, type YamlEdit } from '../../rules/folder/draft.ts';
+import { copyVersion, DraftRefused } from '../../rules/folder/draft.ts';
 import {
   formatProblems,
   listRuleVersions,
   loadRuleSet,
   rulesDirRefusal,
 } from '../../rules/folder/rule-folder.ts';
-import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleSet } from '../../rules/rule-set.ts';
 import { FindingsError, UsageError } from '../exit.ts';
 import { print } from '../print.ts';
@@ -60,8 +59,9 @@ export function newCommand(rules: Command): void {
 }
 
 function startVersion(version: string, { from, json }: NewOptions): void {
-  const folder = draftFrom(from, version);
-  const sourceVersion = basename(chosenFolders([from])[0] ?? '');
+  const [source = ''] = chosenFolders([from]);
+  const sourceVersion = basename(source);
+  const folder = copied(source, version);
   if (json === true) {
     print(JSON.stringify({ ruleVersion: version, from: sourceVersion, folder }));
     return;
@@ -78,18 +78,10 @@ function startVersion(version: string, { from, json }: NewOptions): void {
   );
 }
 
-/** Makes a draft in RULES_DIR from a version or folder that a person named, and gives the draft's folder. */
-export function draftFrom(
-  from: string,
-  version: string,
-  edits: Readonly<Record<string, readonly YamlEdit[]>> = {},
-  texts: RuleFiles = new Map(),
-): string {
-  const [source = ''] = chosenFolders([from]);
+function copied(source: string, version: string): string {
   try {
-    return writeDraft({ source, rulesDir: readConfig().rulesDir, version, edits, texts, shown: fromHere });
+    return copyVersion(source, readConfig().rulesDir, version, fromHere);
   } catch (error) {
-    if (error instanceof DraftRefused) throw new UsageError(error.message);
-    throw error;
+    throw error instanceof DraftRefused ? new UsageError(error.message) : error;
   }
 }

@@ -1,13 +1,4 @@
-import {
-  cpSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isScalar, parseDocument, stringify } from 'yaml';
 import { NamedError } from '../../named-error.ts';
@@ -17,7 +8,13 @@ import type { Problem } from '../problem.ts';
 import { isRuleVersion, type RuleSet, type RuleVersion, versionNameRefusal } from '../rule-set.ts';
 import { constantAtPath, UnknownConstant, withConstants } from './constant.ts';
 import { digestOf } from './release.ts';
-import { formatProblems, RELEASE_FILE, ROLLED_BACK_FILE, readRuleFiles } from './rule-folder.ts';
+import {
+  formatProblems,
+  type LoadResult,
+  RELEASE_FILE,
+  ROLLED_BACK_FILE,
+  readRuleFiles,
+} from './rule-folder.ts';
 
 /** A rule set without a folder: somebody works on it. */
 export interface DraftText {
@@ -25,12 +22,8 @@ export interface DraftText {
   readonly files: readonly (readonly [path: string, text: string])[];
 }
 
-type DraftResult =
-  | { readonly ok: true; readonly ruleSet: RuleSet }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
-
 /** A rule set from texts without a folder. */
-export function draftOf(version: string, files: RuleFiles): DraftResult {
+export function draftOf(version: string, files: RuleFiles): LoadResult {
   const read = parse(version, files);
   return read.ok ? { ok: true, ruleSet: compile(read.rules, digestOf(files), false) } : read;
 }
@@ -42,55 +35,35 @@ export function soundDraft(version: string, files: RuleFiles): RuleSet {
   throw new Error(`${version} is not sound: ${draft.problems.map(({ message }) => message).join('; ')}`);
 }
 
-interface DraftAsk {
-  readonly source: string;
-  readonly rulesDir: string;
-  readonly version: string;
-  /** Values to be replaced in the copy, by file. */
-  readonly edits?: Readonly<Record<string, readonly YamlEdit[]>>;
-  /** Texts that take the place of the copy's files, or are added to it, by file. */
-  readonly texts?: RuleFiles;
-  /** A path as messages show it. */
-  readonly shown: (path: string) => string;
-}
-
 /**
- * Makes a draft as a copy of another version, and gives its folder. It is made beside its place and moved there at
- * the end, so that no node ever sees half a version. Throws DraftRefused.
+ * Makes a draft as a copy of the version in a folder, and gives its folder; that version may have been edited after its
+ * release. `shown` is a path as messages show it. Throws DraftRefused.
  */
-export function writeDraft(ask: DraftAsk): string {
-  const { source, rulesDir, version, edits = {}, texts = new Map(), shown } = ask;
+export function copyVersion(
+  source: string,
+  rulesDir: string,
+  version: string,
+  shown: (path: string) => string,
+): string {
   if (!isRuleVersion(version)) throw new DraftRefused(versionNameRefusal(version));
-  const target = join(rulesDir, version);
-  if (existsSync(target))
-    throw new DraftRefused(`${shown(target)} exists already; choose another version or edit it as it is`);
-  const files: RuleFiles = new Map([...soundFiles(ask), ...texts]);
-  const named = renamed(files, version);
-  if (named === null)
-    throw new DraftRefused(
-      `the ruleVersion in ${shown(join(source, 'ruleset.yaml'))} cannot be replaced; write it as a line of its own, like ruleVersion: ${basename(source)}`,
-    );
-  const changed = new Map([...texts, ['ruleset.yaml', named] as const]);
-  for (const [file, some] of Object.entries(edits))
-    changed.set(file, editedYaml(changed.get(file) ?? files.get(file) ?? '', some));
-  const read = parse(version, new Map([...files, ...changed]));
-  if (!read.ok)
-    throw new DraftRefused(
-      `with these values ${version} would not be sound:\n${formatProblems(shown(target), read.problems)}`,
-    );
-  copyFolder(source, target, changed);
-  return target;
-}
-
-/** The source must be sound; it may have been edited after its release. */
-function soundFiles({ source, shown }: DraftAsk): RuleFiles {
   const problems: Problem[] = [];
   const files: RuleFiles = readRuleFiles(source, problems) ?? new Map();
   const read = parse(basename(source), files);
-  if (problems.length === 0 && read.ok) return files;
   const all = [...problems, ...(read.ok ? [] : read.problems)];
+  if (all.length > 0)
+    throw new DraftRefused(
+      `${basename(source)} is not sound and cannot be copied:\n${formatProblems(shown(source), all)}`,
+    );
+  placeDraft({ rulesDir, version }, namedAnew(files, basename(source), version), null);
+  return join(rulesDir, version);
+}
+
+/** The files of the version `from` as those of another one. */
+function namedAnew(files: RuleFiles, from: string, version: RuleVersion): RuleFiles {
+  const ruleSet = renamed(files, version);
+  if (ruleSet !== null) return new Map([...files, ['ruleset.yaml', ruleSet]]);
   throw new DraftRefused(
-    `${basename(source)} is not sound and cannot be copied:\n${formatProblems(shown(source), all)}`,
+    `the ruleVersion in ruleset.yaml of ${from} cannot be replaced; write it as a line of its own, like ruleVersion: ${from}`,
   );
 }
 
@@ -104,24 +77,6 @@ export function renamed(files: RuleFiles, version: RuleVersion): string | null {
   const text = files.get('ruleset.yaml') ?? '';
   if (!WRITTEN_VERSION.test(text)) return null;
   return text.replace(WRITTEN_VERSION, (_, before: string) => before + version);
-}
-
-/** Lines about a version that do not hold for a copy of it. */
-const NOT_COPIED: readonly string[] = [RELEASE_FILE, ROLLED_BACK_FILE];
-
-function copyFolder(source: string, target: string, changed: ReadonlyMap<string, string>): void {
-  const draft = mkdtempSync(join(dirname(target), '.new-'));
-  try {
-    const made = join(draft, basename(target));
-    cpSync(source, made, {
-      recursive: true,
-      filter: (path) => !NOT_COPIED.includes(basename(path)),
-    });
-    for (const [file, text] of changed) writeFileSync(join(made, file), text);
-    renameSync(made, target);
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
 }
 
 /** The draft cannot be made; the message says why and what to do. */
@@ -306,7 +261,8 @@ export type SavedDraft =
 
 /** Keeps a draft in RULES_DIR when it is sound, or gives its problems. Throws DraftRefused. */
 export function saveDraft(rulesDir: string, draft: DraftToSave): SavedDraft {
-  const version = draftVersion(draft.version);
+  const { version } = draft;
+  if (!isRuleVersion(version)) throw new DraftRefused(versionNameRefusal(version));
   const files = filesOf(rulesDir, draft, version);
   for (const path of files.keys()) requireFileName(path);
   const made = draftOf(version, files);
@@ -334,17 +290,7 @@ function begunWith(rulesDir: string, from: string, version: RuleVersion): RuleFi
   const files = isRuleVersion(from) ? readRuleFiles(join(rulesDir, from), problems) : null;
   if (files === null || problems.length > 0)
     throw new DraftRefused(`${from} cannot be copied: this node cannot read such a rule set`);
-  const ruleSet = renamed(files, version);
-  if (ruleSet === null)
-    throw new DraftRefused(
-      `the ruleVersion in ruleset.yaml of ${from} cannot be replaced; write it as a line of its own`,
-    );
-  return new Map([...files, ['ruleset.yaml', ruleSet]]);
-}
-
-function draftVersion(text: string): RuleVersion {
-  if (isRuleVersion(text)) return text;
-  throw new DraftRefused(versionNameRefusal(text));
+  return namedAnew(files, from, version);
 }
 
 const FILE_NAME = /^(?:(?:cases|lists)\/)?[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml$/;
