@@ -114,7 +114,7 @@ function range(text: string, pseudonym: Pseudonym): ReadListValue {
       `a range of ${isIpv4 ? 'IPv4' : 'IPv6'} addresses has a prefix from /${least} to /${most}, unlike "${text}"`,
     );
   }
-  const network = networkStart(start, prefix);
+  const network = (isIpv4 ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(text);
   if (network.toNormalizedString() !== start.toNormalizedString()) {
     return refused(`"${text}" does not begin where the range does; write ${network.toString()}/${prefix}`);
   }
@@ -127,14 +127,6 @@ function range(text: string, pseudonym: Pseudonym): ReadListValue {
 }
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
-
-function networkStart(address: Address, prefix: number): Address {
-  const bytes = address.toByteArray().map((byte, index) => {
-    const bits = Math.min(8, Math.max(0, prefix - 8 * index));
-    return byte & (0xff << (8 - bits)) & 0xff;
-  });
-  return ipaddr.fromByteArray(bytes);
-}
 
 /** The start of network number `index`, counted from `first`, among the networks of length `prefix`. */
 function addressAt(first: Address, prefix: number, index: number): Address {

@@ -102,7 +102,10 @@ export class ListEditor {
     await node.sync();
     const before = node.copy.made(owner, list);
     if (before?.kind === kind) return before;
-    const why = before === null ? whyNotMade(node.copy, edited, kind) : otherKind(before);
+    const why =
+      before === null
+        ? whyNotMade(node.copy, edited, kind)
+        : `The list ${list} holds entries of kind ${before.kind}; make another one.`;
     if (why !== null) throw new ListRefusal(why);
     const made = {
       owner,
@@ -293,7 +296,7 @@ export class ListEditor {
     const entry = this.#entryOf(edited, edit.ask, room);
     const id = entryId(entry);
     const before = standing(id);
-    if (before !== null && isSame(before, entry)) return 'unchanged';
+    if (before?.reason === entry.reason && before.expiresAt === entry.expiresAt) return 'unchanged';
     planned.set(id, entry);
     if (before !== null) return 'changed';
     if (copy.entry(id) === null) {
@@ -367,10 +370,6 @@ function auditView({ kind, value, reason, expiresAt }: ListEntry) {
   return { kind, value, reason, expiresAt };
 }
 
-function isSame(a: ListEntry, b: ListEntry): boolean {
-  return a.reason === b.reason && a.expiresAt === b.expiresAt;
-}
-
 /** What all shared lists may hold. */
 interface ListLimits {
   readonly entriesPerList: number;
@@ -425,8 +424,4 @@ function whyNotMade(copy: ListCopy, { owner, list }: EditedList, kind: ListKind)
   if (copy.madeBy(owner).length >= LIST_LIMITS.listsPerOwner)
     return `A platform has at most ${LIST_LIMITS.listsPerOwner} lists.`;
   return null;
-}
-
-function otherKind({ list, kind }: ListEntry): string {
-  return `The list ${list} holds entries of kind ${kind}; make another one.`;
 }

@@ -5,6 +5,7 @@ import { Type } from '../json-schema.ts';
 import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '../shapes.ts';
 import type { Registers } from '../state/store.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
+import { eachOf } from '../statistics/sums.ts';
 
 export const ReportingSchema = named(
   'Reporting',
@@ -188,7 +189,7 @@ function together(before: Seen, { newestAt, ...meanwhile }: Seen): Seen {
     awaited,
     // A node may have granted before it could know of the report.
     awaitedSince: since === null ? null : Math.max(since, newest ?? 0),
-    delays: totalOf(delays) > DELAYS_MAX ? halvesOf(delays) : delays,
+    delays: totalOf(delays) > DELAYS_MAX ? eachOf(delays, (count) => count / 2) : delays,
     hours: Object.fromEntries(Object.entries(hours).slice(-HOURS_MAX)),
   };
 }
@@ -197,10 +198,6 @@ function sumsOf(a: Seen['delays'], b: Seen['delays']): Seen['delays'] {
   const sums = { ...a };
   for (const [step, count] of Object.entries(b)) sums[step] = (sums[step] ?? 0) + count;
   return sums;
-}
-
-function halvesOf(delays: Seen['delays']): Seen['delays'] {
-  return Object.fromEntries(Object.entries(delays).map(([step, count]) => [step, count / 2]));
 }
 
 function totalOf(delays: Seen['delays']): number {

@@ -63,11 +63,6 @@ function bodyOf({ body }: Pick<AuditLink, 'body'>): AuditBody | null {
   return { at, payer, forgets: forgets.map(Number), entry };
 }
 
-/** Null when it is not the entry that was chained. */
-function soundBodyOf(link: AuditLink): AuditBody | null {
-  return hashOf(link) === link.hash ? bodyOf(link) : null;
-}
-
 /** What an entry says, with what leads to a payer where that is kept; null when it is not what was written. */
 export function toldBy({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
   const { at, entry } = bodyOf({ body }) ?? { at: 0, entry: null };
@@ -261,7 +256,7 @@ export class AuditLog {
 
   async #dropOld(before: number): Promise<void> {
     const oldest = await this.#rows.read(0, DROPPED_MAX);
-    const times = oldest.map((link) => soundBodyOf(link)?.at ?? null);
+    const times = oldest.map((link) => (hashOf(link) === link.hash ? (bodyOf(link)?.at ?? null) : null));
     const young = times.findIndex((at) => at !== null && at >= before);
     const untilYoung = young === -1 ? times : times.slice(0, young);
     // The time of a changed entry proves nothing: it goes with the next sound one.

@@ -83,7 +83,7 @@ export async function keepShipping({
       segments: held.segments,
       bytes: held.bytes,
       gapEntries: held.gapEntries,
-      leads: leads(outcome),
+      leads: outcome.did === 'nothing' ? outcome.because !== 'another node ships' : outcome.did !== 'failed',
       shippedEntries,
       trouble: outcome.did === 'failed' ? troubleOf(outcome.error) : null,
     });
@@ -130,10 +130,6 @@ function lookedAt<T>(look: () => T): T | null {
 }
 
 type StepOutcome = ShippingStep | { readonly did: 'failed' };
-
-function leads(outcome: StepOutcome): boolean {
-  return outcome.did !== 'failed' && !(outcome.did === 'nothing' && outcome.because === 'another node ships');
-}
 
 function pauseAfter(outcome: StepOutcome, restMs: number, idleMs: number): number {
   switch (outcome.did) {

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import type { Decision } from '../../decision/decision.ts';
 import { heldOutOf } from '../../decision/holdout.ts';
 import { scoreRequest, verdictRequest } from '../../decision/requests.ts';
 import { Type } from '../../json-schema.ts';
@@ -103,10 +102,10 @@ function act(
       );
       return { ...answer, signals };
     }
-    case 'verdict':
-      return verdictMembers(
-        simulation.verdict(clientIdKey, verdictRequest(action.body, 'case', 'active'), now),
-      );
+    case 'verdict': {
+      const decision = simulation.verdict(clientIdKey, verdictRequest(action.body, 'case', 'active'), now);
+      return { ...decision, heldOut: heldOutOf(decision.holdout).map(({ rule }) => rule) };
+    }
     case 'outcome': {
       const { orderRef, outcome, cause, agoMs } = action;
       const report = { outcome, cause, occurredAt: now - agoMs };
@@ -125,10 +124,6 @@ function act(
     default:
       return action satisfies never;
   }
-}
-
-function verdictMembers(decision: Decision): Readonly<Record<string, unknown>> {
-  return { ...decision, heldOut: heldOutOf(decision.holdout).map(({ rule }) => rule) };
 }
 
 /** A case says how long something lasts; the client's state says until when. */
@@ -177,21 +172,17 @@ const COVERAGES_KEPT_MAX = 20;
 
 const FAILURES_TOLD_MAX = 20;
 
-/** The results of cases, computed once for a digest: a run takes some tens of milliseconds. */
-export class RuleCoverages {
-  readonly #kept = new LRUCache<string, Promise<RuleCoverage>>({ max: COVERAGES_KEPT_MAX });
+const coverages = new LRUCache<string, RuleCoverage, readonly [RuleSet, RuleFiles]>({
+  max: COVERAGES_KEPT_MAX,
+  fetchMethod: (_digest, _stale, { context: [ruleSet, files] }) => madeCoverage(ruleSet, files),
+});
 
-  of(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
-    const known = this.#kept.get(ruleSet.digest);
-    if (known !== undefined) return known;
-    const coverage = coverageOf(ruleSet, files);
-    this.#kept.set(ruleSet.digest, coverage);
-    coverage.catch(() => this.#kept.delete(ruleSet.digest));
-    return coverage;
-  }
+/** The results of cases, computed once for a digest: a run takes some tens of milliseconds. */
+export function coverageOf(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
+  return coverages.forceFetch(ruleSet.digest, { context: [ruleSet, files] });
 }
 
-async function coverageOf(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
+async function madeCoverage(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
   const { problems, passed, failures, coverage } = runCases(ruleSet, files);
   const told = failures.slice(0, FAILURES_TOLD_MAX).map(async (failure) => {
     const trace = await traceFailure(ruleSet, failure);

@@ -126,13 +126,7 @@ export class CoverageMeter {
     rules: readonly Matchable<Params>[],
     otherwiseAt: Location,
   ): readonly Matchable<Params>[] {
-    const otherwise: RuleRecord = {
-      name: OTHERWISE,
-      at: otherwiseAt,
-      asked: false,
-      counted: 0,
-      comparisons: [],
-    };
+    const otherwise = recordOf(OTHERWISE, otherwiseAt, []);
     const watched = rules.map((rule, index) =>
       this.#watch(file, rule, () => {
         if (index === rules.length - 1) otherwise.counted++;
@@ -144,13 +138,7 @@ export class CoverageMeter {
 
   /** `onPassed` is told when the rules behind it are asked. */
   #watch<Params>(file: HoldoutFile, rule: Matchable<Params>, onPassed: () => void): Matchable<Params> {
-    const record: RuleRecord = {
-      name: rule.name,
-      at: rule.at,
-      asked: false,
-      counted: 0,
-      comparisons: comparisonsOf(rule.condition),
-    };
+    const record = recordOf(rule.name, rule.at, comparisonsOf(rule.condition));
     this.#records.push(record);
     this.#skips.set(`${file}/${rule.name}`, () => {
       record.counted--;
@@ -172,17 +160,14 @@ export class CoverageMeter {
   }
 }
 
+function recordOf(name: string, at: Location, comparisons: readonly ComparisonRecord[]): RuleRecord {
+  return { name, at, asked: false, counted: 0, comparisons };
+}
+
 function placeOfOtherwise(files: RuleFiles, file: string): Location {
-  const lines = files.get(file)?.split('\n') ?? [];
-  return {
-    file,
-    line:
-      Math.max(
-        0,
-        lines.findIndex((line) => /^otherwise\s*:/.test(line)),
-      ) + 1,
-    column: 1,
-  };
+  const place = files.get(file)?.search(/^otherwise\s*:/m) ?? -1;
+  const before = files.get(file)?.slice(0, Math.max(0, place)) ?? '';
+  return { file, line: before.split('\n').length, column: 1 };
 }
 
 function comparisonsOf(condition: Condition): readonly ComparisonRecord[] {

@@ -44,7 +44,7 @@ export function parseCases(rules: ParsedRules, files: RuleFiles, problems: Probl
   const cases: RuleCase[] = [];
   for (const [path, text] of files) {
     if (!path.startsWith('cases/')) continue;
-    cases.push(...new CaseReader(rules, new YamlFile(path, text, problems)).read());
+    cases.push(...new CaseReader(rules, new CaseFile(path, text, problems)).read());
   }
   refuseNamesakes(cases, problems);
   return cases;
@@ -65,17 +65,20 @@ function refuseNamesakes(cases: readonly RuleCase[], problems: Problem[]): void 
   }
 }
 
+/** An ordinary payer at an ordinary checkout; a case names only what matters to it. */
+const PAYER = { sellPointKey: 'shop-1', amountRequested: '25.00', method: 'card', orderRef: 'order-1' };
+const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+
+const DECIMAL = new RegExp(DECIMAL_PATTERN);
+const REQUESTED_CURRENCY = new RegExp(REQUESTED_CURRENCY_PATTERN);
+
 class CaseReader {
   readonly #rules: ParsedRules;
-  readonly #file: YamlFile;
-  readonly #members: CaseMembers;
-  readonly #actions: ActionReader;
+  readonly #file: CaseFile;
 
-  constructor(rules: ParsedRules, file: YamlFile) {
+  constructor(rules: ParsedRules, file: CaseFile) {
     this.#rules = rules;
     this.#file = file;
-    this.#members = new CaseMembers(file);
-    this.#actions = new ActionReader(file);
   }
 
   read(): readonly RuleCase[] {
@@ -88,7 +91,7 @@ class CaseReader {
 
   #case(node: YamlNode): RuleCase | null {
     const members = this.#file.members(node, 'a case', CASE_MEMBERS, ['name', 'steps']);
-    const name = this.#members.optionalText(members, 'name', null);
+    const name = this.#file.optionalText(members, 'name', null);
     const platform = this.#platform(members);
     const steps = members?.get('steps');
     const nodes = steps === undefined ? null : this.#file.items(steps.value, '"steps"');
@@ -135,17 +138,17 @@ class CaseReader {
       const found = kinds.length === 0 ? 'none' : kinds.join(' and ');
       return this.#file.report(node, `a step has exactly one of ${STEP_KINDS.join(', ')}; here is ${found}`);
     }
-    const clientIdKey = this.#members.text(members, 'client', DEFAULT_CLIENT);
-    const action = this.#actions.read(kind, member.value, clientIdKey);
+    const clientIdKey = this.#file.textOf(members, 'client', DEFAULT_CLIENT);
+    const action = this.#action(kind, member.value, clientIdKey);
     const expected = members.get('expect');
     const expect = expected === undefined ? [] : readExpectations(this.#file, kind, expected, this.#rules);
     if (action === null) return null;
     return {
-      afterMs: this.#members.duration(members, 'after', 0),
+      afterMs: this.#file.durationOf(members, 'after', 0),
       clientIdKey,
       action,
       times: this.#times(members),
-      everyMs: this.#members.duration(members, 'every', 0),
+      everyMs: this.#file.durationOf(members, 'every', 0),
       expect,
       at: this.#file.at(node),
     };
@@ -160,26 +163,9 @@ class CaseReader {
     }
     return this.#file.number(member.value, 'times', { min: 1, max: TIMES_MAX, integer: true }) ?? 1;
   }
-}
-
-/** An ordinary payer at an ordinary checkout; a case names only what matters to it. */
-const PAYER = { sellPointKey: 'shop-1', amountRequested: '25.00', method: 'card', orderRef: 'order-1' };
-const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
-
-const DECIMAL = new RegExp(DECIMAL_PATTERN);
-const REQUESTED_CURRENCY = new RegExp(REQUESTED_CURRENCY_PATTERN);
-
-class ActionReader {
-  readonly #file: YamlFile;
-  readonly #members: CaseMembers;
-
-  constructor(file: YamlFile) {
-    this.#file = file;
-    this.#members = new CaseMembers(file);
-  }
 
   /** Null when it is not sound; it has reported why. */
-  read(kind: StepKind, node: YamlNode, clientIdKey: string): Action | null {
+  #action(kind: StepKind, node: YamlNode, clientIdKey: string): Action | null {
     if (this.#file.isNull(node) && (kind === 'score' || kind === 'verdict')) {
       return this.#file.report(node, `${kind} has no request; {} is the one of an ordinary payer`);
     }
@@ -207,16 +193,16 @@ class ActionReader {
     const members = this.#file.members(node, 'score', names, []);
     if (members === null) return null;
     const hints = members.get('clientHints');
-    const text = (name: string) => optionalMember(name, this.#members.optionalText(members, name, null));
+    const text = (name: string) => optionalMember(name, this.#file.optionalText(members, name, null));
     const body: ScoreBody = {
       clientIdKey,
-      sellPointKey: this.#members.text(members, 'sellPointKey', PAYER.sellPointKey),
+      sellPointKey: this.#file.textOf(members, 'sellPointKey', PAYER.sellPointKey),
       amountRequested: this.#amount(members),
-      selectedMethodKey: this.#members.text(members, 'selectedMethodKey', PAYER.method),
+      selectedMethodKey: this.#file.textOf(members, 'selectedMethodKey', PAYER.method),
       ...this.#currency(members),
       ...text('fingerprint'),
       ...text('ip'),
-      ...optionalMember('userAgent', this.#members.optionalText(members, 'userAgent', BROWSER)),
+      ...optionalMember('userAgent', this.#file.optionalText(members, 'userAgent', BROWSER)),
       ...(hints === undefined ? {} : { clientHints: this.#hints(hints.value) }),
     };
     return { kind: 'score', body };
@@ -236,10 +222,10 @@ class ActionReader {
     if (members === null) return null;
     const body: VerdictBody = {
       clientIdKey,
-      sellPointKey: this.#members.text(members, 'sellPointKey', PAYER.sellPointKey),
+      sellPointKey: this.#file.textOf(members, 'sellPointKey', PAYER.sellPointKey),
       amountRequested: this.#amount(members),
-      method: this.#members.text(members, 'method', PAYER.method),
-      orderRef: this.#members.text(members, 'orderRef', PAYER.orderRef),
+      method: this.#file.textOf(members, 'method', PAYER.method),
+      orderRef: this.#file.textOf(members, 'orderRef', PAYER.orderRef),
       ...this.#currency(members),
     };
     return { kind: 'verdict', body };
@@ -253,10 +239,10 @@ class ActionReader {
     if (members === null || outcome === null) return null;
     return {
       kind: 'outcome',
-      orderRef: this.#members.text(members, 'orderRef', PAYER.orderRef),
+      orderRef: this.#file.textOf(members, 'orderRef', PAYER.orderRef),
       outcome,
       cause: cause === undefined ? null : this.#file.choice(cause.value, 'cause', OUTCOME_CAUSES),
-      agoMs: this.#members.duration(members, 'ago', 0),
+      agoMs: this.#file.durationOf(members, 'ago', 0),
     };
   }
 
@@ -270,14 +256,14 @@ class ActionReader {
       ['requisiteRef', 'acceptorKeys'],
     );
     const keys = members?.get('acceptorKeys');
-    const requisiteRef = this.#members.optionalText(members, 'requisiteRef', null);
+    const requisiteRef = this.#file.optionalText(members, 'requisiteRef', null);
     const items = keys === undefined ? null : this.#file.items(keys.value, 'acceptorKeys');
     if (members === null || requisiteRef === null || items === null) return null;
     const acceptorKeys = items
       .map((item) => this.#file.text(item, 'an acceptor key'))
       .filter((key) => key !== null);
-    const method = this.#members.optionalText(members, 'method', null);
-    const expiresAfterMs = this.#members.duration(members, 'expiresAfter', null);
+    const method = this.#file.optionalText(members, 'method', null);
+    const expiresAfterMs = this.#file.durationOf(members, 'expiresAfter', null);
     return { kind: 'binding', binding: { requisiteRef, acceptorKeys, method, expiresAfterMs } };
   }
 
@@ -288,7 +274,7 @@ class ActionReader {
     const members = this.#file.members(node, 'override', ['group', 'expiresAfter'], ['group']);
     const group = members?.get('group');
     if (members === null || group === undefined) return null;
-    return this.#overrideTo(group.value, this.#members.duration(members, 'expiresAfter', null));
+    return this.#overrideTo(group.value, this.#file.durationOf(members, 'expiresAfter', null));
   }
 
   #overrideTo(node: YamlNode, expiresAfterMs: number | null): Action | null {
@@ -306,7 +292,7 @@ class ActionReader {
   }
 
   #currency(members: Members): { readonly toPayCurrency?: string } {
-    const currency = this.#members.optionalText(members, 'toPayCurrency', null);
+    const currency = this.#file.optionalText(members, 'toPayCurrency', null);
     const member = members.get('toPayCurrency');
     if (currency !== null && member !== undefined && !REQUESTED_CURRENCY.test(currency)) {
       this.#file.report(
@@ -325,29 +311,23 @@ function optionalMember<Name extends string, T>(name: Name, value: T | null): { 
 }
 
 /** Reads the members that cases and their steps share the form of. */
-class CaseMembers {
-  readonly #file: YamlFile;
-
-  constructor(file: YamlFile) {
-    this.#file = file;
-  }
-
+class CaseFile extends YamlFile {
   /** A text that the request cannot do without; `fallback` when the case does not name it. */
-  text(members: Members, name: string, fallback: string): string {
+  textOf(members: Members, name: string, fallback: string): string {
     const member = members.get(name);
-    return member === undefined ? fallback : (this.#file.text(member.value, name) ?? fallback);
+    return member === undefined ? fallback : (this.text(member.value, name) ?? fallback);
   }
 
   /** `null` in the file means that the member is left out. */
   optionalText(members: Members | null, name: string, fallback: string | null): string | null {
     const member = members?.get(name);
     if (member === undefined) return fallback;
-    return this.#file.isNull(member.value) ? null : this.#file.text(member.value, name);
+    return this.isNull(member.value) ? null : this.text(member.value, name);
   }
 
-  duration<T extends number | null>(members: Members, name: string, fallback: T): number | T {
+  durationOf<T extends number | null>(members: Members, name: string, fallback: T): number | T {
     const member = members.get(name);
-    return member === undefined ? fallback : (this.#file.duration(member.value, name) ?? fallback);
+    return member === undefined ? fallback : (this.duration(member.value, name) ?? fallback);
   }
 }
 

@@ -18,7 +18,7 @@ import { type LoadResult, loadRuleSet, readRuleFiles } from '../../rules/folder/
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
 import { serveWork } from '../../work/serve-work.ts';
-import { type RuleCoverage, RuleCoverages, type UpdatedCases, updateCases } from '../cases/cases.ts';
+import { coverageOf, type RuleCoverage, type UpdatedCases, updateCases } from '../cases/cases.ts';
 import { type RuleDiff, RuleDiffs } from '../diff/rule-diff.ts';
 import {
   examine,
@@ -35,7 +35,6 @@ import {
 const TEXT_CHARACTERS_MAX = 512 * 1024;
 const PROBLEMS_MAX = 200;
 
-const coverages = new RuleCoverages();
 const diffs = new RuleDiffs();
 
 const works = { open, compare, check, rewriteCases, save, release };
@@ -95,7 +94,7 @@ async function open({
     ...opened,
     problems: [],
     digest: loaded.ruleSet.digest,
-    coverage: shortened(await coverages.of(shown.ruleSet, seen)),
+    coverage: shortened(await coverageOf(shown.ruleSet, seen)),
     constants: constantsOf(seen),
   };
 }
@@ -130,7 +129,7 @@ async function check({
     digest: ruleSet.digest,
     problems: firstOf(problems),
     notes: firstOf(notes),
-    coverage: shortened(await coverages.of(ruleSet, files)),
+    coverage: shortened(await coverageOf(ruleSet, files)),
     lostCases: lostCases(join(rulesDir, ruleSet.version), ruleSet, files, (all) => readBy(reader, all)),
     constants: constantsOf(files),
   };

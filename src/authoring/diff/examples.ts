@@ -6,7 +6,7 @@ import { Reasoner, type WorkLimits } from '../../rules/proof/reasoner.ts';
 import { compare, OF_EVERY_REQUEST } from '../../rules/proof/relations.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { choice, list, type Shape, shape, yesNo } from '../../shapes.ts';
-import { type BothVersions, layOver, type Place, placesOf } from './both-versions.ts';
+import { type BothVersions, layOver, placesOf } from './both-versions.ts';
 import {
   ANSWER_MEMBERS,
   AnswerSchema,
@@ -131,26 +131,16 @@ class ExampleSearch {
       const facts = yield* payer.nearest(must, mustNot);
       const answers = this.#answers(request, facts, both);
       // A found payer whom both answer alike shows nothing.
-      if (answers.differsIn.length === 0) this.#undecided = true;
-      else
-        this.#keep(
-          {
-            request,
-            facts: {
-              ...(both.place.platform === null ? {} : { platform: both.place.platform }),
-              ...payer.unlike(facts),
-            },
-            ...answers,
-          },
-          both.place,
-        );
+      if (answers.differsIn.length === 0) {
+        this.#undecided = true;
+        continue;
+      }
+      const { platform } = both.place;
+      const shown = { ...(platform === null ? {} : { platform }), ...payer.unlike(facts) };
+      const ways = waysBetween(answers, both.place);
+      for (const way of ways) this.#shown.add(way);
+      this.#found.set(ways.join('; '), { request, facts: shown, ...answers });
     }
-  }
-
-  #keep(example: DiffExample, place: Place): void {
-    const ways = waysBetween(example, place);
-    for (const way of ways) this.#shown.add(way);
-    this.#found.set(ways.join('; '), example);
   }
 
   #answers(request: AskedFor, facts: PayerFacts, { place, labelAfter }: BothVersions): TwoAnswers {

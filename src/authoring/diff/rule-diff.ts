@@ -143,20 +143,14 @@ export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly 
     ...platformDifferences(before, after),
     ...textDifferences('limits', limitTexts(before), limitTexts(after)),
     ...listDifferences(before, after),
-    ...new RulesDiff<GroupParams>('groups', ({ group }) => ({ group })).differences(
-      before.groups.rules,
-      after.groups.rules,
-    ),
+    ...new RulesDiff<GroupParams>('groups', ({ group }) => ({ group })).between(before.groups, after.groups),
     ...valueChange('groups', 'otherwise', before.groups.otherwise, after.groups.otherwise),
     ...valueChange('bot-signals', 'threshold', `${before.signals.threshold}`, `${after.signals.threshold}`),
-    ...new RulesDiff<SignalParams>('bot-signals', ({ weight }) => ({ weight: String(weight) })).differences(
-      before.signals.rules,
-      after.signals.rules,
+    ...new RulesDiff<SignalParams>('bot-signals', ({ weight }) => ({ weight: `${weight}` })).between(
+      before.signals,
+      after.signals,
     ),
-    ...new RulesDiff<VerdictParams>('verdicts', verdictParams).differences(
-      before.verdicts.rules,
-      after.verdicts.rules,
-    ),
+    ...new RulesDiff<VerdictParams>('verdicts', verdictParams).between(before.verdicts, after.verdicts),
     ...paramChanges(verdictParams(before.verdicts.otherwise), verdictParams(after.verdicts.otherwise)).map(
       (change): RuleDifference => changed('verdicts', 'otherwise', change),
     ),
@@ -199,7 +193,10 @@ class RulesDiff<P> {
     this.#params = params;
   }
 
-  differences(before: readonly Rule<P>[], after: readonly Rule<P>[]): readonly RuleDifference[] {
+  between(
+    { rules: before }: { readonly rules: readonly Rule<P>[] },
+    { rules: after }: { readonly rules: readonly Rule<P>[] },
+  ): readonly RuleDifference[] {
     const removed = before.filter(({ name }) => !after.some((rule) => rule.name === name));
     const added = after.filter(({ name }) => !before.some((rule) => rule.name === name));
     const renamed = this.#renamed(removed, added);

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import {
   type CaseReport,
-  type ChangedLine,
   runCases,
   traceFailure,
   type UpdatedCases,
@@ -87,14 +86,13 @@ function update(folder: string): readonly Updated[] {
   return [{ ...cases, folder: name, lines: placed }];
 }
 
-function lineText({ file, line, before, after }: ChangedLine): string {
-  return `${file}:${line}\n- ${before.trim()}\n+ ${after.trim()}`;
-}
-
 function updateText({ folder, lines, written, left }: Updated): string {
   const wrote = `${folder}: ${written === 0 ? 'no case' : counted(written, 'case')} rewritten`;
   const others = `${counted(left.length, 'case')} left alone, because more than the length of a wait differs`;
-  return [...lines.map(lineText), left.length === 0 ? wrote : `${wrote}; ${others}`].join('\n\n');
+  const texts = lines.map(
+    ({ file, line, before, after }) => `${file}:${line}\n- ${before.trim()}\n+ ${after.trim()}`,
+  );
+  return [...texts, left.length === 0 ? wrote : `${wrote}; ${others}`].join('\n\n');
 }
 
 interface FolderReport {

@@ -41,10 +41,9 @@ export function makeRelease(ruleVersion: string, files: RuleFiles, releasedAt: D
 export function checkRelease(releaseText: string, folder: string, files: RuleFiles): readonly Problem[] {
   if (isRuleVersion(folder) && hasDraftName(folder))
     return [problem('release.json', draftNameRefusal(folder))];
-  const release = readRelease(releaseText);
-  if (release === null) {
+  const release: unknown = parseJsonObject(releaseText);
+  if (!isRelease(release))
     return [problem('release.json', 'the file is damaged; restore it from version control')];
-  }
   const wayOn = `${folder} is released and never changes; restore it, or start a new version: rules new <version> --from ${folder}`;
   const now = fileDigests(files);
   const problems: Problem[] = [];
@@ -62,11 +61,6 @@ export function checkRelease(releaseText: string, folder: string, files: RuleFil
     problems.push(problem('release.json', `the digest does not fit the files; ${wayOn}`));
   }
   return problems;
-}
-
-function readRelease(text: string): Release | null {
-  const release: unknown = parseJsonObject(text);
-  return isRelease(release) ? release : null;
 }
 
 function isRelease(value: unknown): value is Release {

@@ -88,7 +88,7 @@ export function knowledgeOf(rules: KnownRules, moment: Moment): Knowledge {
       ...ofMoment(facts, moment),
     ],
     relations: [...ofOutcomes(rules, facts), ...ofWindows(facts, moment), ...ofAmounts(facts, moment)],
-    definitions: definitionsOf(rules),
+    definitions: [groupDefinition(rules, facts), ...botDefinitions(rules, facts)],
   };
 }
 
@@ -281,12 +281,6 @@ function ofWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
   // The verdict being decided is a request, and not an attempt yet.
   const attempts = atMostVerdicts('attempts', moment === 'a verdict' ? 1 : 0);
   return [...longerSeesMore, ...parts, ...attempts];
-}
-
-/** What the rules themselves conclude on the way: the group, the weight of the signals and the bot flag. */
-function definitionsOf(rules: KnownRules): readonly Definition[] {
-  const facts = new FactsByName(rules.facts);
-  return [groupDefinition(rules, facts), ...botDefinitions(rules, facts)];
 }
 
 /** clientGroup is what groups.yaml concludes: the first match, or `otherwise`. */

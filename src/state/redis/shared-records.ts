@@ -256,7 +256,8 @@ export function redisRateBuckets(door: Pick<RedisDoor, 'connection' | 'runOn'>):
     const askedMs = monotonicMs();
     let leased = 0;
     try {
-      const args = limits(settings, wanted);
+      const { ratePerSecond, burst, delayMsMax } = settings;
+      const args = [ratePerSecond, burst, Math.floor(delayMsMax), wanted].map(String);
       const [delayMs = -1, more = 0] = await takeToken.on(door, [rateKey(bucket)], args, (what, reply) =>
         itemsOf(what, reply).map((item) => wholeOf(what, item)),
       );
@@ -279,8 +280,4 @@ export function redisRateBuckets(door: Pick<RedisDoor, 'connection' | 'runOn'>):
       return shared(bucket, settings, wanted).catch(() => ofThisNode);
     },
   };
-}
-
-function limits({ ratePerSecond, burst, delayMsMax }: BucketSettings, wanted: number): readonly string[] {
-  return [String(ratePerSecond), String(burst), String(Math.floor(delayMsMax)), String(wanted)];
 }

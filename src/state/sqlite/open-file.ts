@@ -55,7 +55,8 @@ export function openSqliteFile(path: string, folder: string, salt: string): Data
     keepForOwner(path);
     const db = new DatabaseSync(path, { timeout: OPEN_TIMEOUT_MS });
     // In a new file this must come first: later it takes a rewrite, and the lock of whoever writes.
-    if (isEmpty(db)) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
+    const isEmpty = db.prepare('PRAGMA page_count').get()?.['page_count'] === 0;
+    if (isEmpty) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     // NORMAL leaves it to GroupCommit to sync the log before anything is acknowledged.
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOGGED_PAGES};`,
@@ -94,12 +95,8 @@ function putLogInPlace(db: DatabaseSync): void {
   try {
     db.exec('PRAGMA wal_checkpoint(PASSIVE)');
   } catch (error) {
-    if (!isFull(error)) throw error;
+    if (!(error instanceof Error && 'errcode' in error && error.errcode === FULL)) throw error;
   }
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && error.errcode === FULL;
 }
 
 /** SQLite gives the files beside it the mode of the file itself. */
@@ -111,10 +108,6 @@ function keepForOwner(path: string): void {
 /** A process that opens a file made by another uses it as it is. */
 function isOurs(file: string): boolean {
   return existsSync(file) && statSync(file).uid === process.getuid?.();
-}
-
-function isEmpty(db: DatabaseSync): boolean {
-  return db.prepare('PRAGMA page_count').get()?.['page_count'] === 0;
 }
 
 /**

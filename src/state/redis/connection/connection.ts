@@ -193,20 +193,13 @@ function openStandalone(
     connection: {
       name: `Redis at ${node}`,
       commands: client,
-      sharded: false,
+      ...ofOneServer(client, node),
       // What every verdict sends goes past the library's own wording of it, which makes four promises of each command.
       runScript: (how, script, { keys, args }) =>
         client.sendCommand([how, script, String(keys.length), ...keys, ...args]),
       sendTogether: (commands) => Promise.all(commands.map((command) => client.sendCommand(command))),
       connectAnew: connectingAnew(client),
-      nodeOf: () => node,
-      nodes: () => [node],
-      keyOn: () => PROBE_KEY,
-      scanOn: (_node, cursor, keys, match = '*') => client.scan(cursor, { COUNT: keys, MATCH: match }),
-      infoOf: () => client.info(),
-      pingNode: () => client.ping(),
       renew,
-      close: () => closeWithin(client),
     },
   };
 }
@@ -291,20 +284,27 @@ function openSentinel(
     connection: {
       name: `Redis ${target.masterName} behind Sentinel at ${addressesOf(target)}`,
       commands: sentinel,
-      sharded: false,
+      ...ofOneServer(sentinel, target.masterName),
       runScript: scriptsOf(sentinel),
       sendTogether: (commands) =>
         Promise.all(commands.map((command) => sentinel.sendCommand(false, command))),
-      nodeOf: () => target.masterName,
-      nodes: () => [target.masterName],
-      keyOn: () => PROBE_KEY,
-      scanOn: (_node, cursor, keys, match = '*') => sentinel.scan(cursor, { COUNT: keys, MATCH: match }),
-      infoOf: () => sentinel.info(),
-      pingNode: () => sentinel.ping(),
       renew,
-      close: () => closeWithin(sentinel),
     },
   };
+}
+
+/** What a connection to one server does, which answers for all keys. */
+function ofOneServer(client: Standalone | Sentinel, node: string) {
+  return {
+    sharded: false,
+    nodeOf: () => node,
+    nodes: () => [node],
+    keyOn: () => PROBE_KEY,
+    scanOn: (_node, cursor, keys, match = '*') => client.scan(cursor, { COUNT: keys, MATCH: match }),
+    infoOf: () => client.info(),
+    pingNode: () => client.ping(),
+    close: () => closeWithin(client),
+  } satisfies Partial<RedisConnection>;
 }
 
 /** By the library's own commands, which find the server that answers for the keys. */
