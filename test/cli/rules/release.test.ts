@@ -158,8 +158,7 @@ describe('rules new', () => {
     const { code, stderr } = await copied();
     expect([code, stderr]).to.deep.equal([
       2,
-      'error: p2.v11 exists already; choose another version, or open it and edit it
-',
+      'error: p2.v11 exists already; choose another version, or open it and edit it\n',
     ]);
     expect(readdirSync(join(place.rulesDir, 'p2.v11'))).to.deep.equal([]);
   });
