@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listening } from './listening.ts';
 
 /** What is done to a request: it passes, late, or with an answer that ends in the middle, or is refused with an error of S3. */
 export type Treatment = 'pass' | 'late' | 'cut' | { readonly status: number; readonly code: string };
@@ -28,11 +29,9 @@ export async function startS3Proxy(serverPort: number): Promise<S3Proxy> {
     if (treatment === 'late') await sleep(LATE_MS);
     pass(serverPort, req, res, treatment === 'cut');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
+  const { port } = new URL(await listening(server));
   return {
-    port: typeof address === 'object' && address !== null ? address.port : 0,
+    port: Number(port),
     asked,
     treat: (treatment) => {
       treatmentOf = treatment;

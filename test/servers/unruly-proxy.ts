@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listening } from './listening.ts';
 
 /** What is done to a piece of what the server sends: what goes on instead, or null to cut the connection there. */
 export type Meddling = (piece: Buffer) => Buffer | null | Promise<Buffer | null>;
@@ -42,11 +42,9 @@ export async function startUnrulyProxy(serverPort: number): Promise<UnrulyProxy>
       });
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
+  const { port } = new URL(await listening(server));
   return {
-    port: typeof address === 'object' && address !== null ? address.port : 0,
+    port: Number(port),
     meddle: (next) => {
       meddling = next;
     },

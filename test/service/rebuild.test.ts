@@ -13,19 +13,12 @@ import type { Store, TextPlace } from '../../src/state/store.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { endOfJournal } from '../state/read-journal.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
-import { type RunningService, startService } from './running-service.ts';
-import type { Tenant } from './tenant.ts';
+import { serviceOfSuite } from './running-service.ts';
 
 const NONSENSE = '{"torn';
 
 describeOnStores('unreadable data in a store', (store) => {
-  let service: RunningService;
-  let shop: Tenant;
-  before(async () => {
-    service = await startService({ store: store() });
-    shop = await service.tenant('shop');
-  });
-  after(() => service?.stop());
+  const { service, shop } = serviceOfSuite(() => ({ store: store() }));
 
   const unreadable = (): Promise<readonly Unreadable[]> =>
     Array.fromAsync(unreadableTexts(store(), () => undefined));

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
 import { OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
 import type { ProviderSettings } from '../../src/access/identity-provider.ts';
 import { type Application, startApplication } from '../../src/application.ts';
@@ -54,6 +55,16 @@ export const SIGNAL_SECRET = 'a secret of the tests, long enough';
 /** The rate limit of most tests: none. */
 export const NO_RATE_LIMIT: RateLimit = { ratePerSecond: 0, burst: 20, trustedProxies: 0 };
 
+/** What every application of the tests is given alike. */
+export const PLAIN_PARTS = {
+  signalSecret: SIGNAL_SECRET,
+  rateLimit: NO_RATE_LIMIT,
+  basePath: '',
+  log: createLog('silent'),
+  caller: { host: '127.0.0.1', port: 0 },
+  platform: { host: '127.0.0.1', port: 0 },
+};
+
 /** On a starved machine a request may wait ten times as long for its turn; the tests of that deadline set their own. */
 const PATIENT: Pace = {
   monotonicMs: () => performance.now() / 10,
@@ -68,21 +79,20 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   const clock = options.clock ?? new MovableClock();
   const rules = options.rules ?? currentRules();
   const application = await startApplication({
+    ...PLAIN_PARTS,
     store,
     archive: options.archive ?? null,
     clock: clock.now,
     ruleSource: options.ruleSource ?? fixedRules(rules),
     rollout: null,
-    signalSecret: options.signalSecret ?? SIGNAL_SECRET,
+    signalSecret: options.signalSecret ?? PLAIN_PARTS.signalSecret,
     signalSecretPrevious: options.signalSecretPrevious ?? null,
     erasureLedger,
     rateLimit: options.rateLimit ?? NO_RATE_LIMIT,
     basePath: options.basePath ?? '',
-    caller: { host: '127.0.0.1', port: 0 },
     platform: { host: '127.0.0.1', port: options.platformPort ?? 0 },
     consoleUrl: options.consoleUrl ?? null,
     provider: options.provider ?? null,
-    log: createLog('silent'),
     pace: PATIENT,
   });
   return {
@@ -98,4 +108,37 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
       await own?.remove();
     },
   };
+}
+
+/** A service for the suite that calls this, and a platform of it; both can be asked once its hooks have begun. */
+export function serviceOfSuite(options: () => ServiceOptions = () => ({})) {
+  let started: RunningService | undefined;
+  let first: Tenant | undefined;
+  before(async () => {
+    started = await startService(options());
+    first = await started.tenant();
+  });
+  after(() => started?.stop());
+  const running = () => started ?? expect.fail('the service of a suite starts with its hooks');
+  const service: Omit<RunningService, 'stop'> = {
+    get application() {
+      return running().application;
+    },
+    get clock() {
+      return running().clock;
+    },
+    get store() {
+      return running().store;
+    },
+    tenant: (platform, operations) => running().tenant(platform, operations),
+  };
+  const place = {
+    get callerUrl() {
+      return running().application.callerUrl;
+    },
+    get platformUrl() {
+      return running().application.platformUrl;
+    },
+  };
+  return { service, shop: new Tenant(place, () => first?.key ?? '') };
 }

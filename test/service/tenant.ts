@@ -25,16 +25,29 @@ export interface ClientBody {
   readonly decisions: readonly Decision[];
 }
 
+/** Where a service listens. */
+type Place = Readonly<Record<'callerUrl' | 'platformUrl', string>>;
+
 /** One platform of a running service: its key, and a method for each operation. */
 export class Tenant {
-  readonly callerUrl: string;
-  readonly platformUrl: string;
-  readonly key: string;
+  readonly #place: Place;
+  readonly #key: () => string;
 
-  constructor({ callerUrl, platformUrl }: { callerUrl: string; platformUrl: string }, key: string) {
-    this.callerUrl = callerUrl;
-    this.platformUrl = platformUrl;
-    this.key = key;
+  constructor(place: Place, key: string | (() => string)) {
+    this.#place = place;
+    this.#key = typeof key === 'string' ? () => key : key;
+  }
+
+  get callerUrl(): string {
+    return this.#place.callerUrl;
+  }
+
+  get platformUrl(): string {
+    return this.#place.platformUrl;
+  }
+
+  get key(): string {
+    return this.#key();
   }
 
   score(members: object = {}, headers: HeaderList = {}): Promise<Answer<ScoreAnswer>> {

@@ -1,16 +1,9 @@
 import { expect } from 'chai';
-import { type RunningService, startService } from '../../service/running-service.ts';
-import type { Tenant } from '../../service/tenant.ts';
+import { serviceOfSuite } from '../../service/running-service.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
 describeOnStores('POST /v1/client/score', (store) => {
-  let service: RunningService;
-  let shop: Tenant;
-  before(async () => {
-    service = await startService({ store: store() });
-    shop = await service.tenant();
-  });
-  after(() => service?.stop());
+  const { service, shop } = serviceOfSuite(() => ({ store: store() }));
 
   it('gives a new client the neutral answer, and only the members of the interface', async () => {
     const { status, headers, body } = await shop.score({ clientIdKey: 'new' });

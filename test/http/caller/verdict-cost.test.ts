@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
 import { expect } from 'chai';
-import { type RunningService, startService } from '../../service/running-service.ts';
+import { serviceOfSuite } from '../../service/running-service.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
 /** Enough for V8 to compile the code of a verdict. */
@@ -22,16 +22,14 @@ const RATE_LIMIT = { ratePerSecond: 1_000_000, burst: 1_000_000, trustedProxies:
 describeOnStores('a plain verdict of a new payer', function (store) {
   this.timeout(120_000);
   const most = this.fullTitle().endsWith('SQLite') ? { promises: 54, kB: 64 } : { promises: 75, kB: 85 };
-  let service: RunningService;
   let ask: (count: number) => Promise<void>;
+  const { service } = serviceOfSuite(() => ({ store: store(), rateLimit: RATE_LIMIT }));
   before(async () => {
-    service = await startService({ store: store(), rateLimit: RATE_LIMIT });
     const { key, callerUrl } = await service.tenant();
     const sockets = await Promise.all(Array.from({ length: AT_ONCE }, () => socketTo(callerUrl)));
     ask = (count) => askVerdicts(sockets, key, count);
     await ask(WARM_UP);
   });
-  after(() => service.stop());
 
   /** The least that a verdict adds to a counter; what is enough ends the counting. */
   const perVerdict = async (counter: () => number, enough: number) => {

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { type RunningService, startService } from '../../service/running-service.ts';
-import type { Tenant } from '../../service/tenant.ts';
+import { serviceOfSuite } from '../../service/running-service.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
 const FIRST = { verdict: 'GET_NEW', reason: 'No reason to hold the payer back.' };
@@ -48,13 +47,7 @@ const ROWS: readonly (readonly [row: string, ...steps: (readonly [number | 'PAID
 ];
 
 describeOnStores('POST /v1/client/verdict', (store) => {
-  let service: RunningService;
-  let shop: Tenant;
-  before(async () => {
-    service = await startService({ store: store() });
-    shop = await service.tenant();
-  });
-  after(() => service?.stop());
+  const { service, shop } = serviceOfSuite(() => ({ store: store() }));
 
   it('follows the cooldown ladder (interface, table 3.2)', async () => {
     for (const [clientIdKey, ...steps] of ROWS) {

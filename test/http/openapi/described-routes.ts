@@ -1,13 +1,5 @@
-import Router from '@koa/router';
-import type Koa from 'koa';
+import type Router from '@koa/router';
 import type { OpenApiDocument } from '../../../src/http/openapi/document.ts';
-
-/** The routers that an application asks, in that order. */
-export function routersOf<State>(app: Koa<State>): readonly Router[] {
-  return app.middleware.flatMap((middleware) =>
-    'router' in middleware && middleware.router instanceof Router ? [middleware.router] : [],
-  );
-}
 
 /** Every route as `GET /v1/platform/decisions/{decisionId}`; HEAD comes with GET and is not told apart. */
 export function routesOf(routers: readonly Router[]): readonly string[] {
@@ -21,9 +13,9 @@ export function routesOf(routers: readonly Router[]): readonly string[] {
 }
 
 /** Every operation of a document, written as its route is. */
-export function operationsOf({ paths }: OpenApiDocument, basePath = ''): readonly string[] {
+export function operationsOf({ paths }: OpenApiDocument): readonly string[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => `${method.toUpperCase()} ${basePath}${path}`),
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
 }
 

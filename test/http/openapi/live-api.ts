@@ -4,7 +4,6 @@ import { type Application, type ApplicationParts, startApplication } from '../..
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
 import { EvidenceDesk } from '../../../src/evidence/desk/evidence-desk.ts';
-import { createLog } from '../../../src/log.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { startQuietNode } from '../../rollout/quiet-node.ts';
@@ -12,7 +11,7 @@ import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from '../../rollout/rul
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { MovableClock } from '../../service/movable-clock.ts';
 import { verdictBody } from '../../service/request-bodies.ts';
-import { NO_RATE_LIMIT, SIGNAL_SECRET } from '../../service/running-service.ts';
+import { PLAIN_PARTS, SIGNAL_SECRET } from '../../service/running-service.ts';
 import { temporarySqlite } from '../../stores/temporary-store.ts';
 import type { LiveAnswer } from './described-api.ts';
 
@@ -84,6 +83,7 @@ export class Live {
     const fleet = new Fleet(store);
     const node = await startQuietNode(store, rulesDir, clock);
     const parts: ApplicationParts = {
+      ...PLAIN_PARTS,
       store,
       clock,
       ruleSource: node,
@@ -97,12 +97,6 @@ export class Live {
         onTrouble: () => {},
       }),
       rulesDir,
-      signalSecret: SIGNAL_SECRET,
-      rateLimit: NO_RATE_LIMIT,
-      basePath: '',
-      caller: { host: '127.0.0.1', port: 0 },
-      platform: { host: '127.0.0.1', port: 0 },
-      log: createLog('silent'),
     };
     const application = await startApplication(parts);
     const gated = await startApplication({ ...parts, requiresApproval: true });
@@ -171,19 +165,13 @@ export interface Ask {
   readonly by?: 'all' | 'ann' | 'bob' | 'ann of all';
 }
 
-export function post(
-  path: string,
-  body: object | string,
-  headers: Readonly<Record<string, string>> = {},
-): Ask {
+type Headed = Readonly<Record<string, string>>;
+
+export function post(path: string, body: object | string, headers: Headed = {}): Ask {
   return { method: 'POST', path, body, headers };
 }
 
-export function put(
-  path: string,
-  body: object | string,
-  headers: Readonly<Record<string, string>> = {},
-): Ask {
+export function put(path: string, body: object | string, headers: Headed = {}): Ask {
   return { method: 'PUT', path, body, headers };
 }
 

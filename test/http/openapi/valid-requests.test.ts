@@ -191,34 +191,17 @@ describe('a request that the API documents allow', () => {
     return found;
   }
 
-  /** The same request with something wrong, or by a method that the path may not take. */
-  const spoilt = (ask: Ask): readonly Ask[] => [
-    { ...ask, headers: { ...ask.headers, 'X-KA-Access-Key': 'ungranted' } },
-    { ...ask, headers: { ...ask.headers, 'X-KA-Access-Key': 'unknown' } },
-    { ...ask, path: `${ask.path}${ask.path.includes('?') ? '&' : '?'}stray=1` },
-    { ...ask, method: 'PATCH' },
-    ...(ask.body === undefined
-      ? []
-      : ['{', '[]', '{"stray":1}', '\uFEFF{}', 'x'.repeat(40_000)].map((body) => ({ ...ask, body }))),
-    ...(ask.body === undefined
-      ? []
-      : [{ ...ask, headers: { ...ask.headers, 'Content-Type': 'text/plain' } }]),
-  ];
-
-  /** What is not as documented of the problems that these requests meet, and how many problems those were. */
+  /** What is not as documented of the problems that these requests meet. */
   async function unlisted({ api, operation: { operationId } }: Described, asks: readonly Ask[]) {
     const complaints: string[] = [];
     for (const ask of asks) {
       const answer = await live.ask(ask);
       if (answer.status < 400) continue;
-      problems++;
       for (const complaint of api.complaints(operationId, answer))
         complaints.push(`${ask.method} ${ask.path}: ${answer.status} ${complaint} ${answer.text}`);
     }
     return complaints;
   }
-
-  let problems = 0;
 
   for (const described of DESCRIBED) {
     const { operation, values } = described;
@@ -238,8 +221,7 @@ describe('a request that the API documents allow', () => {
       const requests = fc.sample(fc.tuple(given, body), { numRuns: 20, seed: 7 });
       const asks = requests.map(([members, [type, value]]) => askOf(described, members, type, value));
       expect(await refusals(asks)).to.deep.equal([]);
-      const some = [...asks, ...asks.slice(0, 2).flatMap(spoilt)];
-      expect(await unlisted(described, some)).to.deep.equal([]);
+      expect(await unlisted(described, asks)).to.deep.equal([]);
     });
 
     for (const [type, { example }] of content) {
@@ -255,8 +237,4 @@ describe('a request that the API documents allow', () => {
       });
     }
   }
-
-  it('meets problems by the hundred when it is spoilt, each with a code that its operation lists', () => {
-    expect(problems).to.be.above(1000);
-  });
 });

@@ -1,18 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { jsonInSteps } from '../../../src/http/operation/operation.ts';
-import { call, type Problem } from '../../service/http-call.ts';
-import { type RunningService, startService } from '../../service/running-service.ts';
-import type { Tenant } from '../../service/tenant.ts';
+import { type Answer, call } from '../../service/http-call.ts';
+import { serviceOfSuite } from '../../service/running-service.ts';
 
 describe('a query parameter that an operation does not know', () => {
-  let service: RunningService;
-  let shop: Tenant;
-  before(async () => {
-    service = await startService();
-    shop = await service.tenant();
-  });
-  after(() => service?.stop());
+  const { service, shop } = serviceOfSuite();
 
   it('is refused with the known ones, instead of an unfiltered list', async () => {
     const { status, body } = await shop.ask('GET', 'decisions?verdct=BLOCK');
@@ -51,30 +44,17 @@ describe('a query parameter that an operation does not know', () => {
 });
 
 describe('an answer', () => {
-  let service: RunningService;
-  let shop: Tenant;
-  before(async () => {
-    service = await startService();
-    shop = await service.tenant();
-  });
-  after(() => service?.stop());
+  const { shop } = serviceOfSuite();
 
   it('is never cached, nor are refusals and metrics', async () => {
-    const stored = async (method: string, url: string, headers: Record<string, string> = {}) =>
-      (await call<Problem>(method, url, headers)).headers.get('Cache-Control');
     const key = { 'X-KA-Access-Key': shop.key };
     const verdict = await shop.verdict();
-    expect(verdict.headers.get('Cache-Control')).to.equal('no-store');
     expect(verdict.headers.get('X-Content-Type-Options')).to.equal('nosniff');
-    expect(await stored('GET', `${shop.platformUrl}/v1/platform/client?clientIdKey=payer-1`, key)).to.equal(
-      'no-store',
-    );
-    expect(await stored('GET', `${shop.platformUrl}/v1/platform/client?clientIdKey=payer-1`)).to.equal(
-      'no-store',
-    );
-    expect(await stored('GET', `${shop.platformUrl}/nowhere`)).to.equal('no-store');
-    expect(await stored('GET', `${shop.platformUrl}/metrics`)).to.equal('no-store');
-    expect(await stored('POST', `${shop.callerUrl}/v1/client/score`)).to.equal('no-store');
+    const answers: Answer[] = [verdict, await shop.client('payer-1')];
+    for (const path of ['v1/platform/client?clientIdKey=payer-1', 'nowhere', 'metrics'])
+      answers.push(await call('GET', `${shop.platformUrl}/${path}`, path === 'nowhere' ? key : {}));
+    answers.push(await call('POST', `${shop.callerUrl}/v1/client/score`, {}));
+    for (const { headers } of answers) expect(headers.get('Cache-Control')).to.equal('no-store');
   });
 
   it('names ignored members of the body, if there are any', async () => {

@@ -1,17 +1,10 @@
 import { expect } from 'chai';
 import type { Exploration } from '../../../src/archive/read/exploration.ts';
-import { type RunningService, startService } from '../../service/running-service.ts';
-import type { Tenant } from '../../service/tenant.ts';
+import { serviceOfSuite } from '../../service/running-service.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
 describeOnStores('the exploration of the last hour, on a node without an archive', (store) => {
-  let service: RunningService;
-  let shop: Tenant;
-  before(async () => {
-    service = await startService({ store: store() });
-    shop = await service.tenant();
-  });
-  after(() => service?.stop());
+  const { service, shop } = serviceOfSuite(() => ({ store: store() }));
 
   async function lastHour(by: string) {
     const path = `explore?span=hour&by=${by}`;

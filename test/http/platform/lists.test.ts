@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { INSTALLATION } from '../../../src/access/access-keys.ts';
 import { Audit } from '../../../src/access/audit.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
-import { type RunningService, startService } from '../../service/running-service.ts';
+import { serviceOfSuite } from '../../service/running-service.ts';
 import { Tenant } from '../../service/tenant.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
@@ -28,12 +28,8 @@ interface Lists {
 const REASON = { reason: 'shared by a ring' };
 
 describeOnStores('shared lists over HTTP', (store) => {
-  let service: RunningService;
   let number = 0;
-  before(async () => {
-    service = await startService({ store: store(), rules: RULES });
-  });
-  after(() => service.stop());
+  const { service } = serviceOfSuite(() => ({ store: store(), rules: RULES }));
 
   /** A platform whose list "blocked" holds entries of this kind. */
   const tenant = async (kind = 'client') => {
@@ -78,13 +74,8 @@ describeOnStores('shared lists over HTTP', (store) => {
   it('are listed with what they hold, and their entries in pages, newest first', async () => {
     const shop = await tenant();
     const lists = async () => (await shop.ask<Lists>('GET', 'lists')).body;
-    expect(await entries(shop)).to.deep.equal({
-      list: 'blocked',
-      kind: 'client',
-      total: 0,
-      entries: [],
-      next: null,
-    });
+    const none = { list: 'blocked', kind: 'client', total: 0, entries: [], next: null };
+    expect(await entries(shop)).to.deep.equal(none);
     for (const name of ['ann', 'bob', 'carl']) {
       await shop.ask('PUT', `lists/blocked/entries?value=${name}`, REASON);
     }
@@ -118,43 +109,23 @@ describeOnStores('shared lists over HTTP', (store) => {
       'Content-Type': 'application/x-ndjson',
     });
     expect(answer.status).to.equal(200);
-    expect(
-      answer.body
-        .trim()
-        .split('\n')
-        .map((line): unknown => JSON.parse(line)),
-    ).to.deep.equal([
+    const said = answer.body.trim().split('\n');
+    const fault = (line: number, detail: string) => ({
+      line,
+      error: 'malformed JSON body',
+      code: 'malformed-body',
+      detail,
+      retryable: false,
+    });
+    const stray = 'is not known; allowed: value, remove, reason, expiresAt';
+    const past = 'expiresAt is in the past; leave it out for an entry without an end.';
+    expect(said.map((line): unknown => JSON.parse(line))).to.deep.equal([
       { line: 1, value: 'ann', result: 'added' },
-      {
-        line: 2,
-        error: 'malformed JSON body',
-        code: 'malformed-body',
-        detail: '/reason is required.',
-        retryable: false,
-      },
-      {
-        line: 3,
-        error: 'malformed JSON body',
-        code: 'malformed-body',
-        detail: 'The body is not valid JSON.',
-        retryable: false,
-      },
-      {
-        line: 4,
-        error: 'malformed JSON body',
-        code: 'malformed-body',
-        detail: '/kind is not known; allowed: value, remove, reason, expiresAt.',
-        errors: [{ pointer: '/kind', detail: 'is not known; allowed: value, remove, reason, expiresAt' }],
-        retryable: false,
-      },
+      fault(2, '/reason is required.'),
+      fault(3, 'The body is not valid JSON.'),
+      { ...fault(4, `/kind ${stray}.`), errors: [{ pointer: '/kind', detail: stray }] },
       { line: 5, value: 'nobody', result: 'absent' },
-      {
-        line: 6,
-        error: 'not for this list',
-        code: 'not-for-list',
-        detail: 'expiresAt is in the past; leave it out for an entry without an end.',
-        retryable: false,
-      },
+      { ...fault(6, past), error: 'not for this list', code: 'not-for-list' },
     ]);
   });
 
@@ -193,60 +164,49 @@ describeOnStores('shared lists over HTTP', (store) => {
     expect(JSON.stringify(noted)).not.to.include('payer-9');
   });
 
-  for (const [method, path, body, status, detail] of [
+  const NAMED =
+    'has lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods.';
+  const MADE =
+    'A list is made first, with the kind of its entries: PUT /v1/platform/lists/blokced, or the command lists make.';
+  const AFTER = 'must be the `next` of an earlier answer, unchanged; without it the list begins anew.';
+  for (const [status, request, body, detail] of [
+    [400, 'PUT lists/Blocked/entries?value=ann', REASON, `The name of a list ${NAMED}`],
     [
-      'PUT',
-      'lists/Blocked/entries?value=ann',
-      { ...REASON },
-      400,
-      'The name of a list has lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods.',
-    ],
-    [
-      'PUT',
-      'lists/blokced/entries?value=ann',
-      { ...REASON },
       404,
-      'There is no list "blokced"; did you mean "blocked"? A list is made first, with the kind of its entries: PUT /v1/platform/lists/blokced, or the command lists make.',
+      'PUT lists/blokced/entries?value=ann',
+      REASON,
+      `There is no list "blokced"; did you mean "blocked"? ${MADE}`,
     ],
     [
-      'PUT',
-      'lists/blocked',
-      { kind: 'method' },
       409,
+      'PUT lists/blocked',
+      { kind: 'method' },
       'The list blocked holds entries of kind ip; make another one.',
     ],
     [
-      'PUT',
-      'lists/blocked/entries?value=10.0.0.0%2F8',
-      { ...REASON, expires: '2030-01-01' },
       400,
+      'PUT lists/blocked/entries?value=10.0.0.0%2F8',
+      { ...REASON, expires: '2030-01-01' },
       '/expires is not known; did you mean "expiresAt"?.',
     ],
     [
-      'PUT',
-      'lists/blocked/entries?value=home',
-      REASON,
       422,
+      'PUT lists/blocked/entries?value=home',
+      REASON,
       '"home" is no IP address; write one like 203.0.113.9, or a range like 203.0.113.0/24.',
     ],
     [
-      'PUT',
-      'lists/blocked/entries?value=10.0.0.1%2F8',
-      REASON,
       422,
+      'PUT lists/blocked/entries?value=10.0.0.1%2F8',
+      REASON,
       '"10.0.0.1/8" does not begin where the range does; write 10.0.0.0/8.',
     ],
-    ['PUT', 'lists/blocked/entries', REASON, 400, 'The parameter value is required.'],
-    [
-      'GET',
-      'lists/blocked/entries?after=x',
-      undefined,
-      400,
-      'The parameter after must be the `next` of an earlier answer, unchanged; without it the list begins anew.',
-    ],
+    [400, 'PUT lists/blocked/entries', REASON, 'The parameter value is required.'],
+    [400, 'GET lists/blocked/entries?after=x', undefined, `The parameter after ${AFTER}`],
   ] as const) {
-    it(`answer ${status} to ${method} ${path}`, async () => {
-      const answer = await (await tenant('ip')).ask(method, path, body);
+    it(`answer ${status} to ${request}`, async () => {
+      const [method, path] = request.split(' ');
+      const answer = await (await tenant('ip')).ask(method ?? '', path ?? '', body);
       expect([answer.status, answer.body.detail]).to.deep.equal([status, detail]);
     });
   }

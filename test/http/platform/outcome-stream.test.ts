@@ -9,8 +9,7 @@ import { GrantWatch } from '../../../src/http/request/authenticate.ts';
 import type { OrderReport } from '../../../src/service/scoring.ts';
 import { until } from '../../servers/until.ts';
 import type { Answer } from '../../service/http-call.ts';
-import { type RunningService, startService } from '../../service/running-service.ts';
-import type { Tenant } from '../../service/tenant.ts';
+import { serviceOfSuite } from '../../service/running-service.ts';
 
 interface ResultLine {
   readonly line: number;
@@ -25,13 +24,7 @@ interface ResultLine {
 const NDJSON = { 'Content-Type': 'application/x-ndjson' };
 
 describe('a stream of outcomes', () => {
-  let service: RunningService;
-  let shop: Tenant;
-  before(async () => {
-    service = await startService();
-    shop = await service.tenant();
-  });
-  after(() => service.stop());
+  const { service, shop } = serviceOfSuite();
 
   const report = (clientIdKey: string, orderRef: string, more: object = {}) =>
     JSON.stringify({ clientIdKey, orderRef, outcome: 'PAID', ...more });
@@ -69,43 +62,26 @@ describe('a stream of outcomes', () => {
       Buffer.from(`\uFEFF${report('mixed', 'marked')}\n`),
       Buffer.from(`${report('mixed', 'good-4')}\n`),
     ]);
-    const [error, code] = ['malformed JSON body', 'malformed-body'];
+    const fault = (line: number, detail: string) => ({
+      line,
+      error: 'malformed JSON body',
+      code: 'malformed-body',
+      detail,
+      retryable: false,
+    });
+    const errors = (pointer: string, detail: string) => ({ errors: [{ pointer, detail }] });
     expect(await send(Uint8Array.from(bytes))).to.deep.equal([
       { line: 1, clientIdKey: 'mixed', orderRef: 'good-1', result: 'recorded' },
-      { line: 2, error, code, detail: 'The body is not valid JSON.', retryable: false },
-      { line: 3, error, code, detail: 'A line must have at most 32768 bytes.', retryable: false },
-      { line: 4, error, code, detail: 'The body is not valid UTF-8.', retryable: false },
+      fault(2, 'The body is not valid JSON.'),
+      fault(3, 'A line must have at most 32768 bytes.'),
+      fault(4, 'The body is not valid UTF-8.'),
       {
-        line: 5,
-        error,
-        code,
-        detail: '/outcome must be one of PAID, UNPAID.',
-        errors: [{ pointer: '/outcome', detail: 'must be one of PAID, UNPAID' }],
-        retryable: false,
+        ...fault(5, '/outcome must be one of PAID, UNPAID.'),
+        ...errors('/outcome', 'must be one of PAID, UNPAID'),
       },
-      {
-        line: 6,
-        error,
-        code,
-        detail: '/cause goes only with UNPAID.',
-        errors: [{ pointer: '/cause', detail: 'goes only with UNPAID' }],
-        retryable: false,
-      },
-      {
-        line: 7,
-        error,
-        code,
-        detail: 'The body must be a JSON object.',
-        errors: [{ pointer: '', detail: 'must be a JSON object' }],
-        retryable: false,
-      },
-      {
-        line: 8,
-        error,
-        code,
-        detail: 'The body starts with a byte order mark; send plain UTF-8.',
-        retryable: false,
-      },
+      { ...fault(6, '/cause goes only with UNPAID.'), ...errors('/cause', 'goes only with UNPAID') },
+      { ...fault(7, 'The body must be a JSON object.'), ...errors('', 'must be a JSON object') },
+      fault(8, 'The body starts with a byte order mark; send plain UTF-8.'),
       { line: 9, clientIdKey: 'mixed', orderRef: 'good-4', result: 'recorded' },
     ]);
     expect((await shop.client('mixed')).body.outcomes.paidCount).to.equal(2);

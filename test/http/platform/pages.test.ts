@@ -35,10 +35,7 @@ describe('every list of the platform', () => {
       await shop.verdict({ clientIdKey: 'ann', orderRef: 'order-ann' });
       await asked('PUT', `lists/of-${['clients', 'shops', 'others'][number]}`, { kind: 'client' });
       await asked('PUT', `lists/of-clients/entries?value=payer-${number}`, REASON);
-      await asked('PUT', `client/override?clientIdKey=trusted-${number}`, {
-        group: 'TRUSTED',
-        ...REASON,
-      });
+      await asked('PUT', `client/override?clientIdKey=trusted-${number}`, { group: 'TRUSTED', ...REASON });
       await asked('PUT', `rules/drafts/p2.v2${number}`, { from: 'p2.v10', files: { 'ruleset.yaml': '' } });
       eyes.clock.moveSeconds(1);
     }

@@ -6,7 +6,7 @@ import { Sessions } from '../../../src/access/sessions.ts';
 import type { PeopleSchema } from '../../../src/http/platform/people.ts';
 import type { Shape } from '../../../src/shapes.ts';
 import { call, type Problem } from '../../service/http-call.ts';
-import { type RunningService, startService } from '../../service/running-service.ts';
+import { serviceOfSuite } from '../../service/running-service.ts';
 import { Tenant } from '../../service/tenant.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
@@ -17,27 +17,19 @@ const ROLES = typeof PARSED === 'string' ? [] : PARSED;
 const [FRAUD = '', DESK = '', OPS = ''] = ROLES.map(({ item }) => item);
 
 describeOnStores('people over HTTP', (store) => {
-  let service: RunningService;
   let shop: Tenant;
   let all: Tenant;
   let sessions: Sessions;
+  const { service } = serviceOfSuite(() => ({
+    store: store(),
+    consoleUrl: new URL('http://127.0.0.1'),
+    provider: { issuer: new URL('https://login.example'), clientId: 'a', clientSecret: 'b', roles: ROLES },
+  }));
   before(async () => {
-    const provider = {
-      issuer: new URL('https://login.example'),
-      clientId: 'a',
-      clientSecret: 'b',
-      roles: ROLES,
-    };
-    service = await startService({
-      store: store(),
-      consoleUrl: new URL('http://127.0.0.1'),
-      provider,
-    });
     shop = await service.tenant('shop', ['keys', 'audit']);
     all = new Tenant(shop, (await service.application.keys.issue(INSTALLATION, ['keys'], null, 'maria')).key);
     sessions = new Sessions(store().documents, service.application.keys, ROLES, service.clock.now);
   });
-  after(() => service?.stop());
 
   const start = (sub: string, ...items: readonly string[]) =>
     sessions.start({ kind: 'person', sub, email: `${sub}@example.com`, items });

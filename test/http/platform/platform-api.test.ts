@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Audit } from '../../../src/access/audit.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { call } from '../../service/http-call.ts';
-import { type RunningService, startService } from '../../service/running-service.ts';
+import { serviceOfSuite } from '../../service/running-service.ts';
 import { Tenant } from '../../service/tenant.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { expectHidden } from '../hidden-device.ts';
@@ -63,13 +63,7 @@ const REFUSED: readonly (readonly [
 ];
 
 describeOnStores('the API for the platform', (store) => {
-  let service: RunningService;
-  let shop: Tenant;
-  before(async () => {
-    service = await startService({ store: store() });
-    shop = await service.tenant();
-  });
-  after(() => service?.stop());
+  const { service, shop } = serviceOfSuite(() => ({ store: store() }));
 
   const answered = async (clientIdKey: string, method = 'card') =>
     (await shop.verdict({ clientIdKey, method })).body.verdict;

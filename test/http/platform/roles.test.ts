@@ -5,7 +5,7 @@ import { Sessions } from '../../../src/access/sessions.ts';
 import { PLATFORM_OPERATIONS } from '../../../src/http/platform/platform-operations.ts';
 import { ANY_OF_THE_PLATFORM, type Grant, grantLists } from '../../../src/http/request/authenticate.ts';
 import { call, type Problem } from '../../service/http-call.ts';
-import { type RunningService, startService } from '../../service/running-service.ts';
+import { serviceOfSuite } from '../../service/running-service.ts';
 
 const NAMES = ['viewer', 'support', 'analyst', 'operator', 'admin'] as const satisfies readonly Role[];
 
@@ -90,14 +90,12 @@ describe('operations by role', () => {
   });
 
   describe('asked by people who are signed in', () => {
-    let service: RunningService;
     const parsed = parseRoles(NAMES.map((role) => `groups:${role}=${role}@shop`).join());
     const roles = typeof parsed === 'string' ? [] : parsed;
-    before(async () => {
-      const provider = { issuer: new URL('https://login.example'), clientId: 'a', clientSecret: 'b', roles };
-      service = await startService({ consoleUrl: new URL('http://127.0.0.1'), provider });
-    });
-    after(() => service?.stop());
+    const { service } = serviceOfSuite(() => ({
+      consoleUrl: new URL('http://127.0.0.1'),
+      provider: { issuer: new URL('https://login.example'), clientId: 'a', clientSecret: 'b', roles },
+    }));
 
     for (const role of NAMES)
       it(`are granted and refused to ${role} by the table`, async () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { type RunningService, startService } from '../../service/running-service.ts';
+import { serviceOfSuite } from '../../service/running-service.ts';
 import { rawStatus } from '../raw-exchange.ts';
 
 const BLOCK = 'x'.repeat(64 * 1024);
@@ -9,11 +9,7 @@ const BLOCK = 'x'.repeat(64 * 1024);
 const UPLOAD_BLOCKS = 2_000;
 
 describe('a refusal while the body is still being sent', () => {
-  let service: RunningService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service?.stop());
+  const { service } = serviceOfSuite();
 
   /** Sends an endless body in chunks for as long as it is read; gives the answer, and how much was sent. */
   const upload = async (url: string, path: string, headers: readonly string[]) => {
@@ -24,9 +20,8 @@ describe('a refusal while the body is still being sent', () => {
     socket.setEncoding('utf8').on('data', (text: string) => {
       answer += text;
     });
-    socket.on('error', () => {
-      // A reset ends the upload as a close does.
-    });
+    // A reset ends the upload as a close does.
+    socket.on('error', () => {});
     const closed = new Promise<void>((resolve) => {
       socket.once('close', () => {
         ended = true;

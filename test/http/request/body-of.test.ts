@@ -2,20 +2,12 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Problem } from '../../service/http-call.ts';
 import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
-import { type RunningService, startService } from '../../service/running-service.ts';
-import type { Tenant } from '../../service/tenant.ts';
+import { serviceOfSuite } from '../../service/running-service.ts';
 
 type Operation = 'score' | 'verdict';
 
-/** The expected refusal of one member of a body. */
-interface Refusal {
-  readonly operation: Operation;
-  readonly member: string;
-  readonly value: unknown;
-  readonly detail: string;
-}
-
-const TEXT_MEMBERS: Readonly<Record<Operation, Readonly<Record<string, number>>>> = {
+/** The longest texts, by member. */
+const TEXTS: Readonly<Record<Operation, Readonly<Record<string, number>>>> = {
   score: {
     sellPointKey: 256,
     clientIdKey: 256,
@@ -32,16 +24,12 @@ const REQUIRED: Readonly<Record<Operation, readonly string[]>> = {
   verdict: ['sellPointKey', 'clientIdKey', 'method', 'amountRequested', 'orderRef'],
 };
 
-const NO_TEXTS: readonly unknown[] = [0, 7, true, [], ['a'], {}];
+const NO_TEXTS: readonly unknown[] = [0, 7, 25.5, true, [], ['a'], {}];
 const NO_BOOLEANS: readonly unknown[] = ['true', 0, 1, [], {}];
 
 const NO_DECIMAL =
   'must be a decimal number of at most 38 digits and 18 decimals, like "250.00", without sign, exponent or blank';
 const NO_CURRENCY = 'must be 3 or 4 letters or digits, like "EUR"';
-
-/** What is one and what is not has client/amount.test.ts. */
-const NO_DECIMALS: readonly string[] = ['1e5', '', '1\n', '1'.repeat(39)];
-const DECIMALS: readonly string[] = ['0', '007.50', `${'9'.repeat(20)}.${'9'.repeat(18)}`];
 
 const operations: readonly Operation[] = ['score', 'verdict'];
 
@@ -49,29 +37,52 @@ function bodyOf(operation: Operation, members: object): object {
   return operation === 'score' ? scoreBody(members) : verdictBody(members);
 }
 
-describe('the members of a request body', () => {
-  let service: RunningService;
-  let shop: Tenant;
-  before(async () => {
-    service = await startService();
-    shop = await service.tenant();
-  });
-  after(() => service.stop());
+type Refusal = readonly [pointer: string, detail: string, values: readonly unknown[]];
 
-  const refuse = async ({ operation, member, value, detail }: Refusal) => {
-    const pointer = `/${member}`;
-    const { status, body } = await shop.post(operation, bodyOf(operation, { [member]: value }));
-    expect(status).to.equal(400);
-    expect({ ...body, requestId: '' }, JSON.stringify(value)).to.deep.equal({
-      title: 'malformed JSON body',
-      status: 400,
-      code: 'malformed-body',
-      retryable: false,
-      detail: `${pointer} ${detail}.`,
-      errors: [{ pointer, detail }],
-      requestId: '',
-    });
-  };
+/** What is refused of the members, and how; what is a decimal-string and what is not has client/amount.test.ts. */
+function refusals(operation: Operation): readonly Refusal[] {
+  const required = REQUIRED[operation];
+  const ofTexts = Object.entries(TEXTS[operation]).flatMap(([member, longest]): readonly Refusal[] => [
+    [`/${member}`, 'must be a JSON string', required.includes(member) ? [...NO_TEXTS, null] : NO_TEXTS],
+    [`/${member}`, 'must not be empty', required.includes(member) ? [''] : []],
+    [
+      `/${member}`,
+      `must have at most ${longest} characters`,
+      ['a', '😀'].map((one) => one.repeat(longest + 1)),
+    ],
+    [`/${member}`, 'must be well-formed Unicode, without lone surrogates', ['a\ud800', '\udc00b']],
+  ]);
+  const ofHints: readonly Refusal[] = [
+    ['/clientHints', 'must be a JSON object', ['jsOk', 7, true, []]],
+    ['/clientHints/jsOk', 'must be true or false', NO_BOOLEANS.map((jsOk) => ({ jsOk }))],
+    [
+      '/clientHints/honeypotTriggered',
+      'must be true or false',
+      NO_BOOLEANS.map((honeypotTriggered) => ({ honeypotTriggered })),
+    ],
+  ];
+  return [
+    ...required.map((member): Refusal => [`/${member}`, 'is required', [undefined]]),
+    ...ofTexts,
+    ['/amountRequested', 'must be a JSON string', [...NO_TEXTS, null]],
+    ['/amountRequested', NO_DECIMAL, ['1e5', '', '1\n', '1'.repeat(39)]],
+    ['/toPayCurrency', NO_CURRENCY, ['EU', 'EUROS', 'E R', '€€€', 'EU\ud800']],
+    ['/toPayCurrency', 'must be a JSON string', [978]],
+    ...(operation === 'score' ? ofHints : []),
+  ];
+}
+
+/** What is taken, by member. */
+function taken(operation: Operation): readonly (readonly [member: string, values: readonly string[]])[] {
+  const longest = Object.entries(TEXTS[operation]).map(
+    ([member, length]) => [member, ['a', '😀', '\u0000', ' '].map((one) => one.repeat(length))] as const,
+  );
+  const decimals = ['0', '007.50', `${'9'.repeat(20)}.${'9'.repeat(18)}`];
+  return [...longest, ['amountRequested', decimals], ['toPayCurrency', ['EUR', 'eur', 'USDT', '978']]];
+}
+
+describe('the members of a request body', () => {
+  const { shop } = serviceOfSuite();
 
   describe('refused with 400 and a pointer, changing nothing', () => {
     afterEach('nothing is known of the client', async () => {
@@ -80,90 +91,40 @@ describe('the members of a request body', () => {
     });
 
     for (const operation of operations) {
-      for (const member of REQUIRED[operation]) {
-        it(`${operation} without ${member}`, async () => {
-          await refuse({ operation, member, value: undefined, detail: 'is required' });
-        });
-      }
-
-      for (const [member, maxLength] of Object.entries(TEXT_MEMBERS[operation])) {
-        const isRequired = REQUIRED[operation].includes(member);
-        it(`${operation} with a ${member} that is no text`, async () => {
-          for (const value of isRequired ? [...NO_TEXTS, null] : NO_TEXTS) {
-            await refuse({ operation, member, value, detail: 'must be a JSON string' });
+      for (const [pointer, detail, values] of refusals(operation)) {
+        it(`${operation}: ${pointer} ${detail}`, async () => {
+          const member = pointer.split('/')[1] ?? '';
+          for (const value of values) {
+            const { status, body } = await shop.post(operation, bodyOf(operation, { [member]: value }));
+            expect({ ...body, status, requestId: '' }, JSON.stringify(value)).to.deep.equal({
+              title: 'malformed JSON body',
+              status: 400,
+              code: 'malformed-body',
+              retryable: false,
+              detail: `${pointer} ${detail}.`,
+              errors: [{ pointer, detail }],
+              requestId: '',
+            });
           }
         });
-
-        it(`${operation} with a ${member} that is too long, has a lone surrogate, or is empty where it is required`, async () => {
-          if (isRequired) await refuse({ operation, member, value: '', detail: 'must not be empty' });
-          const tooLong = `must have at most ${maxLength} characters`;
-          await refuse({ operation, member, value: 'a'.repeat(maxLength + 1), detail: tooLong });
-          await refuse({ operation, member, value: '😀'.repeat(maxLength + 1), detail: tooLong });
-          const illFormed = 'must be well-formed Unicode, without lone surrogates';
-          await refuse({ operation, member, value: 'a\ud800', detail: illFormed });
-          await refuse({ operation, member, value: '\udc00b', detail: illFormed });
-        });
       }
-
-      it(`${operation} with an amount that is no JSON string`, async () => {
-        for (const value of [25, 25.5, 0, null, ...NO_TEXTS.slice(2)]) {
-          await refuse({ operation, member: 'amountRequested', value, detail: 'must be a JSON string' });
-        }
-      });
-
-      it(`${operation} with an amount that is no decimal-string`, async () => {
-        for (const value of NO_DECIMALS) {
-          await refuse({ operation, member: 'amountRequested', value, detail: NO_DECIMAL });
-        }
-      });
-
-      it(`${operation} with a currency of another form`, async () => {
-        for (const value of ['EU', 'EUROS', 'E R', '€€€', 'EU\ud800']) {
-          await refuse({ operation, member: 'toPayCurrency', value, detail: NO_CURRENCY });
-        }
-        await refuse({ operation, member: 'toPayCurrency', value: 978, detail: 'must be a JSON string' });
-      });
 
       it(`${operation} with another JSON value than an object`, async () => {
         for (const text of ['null', '[]', '[{}]', '"text"', '7', 'true']) {
           const { status, body } = await shop.post(operation, text);
-          expect(status, text).to.equal(400);
-          expect(body, text).to.deep.include({
-            title: 'malformed JSON body',
-            detail: 'The body must be a JSON object.',
-            errors: [{ pointer: '', detail: 'must be a JSON object' }],
-          });
+          expect([status, body.detail], text).to.deep.equal([400, 'The body must be a JSON object.']);
+          expect(body.errors, text).to.deep.equal([{ pointer: '', detail: 'must be a JSON object' }]);
         }
       });
 
       it(`${operation} whose members come only from a __proto__ member`, async () => {
         const text = `{"__proto__":${JSON.stringify(bodyOf(operation, {}))}}`;
         const { detail, errors = [] } = (await shop.post(operation, text)).body;
-        const missing = REQUIRED[operation].map((member) => ({
-          pointer: `/${member}`,
-          detail: 'is required',
-        }));
+        const missing = REQUIRED[operation].map((one) => ({ pointer: `/${one}`, detail: 'is required' }));
         expect(detail).to.equal(`/sellPointKey is required. There are ${missing.length} faults; see errors.`);
         expect(errors).to.have.deep.members(missing);
       });
     }
-
-    it('score with clientHints that are no object', async () => {
-      for (const value of ['jsOk', 7, true, []]) {
-        await refuse({ operation: 'score', member: 'clientHints', value, detail: 'must be a JSON object' });
-      }
-    });
-
-    it('score with a hint that is no boolean', async () => {
-      for (const hint of ['jsOk', 'honeypotTriggered']) {
-        for (const value of NO_BOOLEANS) {
-          const { status, body } = await shop.post('score', scoreBody({ clientHints: { [hint]: value } }));
-          expect(status).to.equal(400);
-          const pointer = `/clientHints/${hint}`;
-          expect(body.errors).to.deep.equal([{ pointer, detail: 'must be true or false' }]);
-        }
-      }
-    });
   });
 
   describe('several of which are wrong', () => {
@@ -233,31 +194,13 @@ describe('the members of a request body', () => {
 
   describe('accepted', () => {
     for (const operation of operations) {
-      it(`${operation} with texts at their limits, counted in characters`, async () => {
-        for (const [member, maxLength] of Object.entries(TEXT_MEMBERS[operation])) {
-          for (const character of ['a', '😀', '\u0000', ' ']) {
-            const { status } = await shop.post(
-              operation,
-              bodyOf(operation, { [member]: character.repeat(maxLength) }),
-            );
-            expect(status, `${member} ${JSON.stringify(character)}`).to.equal(200);
+      for (const [member, values] of taken(operation))
+        it(`${operation} with every form of ${member}, texts counted in characters`, async () => {
+          for (const value of values) {
+            const { status } = await shop.post(operation, bodyOf(operation, { [member]: value }));
+            expect(status, JSON.stringify(value)).to.equal(200);
           }
-        }
-      });
-
-      it(`${operation} with every form of decimal-string`, async () => {
-        for (const amountRequested of DECIMALS) {
-          const { status } = await shop.post(operation, bodyOf(operation, { amountRequested }));
-          expect(status, amountRequested).to.equal(200);
-        }
-      });
-
-      it(`${operation} with a currency of 3 or 4 letters or digits`, async () => {
-        for (const toPayCurrency of ['EUR', 'eur', 'USDT', '978']) {
-          const { status } = await shop.post(operation, bodyOf(operation, { toPayCurrency }));
-          expect(status, toPayCurrency).to.equal(200);
-        }
-      });
+        });
 
       it(`${operation} with members named like those of every object`, async () => {
         const odd =

@@ -1,10 +1,10 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { networkOf } from '../../../src/decision/requests.ts';
 import { callerAddress } from '../../../src/http/request/rate-limit.ts';
 import { type BucketSettings, LocalRateBuckets, takeToken } from '../../../src/state/rate-buckets.ts';
+import { listening } from '../../servers/listening.ts';
 import { call } from '../../service/http-call.ts';
 import { scoreBody } from '../../service/request-bodies.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
@@ -41,16 +41,9 @@ describe('a rate bucket', () => {
   });
 
   it('gives a token back every 1 / rate seconds', () => {
-    let fullAtMs = 0;
-    const delayAt = (nowMs: number) => {
-      const { admission, ...next } = takeToken(fullAtMs, nowMs, AS_PROMISED);
-      fullAtMs = next.fullAtMs;
-      return admission.admitted ? admission.delayMs : null;
-    };
-    for (let request = 0; request < 20; request++) expect(delayAt(5000)).to.equal(0);
-    expect(delayAt(5050)).to.equal(0);
-    expect(delayAt(5050)).to.equal(50);
-    expect(delayAt(99_000)).to.equal(0);
+    const gapsMs = [...Array.from({ length: 20 }, () => 0), 50, 0, 94_000];
+    const delays = arrivals(gapsMs, 5000, AS_PROMISED).map(({ delayMs }) => delayMs);
+    expect(delays).to.deep.equal([...Array.from({ length: 21 }, () => 0), 50, 0]);
   });
 
   it('takes no token from a request that is refused', () => {
@@ -136,10 +129,7 @@ describe('the caller address of a request', () => {
   let address: (forwarded: readonly string[], trustedProxies: number) => Promise<string>;
   const server = createServer();
   before(async () => {
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const bound = server.address();
-    if (bound === null || typeof bound === 'string') throw new Error('no port');
+    const url = await listening(server);
     address = async (forwarded, trustedProxies) => {
       const { promise, resolve } = Promise.withResolvers<string>();
       server.once('request', (req, res) => {
@@ -147,44 +137,45 @@ describe('the caller address of a request', () => {
         res.end();
       });
       const lines = forwarded.map((value) => `X-Forwarded-For: ${value}\r\n`).join('');
-      await rawExchange(
-        `http://127.0.0.1:${bound.port}`,
-        `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${lines}\r\n`,
-      );
+      await rawExchange(url, `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${lines}\r\n`);
       return promise;
     };
   });
   after(() => server.close());
 
-  it('is the connection without trusted proxies, whatever the header says', async () => {
-    expect(await address([], 0)).to.equal('127.0.0.1');
-    expect(await address(['203.0.113.9'], 0)).to.equal('127.0.0.1');
-  });
-
-  it('is what the one trusted proxy saw, not what the caller wrote', async () => {
-    expect(await address(['203.0.113.9'], 1)).to.equal('203.0.113.9');
-    expect(await address(['1.1.1.1, 2.2.2.2, 203.0.113.9'], 1)).to.equal('203.0.113.9');
-    expect(await address(['1.1.1.1', '203.0.113.9'], 1)).to.equal('203.0.113.9');
-  });
-
-  it('is what the outermost of two trusted proxies saw', async () => {
-    expect(await address(['1.1.1.1, 203.0.113.9, 10.0.0.2'], 2)).to.equal('203.0.113.9');
-    expect(await address(['203.0.113.9', '10.0.0.2'], 2)).to.equal('203.0.113.9');
-  });
-
-  it('is the address without the port that a proxy may add', async () => {
-    expect(await address(['203.0.113.9:51234'], 1)).to.equal('203.0.113.9');
-    expect(await address(['[2001:db8::9]:51234'], 1)).to.equal('2001:db8::9');
-    expect(await address(['[2001:db8::9]'], 1)).to.equal('2001:db8::9');
-    expect(await address(['2001:db8::9'], 1)).to.equal('2001:db8::9');
-    expect(await address(['203.0.113.9:51234, 10.0.0.2:80'], 2)).to.equal('203.0.113.9');
-  });
-
-  it('is the connection when a request bypassed the proxies', async () => {
-    expect(await address([], 1)).to.equal('127.0.0.1');
-    expect(await address(['203.0.113.9'], 2)).to.equal('127.0.0.1');
-    expect(await address([' , ,'], 1)).to.equal('127.0.0.1');
-  });
+  for (const [what, expected, proxies, ...requests] of [
+    ['the connection without trusted proxies, whatever the header says', '127.0.0.1', 0, [], ['203.0.113.9']],
+    [
+      'what the one trusted proxy saw, not what the caller wrote',
+      '203.0.113.9',
+      1,
+      ['203.0.113.9'],
+      ['1.1.1.1, 2.2.2.2, 203.0.113.9'],
+      ['1.1.1.1', '203.0.113.9'],
+    ],
+    [
+      'what the outermost of two trusted proxies saw, without a port',
+      '203.0.113.9',
+      2,
+      ['1.1.1.1, 203.0.113.9, 10.0.0.2'],
+      ['203.0.113.9', '10.0.0.2'],
+      ['203.0.113.9:51234, 10.0.0.2:80'],
+    ],
+    ['the address without the port that a proxy may add', '203.0.113.9', 1, ['203.0.113.9:51234']],
+    [
+      'an IPv6 address without brackets or port',
+      '2001:db8::9',
+      1,
+      ['[2001:db8::9]:51234'],
+      ['[2001:db8::9]'],
+      ['2001:db8::9'],
+    ],
+    ['the connection when a request bypassed the proxy', '127.0.0.1', 1, [], [' , ,']],
+    ['the connection when a request bypassed one of two proxies', '127.0.0.1', 2, ['203.0.113.9']],
+  ] as const)
+    it(`is ${what}`, async () => {
+      for (const forwarded of requests) expect(await address(forwarded, proxies)).to.equal(expected);
+    });
 });
 
 describe('the network of an address', () => {

@@ -7,9 +7,9 @@ import { CONNECTIONS_PER_ADDRESS_MAX } from '../../../src/application.ts';
 import type { RequestState } from '../../../src/http/request/request-state.ts';
 import { compressAnswers } from '../../../src/http/server/compress-answers.ts';
 import { limitConnections } from '../../../src/http/server/listener.ts';
+import { listening } from '../../servers/listening.ts';
 import { until } from '../../servers/until.ts';
-import { type RunningService, startService } from '../../service/running-service.ts';
-import type { Tenant } from '../../service/tenant.ts';
+import { serviceOfSuite, startService } from '../../service/running-service.ts';
 
 const PER_ADDRESS_MAX = 3;
 
@@ -21,10 +21,7 @@ describe('connections of one address', () => {
   beforeEach(async () => {
     server = createServer((_req, res) => res.end('here'));
     limitConnections(server, PER_ADDRESS_MAX);
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    port = address === null || typeof address === 'string' ? 0 : address.port;
+    port = Number(new URL(await listening(server)).port);
   });
 
   afterEach(async () => {
@@ -36,10 +33,8 @@ describe('connections of one address', () => {
 
   const open = (localAddress = '127.0.0.1') => {
     const socket = connect({ port, host: '127.0.0.1', localAddress });
-    socket.on('error', () => {
-      // A refused connection may be reset.
-    });
-    sockets.push(socket);
+    // A refused connection may be reset.
+    sockets.push(socket.on('error', () => {}));
     return socket;
   };
 
@@ -51,18 +46,10 @@ describe('connections of one address', () => {
     return Promise.race([data, closed]).catch(() => false);
   };
 
-  it('are accepted up to the limit, and closed above it', async () => {
+  it('are accepted up to the limit, closed above it, and do not count against another address', async () => {
     for (let n = 0; n < PER_ADDRESS_MAX; n++) expect(await isAnswered(open())).to.equal(true);
     expect(await isAnswered(open())).to.equal(false);
-  });
-
-  it('do not count against another address', async () => {
-    for (let n = 0; n < PER_ADDRESS_MAX; n++) expect(await isAnswered(open())).to.equal(true);
     expect(await isAnswered(open('127.0.0.2'))).to.equal(true);
-  });
-
-  it('make room again when they close', async () => {
-    for (let n = 0; n < PER_ADDRESS_MAX; n++) expect(await isAnswered(open())).to.equal(true);
     sockets[0]?.destroy();
     await until('a connection is taken', () => isAnswered(open()));
   });
@@ -92,14 +79,10 @@ const asked = async (url: string, encoding: string, key = '') => {
 };
 
 describe('long answers', () => {
-  let service: RunningService;
-  let shop: Tenant;
+  const { shop } = serviceOfSuite();
   before(async () => {
-    service = await startService();
-    shop = await service.tenant('shop');
     for (let ask = 0; ask < 20; ask++) await shop.verdict({ clientIdKey: 'ann', orderRef: `order-${ask}` });
   });
-  after(() => service?.stop());
 
   it('of the platform are compressed for clients that accept gzip, with the same content', async () => {
     const decisions = (encoding: string) =>
@@ -119,13 +102,11 @@ describe('long answers', () => {
       ctx.body = 'long '.repeat(ctx.path === '/short' ? 10 : 10_000);
       if (ctx.path === '/named') ctx.set('ETag', '"1"');
     });
-    const server = createServer(app.callback()).listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    const server = createServer(app.callback());
     try {
-      const address = server.address();
-      const port = address === null || typeof address === 'string' ? 0 : address.port;
+      const url = await listening(server);
       const encodings = ['short', 'named', 'long'].map(
-        async (path) => (await asked(`http://127.0.0.1:${port}/${path}`, 'gzip')).encoding,
+        async (path) => (await asked(`${url}/${path}`, 'gzip')).encoding,
       );
       expect(await Promise.all(encodings)).to.deep.equal([null, null, 'gzip']);
     } finally {

@@ -1,10 +1,10 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { expect } from 'chai';
 import { answerNodeRefusals } from '../../../src/http/server/node-refusals.ts';
+import { listening } from '../../servers/listening.ts';
 import type { Problem } from '../../service/http-call.ts';
 import { scoreBody } from '../../service/request-bodies.ts';
-import { type RunningService, startService } from '../../service/running-service.ts';
+import { serviceOfSuite } from '../../service/running-service.ts';
 import { rawExchange, rawStatus } from '../raw-exchange.ts';
 
 /** The problem in a raw answer; checks the headers that all problems have. */
@@ -19,58 +19,38 @@ function problemIn(answer: string): Problem {
 }
 
 describe('a request that Node refuses before any route', () => {
-  let service: RunningService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service?.stop());
+  const { service } = serviceOfSuite();
 
-  const listeners = () => [service.application.callerUrl, service.application.platformUrl];
-
-  const refused = async (request: string, status: number, code: string, title: string, detail: string) => {
-    for (const url of listeners()) {
-      const answer = await rawExchange(url, request);
-      expect(rawStatus(answer), answer).to.equal(status);
-      const { requestId, ...problem } = problemIn(answer);
-      expect(requestId).not.to.equal('');
-      expect(problem).to.deep.equal({ title, status, code, detail, retryable: false });
-    }
-  };
   const NO_HTTP = 'What was sent is not a well-formed HTTP/1.1 request with one Host header.';
+  const BAD = ['bad request', 400, 'no-http', NO_HTTP] as const;
+  const LARGE = 'Request line and headers must have less than 16384 bytes together.';
+  const EXPECT = 'The header Expect may only be 100-continue.';
 
-  it('is a problem with 400 when it is no HTTP', async () => {
-    await refused('hello\r\n\r\n', 400, 'no-http', 'bad request', NO_HTTP);
-    await refused(
-      'GET /livez HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n',
-      400,
-      'no-http',
-      'bad request',
-      NO_HTTP,
-    );
-  });
-
-  it('is a problem with 400 when the Host is missing or comes twice', async () => {
-    await refused('GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'no-http', 'bad request', NO_HTTP);
-    await refused(
-      'GET /livez HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n',
-      400,
-      'no-http',
-      'bad request',
-      NO_HTTP,
-    );
-  });
-
-  it('is a problem with 417 when it expects anything but 100-continue', async () => {
-    const detail = 'The header Expect may only be 100-continue.';
-    const request = 'GET /livez HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n';
-    await refused(request, 417, 'unknown-expectation', 'expectation failed', detail);
-  });
-
-  it('is a problem with 431 when its headers are too large', async () => {
-    const detail = 'Request line and headers must have less than 16384 bytes together.';
-    const request = `GET /livez HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`;
-    await refused(request, 431, 'headers-too-large', 'headers too large', detail);
-  });
+  for (const [why, request, [title, status, code, detail]] of [
+    ['is no HTTP', 'hello', BAD],
+    ['has a header without a colon', 'GET /livez HTTP/1.1\r\nHost: x\r\nno colon', BAD],
+    ['has no Host', 'GET /livez HTTP/1.1\r\nConnection: close', BAD],
+    ['has two Hosts', 'GET /livez HTTP/1.1\r\nHost: x\r\nHost: y', BAD],
+    [
+      'expects anything but 100-continue',
+      'GET /livez HTTP/1.1\r\nHost: x\r\nExpect: tea',
+      ['expectation failed', 417, 'unknown-expectation', EXPECT],
+    ],
+    [
+      'has too large headers',
+      `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}`,
+      ['headers too large', 431, 'headers-too-large', LARGE],
+    ],
+  ] as const)
+    it(`is a problem with ${status} when it ${why}`, async () => {
+      for (const url of [service.application.callerUrl, service.application.platformUrl]) {
+        const answer = await rawExchange(url, `${request}\r\n\r\n`);
+        expect(rawStatus(answer), answer).to.equal(status);
+        const { requestId, ...problem } = problemIn(answer);
+        expect(requestId).not.to.equal('');
+        expect(problem).to.deep.equal({ title, status, code, detail, retryable: false });
+      }
+    });
 
   it('is answered with its own id when it has one', async () => {
     const answer = await rawExchange(
@@ -96,11 +76,7 @@ describe('a body that waits for 100 Continue', () => {
       ...parts,
     );
 
-  let service: RunningService;
-  before(async () => {
-    service = await startService();
-  });
-  after(() => service?.stop());
+  const { service } = serviceOfSuite();
 
   it('is asked for after the key, and never when that is refused', async () => {
     const { callerUrl } = service.application;
@@ -115,29 +91,14 @@ describe('a body that waits for 100 Continue', () => {
 });
 
 describe('a request that does not arrive in time', () => {
-  let server: Server;
-  before(async () => {
-    server = createServer({
-      headersTimeout: 200,
-      requestTimeout: 200,
-      connectionsCheckingInterval: 50,
-      requireHostHeader: false,
-    });
+  it('is refused with a problem with 408, late headers as well as a late body', async () => {
+    const times = { headersTimeout: 200, requestTimeout: 200, connectionsCheckingInterval: 50 };
+    const server = createServer({ ...times, requireHostHeader: false });
     answerNodeRefusals(server);
     server.on('request', (req, res) => {
       req.resume().once('end', () => res.end('here'));
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-  });
-  after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-
-  it('is refused with a problem with 408, late headers as well as a late body', async () => {
-    const address = server.address();
-    const url = `http://127.0.0.1:${address === null || typeof address === 'string' ? 0 : address.port}`;
+    const url = await listening(server);
     for (const part of ['GET / HT', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{']) {
       const answer = await rawExchange(url, part);
       expect(rawStatus(answer)).to.equal(408);
@@ -148,5 +109,7 @@ describe('a request that does not arrive in time', () => {
         detail: 'The request did not arrive in time; send it again, all at once.',
       });
     }
+    server.closeAllConnections();
+    server.close();
   });
 });

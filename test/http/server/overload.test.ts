@@ -13,6 +13,7 @@ import { countWork, delayRefusals, shedOverload, WorkLimit } from '../../../src/
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { TooManyTurns } from '../../../src/work/turns.ts';
+import { listening } from '../../servers/listening.ts';
 import { until } from '../../servers/until.ts';
 import { call, type Problem } from '../../service/http-call.ts';
 import { startService } from '../../service/running-service.ts';
@@ -29,18 +30,14 @@ function fullServer(full: Full, metrics = new Metrics()) {
     begin: () => expect.fail('nobody else has work'),
   };
   const answer: RequestListener = (_req, res) => res.writeHead(200).end('{}');
-  return listening(shedOverload(limit, metrics, '/scoring', answer, () => null));
+  return askedAt(shedOverload(limit, metrics, '/scoring', answer, () => null));
 }
 
-async function listening(answer: RequestListener) {
+async function askedAt(answer: RequestListener) {
   const server = createServer(answer);
-  const { promise: isOpen, resolve } = Promise.withResolvers<void>();
-  server.listen(0, '127.0.0.1', resolve);
-  await isOpen;
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const url = await listening(server);
   const ask = (path: string, headers = {}) =>
-    call<Problem>('POST', `http://127.0.0.1:${port}/scoring/v1/client/${path}`, headers, '{ not json');
+    call<Problem>('POST', `${url}/scoring/v1/client/${path}`, headers, '{ not json');
   return { ask, close: () => server.close() };
 }
 
@@ -51,9 +48,9 @@ describe('an overloaded service', () => {
     const { status, headers, body } = await ask('verdict', { 'X-Request-Id': 'mine-1' });
     expect(status).to.equal(503);
     expect(headers.get('Retry-After')).to.equal('1');
+    expect(headers.get('Content-Length')).to.equal('208');
     expect(headers.get('Content-Type')).to.equal('application/problem+json');
     expect(headers.get('Cache-Control')).to.equal('no-store');
-    expect(headers.get('Content-Length')).to.equal('208');
     expect(headers.get('X-Request-Id')).to.equal('mine-1');
     expect(body).to.deep.equal({
       title: 'temporarily unavailable',
@@ -78,19 +75,15 @@ describe('an overloaded service', () => {
 
   it('lets a platform begin in its turn while several have work', async () => {
     const begun: string[] = [];
-    const limit = {
-      isFull: () => false,
-      hasShare: () => false,
-      isContended: true,
-      begin: (owner: string, start: () => void) => {
-        begun.push(owner);
-        start();
-      },
+    const begin = (owner: string, start: () => void) => {
+      begun.push(owner);
+      start();
     };
+    const limit = { isFull: () => false, hasShare: () => false, isContended: true, begin };
     const answer: RequestListener = (_req, res) => res.writeHead(200).end('{}');
     const ownerOf = ({ headers }: IncomingMessage) =>
       headers['x-ka-access-key'] === 'known' ? 'shop' : null;
-    const { ask, close } = await listening(shedOverload(limit, new Metrics(), '/scoring', answer, ownerOf));
+    const { ask, close } = await askedAt(shedOverload(limit, new Metrics(), '/scoring', answer, ownerOf));
     expect((await ask('verdict', { 'X-KA-Access-Key': 'known' })).status).to.equal(200);
     expect((await ask('verdict', { 'X-KA-Access-Key': 'unknown' })).status).to.equal(200);
     expect(begun).to.deep.equal(['shop', '']);
@@ -105,7 +98,7 @@ describe('an overloaded service', () => {
       expect(limit.underWay).to.equal(1);
       ctx.body = {};
     });
-    const { ask, close } = await listening(
+    const { ask, close } = await askedAt(
       shedOverload(limit, new Metrics(), '/scoring', app.callback(), () => null),
     );
     const { promise: freed, resolve: free } = Promise.withResolvers<void>();
@@ -132,7 +125,7 @@ describe('an overloaded service', () => {
     app.use(({ path }) => {
       throw refusals[path.split('/').at(-1) ?? ''] ?? new Error(path);
     });
-    const { ask, close } = await listening(app.callback());
+    const { ask, close } = await askedAt(app.callback());
     const statuses: number[] = [];
     for (const name of Object.keys(refusals)) statuses.push((await ask(name)).status);
     expect(statuses).to.deep.equal([429, 503, 429, 404]);

@@ -17,6 +17,7 @@ import type { RequestState } from '../../../src/http/request/request-state.ts';
 import { PLATFORM_SHARES } from '../../../src/http/server/listener-shares.ts';
 import { Type } from '../../../src/json-schema.ts';
 import { createLog } from '../../../src/log.ts';
+import { listening } from '../../servers/listening.ts';
 import { until } from '../../servers/until.ts';
 import { call } from '../../service/http-call.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
@@ -43,10 +44,8 @@ describe('callers who send their bodies slowly', () => {
     const { hostname, port } = new URL(url);
     for (let n = 0; n < count; n++) {
       const socket = connect(Number(port), hostname);
-      socket.on('error', () => {
-        // Cut off at the end of the test.
-      });
-      sockets.push(socket);
+      // Cut off at the end of the test.
+      sockets.push(socket.on('error', () => {}));
       await once(socket, 'connect');
       socket.write(`POST ${head}\r\nHost: x\r\nContent-Length: 100\r\n\r\n{`);
     }
@@ -98,12 +97,9 @@ describe('the body of an operation that needs no key', () => {
     const app = new Koa<RequestState>();
     app.use(answerProblems(createLog('silent')));
     mountRoutes(app, router);
-    const server = createServer(app.callback()).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    const port = typeof address === 'object' ? address?.port : 0;
+    const server = createServer(app.callback());
     const answer = await rawExchange(
-      `http://127.0.0.1:${port}`,
+      await listening(server),
       'POST /open HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
     );
     server.close();

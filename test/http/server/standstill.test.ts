@@ -6,12 +6,14 @@ import { expect } from 'chai';
 import { pino } from 'pino';
 import { cutOffSlowReaders, forgiveStandstill, TIMEOUT_CHECK_MS } from '../../../src/http/server/listener.ts';
 import { RefusalLines } from '../../../src/http/server/request-log.ts';
+import { listening } from '../../servers/listening.ts';
 import { until } from '../../servers/until.ts';
 
 const LIMIT_MS = 1000;
 
 describe('a process that was paused', () => {
   let server: Server;
+  let url: string;
 
   beforeEach(async () => {
     server = createServer({
@@ -23,8 +25,7 @@ describe('a process that was paused', () => {
       req.resume().once('end', () => res.end('in time'));
     });
     forgiveStandstill(server);
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    url = await listening(server);
   });
 
   afterEach(() => {
@@ -33,11 +34,8 @@ describe('a process that was paused', () => {
   });
 
   async function connected() {
-    const address = server.address();
-    const socket = connect(address === null || typeof address === 'string' ? 0 : address.port, '127.0.0.1');
-    socket.on('error', () => {
-      // Cut off while it still sends.
-    });
+    // Cut off while it still sends.
+    const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
     await once(server, 'connection');
     return socket;
   }
@@ -90,10 +88,7 @@ describe('clients that do not read their answers', () => {
       Readable.from(req.url === '/large' ? Array<Buffer>(PARTS).fill(PART) : ['small']).pipe(res);
     });
     cutOffSlowReaders(server, READ_LIMIT_MS);
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    port = address === null || typeof address === 'string' ? 0 : address.port;
+    port = Number(new URL(await listening(server)).port);
   });
 
   afterEach(async () => {

@@ -8,10 +8,6 @@ const BUSY = { ...CALM, utilization: 1 };
 /** More under way than can be done at once. */
 const STANDING = { ...BUSY, underWayMax: 200 };
 
-function overload(limit: WorkLimit, looks: number): void {
-  for (let look = 0; look < looks; look++) limit.observe(STANDING);
-}
-
 /** Takes part of the limit until it is released. */
 function occupy(limit: WorkLimit, count: number): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -42,71 +38,60 @@ describe('the limit of work under way', () => {
     expect(limit.underWay).to.equal(0);
   });
 
-  it('refuses nothing of a burst that is done within half a second, however busy it keeps the process', () => {
-    const limit = new WorkLimit();
-    for (let look = 0; look < 9; look++) limit.observe({ ...BUSY, underWayMax: 256 });
-    expect(limit.limit).to.equal(256);
-    limit.observe(CALM);
-    for (let look = 0; look < 9; look++) limit.observe({ ...BUSY, underWayMax: 256 });
-    expect(limit.limit).to.equal(256);
-  });
-
-  it('stays the same for a process that is busy just after its start', () => {
-    const limit = new WorkLimit();
-    for (let look = 0; look < 50; look++) limit.observe({ ...BUSY, underWayMax: 48, meanMs: 400 });
-    expect(limit.limit).to.equal(256);
-  });
-
-  it('shrinks when more than the minimum waits for half a second without a pause, down to 48', () => {
-    const limit = new WorkLimit();
-    overload(limit, 10);
-    expect(limit.limit).to.equal(192);
-    overload(limit, 1);
-    expect(limit.limit).to.equal(144);
-    overload(limit, 50);
-    expect(limit.limit).to.equal(48);
-  });
-
-  it('shrinks at once when the last pause was too short', () => {
-    const limit = new WorkLimit();
-    overload(limit, 50);
-    limit.observe(CALM);
-    limit.observe(CALM);
-    expect(limit.limit).to.equal(64);
-    overload(limit, 1);
-    expect(limit.limit).to.equal(48);
-  });
-
-  it('grows again with pauses, up to 256', () => {
-    const limit = new WorkLimit();
-    overload(limit, 50);
-    limit.observe({ ...STANDING, utilization: 0.95 });
-    expect(limit.limit).to.equal(56);
-    for (let look = 0; look < 50; look++) limit.observe(CALM);
-    expect(limit.limit).to.equal(256);
-  });
-
-  it('shrinks while many requests take much longer than few, however idle the event loop is', () => {
-    const limit = new WorkLimit();
-    limit.observe(CALM);
-    for (let look = 0; look < 10; look++) limit.observe({ ...CALM, underWayMax: 200, meanMs: 10 });
-    expect(limit.limit).to.equal(192);
-  });
-
-  it('allows many requests to a Redis that is far away', () => {
-    const limit = new WorkLimit();
-    limit.observe({ ...CALM, meanMs: 60 });
-    for (let tick = 0; tick < 50; tick++) limit.observe({ ...CALM, underWayMax: 256, meanMs: 70 });
-    expect(limit.limit).to.equal(256);
-  });
-
-  it('adapts to a machine that became slower', () => {
-    const limit = new WorkLimit();
-    limit.observe(CALM);
-    for (let tick = 0; tick < 50; tick++) limit.observe({ ...CALM, underWayMax: 48, meanMs: 20 });
-    limit.observe({ ...CALM, underWayMax: 100, meanMs: 24 });
-    expect(limit.limit).to.equal(256);
-  });
+  const seen = (underWayMax: number, meanMs: number) => ({ ...CALM, underWayMax, meanMs });
+  for (const [title, ...looks] of [
+    [
+      'refuses nothing of a burst that is done within half a second, however busy it keeps the process',
+      [9, { ...BUSY, underWayMax: 256 }, 256],
+      [1, CALM, 256],
+      [9, { ...BUSY, underWayMax: 256 }, 256],
+    ],
+    [
+      'stays the same for a process that is busy just after its start',
+      [50, { ...BUSY, underWayMax: 48, meanMs: 400 }, 256],
+    ],
+    [
+      'shrinks when more than the minimum waits for half a second without a pause, down to 48',
+      [10, STANDING, 192],
+      [1, STANDING, 144],
+      [50, STANDING, 48],
+    ],
+    [
+      'shrinks at once when the last pause was too short',
+      [50, STANDING, 48],
+      [2, CALM, 64],
+      [1, STANDING, 48],
+    ],
+    [
+      'grows again with pauses, up to 256',
+      [50, STANDING, 48],
+      [1, { ...STANDING, utilization: 0.95 }, 56],
+      [50, CALM, 256],
+    ],
+    [
+      'shrinks while many requests take much longer than few, however idle the event loop is',
+      [1, CALM, 256],
+      [10, seen(200, 10), 192],
+    ],
+    [
+      'allows many requests to a Redis that is far away',
+      [1, { ...CALM, meanMs: 60 }, 256],
+      [50, seen(256, 70), 256],
+    ],
+    [
+      'adapts to a machine that became slower',
+      [1, CALM, 256],
+      [50, seen(48, 20), 256],
+      [1, seen(100, 24), 256],
+    ],
+  ] as const)
+    it(title, () => {
+      const limit = new WorkLimit();
+      for (const [times, look, most] of looks) {
+        for (let time = 0; time < times; time++) limit.observe(look);
+        expect(limit.limit).to.equal(most);
+      }
+    });
 
   it('shrinks where requests arrive and finish together, too', async () => {
     const limit = new WorkLimit();

@@ -7,7 +7,6 @@ import { type Application, startApplication } from '../../../../src/application.
 import type { DeskLimits } from '../../../../src/authoring/desk/rule-desk.ts';
 import { platformName } from '../../../../src/client/client-key.ts';
 import { EvidenceDesk } from '../../../../src/evidence/desk/evidence-desk.ts';
-import { createLog } from '../../../../src/log.ts';
 import { Fleet } from '../../../../src/rollout/fleet.ts';
 import type { RolloutNode } from '../../../../src/rollout/rollout-node.ts';
 import type { Store } from '../../../../src/state/store.ts';
@@ -16,7 +15,7 @@ import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from '../../../rollout/
 import { RULES_FOLDER } from '../../../service/current-rules.ts';
 import { call } from '../../../service/http-call.ts';
 import { MovableClock } from '../../../service/movable-clock.ts';
-import { NO_RATE_LIMIT, SIGNAL_SECRET } from '../../../service/running-service.ts';
+import { PLAIN_PARTS, SIGNAL_SECRET } from '../../../service/running-service.ts';
 import { Tenant } from '../../../service/tenant.ts';
 
 /** Whoever asks the platform's API: by a key, or as somebody who signed in. */
@@ -54,6 +53,7 @@ export async function startFourEyes(
   const fleet = new Fleet(store);
   const node = await startQuietNode(store, rulesDir, clock.now);
   const application = await startApplication({
+    ...PLAIN_PARTS,
     store,
     requiresApproval,
     // Never visited: sessions here begin after the provider's check.
@@ -72,12 +72,6 @@ export async function startFourEyes(
       clock: clock.now,
       onTrouble: () => {},
     }),
-    signalSecret: SIGNAL_SECRET,
-    rateLimit: NO_RATE_LIMIT,
-    basePath: '',
-    caller: { host: '127.0.0.1', port: 0 },
-    platform: { host: '127.0.0.1', port: 0 },
-    log: createLog('silent'),
   });
   return {
     application,
@@ -86,23 +80,16 @@ export async function startFourEyes(
     clock,
     rulesDir,
     person: async (owner, platform, operations = OPERATIONS) => {
-      const { key } = await application.keys.issue(
-        platform === '*' ? INSTALLATION : platformName(platform),
-        operations,
-        null,
-        owner,
-      );
+      const whose = platform === '*' ? INSTALLATION : platformName(platform);
+      const { key } = await application.keys.issue(whose, operations, null, owner);
       return new Tenant(application, key);
     },
     signedIn: async (platform) => {
       const sessions = new Sessions(store.documents, application.keys, ROLES, clock.now);
       const items = ROLES.map(({ item }) => item);
       const secret = await sessions.start({ kind: 'person', sub: 'mallory', email: null, items });
-      const cookie = {
-        Cookie: `session=${secret}`,
-        'Sec-Fetch-Site': 'same-origin',
-        'X-KA-Platform': platform,
-      };
+      const site = { 'Sec-Fetch-Site': 'same-origin', 'X-KA-Platform': platform };
+      const cookie = { Cookie: `session=${secret}`, ...site };
       return {
         ask: (method, path, body, headers = {}) =>
           call(method, `${application.platformUrl}/v1/platform/${path}`, { ...cookie, ...headers }, body),

@@ -11,7 +11,7 @@ import { ArchivedStore } from '../../../archive/archived-store.ts';
 import { scoring } from '../../../cli/scoring.ts';
 import { TEST_SALT } from '../../../client/client-keys.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
-import { type RunningService, SIGNAL_SECRET, startService } from '../../../service/running-service.ts';
+import { SIGNAL_SECRET, serviceOfSuite, startService } from '../../../service/running-service.ts';
 import type { Tenant } from '../../../service/tenant.ts';
 import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 
@@ -30,16 +30,12 @@ interface Exported {
 describeOnStores('the export of a client', (store) => {
   let archived: ArchivedStore;
   let reader: ArchiveReader;
-  let service: RunningService;
-  let shop: Tenant;
   before(async () => {
     archived = await ArchivedStore.open(store());
     reader = new ArchiveReader(archived.archive.folder, store());
-    service = await startService({ store: store(), archive: reader });
-    shop = await service.tenant();
   });
+  const { service, shop } = serviceOfSuite(() => ({ store: store(), archive: reader }));
   after(async () => {
-    await service?.stop();
     await reader?.close();
     archived?.duck.close();
   });

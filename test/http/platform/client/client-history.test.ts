@@ -6,7 +6,7 @@ import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
 import { TEST_SALT } from '../../../client/client-keys.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
 import { START_MS } from '../../../service/movable-clock.ts';
-import { type RunningService, startService } from '../../../service/running-service.ts';
+import { serviceOfSuite, startService } from '../../../service/running-service.ts';
 import type { Tenant } from '../../../service/tenant.ts';
 import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 import { expectHidden } from '../../hidden-device.ts';
@@ -39,33 +39,24 @@ function inWords(entry: HistoryEntry): string {
 }
 
 describeOnStores('the history of a client', (store) => {
-  let service: RunningService;
-  let shop: Tenant;
-  before(async () => {
-    service = await startService({ store: store() });
-    shop = await service.tenant();
-  });
-  after(() => service?.stop());
+  const { service, shop } = serviceOfSuite(() => ({ store: store() }));
 
   it('lists everything that happened, newest first, each with its time', async () => {
     const clientIdKey = 'lively';
     const startedAt = service.clock.now();
-    const next = () => service.clock.moveSeconds(10);
-    await shop.score({ clientIdKey });
-    next();
-    await shop.verdict({ clientIdKey, orderRef: 'o-1' });
-    next();
-    await shop.verdict({ clientIdKey, orderRef: 'o-1' });
-    next();
-    await shop.outcome(clientIdKey, 'o-1', 'UNPAID', { cause: 'EXPIRED', occurredAt: startedAt });
-    next();
-    await shop.bind(clientIdKey);
-    next();
-    await shop.ask('DELETE', `client/binding?clientIdKey=${clientIdKey}`);
-    next();
-    await shop.override(clientIdKey, 'TRUSTED');
-    next();
-    await shop.ask('DELETE', `client/override?clientIdKey=${clientIdKey}`);
+    for (const step of [
+      () => shop.score({ clientIdKey }),
+      () => shop.verdict({ clientIdKey, orderRef: 'o-1' }),
+      () => shop.verdict({ clientIdKey, orderRef: 'o-1' }),
+      () => shop.outcome(clientIdKey, 'o-1', 'UNPAID', { cause: 'EXPIRED', occurredAt: startedAt }),
+      () => shop.bind(clientIdKey),
+      () => shop.ask('DELETE', `client/binding?clientIdKey=${clientIdKey}`),
+      () => shop.override(clientIdKey, 'TRUSTED'),
+      () => shop.ask('DELETE', `client/override?clientIdKey=${clientIdKey}`),
+    ]) {
+      await step();
+      service.clock.moveSeconds(10);
+    }
     const { status, body } = await historyOf(shop, clientIdKey);
     expect(status).to.equal(200);
     expect(body.clientIdKey).to.equal(clientIdKey);
@@ -90,14 +81,7 @@ describeOnStores('the history of a client', (store) => {
     const [decision] = await shop.decisions({ clientIdKey });
     const at = service.clock.now();
     expect(entries).to.deep.equal([
-      {
-        kind: 'outcome',
-        at,
-        orderRef: 'exact-1',
-        outcome: 'PAID',
-        cause: null,
-        occurredAt: START_MS - 5000,
-      },
+      { kind: 'outcome', at, orderRef: 'exact-1', outcome: 'PAID', cause: null, occurredAt: START_MS - 5000 },
       { kind: 'verdict', at, decision },
     ]);
   });
@@ -122,27 +106,19 @@ describeOnStores('the history of a client', (store) => {
     await shop.score({ clientIdKey: 'veiled' });
     const { entries } = (await historyOf(shop, 'veiled')).body;
     const asked = entries.map((entry) => (entry.kind === 'score' ? entry.request : null));
-    const plain = {
-      sellPointKey: 'shop-1',
-      method: 'card',
-      amount: '25.00',
-      currency: null,
+    const order = { sellPointKey: 'shop-1', method: 'card', amount: '25.00' };
+    const shown = (present: boolean) => ({
+      ...order,
       jsOk: null,
       honeypotTriggered: false,
-      fingerprintPresent: false,
-      ipPresent: false,
-      userAgentPresent: false,
-      userAgentIsAutomated: false,
-    };
-    const told = {
-      fingerprintPresent: true,
-      ipPresent: true,
-      userAgentPresent: true,
-      userAgentIsAutomated: true,
-    };
-    expect(asked).to.deep.equal([plain, { ...plain, ...told, currency: 'USD' }]);
-    const text = JSON.stringify(entries);
-    expectHidden(text, device);
+      fingerprintPresent: present,
+      ipPresent: present,
+      userAgentPresent: present,
+      userAgentIsAutomated: present,
+      currency: present ? 'USD' : null,
+    });
+    expect(asked).to.deep.equal([shown(false), shown(true)]);
+    expectHidden(JSON.stringify(entries), device);
   });
 
   it('is cut at the limit, says so, and is read on from there', async () => {
@@ -161,22 +137,7 @@ describeOnStores('the history of a client', (store) => {
     expect((await historyOf(shop, 'busy', '?limit=500')).body.entries).to.have.length(101);
   });
 
-  for (const limit of ['0', '501', '1.5', 'x', '-1', '']) {
-    it(`is refused with the limit ${JSON.stringify(limit)}`, async () => {
-      const { status } = await historyOf(shop, 'lively', `?limit=${limit}`);
-      expect(status).to.equal(400);
-    });
-  }
-
-  it('says what is allowed when the limit is too large', async () => {
-    const { body } = await shop.ask('GET', 'client/history?clientIdKey=lively&limit=501');
-    expect(body.detail).to.equal('The parameter limit must be a whole number from 1 to 500.');
-  });
-
-  it('is 404 for an unknown and for an erased client', async () => {
-    const unknown = await shop.ask('GET', 'client/history?clientIdKey=nobody');
-    expect(unknown.status).to.equal(404);
-    expect(unknown.body.detail).to.equal('Nothing is known of this client.');
+  it('is 404 for an erased client', async () => {
     await shop.verdict({ clientIdKey: 'forgotten' });
     await shop.ask('DELETE', 'client?clientIdKey=forgotten');
     expect((await historyOf(shop, 'forgotten')).status).to.equal(404);
@@ -188,14 +149,6 @@ describeOnStores('the history of a client', (store) => {
     expect((await historyOf(other, 'namesake')).status).to.equal(404);
     await other.verdict({ clientIdKey: 'namesake', orderRef: 'theirs' });
     expect((await historyOf(other, 'namesake')).body.entries.map(inWords)).to.deep.equal(['GET_NEW theirs']);
-  });
-
-  it('is found by any name that a client may have', async () => {
-    for (const clientIdKey of ['a/history', '100%', '😀', '../up', '?limit=1#b']) {
-      await shop.verdict({ clientIdKey });
-      const { status, body } = await historyOf(shop, clientIdKey);
-      expect([status, body.clientIdKey]).to.deep.equal([200, clientIdKey]);
-    }
   });
 });
 
@@ -220,12 +173,8 @@ describe('the history of a client whose oldest entries the journal has forgotten
     expect(part.entries.map(inWords)).to.deep.equal(['GET_NEW o-1']);
     expect(part.complete).to.equal(false);
     await forget();
-    expect((await historyOf(shop, 'old')).body).to.deep.equal({
-      clientIdKey: 'old',
-      entries: [],
-      next: null,
-      complete: false,
-    });
+    const nothing = { clientIdKey: 'old', entries: [], next: null, complete: false };
+    expect((await historyOf(shop, 'old')).body).to.deep.equal(nothing);
     await service.stop();
     await store.close();
   });

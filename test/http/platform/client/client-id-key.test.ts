@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { call, type Problem } from '../../../service/http-call.ts';
-import { type RunningService, startService } from '../../../service/running-service.ts';
-import type { Tenant } from '../../../service/tenant.ts';
+import { serviceOfSuite } from '../../../service/running-service.ts';
 
 /** Clients that a request about another one must never reach. */
 const BYSTANDERS = ['binding', 'override', 'history', 'b', 'a', 'client', 'clients'];
@@ -24,17 +23,13 @@ const TRICKY = [
 ];
 
 describe('the client that a request is about', () => {
-  let service: RunningService;
-  let shop: Tenant;
+  const { shop } = serviceOfSuite();
   before(async () => {
-    service = await startService();
-    shop = await service.tenant();
     for (const clientIdKey of BYSTANDERS) {
       await shop.verdict({ clientIdKey });
       await shop.bind(clientIdKey);
     }
   });
-  after(() => service?.stop());
 
   const url = (path: string) => `${shop.platformUrl}/v1/platform/${path}`;
   const key = () => ({ 'X-KA-Access-Key': shop.key });

@@ -127,10 +127,7 @@ describeOnStores('the links of a client', (store) => {
       ['wife', 'self'],
       ['husband', 'device'],
     ]);
-    expect(proposal).to.deep.equal({
-      clients: [],
-      refused: { clients: 0, payers: 0, orders: 0, money: {} },
-    });
+    expect(proposal).to.deep.equal({ clients: [], refused: { clients: 0, payers: 0, orders: 0, money: {} } });
   });
 
   it('never include clients of another platform', async () => {

@@ -1,16 +1,9 @@
 import { expect } from 'chai';
-import { type RunningService, startService } from '../../../service/running-service.ts';
-import type { Tenant } from '../../../service/tenant.ts';
+import { serviceOfSuite } from '../../../service/running-service.ts';
 import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 
 describeOnStores('ending a wait', (store) => {
-  let service: RunningService;
-  let shop: Tenant;
-  before(async () => {
-    service = await startService({ store: store() });
-    shop = await service.tenant();
-  });
-  after(() => service?.stop());
+  const { service, shop } = serviceOfSuite(() => ({ store: store() }));
 
   async function verdict(clientIdKey: string) {
     const { body, headers } = await shop.verdict({ clientIdKey, orderRef: `${clientIdKey}-1` });

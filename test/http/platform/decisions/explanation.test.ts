@@ -3,17 +3,15 @@ import type { Explanation } from '../../../../src/authoring/explain/explain.ts';
 import type { RuleSet } from '../../../../src/rules/rule-set.ts';
 import { currentRules } from '../../../service/current-rules.ts';
 import type { Problem } from '../../../service/http-call.ts';
-import { type RunningService, startService } from '../../../service/running-service.ts';
+import { serviceOfSuite, startService } from '../../../service/running-service.ts';
 import type { Tenant } from '../../../service/tenant.ts';
 
 describe('GET /v1/platform/decisions/{decisionId}/explanation', () => {
-  let service: RunningService;
   let tenant: Tenant;
+  const { service } = serviceOfSuite();
   before(async () => {
-    service = await startService();
     tenant = await service.tenant();
   });
-  after(() => service.stop());
 
   async function decided(of: Tenant = tenant): Promise<string> {
     await of.verdict();
