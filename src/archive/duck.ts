@@ -184,6 +184,10 @@ export function textsOf(value: JS | undefined): readonly string[] | null {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : null;
 }
 
+export function numbersIn(value: JS | undefined): readonly number[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'number') : [];
+}
+
 /** What a column of a batch holds, once SQL has made it a number, text, flag or 64-bit integer. */
 export type BatchCell = number | bigint | string | boolean | null;
 

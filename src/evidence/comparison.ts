@@ -10,10 +10,9 @@ import {
   NO_ORDERS,
   orderCounts,
   STATUS_COLUMNS,
-  STATUSES,
   statusCells,
 } from './presentation.ts';
-import { clusterOf } from './source/order-clusters.ts';
+import { byOutcome, clusterOf } from './source/order-sums.ts';
 
 /** How two versions answered the same requests, and what became of the orders. */
 
@@ -80,12 +79,6 @@ export function verdictIs(column: string, ...verdicts: readonly Verdict[]): stri
   return `(${column} & 3) IN (${verdicts.map((one) => VERDICTS.indexOf(one)).join(', ')})`;
 }
 
-/** SQL: an aggregate for each status, by the members of OrderCounts, without technical failures. */
-export function byOutcome(aggregate: string): string {
-  return `${aggregate} FILTER (status = 'PAID') AS paid, ${aggregate} FILTER (status = 'UNPAID') AS unpaid,
-    ${aggregate} FILTER (status = 'TURNED_AWAY') AS "turnedAway", ${aggregate} FILTER (status = 'UNKNOWN') AS unknown`;
-}
-
 const SAMPLES_MAX = 3;
 
 /**
@@ -94,7 +87,7 @@ const SAMPLES_MAX = 3;
  */
 export async function compare(duck: Duck, answers: string, codes: AnswerCodes): Promise<Comparison> {
   const pairs = await duck.rows(`
-    SELECT base, candidate, sum(n)::DOUBLE AS decisions, ${byOutcome('sum(n::DOUBLE)')},
+    SELECT base, candidate, sum(n)::DOUBLE AS decisions, ${byOutcome('sum(n)')},
       arg_min(order_ref, {first: first_at, ref: order_ref}, ${SAMPLES_MAX}) AS samples
     FROM (SELECT base, candidate, order_key, count(*) AS n, min("at") AS first_at FROM ${answers} GROUP BY ALL)
     JOIN (SELECT order_key, order_ref, status FROM orders) USING (order_key) GROUP BY base, candidate`);
@@ -173,7 +166,7 @@ export function comparisonTables(
         ...columns('text', 'from', 'by rule', 'to', 'by rule', 'orders, for example'),
       ],
       rows: changes.map((change) => [
-        ...[change.count, ...STATUSES.map(([status]) => change[status])],
+        ...[change.count, ...statusCells(change)],
         ...[change.from, change.fromRule, change.to, change.toRule, change.samples.join(', ')],
       ]),
     },

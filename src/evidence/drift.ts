@@ -1,4 +1,13 @@
-import { type Duck, type DuckRow, numberOf, numbersOf, quote, quoteName, textOf } from '../archive/duck.ts';
+import {
+  type Duck,
+  type DuckRow,
+  numberOf,
+  numbersIn,
+  numbersOf,
+  quote,
+  quoteName,
+  textOf,
+} from '../archive/duck.ts';
 import { factLabel } from '../archive/record-columns.ts';
 import { byVerdict, VERDICTS } from '../rules/rule-set.ts';
 import { populationStability } from '../statistics/distributions.ts';
@@ -7,7 +16,7 @@ import { clusteredInterval } from '../statistics/intervals.ts';
 import type { Drift, DriftPart, FactDrift } from './drift-report.ts';
 import { ordersOf, paidShareOf, scoredOrders, scoreFigures } from './score-figures.ts';
 import { columnsOf, type Evidence, knownRows, typeOfFact } from './source/evidence.ts';
-import { clusterOf } from './source/order-clusters.ts';
+import { clusterOf } from './source/order-sums.ts';
 
 /**
  * Compares what payers did, what was answered, what was paid and how well the score told it, before and from a time
@@ -176,9 +185,7 @@ async function tenths(duck: Duck, column: string, where: string): Promise<Bins> 
     `SELECT list_transform(list_distinct(quantile_disc(${name}, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])), x -> x::DOUBLE) AS edges
      FROM decisions WHERE ${where}`,
   );
-  const found = row['edges'];
-  const edges = Array.isArray(found) ? found.filter((edge) => typeof edge === 'number') : [];
-  edges.sort((a, b) => a - b);
+  const edges = numbersIn(row['edges']).toSorted((a, b) => a - b);
   const steps = edges.map((edge) => `(${name} > ${edge}::DOUBLE)::INT`);
   return {
     sql: `CASE WHEN ${name} IS NULL THEN -1 ELSE ${['0', ...steps].join(' + ')} END`,

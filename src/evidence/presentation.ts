@@ -42,13 +42,6 @@ export type OrderCounts = Shape<typeof ORDER_COUNTS>;
 
 export const NO_ORDERS: OrderCounts = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
 
-/** Where orders of this status, as the view `orders` has it, are counted. */
-export function statusMember(status: unknown): keyof OrderCounts {
-  if (status === 'PAID') return 'paid';
-  if (status === 'UNPAID') return 'unpaid';
-  return status === 'TURNED_AWAY' ? 'turnedAway' : 'unknown';
-}
-
 export const orderCounts = ORDER_COUNTS;
 
 const ORDER_AMOUNTS = named(
@@ -258,15 +251,18 @@ export function ordersText({ paid, unpaid, turnedAway, unknown }: OrderCounts): 
   return `${countText(paid)} paid, ${countText(unpaid)} unpaid, ${countText(turnedAway)} turned away, ${countText(unknown)} unknown`;
 }
 
-/** What became of orders, in the words of its columns. */
+/** Where orders of each status, as the view `orders` has it, are counted. */
 export const STATUSES = [
-  ['paid', 'paid'],
-  ['unpaid', 'unpaid'],
-  ['turnedAway', 'turned away'],
-  ['unknown', 'unknown'],
+  ['paid', 'PAID'],
+  ['unpaid', 'UNPAID'],
+  ['turnedAway', 'TURNED_AWAY'],
+  ['unknown', 'UNKNOWN'],
 ] as const satisfies readonly (readonly [keyof OrderCounts, string])[];
 
-export const STATUS_COLUMNS = columns('count', ...STATUSES.map(([, words]) => words));
+export const STATUS_COLUMNS = columns(
+  'count',
+  ...STATUSES.map(([, status]) => status.toLowerCase().replace('_', ' ')),
+);
 
 export function statusCells(orders: OrderCounts): readonly Cell[] {
   return STATUSES.map(([status]) => orders[status]);

@@ -12,7 +12,7 @@ import {
 import { bootstrapIntervals, clusteredInterval, type Estimate } from '../statistics/intervals.ts';
 import { certainInterval, interval, number } from './presentation.ts';
 import type { Evidence } from './source/evidence.ts';
-import { clusterOf, OrderClusters } from './source/order-clusters.ts';
+import { clusterOf } from './source/order-sums.ts';
 import { clientPasses } from './source/shared-devices.ts';
 
 const ReliabilityRowSchema = shape('A tenth of the scores', {
@@ -147,9 +147,14 @@ export function ordersOf(groups: readonly ClusteredOrders[]): number {
 
 /** Share of the orders that were paid, with its interval by client; null without an order. */
 export function paidShareOf(groups: readonly ClusteredOrders[]): Estimate | null {
-  const clusters = new OrderClusters();
-  for (const { cluster, paid, unpaid } of groups) clusters.add(cluster, paid, unpaid);
-  return clusteredInterval(clusters.counts('paid'));
+  // In order, so that sums come out the same to the last digit.
+  const clusters = [...Map.groupBy(groups, ({ cluster }) => cluster)].toSorted(([a], [b]) => a - b);
+  return clusteredInterval(
+    clusters.map(([, some]) => ({
+      part: some.reduce((sum, { paid }) => sum + paid, 0),
+      whole: ordersOf(some),
+    })),
+  );
 }
 
 const NO_SHARE: Estimate = { value: 0, low: 0, high: 1 };

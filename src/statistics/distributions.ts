@@ -88,7 +88,7 @@ interface PopulationStability {
 }
 
 /** The 95 % point of the normal distribution: below it lie 95 % of all draws. */
-export const NORMAL_95 = 1.6448536269514722;
+const NORMAL_95 = 1.6448536269514722;
 
 /** Added to every bin, so that none has a share of 0. */
 const EMPTY_BIN = 0.5;

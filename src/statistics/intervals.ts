@@ -1,6 +1,5 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
-import { NORMAL_95 } from './distributions.ts';
 
 /** An estimate with its 95 % interval; of a share all are from 0 to 1. */
 export interface Estimate {
@@ -19,30 +18,12 @@ const NORMAL_975 = 1.959963984540054;
  */
 export function shareInterval(part: number, whole: number): Estimate | null {
   if (whole === 0) return null;
-  const { value, middle, half } = wilson(part, whole, NORMAL_975);
+  const [value, z] = [part / whole, NORMAL_975];
+  const shrink = 1 + z ** 2 / whole;
+  const middle = (value + z ** 2 / (2 * whole)) / shrink;
+  const half = (z / shrink) * Math.sqrt((value * (1 - value)) / whole + z ** 2 / (4 * whole ** 2));
   // At the ends the two terms cancel out except for rounding.
   return { value, low: part === 0 ? 0 : middle - half, high: part === whole ? 1 : middle + half };
-}
-
-/**
- * The upper bound of a share with 95 % confidence: the end of Wilson's one-sided interval. 1 without anybody to
- * count.
- */
-export function shareUpperBound(part: number, whole: number): number {
-  if (whole === 0) return 1;
-  const { middle, half } = wilson(part, whole, NORMAL_95);
-  return Math.min(1, middle + half);
-}
-
-/** The middle of Wilson's interval and half of its width, `z` standard deviations. */
-function wilson(part: number, whole: number, z: number) {
-  const value = part / whole;
-  const shrink = 1 + z ** 2 / whole;
-  return {
-    value,
-    middle: (value + z ** 2 / (2 * whole)) / shrink,
-    half: (z / shrink) * Math.sqrt((value * (1 - value)) / whole + z ** 2 / (4 * whole ** 2)),
-  };
 }
 
 export interface ClusterCount {

@@ -165,8 +165,7 @@ async function lookUntil<T>(look: () => Promise<T>, isGood: (seen: T) => boolean
     await new Promise((done) => setTimeout(done, 100));
   }
 }
-// A node that has just started answers 409 until its first decisions are shipped.
-const asked = await lookUntil(() => api.report().catch(() => undefined), (job) => job !== undefined);
+const asked = await api.report();
 const opened = await lookUntil(() => api.job(asked?.jobId ?? ''), (seen) => seen?.job.state === 'done');
 const refused = await api.misspelt();
 console.log(

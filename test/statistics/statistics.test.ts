@@ -1,12 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { populationStability } from '../../src/statistics/distributions.ts';
-import {
-  bootstrapInterval,
-  shareInterval,
-  shareUpperBound,
-  student975,
-} from '../../src/statistics/intervals.ts';
+import { bootstrapInterval, shareInterval, student975 } from '../../src/statistics/intervals.ts';
 import { expectedEvents, lastingAfterDays, maturityOf } from '../../src/statistics/reversal-ages.ts';
 import { isOffBalance } from '../../src/statistics/sample-ratio.ts';
 import { SeededRandom, seeded } from '../simulation/seeded-random.ts';
@@ -33,24 +28,6 @@ describe('the interval of a share', () => {
         expect(value).to.be.within(low - 1e-12, high + 1e-12);
       }),
     );
-  });
-});
-
-describe('the upper bound of a share', () => {
-  it('is the share of which one of twenty samples would show so few cases, by the normal approximation', () => {
-    for (const [part, whole] of [
-      [0, 929],
-      [1, 929],
-      [30, 400],
-      [200, 400],
-    ] as const) {
-      const bound = shareUpperBound(part, whole);
-      // Wilson's bound is the share whose own standard error puts the observed one at the 5 % point.
-      const distance = (bound - part / whole) / Math.sqrt((bound * (1 - bound)) / whole);
-      expect(distance).to.be.closeTo(1.6448536, 1e-6);
-    }
-    expect(shareUpperBound(5, 5)).to.equal(1);
-    expect(shareUpperBound(0, 0)).to.equal(1);
   });
 });
 

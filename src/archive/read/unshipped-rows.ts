@@ -298,8 +298,15 @@ export class UnshippedRows {
     this.#missing = [...this.#missing, ...gaps.map((gap) => ({ gap, through }))].slice(-MISSING_MAX);
   }
 
-  /** Puts lines into their tables, and makes room where there are too many rows. */
-  async #keep(duck: Duck, lines: RowLines): Promise<void> {
+  /** Puts lines into their tables, and makes room where there are too many rows. Where the engine fails all is read anew. */
+  #keep(duck: Duck, lines: RowLines): Promise<void> {
+    return this.#insert(duck, lines).catch((error: unknown) => {
+      this.#begun = false;
+      throw error;
+    });
+  }
+
+  async #insert(duck: Duck, lines: RowLines): Promise<void> {
     await this.#widenColumns(duck);
     for (const [table, some] of lines.takeAll()) {
       const { cells, columns } = rowSource(table, table === 'decisions' ? this.#facts : NO_FACTS);

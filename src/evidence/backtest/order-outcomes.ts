@@ -15,9 +15,9 @@ import {
   clusteredInterval,
   type Estimate,
 } from '../../statistics/intervals.ts';
-import { AnswerCodes, byOutcome, type RuleAnswer, verdictIs } from '../comparison.ts';
-import { NO_ORDERS, statusMember } from '../presentation.ts';
-import { MoneySums } from '../source/order-clusters.ts';
+import { AnswerCodes, type RuleAnswer, verdictIs } from '../comparison.ts';
+import { NO_ORDERS } from '../presentation.ts';
+import { byOutcome, ORDER_SUMS_SQL, orderSums } from '../source/order-sums.ts';
 import type { Effect, OrderSums, PartName, TimePart, TradeOff } from './backtest-report.ts';
 
 /** The request that is answered, as the table keeps it. */
@@ -107,22 +107,11 @@ export function closedBy(side: number): string {
 }
 
 /** Orders and their money, by what became of them. */
-export async function orderSums(duck: Duck, which: string): Promise<OrderSums> {
-  const rows = await duck.rows(
-    `SELECT currency, status, reversed, count(*) AS orders, sum(amount) AS amount FROM answered_orders
-     WHERE ${which} GROUP BY ALL ORDER BY ALL`,
+export async function sumsOfOrders(duck: Duck, which: string): Promise<OrderSums> {
+  return orderSums(
+    await duck.rows(`SELECT currency, ${ORDER_SUMS_SQL} FROM (SELECT *, 1 AS orders FROM answered_orders WHERE ${which})
+      GROUP BY currency`),
   );
-  let orders = NO_ORDERS;
-  const sums = new MoneySums();
-  for (const row of rows) {
-    const { status } = row;
-    const member = statusMember(status);
-    const counts = numbersOf(row, { orders: 0, amount: 0 });
-    orders = { ...orders, [member]: orders[member] + counts.orders };
-    const currency = textOf(row['currency']) ?? '';
-    sums.add({ status, reversed: row['reversed'] === true, currency, amount: counts.amount });
-  }
-  return { orders, amount: sums.money };
 }
 
 /** When half of all orders had been asked for, epoch ms: what is found before it is shown after it. */

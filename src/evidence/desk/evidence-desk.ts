@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { AccessKeys, INSTALLATION } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { RoleGrant } from '../../access/roles.ts';
@@ -241,10 +240,9 @@ export class EvidenceDesk {
 
   async #past(): Promise<ArchiveReader> {
     const { past, store } = this.#parts;
-    if (past === null) throw new NoArchive(`${NOWHERE}, because ARCHIVE_DIR is off.`);
+    if (past === null) throw new NoArchive(NOWHERE);
     if (await isArchivedElsewhere(store.registers, past.folder)) throw new NoArchive(NOT_THIS_STORES);
-    if (existsSync(past.folder)) return past;
-    throw new NoArchive(`${NOWHERE} yet: the first decisions are shipped within ten seconds.`);
+    return past;
   }
 
   async #live(entry: Entry, kept: Promise<void>): Promise<void> {
@@ -324,7 +322,7 @@ export class EvidenceDesk {
   };
 }
 
-const NOWHERE = 'There is no archive on this node';
+const NOWHERE = 'There is no archive on this node, because ARCHIVE_DIR is off.';
 const NOT_THIS_STORES =
   "ARCHIVE_DIR of this node is not the archive that the store's decisions are in; set it to that one, or when that one is lost, run state forget-archive.";
 

@@ -30,7 +30,7 @@ import {
   SPAN,
   spanNotes,
 } from '../presentation.ts';
-import { amountSum } from '../source/order-clusters.ts';
+import { amountSum } from '../source/order-sums.ts';
 import {
   type ArmTotals,
   differencesOf,

@@ -1,12 +1,11 @@
-import { numbersOf } from '../../archive/duck.ts';
 import { ORDER_KEY_SQL } from '../../archive/order-status.ts';
 import { conclude, verdictRule } from '../../decision/assess.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { count, list, type Shape, shape, word } from '../../shapes.ts';
 import { AnswerCodes, COMPARISON, compare } from '../comparison.ts';
-import { columnsOf, type Evidence } from '../source/evidence.ts';
-import { factCells, type VectorCode, valuesOf, vectorCodes } from './fact-cells.ts';
+import type { Evidence } from '../source/evidence.ts';
+import { cellReader, factCells } from './fact-cells.ts';
 
 export const AgainstSchema = shape('What changes from another version to this one, on the recorded facts', {
   version: word('The other version'),
@@ -18,43 +17,32 @@ export const AgainstSchema = shape('What changes from another version to this on
 
 export type Against = Shape<typeof AgainstSchema>;
 
-/** How two rule sets judge the same recorded facts: each combination of cells is asked about once. */
-export async function againstOf(evidence: Evidence, rules: RuleSet, base: RuleSet): Promise<Against> {
-  const { duck } = evidence;
-  const recorded = new Set(await columnsOf(duck, 'decisions'));
-  const sides = [base, rules].map((one) => ({ rules: one, codes: vectorCodes(factCells(one, recorded)) }));
+/** How two rule sets judge the same recorded facts: each cell of them is asked about once. */
+export async function againstOf({ duck, span }: Evidence, rules: RuleSet, base: RuleSet): Promise<Against> {
+  const { sql, rows } = await factCells(duck, base, rules);
   const answers = new AnswerCodes();
-  const columns: string[] = [];
-  for (const [side, { rules: judge, codes }] of sides.entries()) {
-    const names = codes.map((_, place) => `code_${side}_${place}`);
-    const sql = codes.map((code, place) => `${code.sql} AS ${names[place]}`);
-    const rows = await duck.rows(`SELECT DISTINCT ${sql.join(', ')} FROM decisions`);
-    const judged = rows.flatMap((row) => {
-      const numbers = names.map((name) => row[name]).filter((value) => typeof value === 'bigint');
-      const values = valuesOf(codes, numbers, judge.facts.length);
-      return values === null ? [] : [`(${[...numbers, answers.codeOf(answerOf(judge, values))].join(', ')})`];
+  const sides = [base, rules].map((side) => ({ side, read: cellReader(side) }));
+  const answered = rows.flatMap((row) => {
+    const codes = sides.flatMap(({ side, read }) => {
+      const { values, lacking } = read(row);
+      return lacking.length > 0 ? [] : [answers.codeOf(answerOf(side, values))];
     });
-    await duck.run(
-      `CREATE OR REPLACE TEMP TABLE judged_${side} (${names.map((name) => `${name} BIGINT`).join(', ')}, answer_${side} INTEGER)`,
-    );
-    if (judged.length > 0) await duck.run(`INSERT INTO judged_${side} VALUES ${judged.join(', ')}`);
-    columns.push(...sql);
-  }
-  const using = (side: number, codes: readonly VectorCode[]) =>
-    `LEFT JOIN judged_${side} USING (${codes.map((_, place) => `code_${side}_${place}`).join(', ')})`;
-  await duck.run(`CREATE OR REPLACE TEMP TABLE compared AS
-    SELECT client_hash, order_key, "at", answer_0 AS base, answer_1 AS candidate
-    FROM (SELECT client_hash, ${ORDER_KEY_SQL} AS order_key, epoch_ms(decided_at)::DOUBLE AS "at", ${columns.join(', ')} FROM decisions)
-    ${sides.map(({ codes }, side) => using(side, codes)).join(' ')}`);
-  const [lacking = {}] = await duck.rows(
-    'SELECT count(*)::DOUBLE AS undecidable FROM compared WHERE base IS NULL OR candidate IS NULL',
+    return codes.length < sides.length ? [] : [`(${[row['cell'], ...codes].join(', ')})`];
+  });
+  await duck.run(
+    'CREATE OR REPLACE TEMP TABLE answered_cells (cell UBIGINT, base INTEGER, candidate INTEGER)',
   );
-  const both = '(FROM compared WHERE base IS NOT NULL AND candidate IS NOT NULL)';
+  if (answered.length > 0) await duck.run(`INSERT INTO answered_cells VALUES ${answered.join(', ')}`);
+  await duck.run(`CREATE OR REPLACE TEMP TABLE compared AS
+    SELECT client_hash, order_key, "at", base, candidate
+    FROM (SELECT client_hash, ${ORDER_KEY_SQL} AS order_key, epoch_ms(decided_at)::DOUBLE AS "at", ${sql} AS cell FROM decisions)
+    JOIN answered_cells USING (cell)`);
+  const found = await compare(duck, 'compared', answers);
   return {
     version: base.version,
     digest: base.digest,
-    ...(await compare(duck, both, answers)),
-    ...numbersOf(lacking, { undecidable: 0 }),
+    ...found,
+    undecidable: span.decisions - found.compared,
     unseen: (['currency', 'smoothing', 'ladder'] as const).filter(
       (name) => JSON.stringify(rules.settings[name]) !== JSON.stringify(base.settings[name]),
     ),

@@ -6,10 +6,10 @@ import { DAY_MS } from '../../rules/duration.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { choice, count, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { clusteredShare, type Estimate, student975 } from '../../statistics/intervals.ts';
-import { interval, NO_ORDERS, number, type OrderCounts, orderCounts } from '../presentation.ts';
+import { interval, NO_ORDERS, number, orderCounts, STATUSES } from '../presentation.ts';
 import { aboutDevices, makeDevices } from '../source/device-clusters.ts';
 import { type Evidence, knownRows } from '../source/evidence.ts';
-import { clusterOf } from '../source/order-clusters.ts';
+import { byOutcome, clusterOf } from '../source/order-sums.ts';
 
 const SIDE = {
   clients: count('Who entered, each once in a period of the draw'),
@@ -115,7 +115,7 @@ async function makeUnits(
   await duck.run(`CREATE OR REPLACE TEMP TABLE units AS
     SELECT *, ${valueSql(objective, sums)} AS value FROM (
       SELECT hash(${cluster}) AS cluster, share, held_out,
-        ${STATUSES.map(([member, status]) => `count(*) FILTER (status = '${status}')::DOUBLE AS "${member}"`).join(', ')},
+        ${byOutcome('count(*)')},
         count(*) FILTER (status = 'PAID' AND mature)::DOUBLE AS payments,
         coalesce(sum(${worthSql(objective, currency, 'amount', 'currency')}) FILTER (status = 'PAID' AND mature), 0)::DOUBLE AS amount,
         count(*) FILTER (reversed AND mature)::DOUBLE AS reversals,
@@ -131,13 +131,6 @@ async function makeUnits(
       GROUP BY entered.client_hash, period, cluster, share, held_out
     )`);
 }
-
-const STATUSES = [
-  ['paid', 'PAID'],
-  ['unpaid', 'UNPAID'],
-  ['turnedAway', 'TURNED_AWAY'],
-  ['unknown', 'UNKNOWN'],
-] as const satisfies readonly (readonly [keyof OrderCounts, string])[];
 
 async function resultOf(
   duck: Duck,

@@ -1,4 +1,4 @@
-import { type Duck, type DuckRow, numberOf, quote, textOf } from '../../archive/duck.ts';
+import { type Duck, numbersOf, quote, textOf } from '../../archive/duck.ts';
 import { ORDER_KEY_SQL } from '../../archive/order-status.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
 import { MONEY_ALONE, type Objective } from '../../rollout/objective.ts';
@@ -7,14 +7,14 @@ import { experiment } from '../experiment/experiment.ts';
 import type { DecidingRules } from '../question.ts';
 import { mainCurrencyOf, NO_CURRENCY } from '../source/currency.ts';
 import { aboutDevices } from '../source/device-clusters.ts';
-import { columnsOf, type Evidence } from '../source/evidence.ts';
+import type { Evidence } from '../source/evidence.ts';
 import { lastingDaysOf, reversalsOf } from '../source/reversals.ts';
 import { againstOf } from './against.ts';
 import { armNet, onlyRuleApart } from './arm-net.ts';
-import { factCells, Judge, type NamedRule, namedRules, valuesOf, vectorCodes } from './fact-cells.ts';
+import { cellReader, factCells, type Judgement, judgeOf, namedRules } from './fact-cells.ts';
 import { type HoldoutResult, holdoutFigures, type Net } from './holdout.ts';
-import { OrderTally, orderPasses, type PassResult } from './order-passes.ts';
-import type { Report, RuleReport, SliceName, SliceReport } from './rule-report.ts';
+import { makeJudged, passOverOrders, type Tally, talliesOf } from './order-passes.ts';
+import type { Report, RuleFigures, SliceName } from './rule-report.ts';
 import { waitLevelsOf } from './wait-levels.ts';
 
 interface ReportAsk {
@@ -40,194 +40,95 @@ export async function report(
   { rules, against = null, by, objective, recorded = () => null, onProgress }: ReportAsk,
 ): Promise<Report> {
   const { duck, span } = evidence;
-  const cells = factCells(rules, new Set(await columnsOf(duck, 'decisions')));
-  const codes = vectorCodes(cells);
   const places = await numberPlaces(duck, by);
-  const named = namedRules(rules);
-  const judge = new Judge(rules);
+  const named = namedRules(rules).map(({ file, name }) => ({
+    file,
+    name,
+    path: `${file.replace('.yaml', '')}/${name}`,
+  }));
   const devices = aboutDevices(rules);
-  const isByDevice = named.map(({ file, name }) => devices.has(`${file.replace('.yaml', '')}/${name}`));
-  const sums = new ReportSums(named, places, isByDevice);
+  const isByDevice = named.map(({ path }) => devices.has(path));
   const apart = await apartInOneRule(evidence, rules, recorded);
   // A trial's clients are counted by themselves, over the same decisions.
   const steps = (apart.length === 0 ? 1 : 2) * span.decisions;
-  let counted = 0;
   onProgress?.(0, steps);
-  const parts = {
-    codes,
-    rules: named.length,
-    byDevice: isByDevice.includes(true),
-    place: places,
-    judge: (numbers: readonly bigint[]) => {
-      const values = valuesOf(codes, numbers, rules.facts.length);
-      return values === null ? null : judge.judge(values);
-    },
-  };
-  for await (const pass of orderPasses(evidence, parts)) {
-    counted += sums.add(pass);
-    onProgress?.(counted, steps);
-  }
+  const { cell, missing } = await judgeCells(duck, rules);
+  await passOverOrders(evidence, {
+    ...{ cell, place: places, byDevice: isByDevice.includes(true) },
+    onProgress: (decisions) => onProgress?.(decisions, steps),
+  });
+  const tallies = await talliesOf(duck, isByDevice);
+  const all = tallies(named.length, null);
+  const { technical, undecidable } = await leftOutOf(duck);
   const [own] = (await evidence.decidingRules()).filter(({ digest }) => digest === rules.digest);
+  const holdouts = await holdoutsOf(evidence, rules, objective ?? MONEY_ALONE);
+  const trials = await trialsOf(evidence, { rules, apart, objective: objective ?? null }, (done, of) =>
+    onProgress?.(span.decisions + Math.round((span.decisions * done) / of), steps),
+  );
+  const figuresOf = (rule: number, slice: string | null): RuleFigures => {
+    const tally = tallies(rule, slice);
+    return {
+      ...tally,
+      decisive: named[rule]?.name === OTHERWISE ? null : tally.decisive,
+      lift: liftOf(tally, tallies(named.length, slice)),
+    };
+  };
+  const found = named.map(({ file, name, path }, rule) => ({
+    ...{ file, name, ...figuresOf(rule, null) },
+    holdout: holdouts.get(path)?.holdout ?? null,
+    net: holdouts.get(path)?.net ?? trials.get(path) ?? null,
+    ...(by === null ? {} : { by: places.slices.map((slice) => ({ slice, ...figuresOf(rule, slice) })) }),
+  }));
+  const ofSlice = (slice: string) => {
+    const { orders, amount } = tallies(named.length, slice);
+    return { slice, orders, amount };
+  };
   return {
     kind: 'report',
     version: rules.version,
     digest: rules.digest,
     ...span,
     ownDecisions: own?.decisions ?? 0,
-    undecidable: { count: sums.undecidable, facts: await missingFacts(evidence, cells, sums.undecidable) },
-    orders: sums.all.orders,
-    unpaidShare: sums.all.unpaidShare,
-    amount: sums.all.money,
-    technical: sums.technical,
+    undecidable: { count: undecidable, facts: missing },
+    orders: all.orders,
+    unpaidShare: all.unpaidShare,
+    amount: all.amount,
+    technical,
     reversals: await reversalsOf(evidence),
     by,
-    ...(by === null ? {} : { slices: sums.slices() }),
-    rules: sums.rules(
-      await holdoutsOf(evidence, rules, objective ?? MONEY_ALONE),
-      await trialsOf(evidence, { rules, apart, objective: objective ?? null }, (done, of) =>
-        onProgress?.(span.decisions + Math.round((span.decisions * done) / of), steps),
-      ),
-    ),
+    ...(by === null ? {} : { slices: places.slices.map(ofSlice) }),
+    rules: found.toSorted((a, b) => (b.decisive ?? -1) - (a.decisive ?? -1)),
     waitLevels: await waitLevelsOf(duck),
     against: against === null ? null : await againstOf(evidence, rules, against),
   };
 }
 
-class ReportSums {
-  readonly all = new OrderTally();
-  undecidable = 0;
-  technical = 0;
-  readonly #named: readonly NamedRule[];
-  readonly #places: Places;
-  /** By the place of the rule. */
-  readonly #isByDevice: readonly boolean[];
-  readonly #tallies: readonly OrderTally[];
-  readonly #slices: ReadonlyMap<string, readonly OrderTally[]>;
-  readonly #allOfSlices: ReadonlyMap<string, OrderTally>;
-
-  constructor(named: readonly NamedRule[], places: Places, isByDevice: readonly boolean[]) {
-    this.#isByDevice = isByDevice;
-    this.#named = named;
-    this.#places = places;
-    this.#tallies = named.map(() => new OrderTally());
-    const bySlice = <Tally>(tally: () => Tally) => new Map(places.slices.map((slice) => [slice, tally()]));
-    this.#slices = bySlice(() => named.map(() => new OrderTally()));
-    this.#allOfSlices = bySlice(() => new OrderTally());
+/** Judges the cells of the recorded facts, into the table `judged`. */
+async function judgeCells(duck: Duck, rules: RuleSet) {
+  const { sql, rows } = await factCells(duck, rules);
+  const [read, judge] = [cellReader(rules), judgeOf(rules)];
+  const missing = new Set<string>();
+  const judged = new Map<string, Judgement>();
+  for (const row of rows) {
+    const { values, lacking } = read(row);
+    for (const label of lacking) missing.add(label);
+    if (lacking.length === 0) judged.set(String(row['cell']), judge(values));
   }
-
-  /** Returns how many decisions the pass had. */
-  add({ decisions, orders, known, knownByDevice }: PassResult): number {
-    for (const group of decisions) this.#addDecisions(group);
-    for (const group of orders) this.#addOrders(group);
-    for (const some of known) this.#addKnown(some);
-    for (const some of knownByDevice) this.#addOfRules(some, true);
-    return decisions.reduce((sum, group) => sum + group.decisions, 0);
-  }
-
-  slices(): readonly SliceReport[] {
-    return [...this.#allOfSlices].map(([slice, { orders, money: amount }]) => ({ slice, orders, amount }));
-  }
-
-  rules(
-    holdouts: ReadonlyMap<string, HoldoutResult>,
-    trials: ReadonlyMap<string, Net>,
-  ): readonly RuleReport[] {
-    const shareOfAll = this.all.unpaidShare;
-    const sharesOfSlices = new Map([...this.#allOfSlices].map(([slice, all]) => [slice, all.unpaidShare]));
-    const rules = this.#named.map(({ file, name }, place) => {
-      const isOtherwise = name === OTHERWISE;
-      const by = this.#places.slices.map((slice) => ({
-        slice,
-        ...(this.#slices.get(slice)?.[place] ?? new OrderTally()).figures(
-          sharesOfSlices.get(slice) ?? null,
-          isOtherwise,
-        ),
-      }));
-      const tally = this.#tallies[place] ?? new OrderTally();
-      const figures = tally.figures(shareOfAll, isOtherwise);
-      const path = `${file.replace('.yaml', '')}/${name}`;
-      const held = holdouts.get(path);
-      return {
-        file,
-        name,
-        ...figures,
-        holdout: held?.holdout ?? null,
-        net: held?.net ?? trials.get(path) ?? null,
-        ...(by.length === 0 ? {} : { by }),
-      };
-    });
-    return rules.toSorted((a, b) => (b.decisive ?? -1) - (a.decisive ?? -1));
-  }
-
-  #addDecisions({ judgement, place, decisions }: PassResult['decisions'][number]): void {
-    if (judgement === null) {
-      this.undecidable += decisions;
-      return;
-    }
-    for (const tallies of this.#talliesAt(place))
-      for (const what of ['matched', 'decided', 'decisive'] as const)
-        for (const rule of judgement[what]) tallies[rule]?.addDecisions(what, decisions);
-  }
-
-  #addOrders({ matched, place, ...some }: PassResult['orders'][number]): void {
-    if (some.status === 'TECHNICAL') this.technical += some.orders;
-    const { currency, slice } = this.#places.of(place);
-    const group = { ...some, currency };
-    this.all.addOrders(group);
-    if (slice !== null) this.#allOfSlices.get(slice)?.addOrders(group);
-    for (const tallies of this.#talliesAt(place)) for (const rule of matched) tallies[rule]?.addOrders(group);
-  }
-
-  #addKnown(some: PassResult['known'][number]): void {
-    const { place, cluster, paid, unpaid } = some;
-    const { slice } = this.#places.of(place);
-    this.all.clusters.add(cluster, paid, unpaid);
-    if (slice !== null) this.#allOfSlices.get(slice)?.clusters.add(cluster, paid, unpaid);
-    this.#addOfRules(some, false);
-  }
-
-  #addOfRules(
-    { matched, place, cluster, paid, unpaid }: PassResult['known'][number],
-    byDevice: boolean,
-  ): void {
-    for (const tallies of this.#talliesAt(place))
-      for (const rule of matched)
-        if (this.#isByDevice[rule] === byDevice) tallies[rule]?.clusters.add(cluster, paid, unpaid);
-  }
-
-  #talliesAt(place: number): readonly (readonly OrderTally[])[] {
-    const { slice } = this.#places.of(place);
-    const sliced = slice === null ? undefined : this.#slices.get(slice);
-    return sliced === undefined ? [this.#tallies] : [this.#tallies, sliced];
-  }
+  await makeJudged(duck, judged);
+  return { cell: sql, missing: [...missing] };
 }
 
-/** The facts that the rules ask and some decisions do not have. */
-async function missingFacts(
-  { duck }: Evidence,
-  cells: ReturnType<typeof factCells>,
-  undecidable: number,
-): Promise<readonly string[]> {
-  if (undecidable === 0) return [];
-  const lacks = cells.map(({ sql }, place) => `bool_or((${sql}) = 0) AS lack${place}`);
-  const [row = {}] = await duck.rows(`SELECT ${lacks.join(', ')} FROM decisions`);
-  return cells.filter((_, place) => row[`lack${place}`] === true).map(({ label }) => label);
+/** Its unpaid share over that of all. */
+function liftOf({ unpaidShare: share }: Tally, { unpaidShare: base }: Tally): number | null {
+  return share === null || base === null || base.value === 0 ? null : share.value / base.value;
 }
 
-/** A currency within a slice of the decisions. */
-interface ReportPlace {
-  readonly currency: string;
-  /** Null when the report has no slices. */
-  readonly slice: string | null;
-}
-
-/** Where each decision belongs: SQL for the number of its place, and what each number stands for. */
-interface Places {
-  readonly sql: string;
-  readonly join: string;
-  readonly of: (number: number) => ReportPlace;
-  /** In the order in which they are shown. */
-  readonly slices: readonly string[];
+/** Orders that ended in a technical failure, and decisions that cannot be judged. */
+async function leftOutOf(duck: Duck) {
+  const [row = {}] =
+    await duck.rows(`SELECT (SELECT sum(orders) FROM summed WHERE status = 'TECHNICAL') AS technical,
+    (SELECT sum(decisions) FROM counted ANTI JOIN judged USING (cell)) AS undecidable`);
+  return numbersOf(row, { technical: 0, undecidable: 0 });
 }
 
 /** The most slices that are shown singly; nobody reads a table of a thousand points of sale, so the rest is one row. */
@@ -254,42 +155,39 @@ const SLICE_JOIN: Partial<Record<SliceName, string>> = {
   cause: `LEFT JOIN statuses ON statuses.order_key = ${ORDER_KEY_SQL}`,
 };
 
-/** Numbers the currencies, and the slices when there are any: the most frequent ones get a number of their own. */
+/** Where each decision belongs. */
+interface Places {
+  /** SQL of the number of its currency within a slice, and what that is joined with. */
+  readonly sql: string;
+  readonly join: string;
+  /** In the order in which they are shown: times in theirs, others by their size, and the rest at the end. */
+  readonly slices: readonly string[];
+}
+
+/** Makes the table `places`: numbers the currencies, and the slices when there are any, of which the most frequent are shown. */
 async function numberPlaces(duck: Duck, by: SliceName | null): Promise<Places> {
   const currency = SLICE_SQL.currency;
   const slice = by === null ? "''" : SLICE_SQL[by];
   const told = by === null ? '' : (SLICE_JOIN[by] ?? '');
+  const largest = isTime(by) ? '' : 'sum(n) DESC,';
   await duck.run(`CREATE OR REPLACE TEMP TABLE places AS
     WITH pairs AS (SELECT ${currency} AS currency, ${slice} AS slice, count(*) AS n FROM decisions ${told} GROUP BY ALL),
-    kept AS (SELECT slice FROM pairs GROUP BY slice ORDER BY ${isTime(by) ? 'slice' : 'sum(n)'} DESC, slice LIMIT ${SLICES_MAX})
+    kept AS (SELECT slice FROM pairs GROUP BY slice ORDER BY ${isTime(by) ? 'slice DESC,' : largest} slice LIMIT ${SLICES_MAX})
     SELECT (row_number() OVER (ORDER BY currency, slice))::INT AS place, currency, slice,
       CASE WHEN slice IN (FROM kept) THEN slice ELSE ${quote(OTHER_SLICES)} END AS shown, n FROM pairs`);
-  const rows = await duck.rows('SELECT place, currency, shown, n::DOUBLE AS n FROM places');
-  const places = new Map(rows.map((row) => [numberOf(row['place']) ?? 0, placeOf(row, by)]));
-  const join = `${told} JOIN places ON places.currency = ${currency} AND places.slice = ${slice}`;
-  const [only = 0] = places.keys();
+  const shown = await duck.rows(
+    `SELECT shown, count(*) AS places FROM places GROUP BY shown ORDER BY shown = ${quote(OTHER_SLICES)}, ${largest} shown`,
+  );
+  const isOne = shown.length <= 1 && !(Number(shown[0]?.['places'] ?? 0) > 1);
   return {
-    ...(places.size <= 1 ? { sql: String(only), join: '' } : { sql: 'places.place', join }),
-    of: (number) => places.get(number) ?? placeOf({}, by),
-    slices: by === null ? [] : inOrder(rows, by),
+    ...(isOne
+      ? { sql: '1', join: '' }
+      : {
+          sql: 'places.place',
+          join: `${told} JOIN places ON places.currency = ${currency} AND places.slice = ${slice}`,
+        }),
+    slices: by === null ? [] : shown.map((row) => textOf(row['shown']) ?? ''),
   };
-}
-
-function placeOf(row: DuckRow, by: SliceName | null): ReportPlace {
-  const currency = textOf(row['currency']) ?? NO_CURRENCY;
-  return { currency, slice: by === null ? null : (textOf(row['shown']) ?? OTHER_SLICES) };
-}
-
-/** Times in their order, others by their size, and what is not shown one by one at the end. */
-function inOrder(rows: readonly DuckRow[], by: SliceName): readonly string[] {
-  const sizes = new Map<string, number>();
-  for (const row of rows) {
-    const name = textOf(row['shown']) ?? OTHER_SLICES;
-    sizes.set(name, (sizes.get(name) ?? 0) + (numberOf(row['n']) ?? 0));
-  }
-  const own = [...sizes].filter(([name]) => name !== OTHER_SLICES);
-  const sorted = own.toSorted(([a, m], [b, n]) => (isTime(by) ? 0 : n - m) || (a < b ? -1 : 1));
-  return [...sorted.map(([name]) => name), ...(sizes.has(OTHER_SLICES) ? [OTHER_SLICES] : [])];
 }
 
 function isTime(by: SliceName | null): boolean {

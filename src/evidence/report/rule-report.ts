@@ -23,7 +23,7 @@ import {
   spanNotes,
   statusCells,
 } from '../presentation.ts';
-import { amountSum } from '../source/order-clusters.ts';
+import { amountSum } from '../source/order-sums.ts';
 import { causesTable, reversalNotes, reversals } from '../source/reversals.ts';
 import { AgainstSchema } from './against.ts';
 import { HoldoutFigures, type HoldoutSide, NetFigures } from './holdout.ts';

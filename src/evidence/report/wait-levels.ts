@@ -4,7 +4,7 @@ import { count, list, nullable, type Shape, shape, word } from '../../shapes.ts'
 import { clusteredInterval } from '../../statistics/intervals.ts';
 import { eachOf, plus } from '../../statistics/sums.ts';
 import { columns, type EvidenceTable, interval, number } from '../presentation.ts';
-import { amountSum } from '../source/order-clusters.ts';
+import { amountSum } from '../source/order-sums.ts';
 
 /** What became of a level's orders whose time is over; all others are unknown. */
 const ENDS = {

@@ -13,7 +13,7 @@ import {
 } from '../../statistics/reversal-ages.ts';
 import { columns, countText, type EvidenceTable, interval, number, shareText } from '../presentation.ts';
 import { type Evidence, knownRows } from './evidence.ts';
-import { amountSum, clusterOf } from './order-clusters.ts';
+import { amountSum, clusterOf } from './order-sums.ts';
 
 const UNSTATED = 'UNSTATED';
 const CAUSES = [...OUTCOME_CAUSES, UNSTATED] as const;

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
+import { UnshippedRows } from '../../../src/archive/read/unshipped-rows.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { makeInputView } from '../../../src/evidence/source/shared-devices.ts';
 import type { Store } from '../../../src/state/store.ts';
@@ -117,6 +118,25 @@ describe('unshipped entries of which there are more than a question looks throug
     expect(await found().catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
     isAway = false;
     expect(await found()).to.deep.equal({ orders: downFrom(3, 3), gaps: [] });
+  });
+
+  it('are all found after the engine failed to take some of them', async () => {
+    await begin();
+    const { store, duck, archive } = place;
+    const archived = () => archive.refresh();
+    const unshipped = new UnshippedRows({ store, duck: async () => duck, archived, rowsMax: ROWS_MAX });
+    const orders = () =>
+      unshipped.reading(async (_, { rows }) => {
+        const found = await duck.rows(`SELECT order_ref FROM ${rows('decisions')} ORDER BY ALL`);
+        return found.map((row) => row['order_ref']);
+      });
+    await decide(1, 3);
+    expect(await orders()).to.deep.equal(['1', '2', '3']);
+    await duck.run('DROP TABLE unshipped_decisions');
+    await decide(4, 5);
+    expect(await orders().catch((error: unknown) => error)).to.be.instanceOf(Error);
+    expect(await orders()).to.deep.equal(['1', '2', '3', '4', '5']);
+    unshipped.close();
   });
 
   describeWithServer('redis-server', 'on Redis', () => {

@@ -200,8 +200,8 @@ describeConsole("the console's place Today", (tab) => {
     const saved = page.waitForEvent('download');
     await tab.button('Save as CSV').click();
     const lines = readFileSync(await (await saved).path(), 'utf8').split('\r\n');
-    expect(lines[0]).to.match(/^from,rule,decisions,of,[A-Z]{3}$/);
-    expect(lines[1]).to.match(/^20.+Z,[\w-]+,\d+,\d+,[\d.]+$/);
+    expect(lines[0]).to.match(/^from,rule,decisions,of,[A-Z]{3},granted,paid$/);
+    expect(lines[1]).to.match(/^20.+Z,[\w-]+,\d+,\d+,[\d.]+,\d+,\d+$/);
     const pdf = await page.pdf({ format: 'A4' });
     expect(pdf.toString('latin1').match(/\/Type\s*\/Page\b/g)).to.have.length(1);
     await page.emulateMedia({ media: 'print' });

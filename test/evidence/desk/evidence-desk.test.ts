@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -17,12 +17,13 @@ import type { EvidenceJob, EvidenceTask } from '../../../src/evidence/desk/evide
 import { report } from '../../../src/evidence/report/report.ts';
 import { presentReport } from '../../../src/evidence/report/rule-report.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { storeWith } from '../../stores/store-with.ts';
-import { Workplace } from '../backtest/backtest-history.ts';
+import { History, Workplace } from '../backtest/backtest-history.ts';
 import { liveBusyMonth } from '../report/busy-month.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
 
@@ -96,9 +97,19 @@ describe('the evidence desk', () => {
       await desk.close();
     });
 
+    it('works out what was decided before anything is shipped', async () => {
+      const unshipped = openSqliteStore(temporaryDirectory());
+      await new History(unshipped, place.rules('p2.v10')).verdict('ann', 'order');
+      const { record } = await new AccessKeys(unshipped.documents, () => now).issue(SHOP, ['rules'], null);
+      const desk = open(unshipped, join(temporaryDirectory(), 'archive'));
+      const asked = await over(desk, await desk.ask(callerOfKey(record), task(0)));
+      expect(await decisionsOf(desk, asked)).to.equal(1);
+      await desk.close();
+      await unshipped.close();
+    });
+
     it('works out anew what it worked out while its archive was away', async () => {
       const folder = join(temporaryDirectory(), 'archive');
-      mkdirSync(folder);
       const desk = open(store(), folder);
       const asked = await over(desk, await desk.ask(shop, task(1)));
       expect(await decisionsOf(desk, asked)).to.equal(0);

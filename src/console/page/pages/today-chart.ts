@@ -138,14 +138,16 @@ function Values({ found, view }: { found: Exploration; view: View }) {
 
 function csvOf({ slots, all, values }: Exploration, { by }: View) {
   const currency = mainCurrency(values);
-  const counts = values.flatMap(({ value, decisions, money }) =>
+  const counts = values.flatMap(({ value, decisions, money, orders }) =>
     slots.map((at, slot) => [
       utc(at),
       value ?? 'others',
       decisions[slot],
       all[slot],
       money[currency]?.[slot] ?? 0,
+      orders?.granted[slot],
+      orders?.paid[slot],
     ]),
   );
-  return csvText([['from', by, 'decisions', 'of', currency], ...counts]);
+  return csvText([['from', by, 'decisions', 'of', currency, 'granted', 'paid'], ...counts]);
 }

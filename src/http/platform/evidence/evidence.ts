@@ -132,7 +132,7 @@ export const NO_ARCHIVE = refusal(
   'no-archive',
   "There is no archive on this node, or not this store's, so there is nothing to work evidence out from.",
   (why: string) => new HttpProblem(409, 'no archive', why),
-  'There is no archive on this node yet: the first decisions are shipped within ten seconds.',
+  'There is no archive on this node, because ARCHIVE_DIR is off.',
 );
 
 export const DESK_BUSY = refusal(
