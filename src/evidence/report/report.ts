@@ -54,7 +54,9 @@ export async function report(
   onProgress?.(0, steps);
   const { cell, missing } = await judgeCells(duck, rules);
   await passOverOrders(evidence, {
-    ...{ cell, place: places, byDevice: isByDevice.includes(true) },
+    cell,
+    place: places,
+    byDevice: isByDevice.includes(true),
     onProgress: (decisions) => onProgress?.(decisions, steps),
   });
   const tallies = await talliesOf(duck, isByDevice);
@@ -74,7 +76,9 @@ export async function report(
     };
   };
   const found = named.map(({ file, name, path }, rule) => ({
-    ...{ file, name, ...figuresOf(rule, null) },
+    file,
+    name,
+    ...figuresOf(rule, null),
     holdout: holdouts.get(path)?.holdout ?? null,
     net: holdouts.get(path)?.net ?? trials.get(path) ?? null,
     ...(by === null ? {} : { by: places.slices.map((slice) => ({ slice, ...figuresOf(rule, slice) })) }),
