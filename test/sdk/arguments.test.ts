@@ -44,21 +44,16 @@ describe('bad arguments', () => {
     throw new Error(`it was sent to ${sent}`);
   }
 
-  for (const { members, message } of [
-    { members: { clientIdKey: '' }, message: 'clientIdKey must not be empty' },
-    { members: { clientIdKey: null }, message: 'clientIdKey must be a string, not null' },
-    { members: { orderRef: 7 }, message: 'orderRef must be a string, not number' },
-    { members: { method: 'm'.repeat(257) }, message: 'method must have at most 256 characters' },
-    { members: { sellPointKey: '\ud800' }, message: 'sellPointKey must be well-formed Unicode' },
-    {
-      members: { amountRequested: 25 },
-      message: 'amountRequested must be a string with a decimal number, like "25.00"',
-    },
-    {
-      members: { amountRequested: '-1' },
-      message: 'amountRequested must be a string with a decimal number, like "25.00"',
-    },
-  ]) {
+  const NO_AMOUNT = 'amountRequested must be a string with a decimal number, like "25.00"';
+  for (const [members, message] of [
+    [{ clientIdKey: '' }, 'clientIdKey must not be empty'],
+    [{ clientIdKey: null }, 'clientIdKey must be a string, not null'],
+    [{ orderRef: 7 }, 'orderRef must be a string, not number'],
+    [{ method: 'm'.repeat(257) }, 'method must have at most 256 characters'],
+    [{ sellPointKey: '\ud800' }, 'sellPointKey must be well-formed Unicode'],
+    [{ amountRequested: 25 }, NO_AMOUNT],
+    [{ amountRequested: '-1' }, NO_AMOUNT],
+  ] as const) {
     it(`are refused by name: ${JSON.stringify(members).slice(0, 40)}`, async () => {
       expect(await refusal(() => scoring.verdict(untyped(members)))).to.equal(message);
     });
@@ -86,17 +81,13 @@ describe('bad arguments', () => {
   });
 
   it('include the decision ids "." and "..", which every URL parser takes for steps in the path', async () => {
-    for (const id of ['.', '..']) {
+    for (const id of ['.', '..'])
       expect(await refusal(() => platform.decision(id))).to.match(/^decisionId must not be/);
-    }
   });
 
   it('include bodies that cannot be written as JSON, and limits that are not whole numbers', async () => {
-    const circle: { orderRef: string; clientIdKey: string; outcome: 'PAID'; itself?: object } = {
-      clientIdKey: 'a',
-      orderRef: 'o',
-      outcome: 'PAID',
-    };
+    const report = { clientIdKey: 'a', orderRef: 'o', outcome: 'PAID' } as const;
+    const circle: typeof report & { itself?: object } = { ...report };
     circle.itself = circle;
     expect(await refusal(() => platform.reportOutcome(circle))).to.equal('body cannot be written as JSON');
     expect(await refusal(() => platform.decisions({ limit: 1.5 }))).to.match(/^limit must be a whole number/);

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { installed as installedTool } from '../generators/install.ts';
 import { blocksOf, section } from '../guide-blocks.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
-import { type RunningService, startService } from '../service/running-service.ts';
+import { serviceOfSuite } from '../service/running-service.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
@@ -31,8 +31,7 @@ const TYPED = `
 import { PlatformClient, ScoringClient, type Verdict } from 'client-scoring-client';
 const client = new ScoringClient({ baseUrl: 'http://x', accessKey: 'k', timeoutMs: undefined });
 export async function seconds(currency: string | undefined): Promise<number> {
-  const answer: Verdict = await client.verdict({
-    sellPointKey: '', clientIdKey: '', method: '', amountRequested: '', orderRef: '', toPayCurrency: currency,
+  const answer: Verdict = await client.verdict({ sellPointKey: '', clientIdKey: '', method: '', amountRequested: '', orderRef: '', toPayCurrency: currency,
   });
   if (answer.verdict === 'GET_SAME_STICKY') return answer.stickyRequisiteRef.length;
   return answer.verdict === 'WAIT' ? answer.waitSeconds : answer.decisionId.length;
@@ -82,12 +81,11 @@ function install(folder: string, project: string): string {
 }
 
 describe('the built client', () => {
-  let service: RunningService;
   let project: string;
   let installed: string;
   let tarball: string;
+  const { service } = serviceOfSuite();
   before(async () => {
-    service = await startService();
     project = temporaryDirectory();
     installed = join(project, 'node_modules', 'client-scoring-client');
     const built = join(temporaryDirectory(), 'client');
@@ -96,7 +94,6 @@ describe('the built client', () => {
     expect(status, `${stdout}${stderr}`).to.equal(0);
     tarball = install(built, project);
   });
-  after(() => service.stop());
 
   /** The compiler's errors for the text as a file of the project. */
   function complaints(file: string, text: string, ...options: readonly string[]): string {
@@ -162,9 +159,7 @@ describe('the built client', () => {
       const { stdout } = spawnSync(
         process.execPath,
         [tsc, ...STRICT, ...options, '--typeRoots', 'none', 'old.ts'],
-        {
-          cwd: project,
-        },
+        { cwd: project },
       );
       expect(stdout.toString()).to.equal('');
     });

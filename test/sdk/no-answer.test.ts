@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import {
@@ -15,6 +14,7 @@ import {
 } from '../../src/sdk/client.ts';
 import { blocksOf, section } from '../guide-blocks.ts';
 import { freePort } from '../servers/free-port.ts';
+import { listening } from '../servers/listening.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { startService } from '../service/running-service.ts';
 import { REQUEST } from './verdict-request.ts';
@@ -24,11 +24,9 @@ const GUIDE = readFileSync(join(ROOT, 'src', 'sdk', 'README.md'), 'utf8');
 
 /** A server with this listener, closed after the test. */
 async function serverOf(listener: RequestListener): Promise<{ url: string; stop(): void }> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
+  const server = createServer(listener);
   return {
-    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+    url: await listening(server),
     stop: () => {
       server.closeAllConnections();
       server.close();
@@ -40,36 +38,23 @@ function page(status: number): RequestListener {
   return (_, res) => res.writeHead(status, { 'Content-Type': 'text/html' }).end('<h1>Sorry</h1>');
 }
 
-interface Trouble {
-  readonly title: string;
-  readonly listener: RequestListener;
-  readonly name: string;
-  readonly mayHaveBeenDecided: boolean;
-}
-
-const TROUBLES: readonly Trouble[] = [
-  { title: 'a server that hangs', listener: () => {}, name: 'TimeoutError', mayHaveBeenDecided: true },
-  {
-    title: 'a server that drops connections',
-    listener: (req) => req.socket.destroy(),
-    name: 'ConnectionError',
-    mayHaveBeenDecided: true,
-  },
-  { title: 'a 500', listener: page(500), name: 'UnavailableError', mayHaveBeenDecided: true },
-  { title: 'a 503', listener: page(503), name: 'UnavailableError', mayHaveBeenDecided: true },
-  { title: 'a 429', listener: page(429), name: 'UnavailableError', mayHaveBeenDecided: false },
-  {
-    title: "a proxy's page instead of an answer",
-    listener: page(200),
-    name: 'UnexpectedAnswerError',
-    mayHaveBeenDecided: true,
-  },
-  {
-    title: "a proxy's page that refuses",
-    listener: page(403),
-    name: 'UnexpectedAnswerError',
-    mayHaveBeenDecided: false,
-  },
+/** What may happen instead of an answer, and what the error says. */
+const TROUBLES: readonly (readonly [
+  title: string,
+  listener: RequestListener,
+  error: { readonly name: string; readonly mayHaveBeenDecided: boolean },
+])[] = [
+  ['a server that hangs', () => {}, { name: 'TimeoutError', mayHaveBeenDecided: true }],
+  [
+    'a server that drops connections',
+    (req: IncomingMessage) => req.socket.destroy(),
+    { name: 'ConnectionError', mayHaveBeenDecided: true },
+  ],
+  ['a 500', page(500), { name: 'UnavailableError', mayHaveBeenDecided: true }],
+  ['a 503', page(503), { name: 'UnavailableError', mayHaveBeenDecided: true }],
+  ['a 429', page(429), { name: 'UnavailableError', mayHaveBeenDecided: false }],
+  ["a proxy's page", page(200), { name: 'UnexpectedAnswerError', mayHaveBeenDecided: true }],
+  ["a proxy's refusal", page(403), { name: 'UnexpectedAnswerError', mayHaveBeenDecided: false }],
 ];
 
 const QUICK = { accessKey: 'k', timeoutMs: 400, retriesMax: 0 };
@@ -83,12 +68,12 @@ async function noAnswer(options: ScoringOptions, idempotencyKey = 'key-1'): Prom
 }
 
 describe('a verdict without an answer', () => {
-  for (const { title, listener, name, mayHaveBeenDecided } of TROUBLES) {
+  for (const [title, listener, told] of TROUBLES) {
     it(`is a NoAnswerError with its key after ${title}`, async () => {
       const { url, stop } = await serverOf(listener);
       const error = await noAnswer({ ...QUICK, baseUrl: url });
       stop();
-      expect(error).to.include({ name, mayHaveBeenDecided, idempotencyKey: 'key-1' });
+      expect(error).to.include({ ...told, idempotencyKey: 'key-1' });
     });
   }
 
@@ -142,11 +127,8 @@ describe('a verdict without an answer', () => {
   });
 
   it('is not sent when its turn within requestsPerSecondMax would come too late', async () => {
-    const client = new ScoringClient({
-      ...QUICK,
-      baseUrl: `http://127.0.0.1:${await freePort()}`,
-      requestsPerSecondMax: 1,
-    });
+    const baseUrl = `http://127.0.0.1:${await freePort()}`;
+    const client = new ScoringClient({ ...QUICK, baseUrl, requestsPerSecondMax: 1 });
     const [, second] = await Promise.allSettled([client.verdict(REQUEST), client.verdict(REQUEST)]);
     expect(second).to.have.nested.property(
       'reason.message',
@@ -165,11 +147,8 @@ describe('the fallback of a checkout', () => {
     new ScoringClient({ ...QUICK, baseUrl: dead, fallback }).verdict({ ...REQUEST, ...members });
 
   it("has the shape of a service's answer, and says that it is a fallback", async () => {
-    const { requestId, noAnswer, ...answer } = await new ScoringClient({
-      ...QUICK,
-      baseUrl: dead,
-      fallback: 'open',
-    }).verdict(REQUEST, { idempotencyKey: 'key-1' });
+    const client = new ScoringClient({ ...QUICK, baseUrl: dead, fallback: 'open' });
+    const { requestId, noAnswer, ...answer } = await client.verdict(REQUEST, { idempotencyKey: 'key-1' });
     expect(answer).to.deep.equal({
       verdict: 'GET_NEW',
       reason: 'The scoring service did not answer; open by fallback.',
@@ -183,11 +162,8 @@ describe('the fallback of a checkout', () => {
     expect(noAnswer).to.be.instanceOf(NoAnswerError).that.includes({ requestId });
   });
 
-  it('blocks when it is closed', async () => {
+  it('blocks when it is closed, and scores every payer as a new one', async () => {
     expect(await verdict('closed')).to.include({ verdict: 'BLOCK', ruleVersion: 'fallback', fallback: true });
-  });
-
-  it('scores every payer as a new one', async () => {
     const client = new ScoringClient({ ...QUICK, baseUrl: dead, fallback: 'closed' });
     const { method: selectedMethodKey, orderRef, ...payer } = REQUEST;
     const score = await client.score({ ...payer, selectedMethodKey });
@@ -195,14 +171,14 @@ describe('the fallback of a checkout', () => {
     expect(score, orderRef).to.include(neutral);
   });
 
-  for (const { amount, currency, expected } of [
-    { amount: '50', currency: 'EUR', expected: 'GET_NEW' },
-    { amount: '49.999999999999999999', currency: 'eur', expected: 'GET_NEW' },
-    { amount: '50.000000000000000001', currency: 'EUR', expected: 'BLOCK' },
-    { amount: '9'.repeat(38), currency: 'EUR', expected: 'BLOCK' },
-    { amount: '1.00', currency: 'USD', expected: 'BLOCK' },
-    { amount: '1.00', currency: undefined, expected: 'BLOCK' },
-  ]) {
+  for (const [amount, currency, expected] of [
+    ['50', 'EUR', 'GET_NEW'],
+    ['49.999999999999999999', 'eur', 'GET_NEW'],
+    ['50.000000000000000001', 'EUR', 'BLOCK'],
+    ['9'.repeat(38), 'EUR', 'BLOCK'],
+    ['1.00', 'USD', 'BLOCK'],
+    ['1.00', undefined, 'BLOCK'],
+  ] as const) {
     it(`up to 50.00 EUR answers ${expected} for ${amount} ${currency ?? 'of the platform'}`, async () => {
       const members = { amountRequested: amount, toPayCurrency: currency };
       expect((await verdict({ openUpTo: { EUR: '50.00' } }, members)).verdict).to.equal(expected);
@@ -211,12 +187,8 @@ describe('the fallback of a checkout', () => {
 
   it('does not hide a refused request', async () => {
     const service = await startService();
-    const client = new ScoringClient({
-      ...QUICK,
-      baseUrl: service.application.callerUrl,
-      accessKey: 'nonsense',
-      fallback: 'open',
-    });
+    const options = { ...QUICK, baseUrl: service.application.callerUrl, accessKey: 'nonsense' };
+    const client = new ScoringClient({ ...options, fallback: 'open' });
     expect(await client.verdict(REQUEST).catch(String)).to.match(/^UnknownKeyError: 401/);
     await service.stop();
   });
@@ -251,7 +223,7 @@ describe('the documented example of a shop that fails open', () => {
     return example.mayShow('ann', 'order-1', 'press-1');
   }
 
-  for (const { title, listener } of TROUBLES) {
+  for (const [title, listener] of TROUBLES) {
     it(`shows a requisite after ${title}`, async () => {
       const { url, stop } = await serverOf(listener);
       expect(await mayShow(url)).to.equal(true);
@@ -265,17 +237,9 @@ describe('the documented example of a shop that fails open', () => {
   });
 });
 
-const REPORTS = ['a', 'b', 'c'].map((orderRef) => ({
-  clientIdKey: 'ann',
-  orderRef,
-  outcome: 'PAID' as const,
-}));
-const AWAY = {
-  error: 'temporarily unavailable',
-  code: 'store-away',
-  detail: 'Not recorded.',
-  retryable: true,
-};
+const PAID = { clientIdKey: 'ann', outcome: 'PAID' } as const;
+const REPORTS = ['a', 'b', 'c'].map((orderRef) => ({ ...PAID, orderRef }));
+const AWAY = { error: 'temporarily unavailable', code: 'store-away', detail: 'No.', retryable: true };
 const BAD = { error: 'malformed JSON body', code: 'malformed-body', detail: 'No.', retryable: false };
 const TAKEN = { result: 'recorded' };
 
@@ -302,22 +266,12 @@ describe('reports by lines', () => {
     return { sent, ends: told.map(({ report: _, ...end }) => end) };
   }
 
-  it('are sent again from the first retryable one, and keep their earlier results', async () => {
-    const { sent, ends } = await report([BAD, AWAY, TAKEN], [TAKEN, { result: 'unchanged' }]);
-    expect(sent).to.deep.equal([
-      ['a', 'b', 'c'],
-      ['b', 'c'],
-    ]);
-    expect(ends).to.deep.equal([BAD, TAKEN, TAKEN]);
-  });
-
-  it('are sent again when the answer broke off before them', async () => {
-    const { sent, ends } = await report([TAKEN], [TAKEN, TAKEN]);
-    expect(sent).to.deep.equal([
-      ['a', 'b', 'c'],
-      ['b', 'c'],
-    ]);
-    expect(ends).to.deep.equal([TAKEN, TAKEN, TAKEN]);
+  it('are sent again from the first retryable one, or where the answer broke off, and keep their earlier results', async () => {
+    const retryable = await report([BAD, AWAY, TAKEN], [TAKEN, { result: 'unchanged' }]);
+    const brokenOff = await report([TAKEN], [TAKEN, TAKEN]);
+    for (const { sent } of [retryable, brokenOff]) expect(sent.map(String)).to.deep.equal(['a,b,c', 'b,c']);
+    expect(retryable.ends).to.deep.equal([BAD, TAKEN, TAKEN]);
+    expect(brokenOff.ends).to.deep.equal([TAKEN, TAKEN, TAKEN]);
   });
 
   it('are given back as retryable after several tries', async () => {

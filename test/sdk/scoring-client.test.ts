@@ -10,7 +10,7 @@ import {
   UnknownKeyError,
   waitUntil,
 } from '../../src/sdk/client.ts';
-import { type RunningService, startService } from '../service/running-service.ts';
+import { serviceOfSuite } from '../service/running-service.ts';
 import { REQUEST } from './verdict-request.ts';
 
 const { method, orderRef, ...rest } = REQUEST;
@@ -27,15 +27,13 @@ async function failure(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe('the scoring client at a running service', () => {
-  let service: RunningService;
   let client: ScoringClient;
   let connect: (accessKey: string) => ScoringClient;
+  const { service } = serviceOfSuite(() => ({ basePath: '/pay' }));
   before(async () => {
-    service = await startService({ basePath: '/pay' });
     connect = (accessKey) => new ScoringClient({ baseUrl: `${service.application.callerUrl}/`, accessKey });
     client = connect((await service.tenant()).key);
   });
-  after(() => service.stop());
 
   it('scores a payer', async () => {
     expect(await client.score(SCORE, { requestId: 'r-0' })).to.deep.equal({
@@ -54,10 +52,7 @@ describe('the scoring client at a running service', () => {
     expect(first.decisionId).to.match(/^.{22}\.1\.[0-9a-z]+$/);
     expect(first.replayed).to.equal(false);
     expect(waitUntil(first)).to.equal(null);
-    const again = await client.verdict(REQUEST, {
-      idempotencyKey: first.idempotencyKey,
-      requestId: 'r-2',
-    });
+    const again = await client.verdict(REQUEST, { idempotencyKey: first.idempotencyKey, requestId: 'r-2' });
     expect(again).to.deep.equal({ ...first, requestId: 'r-2', replayed: true });
   });
 
@@ -75,11 +70,8 @@ describe('the scoring client at a running service', () => {
     expect(unknown).to.be.instanceOf(UnknownKeyError);
     const scoreOnly = connect((await service.tenant('shop', ['score'])).key);
     expect(await failure(scoreOnly.verdict(REQUEST))).to.be.instanceOf(NotProvisionedError);
-    const reused = await failure(
-      client
-        .verdict({ ...REQUEST, method: 'other' }, { idempotencyKey: 'a' })
-        .then(() => client.verdict(REQUEST, { idempotencyKey: 'a' })),
-    );
+    await client.verdict({ ...REQUEST, method: 'other' }, { idempotencyKey: 'a' });
+    const reused = await failure(client.verdict(REQUEST, { idempotencyKey: 'a' }));
     expect(reused).to.be.instanceOf(IdempotencyKeyReusedError);
   });
 

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -9,6 +8,7 @@ import {
   type ScoringOptions,
   type Verdict,
 } from '../../src/sdk/client.ts';
+import { listening } from '../servers/listening.ts';
 import { type RunningService, startService } from '../service/running-service.ts';
 import { REQUEST } from './verdict-request.ts';
 
@@ -84,11 +84,8 @@ class Network {
     });
   }
 
-  async open(): Promise<string> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    const address = this.#server.address();
-    return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  open(): Promise<string> {
+    return listening(this.#server);
   }
 
   close(): void {
