@@ -1,20 +1,16 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import {
   ASKED_SCORES_MAX,
   HINTS_VALID_MS,
   type Hints,
-  hintsKnownTo,
   type KnownHints,
   knownHints,
   type ScoreHints,
   withScore,
 } from '../../src/client/hints.ts';
-import { asStored } from '../../src/client/state-document.ts';
 
 const NOW = 1_800_000_000_000;
-const HOUR_MS = 3_600_000;
 
 const NOTHING: ScoreHints = {
   fingerprint: null,
@@ -55,48 +51,10 @@ const asSets = ({ fingerprints, ips, noScript: _last, ...signs }: KnownHints) =>
 });
 
 describe('the hints of scores', () => {
-  it('stay when a later score has none', () => {
-    const everything = {
-      fingerprint: 'device-1',
-      ip: 'network-1',
-      jsOk: false,
-      honeypotTriggered: true,
-      userAgentPresent: true,
-      userAgentIsAutomated: true,
-    };
-    const { hints, now } = scored(everything, {});
-    expect(knownHints(hints, now)).to.deep.equal({
-      scored: true,
-      fingerprints: ['device-1'],
-      ips: ['network-1'],
-      networks: [],
-      noScript: false,
-      trapped: true,
-      userAgentPresent: true,
-      userAgentIsAutomated: true,
-    });
-  });
-
   it('keep the networks around an address as long as the address', () => {
     const { hints, now } = scored({ ip: 'x', networks: ['x/16', 'x/24'] }, { ip: 'y', networks: ['y/16'] });
     expect(knownHints(hints, now).networks).to.deep.equal(['x/16', 'x/24', 'y/16']);
     expect(knownHints(hints, now + HINTS_VALID_MS).networks).to.deep.equal([]);
-  });
-
-  it('are each forgotten 24 hours after they were last shown', () => {
-    const first = withScore(
-      null,
-      { ...NOTHING, fingerprint: 'a', honeypotTriggered: true },
-      asking('r1'),
-      NOW,
-    ).hints;
-    const { hints } = withScore(first, { ...NOTHING, fingerprint: 'b' }, asking('r2'), NOW + 1000);
-    const at = (now: number) => knownHints(hints, now);
-    expect(at(NOW + HINTS_VALID_MS - 1)).to.deep.include({ fingerprints: ['a', 'b'], trapped: true });
-    expect(at(NOW + HINTS_VALID_MS)).to.deep.include({ fingerprints: ['b'], trapped: false, scored: true });
-    expect(at(NOW + HINTS_VALID_MS + 1000)).to.deep.include({ fingerprints: [], scored: false });
-    const later = withScore(hints, NOTHING, asking('r3'), NOW + HINTS_VALID_MS).hints;
-    expect(later.shown.map(({ hint }) => hint.id)).to.deep.equal(['b']);
   });
 
   it('are the same in whatever order the scores were asked', () => {
@@ -107,38 +65,6 @@ describe('the hints of scores', () => {
           return asSets(knownHints(hints, now));
         };
         expect(known(scores.toReversed())).to.deep.equal(known(scores));
-      }),
-    );
-  });
-
-  it('answer a repeated score for 24 hours from what was known when it was first asked', () => {
-    const requests = fc.uniqueArray(anyScore, {
-      minLength: 1,
-      maxLength: ASKED_SCORES_MAX,
-      selector: (score) => JSON.stringify(score),
-    });
-    const steps = fc.array(
-      fc.record({ which: fc.nat(), afterMs: fc.constantFrom(0, 1, HOUR_MS, 6 * HOUR_MS) }),
-    );
-    fc.assert(
-      fc.property(requests, steps, (scores, asked) => {
-        const first = new Map<ScoreHints, { readonly at: number; readonly known: KnownHints }>();
-        let hints: Hints | null = null;
-        let now = NOW;
-        for (const { which, afterMs } of asked) {
-          now += afterMs;
-          const score = scores[which % scores.length] ?? NOTHING;
-          const answered = withScore(hints, score, asking(JSON.stringify(score)), now);
-          hints = asStored({ ...UNKNOWN_CLIENT, lastAt: now, hints: answered.hints }).hints;
-          const before = first.get(score);
-          const known = hintsKnownTo(answered.asked);
-          if (before !== undefined && now - before.at < HINTS_VALID_MS)
-            expect(known).to.deep.equal(before.known);
-          else {
-            expect(known).to.deep.equal(knownHints(hints, now));
-            first.set(score, { at: now, known });
-          }
-        }
       }),
     );
   });

@@ -1,10 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
-  dated,
   decodeOrder,
   encodeOrder,
-  isNewPayment,
   type KnownOrder,
   ORDER_REPORTS_MAX,
   type OrderOutcome,
@@ -25,58 +23,10 @@ function holdingOf(...reports: readonly OrderOutcome[]): OrderOutcome {
 }
 
 describe('what is known of an order', () => {
-  it('is just the report while there is only one', () => {
-    expect(orderOf(unpaid(5))).to.deep.equal(unpaid(5));
-  });
-
   it('is the very same after the same report', () => {
     const known = orderOf(paid(1), unpaid(2, 'REVERSED'));
     expect(withReport(known, paid(1), 'granted')).to.equal(known);
     expect(withReport(known, unpaid(2, 'REVERSED'), 'granted')).to.equal(known);
-  });
-
-  it('stays the same after a repeat without a time, or with one in the future', () => {
-    const known = orderOf(unpaid(1), paid(2));
-    for (const occurredAt of [null, 99]) {
-      const repeat = dated(known, { outcome: 'PAID', cause: null, occurredAt }, 50);
-      expect(withReport(known, repeat, 'granted')).to.equal(known);
-    }
-  });
-
-  it('dates a report without a time, or with one in the future, after all earlier reports', () => {
-    const known = orderOf(unpaid(1), paid(50));
-    for (const occurredAt of [null, 99]) {
-      const reported = { outcome: 'UNPAID', cause: 'REVERSED', occurredAt } as const;
-      expect(dated(orderOf(paid(1)), reported, 50)).to.deep.equal(unpaid(50, 'REVERSED'));
-      expect(dated(known, reported, 50)).to.deep.equal(unpaid(51, 'REVERSED'));
-    }
-  });
-
-  it('at equal times prefers a reversal to a payment, a payment to a technical failure, and that to others', () => {
-    const ofOneMoment = [
-      unpaid(7, 'REVERSED'),
-      paid(7),
-      unpaid(7, 'TECHNICAL'),
-      unpaid(7, 'DECLINED'),
-      unpaid(7, 'CANCELLED'),
-      unpaid(7, 'EXPIRED'),
-      unpaid(7, null),
-    ];
-    for (const [index, stronger] of ofOneMoment.entries()) {
-      for (const weaker of ofOneMoment.slice(index + 1)) {
-        expect(holdingOf(weaker, stronger)).to.deep.equal(stronger);
-        expect(holdingOf(stronger, weaker)).to.deep.equal(stronger);
-      }
-    }
-  });
-
-  it('counts reports of PAID with nothing else between as one payment', () => {
-    expect(isNewPayment(null, paid(1))).to.equal(true);
-    expect(isNewPayment(orderOf(unpaid(3, 'REVERSED')), paid(1))).to.equal(true);
-    const known = orderOf(paid(5), unpaid(9, 'REVERSED'));
-    expect([4, 5, 6].map((at) => isNewPayment(known, paid(at)))).to.deep.equal([false, false, false]);
-    expect(isNewPayment(known, paid(10))).to.equal(true);
-    expect(isNewPayment(known, unpaid(10))).to.equal(false);
   });
 
   it('survives its stored form', () => {

@@ -1,27 +1,17 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { recordOutcome, repeatOutcome, setBinding, setOverride } from '../../src/client/changes.ts';
-import {
-  AWAITED_MS_MAX,
-  type ClientState,
-  EVENT_WINDOW_MS_MAX,
-  isNewClient,
-  rememberEvent,
-  token,
-  UNKNOWN_CLIENT,
-} from '../../src/client/client-state.ts';
+import { type ClientState, isNewClient, token, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { decodeOrder, encodeOrder, type KnownOrder, type OrderOutcome } from '../../src/client/order.ts';
 import {
   lastOutcome,
   lastPaidAt,
   lastUnpaidAt,
-  NO_OUTCOMES,
   RECENT_OUTCOMES_MAX,
   UNPAID_CHAIN_MAX,
   unpaidChain,
 } from '../../src/client/outcomes.ts';
 import { asStored } from '../../src/client/state-document.ts';
-import { eventAt } from './event-at.ts';
 import { naiveFacts, paid, shuffled, type ToldOrder, toldOrders, unpaid } from './told-orders.ts';
 
 const NOW = 1_000_000;
@@ -87,18 +77,6 @@ describe("the outcomes of a client's orders", () => {
     expect(later.state).to.deep.equal({ ...state, lastAt: NOW + 5, changes: state.changes + 1, outcomes });
   });
 
-  it('count a technical failure neither way, and count it when it turns out to be a payment', () => {
-    const first = report([['a', unpaid(1, 'TECHNICAL')]]);
-    expect(first.effects).to.deep.equal(['recorded']);
-    const failed = { ...unpaid(1, 'TECHNICAL'), token: token('a') };
-    expect(first.state.outcomes).to.deep.equal({ ...NO_OUTCOMES, neitherCount: 1, recent: [failed] });
-    const { state } = report([
-      ['a', unpaid(1, 'TECHNICAL')],
-      ['a', paid(2)],
-    ]);
-    expect(state.outcomes).to.deep.include({ paidCount: 1, unpaidCount: 0 });
-  });
-
   it('make a client known to the platform, also when they are or become a technical failure', () => {
     expect(isNewClient(report([['a', unpaid(1, 'TECHNICAL')]]).state)).to.equal(false);
     const corrected = report([
@@ -160,25 +138,6 @@ describe("the outcomes of a client's orders", () => {
     expect(factsOf(state)).to.deep.include({ paidCount: 1, lastPaidAt: 2, lastUnpaidAt: 100 });
   });
 
-  it('happen now at the latest', () => {
-    const { orders } = report([['a', paid(NOW + 60_000)]]);
-    expect(orders.get('a')?.occurredAt).to.equal(NOW);
-  });
-
-  it('count as of after all earlier reports of their order when they carry no time', () => {
-    const undated = (outcome: 'PAID' | 'UNPAID') => ({ outcome, cause: null, occurredAt: null });
-    let { state } = report([]);
-    let order: KnownOrder | null = null;
-    const effects = (['UNPAID', 'PAID', 'UNPAID', 'UNPAID', 'PAID'] as const).map((outcome) => {
-      const change = recordOutcome(state, order, of('a', undated(outcome)), NOW);
-      ({ state, order } = change);
-      return change.effect;
-    });
-    expect(effects).to.deep.equal(['recorded', 'superseded', 'superseded', 'unchanged', 'superseded']);
-    expect(factsOf(state)).to.deep.include({ paidCount: 1, unpaidCount: 0 });
-    expect(state.lastAt).to.be.at.least(lastPaidAt(state.outcomes) ?? 0);
-  });
-
   it('are the same when they are replayed as recorded, also with equal times', () => {
     const undated = (outcome: 'PAID' | 'UNPAID') => ({ outcome, cause: null, occurredAt: null });
     let [told, repeated] = [UNKNOWN_CLIENT, UNKNOWN_CLIENT];
@@ -198,50 +157,6 @@ describe("the outcomes of a client's orders", () => {
     const { state, order } = recordOutcome(ahead, null, of('a', paid(NOW)), NOW - 60_000);
     expect(order.occurredAt).to.equal(NOW);
     expect(state.lastAt).to.equal(NOW);
-  });
-
-  it('take the client off the ladder when a payment is reported after it was taken back', () => {
-    const { state, effects } = report(
-      [
-        ['a', unpaid(3, 'REVERSED')],
-        ['a', paid(1)],
-      ],
-      ON_LADDER,
-    );
-    expect(effects).to.deep.equal(['recorded', 'stale']);
-    expect(state.ladder).to.deep.equal(UNKNOWN_CLIENT.ladder);
-    expect(factsOf(state)).to.deep.include({ paidCount: 0, unpaidCount: 1, lastUnpaidAt: 3 });
-  });
-
-  it('leave the client on the ladder when a known payment is reported again', () => {
-    const { state, orders } = report([['a', paid(1)]]);
-    const climbed = { ...state, ladder: ON_LADDER.ladder };
-    for (const repeated of [paid(1), paid(9)]) {
-      const { state: after } = recordOutcome(climbed, orders.get('a') ?? null, of('a', repeated), NOW);
-      expect(after.ladder).to.deep.equal(ON_LADDER.ladder);
-    }
-  });
-
-  it('keep their time with a repeat that carries none', () => {
-    const undated = of('a', { outcome: 'UNPAID', cause: null, occurredAt: null } as const);
-    const first = recordOutcome(UNKNOWN_CLIENT, null, undated, NOW);
-    const again = recordOutcome(first.state, first.order, undated, NOW + 600_000);
-    expect(again).to.deep.equal({ ...first, effect: 'unchanged' });
-    const { state } = recordOutcome(again.state, again.order, of('a', paid(NOW + 300_000)), NOW + 900_000);
-    expect(factsOf(state)).to.deep.include({ paidCount: 1, unpaidCount: 0 });
-  });
-
-  it('know the amount of an attempt for 30 days, while its outcome is awaited', () => {
-    const asked = { ...eventAt(NOW), order: token('a'), amount: '25 EUR' };
-    const paidAfter = (laterMs: number, granted: boolean) => {
-      const events = rememberEvent([{ ...asked, granted }], eventAt(NOW + laterMs));
-      const state = { ...UNKNOWN_CLIENT, events };
-      return recordOutcome(state, null, of('a', paid(NOW + laterMs)), NOW + laterMs).order.amount;
-    };
-    expect(paidAfter(AWAITED_MS_MAX - 1, true)).to.equal('25 EUR');
-    expect(paidAfter(AWAITED_MS_MAX, true)).to.equal(undefined);
-    expect(paidAfter(EVENT_WINDOW_MS_MAX - 1, false)).to.equal('25 EUR');
-    expect(paidAfter(EVENT_WINDOW_MS_MAX, false)).to.equal(undefined);
   });
 
   it('equal a naive recount, and are the same client in every order of arrival', () => {

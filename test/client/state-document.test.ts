@@ -56,10 +56,6 @@ describe('the stored form of a client', () => {
     expect(decodeClientState(encodeClientState(state))).to.deep.equal(state);
   });
 
-  it('gives back the unknown client', () => {
-    expect(decodeClientState(encodeClientState(UNKNOWN_CLIENT))).to.deep.equal(UNKNOWN_CLIENT);
-  });
-
   it('distinguishes a device with an empty name from none', () => {
     const hints = {
       scoredAt: 1,

@@ -1,20 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
-import { type RunningService, startService } from './running-service.ts';
-import type { Tenant } from './tenant.ts';
+import { serviceOfSuite } from './running-service.ts';
 
 const BROWSER = { userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
 const HOUR_SECONDS = 3600;
 
 describeOnStores('hints of several scores', (store) => {
-  let running: RunningService;
-  let shop: Tenant;
-  before(async () => {
-    running = await startService({ store: store() });
-    shop = await running.tenant();
-  });
-  after(() => running?.stop());
+  const { service, shop } = serviceOfSuite(() => ({ store: store() }));
 
   /** A client who shares a device with another one, and is blocked for it. */
   async function blockedSharer(): Promise<{ readonly clientIdKey: string; readonly fingerprint: string }> {
@@ -29,7 +22,7 @@ describeOnStores('hints of several scores', (store) => {
 
   it('keep a bot block although a later score shows no fingerprint', async () => {
     const { clientIdKey } = await blockedSharer();
-    running.clock.moveSeconds(300);
+    service.clock.moveSeconds(300);
     const later = await shop.score({ clientIdKey, sellPointKey: 'shop-2', ...BROWSER });
     expect(later.body.isBot).to.equal(true);
     expect((await shop.verdict({ clientIdKey })).body).to.deep.include({ verdict: 'BLOCK', isBot: true });
@@ -39,7 +32,7 @@ describeOnStores('hints of several scores', (store) => {
     const { clientIdKey } = await blockedSharer();
     await shop.score({ clientIdKey, fingerprint: randomUUID(), ip: '198.51.100.7', ...BROWSER });
     expect((await shop.verdict({ clientIdKey })).body.verdict).to.equal('BLOCK');
-    running.clock.moveSeconds(24 * HOUR_SECONDS);
+    service.clock.moveSeconds(24 * HOUR_SECONDS);
     await shop.score({ clientIdKey, fingerprint: randomUUID(), ...BROWSER });
     expect((await shop.verdict({ clientIdKey })).body.verdict).to.equal('GET_NEW');
   });
@@ -64,24 +57,19 @@ describeOnStores('hints of several scores', (store) => {
     await shop.verdict({ clientIdKey });
     const ask = async (members: object) => (await shop.score({ clientIdKey, ...members })).body.isBot;
     for (const hints of earlier) await ask({ sellPointKey: 'shop-1', ...hints });
-    running.clock.moveSeconds(HOUR_SECONDS);
+    service.clock.moveSeconds(HOUR_SECONDS);
     const first = await ask({ sellPointKey: 'shop-2', ...own });
     for (const hints of between) await ask({ sellPointKey: 'shop-3', ...hints });
-    running.clock.moveSeconds((hours - 1) * HOUR_SECONDS);
+    service.clock.moveSeconds((hours - 1) * HOUR_SECONDS);
     return [first, await ask({ sellPointKey: 'shop-2', ...own })];
   }
 
-  for (const hours of [24]) {
-    it(`answer a repeated score with a trap that another shop saw ${hours} hours ago`, async () => {
-      const trapped = { ...BROWSER, clientHints: { honeypotTriggered: true } };
-      expect(await repeatedScore([trapped], BROWSER, [], hours)).to.deep.equal([true, true]);
-    });
-
-    it(`answer a repeated score with a User-Agent that another shop saw ${hours} hours ago`, async () => {
-      const own = { clientHints: { jsOk: false } };
-      expect(await repeatedScore([BROWSER], own, [], hours)).to.deep.equal([false, false]);
-    });
-  }
+  it('answer a repeated score with a trap or a User-Agent that another shop saw 24 hours ago', async () => {
+    const trapped = { ...BROWSER, clientHints: { honeypotTriggered: true } };
+    expect(await repeatedScore([trapped], BROWSER, [], 24)).to.deep.equal([true, true]);
+    const own = { clientHints: { jsOk: false } };
+    expect(await repeatedScore([BROWSER], own, [], 24)).to.deep.equal([false, false]);
+  });
 
   it('answer a repeated score with a device that four others at another shop have pushed out', async () => {
     const { fingerprint } = await blockedSharer();
@@ -89,19 +77,14 @@ describeOnStores('hints of several scores', (store) => {
     const shared = { fingerprint, ...BROWSER };
     expect(await repeatedScore([shared], BROWSER, others, 2)).to.deep.equal([true, true]);
   });
-});
 
-describeOnStores('a long absence', (store) => {
-  it('counts for the ladder and in the facts of the client view alike', async () => {
-    const running = await startService({ store: store() });
-    const shop = await running.tenant();
+  it('are no matter to a long absence, which counts for the ladder and in the client view alike', async () => {
     const clientIdKey = randomUUID();
     await shop.verdict({ clientIdKey });
     await shop.verdict({ clientIdKey });
     expect((await shop.client(clientIdKey)).body.ladder.level).to.equal(1);
-    running.clock.moveSeconds(24 * HOUR_SECONDS);
+    service.clock.moveSeconds(24 * HOUR_SECONDS);
     const { body } = await shop.client(clientIdKey);
     expect(body.ladder).to.deep.equal({ level: 0, attemptOpen: false, waitUntil: null });
-    await running.stop();
   });
 });

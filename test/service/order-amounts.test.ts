@@ -47,82 +47,51 @@ interface Told {
 }
 
 const ask = (hour: number, order: string, amount = '25'): Step => ({ hour, ask: order, amount });
-const tell = (hour: number, order: string, result: Told['result'], dated?: number | null): Step =>
-  dated === undefined ? { hour, tell: order, result } : { hour, tell: order, result, dated };
 
 const A_SECOND = 1 / 3600;
 
-const HISTORIES: readonly {
-  readonly title: string;
-  readonly steps: readonly Step[];
-  readonly paid: number;
-}[] = [
-  {
-    title: 'UNPAID, another verdict a day later, then PAID',
-    steps: [ask(0, 'a'), tell(1, 'a', 'UNPAID'), ask(26, 'b', '7'), tell(27, 'a', 'PAID')],
-    paid: 25,
-  },
-  {
-    title: 'PAID, another verdict a day later, then PAID dated a second earlier',
-    steps: [ask(0, 'a'), tell(1, 'a', 'PAID'), ask(26, 'b', '7'), tell(27, 'a', 'PAID', 1 - A_SECOND)],
-    paid: 25,
-  },
-  {
-    title: 'PAID, REVERSED, another verdict a day later, then PAID again',
-    steps: [
-      ask(0, 'a'),
-      tell(1, 'a', 'PAID'),
-      tell(2, 'a', 'REVERSED'),
-      ask(26, 'b', '7'),
-      tell(27, 'a', 'PAID'),
-    ],
-    paid: 25,
-  },
-  {
-    title: 'two orders paid at the same moment, of which one is reversed',
-    steps: [
-      ask(0, 'a', '7'),
-      ask(0, 'b', '25'),
-      tell(1, 'a', 'PAID'),
-      tell(1, 'b', 'PAID'),
-      tell(2, 'b', 'REVERSED'),
-    ],
-    paid: 7,
-  },
-  {
-    title: 'a repeat of PAID after the order was asked for again with another amount',
-    steps: [ask(0, 'a'), tell(1, 'a', 'PAID'), ask(2, 'a', '90'), tell(3, 'a', 'PAID')],
-    paid: 25,
-  },
-  {
-    title:
-      'a stale report after the order was asked for again with another amount, and a moment that moves back',
-    steps: [
-      ask(0, 'a'),
-      tell(2, 'a', 'PAID'),
-      ask(3, 'a', '90'),
-      tell(4, 'a', 'UNPAID', 0.5),
-      ask(29, 'b', '7'),
-      tell(30, 'a', 'PAID', 1),
-    ],
-    paid: 25,
-  },
-  {
-    title: 'a report that counts anew after the order was asked for again with another amount',
-    steps: [ask(0, 'a'), tell(1, 'a', 'UNPAID'), ask(2, 'a', '90'), tell(3, 'a', 'PAID')],
-    paid: 90,
-  },
-  {
-    title: 'UNPAID without a date and its repeat, with a payment between them that is told later',
-    steps: [
-      ask(0, 'a'),
-      tell(1, 'a', 'UNPAID', null),
-      tell(1.2, 'a', 'UNPAID', null),
-      tell(2, 'a', 'PAID', 1.1),
-    ],
-    paid: 25,
-  },
-];
+/** `1 a PAID` tells at hour 1, `1 a PAID 0.5` dates it, `1 a PAID -` does not; `0 a` asks for 25, `0 a 7` for 7. */
+function stepsOf(story: string): readonly Step[] {
+  return story.split(', ').map((line) => {
+    const [at = '', order = '', what = '25', moment] = line.split(' ');
+    const hour = Number(at);
+    if (what !== 'PAID' && what !== 'UNPAID' && what !== 'REVERSED') return ask(hour, order, what);
+    if (moment === undefined) return { hour, tell: order, result: what };
+    return { hour, tell: order, result: what, dated: moment === '-' ? null : Number(moment) };
+  });
+}
+
+const HISTORIES: Readonly<Record<string, readonly [story: string, paid: number]>> = {
+  'UNPAID, another verdict a day later, then PAID': ['0 a, 1 a UNPAID, 26 b 7, 27 a PAID', 25],
+  'PAID, another verdict a day later, then PAID dated a second earlier': [
+    `0 a, 1 a PAID, 26 b 7, 27 a PAID ${1 - A_SECOND}`,
+    25,
+  ],
+  'PAID, REVERSED, another verdict a day later, then PAID again': [
+    '0 a, 1 a PAID, 2 a REVERSED, 26 b 7, 27 a PAID',
+    25,
+  ],
+  'two orders paid at the same moment, of which one is reversed': [
+    '0 a 7, 0 b, 1 a PAID, 1 b PAID, 2 b REVERSED',
+    7,
+  ],
+  'a repeat of PAID after the order was asked for again with another amount': [
+    '0 a, 1 a PAID, 2 a 90, 3 a PAID',
+    25,
+  ],
+  'a stale report after the order was asked for again with another amount, and a moment that moves back': [
+    '0 a, 2 a PAID, 3 a 90, 4 a UNPAID 0.5, 29 b 7, 30 a PAID 1',
+    25,
+  ],
+  'a report that counts anew after the order was asked for again with another amount': [
+    '0 a, 1 a UNPAID, 2 a 90, 3 a PAID',
+    90,
+  ],
+  'UNPAID without a date and its repeat, with a payment between them that is told later': [
+    '0 a, 1 a UNPAID -, 1.2 a UNPAID -, 2 a PAID 1.1',
+    25,
+  ],
+};
 
 describeOnStores('the amount of an order', (store) => {
   let service: ScoringService;
@@ -149,10 +118,10 @@ describeOnStores('the amount of an order', (store) => {
 
   const entriesOf = (clientIdKey: string) => entriesAbout(store(), clientKey(PLATFORM, clientIdKey));
 
-  for (const { title, steps, paid } of HISTORIES) {
+  for (const [title, [story, paid]] of Object.entries(HISTORIES)) {
     it(`is that of the report that counted, live, rebuilt and in a backtest: ${title}`, async () => {
       const clientIdKey = randomUUID();
-      await live(clientIdKey, [...steps, ask(31, 'last', '1')]);
+      await live(clientIdKey, [...stepsOf(story), ask(31, 'last', '1')]);
       const view = await records.client(PLATFORM, clientIdKey);
       if (view === null) throw new Error('nothing is known of the client');
       const entries = await entriesOf(clientIdKey);

@@ -64,18 +64,6 @@ describeOnStores('the service', (store) => {
     await second?.stop();
   });
 
-  it('takes one step for each of 50 parallel verdicts of one client', async () => {
-    const clientIdKey = 'crowded';
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, index) =>
-        untilTaken(() => shop.verdict({ clientIdKey, orderRef: `crowded-${index}` })),
-      ),
-    );
-    expect(countStatus(answers, 200)).to.equal(50);
-    expect(answers.filter(({ body }) => body.verdict === 'GET_NEW')).to.have.length(1);
-    expectUnbrokenChain(await shop.decisions({ clientIdKey }), 50);
-  });
-
   it('takes one step for each of 50 parallel verdicts of one client at two services', async () => {
     const clientIdKey = 'contested';
     const answers = await Promise.all(

@@ -38,72 +38,49 @@ type Step = { readonly hour: number } & (
   | { readonly tell: string; readonly result: 'PAID' | 'EXPIRED'; readonly effect: string }
 );
 
-const grant = (hour: number, order: string): Step => ({ hour, ask: order, amount: '25' });
-const refuse = (hour: number, order: string): Step => ({ hour, ask: order, amount: '13' });
-const expired = (hour: number, order: string, effect = 'recorded'): Step => ({
-  ...{ hour, tell: order, result: 'EXPIRED', effect },
-});
-const paid = (hour: number, order: string, effect = 'recorded'): Step => ({
-  ...{ hour, tell: order, result: 'PAID', effect },
-});
+/** `0 a grant` and `0 a refuse` ask at hour 0, `1 a PAID` tells, `1 a PAID unchanged` what that does, if not `recorded`. */
+function stepsOf(story: string): readonly Step[] {
+  return story.split(', ').map((line) => {
+    const [at = '', order = '', what, effect = 'recorded'] = line.split(' ');
+    const hour = Number(at);
+    if (what === 'PAID' || what === 'EXPIRED') return { hour, tell: order, result: what, effect };
+    return { hour, ask: order, amount: what === 'grant' ? '25' : '13' };
+  });
+}
 
-const HISTORIES: readonly {
-  readonly title: string;
-  readonly steps: readonly Step[];
-  readonly paid?: number;
-  readonly unpaid: number;
-}[] = [
-  {
-    title: 'one that was refused says nothing about the payer',
-    steps: [refuse(0, 'a'), expired(1, 'a')],
-    unpaid: 0,
-  },
-  {
-    title: 'also when that is said three days after the refusal, and other requests came since',
-    steps: [refuse(0, 'a'), grant(30, 'b'), grant(60, 'c'), expired(72, 'a')],
-    unpaid: 0,
-  },
-  {
-    title: 'one that was granted three days ago is unpaid, although it was refused since',
-    steps: [
-      ...[grant(0, 'a'), ...Array.from({ length: 9 }, (_, n) => grant(1 + n, `newer-${n}`))],
-      ...[refuse(71, 'a'), expired(72, 'a')],
-    ],
-    unpaid: 1,
-  },
-  {
-    title: 'one that was granted and then asked for a hundred times is unpaid',
-    steps: [grant(0, 'a'), ...Array.from({ length: 100 }, () => refuse(1, 'a')), expired(2, 'a')],
-    unpaid: 1,
-  },
-  { title: 'one that nobody asked for is unpaid', steps: [grant(0, 'b'), expired(30, 'a')], unpaid: 1 },
-  {
-    title: 'one that was refused is paid all the same',
-    steps: [refuse(0, 'a'), expired(1, 'a'), paid(2, 'a', 'superseded')],
-    paid: 1,
-    unpaid: 0,
-  },
-  {
-    title: 'a grant opens it, and the next report counts although it says the same',
-    steps: [refuse(0, 'a'), expired(1, 'a'), grant(2, 'a'), expired(3, 'a'), expired(4, 'a', 'unchanged')],
-    unpaid: 1,
-  },
-  {
-    title: 'the same three days later',
-    steps: [refuse(0, 'a'), expired(1, 'a'), grant(30, 'a'), grant(40, 'b'), expired(102, 'a')],
-    unpaid: 1,
-  },
-  {
-    title: 'a refusal after the report changes nothing',
-    steps: [grant(0, 'a'), expired(1, 'a'), refuse(2, 'a'), expired(3, 'a', 'unchanged')],
-    unpaid: 1,
-  },
-  {
-    title: 'nor does one after a report of an order that nobody had asked for',
-    steps: [expired(1, 'a'), refuse(2, 'a'), expired(3, 'a', 'unchanged')],
-    unpaid: 1,
-  },
-];
+const NEWER = Array.from({ length: 9 }, (_, n) => `${1 + n} newer-${n} grant`).join(', ');
+const REFUSED = Array.from({ length: 100 }, () => '1 a refuse').join(', ');
+
+const HISTORIES: Readonly<Record<string, readonly [story: string, unpaid: number, paid?: number]>> = {
+  'one that was refused says nothing about the payer': ['0 a refuse, 1 a EXPIRED', 0],
+  'also when that is said three days after the refusal, and other requests came since': [
+    '0 a refuse, 30 b grant, 60 c grant, 72 a EXPIRED',
+    0,
+  ],
+  'one that was granted three days ago is unpaid, although it was refused since': [
+    `0 a grant, ${NEWER}, 71 a refuse, 72 a EXPIRED`,
+    1,
+  ],
+  'one that was granted and then asked for a hundred times is unpaid': [
+    `0 a grant, ${REFUSED}, 2 a EXPIRED`,
+    1,
+  ],
+  'one that nobody asked for is unpaid': ['0 b grant, 30 a EXPIRED', 1],
+  'one that was refused is paid all the same': ['0 a refuse, 1 a EXPIRED, 2 a PAID superseded', 0, 1],
+  'a grant opens it, and the next report counts although it says the same': [
+    '0 a refuse, 1 a EXPIRED, 2 a grant, 3 a EXPIRED, 4 a EXPIRED unchanged',
+    1,
+  ],
+  'the same three days later': ['0 a refuse, 1 a EXPIRED, 30 a grant, 40 b grant, 102 a EXPIRED', 1],
+  'a refusal after the report changes nothing': [
+    '0 a grant, 1 a EXPIRED, 2 a refuse, 3 a EXPIRED unchanged',
+    1,
+  ],
+  'nor does one after a report of an order that nobody had asked for': [
+    '1 a EXPIRED, 2 a refuse, 3 a EXPIRED unchanged',
+    1,
+  ],
+};
 
 describeOnStores('an order that was turned away', (store) => {
   let service: ScoringService;
@@ -124,11 +101,11 @@ describeOnStores('an order that was turned away', (store) => {
     return service.outcome(PLATFORM, { clientIdKey, orderRef, outcome, cause, occurredAt: null });
   };
 
-  for (const { title, steps, paid: paidCount = 0, unpaid: unpaidCount } of HISTORIES) {
+  for (const [title, [story, unpaidCount, paidCount = 0]] of Object.entries(HISTORIES)) {
     it(`counts the same live, rebuilt and in a backtest: ${title}`, async () => {
       start(RULES);
       const clientIdKey = randomUUID();
-      for (const step of [...steps, refuse(120, 'last')]) {
+      for (const step of stepsOf(`${story}, 120 last refuse`)) {
         nowMs = START_MS + step.hour * HOUR_MS;
         if ('ask' in step) await ask(clientIdKey, step.ask, step.amount);
         else expect(await tell(clientIdKey, step.tell, step.result)).to.equal(step.effect);
