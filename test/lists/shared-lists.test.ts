@@ -171,10 +171,8 @@ describeOnStores('shared lists', (store) => {
     await editor.make(desk, 'fingerprint');
     const entry = await editor.put(desk, { ...ask, value: 'device of ann' });
     const { value } = editor.shown(entry);
-    expect([entry.value, value]).to.deep.equal([
-      `hmac:${pseudonym('fingerprint', 'device of ann')}`,
-      `hmac:${names.nameOf(platform, pseudonym('fingerprint', 'device of ann'))}`,
-    ]);
+    expect(entry.value).to.equal(`hmac:${pseudonym('fingerprint', 'device of ann')}`);
+    expect(value).to.equal(`hmac:${names.nameOf(platform, pseudonym('fingerprint', 'device of ann'))}`);
     expect(isListed(node, platform, 'ann')).to.equal(true);
     const page = await store().listLog.read(0, 10_000);
     expect(JSON.stringify(page)).not.to.include('device of ann');
@@ -240,13 +238,8 @@ describeOnStores('shared lists', (store) => {
     ]);
     const entries = (await audit.read(null, 10_000)).entries.filter((entry) => entry.platform === platform);
     const digestOf = (reason: string) => {
-      const common = {
-        owner: platform,
-        list: 'watched',
-        kind: 'client',
-        value: 'ann',
-        keys: ['ann'],
-      } as const;
+      const asked = { list: 'watched', kind: 'client', value: 'ann', keys: ['ann'] } as const;
+      const common = { owner: platform, ...asked };
       const entry = { ...common, reason, who: 'key 1', addedAt: NOW, expiresAt: null };
       return hash('sha256', JSON.stringify([{ id: entryId(entry), text: encodeEntry(entry) }]));
     };
