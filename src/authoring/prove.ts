@@ -1,13 +1,15 @@
+import { OTHERWISE } from '../decision/decision.ts';
 import { type FactValue, MONEY } from '../facts/fact.ts';
 import { type Condition, comparisonsIn, type FactRef, factsNamed } from '../rules/condition.ts';
 import { listText, testText } from '../rules/condition-text.ts';
 import { matcher } from '../rules/matcher.ts';
 import type { RuleFiles } from '../rules/parse/parse.ts';
-import { YamlFile } from '../rules/parse/yaml-file.ts';
+import { memberAt } from '../rules/parse/yaml-file.ts';
 import type { Location, Problem } from '../rules/problem.ts';
 import { textForm } from '../rules/proof/domain.ts';
 import { type Answer, Reasoner } from '../rules/proof/reasoner.ts';
 import {
+  compare,
   type Example,
   exampleOf,
   type Knowledge,
@@ -41,9 +43,9 @@ export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
   const aVerdict = new Reasoner(knowledgeOf(rules, 'a verdict'));
   const { groups, signals, verdicts } = rules;
   const all = [
-    proveOrdered(groups.rules, anyRequest, otherwiseAt(files, 'groups.yaml')),
+    proveOrdered(groups.rules, anyRequest, memberAt(files, 'groups.yaml', OTHERWISE)),
     proveSignals(rules, anyRequest, files),
-    proveOrdered(verdicts.rules, aVerdict, otherwiseAt(files, 'verdicts.yaml')),
+    proveOrdered(verdicts.rules, aVerdict, memberAt(files, 'verdicts.yaml', OTHERWISE)),
   ];
   const remarks = [
     ...[...groups.rules, ...signals.rules].flatMap((rule) => remarksOn(rule, anyRequest)),
@@ -243,14 +245,7 @@ function proveThreshold(
   at: Location,
 ): Proofs {
   const reasoner = new Reasoner(knowledge);
-  const weighs = (operator: 'greaterThan' | 'greaterThanInclusive', value: number): Condition => ({
-    kind: 'comparison',
-    fact: botWeight,
-    operator,
-    value,
-    at,
-  });
-  const reached = reasoner.find([weighs('greaterThanInclusive', signals.threshold)]);
+  const reached = reasoner.find([compare(botWeight, 'greaterThanInclusive', signals.threshold)]);
   if (reached.kind === 'witness') return NOTHING_FOUND;
   if (reached.kind === 'undecided') {
     const message =
@@ -260,7 +255,7 @@ function proveThreshold(
   let most = 0;
   let heaviest: ReadonlyMap<string, FactValue> = new Map();
   for (;;) {
-    const more = reasoner.find([weighs('greaterThan', most)]);
+    const more = reasoner.find([compare(botWeight, 'greaterThan', most)]);
     if (more.kind !== 'witness') break;
     heaviest = more.facts;
     most = Number(more.facts.get(botWeight.label));
@@ -286,14 +281,4 @@ function outOfReach(
     message: `no payer can be flagged: the signals that can match together weigh ${most} at most${names}, below the threshold of ${threshold}`,
     example: matching.length === 0 ? null : exampleOf(heaviest, conditions),
   };
-}
-
-function otherwiseAt(files: RuleFiles, name: string): Location {
-  return memberAt(files, name, 'otherwise');
-}
-
-/** Where a member of a file's top level stands. */
-function memberAt(files: RuleFiles, name: string, member: string): Location {
-  const file = new YamlFile(name, files.get(name) ?? '', []);
-  return file.at(file.anyMembers(file.root, name)?.get(member)?.key ?? null);
 }

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { type ClientKey, clientNumber } from '../client/client-key.ts';
 import type { FactValue } from '../facts/fact.ts';
 import { Type } from '../json-schema.ts';
-import type { Holdout, Rule, RuleSet } from '../rules/rule-set.ts';
+import type { Holdout, ParsedRules, Rule, RuleSet } from '../rules/rule-set.ts';
 import { type Shape, shape, word, yesNo } from '../shapes.ts';
 
 export const HoldoutSchema = shape('A rule with a holdout that was reached and matched, and what was drawn', {
@@ -48,7 +48,7 @@ export function holdoutDraw(secret: string): HoldoutDraw {
 }
 
 /** The rules with a holdout, by file and name, and the share of clients that each holds out. */
-export function holdoutShares({ groups, signals, verdicts }: RuleSet): ReadonlyMap<string, number> {
+export function holdoutShares({ groups, signals, verdicts }: ParsedRules): ReadonlyMap<string, number> {
   const files: Readonly<Record<HoldoutFile, readonly Rule<unknown>[]>> = {
     groups: groups.rules,
     'bot-signals': signals.rules,

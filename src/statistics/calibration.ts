@@ -68,16 +68,10 @@ export function reliability(scored: readonly ScoredOrders[]): readonly Reliabili
 }
 
 /**
- * The mean distance of the bins' scores from their paid shares, weighted by orders: the expected calibration error
- * (Naeini, Cooper and Hauskrecht, Obtaining well calibrated probabilities using Bayesian binning, 2015). 0 means that
- * a score can be read as a probability. Null without an order.
+ * By how much each bin's scores exceed its paid share, weighted by the bin's orders; the distances together are the expected
+ * calibration error (Naeini, Cooper and Hauskrecht, Obtaining well calibrated probabilities using Bayesian binning, 2015).
+ * All 0 means that a score can be read as a probability. Null without an order.
  */
-export function calibrationError(scored: readonly ScoredOrders[]): number | null {
-  const gaps = calibrationGaps(scored);
-  return gaps === null ? null : sum(gaps, Math.abs);
-}
-
-/** By how much each bin's scores exceed its paid share, weighted by the bin's orders. Null without an order. */
 export function calibrationGaps(scored: readonly ScoredOrders[]): readonly number[] | null {
   const orders = sum(scored, countOf);
   if (orders === 0) return null;

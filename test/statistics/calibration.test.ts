@@ -4,7 +4,7 @@ import {
   areaUnderCurve,
   brierScore,
   byScore,
-  calibrationError,
+  calibrationGaps,
   reliability,
   type ScoredOrders,
 } from '../../src/statistics/calibration.ts';
@@ -96,6 +96,11 @@ describe('the calibration of a score', () => {
     expect(calibrationError([])).to.equal(null);
   });
 });
+
+/** The distances of all bins together. */
+function calibrationError(scored: readonly ScoredOrders[]): number | null {
+  return calibrationGaps(scored)?.reduce((sum, gap) => sum + Math.abs(gap), 0) ?? null;
+}
 
 function oneByOne(some: readonly ScoredOrders[]): readonly ScoredOrders[] {
   return some.flatMap((group) => [

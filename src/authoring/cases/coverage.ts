@@ -5,6 +5,7 @@ import { type Comparison, type Condition, comparisonsIn } from '../../rules/cond
 import { testText } from '../../rules/condition-text.ts';
 import { type Matcher, matcher } from '../../rules/matcher.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
+import { memberAt } from '../../rules/parse/yaml-file.ts';
 import { type Location, location } from '../../rules/problem.ts';
 import type { Matchable, RuleSet } from '../../rules/rule-set.ts';
 import { choice, count, list, percent, type Shape, shape, word, yesNo } from '../../shapes.ts';
@@ -74,7 +75,7 @@ export class CoverageMeter {
       ...rules,
       groups: {
         ...groups,
-        rules: this.#watchFirstMatch('groups', groups.rules, placeOfOtherwise(files, 'groups.yaml')),
+        rules: this.#watchFirstMatch('groups', groups.rules, memberAt(files, 'groups.yaml', OTHERWISE)),
       },
       signals: {
         ...signals,
@@ -82,7 +83,7 @@ export class CoverageMeter {
       },
       verdicts: {
         ...verdicts,
-        rules: this.#watchFirstMatch('verdicts', verdicts.rules, placeOfOtherwise(files, 'verdicts.yaml')),
+        rules: this.#watchFirstMatch('verdicts', verdicts.rules, memberAt(files, 'verdicts.yaml', OTHERWISE)),
       },
     };
   }
@@ -162,12 +163,6 @@ export class CoverageMeter {
 
 function recordOf(name: string, at: Location, comparisons: readonly ComparisonRecord[]): RuleRecord {
   return { name, at, asked: false, counted: 0, comparisons };
-}
-
-function placeOfOtherwise(files: RuleFiles, file: string): Location {
-  const place = files.get(file)?.search(/^otherwise\s*:/m) ?? -1;
-  const before = files.get(file)?.slice(0, Math.max(0, place)) ?? '';
-  return { file, line: before.split('\n').length, column: 1 };
 }
 
 function comparisonsOf(condition: Condition): readonly ComparisonRecord[] {

@@ -3,6 +3,7 @@ import type { PlatformName } from '../../client/client-key.ts';
 import { CLIENT_GROUPS, type OverrideGroup } from '../../client/client-state.ts';
 import type { Outcome, OutcomeCause } from '../../client/order.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
+import { holdoutShares } from '../../decision/holdout.ts';
 import type { ScoreBody, VerdictBody } from '../../decision/requests.ts';
 import type { SharedLists } from '../../decision/shared-lists.ts';
 import type { FactValue } from '../../facts/fact.ts';
@@ -110,13 +111,10 @@ export function readExpectations(
 export function readHeldOut(
   file: YamlFile,
   node: YamlNode | undefined,
-  { groups, signals, verdicts }: ParsedRules,
+  rules: ParsedRules,
 ): readonly string[] {
   if (node === undefined) return [];
-  const files = { groups: groups.rules, 'bot-signals': signals.rules, verdicts: verdicts.rules };
-  const names = Object.entries(files).flatMap(([name, rules]) =>
-    rules.filter(({ holdout }) => holdout !== undefined).map((rule) => `${name}/${rule.name}`),
-  );
+  const names = [...holdoutShares(rules).keys()];
   return readList(file, node, 'heldOut', (item) => file.choice(item, 'rule with a holdout', names)) ?? [];
 }
 

@@ -280,6 +280,12 @@ export class YamlFile {
   }
 }
 
+/** Where a member of a file's top level stands. */
+export function memberAt(files: ReadonlyMap<string, string>, name: string, member: string): Location {
+  const file = new YamlFile(name, files.get(name) ?? '', []);
+  return file.at(file.anyMembers(file.root, name)?.get(member)?.key ?? null);
+}
+
 export interface NumberRange {
   readonly min: number;
   readonly max: number;

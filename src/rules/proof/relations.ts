@@ -231,7 +231,7 @@ function ofOutcomes(rules: KnownRules, facts: FactsByName): readonly Relation[] 
     { kind: 'at most', lesser: facts.plain('unpaidChain'), greater: unpaid, by: 0 },
     ...atMost(facts.windows('paidOrders'), paid),
     ...atMost(facts.windows('unpaidOrders'), unpaid),
-    scoreRelation(rules),
+    scoreRelation(rules, facts),
   ];
 }
 
@@ -247,8 +247,7 @@ function ofAmounts(facts: FactsByName, moment: Moment): readonly Relation[] {
 }
 
 /** The payment score follows from the outcomes and from the smoothing of the platform, whichever it is. */
-function scoreRelation({ facts, settings, platforms }: KnownRules): Relation {
-  const known = new FactsByName(facts);
+function scoreRelation({ settings, platforms }: KnownRules, known: FactsByName): Relation {
   const all = [settings, ...platforms.values()].map(({ smoothing }) => smoothing);
   const key = ({ prior, weight }: Smoothing) => `${prior} ${weight}`;
   const smoothings = [...new Map(all.map((smoothing) => [key(smoothing), smoothing])).values()];
