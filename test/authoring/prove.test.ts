@@ -17,6 +17,7 @@ import {
   swap,
   whole,
 } from '../rule-fixtures/sound-rules.ts';
+import { itTells } from '../rule-fixtures/told.ts';
 
 const FACTS = SMALL_FACTS.slice(0, 4);
 const ASSIGNMENTS = allAssignments(FACTS);
@@ -141,172 +142,115 @@ function withRule(priority: number, conditions: string): Edit {
   return swap('\notherwise:', `\n${RULE('added', priority, conditions)}otherwise:`);
 }
 
-function proved(changes: Readonly<Record<string, Edit>>) {
+/** Findings and notes as a person reads them, each finding with its example. */
+function told(changes: Readonly<Record<string, Edit>>): readonly string[] {
   const { findings, notes } = prove(edited(changes), editedFiles(changes));
-  return {
-    findings: findings.map((finding) => ({ text: formatProblem(finding), example: finding.example })),
-    notes: notes.map(formatProblem),
-  };
+  return [
+    ...findings.map(
+      (found) =>
+        `${formatProblem(found)}${found.example === null ? '' : `; ${JSON.stringify(found.example)}`}`,
+    ),
+    ...notes.map((note) => `note: ${formatProblem(note)}`),
+  ];
 }
 
-describe('proving a rule set', () => {
-  it('finds nothing in the released one', () => {
-    expect(proved({})).to.deep.equal({ findings: [], notes: [] });
-  });
+const LARGE = '{ fact: amount, operator: greaterThan, value: 250 }';
+const SIGNAL = (name: string, weight: number, hasBinding: boolean) =>
+  `  - { name: ${name}, conditions: { all: [{ fact: hasBinding, operator: equal, value: ${hasBinding} }] }, event: { type: signal, params: { weight: ${weight} } } }\n`;
 
-  for (const [title, conditions, reason] of [
-    [
-      'contradicts itself',
-      '{ all: [{ fact: amount, operator: greaterThan, value: 5 }, { fact: isBot, operator: equal, value: false }, { fact: amount, operator: lessThanInclusive, value: 5 }] }',
-      'amount > 5 (line 70) and amount <= 5 (line 70) cannot hold together',
-    ],
-    [
-      'asks for what its fact never is',
-      '{ all: [{ fact: currency, operator: in, value: [eur, usd] }] }',
-      'currency in [eur, usd] (line 70) never holds; a currency is 3 or 4 capital letters or digits',
-    ],
-    [
-      'asks a verdict for a new client',
-      '{ all: [{ fact: isNewClient, operator: equal, value: true }] }',
-      'isNewClient = true (line 70) never holds; asking for a verdict ends being new; a payer of whom no order is final yet has finalCount = 0',
-    ],
-    [
-      'asks for no request although the one decided counts itself',
-      '{ all: [{ fact: verdicts, params: { window: 10m }, operator: equal, value: 0 }] }',
-      'verdicts(10m) = 0 (line 70) never holds; the request that is decided is counted, so without one before it the count is 1',
-    ],
-    [
-      'contradicts how facts are related',
-      '{ all: [{ fact: unpaidChain, operator: greaterThanInclusive, value: 3 }, { fact: finalCount, operator: lessThan, value: 3 }] }',
-      'unpaidChain >= 3 (line 70) and finalCount < 3 (line 70) cannot hold together',
-    ],
-    [
-      'contradicts the groups',
-      '{ all: [{ fact: clientGroup, operator: equal, value: NEW }, { fact: paidCount, operator: greaterThan, value: 0 }] }',
-      'clientGroup = NEW (line 70) and paidCount > 0 (line 70) cannot hold together',
-    ],
-  ] as const) {
-    it(`finds a rule that never matches because it ${title}`, () => {
-      expect(proved({ 'verdicts.yaml': withRule(40, conditions) }).findings).to.deep.equal([
-        { text: `verdicts.yaml:70:5  "added" can never match: ${reason}`, example: null },
-      ]);
-    });
-  }
+/** Verdict rules before `otherwise`: their priority and conditions. */
+const ADDED: Readonly<Record<string, readonly [priority: number, conditions: string]>> = {
+  'a rule that contradicts itself': [
+    40,
+    '{ all: [{ fact: amount, operator: greaterThan, value: 5 }, { fact: isBot, operator: equal, value: false }, { fact: amount, operator: lessThanInclusive, value: 5 }] }',
+  ],
+  'a rule that asks for what its fact never is': [
+    40,
+    '{ all: [{ fact: currency, operator: in, value: [eur, usd] }] }',
+  ],
+  'a rule that asks a verdict for a new client': [
+    40,
+    '{ all: [{ fact: isNewClient, operator: equal, value: true }] }',
+  ],
+  'a rule that asks for no request although the one decided counts itself': [
+    40,
+    '{ all: [{ fact: verdicts, params: { window: 10m }, operator: equal, value: 0 }] }',
+  ],
+  'a rule that contradicts how facts are related': [
+    40,
+    '{ all: [{ fact: unpaidChain, operator: greaterThanInclusive, value: 3 }, { fact: finalCount, operator: lessThan, value: 3 }] }',
+  ],
+  'a rule that contradicts the groups': [
+    40,
+    '{ all: [{ fact: clientGroup, operator: equal, value: NEW }, { fact: paidCount, operator: greaterThan, value: 0 }] }',
+  ],
+  'a rule that others cover, with their names': [
+    40,
+    '{ any: [{ fact: waitRemainingSeconds, operator: greaterThan, value: 60 }, { all: [{ fact: attemptOpen, operator: equal, value: true }] }] }',
+  ],
+  'a rule that is partly covered': [
+    40,
+    '{ any: [{ fact: attemptOpen, operator: equal, value: true }, { fact: amount, operator: greaterThan, value: 900 }] }',
+  ],
+  'a part that never holds in a rule that matches all the same': [
+    65,
+    '{ any: [{ fact: isNewClient, operator: equal, value: true }, { fact: finalCount, operator: greaterThan, value: 9 }] }',
+  ],
+  'an amount that is compared without a currency': [65, `{ all: [${LARGE}] }`],
+  'an amount that is compared with its currency': [
+    65,
+    `{ all: [${LARGE}, { fact: currency, operator: equal, value: EUR }] }`,
+  ],
+  'an "otherwise" that is never reached, which is no mistake': [
+    1,
+    '{ any: [{ fact: amount, operator: greaterThanInclusive, value: 0 }] }',
+  ],
+};
 
-  it('finds a rule that others cover, names them and gives an example', () => {
-    const early = '{ fact: waitRemainingSeconds, operator: greaterThan, value: 60 }';
-    const open = '{ all: [{ fact: attemptOpen, operator: equal, value: true }] }';
-    const changes = { 'verdicts.yaml': withRule(40, `{ any: [${early}, ${open}] }`) };
-    expect(proved(changes).findings).to.deep.equal([
-      {
-        text: 'verdicts.yaml:70:5  "added" can never be first: whenever it matches, "asked-too-early" (line 26) or "attempt-unpaid" (line 38) matches before it',
-        example: { waitRemainingSeconds: 61, attemptOpen: false },
-      },
-    ]);
-  });
+const CHANGED: Readonly<Record<string, Readonly<Record<string, Edit>>>> = {
+  'the released rule set': {},
+  'a signal that never matches': {
+    'bot-signals.yaml': swap(
+      '{ fact: scoredBefore, operator: equal, value: true }',
+      '{ fact: scoredBefore, operator: equal, value: false }\n        - { fact: userAgentIsAutomated, operator: equal, value: true }',
+    ),
+  },
+  'signals that cannot reach the threshold together': {
+    'bot-signals.yaml': whole(
+      `rules:\n${SIGNAL('bound', 3, true)}${SIGNAL('unbound', 2, false)}threshold: 4\n`,
+    ),
+  },
+};
 
-  it('notes a part that never holds in a rule that matches all the same', () => {
-    const conditions =
-      '{ any: [{ fact: isNewClient, operator: equal, value: true }, { fact: finalCount, operator: greaterThan, value: 9 }] }';
-    expect(proved({ 'verdicts.yaml': withRule(65, conditions) })).to.deep.equal({
-      findings: [],
-      notes: [
-        'verdicts.yaml:70:54  in "added", isNewClient = true (line 70) never holds; asking for a verdict ends being new; a payer of whom no order is final yet has finalCount = 0',
-      ],
-    });
-  });
-
-  it('notes an amount that is compared without a currency', () => {
-    const large = '{ fact: amount, operator: greaterThan, value: 250 }';
-    expect(proved({ 'verdicts.yaml': withRule(65, `{ all: [${large}] }`) })).to.deep.equal({
-      findings: [],
-      notes: [
-        'verdicts.yaml:70:54  "added" asks for amount > 250 (line 70) in whatever currency is requested; add { fact: currency, operator: equal, value: EUR }, or the currency that is meant',
-      ],
-    });
-    const inEuros = `{ all: [${large}, { fact: currency, operator: equal, value: EUR }] }`;
-    expect(proved({ 'verdicts.yaml': withRule(65, inEuros) })).to.deep.equal({ findings: [], notes: [] });
-  });
-
-  it('accepts a rule that is partly covered', () => {
-    const changes = {
-      'verdicts.yaml': withRule(
-        40,
-        '{ any: [{ fact: attemptOpen, operator: equal, value: true }, { fact: amount, operator: greaterThan, value: 900 }] }',
-      ),
-    };
-    expect(proved(changes).findings).to.deep.equal([]);
-  });
-
-  it('finds a signal that never matches', () => {
-    const changes = {
-      'bot-signals.yaml': swap(
-        '{ fact: scoredBefore, operator: equal, value: true }',
-        '{ fact: scoredBefore, operator: equal, value: false }\n        - { fact: userAgentIsAutomated, operator: equal, value: true }',
-      ),
-    };
-    expect(proved(changes).findings).to.deep.equal([
-      {
-        text: 'bot-signals.yaml:87:5  "missing-user-agent" can never match: userAgentIsAutomated = true (line 93) and userAgentPresent = false (line 94) cannot hold together',
-        example: null,
-      },
-    ]);
-  });
-
-  it('finds signals that cannot reach the threshold together', () => {
-    const signal = (name: string, weight: number, hasBinding: boolean) =>
-      `  - { name: ${name}, conditions: { all: [{ fact: hasBinding, operator: equal, value: ${hasBinding} }] }, event: { type: signal, params: { weight: ${weight} } } }\n`;
-    const signals = `rules:\n${signal('bound', 3, true)}${signal('unbound', 2, false)}threshold: 4\n`;
-    expect(proved({ 'bot-signals.yaml': whole(signals) }).findings.slice(0, 1)).to.deep.equal([
-      {
-        text: 'bot-signals.yaml:4:1  no payer can be flagged: the signals that can match together weigh 3 at most ("bound"), below the threshold of 4',
-        example: { hasBinding: true },
-      },
-    ]);
-  });
-
-  it('notes that "otherwise" is never reached, which is no mistake', () => {
-    const changes = {
-      'verdicts.yaml': withRule(1, '{ any: [{ fact: amount, operator: greaterThanInclusive, value: 0 }] }'),
-    };
-    expect(proved(changes)).to.deep.equal({
-      findings: [],
-      notes: ['verdicts.yaml:71:1  "otherwise" is never reached: some rule always matches'],
-    });
-  });
+describe('proving a rule set tells of', () => {
+  const added = Object.entries(ADDED).map(
+    ([title, [priority, conditions]]) =>
+      [title, () => told({ 'verdicts.yaml': withRule(priority, conditions) })] as const,
+  );
+  const changed = Object.entries(CHANGED).map(([title, changes]) => [title, () => told(changes)] as const);
+  itTells(new URL('proofs.txt', import.meta.url), Object.fromEntries([...changed, ...added]));
 });
 
-describe('two rules of equal priority', () => {
-  it('are refused when both can be first and they conclude differently', () => {
-    expect(problemsOf({ 'verdicts.yaml': swap('priority: 60', 'priority: 50') })).to.deep.equal([
-      'verdicts.yaml:60:5  "wait-served" and "show-bound-requisite" (line 50) both have priority 50 and can both match first, e.g. when bindingFitsMethod = true, waitServed = true; give each its own priority',
-    ]);
-  });
-
-  it('are refused among groups too', () => {
-    expect(problemsOf({ 'groups.yaml': swap('priority: 60', 'priority: 70') })).to.deep.equal([
-      'groups.yaml:40:5  "stable-history" and "bound-to-requisite" (line 32) both have priority 70 and can both match first, e.g. when hasBinding = true, paidCount = 5, paymentScore = 0.8125, unpaidChain = 0; give each its own priority',
-    ]);
-  });
-
-  it('are fine when they cannot match together', () => {
-    expect(problemsOf({ 'groups.yaml': swap('priority: 90', 'priority: 100') })).to.deep.equal([]);
-  });
-
-  it('are fine when they conclude the same', () => {
-    expect(problemsOf({ 'verdicts.yaml': swap('priority: 90', 'priority: 100') })).to.deep.equal([]);
-  });
-
-  it('are fine when a rule before them takes what they share', () => {
-    const shared = RULE(
-      'shared',
-      85,
-      '{ all: [{ fact: waitServed, operator: equal, value: true }, { fact: bindingFitsMethod, operator: equal, value: true }] }',
-    );
-    const changes = edits(
+/** Two rules of equal priority: what is changed in the released files. */
+const EQUAL: Readonly<Record<string, Readonly<Record<string, Edit>>>> = {
+  'both can be first, and they conclude differently': {
+    'verdicts.yaml': swap('priority: 60', 'priority: 50'),
+  },
+  'the same among groups': { 'groups.yaml': swap('priority: 60', 'priority: 70') },
+  'they cannot match together': { 'groups.yaml': swap('priority: 90', 'priority: 100') },
+  'they conclude the same': { 'verdicts.yaml': swap('priority: 90', 'priority: 100') },
+  'a rule before them takes what they share': {
+    'verdicts.yaml': edits(
       swap('priority: 60', 'priority: 50'),
-      swap('\notherwise:', `\n${shared}otherwise:`),
-    );
-    expect(problemsOf({ 'verdicts.yaml': changes })).to.deep.equal([]);
-  });
+      withRule(
+        85,
+        '{ all: [{ fact: waitServed, operator: equal, value: true }, { fact: bindingFitsMethod, operator: equal, value: true }] }',
+      ),
+    ),
+  },
+};
+
+describe('two rules of equal priority', () => {
+  const all = Object.entries(EQUAL).map(([title, changes]) => [title, () => problemsOf(changes)] as const);
+  itTells(new URL('equal-priorities.txt', import.meta.url), Object.fromEntries(all));
 });
