@@ -6,7 +6,8 @@ import { platformName } from '../../src/client/client-key.ts';
 import { type ClientState, isNewClient, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { isGrant } from '../../src/decision/conclude-verdict.ts';
 import { decideScore, decideVerdict, factsNow } from '../../src/decision/decide.ts';
-import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
+import { NO_SIGHTINGS, type Sightings } from '../../src/facts/fact.ts';
+import type { RuleSet } from '../../src/rules/rule-set.ts';
 import { clientKey } from '../client/client-keys.ts';
 import {
   anyLife,
@@ -24,13 +25,20 @@ import { REQUEST } from '../rule-fixtures/verdict-request.ts';
 const CLIENT = clientKey(platformName('demo'), 'payer-1');
 const RULES = edited({});
 
+function standing(state: ClientState, now: number, sightings: Sightings = NO_SIGHTINGS) {
+  return { client: CLIENT, state, sightings, now };
+}
+
 /** Asks for a verdict after a simulated life. */
-function ask({ rules, platform }: Life, state: ClientState, now: number, request = REQUEST) {
-  return decideVerdict(
-    rules,
-    { client: clientKey(platform, 'payer-1'), state, sightings: NO_SIGHTINGS, now },
-    request,
-  );
+function ask({ rules, platform }: Life, state: ClientState, now: number) {
+  return decideVerdict(rules, { ...standing(state, now), client: clientKey(platform, 'payer-1') }, REQUEST);
+}
+
+/** Two verdicts of a new client, a second apart. */
+function askTwice(rules: RuleSet, client = CLIENT) {
+  const first = decideVerdict(rules, { ...standing(UNKNOWN_CLIENT, NOW), client }, REQUEST);
+  const second = decideVerdict(rules, { ...standing(first.nextState, NOW + 1000), client }, REQUEST);
+  return [first.decision, second.decision] as const;
 }
 
 /** Checks every verdict of every simulated life. */
@@ -181,18 +189,11 @@ describe('a verdict', () => {
 
   it('is decided at the last recorded time when the clock was set back', () => {
     fc.assert(
-      fc.property(
-        anyLife,
-        anyVerdictRequest,
-        anySightings,
-        fc.nat(1e9),
-        (life, request, sightings, backMs) => {
-          const { state } = live(life);
-          const decide = (now: number) =>
-            decideVerdict(life.rules, { client: CLIENT, state, sightings, now }, request);
-          expect(decide(state.lastAt - backMs)).to.deep.equal(decide(state.lastAt));
-        },
-      ),
+      fc.property(anyLife, anyVerdictRequest, fc.nat(1e9), (life, request, backMs) => {
+        const { state } = live(life);
+        const decide = (now: number) => decideVerdict(life.rules, standing(state, now), request);
+        expect(decide(state.lastAt - backMs)).to.deep.equal(decide(state.lastAt));
+      }),
       { numRuns: 100 },
     );
   });
@@ -202,7 +203,7 @@ describe('a verdict', () => {
       fc.property(anyLife, anyVerdictRequest, anySightings, (life, request, sightings) => {
         const { state, now } = live(life);
         deepFreeze([state, request, sightings]);
-        const decide = () => decideVerdict(life.rules, { client: CLIENT, state, sightings, now }, request);
+        const decide = () => decideVerdict(life.rules, standing(state, now, sightings), request);
         const first = decide();
         deepFreeze(first);
         expect(decide()).to.deep.equal(first);
@@ -215,19 +216,9 @@ describe('a verdict', () => {
     const rules = edited({
       'ruleset.yaml': swap('    scoringLimits: true', '    scoringLimits: true\n    currency: USD'),
     });
-    const sandbox = clientKey(platformName('sandbox'), 'payer-1');
-    const first = decideVerdict(
-      rules,
-      { client: sandbox, state: UNKNOWN_CLIENT, sightings: NO_SIGHTINGS, now: NOW },
-      REQUEST,
-    );
-    const second = decideVerdict(
-      rules,
-      { client: sandbox, state: first.nextState, sightings: NO_SIGHTINGS, now: NOW + 1000 },
-      REQUEST,
-    );
-    expect(first.decision.facts).to.deep.include({ currency: 'USD', amount: 25 });
-    expect(second.decision).to.deep.include({ verdict: 'WAIT', waitSeconds: 10 });
+    const [first, second] = askTwice(rules, clientKey(platformName('sandbox'), 'payer-1'));
+    expect(first.facts).to.deep.include({ currency: 'USD', amount: 25 });
+    expect(second).to.deep.include({ verdict: 'WAIT', waitSeconds: 10 });
   });
 
   it("names in its reason the facts' values, the wait and its level", () => {
@@ -239,17 +230,8 @@ describe('a verdict', () => {
         ),
       ),
     });
-    const first = decideVerdict(
-      rules,
-      { client: CLIENT, state: UNKNOWN_CLIENT, sightings: NO_SIGHTINGS, now: NOW },
-      REQUEST,
-    );
-    const second = decideVerdict(
-      rules,
-      { client: CLIENT, state: first.nextState, sightings: NO_SIGHTINGS, now: NOW + 1000 },
-      REQUEST,
-    );
-    expect(second.decision.reason).to.equal('2 requests by NEW, false; wait 30 s, cooldown level 1.');
+    const [, second] = askTwice(rules);
+    expect(second.reason).to.equal('2 requests by NEW, false; wait 30 s, cooldown level 1.');
   });
 });
 
@@ -258,8 +240,7 @@ describe('a score', () => {
     fc.assert(
       fc.property(anyLife, anyScoreRequest, anySightings, (life, request, sightings) => {
         const { state, now } = live(life);
-        const score = (from: ClientState) =>
-          decideScore(life.rules, { client: CLIENT, state: from, sightings, now }, request);
+        const score = (from: ClientState) => decideScore(life.rules, standing(from, now, sightings), request);
         const first = score(state);
         const second = score(first.nextState);
         expect(second).to.deep.equal(first);
@@ -279,16 +260,8 @@ describe('a score', () => {
   it('of a client new to the platform is the same at any later time', () => {
     fc.assert(
       fc.property(anyScoreRequest, fc.nat(1e9), (request, laterMs) => {
-        const first = decideScore(
-          RULES,
-          { client: CLIENT, state: UNKNOWN_CLIENT, sightings: NO_SIGHTINGS, now: NOW },
-          request,
-        );
-        const second = decideScore(
-          RULES,
-          { client: CLIENT, state: first.nextState, sightings: NO_SIGHTINGS, now: NOW + laterMs },
-          request,
-        );
+        const first = decideScore(RULES, standing(UNKNOWN_CLIENT, NOW), request);
+        const second = decideScore(RULES, standing(first.nextState, NOW + laterMs), request);
         expect(second.answer).to.deep.equal(first.answer);
         expect(second.nextState.seq).to.equal(0);
         expect(isNewClient(second.nextState)).to.equal(true);
@@ -300,13 +273,9 @@ describe('a score', () => {
     fc.assert(
       fc.property(anyLife, anyScoreRequest, anySightings, (life, request, sightings) => {
         const { state, now } = live(life);
-        const { answer } = decideScore(life.rules, { client: CLIENT, state, sightings, now }, request);
+        const { answer } = decideScore(life.rules, standing(state, now, sightings), request);
         if (isNewClient(state)) expect(answer.isBot).to.equal(false);
-        const { answer: fresh } = decideScore(
-          life.rules,
-          { client: CLIENT, state: UNKNOWN_CLIENT, sightings, now },
-          request,
-        );
+        const { answer: fresh } = decideScore(life.rules, standing(UNKNOWN_CLIENT, now, sightings), request);
         expect(fresh).to.deep.include({ isBot: false, clientGroup: 'NEW', paymentScore: '0.5000' });
       }),
       { numRuns: 100 },
@@ -318,10 +287,7 @@ describe('a score', () => {
       fc.property(anyLife, anyScoreRequest, (life, request) => {
         const { state, now } = live(life);
         const score = (from: ClientState) =>
-          Number(
-            decideScore(life.rules, { client: CLIENT, state: from, sightings: NO_SIGHTINGS, now }, request)
-              .answer.paymentScore,
-          );
+          Number(decideScore(life.rules, standing(from, now), request).answer.paymentScore);
         const paid = { outcome: 'PAID', cause: null, occurredAt: now } as const;
         expect(
           score(recordOutcome(state, null, { ...paid, orderRef: 'a-new-order' }, now).state),
@@ -335,11 +301,7 @@ describe('a score', () => {
     fc.assert(
       fc.property(anyLife, anyScoreRequest, (life, request) => {
         const { state, now } = live(life);
-        const { paymentScore } = decideScore(
-          life.rules,
-          { client: CLIENT, state, sightings: NO_SIGHTINGS, now },
-          request,
-        ).answer;
+        const { paymentScore } = decideScore(life.rules, standing(state, now), request).answer;
         expect(paymentScore).to.match(/^[01]\.\d{4}$/);
         if (state.outcomes.paidCount + state.outcomes.unpaidCount === 0)
           expect(paymentScore).to.equal('0.5000');
@@ -352,8 +314,7 @@ describe('a score', () => {
     fc.assert(
       fc.property(anyLife, anyScoreRequest, fc.nat(1e9), (life, request, backMs) => {
         const { state } = live(life);
-        const decide = (now: number) =>
-          decideScore(life.rules, { client: CLIENT, state, sightings: NO_SIGHTINGS, now }, request);
+        const decide = (now: number) => decideScore(life.rules, standing(state, now), request);
         expect(decide(state.lastAt - backMs)).to.deep.equal(decide(state.lastAt));
       }),
       { numRuns: 100 },
@@ -365,7 +326,7 @@ describe('a score', () => {
       fc.property(anyLife, anyScoreRequest, anySightings, (life, request, sightings) => {
         const { state, now } = live(life);
         deepFreeze([state, request, sightings]);
-        const decide = () => decideScore(life.rules, { client: CLIENT, state, sightings, now }, request);
+        const decide = () => decideScore(life.rules, standing(state, now, sightings), request);
         expect(isDeepStrictEqual(decide(), decide())).to.equal(true);
       }),
       { numRuns: 50 },
@@ -388,19 +349,11 @@ describe('a score', () => {
 
 describe('the present facts of a client', () => {
   it('count no request', () => {
-    const { nextState } = decideVerdict(
-      RULES,
-      { client: CLIENT, state: UNKNOWN_CLIENT, sightings: NO_SIGHTINGS, now: NOW },
-      REQUEST,
-    );
+    const { nextState } = decideVerdict(RULES, standing(UNKNOWN_CLIENT, NOW), REQUEST);
     const place = RULES.facts.findIndex(({ label }) => label === 'verdicts(1h)');
-    expect(
-      factsNow(RULES, { client: CLIENT, state: nextState, sightings: NO_SIGHTINGS, now: NOW }).values[place],
-    ).to.equal(1);
-    expect(
-      factsNow(RULES, { client: CLIENT, state: UNKNOWN_CLIENT, sightings: NO_SIGHTINGS, now: NOW }).values[
-        place
-      ],
-    ).to.equal(0);
+    const counts = [nextState, UNKNOWN_CLIENT].map(
+      (state) => factsNow(RULES, standing(state, NOW)).values[place],
+    );
+    expect(counts).to.deep.equal([1, 0]);
   });
 });

@@ -1,15 +1,19 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 
+type Tell = () => readonly string[] | Promise<readonly string[]>;
+
 /**
  * Tests, one a title, that what is told is what the file has kept under that title. `TOLD=write npm run test:one -- FILE` writes the
  * file first: then its difference is what to review.
  */
-export function itTells(file: URL, told: Readonly<Record<string, () => readonly string[]>>): void {
+export function itTells(file: URL, told: Readonly<Record<string, Tell>>): void {
   const kept = new Map<string, readonly string[]>();
-  before(() => {
+  before(async () => {
     if (process.env['TOLD'] === 'write') {
-      const paragraphs = Object.entries(told).map(([title, tell]) => [title, ...tell()].join('\n  '));
+      const paragraphs: string[] = [];
+      for (const [title, tell] of Object.entries(told))
+        paragraphs.push([title, ...(await tell())].join('\n  '));
       writeFileSync(file, `${paragraphs.join('\n\n')}\n`);
     }
     for (const paragraph of readFileSync(file, 'utf8').trimEnd().split('\n\n')) {
@@ -19,8 +23,8 @@ export function itTells(file: URL, told: Readonly<Record<string, () => readonly 
   });
 
   for (const [title, tell] of Object.entries(told))
-    it(title, () => {
-      expect(tell()).to.deep.equal(kept.get(title));
+    it(title, async () => {
+      expect(await tell()).to.deep.equal(kept.get(title));
     });
 
   it('nothing else is kept', () => {
