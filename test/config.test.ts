@@ -234,45 +234,45 @@ describe('the configuration', () => {
   });
 
   describe('refuses', () => {
-    const both = { PORT: '9000', PLATFORM_PORT: '9000' };
-    const tls = { REDIS_URL: 'rediss://localhost', REDIS_CERT: '/empty', REDIS_KEY: '/empty' };
     const file = join(directory, 'empty');
     before(() => writeFileSync(file, '\n'));
+    const wrong: Readonly<Record<string, readonly string[]>> = {
+      PORT: ['65536', '-1', '80a', '8e3', '80.5'],
+      PLATFORM_PORT: ['http'],
+      TRUSTED_PROXIES: ['33', 'true'],
+      RATE_LIMIT_PER_SECOND: ['off'],
+      RATE_LIMIT_BURST: ['0'],
+      BASE_PATH: ['scoring', '/scoring/', '/a:b'],
+      PLATFORM_URL: ['scoring.example.com', 'ftp://a', 'https://a/?b=c', 'https://ann@a'],
+      LOG_LEVEL: ['loud'],
+      RULE_VERSION: ['v10', 'p2.v', '../p2.v10', 'P2.V10'],
+      DRAIN_GRACE: ['25d', 'soon'],
+      DECISIONS_HOT: ['5x', '30s', '23h', '91d'],
+      ARCHIVE_SHIP: ['no'],
+      ARCHIVE_KEEP: ['a year'],
+      ERASURE_LEDGER: [join(directory, 'data', 'erasures')],
+      WORKERS: ['2'],
+      TLS_KEY: ['/tls/tls.key'],
+      PLATFORM_TLS_CERT: ['/tls/tls.crt'],
+      SIGNAL_SECRET: ['x'.repeat(31)],
+      SIGNAL_SECRET_PREVIOUS: ['x'.repeat(31)],
+      SIGNAL_SECRET_FILE: ['/anywhere'],
+      REDIS_URL_FILE: [join(directory, 'nothing')],
+    };
+    const apart = { PORT: '9000', PLATFORM_PORT: '9000', PLATFORM_HOST: '10.0.0.1' };
     const bad: readonly Readonly<Record<string, string>>[] = [
-      ...['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_ROLES', 'PLATFORM_URL'].map((name) => ({
-        ...PROVIDER,
-        [name]: '',
-      })),
+      ...Object.entries(wrong).flatMap(([name, texts]) => texts.map((text) => ({ [name]: text }))),
+      ...Object.keys(PROVIDER).flatMap((name) => (name === 'OIDC_ISSUER' ? [] : { ...PROVIDER, [name]: '' })),
       { ...PROVIDER, OIDC_ISSUER: 'http://login.example.com' },
       { ...PROVIDER, OIDC_ROLES: 'ops=operator@*' },
       { ARCHIVE_DIR: 's3://years', ARCHIVE_CACHE_MAX: '499MB' },
-      { TLS_KEY: '/tls/tls.key' },
-      { PLATFORM_TLS_CERT: '/tls/tls.crt' },
-      { ...tls, REDIS_CERT: file, REDIS_KEY: '' },
+      { REDIS_URL: 'rediss://localhost', REDIS_CERT: file, REDIS_KEY: '' },
       { REDIS_URL: 'redis://localhost', REDIS_CA: file },
       { REDIS_URL: 'rediss://localhost', REDIS_CA: '/away.pem' },
-      { WORKERS: '2' },
-      { ERASURE_LEDGER: join(directory, 'data', 'erasures') },
-      ...['25d', 'soon'].map((text) => ({ DRAIN_GRACE: text })),
-      ...['5x', '30s', '23h', '91d'].map((text) => ({ DECISIONS_HOT: text })),
-      both,
-      ...['10.0.0.1', '::', 'localhost'].map((host) => ({ ...both, PLATFORM_HOST: '10.0.0.1', HOST: host })),
-      { ARCHIVE_SHIP: 'no' },
-      { ARCHIVE_KEEP: 'a year' },
-      ...['65536', '-1', '80a', '8e3', '80.5'].map((text) => ({ PORT: text })),
-      { PLATFORM_PORT: 'http' },
-      ...['33', 'true'].map((text) => ({ TRUSTED_PROXIES: text })),
-      { RATE_LIMIT_PER_SECOND: 'off' },
-      { RATE_LIMIT_BURST: '0' },
-      ...['scoring', '/scoring/', '/a:b'].map((text) => ({ BASE_PATH: text })),
-      ...['scoring.example.com', 'ftp://a', 'https://a/?b=c', 'https://ann@a'].map((url) => ({
-        PLATFORM_URL: url,
-      })),
-      { LOG_LEVEL: 'loud' },
-      ...['v10', 'p2.v', '../p2.v10', 'P2.V10'].map((text) => ({ RULE_VERSION: text })),
-      { SIGNAL_SECRET_FILE: '/anywhere' },
-      { REDIS_URL_FILE: join(directory, 'nothing') },
-      ...['SIGNAL_SECRET', 'SIGNAL_SECRET_PREVIOUS'].map((name) => ({ [name]: 'x'.repeat(31) })),
+      { PORT: '9000', PLATFORM_PORT: '9000' },
+      { ...apart, HOST: '10.0.0.1' },
+      { ...apart, HOST: '::' },
+      { ...apart, HOST: 'localhost' },
       { SIGNAL_SECRET: '', SIGNAL_SECRET_FILE: file },
     ];
     const plain = (text: string) => text.replaceAll(directory, 'DIR');
