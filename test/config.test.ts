@@ -262,7 +262,9 @@ describe('the configuration', () => {
     const apart = { PORT: '9000', PLATFORM_PORT: '9000', PLATFORM_HOST: '10.0.0.1' };
     const bad: readonly Readonly<Record<string, string>>[] = [
       ...Object.entries(wrong).flatMap(([name, texts]) => texts.map((text) => ({ [name]: text }))),
-      ...Object.keys(PROVIDER).flatMap((name) => (name === 'OIDC_ISSUER' ? [] : { ...PROVIDER, [name]: '' })),
+      ...Object.keys(PROVIDER).flatMap((name) =>
+        name === 'OIDC_ISSUER' ? [] : [{ ...PROVIDER, [name]: '' }],
+      ),
       { ...PROVIDER, OIDC_ISSUER: 'http://login.example.com' },
       { ...PROVIDER, OIDC_ROLES: 'ops=operator@*' },
       { ARCHIVE_DIR: 's3://years', ARCHIVE_CACHE_MAX: '499MB' },
