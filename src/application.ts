@@ -16,9 +16,8 @@ import { holdoutDraw } from './decision/holdout.ts';
 import type { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
 import { type CallerApiParts, callerApi, callerDocument } from './http/caller/caller-api.ts';
 import { servedDocument } from './http/openapi/docs.ts';
-import type { Readiness } from './http/platform/health.ts';
+import type { Readiness, RolloutView } from './http/platform/parts.ts';
 import { platformApi } from './http/platform/platform-api.ts';
-import type { RolloutView } from './http/platform/rules/rollout.ts';
 import type { RateLimit } from './http/request/rate-limit.ts';
 import { certificateEndsMs } from './http/server/certificate.ts';
 import {

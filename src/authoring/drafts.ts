@@ -4,7 +4,7 @@ import { Type } from '../json-schema.ts';
 import { NamedError } from '../named-error.ts';
 import { digestOf } from '../rules/folder/release.ts';
 import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
-import { epochMs, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
+import { epochMs, type Shape, shape, word } from '../shapes.ts';
 import type { Store } from '../state/store.ts';
 
 export const DRAFTS_MAX = 30;
@@ -23,8 +23,6 @@ const TRIES_MAX = 20;
 export const DraftSummarySchema = shape('A rule set that people of a platform work on', {
   version: ruleVersion,
   from: word('The version that it was begun with', 'p2.v10'),
-  replaces: nullable(word('The filesDigest of the draft in RULES_DIR whose place it takes; null: none')),
-  saved: yesNo('What it replaces there is what it says'),
   revision: Type.Integer({ minimum: 1, description: 'Greater after every change; the ETag of the draft' }),
   changedBy: word('Who changed it last', 'person:248289761001 (ann@example.com)'),
   changedAt: epochMs('When'),
@@ -38,12 +36,9 @@ export interface WrittenDraft {
   readonly version: RuleVersion;
   readonly from: string;
   readonly files: DraftFiles;
-  readonly replaces: string | null;
 }
 
-interface StoredDraft
-  extends Omit<DraftSummary, 'version' | 'saved' | 'keptUntil'>,
-    Omit<WrittenDraft, 'files'> {
+interface StoredDraft extends Omit<DraftSummary, 'keptUntil'> {
   readonly digest: string;
   /** Names the document that holds its files. */
   readonly filesId: string;
@@ -187,20 +182,12 @@ function shelfOf(raw: string | null): Shelf {
   return raw === null ? { lastRevision: 0, drafts: [] } : JSON.parse(raw);
 }
 
-function summaryOf({ filesId: _, digest, ...draft }: StoredDraft): DraftSummary {
-  return { ...draft, saved: digest === draft.replaces, keptUntil: draft.changedAt + DRAFT_MS_MAX };
+function summaryOf({ filesId: _, digest: __, ...draft }: StoredDraft): DraftSummary {
+  return { ...draft, keptUntil: draft.changedAt + DRAFT_MS_MAX };
 }
 
-function isSame(
-  before: StoredDraft,
-  now: Pick<StoredDraft, 'digest' | 'changedBy' | 'from' | 'replaces'>,
-): boolean {
-  return (
-    before.digest === now.digest &&
-    before.changedBy === now.changedBy &&
-    before.from === now.from &&
-    before.replaces === now.replaces
-  );
+function isSame(before: StoredDraft, now: Pick<StoredDraft, 'digest' | 'changedBy' | 'from'>): boolean {
+  return before.digest === now.digest && before.changedBy === now.changedBy && before.from === now.from;
 }
 
 function changed(now: StoredDraft | undefined): DraftChanged {

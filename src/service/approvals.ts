@@ -178,7 +178,7 @@ export class Approvals {
     const files = Object.entries(await this.#filesOf(version, draft));
     const lies = await desk.open(INSTALLATION, version);
     const replaces = lies?.filesDigest ?? null;
-    const saved = await desk.save(INSTALLATION, { version, from: null, files, values: [], replaces });
+    const saved = await desk.save(INSTALLATION, { version, files, replaces });
     if (!saved.ok)
       throw new ProposalRefused(obstacleText(version, { is: 'findings', problems: saved.problems }));
   }

@@ -7,7 +7,6 @@ import {
   TooManyDrafts,
 } from '../../src/authoring/drafts.ts';
 import { platformName } from '../../src/client/client-key.ts';
-import { digestOf } from '../../src/rules/folder/release.ts';
 import { versionOf } from '../rollout/rule-folders.ts';
 import { MovableClock } from '../service/movable-clock.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
@@ -27,12 +26,7 @@ describeOnStores('drafts', (store) => {
   });
 
   const write = (basis: number | null, text = 'levels: [30s]', by = 'ann', version = V11) =>
-    drafts.write(
-      shop,
-      { version, from: 'p2.v10', files: { 'ladder.yaml': text }, replaces: null },
-      basis,
-      by,
-    );
+    drafts.write(shop, { version, from: 'p2.v10', files: { 'ladder.yaml': text } }, basis, by);
   const refusedBy = async (change: Promise<unknown>) => {
     try {
       await change;
@@ -53,8 +47,6 @@ describeOnStores('drafts', (store) => {
       {
         version: V11,
         from: 'p2.v10',
-        replaces: null,
-        saved: false,
         revision: 2,
         changedBy: 'bob',
         changedAt: at,
@@ -117,16 +109,6 @@ describeOnStores('drafts', (store) => {
     expect(await kept()).to.deep.equal([{ 'ladder.yaml': 'levels: [40s]' }]);
     await drafts.discard(shop, V11, 2);
     expect(await kept()).to.deep.equal([]);
-  });
-
-  it('are compared with RULES_DIR by the digest of their files', async () => {
-    const files = { 'ladder.yaml': 'levels: [30s]' };
-    const of = (replaces: string) => ({ version: V11, from: 'p2.v10', files, replaces });
-    const other = await drafts.write(shop, of('0'.repeat(64)), null, 'ann');
-    expect(other.saved).to.equal(false);
-    const digest = digestOf(new Map(Object.entries(files)));
-    const same = await drafts.write(shop, of(digest), other.revision, 'ann');
-    expect(same.saved).to.equal(true);
   });
 
   it('are visible to their own platform alone', async () => {

@@ -199,10 +199,12 @@ describe('the console over HTTP', () => {
       ]);
     });
 
-    it('that do not exist are 404, also when the name leads out of the folder', async () => {
-      for (const name of ['p9.v9', '..%2f..', 'p2.v10%2f..%2fp2.v10', 'schema']) {
-        expect((await shop.ask('GET', `rules/versions/${name}`)).status, name).to.equal(404);
-      }
+    it('that do not exist are 404, and names that are no version 400, also when they lead out of the folder', async () => {
+      for (const [name, status] of [
+        ['p9.v9', 404],
+        ...['..%2f..', 'p2.v10%2f..%2fp2.v10', 'schema'].map((wrong) => [wrong, 400] as const),
+      ] as const)
+        expect((await shop.ask('GET', `rules/versions/${name}`)).status, name).to.equal(status);
     });
 
     it('are compared by meaning', async () => {
@@ -228,8 +230,12 @@ describe('the console over HTTP', () => {
 
     it('that cannot be compared are refused with what to do', async () => {
       const refusals = [
-        ['before=p2.v10', 400, 'after must be a rule version, once, like p2.v10.'],
-        ['before=x&after=p2.v10', 400, 'before must be a rule version, once, like p2.v10.'],
+        ['before=p2.v10', 400, 'The parameter after is required.'],
+        [
+          'before=x&after=p2.v10',
+          400,
+          'The parameter before must be p<number>.v<number>, like p2.v10, or p2.v11-night for a draft.',
+        ],
         ['before=p2.v10&after=p2.v99', 404, 'There is no rule set p2.v99 on this node.'],
         [
           'before=p2.v10&after=p2.v12',

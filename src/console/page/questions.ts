@@ -56,7 +56,7 @@ export const REPORTING: Question<Reporting> = { path: 'reporting' };
 export const exploration: (query: URLSearchParams) => Question<Explored> = (query) => to`explore?${query}`;
 
 export const ROLLOUT_STATUS: Question<RolloutStatus> = { path: 'rules' };
-export const EXPERIMENT: Question<Experiment> = { path: 'experiment' };
+export const EXPERIMENT: Work<Experiment> = { path: 'evidence' };
 export const ROLL_OUT: Question<Following> = { path: 'rules/rollout' };
 export const ROLL_BACK: Question<Following> = { path: 'rules/rollback' };
 export const PROPOSALS: Question<ProposalList> = { path: 'proposals?limit=500', all: 'proposals' };

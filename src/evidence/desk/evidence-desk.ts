@@ -64,8 +64,6 @@ interface Entry {
   /** A rule set without a folder stays in the memory of this node while the work lasts. */
   readonly draft: DraftText | null;
   readonly stopping: AbortController;
-  /** Askers on this node who have not hung up. */
-  askers: number;
 }
 
 const LIMITS = {
@@ -118,22 +116,16 @@ export class EvidenceDesk {
 
   /**
    * The job for a task: a new one, or one that is under way or was done just now. `draft` is the rule set of the task
-   * where it is kept as a draft. `hungUp` is of an asker who waits for the result: the job is cancelled when the last
-   * asker hung up. Throws EvidenceDeskBusy or NoArchive.
+   * where it is kept as a draft. Throws EvidenceDeskBusy or NoArchive.
    */
   async ask(
-    asker: EvidenceAsker,
+    { actor, credential, platform }: EvidenceAsker,
     task: EvidenceTask,
     draft: DraftText | null = null,
-    hungUp: AbortSignal | null = null,
   ): Promise<EvidenceJob> {
-    const { actor, credential, platform } = asker;
     const now = this.#parts.clock();
     const before = await this.#before(platform, task, now);
-    if (before !== null) {
-      this.#hear(this.#entryOf(before.jobId), hungUp);
-      return before;
-    }
+    if (before !== null) return before;
     await this.#past();
     if (this.#closed || this.#turns.isFull(platform))
       throw new EvidenceDeskBusy(this.#turns.isFullOfOwn(platform));
@@ -152,24 +144,11 @@ export class EvidenceDesk {
       progress: null,
       trouble: null,
     };
-    const entry: Entry = { job, draft, stopping: new AbortController(), askers: 0 };
-    this.#hear(entry, hungUp);
+    const entry: Entry = { job, draft, stopping: new AbortController() };
     const kept = this.jobStore.add(job);
     this.#entries.set(entry, this.#live(entry, kept));
     await kept;
     return job;
-  }
-
-  #hear(entry: Entry | undefined, hungUp: AbortSignal | null): void {
-    if (entry === undefined) return;
-    entry.askers++;
-    const leave = () => --entry.askers === 0 && entry.stopping.abort(CANCELLED);
-    if (hungUp?.aborted) leave();
-    else hungUp?.addEventListener('abort', leave);
-  }
-
-  #entryOf(jobId: string): Entry | undefined {
-    return [...this.#entries.keys()].find((one) => one.job.jobId === jobId);
   }
 
   /** Stops what is under way, on whichever node, and forgets what is over. */
@@ -179,7 +158,7 @@ export class EvidenceDesk {
     await this.jobStore.cancel(jobId);
     // It may have been kept since the job was read.
     await this.jobStore.removeResult(job);
-    this.#entryOf(jobId)?.stopping.abort(CANCELLED);
+    for (const entry of this.#entries.keys()) if (entry.job.jobId === jobId) entry.stopping.abort(CANCELLED);
     // It may have ended since it was read; its node checks once more after its end.
     const now = await this.jobStore.get(platform, jobId);
     if (now?.state === 'done') await this.jobStore.remove(now);

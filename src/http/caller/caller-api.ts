@@ -54,7 +54,6 @@ const score = operation({
     clientHints: { jsOk: true, honeypotTriggered: false },
   }),
   answers: jsonAnswer('Group, payment score and bot flag', ScoreAnswerSchema),
-  refusals: [],
   answer: async ({ ctx, caller, body }, { service, workLimit }: ScoreParts) => {
     const given = await body();
     const answer = await workLimit.inTurn(caller.platform, () =>

@@ -201,12 +201,12 @@ const OF_EVERY_LISTENER: readonly RefusalNote[] = [
 
 /** Its own refusals, and those that follow from what it takes: parameters, a body, a key. */
 function refusalsOf(
-  { refusals, grant, body }: DescribedOperation,
+  { refusals = [], parameters = [], grant, body }: DescribedOperation,
   { isStrict, elsewhere }: Pick<DocumentSpec, 'isStrict' | 'elsewhere'>,
 ): readonly RefusalNote[] {
   return [
     ...refusals,
-    ...(grant !== null && isStrict ? [BAD_PARAMETER] : []),
+    ...(isStrict && (grant !== null || parameters.length > 0) ? [BAD_PARAMETER] : []),
     ...(body === null || body.onlyLines === true
       ? []
       : [MALFORMED_BODY, bodyTooLarge(body.bytesMax ?? BODY_BYTES_MAX)]),

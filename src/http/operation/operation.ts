@@ -42,8 +42,8 @@ interface OperationSpec {
   readonly tag: string;
   readonly parameters?: readonly ParameterSpec[];
   readonly answers: Readonly<Record<number, AnswerSpec>>;
-  /** Besides those that follow from the grant and the body. */
-  readonly refusals: readonly RefusalNote[];
+  /** Besides those that follow from the parameters, the grant and the body. */
+  readonly refusals?: readonly RefusalNote[];
 }
 
 export interface AnswerSpec {
@@ -113,7 +113,7 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Op
   return {
     ...rest,
     ...(isGated
-      ? { answers: { ...rest.answers, ...PROPOSED }, refusals: [...rest.refusals, NOT_PROPOSED] }
+      ? { answers: { ...rest.answers, ...PROPOSED }, refusals: [...(rest.refusals ?? []), NOT_PROPOSED] }
       : {}),
     isGated,
     grant,

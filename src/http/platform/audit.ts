@@ -1,9 +1,8 @@
 import { isInstallation } from '../../access/access-keys.ts';
-import { AUDIT_ACTIONS, type Audit, AuditEntrySchema } from '../../access/audit.ts';
+import { AUDIT_ACTIONS, AuditEntrySchema } from '../../access/audit.ts';
 import { count, epochMs, list, named, nextPlace, type Shape, shape, word } from '../../shapes.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import {
-  BAD_PARAMETER,
   NUMBER_PLACES,
   queryAfter,
   queryChoice,
@@ -11,11 +10,7 @@ import {
   queryLimit,
   queryText,
 } from '../operation/parameters.ts';
-
-interface AuditParts {
-  readonly audit: Audit;
-  readonly clock: () => number;
-}
+import type { PlatformParts } from './parts.ts';
 
 const WHO = queryText('who', 'Only entries of whoever has this in the name, in any case');
 const ACTION = queryChoice('action', AUDIT_ACTIONS, 'Only entries about this');
@@ -38,7 +33,7 @@ export const AuditPageSchema = named(
   }),
 );
 
-export const readAudit = operation({
+const readAudit = operation({
   method: 'get',
   path: '/v1/platform/audit',
   operationId: 'readAudit',
@@ -50,10 +45,9 @@ export const readAudit = operation({
   isSearch: true,
   parameters: [WHO, ACTION, FROM, TO, AFTER, LIMIT],
   answers: jsonAnswer('A page', AuditPageSchema),
-  refusals: [BAD_PARAMETER],
   answer: async (
     { ctx, caller: { platform } },
-    { audit }: AuditParts,
+    { audit }: PlatformParts,
   ): Promise<Shape<typeof AuditPageSchema>> => {
     const { next, ...found } = await audit.search(
       {
@@ -80,7 +74,7 @@ export const AuditCheckSchema = named(
   }),
 );
 
-export const checkAudit = operation({
+const checkAudit = operation({
   method: 'get',
   path: '/v1/platform/audit/check',
   operationId: 'checkAudit',
@@ -91,9 +85,10 @@ export const checkAudit = operation({
   grant: 'audit',
   isSearch: true,
   answers: jsonAnswer('What does not fit', AuditCheckSchema),
-  refusals: [],
-  answer: async (_asked, { audit, clock }: AuditParts): Promise<Shape<typeof AuditCheckSchema>> => {
+  answer: async (_asked, { audit, clock }: PlatformParts): Promise<Shape<typeof AuditCheckSchema>> => {
     const { check, faults } = await audit.verify();
     return { checkedAt: clock(), entries: check.entries, forgotten: check.forgotten, faults };
   },
 });
+
+export const AUDIT_OPERATIONS = [readAudit, checkAudit];

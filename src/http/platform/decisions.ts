@@ -10,7 +10,6 @@ import { ExplanationSchema, explain, explainWithout } from '../../authoring/expl
 import { WhatIfThenSchema, whatIfThen } from '../../authoring/explain/what-if.ts';
 import {
   type ClientKey,
-  type ClientKeys,
   DECISION_ID_PATTERN,
   type PlatformName,
   parseDecisionId,
@@ -18,8 +17,7 @@ import {
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { ARMS, type Decision, DecisionSchema } from '../../decision/decision.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
-import type { LoadedRules } from '../../rollout/loaded-rules.ts';
-import { isRuleVersion, RULE_VERSION_FORM, RULE_VERSION_PATTERN, VERDICTS } from '../../rules/rule-set.ts';
+import { VERDICTS } from '../../rules/rule-set.ts';
 import { type Records, ReportedOrderSchema } from '../../service/records.ts';
 import { list, named, nullable, shape } from '../../shapes.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
@@ -37,7 +35,14 @@ import {
   type RouteContext,
 } from '../operation/parameters.ts';
 import { HttpProblem, notFound, refusal } from '../request/problems.ts';
-import { soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION, versionInQuery } from './rules/rule-version.ts';
+import type { PlatformParts, RolloutParts } from './parts.ts';
+import {
+  queryVersion,
+  requiredVersion,
+  soundVersion,
+  UNKNOWN_VERSION,
+  UNSOUND_VERSION,
+} from './rules/rule-version.ts';
 
 const DECISION_ID = pathText('decisionId', 'As in X-Decision-Id');
 
@@ -80,11 +85,6 @@ export async function decisionOfId(
   );
 }
 
-interface DecisionParts {
-  readonly records: Records;
-  readonly clientKeys: ClientKeys;
-}
-
 export const DecisionListSchema = named(
   'DecisionList',
   shape('Decisions, newest first', {
@@ -105,9 +105,7 @@ const ORDER_REF = queryText('orderRef', 'The order that the caller quotes');
 const CLIENT_ID_KEY = queryText('clientIdKey', 'A client; not looked at beside an orderRef');
 export const VERDICT = queryChoice('verdict', VERDICTS, 'Only decisions with this verdict');
 const RULE = queryText('rule', 'Only decisions by this rule, or by "otherwise"; compared exactly');
-const RULE_VERSION = queryText('ruleVersion', 'Only decisions of this rule set, like p2.v10', {
-  pattern: RULE_VERSION_PATTERN,
-});
+const RULE_VERSION = queryVersion('ruleVersion', 'Only decisions of this rule set, like p2.v10');
 const GROUP = queryChoice('clientGroup', CLIENT_GROUPS, 'Only decisions about clients of this group');
 const SIGNAL = queryText('signal', 'Only decisions in which this bot signal matched; compared exactly');
 const SELL_POINT = queryText('sellPointKey', 'Only decisions at this point of sale; compared exactly');
@@ -145,7 +143,7 @@ const TO = queryInstant('to', 'Only decisions before this time');
 const AFTER = queryAfter({ pattern: new RegExp(DECISION_ID_PATTERN), read: parseDecisionId });
 const LIMIT = queryLimit(DECISIONS_LISTED);
 
-export const listDecisions = operation<DecisionParts>({
+const listDecisions = operation<PlatformParts>({
   method: 'get',
   path: '/v1/platform/decisions',
   operationId: 'listDecisions',
@@ -169,7 +167,6 @@ export const listDecisions = operation<DecisionParts>({
     INCLUDE,
   ],
   answers: jsonAnswer('The decisions that are kept', DecisionListSchema),
-  refusals: [],
   answer: async ({ ctx, caller }, parts) => {
     const found = await listed(ctx, caller.platform, parts);
     const isAsked = INCLUDE.read(ctx) !== null;
@@ -177,7 +174,7 @@ export const listDecisions = operation<DecisionParts>({
   },
 });
 
-export const readDecision = operation<DecisionParts>({
+const readDecision = operation<PlatformParts>({
   method: 'get',
   path: '/v1/platform/decisions/{decisionId}',
   operationId: 'readDecision',
@@ -196,7 +193,7 @@ export const readDecision = operation<DecisionParts>({
 function listed(
   ctx: RouteContext,
   platform: PlatformName,
-  { records, clientKeys }: DecisionParts,
+  { records, clientKeys }: PlatformParts,
 ): Promise<FoundDecisions> {
   const limit = LIMIT.read(ctx);
   const orderRef = ORDER_REF.read(ctx);
@@ -221,7 +218,7 @@ interface Search {
 async function ofOrder(
   platform: PlatformName,
   orderRef: string,
-  { records, filter, limit }: Search & Pick<DecisionParts, 'records'>,
+  { records, filter, limit }: Search & Pick<PlatformParts, 'records'>,
 ): Promise<FoundDecisions> {
   const { decisions: all, unread } = await records.decisionsOfOrder(platform, orderRef);
   const found = await findInPages(async () => all, filter, limit);
@@ -233,7 +230,7 @@ async function ofOrder(
 
 async function ofClient(
   client: ClientKey,
-  { records, filter, limit }: Search & Pick<DecisionParts, 'records'>,
+  { records, filter, limit }: Search & Pick<PlatformParts, 'records'>,
 ): Promise<FoundDecisions> {
   let before = filter.after?.clientHash === client.hash ? filter.after.seq : undefined;
   let unread: readonly UnreadDecisions[] = [];
@@ -268,11 +265,8 @@ function filterOf(ctx: RouteContext): DecisionFilter {
 export function commonFilterOf(
   ctx: RouteContext,
 ): Omit<DecisionFilter, 'from' | 'to' | 'after' | 'verdict' | 'requestId'> {
-  const ruleVersion = RULE_VERSION.read(ctx);
-  if (ruleVersion !== null && !isRuleVersion(ruleVersion))
-    throw BAD_PARAMETER.problem(`The parameter ruleVersion must be ${RULE_VERSION_FORM}.`);
   return given({
-    ruleVersion,
+    ruleVersion: RULE_VERSION.read(ctx),
     rule: RULE.read(ctx),
     clientGroup: GROUP.read(ctx),
     signal: SIGNAL.read(ctx),
@@ -293,7 +287,7 @@ function given(members: object): object {
 }
 
 /** A decision whose rule set is kept nowhere is answered too, without its rules and as not reproduced. */
-export const explainDecision = operation<DecisionParts>({
+const explainDecision = operation<PlatformParts>({
   method: 'get',
   path: '/v1/platform/decisions/{decisionId}/explanation',
   operationId: 'explainDecision',
@@ -319,15 +313,10 @@ export const explainDecision = operation<DecisionParts>({
   },
 });
 
-interface DecisionWhatIfParts {
-  readonly records: Records;
-  readonly loadedRules: LoadedRules;
-}
-
-const VERSION = versionInQuery('version', 'The rule set to ask, like p2.v11');
+const VERSION = requiredVersion('version', 'The rule set to ask, like p2.v11');
 
 /** On the recorded facts, with the ladder as it was then: what came afterwards does not count. */
-export const askDecisionWhatIf = operation<DecisionWhatIfParts>({
+export const askDecisionWhatIf = operation<RolloutParts>({
   method: 'get',
   path: '/v1/platform/decisions/{decisionId}/what-if',
   operationId: 'askDecisionWhatIf',
@@ -338,9 +327,11 @@ export const askDecisionWhatIf = operation<DecisionWhatIfParts>({
   grant: ['decisions', 'rules'],
   parameters: [DECISION_ID, VERSION],
   answers: jsonAnswer('The answer of that version; nothing is written', WhatIfThenSchema),
-  refusals: [BAD_PARAMETER, ...DECISION_REFUSALS, UNSOUND_VERSION, UNKNOWN_VERSION],
+  refusals: [...DECISION_REFUSALS, UNSOUND_VERSION, UNKNOWN_VERSION],
   answer: async (asked, { records, loadedRules }) => {
-    const rules = soundVersion(VERSION.read(asked.ctx), 'version', loadedRules);
+    const rules = soundVersion(VERSION.read(asked.ctx), loadedRules);
     return whatIfThen(rules, await namedDecision(asked, records));
   },
 });
+
+export const DECISION_OPERATIONS = [listDecisions, readDecision, explainDecision];

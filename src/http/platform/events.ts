@@ -16,19 +16,12 @@ import {
 } from '../../shapes.ts';
 import type { JournalGap } from '../../state/journal.ts';
 import { UnknownCursor } from '../../state/store-errors.ts';
-import type { Shares } from '../../work/turns.ts';
 import { type Asked, jsonAnswer, jsonInSteps, operation } from '../operation/operation.ts';
-import {
-  BAD_PARAMETER,
-  badParameter,
-  queryAfter,
-  queryCount,
-  queryLimit,
-  textPlaces,
-} from '../operation/parameters.ts';
+import { badParameter, queryAfter, queryCount, queryLimit, textPlaces } from '../operation/parameters.ts';
 import { GrantWatch } from '../request/authenticate.ts';
 import { TOO_MANY_AT_ONCE, UNKNOWN_KEY } from '../request/refusals.ts';
 import { HAPPENED, type HistoryEntry, viewOfEntry } from './client/client-history.ts';
+import type { PlatformParts } from './parts.ts';
 
 /** CloudEvents 1.0 in JSON. */
 function cloudEvent<
@@ -215,8 +208,7 @@ node shuts down.`,
   grant: 'events',
   parameters: [AFTER, LIMIT, WAIT],
   answers: jsonAnswer('A page of events', PageSchema),
-  refusals: [BAD_PARAMETER],
-  answer: async (asked, { feed, waiting }: EventParts) => {
+  answer: async (asked, { feed, waiting }: PlatformParts) => {
     const { ctx, caller } = asked;
     const question = { after: AFTER.read(ctx), limit: LIMIT.read(ctx) };
     const waitSeconds = WAIT.read(ctx);
@@ -240,12 +232,6 @@ node shuts down.`,
 
 const UNKNOWN_PLACE =
   'The parameter after is no place of this installation. It must be the `next` of an earlier answer, unchanged; without it the list begins anew.';
-
-interface EventParts {
-  readonly feed: EventFeed;
-  /** Requests under way, by access key. */
-  readonly waiting: Shares;
-}
 
 /** When a request must not wait any longer: its time is up, its connection closed, or its key ended. */
 class WaitEnd {

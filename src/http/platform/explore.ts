@@ -14,7 +14,7 @@ import { UnreadDecisionsSchema } from '../../archive/unread-decisions.ts';
 import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '../../client/client-key.ts';
 import { Type } from '../../json-schema.ts';
 import { DAY_MS } from '../../rules/duration.ts';
-import { NOW_KEPT_MS, type Records } from '../../service/records.ts';
+import { NOW_KEPT_MS } from '../../service/records.ts';
 import { choice, count, epochMs, list, named, nullable, shape, word } from '../../shapes.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import {
@@ -26,6 +26,7 @@ import {
 } from '../operation/parameters.ts';
 import { FIGURES_OR_RULES } from '../request/authenticate.ts';
 import { COMMON_FILTERS, commonFilterOf, VERDICT } from './decisions.ts';
+import type { PlatformParts } from './parts.ts';
 
 const counted = shape('Decisions of a time', {
   part: count('With the verdict'),
@@ -137,16 +138,10 @@ export const readExploration = operation({
     INCLUDE,
   ],
   answers: jsonAnswer('Counts by slots of time; the example shows one', ExplorationSchema),
-  refusals: [BAD_PARAMETER],
-  answer: async ({ ctx, caller }, { records, clock }: ExploreParts) => ({
+  answer: async ({ ctx, caller }, { records, clock }: PlatformParts) => ({
     exploration: await records.explore(askOf(ctx, caller, clock())),
   }),
 });
-
-interface ExploreParts {
-  readonly records: Records;
-  readonly clock: () => number;
-}
 
 function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
   const asOf = AS_OF.read(ctx);

@@ -1,20 +1,8 @@
-import type { PlatformName } from '../../client/client-key.ts';
 import { Type } from '../../json-schema.ts';
-import type { Metrics } from '../../metrics/metrics.ts';
-import { type Reporting, ReportingSchema } from '../../metrics/reporting.ts';
+import { ReportingSchema } from '../../metrics/reporting.ts';
 import { choice, named, shape, word } from '../../shapes.ts';
 import { jsonAnswer, openOperation, operation } from '../operation/operation.ts';
-
-/**
- * Whether the process should get traffic. `why` says why not; of a ready process it says which clients cannot
- * be served and what needs attention, if anything.
- */
-export type Readiness = () => Promise<{ readonly ready: boolean; readonly why?: string }>;
-
-interface HealthParts {
-  readonly readiness: Readiness;
-  readonly metrics: Metrics;
-}
+import type { PlatformParts } from './parts.ts';
 
 const LivenessSchema = named(
   'Liveness',
@@ -34,12 +22,12 @@ const ReadinessSchema = named(
   }),
 );
 
-const SHARED = { method: 'get', description: 'No key is needed.', tag: 'Health', refusals: [] } as const;
+const SHARED = { method: 'get', description: 'No key is needed.', tag: 'Health' } as const;
 
 /** Asked by those who decide whether the node gets traffic, and is healthy. */
 export const HEALTH_PATHS = ['/livez', '/readyz', '/metrics'] as const;
 
-export const readLiveness = openOperation({
+const readLiveness = openOperation({
   ...SHARED,
   path: HEALTH_PATHS[0],
   operationId: 'readLiveness',
@@ -49,7 +37,7 @@ export const readLiveness = openOperation({
   answer: async () => ({ status: 'live' }),
 });
 
-export const readReadiness = openOperation({
+const readReadiness = openOperation({
   ...SHARED,
   path: HEALTH_PATHS[1],
   operationId: 'readReadiness',
@@ -66,31 +54,27 @@ export const readReadiness = openOperation({
       },
     },
   },
-  answer: async (ctx, { readiness }: HealthParts) => {
+  answer: async (ctx, { readiness }: PlatformParts) => {
     const { ready, why = '' } = await readiness();
     ctx.status = ready ? 200 : 503;
     return { status: ready ? 'ready' : 'not ready', ...(why === '' ? {} : { why }) };
   },
 });
 
-export const readMetrics = openOperation({
+const readMetrics = openOperation({
   ...SHARED,
   path: HEALTH_PATHS[2],
   operationId: 'readMetrics',
   label: 'metrics',
   summary: 'Prometheus metrics',
   answers: { 200: { description: 'The exposition format of Prometheus', text: true } },
-  answer: async (ctx, { metrics }: HealthParts) => {
+  answer: async (ctx, { metrics }: PlatformParts) => {
     ctx.set('Content-Type', metrics.registry.contentType);
     return metrics.exposition();
   },
 });
 
-export interface ReportingParts {
-  readonly reporting: (platform: PlatformName) => Promise<Reporting>;
-}
-
-export const readReporting = operation({
+const readReporting = operation({
   method: 'get',
   path: '/v1/platform/reporting',
   operationId: 'readReporting',
@@ -99,6 +83,7 @@ export const readReporting = operation({
   tag: 'Console',
   grant: 'figures',
   answers: jsonAnswer('What is known of its reports', ReportingSchema),
-  refusals: [],
-  answer: ({ caller: { platform } }, { reporting }: ReportingParts) => reporting(platform),
+  answer: ({ caller: { platform } }, { reporting }: PlatformParts) => reporting(platform),
 });
+
+export const HEALTH_OPERATIONS = [readReporting, readLiveness, readReadiness, readMetrics];

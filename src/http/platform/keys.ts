@@ -10,11 +10,9 @@ import {
   mayGive,
   OPERATIONS,
 } from '../../access/access-keys.ts';
-import type { Audit } from '../../access/audit.ts';
 import { type Caller, isPerson } from '../../access/caller.ts';
 import { Type } from '../../json-schema.ts';
 import { DAY_MS } from '../../rules/duration.ts';
-import type { Approvals } from '../../service/approvals.ts';
 import { choice, list, named, nextPlace, type Shape, shape, word } from '../../shapes.ts';
 import { type Asked, jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
 import {
@@ -26,16 +24,7 @@ import {
   TIME_PLACES,
 } from '../operation/parameters.ts';
 import { HttpProblem, notFound, refusal } from '../request/problems.ts';
-
-interface KeyParts {
-  readonly keys: AccessKeys;
-  readonly audit: Audit;
-  readonly clock: () => number;
-}
-
-interface IssueParts extends KeyParts {
-  readonly approvals: Approvals;
-}
+import type { PlatformParts } from './parts.ts';
 
 export const KeyListSchema = named(
   'AccessKeyList',
@@ -109,7 +98,7 @@ async function keysOf({ platform }: Caller, keys: AccessKeys): Promise<readonly 
 const AFTER = queryAfter(TIME_PLACES);
 const LIMIT = queryLimit();
 
-export const listKeys = operation({
+const listKeys = operation({
   method: 'get',
   path: '/v1/platform/keys',
   operationId: 'listKeys',
@@ -120,8 +109,7 @@ export const listKeys = operation({
   grant: 'keys',
   parameters: [AFTER, LIMIT],
   answers: jsonAnswer('Newest first', KeyListSchema),
-  refusals: [],
-  answer: async ({ ctx, caller }, { keys, clock }: KeyParts): Promise<Shape<typeof KeyListSchema>> => {
+  answer: async ({ ctx, caller }, { keys, clock }: PlatformParts): Promise<Shape<typeof KeyListSchema>> => {
     const placeOf = ({ issuedAt, id }: AccessKey) => placeInTime(Date.parse(issuedAt), id);
     const asked = { after: AFTER.read(ctx), limit: LIMIT.read(ctx) };
     const { page, next } = pageOf(await keysOf(caller, keys), placeOf, asked);
@@ -129,7 +117,7 @@ export const listKeys = operation({
   },
 });
 
-export const issueKey = operation({
+const issueKey = operation({
   method: 'post',
   path: '/v1/platform/keys',
   operationId: 'issueKey',
@@ -141,11 +129,11 @@ export const issueKey = operation({
   body: jsonBody('IssueKeyBody', IssueKeyBodySchema, { operations: ['score', 'verdict'], days: 365 }),
   answers: jsonAnswer('Let in on every node within a second', IssuedKeySchema),
   refusals: [NOT_YOURS_TO_GIVE, TOO_MANY_KEYS],
-  gate: async (asked, parts: IssueParts) => {
+  gate: async (asked, parts: PlatformParts) => {
     const { key, record } = await newKey(asked, parts);
     return { what: 'key', record, secret: key };
   },
-  answer: async (asked, parts: IssueParts): Promise<Shape<typeof IssuedKeySchema>> => {
+  answer: async (asked, parts: PlatformParts): Promise<Shape<typeof IssuedKeySchema>> => {
     const { platform, actor } = asked.caller;
     const { key, record } = await newKey(asked, parts);
     await parts.approvals.key({ platform, who: actor.text }, { what: 'key', record });
@@ -156,7 +144,7 @@ export const issueKey = operation({
 /** The key that is asked for, which nobody keeps yet. */
 async function newKey(
   { caller, body }: Asked<Shape<typeof IssueKeyBodySchema>>,
-  { keys, clock }: IssueParts,
+  { keys, clock }: PlatformParts,
 ): Promise<IssuedKey> {
   const { operations, days } = await body();
   const given = mayGive(caller);
@@ -175,7 +163,7 @@ async function newKey(
   return keys.make(platform, operations, lifetimeMs, actor.owner ?? undefined);
 }
 
-export const revokeKey = operation({
+const revokeKey = operation({
   method: 'delete',
   path: '/v1/platform/keys/{keyId}',
   operationId: 'revokeKey',
@@ -186,7 +174,7 @@ export const revokeKey = operation({
   parameters: [KEY_IN_PATH],
   answers: jsonAnswer('As it is kept for 30 days', AccessKeySchema),
   refusals: [NO_SUCH_KEY],
-  answer: async ({ ctx, caller }, { keys, audit, clock }: KeyParts) => {
+  answer: async ({ ctx, caller }, { keys, audit, clock }: PlatformParts) => {
     const id = KEY_IN_PATH.read(ctx);
     const before = await keys.find(id);
     const isOwn = caller.platform === INSTALLATION || before?.platform === caller.platform;
@@ -196,3 +184,5 @@ export const revokeKey = operation({
     return keyView(after, clock());
   },
 });
+
+export const KEY_OPERATIONS = [listKeys, issueKey, revokeKey];

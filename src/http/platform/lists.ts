@@ -1,4 +1,3 @@
-import type { Audit } from '../../access/audit.ts';
 import type { Caller } from '../../access/caller.ts';
 import { toEpochMs } from '../../client/instant.ts';
 import { listKind } from '../../decision/shared-lists.ts';
@@ -6,11 +5,9 @@ import { Type } from '../../json-schema.ts';
 import {
   type EditedList,
   ENTRY_EFFECTS,
-  type ListEditor,
   ListRefusal,
   REASON_CHARACTERS_MAX,
 } from '../../lists/list-editor.ts';
-import type { ListNode } from '../../lists/list-node.ts';
 import { isName, LIST_NAME_RULE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '../../rules/rule-set.ts';
 import { choice, instant, text, word } from '../../shapes.ts';
 import { DONE, jsonAnswer, jsonBody, operation, type RequestBody } from '../operation/operation.ts';
@@ -39,6 +36,7 @@ import {
   viewOfList,
   viewOfLists,
 } from './list-entries.ts';
+import type { PlatformParts } from './parts.ts';
 
 const BAD_LIST_NAME = refusal(
   'bad-list-name',
@@ -64,20 +62,13 @@ const LIST_IN_PATH: Parameter<string> = {
 /** The value that a request is about: an address range has a slash, which no path carries unchanged. */
 const LISTED_VALUE = requiredText('value', 'As it is');
 
-interface ListParts {
-  readonly lists: ListNode;
-  readonly listEditor: ListEditor;
-  readonly audit: Audit;
-  readonly clock: () => number;
-}
-
 const LIMIT = queryLimit();
 const AFTER_LIST = queryAfter(LIST_PLACES);
 const AFTER_CHANGE = queryAfter(NUMBER_PLACES);
 
 const VALUE = queryText('value', 'Only the entry for this value');
 
-export const readLists = operation({
+const readLists = operation({
   method: 'get',
   path: '/v1/platform/lists',
   operationId: 'readLists',
@@ -88,12 +79,11 @@ export const readLists = operation({
   grant: 'lists:read',
   parameters: [AFTER_LIST, LIMIT],
   answers: jsonAnswer('As this node holds them', SharedListsSchema),
-  refusals: [],
-  answer: async ({ ctx, caller: { platform } }, { lists, clock }: ListParts) =>
+  answer: async ({ ctx, caller: { platform } }, { lists, clock }: PlatformParts) =>
     viewOfLists(lists, platform, { now: clock(), after: AFTER_LIST.read(ctx), limit: LIMIT.read(ctx) }),
 });
 
-export const readListEntries = operation({
+const readListEntries = operation({
   method: 'get',
   path: '/v1/platform/lists/{list}/entries',
   operationId: 'readListEntries',
@@ -105,7 +95,7 @@ export const readListEntries = operation({
   parameters: [LIST_IN_PATH, VALUE, AFTER_CHANGE, LIMIT],
   answers: jsonAnswer('As this node holds them', ListEntriesSchema),
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST],
-  answer: async ({ ctx, caller: { platform } }, { lists, listEditor, clock }: ListParts) => {
+  answer: async ({ ctx, caller: { platform } }, { lists, listEditor, clock }: PlatformParts) => {
     const name = LIST_IN_PATH.read(ctx);
     const wanted = VALUE.read(ctx);
     const page = { after: AFTER_CHANGE.read(ctx), limit: LIMIT.read(ctx), now: clock(), editor: listEditor };
@@ -124,7 +114,7 @@ const OTHER_KIND = refusal(
   'The list blocked-devices holds entries of kind fingerprint; make another one.',
 );
 
-export const makeList = operation({
+const makeList = operation({
   method: 'put',
   path: '/v1/platform/lists/{list}',
   operationId: 'makeList',
@@ -137,7 +127,7 @@ export const makeList = operation({
   body: jsonBody('ListBody', Type.Object({ kind: listKind }), { kind: 'fingerprint' }),
   answers: jsonAnswer('The list', SharedListSchema),
   refusals: [BAD_LIST_NAME, OTHER_KIND, TOO_MANY_CHANGES],
-  answer: async ({ ctx, caller, body }, { lists, listEditor, clock }: ListParts) => {
+  answer: async ({ ctx, caller, body }, { lists, listEditor, clock }: PlatformParts) => {
     const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
     const { kind } = await body();
     const made = await orRefused(() => listEditor.make(edited, kind), OTHER_KIND.problem, ListRefusal);
@@ -169,7 +159,7 @@ function editedBy(caller: Caller, list: string): EditedList {
   return { owner: caller.platform, list, who: caller.actor.text };
 }
 
-export const putListEntry = operation({
+const putListEntry = operation({
   method: 'put',
   path: '/v1/platform/lists/{list}/entries',
   operationId: 'putListEntry',
@@ -182,7 +172,7 @@ export const putListEntry = operation({
   body: BODY,
   answers: jsonAnswer('The entry as it is kept', ListEntryViewSchema),
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, NOT_FOR_LIST, TOO_MANY_CHANGES],
-  answer: async ({ ctx, caller, body }, { listEditor: editor, clock }: ListParts) => {
+  answer: async ({ ctx, caller, body }, { listEditor: editor, clock }: PlatformParts) => {
     const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
     const named = LISTED_VALUE.read(ctx);
     const { reason, expiresAt } = await body();
@@ -192,7 +182,7 @@ export const putListEntry = operation({
   },
 });
 
-export const removeListEntry = operation({
+const removeListEntry = operation({
   method: 'delete',
   path: '/v1/platform/lists/{list}/entries',
   operationId: 'removeListEntry',
@@ -203,7 +193,7 @@ export const removeListEntry = operation({
   parameters: [LIST_IN_PATH, LISTED_VALUE, REASON],
   answers: DONE,
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_CHANGES],
-  answer: async ({ ctx, caller }, { listEditor }: ListParts) => {
+  answer: async ({ ctx, caller }, { listEditor }: PlatformParts) => {
     const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
     await listEditor.remove(edited, LISTED_VALUE.read(ctx), REASON.read(ctx));
   },
@@ -227,7 +217,7 @@ const LINES_BODY: RequestBody<'lines'> = {
   },
 };
 
-export const importListEntries = operation({
+const importListEntries = operation({
   method: 'post',
   path: '/v1/platform/lists/{list}/entries',
   operationId: 'importListEntries',
@@ -246,7 +236,7 @@ export const importListEntries = operation({
     },
   },
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_CHANGES],
-  answer: async (asked, { listEditor, audit }: ListParts) => {
+  answer: async (asked, { listEditor, audit }: PlatformParts) => {
     const edited = editedBy(asked.caller, LIST_IN_PATH.read(asked.ctx));
     await asked.body();
     await listEditor.kindOf(edited.owner, edited.list);
@@ -254,3 +244,12 @@ export const importListEntries = operation({
     return answerLines(asked, (lines, grant) => editList(lines, listEditor, edited, grant));
   },
 });
+
+export const LIST_OPERATIONS = [
+  readLists,
+  makeList,
+  readListEntries,
+  importListEntries,
+  putListEntry,
+  removeListEntry,
+];

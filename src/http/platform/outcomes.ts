@@ -1,11 +1,10 @@
 import { Readable } from 'node:stream';
-import type { Logger } from 'pino';
 import { OUTCOME_EFFECTS } from '../../client/changes.ts';
 import { toEpochMs } from '../../client/instant.ts';
 import { outcome, outcomeCause } from '../../client/order.ts';
 import { Type } from '../../json-schema.ts';
 import { TooManyWaiting } from '../../service/client-turns.ts';
-import type { OrderReport, OutcomeRecorder, ScoringService } from '../../service/scoring.ts';
+import type { OrderReport, OutcomeRecorder } from '../../service/scoring.ts';
 import { choice, instant, key, named, shape, word } from '../../shapes.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
 import { operation, type RequestBody } from '../operation/operation.ts';
@@ -24,6 +23,7 @@ import {
   tooManyLines,
   unavailableLine,
 } from './lines.ts';
+import type { PlatformParts } from './parts.ts';
 
 const OutcomeBodySchema = Type.Object(
   {
@@ -136,11 +136,6 @@ async function resultLine(
   }
 }
 
-interface OutcomeParts {
-  readonly service: ScoringService;
-  readonly log: Logger;
-}
-
 /** What a report of an outcome did. */
 const OutcomeResultSchema = named(
   'OutcomeResult',
@@ -202,8 +197,7 @@ export const reportOutcomes = operation({
       },
     },
   },
-  refusals: [],
-  answer: async (asked, { service, log }: OutcomeParts) => {
+  answer: async (asked, { service, log }: PlatformParts) => {
     const { platform } = asked.caller;
     const report = await asked.body();
     if (report === 'lines') {

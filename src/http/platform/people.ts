@@ -1,18 +1,11 @@
 import { grantable, INSTALLATION, including, OPERATIONS } from '../../access/access-keys.ts';
-import type { Audit } from '../../access/audit.ts';
 import { ROLES, type Role } from '../../access/roles.ts';
-import type { Sessions } from '../../access/sessions.ts';
 import { Type } from '../../json-schema.ts';
 import { choice, epochMs, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
 import { notFound, refusal } from '../request/problems.ts';
+import type { PlatformParts } from './parts.ts';
 import { signed } from './session.ts';
-
-interface PeopleParts {
-  readonly sessions: Sessions;
-  readonly audit: Audit;
-  readonly providerHost: string | null;
-}
 
 const role = Type.Unsafe<Role>({ type: 'string', enum: Object.keys(ROLES), description: 'A role' });
 
@@ -60,7 +53,7 @@ export const PeopleSchema = named(
   }),
 );
 
-export const listPeople = operation({
+const listPeople = operation({
   method: 'get',
   path: '/v1/platform/people',
   operationId: 'listPeople',
@@ -71,8 +64,7 @@ export const listPeople = operation({
   grant: 'keys',
   isSearch: true,
   answers: jsonAnswer('By name', PeopleSchema),
-  refusals: [],
-  answer: async ({ caller: { platform } }, parts: PeopleParts): Promise<Shape<typeof PeopleSchema>> => {
+  answer: async ({ caller: { platform } }, parts: PlatformParts): Promise<Shape<typeof PeopleSchema>> => {
     const people = await parts.sessions.people(platform);
     const isToldOf = (name: string) => platform === INSTALLATION || name === platform;
     return {
@@ -103,7 +95,7 @@ const NOT_SIGNED_IN = refusal(
   'person:248289761001',
 );
 
-export const signOutPerson = operation({
+const signOutPerson = operation({
   method: 'post',
   path: '/v1/platform/people/sign-out',
   operationId: 'signOutPerson',
@@ -117,10 +109,12 @@ export const signOutPerson = operation({
   }),
   answers: { 204: { description: 'Nobody of that id is signed in here any more' } },
   refusals: [NOT_SIGNED_IN],
-  answer: async ({ caller, body }, { sessions, audit }: PeopleParts) => {
+  answer: async ({ caller, body }, { sessions, audit }: PlatformParts) => {
     const { id: subject } = await body();
     const ended = await sessions.endOf(subject, caller.platform);
     if (ended === 0) throw NOT_SIGNED_IN.problem(subject);
     await audit.note({ ...signed(caller), action: 'sign-out', subject, after: { sessions: ended } });
   },
 });
+
+export const PEOPLE_OPERATIONS = [listPeople, signOutPerson];

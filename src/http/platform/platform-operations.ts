@@ -1,106 +1,52 @@
 import { documentOf, type OpenApiDocument } from '../openapi/document.ts';
 import { OTHER_PLATFORM, OTHER_SITE, SESSION_ENDED } from '../request/authenticate.ts';
 import { TOO_MANY_AT_ONCE } from '../request/refusals.ts';
-import { checkAudit, readAudit } from './audit.ts';
-import {
-  bindClient,
-  eraseClient,
-  exportClient,
-  liftOverride,
-  overrideClient,
-  readClient,
-  readClientHistory,
-  readClientLinks,
-  unbindClient,
-} from './client/client.ts';
+import { AUDIT_OPERATIONS } from './audit.ts';
+import { CLIENT_OPERATIONS } from './client/client.ts';
 import { endWait } from './client/wait-end.ts';
-import { askDecisionWhatIf, explainDecision, listDecisions, readDecision } from './decisions.ts';
+import { askDecisionWhatIf, DECISION_OPERATIONS } from './decisions.ts';
 import { readEvents } from './events.ts';
-import { askEvidence, listEvidence, readEvidence, removeEvidence } from './evidence/evidence.ts';
-import { readExperiment } from './evidence/read-experiment.ts';
+import { EVIDENCE_OPERATIONS } from './evidence/evidence.ts';
 import { readExploration } from './explore.ts';
-import { readLiveness, readMetrics, readReadiness, readReporting } from './health.ts';
-import { issueKey, listKeys, revokeKey } from './keys.ts';
-import {
-  importListEntries,
-  makeList,
-  putListEntry,
-  readListEntries,
-  readLists,
-  removeListEntry,
-} from './lists.ts';
+import { HEALTH_OPERATIONS } from './health.ts';
+import { KEY_OPERATIONS } from './keys.ts';
+import { LIST_OPERATIONS } from './lists.ts';
 import { reportOutcomes } from './outcomes.ts';
-import { listPeople, signOutPerson } from './people.ts';
-import { approveProposal, listProposals, rejectProposal } from './proposals.ts';
-import { checkDraft, rewriteCases, saveDraft } from './rules/drafts/check-draft.ts';
-import { discardDraft, listDrafts, proposeDraft, readDraft, writeDraft } from './rules/drafts/drafts.ts';
-import { changeRollout, readRollout, takeBack } from './rules/rollout.ts';
-import { compareDraft, compareRuleFolders } from './rules/rule-diff.ts';
-import { listRuleFolders, readRuleFolder, releaseVersion } from './rules/rule-folders.ts';
-import { readSession, readSignIn, signIn, signOut } from './session.ts';
+import { PEOPLE_OPERATIONS } from './people.ts';
+import { PROPOSAL_OPERATIONS } from './proposals.ts';
+import { CHECK_OPERATIONS } from './rules/drafts/check-draft.ts';
+import { DRAFT_OPERATIONS } from './rules/drafts/drafts.ts';
+import { ROLLOUT_OPERATIONS } from './rules/rollout.ts';
+import { RULE_DIFF_OPERATIONS } from './rules/rule-diff.ts';
+import { RULE_FOLDER_OPERATIONS } from './rules/rule-folders.ts';
+import { SESSION_OPERATIONS } from './session.ts';
 import { readSettings } from './settings.ts';
 
 /** All operations of the platform's listener, by what a node must have to answer them. */
 export const PLATFORM_OPERATIONS = {
   always: [
     reportOutcomes,
-    readClient,
-    readClientHistory,
-    readClientLinks,
-    exportClient,
-    eraseClient,
-    bindClient,
-    unbindClient,
-    overrideClient,
-    liftOverride,
+    ...CLIENT_OPERATIONS,
     endWait,
-    listDecisions,
-    readDecision,
-    explainDecision,
+    ...DECISION_OPERATIONS,
     readEvents,
-    readLists,
-    makeList,
-    readListEntries,
-    importListEntries,
-    putListEntry,
-    removeListEntry,
-    listProposals,
-    approveProposal,
-    rejectProposal,
-    listKeys,
-    issueKey,
-    revokeKey,
-    readAudit,
-    checkAudit,
-    listPeople,
-    signOutPerson,
+    ...LIST_OPERATIONS,
+    ...PROPOSAL_OPERATIONS,
+    ...KEY_OPERATIONS,
+    ...AUDIT_OPERATIONS,
+    ...PEOPLE_OPERATIONS,
     readSettings,
-    readSession,
-    readSignIn,
-    signIn,
-    signOut,
-    readReporting,
+    ...SESSION_OPERATIONS,
     readExploration,
-    readLiveness,
-    readReadiness,
-    readMetrics,
+    ...HEALTH_OPERATIONS,
   ],
-  withRollout: [readRollout, changeRollout, takeBack, askDecisionWhatIf],
-  withEvidence: [askEvidence, readExperiment, listEvidence, readEvidence, removeEvidence],
+  withRollout: [...ROLLOUT_OPERATIONS, askDecisionWhatIf],
+  withEvidence: EVIDENCE_OPERATIONS,
   withRuleFolders: [
-    listRuleFolders,
-    readRuleFolder,
-    compareRuleFolders,
-    listDrafts,
-    readDraft,
-    writeDraft,
-    discardDraft,
-    proposeDraft,
-    checkDraft,
-    rewriteCases,
-    compareDraft,
-    saveDraft,
-    releaseVersion,
+    ...RULE_FOLDER_OPERATIONS,
+    ...RULE_DIFF_OPERATIONS,
+    ...DRAFT_OPERATIONS,
+    ...CHECK_OPERATIONS,
   ],
 } as const;
 

@@ -8,11 +8,10 @@ import {
   proposalView,
 } from '../../access/proposals.ts';
 import { Type } from '../../json-schema.ts';
-import { type Approvals, draftOf } from '../../service/approvals.ts';
+import { draftOf } from '../../service/approvals.ts';
 import { list, named, nextPlace, shape, text } from '../../shapes.ts';
 import { jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
 import {
-  BAD_PARAMETER,
   pageOf,
   pathText,
   placeInTime,
@@ -23,10 +22,7 @@ import {
 } from '../operation/parameters.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
 import { HttpProblem, orRefused, refusal } from '../request/problems.ts';
-
-interface ApprovalParts {
-  readonly approvals: Approvals;
-}
+import type { PlatformParts } from './parts.ts';
 
 const STATES = ['open', 'approved', 'failed', 'rejected', 'expired'] as const satisfies ProposalState[];
 
@@ -58,7 +54,7 @@ export const ProposalListSchema = named(
   shape('Proposals', { proposals: list(ProposalSchema, 'Newest first'), next: nextPlace }),
 );
 
-export const listProposals = operation({
+const listProposals = operation({
   method: 'get',
   path: '/v1/platform/proposals',
   operationId: 'listProposals',
@@ -69,8 +65,7 @@ export const listProposals = operation({
   grant: ANY_OF_THE_PLATFORM,
   parameters: [STATE, AFTER, LIMIT],
   answers: jsonAnswer('With what each would change', ProposalListSchema),
-  refusals: [BAD_PARAMETER],
-  answer: async ({ ctx, caller }, { approvals }: ApprovalParts) => {
+  answer: async ({ ctx, caller }, { approvals }: PlatformParts) => {
     const wanted = STATE.read(ctx);
     const all = await approvals.all(caller.platform);
     const seesDrafts = grants(caller, 'operate') || grants(caller, 'rules');
@@ -110,7 +105,7 @@ const decide = (way: keyof typeof WAYS) =>
     body: BODY,
     answers: jsonAnswer('As it stands now', ProposalSchema),
     refusals: [PROPOSAL_REFUSED],
-    answer: async ({ ctx, caller, body }, { approvals }: ApprovalParts) => {
+    answer: async ({ ctx, caller, body }, { approvals }: PlatformParts) => {
       const { platform, actor } = caller;
       const { reason } = await body();
       const decided = () => approvals[way](platform, PROPOSAL_IN_PATH.read(ctx), actor, reason);
@@ -118,5 +113,4 @@ const decide = (way: keyof typeof WAYS) =>
     },
   });
 
-export const approveProposal = decide('approve');
-export const rejectProposal = decide('reject');
+export const PROPOSAL_OPERATIONS = [listProposals, decide('approve'), decide('reject')];

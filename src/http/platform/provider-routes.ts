@@ -1,5 +1,4 @@
 import type Router from '@koa/router';
-import type { Logger } from 'pino';
 import { grants } from '../../access/access-keys.ts';
 import { actorOfPerson } from '../../access/caller.ts';
 import type { IdentityProvider, Person, SignInAttempt } from '../../access/identity-provider.ts';
@@ -8,7 +7,8 @@ import { StoreUnavailable } from '../../state/store-errors.ts';
 import { strictRouter } from '../operation/operation.ts';
 import type { RouteContext } from '../operation/parameters.ts';
 import type { RequestState } from '../request/request-state.ts';
-import { hasTriedTooOften, noteRefused, type SignInParts, signed, startSession } from './session.ts';
+import type { PlatformParts } from './parts.ts';
+import { hasTriedTooOften, noteRefused, signed, startSession } from './session.ts';
 
 /** What the page says about a failed sign-in. */
 type Outcome = 'refused' | 'no-role' | 'away';
@@ -22,13 +22,9 @@ const ATTEMPT_SECONDS_MAX = 600;
 const BACK_CHARACTERS_MAX = 1_000;
 
 /** The routes that lead a browser to the provider and back. */
-export function providerRoutes(
-  provider: IdentityProvider,
-  parts: SignInParts,
-  log: Logger,
-): Router<RequestState> {
+export function providerRoutes(provider: IdentityProvider, parts: PlatformParts): Router<RequestState> {
   const router = strictRouter('/session');
-  const { browsers } = parts;
+  const { browsers, log } = parts;
   const fail = (ctx: RouteContext, outcome: Outcome, error: unknown) => {
     // Messages of the library name what did not fit; tokens are in none of them.
     log.warn({ requestId: ctx.state.requestId, outcome, why: reasonOf(error) }, 'a sign-in came to nothing');
@@ -82,7 +78,7 @@ export function providerRoutes(
 }
 
 /** The keys of a person end where the roles that the provider tells now let him keep none. */
-async function endKeysWithoutRole(person: Person, session: Session | null, parts: SignInParts) {
+async function endKeysWithoutRole(person: Person, session: Session | null, parts: PlatformParts) {
   const ended = await parts.keys.revokeOf(actorOfPerson(person).id, (platform) => {
     const there = session?.at(platform) ?? null;
     return there !== null && grants(there, 'keys');

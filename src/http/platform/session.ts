@@ -1,15 +1,12 @@
-import { type AccessKeys, grants, INSTALLATION, OPERATIONS, triedKeyId } from '../../access/access-keys.ts';
-import type { Audit } from '../../access/audit.ts';
+import { grants, INSTALLATION, OPERATIONS, triedKeyId } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { Session, SignedIn } from '../../access/sessions.ts';
 import { networkOf } from '../../decision/requests.ts';
 import { choice, list, named, nullable, type Shape, shape, word, writtenInstant } from '../../shapes.ts';
-import type { LocalRateBuckets } from '../../state/rate-buckets.ts';
 import { DONE, jsonAnswer, jsonBody, openOperation, operation } from '../operation/operation.ts';
-import { BAD_PARAMETER, queryChoice, type RouteContext } from '../operation/parameters.ts';
+import { queryChoice, type RouteContext } from '../operation/parameters.ts';
 import {
   ANY_OF_THE_PLATFORM,
-  type BrowserSessions,
   callerOf,
   grantedOf,
   grantRefusals,
@@ -17,19 +14,9 @@ import {
   OTHER_SITE,
 } from '../request/authenticate.ts';
 import { HttpProblem, refusal } from '../request/problems.ts';
-import { callerAddress, type RateLimit } from '../request/rate-limit.ts';
+import { callerAddress } from '../request/rate-limit.ts';
 import { UNKNOWN_KEY } from '../request/refusals.ts';
-
-export interface SignInParts {
-  readonly keys: AccessKeys;
-  readonly audit: Audit;
-  readonly browsers: BrowserSessions;
-  /** Counts the refused sign-ins of an address. */
-  readonly refusedSignIns: LocalRateBuckets;
-  readonly rateLimit: Pick<RateLimit, 'trustedProxies'>;
-  /** Of the identity provider; null where people sign in with keys alone. */
-  readonly providerHost: string | null;
-}
+import type { PlatformParts } from './parts.ts';
 
 export const SessionSchema = named(
   'Session',
@@ -55,13 +42,13 @@ function sessionView(
 }
 
 /** Whoever may act at all platforms is shown those that ever had a key. */
-async function platformsOf(ctx: RouteContext, { keys, browsers }: SignInParts, caller: Caller) {
+async function platformsOf(ctx: RouteContext, { keys, browsers }: PlatformParts, caller: Caller) {
   const platforms = (await browsers.find(ctx))?.platforms ?? [];
   const all = platforms.includes(INSTALLATION) ? (await keys.list()).map(({ platform }) => platform) : [];
   return [...new Set([caller.platform, ...platforms, ...all])].toSorted();
 }
 
-export const readSession = operation({
+const readSession = operation({
   method: 'get',
   path: '/v1/platform/session',
   operationId: 'readSession',
@@ -70,8 +57,7 @@ export const readSession = operation({
   tag: 'Console',
   grant: ANY_OF_THE_PLATFORM,
   answers: jsonAnswer('Where, and which operations', SessionSchema),
-  refusals: [],
-  answer: async ({ ctx, caller }, parts: SignInParts) =>
+  answer: async ({ ctx, caller }, parts: PlatformParts) =>
     sessionView(caller, await platformsOf(ctx, parts, caller)),
 });
 
@@ -85,7 +71,7 @@ export const SignInSchema = named(
   }),
 );
 
-export const readSignIn = openOperation({
+const readSignIn = openOperation({
   method: 'get',
   path: '/v1/platform/sign-in',
   operationId: 'readSignIn',
@@ -96,7 +82,7 @@ export const readSignIn = openOperation({
   tag: 'Console',
   answers: jsonAnswer('What the console offers', SignInSchema),
   refusals: [OTHER_SITE, OTHER_PLATFORM, ...grantRefusals(ANY_OF_THE_PLATFORM)],
-  answer: async (ctx, parts: SignInParts): Promise<Shape<typeof SignInSchema>> => {
+  answer: async (ctx, parts: PlatformParts): Promise<Shape<typeof SignInSchema>> => {
     const { browsers, providerHost: provider } = parts;
     browsers.refuseOtherSites(ctx);
     if ((await browsers.find(ctx)) === null) return { session: null, provider };
@@ -118,7 +104,7 @@ const TOO_MANY_REFUSED = refusal(
     }),
 );
 
-export const signIn = openOperation({
+const signIn = openOperation({
   method: 'post',
   path: '/v1/platform/session',
   operationId: 'signIn',
@@ -132,7 +118,7 @@ export const signIn = openOperation({
   }),
   answers: jsonAnswer('As readSession answers from now on', SessionSchema),
   refusals: [UNKNOWN_KEY, OTHER_SITE, ...grantRefusals(ANY_OF_THE_PLATFORM), TOO_MANY_REFUSED],
-  answer: async (ctx, parts: SignInParts, body) => {
+  answer: async (ctx, parts: PlatformParts, body) => {
     parts.browsers.refuseOtherSites(ctx);
     const { key } = await body();
     // A key that is right is never refused: whoever shares an address with somebody who guesses is not kept out.
@@ -148,22 +134,22 @@ export const signIn = openOperation({
   },
 });
 
-function addressOf({ req }: RouteContext, { rateLimit }: SignInParts): string {
+function addressOf({ req }: RouteContext, { rateLimit }: PlatformParts): string {
   return networkOf(callerAddress(req, rateLimit.trustedProxies));
 }
 
-export function hasTriedTooOften(ctx: RouteContext, parts: SignInParts): boolean {
+export function hasTriedTooOften(ctx: RouteContext, parts: PlatformParts): boolean {
   return !parts.refusedSignIns.isFree(addressOf(ctx, parts), REFUSED_SIGN_INS);
 }
 
-export function noteRefused(ctx: RouteContext, parts: SignInParts): void {
+export function noteRefused(ctx: RouteContext, parts: PlatformParts): void {
   parts.refusedSignIns.takeNow(addressOf(ctx, parts), REFUSED_SIGN_INS);
 }
 
 /** Replaces the session that the browser had; null, and no session, when the person may do nothing. */
 export async function startSession(
   ctx: RouteContext,
-  parts: SignInParts,
+  parts: PlatformParts,
   who: SignedIn,
 ): Promise<Session | null> {
   await endSession(ctx, parts, 'this');
@@ -176,7 +162,7 @@ export async function startSession(
 }
 
 /** Throws 401 or 403; the log then tells which key it was. */
-async function callerWith(ctx: RouteContext, text: string, { keys }: SignInParts): Promise<Caller> {
+async function callerWith(ctx: RouteContext, text: string, { keys }: PlatformParts): Promise<Caller> {
   const tried = triedKeyId(text);
   if (tried !== null) ctx.state.noted = { triedKeyId: tried };
   const caller = callerOf(await keys.authenticate(text.trim()));
@@ -192,7 +178,7 @@ const SESSIONS = queryChoice(
   'Which of whoever signed in end; this one by default',
 );
 
-export const signOut = openOperation({
+const signOut = openOperation({
   method: 'delete',
   path: '/v1/platform/session',
   operationId: 'signOut',
@@ -202,8 +188,8 @@ export const signOut = openOperation({
   tag: 'Console',
   parameters: [SESSIONS],
   answers: DONE,
-  refusals: [BAD_PARAMETER, OTHER_SITE],
-  answer: async (ctx, parts: SignInParts) => {
+  refusals: [OTHER_SITE],
+  answer: async (ctx, parts: PlatformParts) => {
     parts.browsers.refuseOtherSites(ctx);
     await endSession(ctx, parts, SESSIONS.read(ctx) ?? 'this');
     parts.browsers.setSecret(ctx, null);
@@ -212,7 +198,7 @@ export const signOut = openOperation({
 
 async function endSession(
   ctx: RouteContext,
-  { browsers, audit }: SignInParts,
+  { browsers, audit }: PlatformParts,
   which: 'this' | 'all',
 ): Promise<void> {
   const secret = browsers.secretOf(ctx);
@@ -226,3 +212,5 @@ async function endSession(
 export function signed({ actor, platform }: Caller) {
   return { who: actor.text, platform, subject: null, before: null, reason: null };
 }
+
+export const SESSION_OPERATIONS = [readSession, readSignIn, signIn, signOut];

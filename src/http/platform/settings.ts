@@ -2,22 +2,8 @@ import { choice, count, named, nullable, type Shape, shape, word, yesNo } from '
 import { RETENTION } from '../../state/retention.ts';
 import { jsonAnswer, operation } from '../operation/operation.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
-import type { RateLimit } from '../request/rate-limit.ts';
-import type { Address } from '../server/listener.ts';
 import { PLATFORM_SHARES } from '../server/listener-shares.ts';
-
-export interface SettingsParts {
-  readonly rateLimit: RateLimit;
-  readonly caller: Address;
-  readonly basePath: string;
-  /** Whether somebody else approves what reaches most payers (APPROVALS). */
-  readonly requiresApproval?: boolean;
-  /** Null or absent where nothing is archived. */
-  readonly archive?: object | null;
-  readonly archiveKeepMs?: number;
-  readonly decisionsHotMs?: number;
-  readonly erasureLedger?: object | null;
-}
+import type { PlatformParts } from './parts.ts';
 
 export const SettingsSchema = named(
   'Settings',
@@ -54,8 +40,7 @@ export const readSettings = operation({
   tag: 'Console',
   grant: ANY_OF_THE_PLATFORM,
   answers: jsonAnswer('Of this node', SettingsSchema),
-  refusals: [],
-  answer: async ({ caller: { platform } }, parts: SettingsParts): Promise<Shape<typeof SettingsSchema>> => {
+  answer: async ({ caller: { platform } }, parts: PlatformParts): Promise<Shape<typeof SettingsSchema>> => {
     const { rateLimit, caller, basePath, requiresApproval, archive = null, erasureLedger = null } = parts;
     const { archiveKeepMs = RETENTION.stateMs, decisionsHotMs = RETENTION.decisionMs } = parts;
     return {

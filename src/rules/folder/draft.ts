@@ -6,7 +6,6 @@ import { compile } from '../evaluate/compile.ts';
 import { parse, type RuleFiles } from '../parse/parse.ts';
 import type { Problem } from '../problem.ts';
 import { isRuleVersion, type RuleSet, type RuleVersion, versionNameRefusal } from '../rule-set.ts';
-import { constantAtPath, UnknownConstant, withConstants } from './constant.ts';
 import { digestOf } from './release.ts';
 import {
   formatProblems,
@@ -54,17 +53,14 @@ export function copyVersion(
     throw new DraftRefused(
       `${basename(source)} is not sound and cannot be copied:\n${formatProblems(shown(source), all)}`,
     );
-  placeDraft({ rulesDir, version }, namedAnew(files, basename(source), version), null);
-  return join(rulesDir, version);
-}
-
-/** The files of the version `from` as those of another one. */
-function namedAnew(files: RuleFiles, from: string, version: RuleVersion): RuleFiles {
+  const from = basename(source);
   const ruleSet = renamed(files, version);
-  if (ruleSet !== null) return new Map([...files, ['ruleset.yaml', ruleSet]]);
-  throw new DraftRefused(
-    `the ruleVersion in ruleset.yaml of ${from} cannot be replaced; write it as a line of its own, like ruleVersion: ${from}`,
-  );
+  if (ruleSet === null)
+    throw new DraftRefused(
+      `the ruleVersion in ruleset.yaml of ${from} cannot be replaced; write it as a line of its own, like ruleVersion: ${from}`,
+    );
+  placeDraft({ rulesDir, version }, new Map([...files, ['ruleset.yaml', ruleSet]]), null);
+  return join(rulesDir, version);
 }
 
 const WRITTEN_VERSION = /^(\s*\{?\s*["']?ruleVersion["']?\s*:\s*["']?)p\d+\.v\d+(?:-[a-z][a-z0-9]*)?/m;
@@ -244,13 +240,9 @@ function isCoded(error: unknown, codes: readonly string[]): boolean {
 }
 
 export interface DraftToSave {
-  readonly version: string;
-  /** The version whose files the draft begins with, renamed; null: `files` are all of them. */
-  readonly from: string | null;
-  /** Texts by path, which replace those of `from`. */
+  readonly version: RuleVersion;
+  /** All texts, by path. */
   readonly files: readonly (readonly [path: string, text: string])[];
-  /** Other values of constants, by the paths that sweeps use; applied last. */
-  readonly values: readonly (readonly [path: string, value: string])[];
   /** The digest of the draft that it replaces; null: nothing may lie there. */
   readonly replaces: string | null;
 }
@@ -260,10 +252,8 @@ export type SavedDraft =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /** Keeps a draft in RULES_DIR when it is sound, or gives its problems. Throws DraftRefused. */
-export function saveDraft(rulesDir: string, draft: DraftToSave): SavedDraft {
-  const { version } = draft;
-  if (!isRuleVersion(version)) throw new DraftRefused(versionNameRefusal(version));
-  const files = filesOf(rulesDir, draft, version);
+export function saveDraft(rulesDir: string, { version, replaces, ...draft }: DraftToSave): SavedDraft {
+  const files: RuleFiles = new Map(draft.files);
   for (const path of files.keys()) requireFileName(path);
   const made = draftOf(version, files);
   if (!made.ok) return made;
@@ -271,26 +261,8 @@ export function saveDraft(rulesDir: string, draft: DraftToSave): SavedDraft {
   const lying = lyingAt({ rulesDir, version });
   // Saving twice does no harm: a caller that got no answer the first time may try again.
   const isSaved = lying.is === 'draft' && lying.digest === digest;
-  if (!isSaved) placeDraft({ rulesDir, version }, files, draft.replaces);
+  if (!isSaved) placeDraft({ rulesDir, version }, files, replaces);
   return { ok: true, version, digest };
-}
-
-function filesOf(rulesDir: string, { from, files, values }: DraftToSave, version: RuleVersion): RuleFiles {
-  const all = from === null ? new Map(files) : new Map([...begunWith(rulesDir, from, version), ...files]);
-  try {
-    const constants = values.map(([path, value]) => [constantAtPath(all, path), value] as const);
-    return withConstants(all, constants);
-  } catch (error) {
-    throw error instanceof UnknownConstant ? new DraftRefused(error.message) : error;
-  }
-}
-
-function begunWith(rulesDir: string, from: string, version: RuleVersion): RuleFiles {
-  const problems: Problem[] = [];
-  const files = isRuleVersion(from) ? readRuleFiles(join(rulesDir, from), problems) : null;
-  if (files === null || problems.length > 0)
-    throw new DraftRefused(`${from} cannot be copied: this node cannot read such a rule set`);
-  return namedAnew(files, from, version);
 }
 
 const FILE_NAME = /^(?:(?:cases|lists)\/)?[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml$/;

@@ -133,26 +133,6 @@ describe('the evidence desk', () => {
       await desk.close();
     });
 
-    it('ends a job when the last who waited for it hung up, and not while somebody else asked for it', async () => {
-      const desk = open();
-      const wait = async (from: number) => {
-        const asker = new AbortController();
-        const { jobId } = await desk.ask(shop, task(from), null, asker.signal);
-        return { jobId, platform: SHOP, hangUp: () => asker.abort() };
-      };
-      const stateOf = async (jobId: string) => (await desk.jobStore.get(SHOP, jobId))?.state;
-      const [first, second, kept] = [await wait(700), await wait(700), await wait(701)];
-      expect(second.jobId).to.equal(first.jobId);
-      const asked = await desk.ask(shop, task(701));
-      kept.hangUp();
-      first.hangUp();
-      expect(await stateOf(first.jobId)).to.be.oneOf(['waiting', 'running']);
-      second.hangUp();
-      await until('it ended', async () => (await stateOf(first.jobId)) === 'cancelled');
-      expect((await over(desk, asked)).state).to.equal('done');
-      await desk.close();
-    });
-
     it('keeps no result that was finished while another node stopped the job', async () => {
       const { documents } = store();
       const stopping: typeof documents = {

@@ -66,7 +66,6 @@ describe('operations by role', () => {
         'proposeDraft',
         'readDraft',
         'readEvidence',
-        'readExperiment',
         'removeEvidence',
         'rewriteCases',
         'writeDraft',

@@ -1,13 +1,13 @@
 import { shareInterval } from '../../../statistics/intervals.ts';
 import type { Experiment, Rollout, Session, TrialCounts } from '../answers.ts';
-import { may, useAnswer } from '../api.ts';
+import { ask, may } from '../api.ts';
 import { html, useMemo, useState } from '../html.ts';
 import { Chart } from '../parts/chart.ts';
-import { intervalText, Notes, ShownTable } from '../parts/evidence.ts';
+import { intervalText, Notes, ShownTable, useJob, workedOut } from '../parts/evidence.ts';
 import { Choice } from '../parts/form.ts';
 import { count } from '../parts/format.ts';
 import { SampleOrders } from '../parts/links.ts';
-import { answered } from '../parts/notice.ts';
+import { useAttempt } from '../parts/notice.ts';
 import { numbers, Table } from '../parts/table.ts';
 import { GROUPS } from '../parts/verdict.ts';
 import { EXPERIMENT } from '../questions.ts';
@@ -150,9 +150,12 @@ function clientsBy(
 
 /** What the versions on trial are worth, worked out when somebody asks. */
 export function ExperimentPart({ rollout, session }: { rollout: Rollout; session: Session }) {
-  const [isAsked, setIsAsked] = useState(false);
-  const answer = useAnswer(isAsked ? EXPERIMENT : null);
+  const [jobId, setJobId] = useState<string | null>(null);
+  const { attempt, isBusy, trouble } = useAttempt();
+  const answer = useJob(jobId, EXPERIMENT);
   if (!rollout.candidates.some(({ mode }) => mode === 'canary') || !may(session, 'rules')) return null;
+  const again = () =>
+    attempt(async () => setJobId((await ask('POST', EXPERIMENT, { kind: 'experiment' })).jobId));
   const worked = ({ notes, tables, trend }: Experiment) => html`
     <${Notes} notes=${notes} />
     ${trend.length > 0 && html`<${Trend} trend=${trend} />`}
@@ -165,13 +168,14 @@ export function ExperimentPart({ rollout, session }: { rollout: Rollout; session
   return html`<section class="card">
     <h2>What they are worth</h2>
     ${
-      isAsked
-        ? answered(answer, worked)
-        : html`<p>
+      jobId === null
+        ? html`<p>
             Orders, money, requisites and waits of the clients of each version.
-            <button type="button" onClick=${() => setIsAsked(true)}>Work it out</button>
+            <button type="button" disabled=${isBusy} onClick=${again}>Work it out</button>
           </p>`
+        : workedOut({ answer, again }, worked)
     }
+    ${trouble}
   </section>`;
 }
 

@@ -5,7 +5,7 @@ import {
   type Operation,
   operation,
 } from '../../operation/operation.ts';
-import { BAD_PARAMETER, requiredText } from '../../operation/parameters.ts';
+import { requiredText } from '../../operation/parameters.ts';
 import type { Grant } from '../../request/authenticate.ts';
 
 /** The client that a request is about. Its id may be `..` or hold a slash, which no path carries unchanged. */
@@ -25,14 +25,13 @@ interface ClientSpec<Parts, Body>
 
 /** Declares an operation about the client that the query names. */
 export function clientOperation<Parts, Body = never>(spec: ClientSpec<Parts, Body>): Operation<Parts> {
-  const { below, parameters = [], refusals, answer, gate, ...rest } = spec;
+  const { below, parameters = [], answer, gate, ...rest } = spec;
   const aboutClient = (asked: Asked<Body>) => ({ ...asked, clientIdKey: CLIENT_ID_KEY.read(asked.ctx) });
   return operation<Parts, Body>({
     ...rest,
     path: `/v1/platform/client${below}`,
     tag: 'Clients',
     parameters: [CLIENT_ID_KEY, ...parameters],
-    refusals: [...refusals, BAD_PARAMETER],
     ...(gate === undefined
       ? {}
       : { gate: async (asked: Asked<Body>, parts: Parts) => gate(aboutClient(asked), parts) }),

@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
-import type { Audit } from '../../../access/audit.ts';
 import type { Caller } from '../../../access/caller.ts';
 import { unreadDecisions } from '../../../archive/unread-decisions.ts';
-import type { ClientKeys, PlatformName } from '../../../client/client-key.ts';
+import type { PlatformName } from '../../../client/client-key.ts';
 import {
   BindingSchema,
   clientGroup,
@@ -16,19 +15,14 @@ import { lastPaidAt, lastUnpaidAt } from '../../../client/outcomes.ts';
 import { formatPaymentScore, paymentScore } from '../../../client/payment-score.ts';
 import { factsByLabel } from '../../../decision/assess.ts';
 import { DecisionSchema, isBot, paymentScoreText } from '../../../decision/decision.ts';
-import type { PlatformNames } from '../../../decision/shared-lists.ts';
 import { type FactValue, factValue } from '../../../facts/fact.ts';
 import { REQUEST_FACTS } from '../../../facts/request.ts';
 import { Type } from '../../../json-schema.ts';
-import type { ListEditor } from '../../../lists/list-editor.ts';
-import type { ListNode } from '../../../lists/list-node.ts';
 import { ruleVersion, settingsOf } from '../../../rules/rule-set.ts';
-import type { Approvals } from '../../../service/approvals.ts';
 import { ClientExportSchema } from '../../../service/client-export.ts';
 import { ClientLinksSchema, LINKS_DEFAULT, LINKS_MAX, linksAsk } from '../../../service/client-links.ts';
-import type { Erasure } from '../../../service/erasure.ts';
-import type { ClientView, Records } from '../../../service/records.ts';
-import type { BeforeAndAfter, ScoringService } from '../../../service/scoring.ts';
+import type { ClientView } from '../../../service/records.ts';
+import type { BeforeAndAfter } from '../../../service/scoring.ts';
 import {
   count,
   epochMs,
@@ -46,6 +40,7 @@ import { DONE, jsonAnswer, jsonBody } from '../../operation/operation.ts';
 import { queryAfter, queryInstant, queryLimit, queryWhole } from '../../operation/parameters.ts';
 import { notFound, refusal } from '../../request/problems.ts';
 import { TOO_MANY_CHANGES } from '../../request/refusals.ts';
+import type { PlatformParts } from '../parts.ts';
 import { ClientHistorySchema, HISTORY_PLACES, viewOfHistory } from './client-history.ts';
 import { type AskedAboutClient, clientOperation } from './client-id-key.ts';
 
@@ -118,14 +113,9 @@ function withoutRequest(facts: Readonly<Record<string, FactValue>>): Record<stri
   return Object.fromEntries(Object.entries(facts).filter(([label]) => !Object.hasOwn(REQUEST_FACTS, label)));
 }
 
-export interface AuditParts {
-  readonly audit: Audit;
-  readonly clientKeys: ClientKeys;
-}
-
 /** Notes what a key changed about a client, and gives what is there now. */
 async function audited<T>(
-  { audit, clientKeys }: AuditParts,
+  { audit, clientKeys }: PlatformParts,
   caller: Caller,
   action: 'binding' | 'override',
   clientIdKey: string,
@@ -138,13 +128,6 @@ async function audited<T>(
   return after;
 }
 
-interface ClientParts extends AuditParts {
-  readonly records: Records;
-  readonly listEditor: ListEditor;
-  readonly names: PlatformNames;
-  readonly erasure: Erasure;
-}
-
 const AFTER = queryAfter(HISTORY_PLACES);
 const LIMIT = queryLimit();
 
@@ -152,7 +135,7 @@ export const UNKNOWN_CLIENT = refusal('unknown-client', 'Nothing is known of the
   notFound('Nothing is known of this client.'),
 );
 
-export const readClient = clientOperation({
+const readClient = clientOperation({
   method: 'get',
   below: '',
   operationId: 'readClient',
@@ -161,7 +144,7 @@ export const readClient = clientOperation({
   grant: 'clients:read',
   answers: jsonAnswer('As it stands', ClientSchema),
   refusals: [UNKNOWN_CLIENT],
-  answer: async ({ caller, clientIdKey }, { records, audit, clientKeys }: ClientParts) => {
+  answer: async ({ caller, clientIdKey }, { records, audit, clientKeys }: PlatformParts) => {
     const { platform } = caller;
     const view = await records.client(platform, clientIdKey);
     if (view === null) throw UNKNOWN_CLIENT.problem();
@@ -170,7 +153,7 @@ export const readClient = clientOperation({
   },
 });
 
-export const readClientHistory = clientOperation({
+const readClientHistory = clientOperation({
   method: 'get',
   below: '/history',
   operationId: 'readClientHistory',
@@ -185,7 +168,7 @@ export const readClientHistory = clientOperation({
     ClientHistorySchema,
   ),
   refusals: [UNKNOWN_CLIENT],
-  answer: async ({ ctx, caller, clientIdKey }, { records, audit, clientKeys }: ClientParts) => {
+  answer: async ({ ctx, caller, clientIdKey }, { records, audit, clientKeys }: PlatformParts) => {
     const { platform } = caller;
     const history = await records.history(platform, clientIdKey, {
       limit: LIMIT.read(ctx),
@@ -216,13 +199,7 @@ const AS_OF = queryInstant(
 
 const CLIENTS = queryLimit({ default: LINKS_DEFAULT.clients, max: LINKS_MAX.clients });
 
-interface LinksParts extends Pick<ClientParts, 'records' | 'names' | keyof AuditParts> {
-  readonly lists: ListNode;
-  /** Epoch ms. */
-  readonly clock: () => number;
-}
-
-export const readClientLinks = clientOperation({
+const readClientLinks = clientOperation({
   method: 'get',
   below: '/links',
   operationId: 'readClientLinks',
@@ -234,7 +211,7 @@ export const readClientLinks = clientOperation({
   parameters: [DAYS, DEPTH, AS_OF, CLIENTS],
   answers: jsonAnswer('As far as was looked; `cut` says what is not shown', ClientLinksSchema),
   refusals: [UNKNOWN_CLIENT],
-  answer: async ({ ctx, caller, clientIdKey }, parts: LinksParts) => {
+  answer: async ({ ctx, caller, clientIdKey }, parts: PlatformParts) => {
     const { records, lists, names, audit, clientKeys, clock } = parts;
     const { platform, actor } = caller;
     const wanted = { days: DAYS.read(ctx), depth: DEPTH.read(ctx), clients: CLIENTS.read(ctx) };
@@ -246,7 +223,7 @@ export const readClientLinks = clientOperation({
   },
 });
 
-export const exportClient = clientOperation({
+const exportClient = clientOperation({
   method: 'get',
   below: '/export',
   operationId: 'exportClient',
@@ -255,8 +232,7 @@ export const exportClient = clientOperation({
     'State, entries of shared lists, proposals, audit, decisions, and what else happened, from store and archive. It is written while it is read: a document without its end is not whole.',
   grant: 'clients:read',
   answers: jsonAnswer('Also when nothing is held', ClientExportSchema),
-  refusals: [],
-  answer: async ({ ctx, caller, clientIdKey, inTurn, isGranted }, parts: ClientParts) => {
+  answer: async ({ ctx, caller, clientIdKey, inTurn, isGranted }, parts: PlatformParts) => {
     const client = parts.clientKeys.of(caller.platform, clientIdKey);
     const pieces = parts.records.export(parts, client, caller.actor.text);
     const end = { done: true, value: undefined } as const;
@@ -275,7 +251,7 @@ export const exportClient = clientOperation({
   },
 });
 
-export const eraseClient = clientOperation({
+const eraseClient = clientOperation({
   method: 'delete',
   below: '',
   operationId: 'eraseClient',
@@ -284,14 +260,9 @@ export const eraseClient = clientOperation({
     'State, decisions, outcomes, stored answers, journal entries, entries of shared lists, and kept backtests that may name its orders: all that is kept.',
   grant: 'erase',
   answers: DONE,
-  refusals: [],
-  answer: ({ caller, clientIdKey }, { erasure, clientKeys }: ClientParts) =>
+  answer: ({ caller, clientIdKey }, { erasure, clientKeys }: PlatformParts) =>
     erasure.erase(caller.actor.text, clientKeys.of(caller.platform, clientIdKey)),
 });
-
-interface BindingParts extends AuditParts {
-  readonly service: ScoringService;
-}
 
 const BindingBodySchema = Type.Object({
   requisiteRef: key('Reference to the bound requisite'),
@@ -300,7 +271,7 @@ const BindingBodySchema = Type.Object({
   expiresAt: Type.Optional(instant),
 });
 
-export const bindClient = clientOperation({
+const bindClient = clientOperation({
   method: 'put',
   below: '/binding',
   operationId: 'bindClient',
@@ -312,16 +283,15 @@ export const bindClient = clientOperation({
     acceptorKeys: ['acceptor-1'],
   }),
   answers: jsonAnswer('The binding as it is kept', BindingSchema),
-  refusals: [],
-  answer: async ({ caller, body, clientIdKey }, { service, ...parts }: BindingParts) => {
+  answer: async ({ caller, body, clientIdKey }, parts: PlatformParts) => {
     const { requisiteRef, acceptorKeys, method, expiresAt } = await body();
     const binding = { requisiteRef, acceptorKeys, method: method ?? null, expiresAt: toEpochMs(expiresAt) };
-    const change = await service.setBinding(caller.platform, clientIdKey, binding);
+    const change = await parts.service.setBinding(caller.platform, clientIdKey, binding);
     return audited(parts, caller, 'binding', clientIdKey, change);
   },
 });
 
-export const unbindClient = clientOperation({
+const unbindClient = clientOperation({
   method: 'delete',
   below: '/binding',
   operationId: 'unbindClient',
@@ -329,16 +299,11 @@ export const unbindClient = clientOperation({
   description: 'The client is no longer bound.',
   grant: 'clients',
   answers: DONE,
-  refusals: [],
-  answer: async ({ caller, clientIdKey }, { service, ...parts }: BindingParts) => {
-    const change = await service.setBinding(caller.platform, clientIdKey, null);
+  answer: async ({ caller, clientIdKey }, parts: PlatformParts) => {
+    const change = await parts.service.setBinding(caller.platform, clientIdKey, null);
     await audited(parts, caller, 'binding', clientIdKey, change);
   },
 });
-
-interface OverrideParts extends AuditParts {
-  readonly service: ScoringService;
-}
 
 const OverrideBodySchema = Type.Object({
   group: overrideGroup,
@@ -346,7 +311,7 @@ const OverrideBodySchema = Type.Object({
   expiresAt: Type.Optional(instant),
 });
 
-export const overrideClient = clientOperation({
+const overrideClient = clientOperation({
   method: 'put',
   below: '/override',
   operationId: 'overrideClient',
@@ -360,7 +325,7 @@ export const overrideClient = clientOperation({
   answers: jsonAnswer('The override as it is kept', OverrideSchema),
   refusals: [TOO_MANY_CHANGES],
   gate: (asked) => overrideOf(asked),
-  answer: async (asked, { approvals }: { readonly approvals: Approvals }) => {
+  answer: async (asked, { approvals }: PlatformParts) => {
     const { platform, actor } = asked.caller;
     return (await approvals.override({ platform, who: actor.text }, await overrideOf(asked))).after;
   },
@@ -371,7 +336,7 @@ async function overrideOf({ body, clientIdKey }: AskedAboutClient<Shape<typeof O
   return { what: 'override', clientIdKey, ...override, expiresAt: toEpochMs(expiresAt) } as const;
 }
 
-export const liftOverride = clientOperation({
+const liftOverride = clientOperation({
   method: 'delete',
   below: '/override',
   operationId: 'liftOverride',
@@ -380,9 +345,21 @@ export const liftOverride = clientOperation({
   grant: 'clients',
   answers: DONE,
   refusals: [TOO_MANY_CHANGES],
-  answer: async ({ caller, clientIdKey }, { service, ...parts }: OverrideParts) => {
+  answer: async ({ caller, clientIdKey }, parts: PlatformParts) => {
     parts.audit.admit(caller.actor.text, 'override');
-    const change = await service.setOverride(caller.platform, clientIdKey, null, caller.actor.text);
+    const change = await parts.service.setOverride(caller.platform, clientIdKey, null, caller.actor.text);
     await audited(parts, caller, 'override', clientIdKey, change);
   },
 });
+
+export const CLIENT_OPERATIONS = [
+  readClient,
+  readClientHistory,
+  readClientLinks,
+  exportClient,
+  eraseClient,
+  bindClient,
+  unbindClient,
+  overrideClient,
+  liftOverride,
+];

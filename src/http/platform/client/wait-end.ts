@@ -1,19 +1,12 @@
 import { ENDED_WAITS_MAX } from '../../../client/changes.ts';
 import { Type } from '../../../json-schema.ts';
 import { BY_PERSON_MAX } from '../../../service/ended-waits.ts';
-import type { Records } from '../../../service/records.ts';
-import type { ScoringService } from '../../../service/scoring.ts';
 import { key, named, shape, text, yesNo } from '../../../shapes.ts';
 import { jsonAnswer, jsonBody } from '../../operation/operation.ts';
 import { HttpProblem, refusal } from '../../request/problems.ts';
 import { DECISION_REFUSALS, decisionOfId, UNKNOWN_DECISION } from '../decisions.ts';
-import type { AuditParts } from './client.ts';
+import type { PlatformParts } from '../parts.ts';
 import { clientOperation } from './client-id-key.ts';
-
-interface WaitEndParts extends AuditParts {
-  readonly service: ScoringService;
-  readonly records: Records;
-}
 
 const WaitEndSchema = named(
   'WaitEnd',
@@ -79,7 +72,7 @@ ask again. At most ${ENDED_WAITS_MAX} waits of a client and ${BY_PERSON_MAX} by 
   ),
   answers: jsonAnswer('Also when it was ended before', WaitEndSchema),
   refusals: [...DECISION_REFUSALS, NO_WAIT_DUE, NEWER_WAIT, TOO_MANY_WAITS_ENDED],
-  answer: async ({ caller, body, clientIdKey }, parts: WaitEndParts) => {
+  answer: async ({ caller, body, clientIdKey }, parts: PlatformParts) => {
     const { service, records, audit, clientKeys } = parts;
     const { platform, actor } = caller;
     const { decisionId, reason } = await body();

@@ -1,22 +1,18 @@
 import { isInstallation } from '../../../access/access-keys.ts';
 import type { Caller } from '../../../access/caller.ts';
-import type { RuleDesk } from '../../../authoring/desk/rule-desk.ts';
-import type { Drafts } from '../../../authoring/drafts.ts';
 import { toEpochMs } from '../../../client/instant.ts';
 import {
   ALL_WAITING_MAX,
-  type EvidenceDesk,
   EvidenceDeskBusy,
   NoArchive,
   PLATFORM_WAITING_MAX,
 } from '../../../evidence/desk/evidence-desk.ts';
-import { type EvidenceJob, type EvidenceTask, JOB_STATES } from '../../../evidence/desk/evidence-task.ts';
+import { type EvidenceJob, JOB_STATES } from '../../../evidence/desk/evidence-task.ts';
 import type { Option, Question } from '../../../evidence/question.ts';
 import { QUESTIONS } from '../../../evidence/questions.ts';
 import { Type } from '../../../json-schema.ts';
-import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import type { DraftText } from '../../../rules/folder/draft.ts';
-import { isRuleVersion, ruleVersion } from '../../../rules/rule-set.ts';
+import { isRuleVersion, type RuleVersion, ruleVersion } from '../../../rules/rule-set.ts';
 import {
   always,
   choice,
@@ -37,12 +33,14 @@ import { DONE, jsonAnswer, kindBody, operation } from '../../operation/operation
 import { pathText, type RouteContext } from '../../operation/parameters.ts';
 import { hangUp } from '../../request/hang-up.ts';
 import { HttpProblem, MALFORMED_BODY, notFound, refusal, unavailable } from '../../request/problems.ts';
+import type { EvidenceParts } from '../parts.ts';
 import { DRAFT_UNSOUND, draftText, draftUnsound } from '../rules/drafts/draft-body.ts';
 import {
   soundVersion,
   TOO_HEAVY,
   UNKNOWN_VERSION,
   UNSOUND_VERSION,
+  versionInBody,
   withinLimits,
 } from '../rules/rule-version.ts';
 
@@ -118,24 +116,14 @@ const OpenedEvidenceSchema = named(
   }),
 );
 
-export interface EvidenceParts {
-  readonly evidence: EvidenceDesk;
-  readonly loadedRules: LoadedRules;
-}
-
-interface QuestionParts extends EvidenceParts {
-  readonly desk: RuleDesk;
-  readonly drafts: Drafts;
-}
-
-export const NO_ARCHIVE = refusal(
+const NO_ARCHIVE = refusal(
   'no-archive',
   "There is no archive on this node, or not this store's, so there is nothing to work evidence out from.",
   (why: string) => new HttpProblem(409, 'no archive', why),
   'There is no archive on this node, because ARCHIVE_DIR is off.',
 );
 
-export const DESK_BUSY = refusal(
+const DESK_BUSY = refusal(
   'evidence-busy',
   'The node works on one at a time, and as many wait, of all platforms, as it lets wait.',
   () =>
@@ -144,7 +132,7 @@ export const DESK_BUSY = refusal(
     ),
 );
 
-export const QUEUE_FULL = refusal(
+const QUEUE_FULL = refusal(
   'evidence-queue-full',
   'As many questions of the platform wait as may.',
   () =>
@@ -191,7 +179,7 @@ function memberOf({ schema, isRequired }: Option<unknown>) {
   return isRequired ? schema : Type.Optional(schema);
 }
 
-export const askEvidence = operation({
+const askEvidence = operation({
   method: 'post',
   path: '/v1/platform/evidence',
   operationId: 'askEvidence',
@@ -203,7 +191,7 @@ export const askEvidence = operation({
   body: BODY,
   answers: jsonAnswer('The job, new or already under way or done', EvidenceJobSchema),
   refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, DRAFT_UNSOUND, TOO_HEAVY, NO_ARCHIVE, DESK_BUSY, QUEUE_FULL],
-  answer: async ({ ctx, caller, body }, parts: QuestionParts) => {
+  answer: async ({ ctx, caller, body }, parts: EvidenceParts) => {
     const { kind, value } = await body();
     const question = QUESTIONS.find((one) => one.kind === kind);
     if (question === undefined) throw new Error(`no question ${kind} was declared`);
@@ -216,7 +204,7 @@ async function jobFor(
   caller: Caller,
   question: Question,
   given: Readonly<Record<string, unknown>>,
-  parts: QuestionParts,
+  parts: EvidenceParts,
   hungUp: AbortSignal,
 ): Promise<JobView> {
   const asked = question.options.filter(({ name }) => given[name] !== undefined);
@@ -226,26 +214,16 @@ async function jobFor(
   for (const { name, kind } of asked) {
     const version = options[name];
     if (kind !== 'version' || typeof version !== 'string') continue;
-    const kept = await keptDraft(caller, version, parts, hungUp);
-    if (kept === null) ruleSets[version] = soundVersion(version, name, parts.loadedRules).digest;
+    const named = versionInBody(name, version);
+    const kept = await keptDraft(caller, named, parts, hungUp);
+    if (kept === null) ruleSets[version] = soundVersion(named, parts.loadedRules).digest;
     else [draft, ruleSets[version]] = [kept.draft, kept.digest];
   }
   // Nobody would hear of the job.
   hungUp.throwIfAborted();
   const task = { kind: question.kind, options, ruleSets, ...spanOf(caller, given) };
-  return jobView(await asJob(caller, task, parts, draft));
-}
-
-/** Throws as `askEvidence` refuses. */
-export async function asJob(
-  caller: Caller,
-  task: EvidenceTask,
-  { evidence }: EvidenceParts,
-  draft: DraftText | null = null,
-  hungUp: AbortSignal | null = null,
-): Promise<EvidenceJob> {
   try {
-    return await evidence.ask(caller, task, draft, hungUp);
+    return jobView(await parts.evidence.ask(caller, task, draft));
   } catch (error) {
     if (error instanceof NoArchive) throw NO_ARCHIVE.problem(error.message);
     if (error instanceof EvidenceDeskBusy) throw (error.isOfOwn ? QUEUE_FULL : DESK_BUSY).problem();
@@ -253,16 +231,15 @@ export async function asJob(
   }
 }
 
-/** The draft of a version that the platform keeps and that is not in RULES_DIR as it stands; null where there is none. */
+/** The draft of a version that the platform keeps; null where there is none. */
 async function keptDraft(
   { platform }: Caller,
-  version: string,
-  { desk, drafts }: QuestionParts,
+  version: RuleVersion,
+  { desk, drafts }: EvidenceParts,
   hungUp: AbortSignal,
 ): Promise<{ readonly draft: DraftText; readonly digest: string } | null> {
-  if (!isRuleVersion(version)) return null;
   const opened = await drafts.open(platform, version);
-  if (opened === null || opened.draft.saved) return null;
+  if (opened === null) return null;
   const draft = draftText({ version, files: opened.files });
   const { digest, problems } = await withinLimits(() => desk.check(platform, draft, null, hungUp));
   if (digest === null) throw draftUnsound(draft.version, 'tried', problems);
@@ -295,7 +272,7 @@ const SHOWN_QUESTIONS = QUESTIONS.map(({ kind, title, options }) => ({
   }),
 }));
 
-export const listEvidence = operation({
+const listEvidence = operation({
   method: 'get',
   path: '/v1/platform/evidence',
   operationId: 'listEvidence',
@@ -305,14 +282,13 @@ export const listEvidence = operation({
   tag: 'Evidence',
   grant: 'rules',
   answers: jsonAnswer('Newest first', EvidenceJobListSchema),
-  refusals: [],
   answer: async ({ caller }, { evidence }: EvidenceParts) => ({
     questions: SHOWN_QUESTIONS,
     jobs: (await evidence.jobStore.seenBy(caller.platform)).map(jobView),
   }),
 });
 
-export const readEvidence = operation({
+const readEvidence = operation({
   method: 'get',
   path: '/v1/platform/evidence/{jobId}',
   operationId: 'readEvidence',
@@ -332,7 +308,7 @@ export const readEvidence = operation({
   },
 });
 
-export const removeEvidence = operation({
+const removeEvidence = operation({
   method: 'delete',
   path: '/v1/platform/evidence/{jobId}',
   operationId: 'removeEvidence',
@@ -373,3 +349,5 @@ export function jobView({
   );
   return { ...asked, ...job, ruleSets: named };
 }
+
+export const EVIDENCE_OPERATIONS = [askEvidence, listEvidence, readEvidence, removeEvidence];

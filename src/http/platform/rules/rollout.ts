@@ -7,32 +7,15 @@ import {
   rollBack,
   rolloutStatus,
 } from '../../../rollout/change-rollout.ts';
-import type { Fleet, NodeReport } from '../../../rollout/fleet.ts';
-import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { givenOf, objectiveMembers, objectiveText } from '../../../rollout/objective.ts';
 import { type Goal, totalOf, whyNoDraw } from '../../../rollout/rollout.ts';
 import { whyUnguarded } from '../../../rollout/trial-view.ts';
-import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion, versionText } from '../../../rules/rule-set.ts';
-import type { Approvals } from '../../../service/approvals.ts';
-import type { Records } from '../../../service/records.ts';
+import { versionText } from '../../../rules/rule-set.ts';
 import { meaning, type Shape, text } from '../../../shapes.ts';
-import type { Store } from '../../../state/store.ts';
 import { type Asked, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { HttpProblem, MALFORMED_BODY, orRefused, refusal } from '../../request/problems.ts';
-
-/** The node's side of the rollout. */
-export interface RolloutView {
-  readonly fleet: Fleet;
-  readonly loadedRules: LoadedRules;
-  readonly report: () => NodeReport;
-}
-
-interface RolloutParts extends Pick<RolloutView, 'fleet' | 'loadedRules'> {
-  readonly approvals: Approvals;
-  readonly records: Records;
-  readonly store: Pick<Store, 'tallies'>;
-  readonly clock: () => number;
-}
+import type { RolloutParts } from '../parts.ts';
+import { versionInBody } from './rule-version.ts';
 
 const percentage = Type.Number({ exclusiveMinimum: 0, maximum: 100 });
 
@@ -119,7 +102,7 @@ const ROLLOUT_REFUSED = refusal(
 
 const FOLLOWING = jsonAnswer('The changed rollout, and which nodes follow it', FollowingSchema);
 
-export const readRollout = operation({
+const readRollout = operation({
   method: 'get',
   path: '/v1/platform/rules',
   operationId: 'readRollout',
@@ -129,7 +112,6 @@ export const readRollout = operation({
   tag: 'Rules',
   grant: 'rules:read',
   answers: jsonAnswer('As it stands', RolloutStatusSchema),
-  refusals: [],
   answer: ({ caller: { platform } }, { fleet, store, records }: RolloutParts) =>
     rolloutStatus(fleet, store.tallies, {
       platform: isInstallation(platform) ? null : platform,
@@ -140,7 +122,7 @@ export const readRollout = operation({
     }),
 });
 
-export const changeRollout = operation({
+const changeRollout = operation({
   method: 'post',
   path: '/v1/platform/rules/rollout',
   operationId: 'rollOut',
@@ -159,7 +141,7 @@ export const changeRollout = operation({
   answers: FOLLOWING,
   refusals: [ROLLOUT_REFUSED],
   gate: (asked) => rolloutOf(asked),
-  answer: async (asked, { approvals }: Pick<RolloutParts, 'approvals'>) => {
+  answer: async (asked, { approvals }: RolloutParts) => {
     const { platform, actor } = asked.caller;
     const change = await rolloutOf(asked);
     const rollOut = () => approvals.rollOut({ platform, who: actor.text }, change);
@@ -170,11 +152,11 @@ export const changeRollout = operation({
 async function rolloutOf({ body }: Asked<Shape<typeof RolloutBodySchema>>) {
   const given = await body();
   const { reason, revision = null, acceptDifference = false, emergency = false } = given;
-  const [version, goal] = [versionOf(given.version), goalOf(given)];
+  const [version, goal] = [versionInBody('version', given.version), goalOf(given)];
   return { what: 'rollout', version, goal, reason, revision, acceptDifference, emergency } as const;
 }
 
-export const takeBack = operation({
+const takeBack = operation({
   method: 'post',
   path: '/v1/platform/rules/rollback',
   operationId: 'rollBack',
@@ -190,16 +172,11 @@ export const takeBack = operation({
     const { reason, revision = null, version: named } = await body();
     // Who did it is the key, never what the body says.
     const change = { who: caller.actor.text, at: clock(), reason, revision };
-    const version = named === undefined ? null : versionOf(named);
+    const version = named === undefined ? null : versionInBody('version', named);
     const rollback = () => rollBack(fleet, loadedRules.rulesDir, change, version);
     return orRefused(rollback, ROLLOUT_REFUSED.problem, RolloutRefused);
   },
 });
-
-function versionOf(text: string): RuleVersion {
-  if (isRuleVersion(text)) return text;
-  throw MALFORMED_BODY.problem('/version', `must be ${RULE_VERSION_FORM}`);
-}
 
 function goalOf(body: Shape<typeof RolloutBodySchema>): Goal {
   const { version, mode, percent, guard, also } = body;
@@ -211,8 +188,11 @@ function goalOf(body: Shape<typeof RolloutBodySchema>): Goal {
     return { mode };
   }
   if (percent === undefined) throw MALFORMED_BODY.problem(...PERCENT_MISSING);
-  const others = (also ?? []).map((one) => ({ version: versionOf(one.version), percent: one.percent }));
-  const shares = [{ version: versionOf(version), percent }, ...others];
+  const others = (also ?? []).map((one) => ({
+    version: versionInBody('also', one.version),
+    percent: one.percent,
+  }));
+  const shares = [{ version: versionInBody('version', version), percent }, ...others];
   const noDraw = whyNoDraw(shares);
   if (noDraw !== null) throw MALFORMED_BODY.problem('/also', noDraw);
   const objective = objectiveText(judged);
@@ -222,3 +202,5 @@ function goalOf(body: Shape<typeof RolloutBodySchema>): Goal {
   if (refusal !== null) throw MALFORMED_BODY.problem('/guard', refusal);
   return { ...canary, guardPoints: guard };
 }
+
+export const ROLLOUT_OPERATIONS = [readRollout, changeRollout, takeBack];

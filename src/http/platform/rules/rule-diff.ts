@@ -1,10 +1,9 @@
-import type { RuleDesk } from '../../../authoring/desk/rule-desk.ts';
 import { RuleDiffSchema } from '../../../authoring/diff/rule-diff.ts';
 import { Type } from '../../../json-schema.ts';
-import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
 import { versionText } from '../../../rules/rule-set.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { hangUp } from '../../request/hang-up.ts';
+import type { RuleParts } from '../parts.ts';
 import {
   atDesk,
   DESK_FULL,
@@ -14,24 +13,19 @@ import {
   draftText,
 } from './drafts/draft-body.ts';
 import {
-  BAD_VERSION,
+  requiredVersion,
   soundVersion,
   TOO_HEAVY,
   UNKNOWN_VERSION,
   UNSOUND_VERSION,
-  versionInQuery,
+  versionInBody,
   withinLimits,
 } from './rule-version.ts';
 
-interface RuleDiffParts {
-  readonly loadedRules: LoadedRules;
-  readonly desk: RuleDesk;
-}
+const BEFORE = requiredVersion('before', 'The version to start from');
+const AFTER = requiredVersion('after', 'The version that changes it');
 
-const BEFORE = versionInQuery('before', 'The version to start from');
-const AFTER = versionInQuery('after', 'The version that changes it');
-
-export const compareRuleFolders = operation({
+const compareRuleFolders = operation({
   method: 'get',
   path: '/v1/platform/rules/diff',
   operationId: 'compareRuleFolders',
@@ -42,10 +36,10 @@ export const compareRuleFolders = operation({
   grant: 'rules',
   parameters: [BEFORE, AFTER],
   answers: jsonAnswer('The differences and examples; both empty when the two decide alike', RuleDiffSchema),
-  refusals: [BAD_VERSION, UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY],
-  answer: async ({ ctx, caller }, { loadedRules, desk }: RuleDiffParts) => {
-    const before = soundVersion(BEFORE.read(ctx), BEFORE.name, loadedRules);
-    const after = soundVersion(AFTER.read(ctx), AFTER.name, loadedRules);
+  refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY],
+  answer: async ({ ctx, caller }, { loadedRules, desk }: RuleParts) => {
+    const before = soundVersion(BEFORE.read(ctx), loadedRules);
+    const after = soundVersion(AFTER.read(ctx), loadedRules);
     const diff = await withinLimits(() =>
       desk.compare(caller.platform, before.version, after.version, hangUp(ctx)),
     );
@@ -54,7 +48,7 @@ export const compareRuleFolders = operation({
   },
 });
 
-export const compareDraft = operation({
+const compareDraft = operation({
   method: 'post',
   path: '/v1/platform/rules/drafts/diff',
   operationId: 'compareDraft',
@@ -69,10 +63,10 @@ export const compareDraft = operation({
   ),
   answers: jsonAnswer('The differences and examples; both empty when the two decide alike', RuleDiffSchema),
   refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY, DESK_FULL],
-  answer: ({ ctx, body, caller }, { loadedRules, desk }: RuleDiffParts) =>
+  answer: ({ ctx, body, caller }, { loadedRules, desk }: RuleParts) =>
     atDesk(desk, caller, async () => {
       const { before: named, ...draft } = await body();
-      const before = soundVersion(named, 'before', loadedRules);
+      const before = soundVersion(versionInBody('before', named), loadedRules);
       const diff = await withinLimits(() =>
         desk.compare(caller.platform, before.version, draftText(draft), hangUp(ctx)),
       );
@@ -80,3 +74,5 @@ export const compareDraft = operation({
       return diff;
     }),
 });
+
+export const RULE_DIFF_OPERATIONS = [compareRuleFolders, compareDraft];

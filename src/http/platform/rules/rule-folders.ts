@@ -4,7 +4,6 @@ import { isInstallation } from '../../../access/access-keys.ts';
 import { ProposalRefused } from '../../../access/proposals.ts';
 import { RuleCoverageSchema } from '../../../authoring/cases/cases.ts';
 import { lostCasesMember } from '../../../authoring/desk/examine.ts';
-import type { RuleDesk } from '../../../authoring/desk/rule-desk.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import type { LadderSettings } from '../../../client/ladder.ts';
 import { DOMAINS } from '../../../facts/fact.ts';
@@ -16,13 +15,11 @@ import { location, ProblemSchema } from '../../../rules/problem.ts';
 import {
   DIGEST_PATTERN,
   type Holdout,
-  isRuleVersion,
   type Rule,
   type RuleSet,
   type RuleVersion,
   ruleVersion,
 } from '../../../rules/rule-set.ts';
-import type { Approvals } from '../../../service/approvals.ts';
 import {
   DIGEST_EXAMPLE,
   digestWord,
@@ -37,10 +34,10 @@ import {
   yesNo,
 } from '../../../shapes.ts';
 import { type Asked, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
-import { pathText } from '../../operation/parameters.ts';
 import { hangUp } from '../../request/hang-up.ts';
-import { HttpProblem, notFound, orRefused, refusal } from '../../request/problems.ts';
-import { TOO_HEAVY, WHEN_UNKNOWN, withinLimits } from './rule-version.ts';
+import { HttpProblem, orRefused, refusal } from '../../request/problems.ts';
+import type { RuleParts } from '../parts.ts';
+import { BAD_VERSION, TOO_HEAVY, UNKNOWN_VERSION, VERSION_IN_PATH, withinLimits } from './rule-version.ts';
 
 /** The rule sets of a node as they are answered. */
 
@@ -126,19 +123,7 @@ export const OpenedRuleFolderSchema = named(
   }),
 );
 
-interface RuleFolderParts {
-  readonly loadedRules: LoadedRules;
-  readonly desk: RuleDesk;
-}
-
-/** The version that a path is about. */
-const VERSION_IN_PATH = pathText('version', 'A rule set, like p2.v10');
-
-const UNKNOWN_FOLDER = refusal('unknown-version', WHEN_UNKNOWN, () =>
-  notFound('There is no such rule set in the RULES_DIR of this node.'),
-);
-
-export const listRuleFolders = operation({
+const listRuleFolders = operation({
   method: 'get',
   path: '/v1/platform/rules/versions',
   operationId: 'listRuleFolders',
@@ -147,8 +132,7 @@ export const listRuleFolders = operation({
   tag: 'Rules',
   grant: 'rules:read',
   answers: jsonAnswer('All of RULES_DIR', RuleFolderListSchema),
-  refusals: [],
-  answer: async (_asked, { loadedRules }: RuleFolderParts) => ({
+  answer: async (_asked, { loadedRules }: RuleParts) => ({
     versions: loadedRules
       .versions()
       .toReversed()
@@ -157,7 +141,7 @@ export const listRuleFolders = operation({
   }),
 });
 
-export const readRuleFolder = operation({
+const readRuleFolder = operation({
   method: 'get',
   path: '/v1/platform/rules/versions/{version}',
   operationId: 'readRuleFolder',
@@ -171,13 +155,11 @@ export const readRuleFolder = operation({
     'The rule set; one that is not sound has problems instead of ladder and coverage',
     OpenedRuleFolderSchema,
   ),
-  refusals: [UNKNOWN_FOLDER, TOO_HEAVY],
-  answer: async ({ ctx, caller }, { loadedRules, desk }: RuleFolderParts): Promise<OpenedRuleFolder> => {
+  refusals: [BAD_VERSION, UNKNOWN_VERSION, TOO_HEAVY],
+  answer: async ({ ctx, caller }, { loadedRules, desk }: RuleParts): Promise<OpenedRuleFolder> => {
     const version = VERSION_IN_PATH.read(ctx);
-    const opened = isRuleVersion(version)
-      ? await withinLimits(() => desk.open(caller.platform, version, hangUp(ctx)))
-      : null;
-    if (opened === null || !isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
+    const opened = await withinLimits(() => desk.open(caller.platform, version, hangUp(ctx)));
+    if (opened === null) throw UNKNOWN_VERSION.problem(version);
     const { files, filesDigest, isWhole, problems, digest, coverage, constants } = opened;
     const ruleSet = digest === null ? null : loadedRules.withDigest(digest);
     return {
@@ -254,10 +236,6 @@ function outlineOf(ruleSet: RuleSet, reader: PlatformName) {
   };
 }
 
-interface ReleaseParts {
-  readonly approvals: Approvals;
-}
-
 const ReleaseBodySchema = Type.Object({
   digest: Type.String({ pattern: DIGEST_PATTERN, description: 'Of the files that were looked at' }),
   reason: text(1000, 'Why, for the audit log'),
@@ -279,7 +257,7 @@ const RELEASE_REFUSED = refusal(
   '2 cases of p2.v11 failed; mend them, or what they expect, first',
 );
 
-export const releaseVersion = operation({
+const releaseVersion = operation({
   method: 'post',
   path: '/v1/platform/rules/versions/{version}/release',
   operationId: 'releaseVersion',
@@ -291,9 +269,9 @@ export const releaseVersion = operation({
   parameters: [VERSION_IN_PATH],
   body: jsonBody('ReleaseBody', ReleaseBodySchema, { digest: DIGEST_EXAMPLE, reason: 'longer first wait' }),
   answers: jsonAnswer('It is released', ReleasedVersionSchema),
-  refusals: [UNKNOWN_FOLDER, RELEASE_REFUSED, TOO_HEAVY],
+  refusals: [BAD_VERSION, RELEASE_REFUSED, TOO_HEAVY],
   gate: async (asked) => releaseOf(asked),
-  answer: async (asked, { approvals }: ReleaseParts) => {
+  answer: async (asked, { approvals }: RuleParts) => {
     const change = await releaseOf(asked);
     const { platform, actor } = asked.caller;
     const release = () => withinLimits(() => approvals.release({ platform, who: actor.text }, change));
@@ -303,7 +281,7 @@ export const releaseVersion = operation({
 });
 
 async function releaseOf({ ctx, body }: Asked<Shape<typeof ReleaseBodySchema>>) {
-  const version = VERSION_IN_PATH.read(ctx);
-  if (!isRuleVersion(version)) throw UNKNOWN_FOLDER.problem();
-  return { what: 'release', version, ...(await body()) } as const;
+  return { what: 'release', version: VERSION_IN_PATH.read(ctx), ...(await body()) } as const;
 }
+
+export const RULE_FOLDER_OPERATIONS = [listRuleFolders, readRuleFolder, releaseVersion];

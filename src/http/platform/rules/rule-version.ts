@@ -1,23 +1,33 @@
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
-import { isRuleVersion, RULE_VERSION_PATTERN, type RuleSet } from '../../../rules/rule-set.ts';
+import {
+  isRuleVersion,
+  RULE_VERSION_FORM,
+  RULE_VERSION_PATTERN,
+  type RuleSet,
+  type RuleVersion,
+} from '../../../rules/rule-set.ts';
 import { LimitExceeded } from '../../../work/background-work.ts';
-import type { Parameter } from '../../operation/parameters.ts';
-import { badRequest, HttpProblem, notFound, orRefused, refusal } from '../../request/problems.ts';
-
-const WHEN_BAD = 'A version is not written as one, or has problems.';
-
-export const WHEN_UNKNOWN = 'This node has no such rule set.';
+import { badParameter, type Parameter, pathText, queryText } from '../../operation/parameters.ts';
+import {
+  badRequest,
+  HttpProblem,
+  MALFORMED_BODY,
+  notFound,
+  orRefused,
+  refusal,
+} from '../../request/problems.ts';
 
 export const BAD_VERSION = refusal(
   'bad-version',
-  WHEN_BAD,
-  (name: string) => badRequest(`${name} must be a rule version, once, like p2.v10.`),
+  'The version in the path is not written as one.',
+  (version: string) =>
+    badRequest(`A version is named ${RULE_VERSION_FORM}, unlike ${JSON.stringify(version.slice(0, 100))}.`),
   'before',
 );
 
 export const UNSOUND_VERSION = refusal(
   'unsound-version',
-  WHEN_BAD,
+  'The version has problems.',
   (version: string) =>
     badRequest(`${version} has problems; mend it first. The console's page Rules lists them.`),
   'p2.v12',
@@ -25,15 +35,48 @@ export const UNSOUND_VERSION = refusal(
 
 export const UNKNOWN_VERSION = refusal(
   'unknown-version',
-  WHEN_UNKNOWN,
+  'This node has no such rule set.',
   (version: string) => notFound(`There is no rule set ${version} on this node.`),
   'p2.v99',
 );
 
-/** A version that a query must name; `soundVersion` reads it. */
-export function versionInQuery(name: string, description: string): Parameter<string | string[] | undefined> {
-  const schema = { type: 'string', pattern: RULE_VERSION_PATTERN };
-  return { name, in: 'query', required: true, description, schema, read: ({ query }) => query[name] };
+const PATTERN = { pattern: RULE_VERSION_PATTERN };
+
+/** The version that a path is about. */
+export const VERSION_IN_PATH: Parameter<RuleVersion> = {
+  ...pathText('version', 'A rule set, like p2.v11', PATTERN),
+  read: ({ params: { version = '' } }) => {
+    if (isRuleVersion(version)) return version;
+    throw BAD_VERSION.problem(version);
+  },
+};
+
+/** A version in a query; null when it is absent. */
+export function queryVersion(name: string, description: string): Parameter<RuleVersion | null> {
+  const text = queryText(name, description, PATTERN);
+  const read: Parameter<RuleVersion | null>['read'] = (ctx) => {
+    const version = text.read(ctx);
+    if (version === null || isRuleVersion(version)) return version;
+    throw badParameter(`The parameter ${name} must be ${RULE_VERSION_FORM}.`);
+  };
+  return { ...text, read };
+}
+
+/** The same that must be there. */
+export function requiredVersion(name: string, description: string): Parameter<RuleVersion> {
+  const version = queryVersion(name, description);
+  const read: Parameter<RuleVersion>['read'] = (ctx) => {
+    const given = version.read(ctx);
+    if (given !== null) return given;
+    throw badParameter(`The parameter ${name} is required.`);
+  };
+  return { ...version, required: true, read };
+}
+
+/** The version that a member of a body names. */
+export function versionInBody(member: string, text: string): RuleVersion {
+  if (isRuleVersion(text)) return text;
+  throw MALFORMED_BODY.problem(`/${member}`, `must be ${RULE_VERSION_FORM}`);
 }
 
 export const TOO_HEAVY = refusal(
@@ -53,15 +96,10 @@ export function withinLimits<T>(work: () => Promise<T>): Promise<T> {
   return orRefused(work, TOO_HEAVY.problem, LimitExceeded);
 }
 
-/** The rule set that a request names as `name`; 400 when it cannot be compared, 404 when there is none. */
-export function soundVersion(
-  given: string | string[] | undefined,
-  name: string,
-  loadedRules: LoadedRules,
-): RuleSet {
-  if (typeof given !== 'string' || !isRuleVersion(given)) throw BAD_VERSION.problem(name);
-  const ruleSet = loadedRules.get(given);
+/** The rule set of a version; 400 when it cannot be compared, 404 when there is none. */
+export function soundVersion(version: RuleVersion, loadedRules: LoadedRules): RuleSet {
+  const ruleSet = loadedRules.get(version);
   if (ruleSet !== null) return ruleSet;
-  const refused = loadedRules.refused().some(({ version }) => version === given);
-  throw refused ? UNSOUND_VERSION.problem(given) : UNKNOWN_VERSION.problem(given);
+  const isRefused = loadedRules.refused().some((one) => one.version === version);
+  throw (isRefused ? UNSOUND_VERSION : UNKNOWN_VERSION).problem(version);
 }

@@ -9,7 +9,6 @@ import type { Report } from '../../../../src/evidence/report/rule-report.ts';
 import type { JobView } from '../../../../src/http/platform/evidence/evidence.ts';
 import { platformDocument } from '../../../../src/http/platform/platform-operations.ts';
 import { readRuleFiles } from '../../../../src/rules/folder/rule-folder.ts';
-import { until } from '../../../servers/until.ts';
 import { RULES_FOLDER } from '../../../service/current-rules.ts';
 import { timeTold } from '../../../service/http-call.ts';
 import { Tenant } from '../../../service/tenant.ts';
@@ -144,24 +143,6 @@ describe('POST /v1/platform/evidence', () => {
         'p2.v21 is not tried, because it is not sound:\nverdicts.yaml:43:19  unknown fact "atemptOpen"; did you mean "attemptOpen"?',
       ]);
     });
-  });
-
-  it('ends an experiment that only its caller waited for when that one hangs up', async () => {
-    const before = { kind: 'backtest', version: 'p2.v10', from: '2020-01-01T00:00:00Z' };
-    const { body: underWay } = await shop.ask<JobView>('POST', 'evidence', before);
-    const hungUp = new AbortController();
-    const url = `${seeded.platformUrl}/v1/platform/experiment?asOf=2020-01-02T00:00:00Z`;
-    const headers = { 'X-KA-Access-Key': seeded.key };
-    const waiting = fetch(url, { headers, signal: hungUp.signal }).catch(() => null);
-    const states = async () => {
-      const { body } = await shop.ask<{ jobs: JobView[] }>('GET', 'evidence');
-      return body.jobs.flatMap(({ kind, state }) => (kind === 'experiment' ? [state] : []));
-    };
-    await until('it waits', async () => (await states())[0] === 'waiting');
-    hungUp.abort();
-    await waiting;
-    await until('it is cancelled', async () => (await states())[0] === 'cancelled');
-    await shop.ask('DELETE', `evidence/${underWay.jobId}`);
   });
 
   it('says what may be asked, and of what is asked otherwise what is wrong', async () => {

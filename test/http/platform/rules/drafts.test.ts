@@ -49,6 +49,11 @@ describe('the drafts of the platform API', () => {
     (await by.ask<Shape<typeof CheckedDraftSchema>>('POST', 'rules/drafts/check', draft)).body;
   const save = (version: string, body: object, by = owner) =>
     by.ask<Saved & Problem>('PUT', `rules/versions/${version}`, body);
+  /** p2.v10 by another name, perhaps with another first wait. */
+  const saveFrom = async (version: string, firstWait = '30s', more: object = {}) => {
+    const { files } = await draftOf(version, { 'ladder.yaml': ['30s', firstWait] }, owner);
+    return save(version, { files, ...more });
+  };
 
   it('are checked without being kept: problems with their places, then failing cases', async () => {
     const unsound = await check(await draftOf('p2.v20', { 'verdicts.yaml': ['attemptOpen', 'atemptOpen'] }));
@@ -198,23 +203,16 @@ describe('the drafts of the platform API', () => {
     expect(entry?.who).to.match(/^key [0-9a-f]{12} of maria$/);
   });
 
-  it('begin with another version and other values, as from a sweep', async () => {
-    const { status, body } = await save('p2.v22', { from: 'p2.v10', values: { 'ladder.levels[1]': '10m' } });
-    expect([status, body.version]).to.deep.equal([200, 'p2.v22']);
-    expect((await open('p2.v22')).ladder?.levelsMs).to.deep.equal([30_000, 600_000, 1_800_000]);
-  });
-
   it('never replace a released version, one on trial, or one that somebody else saved', async () => {
     const file = join(seeded.environment.RULES_DIR, 'p2.v10', 'ladder.yaml');
     const released = readFileSync(file, 'utf8');
-    const changed = { from: 'p2.v10', values: { 'ladder.levels[0]': '1m' } };
-    await save('p2.v24', { from: 'p2.v10' });
+    await saveFrom('p2.v24');
     for (const [version, detail] of [
       ['p2.v10', 'p2.v10 is released and never changes; choose another version'],
       ['p2.v11', 'p2.v11 is on trial as a shadow; take it back first, or save under another version'],
       ['p2.v24', 'p2.v24 exists already; choose another version, or open it and edit it'],
     ] as const) {
-      const { status, body } = await save(version, changed);
+      const { status, body } = await saveFrom(version, '1m');
       expect([status, body.detail]).to.deep.equal([409, detail]);
     }
     expect(readFileSync(file, 'utf8')).to.equal(released);
@@ -230,20 +228,20 @@ describe('the drafts of the platform API', () => {
   it('are released in a separate step, with the digest that was reviewed and without problems', async () => {
     const release = (version: string, digest: string) =>
       owner.ask('POST', `rules/versions/${version}/release`, { digest, reason: 'a longer first wait' });
-    const { body } = await save('p2.v26', { from: 'p2.v10', values: { 'ladder.levels[0]': '40s' } });
+    const { body } = await saveFrom('p2.v26', '40s');
     const refused = async (version: string, digest: string, detail: string) => {
       const answer = await release(version, digest);
       expect([answer.status, answer.body.detail]).to.deep.equal([409, detail]);
     };
     await refused('p2.v26', body.digest, '16 cases of p2.v26 failed; mend them, or what they expect, first');
-    const { body: fine } = await save('p2.v27', { from: 'p2.v10' });
+    const { body: fine } = await saveFrom('p2.v27');
     await refused('p2.v27', body.digest, 'p2.v27 is not there any more as you saw it; open it again');
     expect((await release('p2.v27', fine.digest)).status).to.equal(200);
     await until('p2.v27 is shown as released', async () => (await open('p2.v27')).released);
     await refused('p2.v27', fine.digest, 'p2.v27 is released already');
     const entry = (await seeded.audit()).at(-1);
     expect(entry).to.deep.include({ action: 'release', subject: 'p2.v27', reason: 'a longer first wait' });
-    const { body: refusal } = await save('p2.v27', { from: 'p2.v10', replaces: fine.digest });
+    const { body: refusal } = await saveFrom('p2.v27', '30s', { replaces: fine.digest });
     expect(refusal.detail).to.equal('p2.v27 is released and never changes; choose another version');
   });
 

@@ -1,22 +1,13 @@
-import type { Audit } from '../../../../access/audit.ts';
 import { ChangedLineSchema, RuleCoverageSchema } from '../../../../authoring/cases/cases.ts';
 import { knownLists, lostCasesMember, type Remark } from '../../../../authoring/desk/examine.ts';
-import type { RuleDesk } from '../../../../authoring/desk/rule-desk.ts';
 import { Type } from '../../../../json-schema.ts';
-import type { ListNode } from '../../../../lists/list-node.ts';
 import type { Fleet } from '../../../../rollout/fleet.ts';
-import { isTakenUp, type LoadedRules } from '../../../../rollout/loaded-rules.ts';
+import { isTakenUp } from '../../../../rollout/loaded-rules.ts';
 import { ConstantSchema } from '../../../../rules/folder/constant.ts';
-import { DraftRefused, type DraftToSave } from '../../../../rules/folder/draft.ts';
+import { DraftRefused } from '../../../../rules/folder/draft.ts';
 import { ProblemSchema } from '../../../../rules/problem.ts';
 import { formatExample } from '../../../../rules/proof/relations.ts';
-import {
-  isRuleVersion,
-  RULE_VERSION_FORM,
-  RULE_VERSION_PATTERN,
-  type RuleVersion,
-  ruleVersion,
-} from '../../../../rules/rule-set.ts';
+import { type RuleVersion, ruleVersion } from '../../../../rules/rule-set.ts';
 import {
   count,
   digestWord,
@@ -30,10 +21,10 @@ import {
   yesNo,
 } from '../../../../shapes.ts';
 import { jsonAnswer, operation } from '../../../operation/operation.ts';
-import { pathText } from '../../../operation/parameters.ts';
 import { hangUp } from '../../../request/hang-up.ts';
-import { badRequest, HttpProblem, orRefused, refusal } from '../../../request/problems.ts';
-import { TOO_HEAVY, withinLimits } from '../rule-version.ts';
+import { HttpProblem, orRefused, refusal } from '../../../request/problems.ts';
+import type { RuleParts } from '../../parts.ts';
+import { BAD_VERSION, TOO_HEAVY, VERSION_IN_PATH, withinLimits } from '../rule-version.ts';
 import {
   atDesk,
   DESK_FULL,
@@ -45,12 +36,6 @@ import {
   draftText,
   draftUnsound,
 } from './draft-body.ts';
-
-interface CheckDraftParts {
-  readonly desk: RuleDesk;
-  readonly lists: ListNode;
-  readonly clock: () => number;
-}
 
 const RemarkSchema = shape('A remark about a rule file', {
   ...ProblemSchema.properties,
@@ -70,7 +55,7 @@ export const CheckedDraftSchema = named(
   }),
 );
 
-export const checkDraft = operation({
+const checkDraft = operation({
   method: 'post',
   path: '/v1/platform/rules/drafts/check',
   operationId: 'checkDraft',
@@ -82,7 +67,7 @@ export const checkDraft = operation({
   body: draftBody('CheckDraftBody', Type.Object(DRAFT_MEMBERS), DRAFT_EXAMPLE),
   answers: jsonAnswer('Its problems with their places, and what its cases say', CheckedDraftSchema),
   refusals: [TOO_HEAVY, DESK_FULL],
-  answer: ({ ctx, body, caller }, { desk, lists, clock }: CheckDraftParts) =>
+  answer: ({ ctx, body, caller }, { desk, lists, clock }: RuleParts) =>
     atDesk(desk, caller, async (): Promise<Shape<typeof CheckedDraftSchema>> => {
       const draft = draftText(await body());
       const known = knownLists(lists.copy, clock(), caller.platform);
@@ -112,7 +97,7 @@ export const RewrittenCasesSchema = named(
   }),
 );
 
-export const rewriteCases = operation({
+const rewriteCases = operation({
   method: 'post',
   path: '/v1/platform/rules/drafts/cases',
   operationId: 'rewriteCases',
@@ -124,7 +109,7 @@ export const rewriteCases = operation({
   body: draftBody('RewriteCasesBody', Type.Object(DRAFT_MEMBERS), DRAFT_EXAMPLE),
   answers: jsonAnswer('The files that change, and line by line in what', RewrittenCasesSchema),
   refusals: [TOO_HEAVY, DESK_FULL],
-  answer: ({ ctx, body, caller }, { desk }: Pick<CheckDraftParts, 'desk'>) =>
+  answer: ({ ctx, body, caller }, { desk }: RuleParts) =>
     atDesk(desk, caller, async (): Promise<Shape<typeof RewrittenCasesSchema>> => {
       const draft = draftText(await body());
       const rewritten = await withinLimits(() => desk.rewriteCases(caller.platform, draft, hangUp(ctx)));
@@ -133,23 +118,8 @@ export const rewriteCases = operation({
     }),
 });
 
-interface SaveDraftParts {
-  readonly desk: RuleDesk;
-  readonly fleet: Fleet;
-  readonly loadedRules: LoadedRules;
-  readonly audit: Audit;
-}
-
 const SaveDraftBodySchema = Type.Object({
-  from: Type.Optional(
-    text(32, 'The version whose files the draft begins with, renamed; absent: `files` are all of them'),
-  ),
-  files: Type.Optional(DRAFT_FILES),
-  values: Type.Optional(
-    Type.Record(Type.String({ wellFormed: true }), {
-      description: 'Other values of constants, by path as backtests name them, like ladder.levels[0]',
-    }),
-  ),
+  files: DRAFT_FILES,
   replaces: Type.Optional(
     text(64, 'The filesDigest of the draft that it replaces; absent: nothing may lie there yet'),
   ),
@@ -171,19 +141,7 @@ const DRAFT_REFUSED = refusal(
   'p2.v11 is released and never changes; choose another version',
 );
 
-const BAD_VERSION_IN_PATH = refusal(
-  'bad-version',
-  'The version in the path is not written as one.',
-  (version: string) =>
-    badRequest(`A version is named ${RULE_VERSION_FORM}, unlike ${JSON.stringify(version.slice(0, 100))}.`),
-  'before',
-);
-
-const VERSION = pathText('version', 'What the draft is called, like p2.v11', {
-  pattern: RULE_VERSION_PATTERN,
-});
-
-export const saveDraft = operation({
+const saveDraft = operation({
   method: 'put',
   path: '/v1/platform/rules/versions/{version}',
   operationId: 'saveDraft',
@@ -192,19 +150,15 @@ export const saveDraft = operation({
     'On the node that answers; other nodes have it when they share the folder. Only when it is sound, never in place of a released version or of one on trial, and of another draft only when `replaces` names what lies there. A draft decides nothing until it is released.',
   tag: 'Rules',
   grant: 'operate',
-  parameters: [VERSION],
-  body: draftBody('SaveDraftBody', SaveDraftBodySchema, {
-    from: 'p2.v10',
-    files: DRAFT_EXAMPLE.files,
-    values: { 'ladder.levels[1]': '10m' },
-  }),
+  parameters: [VERSION_IN_PATH],
+  body: draftBody('SaveDraftBody', SaveDraftBodySchema, { files: DRAFT_EXAMPLE.files }),
   answers: jsonAnswer('What is kept now', SavedDraftSchema),
-  refusals: [BAD_VERSION_IN_PATH, DRAFT_REFUSED, DRAFT_UNSOUND, TOO_HEAVY, DESK_FULL],
-  answer: async ({ ctx, caller, body }, { desk, fleet, loadedRules, audit }: SaveDraftParts) => {
-    const version = VERSION.read(ctx);
-    if (!isRuleVersion(version)) throw BAD_VERSION_IN_PATH.problem(version);
+  refusals: [BAD_VERSION, DRAFT_REFUSED, DRAFT_UNSOUND, TOO_HEAVY, DESK_FULL],
+  answer: async ({ ctx, caller, body }, { desk, fleet, loadedRules, audit }: RuleParts) => {
+    const version = VERSION_IN_PATH.read(ctx);
     const { saved, before } = await atDesk(desk, caller, async () => {
-      const draft = { version, ...draftToSave(await body()) };
+      const { files, replaces = null } = await body();
+      const draft = { version, files: Object.entries(files), replaces };
       await refuseOnTrial(version, fleet);
       const save = () => withinLimits(() => desk.save(caller.platform, draft));
       const saved = await orRefused(save, DRAFT_REFUSED.problem, DraftRefused);
@@ -225,20 +179,6 @@ export const saveDraft = operation({
   },
 });
 
-function draftToSave({
-  from,
-  files = {},
-  values = {},
-  replaces,
-}: Shape<typeof SaveDraftBodySchema>): Omit<DraftToSave, 'version'> {
-  return {
-    from: from ?? null,
-    files: Object.entries(files),
-    values: Object.entries(values),
-    replaces: replaces ?? null,
-  };
-}
-
 /** Nothing changes under a trial: its figures are about the files that it began with. */
 async function refuseOnTrial(version: RuleVersion, fleet: Fleet): Promise<void> {
   const candidates = (await fleet.read())?.rollout?.candidates ?? [];
@@ -248,3 +188,5 @@ async function refuseOnTrial(version: RuleVersion, fleet: Fleet): Promise<void> 
     `${version} is on trial as a ${candidate.mode}; take it back first, or save under another version`,
   );
 }
+
+export const CHECK_OPERATIONS = [checkDraft, rewriteCases, saveDraft];

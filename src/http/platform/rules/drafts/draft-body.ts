@@ -4,19 +4,16 @@ import {
   PLATFORM_DRAFTS_MAX,
   type RuleDesk,
 } from '../../../../authoring/desk/rule-desk.ts';
+import type { DraftFiles } from '../../../../authoring/drafts.ts';
 import { type TSchema, Type } from '../../../../json-schema.ts';
 import type { DraftText } from '../../../../rules/folder/draft.ts';
 import { formatProblem, type Problem } from '../../../../rules/problem.ts';
-import {
-  isRuleVersion,
-  RULE_VERSION_FORM,
-  type RuleVersion,
-  versionText,
-} from '../../../../rules/rule-set.ts';
+import { type RuleVersion, versionText } from '../../../../rules/rule-set.ts';
 import type { Shape } from '../../../../shapes.ts';
 import { TooManyTurns } from '../../../../work/turns.ts';
 import { jsonBody } from '../../../operation/operation.ts';
-import { HttpProblem, MALFORMED_BODY, orRefused, refusal, unavailable } from '../../../request/problems.ts';
+import { HttpProblem, orRefused, refusal, unavailable } from '../../../request/problems.ts';
+import { versionInBody } from '../rule-version.ts';
 
 /** Twice what a version's files may come to when they are opened, for what JSON adds. */
 export const DRAFT_BYTES_MAX = 1024 * 1024;
@@ -47,8 +44,6 @@ export const DRAFT_EXAMPLE = {
   },
 } as const;
 
-const BAD_VERSION = ['/version', `must be ${RULE_VERSION_FORM}`] as const;
-
 export const DRAFT_UNSOUND = refusal(
   'draft-unsound',
   'It has problems; only what is sound is kept, or tried.',
@@ -78,15 +73,8 @@ export function draftBody<S extends TSchema>(name: string, schema: S, example: S
 }
 
 /** Throws 400 when the draft has no name of a version. */
-export function draftText({
-  version,
-  files,
-}: {
-  readonly version: string;
-  readonly files: Readonly<Record<string, string>>;
-}): DraftText {
-  if (!isRuleVersion(version)) throw MALFORMED_BODY.problem(...BAD_VERSION);
-  return { version, files: Object.entries(files) };
+export function draftText({ version, files }: Readonly<{ version: string; files: DraftFiles }>): DraftText {
+  return { version: versionInBody('version', version), files: Object.entries(files) };
 }
 
 export const DESK_FULL = refusal(

@@ -1,34 +1,23 @@
-import type { Audit } from '../../../../access/audit.ts';
 import { ProposalRefused, ProposalSchema, proposalView } from '../../../../access/proposals.ts';
-import type { RuleDesk } from '../../../../authoring/desk/rule-desk.ts';
 import {
   DRAFT_DAYS_MAX,
   DRAFTS_MAX,
   DraftChanged,
   type DraftSummary,
   DraftSummarySchema,
-  type Drafts,
   TooManyDrafts,
 } from '../../../../authoring/drafts.ts';
 import { Type } from '../../../../json-schema.ts';
-import {
-  isRuleVersion,
-  RULE_VERSION_PATTERN,
-  type RuleVersion,
-  versionText,
-} from '../../../../rules/rule-set.ts';
-import type { Approvals } from '../../../../service/approvals.ts';
+import { type RuleVersion, versionText } from '../../../../rules/rule-set.ts';
 import { count, list, named, nextPlace, type Shape, shape, text } from '../../../../shapes.ts';
 import { AT_EXAMPLE } from '../../../openapi/example.ts';
 import { DONE, jsonAnswer, jsonBody, operation } from '../../../operation/operation.ts';
 import {
   type Parameter,
   pageOf,
-  pathText,
   placeInTime,
   queryAfter,
   queryLimit,
-  type RouteContext,
   TIME_PLACES,
 } from '../../../operation/parameters.ts';
 import {
@@ -38,16 +27,12 @@ import {
   refusal,
   orRefused as refusedOr,
 } from '../../../request/problems.ts';
+import type { RuleParts } from '../../parts.ts';
 import { PROPOSAL_REFUSED } from '../../proposals.ts';
+import { BAD_VERSION, VERSION_IN_PATH } from '../rule-version.ts';
 import { atDesk, DESK_FULL, DRAFT_BYTES_MAX, DRAFT_EXAMPLE, DRAFT_FILES, draftBody } from './draft-body.ts';
 
 /** The drafts of a platform that are not in RULES_DIR yet, kept on the server with a revision. */
-
-interface DraftParts {
-  readonly desk: RuleDesk;
-  readonly drafts: Drafts;
-  readonly audit: Audit;
-}
 
 const SummarySchema = named('DraftSummary', DraftSummarySchema);
 
@@ -69,23 +54,17 @@ export const DraftSchema = named(
 const SUMMARY_EXAMPLE: DraftSummary = {
   version: DRAFT_EXAMPLE.version,
   from: 'p2.v10',
-  replaces: null,
-  saved: false,
   revision: 7,
   changedBy: 'person:248289761001 (ann@example.com)',
   changedAt: AT_EXAMPLE,
   keptUntil: AT_EXAMPLE + DRAFT_DAYS_MAX * 24 * 3600_000,
 };
 
-const VERSION = pathText('version', 'What the draft is called, like p2.v11', {
-  pattern: RULE_VERSION_PATTERN,
-});
-
 const IF_MATCH_FORM = 'If-Match must be the ETag of the draft, once, like "7".';
 
 const BAD_REVISION = refusal(
   'bad-revision',
-  'The version in the path, or If-Match, is not written as one.',
+  'If-Match is not written as a revision.',
   (detail: string) => badRequest(detail),
   IF_MATCH_FORM,
 );
@@ -146,7 +125,7 @@ function changedText(version: string, now: DraftSummary | null, basis: number | 
 const AFTER = queryAfter(TIME_PLACES);
 const LIMIT = queryLimit();
 
-export const listDrafts = operation({
+const listDrafts = operation({
   method: 'get',
   path: '/v1/platform/rules/drafts',
   operationId: 'listDrafts',
@@ -156,8 +135,7 @@ export const listDrafts = operation({
   grant: 'rules',
   parameters: [AFTER, LIMIT],
   answers: jsonAnswer('A page', DraftListSchema),
-  refusals: [],
-  answer: async ({ ctx, caller }, { drafts }: DraftParts): Promise<Shape<typeof DraftListSchema>> => {
+  answer: async ({ ctx, caller }, { drafts }: RuleParts): Promise<Shape<typeof DraftListSchema>> => {
     const { page, next } = pageOf(
       await drafts.list(caller.platform),
       ({ changedAt, version }) => placeInTime(changedAt, version),
@@ -167,7 +145,7 @@ export const listDrafts = operation({
   },
 });
 
-export const readDraft = operation({
+const readDraft = operation({
   method: 'get',
   path: '/v1/platform/rules/drafts/{version}',
   operationId: 'readDraft',
@@ -175,11 +153,11 @@ export const readDraft = operation({
   description: 'As it was written last.',
   tag: 'Rules',
   grant: 'rules',
-  parameters: [VERSION],
+  parameters: [VERSION_IN_PATH],
   answers: withETag(jsonAnswer('The draft', DraftSchema)),
-  refusals: [UNKNOWN_DRAFT],
-  answer: async ({ ctx, caller }, { drafts }: DraftParts): Promise<Shape<typeof DraftSchema>> => {
-    const version = VERSION.read(ctx);
+  refusals: [BAD_VERSION, UNKNOWN_DRAFT],
+  answer: async ({ ctx, caller }, { drafts }: RuleParts): Promise<Shape<typeof DraftSchema>> => {
+    const version = VERSION_IN_PATH.read(ctx);
     const opened = await drafts.open(caller.platform, version);
     if (opened === null) throw UNKNOWN_DRAFT.problem(version);
     ctx.set('ETag', `"${opened.draft.revision}"`);
@@ -190,12 +168,9 @@ export const readDraft = operation({
 const WriteBodySchema = Type.Object({
   from: versionText('The version that it was begun with'),
   files: DRAFT_FILES,
-  replaces: Type.Optional(
-    text(64, 'The filesDigest of the draft in RULES_DIR whose place it takes; absent: none'),
-  ),
 });
 
-export const writeDraft = operation({
+const writeDraft = operation({
   method: 'put',
   path: '/v1/platform/rules/drafts/{version}',
   operationId: 'writeDraft',
@@ -203,17 +178,16 @@ export const writeDraft = operation({
   description: `Sound or not, in the store and not in RULES_DIR. Only if nobody changed it since the revision that If-Match names; without If-Match only if there is none yet. A platform has ${DRAFTS_MAX} drafts at most.`,
   tag: 'Rules',
   grant: 'rules',
-  parameters: [VERSION, IF_MATCH],
+  parameters: [VERSION_IN_PATH, IF_MATCH],
   body: draftBody('WriteDraftBody', WriteBodySchema, { from: 'p2.v10', files: DRAFT_EXAMPLE.files }),
   answers: withETag(jsonAnswer('As it is kept now', SummarySchema)),
-  refusals: [BAD_REVISION, DRAFT_CHANGED, TOO_MANY, DESK_FULL],
-  answer: async ({ ctx, caller, body }, { desk, drafts }: DraftParts): Promise<DraftSummary> => {
-    const version = versionOf(ctx);
+  refusals: [BAD_VERSION, BAD_REVISION, DRAFT_CHANGED, TOO_MANY, DESK_FULL],
+  answer: async ({ ctx, caller, body }, { desk, drafts }: RuleParts): Promise<DraftSummary> => {
+    const version = VERSION_IN_PATH.read(ctx);
     const basis = IF_MATCH.read(ctx);
     const { platform, actor } = caller;
     const draft = await atDesk(desk, caller, async () => {
-      const { from, files, replaces = null } = await body();
-      const written = { version, from, files, replaces };
+      const written = { version, ...(await body()) };
       return orRefused(version, platform, basis, () => drafts.write(platform, written, basis, actor.text));
     });
     ctx.set('ETag', `"${draft.revision}"`);
@@ -221,7 +195,7 @@ export const writeDraft = operation({
   },
 });
 
-export const proposeDraft = operation({
+const proposeDraft = operation({
   method: 'post',
   path: '/v1/platform/rules/drafts/{version}/proposal',
   operationId: 'proposeDraft',
@@ -230,12 +204,12 @@ export const proposeDraft = operation({
     'To the installation, whose operators see what it would change and release or return it, whether APPROVALS is required or not. Only as it is at the revision that If-Match names, sound and with cases that pass.',
   tag: 'Rules',
   grant: 'rules',
-  parameters: [VERSION, { ...IF_MATCH, required: true }],
+  parameters: [VERSION_IN_PATH, { ...IF_MATCH, required: true }],
   body: jsonBody('ProposeDraftBody', Type.Object({ reason: text(1000, 'Why') }), { reason: 'fewer waits' }),
   answers: jsonAnswer('What waits for an operator', ProposalSchema),
-  refusals: [BAD_REVISION, PROPOSAL_REFUSED],
-  answer: async ({ ctx, caller, body }, { approvals }: { readonly approvals: Approvals }) => {
-    const version = versionOf(ctx);
+  refusals: [BAD_VERSION, BAD_REVISION, PROPOSAL_REFUSED],
+  answer: async ({ ctx, caller, body }, { approvals }: RuleParts) => {
+    const version = VERSION_IN_PATH.read(ctx);
     const revision = IF_MATCH.read(ctx);
     if (revision === null) throw BAD_REVISION.problem(IF_MATCH_FORM);
     const { platform, actor } = caller;
@@ -245,7 +219,7 @@ export const proposeDraft = operation({
   },
 });
 
-export const discardDraft = operation({
+const discardDraft = operation({
   method: 'delete',
   path: '/v1/platform/rules/drafts/{version}',
   operationId: 'discardDraft',
@@ -254,19 +228,17 @@ export const discardDraft = operation({
     'Only if nobody changed it since the revision that If-Match names. What lies in RULES_DIR stays.',
   tag: 'Rules',
   grant: 'rules',
-  parameters: [VERSION, { ...IF_MATCH, required: true }],
+  parameters: [VERSION_IN_PATH, { ...IF_MATCH, required: true }],
   answers: DONE,
-  refusals: [BAD_REVISION, DRAFT_CHANGED],
-  answer: async ({ ctx, caller }, { drafts, audit }: DraftParts) => {
-    const version = versionOf(ctx);
+  refusals: [BAD_VERSION, BAD_REVISION, DRAFT_CHANGED],
+  answer: async ({ ctx, caller }, { drafts, audit }: RuleParts) => {
+    const version = VERSION_IN_PATH.read(ctx);
     const basis = IF_MATCH.read(ctx);
     if (basis === null) throw BAD_REVISION.problem(IF_MATCH_FORM);
     const { platform, actor } = caller;
-    const { revision, changedBy, saved } = await orRefused(version, platform, basis, () =>
+    const { revision, changedBy } = await orRefused(version, platform, basis, () =>
       drafts.discard(platform, version, basis),
     );
-    // RULES_DIR still has everything, as after a release.
-    if (saved) return;
     await audit.note({
       who: actor.text,
       action: 'draft',
@@ -278,14 +250,6 @@ export const discardDraft = operation({
     });
   },
 });
-
-function versionOf(ctx: RouteContext): RuleVersion {
-  const version = VERSION.read(ctx);
-  if (isRuleVersion(version)) return version;
-  throw BAD_REVISION.problem(
-    `The version in the path must be like p2.v11, unlike ${JSON.stringify(version.slice(0, 100))}.`,
-  );
-}
 
 function withETag(answers: ReturnType<typeof jsonAnswer>) {
   return { 200: { ...answers[200], headers: ['ETag'] as const } };
@@ -304,3 +268,5 @@ async function orRefused<T>(
     throw error instanceof TooManyDrafts ? TOO_MANY.problem(platform) : error;
   }
 }
+
+export const DRAFT_OPERATIONS = [listDrafts, readDraft, writeDraft, discardDraft, proposeDraft];
