@@ -1,6 +1,8 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
+import { ARCHIVE_REGISTER, ID_FILE } from '../../../src/archive/archive-home.ts';
 import { TABLES } from '../../../src/archive/tables.ts';
 import { FACTS } from '../../../src/facts/catalogue.ts';
 import { callerDocument } from '../../../src/http/caller/caller-api.ts';
@@ -442,12 +444,14 @@ async function judged(live: Live, below = ''): Promise<string> {
   return aboutClient('judged', below);
 }
 
-/** A question, asked once there is an archive, or none. */
+/** A question, asked where the folder holds the archive of the store, or of another one. */
 function whenArchived(good: Ask, isThere: boolean) {
   return async (live: Live): Promise<Ask> => {
     await dropJobs(live);
-    if (isThere) mkdirSync(ARCHIVE, { recursive: true });
-    else rmSync(ARCHIVE, { recursive: true, force: true });
+    mkdirSync(ARCHIVE, { recursive: true });
+    writeFileSync(join(ARCHIVE, ID_FILE), 'here');
+    const claimed = await live.registers.read(ARCHIVE_REGISTER);
+    await live.registers.compareAndSet(ARCHIVE_REGISTER, claimed, isThere ? 'here' : 'elsewhere');
     return good;
   };
 }

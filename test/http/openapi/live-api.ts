@@ -5,7 +5,7 @@ import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
 import { EvidenceDesk } from '../../../src/evidence/desk/evidence-desk.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
-import type { Store } from '../../../src/state/store.ts';
+import type { Registers, Store } from '../../../src/state/store.ts';
 import { startQuietNode } from '../../rollout/quiet-node.ts';
 import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from '../../rollout/rule-folders.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -57,10 +57,18 @@ export class Live {
   readonly #gated: Application;
   readonly #keys: Keys;
   readonly #end: () => Promise<void>;
+  readonly registers: Registers;
   static trouble: Error | null = null;
   static keysTrouble: Error | null = null;
 
-  private constructor(application: Application, gated: Application, keys: Keys, end: () => Promise<void>) {
+  private constructor(
+    application: Application,
+    gated: Application,
+    keys: Keys,
+    registers: Registers,
+    end: () => Promise<void>,
+  ) {
+    this.registers = registers;
     this.application = application;
     this.#gated = gated;
     this.#keys = keys;
@@ -113,7 +121,7 @@ export class Live {
       bob: await issue(platformName('shop'), OPERATIONS, 'bob'),
       'ann of all': await issue(INSTALLATION, OPERATIONS, 'ann'),
     };
-    return new Live(application, gated, keys, async () => {
+    return new Live(application, gated, keys, store.registers, async () => {
       await gated.drain();
       await application.drain();
       await node.stop();

@@ -47,8 +47,8 @@ describe('the drafts of the platform API', () => {
   };
   const check = async (draft: object, by = shop) =>
     (await by.ask<Shape<typeof CheckedDraftSchema>>('POST', 'rules/drafts/check', draft)).body;
-  const save = (version: string, body: object, by = owner) =>
-    by.ask<Saved & Problem>('PUT', `rules/versions/${version}`, body);
+  const save = (version: string, body: object) =>
+    owner.ask<Saved & Problem>('PUT', `rules/versions/${version}`, body);
   /** p2.v10 by another name, perhaps with another first wait. */
   const saveFrom = async (version: string, firstWait = '30s', more: object = {}) => {
     const { files } = await draftOf(version, { 'ladder.yaml': ['30s', firstWait] }, owner);
