@@ -55,7 +55,10 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   const router = strictRouter('');
   const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIONS;
   const common: PlatformParts = {
-    ...{ ...parts, approvals, browsers, waiting: new Shares() },
+    ...parts,
+    approvals,
+    browsers,
+    waiting: new Shares(),
     refusedSignIns: new LocalRateBuckets(() => performance.now()),
     providerHost: provider?.issuer.host ?? null,
   };

@@ -65,7 +65,8 @@ export class DescribedApi {
         const codes: readonly string[] = Object(refusal?.schema.allOf?.[1]).properties?.code.enum ?? [];
         const { examples } = this.document.components;
         return codes.map((code) => ({
-          ...{ operationId, code },
+          operationId,
+          code,
           status: status === 'default' ? (examples[code]?.value.status ?? 0) : Number(status),
         }));
       }),
