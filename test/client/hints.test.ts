@@ -1,16 +1,20 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import {
   ASKED_SCORES_MAX,
   HINTS_VALID_MS,
   type Hints,
+  hintsKnownTo,
   type KnownHints,
   knownHints,
   type ScoreHints,
   withScore,
 } from '../../src/client/hints.ts';
+import { asStored } from '../../src/client/state-document.ts';
 
 const NOW = 1_800_000_000_000;
+const HOUR_MS = 3_600_000;
 
 const NOTHING: ScoreHints = {
   fingerprint: null,
@@ -65,6 +69,38 @@ describe('the hints of scores', () => {
           return asSets(knownHints(hints, now));
         };
         expect(known(scores.toReversed())).to.deep.equal(known(scores));
+      }),
+    );
+  });
+
+  it('answer a repeated score for 24 hours from what was known when it was first asked', () => {
+    const requests = fc.uniqueArray(anyScore, {
+      minLength: 1,
+      maxLength: ASKED_SCORES_MAX,
+      selector: (score) => JSON.stringify(score),
+    });
+    const steps = fc.array(
+      fc.record({ which: fc.nat(), afterMs: fc.constantFrom(0, 1, HOUR_MS, 6 * HOUR_MS) }),
+    );
+    fc.assert(
+      fc.property(requests, steps, (scores, asked) => {
+        const first = new Map<ScoreHints, { readonly at: number; readonly known: KnownHints }>();
+        let hints: Hints | null = null;
+        let now = NOW;
+        for (const { which, afterMs } of asked) {
+          now += afterMs;
+          const score = scores[which % scores.length] ?? NOTHING;
+          const answered = withScore(hints, score, asking(JSON.stringify(score)), now);
+          hints = asStored({ ...UNKNOWN_CLIENT, lastAt: now, hints: answered.hints }).hints;
+          const before = first.get(score);
+          const known = hintsKnownTo(answered.asked);
+          if (before !== undefined && now - before.at < HINTS_VALID_MS)
+            expect(known).to.deep.equal(before.known);
+          else {
+            expect(known).to.deep.equal(knownHints(hints, now));
+            first.set(score, { at: now, known });
+          }
+        }
       }),
     );
   });
