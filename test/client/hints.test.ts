@@ -57,7 +57,11 @@ const asSets = ({ fingerprints, ips, noScript: _last, ...signs }: KnownHints) =>
 describe('the hints of scores', () => {
   it('keep the networks around an address as long as the address', () => {
     const { hints, now } = scored({ ip: 'x', networks: ['x/16', 'x/24'] }, { ip: 'y', networks: ['y/16'] });
-    expect(knownHints(hints, now).networks).to.deep.equal(['x/16', 'x/24', 'y/16']);
+    const { ips, networks } = knownHints(hints, now);
+    expect([ips, networks]).to.deep.equal([
+      ['x', 'y'],
+      ['x/16', 'x/24', 'y/16'],
+    ]);
     expect(knownHints(hints, now + HINTS_VALID_MS).networks).to.deep.equal([]);
   });
 
