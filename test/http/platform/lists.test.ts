@@ -60,6 +60,17 @@ describeOnStores('shared lists over HTTP', (store) => {
     expect(explanation.body).to.deep.include({ reproduced: true, sharedLists: ['blocked'] });
   });
 
+  it('hold ranges of addresses against what a score showed before', async () => {
+    const shop = await tenant('ip');
+    await shop.score({ ip: '203.0.113.9' });
+    const range = encodeURIComponent('203.0.112.0/23');
+    const put = await shop.ask('PUT', `lists/blocked/entries?value=${range}`, REASON);
+    expect(put.status).to.equal(200);
+    expect((await shop.verdict()).body.verdict).to.equal('BLOCK');
+    expect((await shop.ask('DELETE', `lists/blocked/entries?value=${range}`)).status).to.equal(204);
+    expect((await shop.verdict()).body.verdict).not.to.equal('BLOCK');
+  });
+
   it('are listed with what they hold, and their entries in pages, newest first', async () => {
     const shop = await tenant();
     const lists = async () => (await shop.ask<Lists>('GET', 'lists')).body;
