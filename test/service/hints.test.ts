@@ -46,38 +46,6 @@ describeOnStores('hints of several scores', (store) => {
     expect((await shop.verdict({ clientIdKey: other })).body.verdict).to.equal('BLOCK');
   });
 
-  /** The answers to the same score, at first and some time after an earlier one. */
-  async function repeatedScore(
-    earlier: readonly object[],
-    own: object,
-    between: readonly object[],
-    hours: number,
-  ): Promise<readonly boolean[]> {
-    const clientIdKey = randomUUID();
-    await shop.verdict({ clientIdKey });
-    const ask = async (members: object) => (await shop.score({ clientIdKey, ...members })).body.isBot;
-    for (const hints of earlier) await ask({ sellPointKey: 'shop-1', ...hints });
-    service.clock.moveSeconds(HOUR_SECONDS);
-    const first = await ask({ sellPointKey: 'shop-2', ...own });
-    for (const hints of between) await ask({ sellPointKey: 'shop-3', ...hints });
-    service.clock.moveSeconds((hours - 1) * HOUR_SECONDS);
-    return [first, await ask({ sellPointKey: 'shop-2', ...own })];
-  }
-
-  it('answer a repeated score with a trap or a User-Agent that another shop saw 24 hours ago', async () => {
-    const trapped = { ...BROWSER, clientHints: { honeypotTriggered: true } };
-    expect(await repeatedScore([trapped], BROWSER, [], 24)).to.deep.equal([true, true]);
-    const own = { clientHints: { jsOk: false } };
-    expect(await repeatedScore([BROWSER], own, [], 24)).to.deep.equal([false, false]);
-  });
-
-  it('answer a repeated score with a device that four others at another shop have pushed out', async () => {
-    const { fingerprint } = await blockedSharer();
-    const others = Array.from({ length: 4 }, () => ({ fingerprint: randomUUID(), ...BROWSER }));
-    const shared = { fingerprint, ...BROWSER };
-    expect(await repeatedScore([shared], BROWSER, others, 2)).to.deep.equal([true, true]);
-  });
-
   it('are no matter to a long absence, which counts for the ladder and in the client view alike', async () => {
     const clientIdKey = randomUUID();
     await shop.verdict({ clientIdKey });

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { platformName } from '../../src/client/client-key.ts';
-import { factsByLabel } from '../../src/decision/assess.ts';
 import { Metrics } from '../../src/metrics/metrics.ts';
 import { fixedRules } from '../../src/rollout/loaded-rules.ts';
 import { Records } from '../../src/service/records.ts';
@@ -49,26 +48,6 @@ describeOnStores('outcomes on the service', (store) => {
     await service.verdict(PLATFORM, body, { requestId: 'r', idempotencyKey: null });
   }
 
-  function paidAt(order: string, occurredAt: number): ToldOrder {
-    return { order, report: { outcome: 'PAID', cause: null, occurredAt } };
-  }
-
-  function unpaidAt(order: string, cause: ToldOrder['report']['cause'], occurredAt: number): ToldOrder {
-    return { order, report: { outcome: 'UNPAID', cause, occurredAt } };
-  }
-
-  async function viewOf(clientIdKey: string) {
-    const view = await records.client(PLATFORM, clientIdKey);
-    if (view === null) throw new Error('nothing is known of the client');
-    const { ladder, outcomes } = view.state;
-    return {
-      clientGroup: view.facts.clientGroup,
-      facts: factsByLabel(view.rules, view.facts.values),
-      ladder,
-      outcomes,
-    };
-  }
-
   /** A report with an earlier time. */
   function dated(told: readonly ToldOrder[]): readonly ToldOrder[] {
     return told.map(({ order, report }) => ({
@@ -76,25 +55,6 @@ describeOnStores('outcomes on the service', (store) => {
       report: { ...report, occurredAt: START_MS - 1000 + report.occurredAt },
     }));
   }
-
-  function unpaidOrders(count: number, from = 1): readonly ToldOrder[] {
-    return Array.from({ length: count }, (_, n) => ({
-      order: `order-${from + n}`,
-      report: { outcome: 'UNPAID', cause: 'DECLINED', occurredAt: from + n },
-    }));
-  }
-
-  it('keep a client blocked when the newest 20 of 24 unpaid orders turn out technical', async () => {
-    const clientIdKey = randomUUID();
-    const corrected = unpaidOrders(20, 5).map(({ order, report }) => ({
-      order,
-      report: { ...report, cause: 'TECHNICAL' as const },
-    }));
-    await tell(clientIdKey, dated([...unpaidOrders(24), ...corrected]));
-    const { clientGroup, facts } = await viewOf(clientIdKey);
-    expect(clientGroup).to.equal('BLOCKED');
-    expect(facts).to.deep.include({ unpaidCount: 4, unpaidChain: 4, lastOutcome: 'UNPAID' });
-  });
 
   it('say what each report did, and keep in the journal a report that does not hold', async () => {
     const clientIdKey = randomUUID();
@@ -129,23 +89,6 @@ describeOnStores('outcomes on the service', (store) => {
       [last, undefined],
     ]);
   });
-
-  for (const [first, then] of [
-    [null, null],
-    ['DECLINED', 'EXPIRED'],
-  ] as const) {
-    it(`reset the ladder after a new payment between ${first ?? 'UNPAID'} and ${then ?? 'UNPAID'}`, async () => {
-      const clientIdKey = await waiting();
-      const unpaid = (cause: 'DECLINED' | 'EXPIRED' | null, at: number) => unpaidAt('asked', cause, at);
-      await tell(clientIdKey, dated([paidAt('asked', 0), unpaid(first, 1), unpaid(then, 3)]));
-      await ask(clientIdKey);
-      await ask(clientIdKey);
-      expect((await viewOf(clientIdKey)).ladder.level).to.equal(1);
-      await tell(clientIdKey, dated([paidAt('asked', 2)]));
-      expect((await viewOf(clientIdKey)).ladder.level).to.equal(0);
-      expect((await viewOf(clientIdKey)).facts).to.deep.include({ paidCount: 0, unpaidCount: 1 });
-    });
-  }
 
   it('leave nothing behind when a missing binding or override is lifted', async () => {
     const clientIdKey = randomUUID();

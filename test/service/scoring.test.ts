@@ -173,12 +173,4 @@ describeOnStores('the service', (store) => {
     expect(behind).to.deep.equal(before);
     expect(before.lastAt).to.equal(clock.now());
   });
-
-  it('keeps its state over a restart', async () => {
-    await shop.verdict({ clientIdKey: 'returning' });
-    const again = await startService({ store: first.store, clock });
-    const tenant = new Tenant(again.application, shop.key);
-    expect((await tenant.verdict({ clientIdKey: 'returning' })).body.waitSeconds).to.equal(30);
-    await again.stop();
-  });
 });
