@@ -9,6 +9,7 @@ import { type ClientState, token, touch } from '../../src/client/client-state.ts
 import type { OrderOutcome } from '../../src/client/order.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
+import type { JournalEntry } from '../../src/state/journal.ts';
 import type { Change, SightingsAsk, Snapshot, Store } from '../../src/state/store.ts';
 import { clientKey } from '../client/client-keys.ts';
 
@@ -37,18 +38,23 @@ export function decisionFor(
   at: number = T0 + seq,
 ): Decision {
   const ladder = { level: 0, attemptOpen: false, waitUntil: null };
+  const { platform, clientIdKey, hash } = client;
   return {
-    decisionId: decisionId(client.hash, seq, at),
-    seq,
-    at,
-    platform: client.platform,
-    sellPointKey: 'shop-1',
-    clientIdKey: client.clientIdKey,
-    orderRef,
-    requestId: `request-${seq}`,
-    ruleVersion: ruleVersion('p1.v1'),
-    digest: 'd1'.repeat(32),
-    arm: 'active',
+    ...{
+      decisionId: decisionId(hash, seq, at),
+      seq,
+      at,
+      platform,
+      sellPointKey: 'shop-1',
+      clientIdKey,
+      orderRef,
+    },
+    ...{
+      requestId: `request-${seq}`,
+      ruleVersion: ruleVersion('p1.v1'),
+      digest: 'd1'.repeat(32),
+      arm: 'active',
+    },
     verdict: 'GET_NEW',
     reason: 'No reason to hold the payer back.',
     isBot: false,
@@ -134,6 +140,62 @@ export async function verdict(
 export function askFor(client: ClientKey, ask: Partial<SightingsAsk>): SightingsAsk {
   const windowsMs = { fingerprint: [10 * MINUTE_MS], ip: [10 * MINUTE_MS] };
   return { client, at: T0, fingerprint: null, ip: null, windowsMs, record: false, ...ask };
+}
+
+/** One entry of each kind with all its members, and those that lift a binding and an override, oldest first. */
+export function entriesOfEachKind(client: ClientKey): readonly JournalEntry[] {
+  const { platform, clientIdKey } = client;
+  const about = (index: number) => ({ at: T0 + index, platform, clientIdKey });
+  const request = {
+    ...{
+      sellPointKey: 'shop "1"',
+      method: "card's",
+      amount: '12.50',
+      currency: 'EUR',
+      fingerprint: 'f',
+      ip: null,
+    },
+    jsOk: false,
+    honeypotTriggered: true,
+    userAgentPresent: true,
+    userAgentIsAutomated: false,
+  };
+  const lists = { preferredAcceptorKey: ['a', 'b'], payLimitValue: ['EUR:250.00'] };
+  const answer = { clientGroup: 'STICKY', paymentScore: '0.7500', isBot: false, ...lists } as const;
+  const order = { outcome: 'UNPAID', cause: 'EXPIRED', occurredAt: T0 } as const;
+  const binding = { requisiteRef: 'r', acceptorKeys: ['💳', 'ü\n'], method: null, expiresAt: T0 + 1e6 };
+  const override = {
+    group: 'BLOCKED',
+    reason: 'chargebacks, "é"',
+    by: 'ann',
+    at: T0 + 4,
+    expiresAt: null,
+  } as const;
+  return [
+    { kind: 'score', ...about(0), request, ruleVersion: 'p1.v1', answer },
+    { kind: 'verdict', ...about(1), decision: decisionFor(client, 1, 'order-1', T0 + 1) },
+    { kind: 'outcome', ...about(2), orderRef: 'order-1', order },
+    { kind: 'binding', ...about(3), binding },
+    { kind: 'override', ...about(4), override, who: 'key 1 of desk' },
+    { kind: 'binding', ...about(5), binding: null },
+    { kind: 'override', ...about(6), override: null, who: 'key 2' },
+    {
+      kind: 'waitEnded',
+      ...about(7),
+      decisionId: decisionId(client.hash, 1, T0 + 1),
+      reason: 'é',
+      who: 'key 3',
+    },
+  ];
+}
+
+/** Commits them for a client of whom nothing is known yet. */
+export async function commitEachKind(store: Store, client: ClientKey): Promise<void> {
+  for (const entry of entriesOfEachKind(client)) {
+    const { state, stamp } = await store.load(client);
+    const decision = entry.kind === 'verdict' ? { decision: entry.decision } : {};
+    await store.commit({ client, stamp, state: touch(state, entry.at), entry, ...decision });
+  }
 }
 
 function ruleVersion(text: string): RuleVersion {

@@ -5,9 +5,13 @@ import { CLIENT_GROUPS } from '../../src/client/client-state.ts';
 import { OUTCOMES } from '../../src/client/order.ts';
 import { type JournalEntry, journalText, parseJournalText } from '../../src/state/journal.ts';
 
-const at = integer({ min: 0, max: 4_000_000_000_000 });
+const anyAt = integer({ min: 0, max: 4_000_000_000_000 });
 const maybe = option(string());
-const base = { at, platform: constantFrom(platformName('shop'), platformName('a-b')), clientIdKey: string() };
+const base = {
+  at: anyAt,
+  platform: constantFrom(platformName('shop'), platformName('a-b')),
+  clientIdKey: string(),
+};
 
 const scores = record({
   kind: constantFrom('score' as const),
@@ -40,12 +44,14 @@ const scores = record({
 const order = record({
   outcome: constantFrom(...OUTCOMES),
   cause: option(constantFrom('DECLINED' as const)),
-  occurredAt: at,
+  occurredAt: anyAt,
 });
 const outcomes = record(
   { kind: constantFrom('outcome' as const), ...base, orderRef: string(), order, report: order },
   { requiredKeys: ['kind', 'at', 'platform', 'clientIdKey', 'orderRef', 'order'] },
 );
+
+type Request = Extract<JournalEntry, { readonly kind: 'score' }>['request'];
 
 describe('a journal entry as it is stored', () => {
   for (const [name, entries] of [
@@ -60,65 +66,42 @@ describe('a journal entry as it is stored', () => {
       );
     });
 
+  const at = 1_795_000_000_000;
+  const names = { at, platform: platformName('shop'), clientIdKey: 'payer-1' };
+  const asked = (
+    device: Pick<Request, 'ip'> & Partial<Pick<Request, 'former'>>,
+    jsOk: boolean | null,
+  ): JournalEntry => ({
+    kind: 'score',
+    ...names,
+    request: {
+      sellPointKey: 'shop-1',
+      method: 'card',
+      amount: '25.00',
+      currency: null,
+      fingerprint: 'f',
+      ...device,
+      jsOk,
+      honeypotTriggered: false,
+      userAgentPresent: true,
+      userAgentIsAutomated: false,
+    },
+    ruleVersion: 'p2.v10',
+    answer: { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false },
+  });
+
   it('stores outcomes and scores by position', () => {
-    const names = { platform: platformName('shop'), clientIdKey: 'payer-1' };
-    const told: JournalEntry = {
-      ...names,
-      kind: 'outcome',
-      at: 1_795_000_000_000,
-      orderRef: 'order-1',
-      order: { outcome: 'PAID', cause: null, occurredAt: 1_795_000_000_000 },
-    };
-    expect(journalText(told)).to.equal(
+    const order = { outcome: 'PAID', cause: null, occurredAt: at } as const;
+    expect(journalText({ ...names, kind: 'outcome', orderRef: 'order-1', order })).to.equal(
       'o[0,1795000000000,"shop","payer-1","order-1",["PAID",null,1795000000000]]',
     );
-    const asked: JournalEntry = {
-      ...names,
-      kind: 'score',
-      at: 1_795_000_000_000,
-      request: {
-        sellPointKey: 'shop-1',
-        method: 'card',
-        amount: '25.00',
-        currency: null,
-        fingerprint: 'f',
-        ip: 'i',
-        jsOk: true,
-        honeypotTriggered: false,
-        userAgentPresent: true,
-        userAgentIsAutomated: false,
-      },
-      ruleVersion: 'p2.v10',
-      answer: { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false },
-    };
-    expect(journalText(asked)).to.equal(
+    expect(journalText(asked({ ip: 'i' }, true))).to.equal(
       's[1795000000000,"shop","payer-1",[50,"shop-1","card","25.00",null,"f","i"],"p2.v10",[1,"NEW","0.5000"]]',
     );
   });
 
   it('keeps the rare members of a score after the others', () => {
-    const former = { fingerprint: 'before', ip: null };
-    const entry: JournalEntry = {
-      kind: 'score',
-      at: 1,
-      platform: platformName('shop'),
-      clientIdKey: 'payer-1',
-      request: {
-        sellPointKey: 'shop-1',
-        method: 'card',
-        amount: '25.00',
-        currency: null,
-        fingerprint: 'f',
-        ip: null,
-        former,
-        jsOk: null,
-        honeypotTriggered: false,
-        userAgentPresent: true,
-        userAgentIsAutomated: false,
-      },
-      ruleVersion: 'p2.v10',
-      answer: { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false },
-    };
+    const entry = asked({ ip: null, former: { fingerprint: 'before', ip: null } }, null);
     const text = journalText(entry);
     expect(text).to.include('"f",null,null,["before"]]');
     expect(parseJournalText(text)).to.deep.equal(entry);

@@ -70,11 +70,7 @@ describe('the journal of an archive that is away', () => {
   it('gives way on a disk with less than 10 % and less than 2 GB free', () => {
     const disk = (freeGb: number, ofGb: number) =>
       hasRoom({ bavail: freeGb * 1e6, blocks: ofGb * 1e6, bsize: 1000 });
-    expect([disk(1.9, 100), disk(2, 100), disk(1, 5), disk(0.4, 5)]).to.deep.equal([
-      false,
-      true,
-      true,
-      false,
-    ]);
+    const rooms = [disk(1.9, 100), disk(2, 100), disk(1, 5), disk(0.4, 5)];
+    expect(rooms).to.deep.equal([false, true, true, false]);
   });
 });

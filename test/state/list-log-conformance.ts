@@ -16,12 +16,8 @@ export function describeListLog(store: () => Store): void {
 
   it('are read in the order in which they were last written, each once', async () => {
     const before = await latest();
-    expect(await log().write([put('a'), put('b'), put('c'), put('a', 'again')])).to.deep.equal([
-      true,
-      true,
-      true,
-      true,
-    ]);
+    const written = await log().write([put('a'), put('b'), put('c'), put('a', 'again')]);
+    expect(written).to.deep.equal(Array(4).fill(true));
     expect(await since(before)).to.deep.equal([
       { id: 'b', version: before + 2, text: 'text of b' },
       { id: 'c', version: before + 3, text: 'text of c' },
@@ -59,13 +55,9 @@ export function describeListLog(store: () => Store): void {
     const unless = { since: before, idsBegin: 'beside/', textsBegin: 'blue ' };
     expect(await log().write([put('beside/b', 'blue b')], unless)).to.equal(null);
     expect((await since(before)).map(({ id }) => id)).to.deep.equal(['beside/a', 'elsewhere/a']);
-    expect(await log().write([put('beside/b', 'red b')], { ...unless, textsBegin: 'red ' })).to.deep.equal([
-      true,
-    ]);
-    await log().write([
-      { id: 'beside/a', text: null },
-      { id: 'beside/b', text: null },
-    ]);
+    const red = { ...unless, textsBegin: 'red ' };
+    expect(await log().write([put('beside/b', 'red b')], red)).to.deep.equal([true]);
+    await log().write(['beside/a', 'beside/b'].map((id) => ({ id, text: null })));
     expect(await log().write([put('beside/c', 'blue c')], unless)).to.deep.equal([true]);
   });
 

@@ -5,13 +5,14 @@ import { type ClientKey, clientNumber, decisionId } from '../../src/client/clien
 import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { verdictAnswer } from '../../src/decision/decision.ts';
 import { CLIENTS_ON_DEVICE_MAX } from '../../src/facts/fact.ts';
-import type { JournalEntry, JournalRecord } from '../../src/state/journal.ts';
+import type { JournalRecord } from '../../src/state/journal.ts';
 import type { Store } from '../../src/state/store.ts';
-import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import {
   askFor,
   changeTo,
+  commitEachKind,
   decisionFor,
+  entriesOfEachKind,
   MINUTE_MS,
   newClient,
   newPlatform,
@@ -69,10 +70,8 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
 
 function describeClients(store: () => Store): void {
   it('that is unknown has the unknown state and nothing else', async () => {
-    const snapshot = await store().load(newClient(), { orderRef: 'o', idempotencyKey: 'k' });
-    expect(snapshot.state).to.deep.equal(UNKNOWN_CLIENT);
-    expect(snapshot.order).to.equal(null);
-    expect(snapshot.answer).to.equal(null);
+    const { stamp: _, ...snapshot } = await store().load(newClient(), { orderRef: 'o', idempotencyKey: 'k' });
+    expect(snapshot).to.deep.equal({ state: UNKNOWN_CLIENT, order: null, answer: null });
   });
 
   it('is loaded as it was committed', async () => {
@@ -82,30 +81,21 @@ function describeClients(store: () => Store): void {
     expect((await store().load(client)).state).to.deep.equal(change.state);
   });
 
-  it('is not committed when its state changed meanwhile', async () => {
-    const client = newClient();
-    await verdict(store(), client, 'order-1');
-    const snapshot = await store().load(client);
-    await verdict(store(), client, 'order-2');
-    expect(await store().commit(verdictOn(client, snapshot, 'order-3'))).to.equal('conflict');
-    expect((await store().load(client)).state.seq).to.equal(2);
-  });
-
-  it('is not committed when it was created meanwhile', async () => {
-    const client = newClient();
-    const snapshot = await store().load(client);
-    await verdict(store(), client, 'order-1');
-    expect(await store().commit(verdictOn(client, snapshot, 'order-2'))).to.equal('conflict');
-  });
-
-  it('is not committed when it was erased meanwhile', async () => {
-    const client = newClient();
-    await verdict(store(), client, 'order-1');
-    const snapshot = await store().load(client);
-    await store().erase(client);
-    expect(await store().commit(verdictOn(client, snapshot, 'order-2'))).to.equal('conflict');
-    expect((await store().load(client)).state).to.deep.equal(UNKNOWN_CLIENT);
-  });
+  for (const [how, before, meanwhile, seq] of [
+    ['its state changed', ['order-1'], (client: ClientKey) => verdict(store(), client, 'order-2'), 2],
+    ['it was created', [], (client: ClientKey) => verdict(store(), client, 'order-1'), 1],
+    ['it was erased', ['order-1'], (client: ClientKey) => store().erase(client), 0],
+  ] as const)
+    it(`is not committed when ${how} meanwhile`, async () => {
+      const client = newClient();
+      for (const orderRef of before) await verdict(store(), client, orderRef);
+      const snapshot = await store().load(client);
+      await meanwhile(client);
+      expect(await store().commit(verdictOn(client, snapshot, 'order-3'))).to.equal('conflict');
+      const { state } = await store().load(client);
+      expect(state.seq).to.equal(seq);
+      if (seq === 0) expect(state).to.deep.equal(UNKNOWN_CLIENT);
+    });
 
   it('is left as it is by a change that lost the race', async () => {
     const client = newClient();
@@ -137,20 +127,8 @@ function describeClients(store: () => Store): void {
 
   it('is distinguished whatever characters its names have', async () => {
     const platform = newPlatform();
-    const names = [
-      'a\0b',
-      'a',
-      '💳💳',
-      '}{',
-      '{a}',
-      `"'\\`,
-      ' ',
-      'x'.repeat(256),
-      '💶'.repeat(256),
-      'é',
-      'e\u0301',
-    ];
-    for (const text of names) {
+    const long = ['x', '💶'].map((text) => text.repeat(256));
+    for (const text of ['a\0b', 'a', '💳💳', '}{', '{a}', `"'\\`, ' ', ...long, 'é', 'e\u0301']) {
       const client = newClient(platform, text);
       const decision = await verdict(store(), client, text);
       await store().commit(paymentOf(client, await store().load(client), text));
@@ -162,16 +140,12 @@ function describeClients(store: () => Store): void {
 }
 
 function describeDecisions(store: () => Store): void {
-  it('are found by their id', async () => {
+  it('are found by their id, and by no other', async () => {
     const decision = await verdict(store(), newClient(), 'order-1');
     expect(await store().decision(decision.decisionId)).to.deep.equal(decision);
+    for (const id of ['', 'nonsense', `${'A'.repeat(22)}.1`, `${'A'.repeat(22)}.0`, '*', '{A}'])
+      expect(await store().decision(id), id).to.equal(null);
   });
-
-  for (const id of ['', 'nonsense', `${'A'.repeat(22)}.1`, `${'A'.repeat(22)}.0`, '*', '{A}']) {
-    it(`are not found by the id ${JSON.stringify(id)}`, async () => {
-      expect(await store().decision(id)).to.equal(null);
-    });
-  }
 
   it('about an order of two clients come newest first', async () => {
     const platform = newPlatform();
@@ -186,15 +160,13 @@ function describeDecisions(store: () => Store): void {
 
   it('about an order of 25 clients are all found, up to 100', async () => {
     const platform = newPlatform();
-    const orders = { few: 25, many: 104 };
-    for (const [order, clients] of Object.entries(orders)) {
+    for (const [order, clients] of Object.entries({ few: 25, many: 104 })) {
       for (let count = 0; count < clients; count++)
         await verdict(store(), newClient(platform), order, T0 + count);
+      const ats = (await store().decisionsOfOrder(platform, order)).map(({ at }) => at - T0);
+      const found = Math.min(clients, 100);
+      expect(ats).to.deep.equal(Array.from({ length: found }, (_, index) => clients - 1 - index));
     }
-    const ats = async (order: string) =>
-      (await store().decisionsOfOrder(platform, order)).map(({ at }) => at - T0);
-    expect(await ats('few')).to.deep.equal(Array.from({ length: 25 }, (_, index) => 24 - index));
-    expect(await ats('many')).to.deep.equal(Array.from({ length: 100 }, (_, index) => 103 - index));
   });
 
   it('about an order within one millisecond are the newest hundred', async () => {
@@ -219,25 +191,16 @@ function describeDecisions(store: () => Store): void {
 }
 
 function describeOrders(store: () => Store): void {
-  it('keep with its client an order that the state does not remember', async () => {
+  it('keep with its client the last outcome of an order that the state does not remember', async () => {
     const client = newClient();
-    const change = paymentOf(client, await store().load(client), 'order-1');
-    await store().commit(change);
-    expect((await store().load(client, { orderRef: 'order-1' })).order).to.deep.equal({
-      outcome: 'PAID',
-      cause: null,
-      occurredAt: T0,
-    });
-    expect((await store().load(client, { orderRef: 'order-2' })).order).to.equal(null);
-    const other = newClient(client.platform);
-    expect((await store().load(other, { orderRef: 'order-1' })).order).to.equal(null);
-  });
-
-  it('keep the last outcome that was reported', async () => {
-    const client = newClient();
-    await store().commit(paymentOf(client, await store().load(client), 'order-1', T0));
-    await store().commit(paymentOf(client, await store().load(client), 'order-1', T0 + 5));
-    expect((await store().load(client, { orderRef: 'order-1' })).order?.occurredAt).to.equal(T0 + 5);
+    const orderOf = async (of: ClientKey, orderRef: string) => (await store().load(of, { orderRef })).order;
+    for (const occurredAt of [T0, T0 + 5]) {
+      await store().commit(paymentOf(client, await store().load(client), 'order-1', occurredAt));
+      const order = { outcome: 'PAID', cause: null, occurredAt };
+      expect(await orderOf(client, 'order-1')).to.deep.equal(order);
+    }
+    expect(await orderOf(client, 'order-2')).to.equal(null);
+    expect(await orderOf(newClient(client.platform), 'order-1')).to.equal(null);
   });
 
   it('keep an answer under its Idempotency-Key', async () => {
@@ -315,12 +278,6 @@ function describeSightings(store: () => Store): void {
     expect(await count(newClient(platform), 'device', T0 + 1000, 1000)).to.equal(1);
   });
 
-  it('are not noted when they are only read', async () => {
-    const platform = newPlatform();
-    await count(newClient(platform), 'device');
-    expect(await count(newClient(platform), 'device')).to.equal(1);
-  });
-
   it('keep the latest time of a client when time runs backwards', async () => {
     const platform = newPlatform();
     const client = newClient(platform);
@@ -329,9 +286,11 @@ function describeSightings(store: () => Store): void {
     expect(await count(newClient(platform), 'device', T0 + MINUTE_MS + 10, 1000)).to.equal(2);
   });
 
-  it('of one platform are not seen on another', async () => {
+  it('of one platform are not seen on another, nor noted when they are only read', async () => {
     await see(newClient(), 'device');
-    expect(await count(newClient(), 'device')).to.equal(1);
+    const platform = newPlatform();
+    for (const client of [newClient(platform), newClient(platform)])
+      expect(await count(client, 'device')).to.equal(1);
   });
 
   it('stop at the number of clients that a device remembers', async () => {
@@ -341,14 +300,12 @@ function describeSightings(store: () => Store): void {
         Array.from({ length: 50 }, (_, index) => see(newClient(platform), 'device', T0 + start + index)),
       );
     }
-    expect(await count(newClient(platform), 'device', T0 + CLIENTS_ON_DEVICE_MAX)).to.equal(
-      CLIENTS_ON_DEVICE_MAX,
-    );
-    const oldestKept = T0 + 50;
-    const windowMs = MINUTE_MS;
-    expect(await count(newClient(platform), 'device', oldestKept + windowMs - 1, windowMs)).to.equal(
-      CLIENTS_ON_DEVICE_MAX,
-    );
+    // The oldest that is kept was seen at 50.
+    for (const [at, windowMs] of [
+      [T0 + CLIENTS_ON_DEVICE_MAX, undefined],
+      [T0 + 50 + MINUTE_MS - 1, MINUTE_MS],
+    ] as const)
+      expect(await count(newClient(platform), 'device', at, windowMs)).to.equal(CLIENTS_ON_DEVICE_MAX);
   });
 }
 
@@ -417,16 +374,12 @@ function describeRateBuckets(store: () => Store): void {
     const bucket = randomUUID();
     const settings = { ratePerSecond: 0.1, burst: 3, delayMsMax: 15_000 };
     const take = () => store().rateBuckets.take(bucket, settings);
-    expect([await take(), await take(), await take()]).to.deep.equal(
-      Array(3).fill({ admitted: true, delayMs: 0 }),
-    );
+    const atOnce = { admitted: true, delayMs: 0 };
+    expect([await take(), await take(), await take()]).to.deep.equal(Array(3).fill(atOnce));
     const fourth = await take();
     expect(fourth.admitted && fourth.delayMs).to.be.within(5000, 10_000);
     expect(await take()).to.deep.equal({ admitted: false });
-    expect(await store().rateBuckets.take(randomUUID(), settings)).to.deep.equal({
-      admitted: true,
-      delayMs: 0,
-    });
+    expect(await store().rateBuckets.take(randomUUID(), settings)).to.deep.equal(atOnce);
   });
 }
 
@@ -499,18 +452,13 @@ function describeJournal(store: () => Store): void {
 
   it('reports an erased client by a number and nothing else', async () => {
     const start = await endOfJournal(store());
-    const client = newClient();
-    await verdict(store(), client, 'order-1');
-    await store().erase(client);
-    const { entries } = await readAll(store(), start, 100);
-    const [{ at, ...erasure } = { at: 0 }] = entries;
-    expect(entries).to.have.length(1);
+    const { platform, hash, ...client } = newClient();
+    await verdict(store(), { platform, hash, ...client }, 'order-1');
+    await store().erase({ platform, hash, ...client });
+    const [{ at, ...erasure } = { at: 0 }, ...others] = (await readAll(store(), start, 100)).entries;
+    expect(others).to.deep.equal([]);
     expect(at).to.be.above(0);
-    expect(erasure).to.deep.equal({
-      kind: 'erasure',
-      platform: client.platform,
-      clientNumber: clientNumber(client.hash),
-    });
+    expect(erasure).to.deep.equal({ kind: 'erasure', platform, clientNumber: clientNumber(hash) });
   });
 
   it('forgets read entries on request, except those kept for searches', async () => {
@@ -520,10 +468,8 @@ function describeJournal(store: () => Store): void {
     const { cursor } = await store().readJournal(start, 3);
     await store().trimJournal(cursor ?? '', { journalEntries: 0, decisionsHotMs: DAY_MS });
     const kept = (await readAll(store(), start, 100)).entries;
-    await store().trimJournal((await endOfJournal(store())) ?? '', {
-      journalEntries: 1_000_000,
-      decisionsHotMs: DAY_MS,
-    });
+    const keepAll = { journalEntries: 1_000_000, decisionsHotMs: DAY_MS };
+    await store().trimJournal((await endOfJournal(store())) ?? '', keepAll);
     const after = (await readAll(store(), start, 100)).entries;
     expect(kept.slice(-2).map(nameOfEntry)).to.deep.equal(
       [4, 5].map((seq) => decisionId(client.hash, seq, T0 + seq)),
@@ -556,19 +502,19 @@ function describeJournal(store: () => Store): void {
     );
     const seen: string[] = [];
     let cursor: string | null = start;
-    let done = false;
-    writing.finally(() => {
-      done = true;
+    let isDone = false;
+    const whenDone = writing.finally(() => {
+      isDone = true;
     });
     for (let last = false; !last; ) {
-      last = done;
+      last = isDone;
       // A store in this process answers without a turn of the event loop, so the writers need one.
       await delay(1);
       const page = await readAll(store(), cursor, 9);
       seen.push(...page.entries.map(nameOfEntry));
       cursor = page.cursor;
     }
-    await writing;
+    await whenDone;
     const written = clients.flatMap((client) =>
       Array.from({ length: 20 }, (_, index) => decisionId(client.hash, index + 1, T0 + index + 1)),
     );
@@ -577,53 +523,9 @@ function describeJournal(store: () => Store): void {
 
   it('has entries of every kind as they were accepted', async () => {
     const client = newClient();
-    for (const [index, entry] of entriesOfEachKind(client).entries()) {
-      const { state, stamp } = await store().load(client);
-      const decision = entry.kind === 'verdict' ? { decision: entry.decision } : {};
-      await store().commit({ client, stamp, state: touch(state, T0 + index), entry, ...decision });
-    }
+    await commitEachKind(store(), client);
     expect(await entriesAbout(store(), client)).to.deep.equal(entriesOfEachKind(client));
   });
-}
-
-/** One entry of each kind, and those that lift a binding and an override, oldest first. */
-function entriesOfEachKind(client: ClientKey): readonly JournalEntry[] {
-  const about = (index: number) => {
-    const { platform, clientIdKey } = client;
-    return { at: T0 + index, platform, clientIdKey };
-  };
-  const request = {
-    sellPointKey: 's',
-    method: 'card',
-    amount: '1.00',
-    currency: null,
-    fingerprint: 'f',
-    ip: null,
-    jsOk: null,
-    honeypotTriggered: false,
-    userAgentPresent: false,
-    userAgentIsAutomated: false,
-  };
-  const answer = { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false } as const;
-  const order = { outcome: 'UNPAID', cause: 'EXPIRED', occurredAt: T0 } as const;
-  const binding = { requisiteRef: 'r', acceptorKeys: ['💳'], method: null, expiresAt: T0 + 9 };
-  const override = { group: 'BLOCKED', reason: '"é"', by: 'ann', at: T0 + 4, expiresAt: null } as const;
-  return [
-    { kind: 'score', ...about(0), request, ruleVersion: 'p1.v1', answer },
-    { kind: 'verdict', ...about(1), decision: decisionFor(client, 1, 'order-1', T0 + 1) },
-    { kind: 'outcome', ...about(2), orderRef: 'order-1', order },
-    { kind: 'binding', ...about(3), binding },
-    { kind: 'override', ...about(4), override, who: 'key 1' },
-    { kind: 'binding', ...about(5), binding: null },
-    { kind: 'override', ...about(6), override: null, who: 'key 2' },
-    {
-      kind: 'waitEnded',
-      ...about(7),
-      decisionId: decisionId(client.hash, 1, T0 + 1),
-      reason: 'é',
-      who: 'key 3',
-    },
-  ];
 }
 
 function describeErasure(store: () => Store, dump: () => Promise<string>): void {
@@ -641,37 +543,29 @@ function describeErasure(store: () => Store, dump: () => Promise<string>): void 
     expect(left).not.to.include(client.clientIdKey);
     expect(left).to.include(other.hash).and.to.include(other.clientIdKey);
     expect((await store().load(client)).state).to.deep.equal(UNKNOWN_CLIENT);
-    expect(
-      (await store().decisionsOfOrder(platform, 'order-1')).map(({ clientIdKey }) => clientIdKey),
-    ).to.deep.equal([other.clientIdKey]);
+    const ofOrder = await store().decisionsOfOrder(platform, 'order-1');
+    expect(ofOrder.map(({ clientIdKey }) => clientIdKey)).to.deep.equal([other.clientIdKey]);
     expect((await store().decisionsOfClient(other, 10)).map(({ seq }) => seq)).to.deep.equal([3, 2, 1]);
     const windowMs = 10 * MINUTE_MS;
     const seen = await store().sightings(askFor(newClient(platform), { fingerprint: 'f', ip: 'i' }));
     expect([seen.fingerprint.get(windowMs), seen.ip.get(windowMs)]).to.deep.equal([2, 2]);
   });
 
-  it('of an unknown client does nothing', async () => {
-    await store().erase(newClient());
-  });
-
-  it('forgets the client on every device, not only on the newest', async () => {
+  it('forgets the client on every device, not only on the newest, and ignores an unknown one', async () => {
     const client = newClient();
-    const platform = client.platform;
-    for (const device of ['old', 'older', 'newest']) {
-      const { state, stamp } = await store().load(client);
-      const orderRef = `order-${device}`;
-      await store().sightings(
-        askFor(client, { at: T0, fingerprint: device, ip: `ip-${device}`, record: true }),
-      );
-      const change = verdictOn(client, { ...(await store().load(client)), state, stamp }, orderRef);
-      await store().commit({ ...change, state: { ...change.state, hints: hintsOn(device, `ip-${device}`) } });
+    const devices = ['old', 'older', 'newest'].map((device) => ({ fingerprint: device, ip: `ip-${device}` }));
+    for (const device of devices) {
+      await store().sightings(askFor(client, { ...device, record: true }));
+      const change = verdictOn(client, await store().load(client), `order-${device.fingerprint}`);
+      const hints = hintsOn(device.fingerprint, device.ip);
+      await store().commit({ ...change, state: { ...change.state, hints } });
     }
     await store().erase(client);
+    await store().erase(newClient());
     const windowMs = 10 * MINUTE_MS;
-    for (const device of ['old', 'older', 'newest']) {
-      const ask = askFor(newClient(platform), { fingerprint: device, ip: `ip-${device}` });
-      const seen = await store().sightings(ask);
-      expect([seen.fingerprint.get(windowMs), seen.ip.get(windowMs)], device).to.deep.equal([1, 1]);
+    for (const device of devices) {
+      const seen = await store().sightings(askFor(newClient(client.platform), device));
+      expect([seen.fingerprint.get(windowMs), seen.ip.get(windowMs)], device.ip).to.deep.equal([1, 1]);
     }
   });
 
@@ -711,9 +605,7 @@ function describeUnreadable(opened: () => StoreUnderTest): void {
       const client = newClient();
       await live(store, client);
       await opened().spoil(client, text);
-      const failure = await store.load(client).catch((error: unknown) => error);
-      expect(failure).to.be.instanceOf(StoreUnavailable);
-      expect(String(failure)).to.match(
+      expect(await store.load(client).catch(String)).to.match(
         /^StoreUnavailable: the stored state of the client cannot be read \(.+\); "state rebuild" mends it, and it can be erased$/,
       );
       await store.erase(client);

@@ -33,6 +33,10 @@ describeWithServer('redis-server', 'the health of Redis', () => {
   const port = () => servers.nodes[0]?.port ?? 0;
   const set = (name: string, value: string) => command(port(), ['CONFIG', 'SET', name, value]);
   const texts = async () => healthTexts(await store.check());
+  const checkedAnew = async (url = servers.url) => {
+    const another = await openPatiently(url);
+    return another.check().finally(() => another.close());
+  };
 
   beforeEach(async () => {
     servers = await startStandalone(APPEND_ONLY);
@@ -49,21 +53,17 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     expect(servesClients(await store.check())).to.equal(true);
   });
 
-  it('says that too few replicas take part', async () => {
-    await set('min-replicas-to-write', '1');
-    expect(servesClients(await store.check())).to.equal(false);
-    expect(await texts()).to.deep.equal([
-      `The clients on ${store.name} get 503: NOREPLICAS Not enough good replicas to write.`,
-    ]);
-    await set('min-replicas-to-write', '0');
-    expect(await texts()).to.deep.equal([]);
-  });
-
-  it('says that there is no memory left', async () => {
-    await set('maxmemory', '1');
-    expect(servesClients(await store.check())).to.equal(false);
-    expect((await texts())[0]).to.match(/get 503: OOM command not allowed when used memory > 'maxmemory'\.$/);
-  });
+  for (const [title, setting, told] of [
+    ['too few replicas take part', 'min-replicas-to-write', 'NOREPLICAS Not enough good replicas to write'],
+    ['there is no memory left', 'maxmemory', "OOM command not allowed when used memory > 'maxmemory'"],
+  ] as const)
+    it(`says that ${title}`, async () => {
+      await set(setting, '1');
+      expect(servesClients(await store.check())).to.equal(false);
+      expect((await texts())[0]).to.equal(`The clients on ${store.name} get 503: ${told}.`);
+      await set(setting, '0');
+      expect(await texts()).to.deep.equal([]);
+    });
 
   it('says that a replica takes no writes', async () => {
     const other = await startStandalone();
@@ -90,9 +90,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
   it('warns of settings with which the promises cannot be kept', async () => {
     await set('maxmemory-policy', 'allkeys-lru');
     await set('appendonly', 'no');
-    const another = await openPatiently(servers.url);
-    const health = await another.check();
-    await another.close();
+    const health = await checkedAnew();
     expect(servesClients(health)).to.equal(true);
     expect(healthTexts(health)).to.deep.equal([
       `${store.name} has maxmemory-policy allkeys-lru: short of memory it forgets payers, who then look new; set noeviction.`,
@@ -105,9 +103,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     expect(bounded).not.to.have.property('memoryUsedShare');
     const used = Number(/used_memory:(\d+)/.exec(String(await command(port(), ['INFO', 'memory'])))?.[1]);
     await set('maxmemory', String(Math.round(used * 1.1)));
-    const another = await openPatiently(servers.url);
-    const health = await another.check();
-    await another.close();
+    const health = await checkedAnew();
     expect(health[0]?.memoryUsedShare).to.be.within(0.86, 1.1);
     expect(healthTexts(health)).to.include(
       `${store.name} has used more than 85 % of its maxmemory: when it is full every verdict is 503; give it more.`,
@@ -118,15 +114,11 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     const user = ['ACL', 'SETUSER', 'managed', 'on', '>secret', '~*', '+@all', '-config'];
     await command(port(), user);
     const url = servers.url.replace('//', '//managed:secret@');
-    const withInfo = await openPatiently(url);
-    expect(healthTexts(await withInfo.check())).to.deep.equal([]);
-    await withInfo.close();
+    expect(healthTexts(await checkedAnew(url))).to.deep.equal([]);
     await command(port(), [...user, '-info']);
-    const withoutInfo = await openPatiently(url);
-    expect(healthTexts(await withoutInfo.check())).to.deep.equal([
+    expect(healthTexts(await checkedAnew(url))).to.deep.equal([
       `${store.name} does not tell its version, maxmemory-policy, appendonly: whether it keeps the promises could not be checked; allow INFO, or look yourself.`,
     ]);
-    await withoutInfo.close();
   });
 
   for (const [ahead, side] of [
@@ -176,7 +168,7 @@ describeWithServer('redis-server', 'the health of a Redis Cluster with one hangi
 
 describeWithServer(
   'redis-server',
-  'the health of a Redis Cluster of which one node reaches two masters only',
+  'the health of a Redis Cluster of which one node reaches two masters',
   () => {
     let servers: RedisServers;
     const nodes: CutOff[] = [];
@@ -268,8 +260,8 @@ describeWithServer('redis-server', 'the health of Redis behind Sentinel', () => 
     const servers = await startSentinel(NO_FAILOVER_MS);
     const store = await openPatiently(servers.url);
     const health = await store.check();
-    expect(health.map(({ server, failure }) => [server, failure])).to.deep.equal([
-      ['Redis at scoring', null],
+    expect(health.map(({ server, failure }) => `${server}: ${failure}`)).to.deep.equal([
+      'Redis at scoring: null',
     ]);
     await store.close();
     await servers.stop();
@@ -282,11 +274,8 @@ describeWithServer('redis-server', 'a Redis that is too old', () => {
     const proxy = await asVersion(servers.nodes[0]?.port ?? 0, '6');
     const address = proxy.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const failure = await openRedisStore(`redis://127.0.0.1:${port}`, IGNORED).catch(
-      (error: unknown) => error,
-    );
-    expect(failure).to.be.instanceOf(Error);
-    expect(String(failure)).to.match(
+    const failure = await openRedisStore(`redis://127.0.0.1:${port}`, IGNORED).catch(String);
+    expect(failure).to.match(
       /^StoreUnavailable: Redis at 127\.0\.0\.1:\d+ is version 6\.0\.\d+, and 7\.0 or newer is needed; upgrade it, or set REDIS_URL to another$/,
     );
     proxy.close();

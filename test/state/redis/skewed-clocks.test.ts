@@ -45,7 +45,11 @@ describeWithServer('redis-server', 'a node with a wrong clock', () => {
     const { version, digest } = currentRules();
     const report = {
       ...{ nodeId: 'a', host: 'h', pid: 1, startedAt: 0, seenAt: 0, revision: 1 },
-      ...{ active: { version, digest }, versions: [], refused: [], trouble: null, hasStaleLists: false },
+      active: { version, digest },
+      versions: [],
+      refused: [],
+      trouble: null,
+      hasStaleLists: false,
     };
     await new Fleet(right).report(report);
     await ahead(15_000, async () => {
@@ -90,18 +94,8 @@ describeWithServer('redis-server', 'a process whose clock is 10 minutes ahead', 
     const redisUrl = await emptyRedisUrl();
     const env = { REDIS_URL: redisUrl, NODE_OPTIONS: skewedBy(directory, 10 * MINUTE_MS) };
     const before = systemClock();
-    const issue = [
-      'keys',
-      'issue',
-      '--platform',
-      'shop',
-      '--operations',
-      'score',
-      '--expires',
-      '1h',
-      '--json',
-    ];
-    const issued = await scoring(issue, env);
+    const issue = 'keys issue --platform shop --operations score --expires 1h --json';
+    const issued = await scoring(issue.split(' '), env);
     expect(JSON.parse(issued.stdout).platform).to.equal('shop');
     const store = await openPatiently(redisUrl);
     const [entry] = (await new Audit(store.auditLog, systemClock).read(null, 1)).entries;

@@ -34,6 +34,8 @@ class HeldDisk {
   }
 }
 
+const IGNORED = () => {};
+
 describe('the group commit', () => {
   let db: DatabaseSync;
   let disk: HeldDisk;
@@ -54,17 +56,20 @@ describe('the group commit', () => {
     for (let turn = 0; turn < 3; turn++) await nextTurn();
     return Promise.race([settled, nextTurn('waiting')]);
   };
+  /** Two writes that share no sync. */
+  const putApart = async (one: string, other: string) => {
+    const first = put(one);
+    await settledSoon(first);
+    const second = put(other);
+    await settledSoon(second);
+    return [first, second] as const;
+  };
   beforeEach(() => {
     db = new DatabaseSync(':memory:');
     db.exec('CREATE TABLE words (word TEXT PRIMARY KEY)');
     disk = new HeldDisk();
     told = [];
-    writes = new GroupCommit(
-      db,
-      disk,
-      () => {},
-      ({ message }) => told.push(message),
-    );
+    writes = new GroupCommit(db, disk, IGNORED, ({ message }) => told.push(message));
   });
 
   it('acknowledges a write only when it is on the disk', async () => {
@@ -77,13 +82,8 @@ describe('the group commit', () => {
 
   it('lets all commits during three syncs share the next one', async () => {
     const early = ['one', 'two', 'three'].map(put);
-    const [first] = early;
-    if (first === undefined) throw new Error('no write');
-    await settledSoon(first);
-    const second = put('four');
-    await settledSoon(second);
-    const third = put('five');
-    await settledSoon(third);
+    await Promise.all(early.map(settledSoon));
+    await putApart('four', 'five');
     expect(disk.syncs).to.equal(3);
     const late = [put('six'), put('seven')];
     await Promise.all(late.map(settledSoon));
@@ -97,10 +97,7 @@ describe('the group commit', () => {
   });
 
   it('acknowledges a write whose sync is done before an earlier one, and no other', async () => {
-    const first = put('one');
-    await settledSoon(first);
-    const second = put('two');
-    await settledSoon(second);
+    const [first, second] = await putApart('one', 'two');
     disk.finish(undefined, 2);
     expect([await settledSoon(first), await settledSoon(second)]).to.deep.equal(['waiting', 'acknowledged']);
     disk.finish(undefined, 1);
@@ -126,10 +123,7 @@ describe('the group commit', () => {
   it('acknowledges nothing any more, and says so, once the disk refused a commit', async () => {
     const refused =
       'the disk refused to keep what was written (EIO); look at the disk, then start the service again, which reads what the disk holds';
-    const first = put('one');
-    await settledSoon(first);
-    const second = put('two');
-    await settledSoon(second);
+    const [first, second] = await putApart('one', 'two');
     expect(writes.lost).to.equal(null);
     disk.finish(new Error('EIO'), 1);
     expect(await settledSoon(first)).to.equal(refused);
@@ -146,19 +140,12 @@ describe('the group commit', () => {
     ours.exec('CREATE TABLE words (word TEXT PRIMARY KEY)');
     const waits: string[] = [];
     const patience = { limitMs: 1100, onLongWait: () => waits.push('long') };
-    writes = new GroupCommit(
-      ours,
-      disk,
-      () => {},
-      () => {},
-      patience,
-    );
+    writes = new GroupCommit(ours, disk, IGNORED, IGNORED, patience);
     theirs.exec('BEGIN IMMEDIATE');
     const outcome = await writes.run(() => null).catch((error: Error) => error);
     expect(outcome).to.be.instanceOf(StoreLate);
-    expect(String(outcome)).to.equal(
-      'StoreUnavailable: another process has kept the SQLite file locked for 1100 ms',
-    );
+    const late = 'StoreUnavailable: another process has kept the SQLite file locked for 1100 ms';
+    expect(String(outcome)).to.equal(late);
     expect(waits).to.deep.equal(['long']);
     theirs.close();
     ours.close();

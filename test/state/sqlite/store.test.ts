@@ -34,12 +34,11 @@ describe('the SQLite store', () => {
     directory = mkdtempSync(join(tmpdir(), 'scoring-sqlite-'));
   });
   afterEach(() => rmSync(directory, { recursive: true }));
+  const opened = (options = {}) => openSqliteStore(directory, { salt: TEST_SALT, ...options });
+  const file = (options = {}) => new DatabaseSync(join(directory, 'scoring.sqlite'), options);
 
   it('takes every step once over two handles on one file', async () => {
-    const handles = [
-      openSqliteStore(directory, { salt: TEST_SALT }),
-      openSqliteStore(directory, { salt: TEST_SALT }),
-    ];
+    const handles = [opened(), opened()];
     const client = newClient();
     const decisions = await Promise.all(
       handles.flatMap((store) =>
@@ -52,10 +51,10 @@ describe('the SQLite store', () => {
   });
 
   it('answers within 300 ms while another process holds the file, and goes on at once afterwards', async () => {
-    const store = openSqliteStore(directory, { salt: TEST_SALT });
+    const store = opened();
     const client = newClient();
     await verdict(store, client, 'order-0');
-    const other = new DatabaseSync(join(directory, 'scoring.sqlite'));
+    const other = file();
     other.exec('BEGIN IMMEDIATE');
     let longestPauseMs = 0;
     let lookedMs = performance.now();
@@ -85,8 +84,8 @@ describe('the SQLite store', () => {
   });
 
   it('reports in its health that nothing can be written', async () => {
-    const store = openSqliteStore(directory, { salt: TEST_SALT });
-    const other = new DatabaseSync(join(directory, 'scoring.sqlite'));
+    const store = opened();
+    const other = file();
     other.exec('DROP TABLE registers');
     expect((await store.check())[0]?.failure).to.equal('no such table: registers');
     other.close();
@@ -94,7 +93,7 @@ describe('the SQLite store', () => {
   });
 
   it('leaves no byte of an erased client in any of its files', async () => {
-    const store = openSqliteStore(directory, { salt: TEST_SALT });
+    const store = opened();
     const [client, other] = [newClient(), newClient()];
     for (const each of [client, other]) {
       for (let count = 0; count < 30; count++) {
@@ -103,18 +102,17 @@ describe('the SQLite store', () => {
         await store.commit(withAnswer(change, `key-${count}-of-${each.clientIdKey}`));
       }
     }
-    expect(filesHold(directory, client.clientIdKey)).to.equal(true);
+    const held = (...texts: readonly string[]) => texts.map((text) => filesHold(directory, text));
+    expect(held(client.clientIdKey, client.hash)).to.deep.equal([true, true]);
     await store.erase(client);
-    expect(filesHold(directory, client.clientIdKey)).to.equal(false);
-    expect(filesHold(directory, client.hash)).to.equal(false);
-    expect(filesHold(directory, other.clientIdKey)).to.equal(true);
+    expect(held(client.clientIdKey, client.hash, other.clientIdKey)).to.deep.equal([false, false, true]);
     await store.close();
   });
 
   it('keeps the owner of an Idempotency-Key for longer than its answer, however late that is given', async () => {
     const dayMs = 24 * 60 * MINUTE_MS;
     let now = T0;
-    const store = openSqliteStore(directory, { clock: () => now, salt: TEST_SALT });
+    const store = opened({ clock: () => now });
     const client = newClient();
     const { platform } = client;
     const isAnswered = async () => (await store.load(client, { idempotencyKey: 'key' })).answer !== null;
@@ -133,26 +131,25 @@ describe('the SQLite store', () => {
 
   it('keeps a decision for 90 days until it is shipped, and from then on only while it is hot', async () => {
     const dayMs = 24 * 60 * MINUTE_MS;
-    const store = openSqliteStore(directory, { clock: () => T0, salt: TEST_SALT });
+    const store = opened({ clock: () => T0 });
     await verdict(store, newClient(), 'order');
-    const file = new DatabaseSync(join(directory, 'scoring.sqlite'), { readOnly: true });
+    const reader = file({ readOnly: true });
     const daysLeft = () =>
-      (Number(file.prepare('SELECT expires_at FROM decisions').get()?.['expires_at']) - T0) / dayMs;
+      (Number(reader.prepare('SELECT expires_at FROM decisions').get()?.['expires_at']) - T0) / dayMs;
     expect(daysLeft()).to.equal(90);
     const { cursor } = await store.readJournal(null, 10);
     await store.trimJournal(cursor ?? '', { journalEntries: 1, decisionsHotMs: 2 * dayMs });
     expect(daysLeft(), 'still looked back over').to.equal(90);
     await store.trimJournal(cursor ?? '', { journalEntries: 0, decisionsHotMs: 2 * dayMs });
     expect(daysLeft()).to.equal(2);
-    file.close();
+    reader.close();
     await store.close();
   });
 
   it('removes rows past their retention, far more than 200 a second', async () => {
     const day = 24 * 60 * MINUTE_MS;
     let aheadMs = -500 * day;
-    const store = openSqliteStore(directory, { clock: () => Date.now() + aheadMs, salt: TEST_SALT });
-    const path = join(directory, 'scoring.sqlite');
+    const store = opened({ clock: () => Date.now() + aheadMs });
     for (let round = 0; round < 20; round++) {
       await Promise.all(Array.from({ length: 500 }, () => verdict(store, newClient(), 'order')));
     }
@@ -160,8 +157,8 @@ describe('the SQLite store', () => {
     await store.tallies.add('trial', { writer: 'a', number: 1, counts: { seen: 1 } });
     await store.close();
     aheadMs = 0;
-    const later = openSqliteStore(directory, { salt: TEST_SALT });
-    const reader = new DatabaseSync(path, { readOnly: true });
+    const later = opened();
+    const reader = file({ readOnly: true });
     const left = () =>
       ['decisions', 'clients', 'sightings', 'tallies'].map((table) =>
         Number(reader.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']),
@@ -176,7 +173,7 @@ describe('the SQLite store', () => {
 
   it('frees disk space that is no longer needed', async () => {
     const path = join(directory, 'scoring.sqlite');
-    const store = openSqliteStore(directory, { salt: TEST_SALT });
+    const store = opened();
     const filler = new DatabaseSync(path);
     filler.exec(`
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
@@ -208,13 +205,13 @@ describe('the SQLite store', () => {
 
   it('remembers everything when it is opened again', async () => {
     const client = newClient();
-    const before = openSqliteStore(directory, { salt: TEST_SALT });
+    const before = opened();
     const decision = await verdict(before, client, 'order-1');
     await before.documents.set('keys', 'a', { id: 'a' });
     const { cursor } = await before.readJournal(null, 10);
     await before.close();
 
-    const after = openSqliteStore(directory, { salt: TEST_SALT });
+    const after = opened();
     expect((await after.load(client)).state.seq).to.equal(1);
     expect(await after.decision(decision.decisionId)).to.deep.equal(decision);
     expect(await after.documents.get('keys', 'a')).to.deep.equal({ id: 'a' });
@@ -225,7 +222,7 @@ describe('the SQLite store', () => {
   it('keeps its log short under steady writing, and loses nothing of it when it is closed', async function () {
     // 2,500 syncs one after the other, on a disk that may take 50 ms for each.
     this.timeout(300_000);
-    const store = openSqliteStore(directory, { salt: TEST_SALT });
+    const store = opened();
     const client = newClient();
     let largest = 0;
     for (let seq = 1; seq <= 2500; seq++) {
@@ -235,7 +232,7 @@ describe('the SQLite store', () => {
     await store.close();
     expect(largest).to.be.within(1, 40 * 1024 * 1024);
 
-    const after = openSqliteStore(directory, { salt: TEST_SALT });
+    const after = opened();
     expect((await after.load(client)).state.seq).to.equal(2500);
     await after.close();
   });

@@ -4,14 +4,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import { platformName } from '../../../src/client/client-key.ts';
-import { Metrics } from '../../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
-import { fixedRules } from '../../../src/rollout/loaded-rules.ts';
-import { ScoringService } from '../../../src/service/scoring.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
-import { currentRules } from '../../service/current-rules.ts';
+import { scoringService } from '../../service/scoring-service.ts';
 
 /** The size of a page in SQLite's log. */
 const LOGGED_PAGE_BYTES = 4096 + 24;
@@ -27,13 +24,8 @@ describe('the SQLite log of a verdict', () => {
   const dataDir = temporaryDirectory();
   const store = openSqliteStore(dataDir, { salt: TEST_SALT });
   const file = new DatabaseSync(join(dataDir, 'scoring.sqlite'), { timeout: 5000 });
-  const service = new ScoringService({
-    store,
-    ruleSource: fixedRules(currentRules()),
-    clock: Date.now,
-    pseudonym: hmacPseudonym('a secret that only this test knows'),
-    metrics: new Metrics(),
-  });
+  const pseudonym = hmacPseudonym('a secret that only this test knows');
+  const service = scoringService(store, Date.now, { pseudonym });
   const known = Array.from({ length: PAYERS }, () => randomUUID());
 
   before(() => ask(known, 500));

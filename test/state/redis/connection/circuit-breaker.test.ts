@@ -8,14 +8,16 @@ const LIMIT_MS = 60;
 
 describe('the circuit breaker', () => {
   const never = () => new Promise<never>(() => {});
+  let breaker: CircuitBreaker;
+  beforeEach(() => {
+    breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
+  });
 
   it('returns the result of the call', async () => {
-    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     expect(await breaker.run(async () => 7)).to.equal(7);
   });
 
   it('turns every failure into StoreUnavailable and names the cause', async () => {
-    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     const cause = new Error('refused');
     const failure = await failureOf(breaker.run(() => Promise.reject(cause)));
     expect(failure)
@@ -25,7 +27,6 @@ describe('the circuit breaker', () => {
   });
 
   it('catches a call that throws before it starts', async () => {
-    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     const call = (): Promise<number> => {
       throw new Error('at once');
     };
@@ -33,7 +34,6 @@ describe('the circuit breaker', () => {
   });
 
   it('gives up a call after its limit and not before', async () => {
-    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     watchStandstills();
     const started = performance.now();
     const failure = await failureOf(breaker.run(never));
@@ -44,7 +44,6 @@ describe('the circuit breaker', () => {
   });
 
   it('refuses new calls at once while an overdue one still waits, without starting them', async () => {
-    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     await failureOf(breaker.run(never));
     let started = 0;
     const call = async () => {
@@ -56,7 +55,6 @@ describe('the circuit breaker', () => {
   });
 
   it('gives up reads once another call is overdue, and gives a change all of its time', async () => {
-    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
     const overdue = failureOf(breaker.run(never));
     await delay(LIMIT_MS / 2);
     const fates: string[] = [];
@@ -66,24 +64,21 @@ describe('the circuit breaker', () => {
     expect(fates).to.deep.equal(['the server does not answer', 'the server did not answer within 60 ms']);
   });
 
-  it('lets calls through as soon as the late answer arrives', async () => {
-    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
-    const { promise, resolve } = Promise.withResolvers<string>();
-    await failureOf(breaker.run(() => promise));
-    expect(breaker.stalled).to.equal(true);
-    resolve('late');
-    await delay(1);
-    expect(await breaker.run(async () => 'next')).to.equal('next');
-  });
-
-  it('lets calls through when the overdue call is rejected by a disconnect', async () => {
-    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
-    const { promise, reject } = Promise.withResolvers<string>();
-    await failureOf(breaker.run(() => promise));
-    reject(new Error('disconnected'));
-    await delay(1);
-    expect(await breaker.run(async () => 'next')).to.equal('next');
-  });
+  for (const [title, end] of [
+    ['as soon as the late answer arrives', ({ resolve }: PromiseWithResolvers<string>) => resolve('late')],
+    [
+      'when the overdue call is rejected by a disconnect',
+      ({ reject }: PromiseWithResolvers<string>) => reject(new Error('disconnected')),
+    ],
+  ] as const)
+    it(`lets calls through ${title}`, async () => {
+      const overdue = Promise.withResolvers<string>();
+      await failureOf(breaker.run(() => overdue.promise));
+      expect(breaker.stalled).to.equal(true);
+      end(overdue);
+      await delay(1);
+      expect(await breaker.run(async () => 'next')).to.equal('next');
+    });
 
   it('lets calls through when a probe is answered although an answer is lost for good', async () => {
     let away = true;
@@ -92,7 +87,7 @@ describe('the circuit breaker', () => {
       probes += 1;
       if (away) throw new Error('still away');
     };
-    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, probe);
+    breaker = new CircuitBreaker('the server', () => LIMIT_MS, probe);
     await failureOf(breaker.run(never));
     await delay(250);
     expect(breaker.stalled).to.equal(true);
@@ -102,32 +97,23 @@ describe('the circuit breaker', () => {
     expect(await breaker.run(async () => 'next')).to.equal('next');
   });
 
-  it('does not blame the server for a pause of this process', async () => {
-    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
-    const { promise, resolve } = Promise.withResolvers<string>();
-    const answer = breaker.run(() => promise);
-    const until = performance.now() + 3 * LIMIT_MS;
-    while (performance.now() < until) {
-      // Blocks this process.
-    }
-    setImmediate(resolve, 'in time');
-    expect(await answer).to.equal('in time');
-  });
-
-  it('does not blame the server while this process gets its core only now and then', async () => {
-    const breaker = new CircuitBreaker('the server', () => LIMIT_MS, never);
-    const { promise, resolve } = Promise.withResolvers<string>();
-    const answer = breaker.run(() => promise);
-    for (let pause = 0; pause < 6; pause++) {
-      const until = performance.now() + LIMIT_MS / 2;
-      while (performance.now() < until) {
-        // Blocks this process.
+  for (const [title, pauses, pauseMs] of [
+    ['for a pause of this process', 1, 3 * LIMIT_MS],
+    ['while this process gets its core only now and then', 6, LIMIT_MS / 2],
+  ] as const)
+    it(`does not blame the server ${title}`, async () => {
+      const { promise, resolve } = Promise.withResolvers<string>();
+      const answer = breaker.run(() => promise);
+      for (let pause = 0; pause < pauses; pause++) {
+        if (pause > 0) await new Promise((go) => setTimeout(go));
+        const until = performance.now() + pauseMs;
+        while (performance.now() < until) {
+          // Blocks this process.
+        }
       }
-      await new Promise((go) => setTimeout(go));
-    }
-    resolve('in time');
-    expect(await answer).to.equal('in time');
-  });
+      setImmediate(resolve, 'in time');
+      expect(await answer).to.equal('in time');
+    });
 });
 
 async function failureOf(call: Promise<unknown>): Promise<Error> {

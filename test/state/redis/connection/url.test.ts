@@ -3,65 +3,46 @@ import { addressesOf, parseRedisUrl } from '../../../../src/state/redis/connecti
 
 describe('REDIS_URL', () => {
   const none = { username: undefined, password: undefined };
+  const secret = { username: undefined, password: 'secret' };
+  const [a, b] = [
+    { host: 'a', port: 1 },
+    { host: 'b', port: 2 },
+  ];
+  const cluster = { kind: 'cluster', tls: false, endpoints: [a, b], ...secret };
+  const sentinel = {
+    kind: 'sentinel',
+    endpoints: [a, { ...b, port: 26379 }],
+    masterName: 'scoring',
+    ...secret,
+  };
 
-  it('names one server, by default at 6379 and database 0', () => {
-    expect(parseRedisUrl('redis://cache')).to.deep.equal({
-      kind: 'standalone',
-      tls: false,
-      endpoint: { host: 'cache', port: 6379 },
-      database: 0,
-      ...none,
+  for (const [what, url, parsed] of [
+    [
+      'one server, by default at 6379 and database 0',
+      'redis://cache',
+      { kind: 'standalone', tls: false, endpoint: { host: 'cache', port: 6379 }, database: 0, ...none },
+    ],
+    [
+      'TLS, credentials, an IPv6 address and a database',
+      'rediss://me:p%40ss@[::1]:7000/3',
+      {
+        kind: 'standalone',
+        tls: true,
+        endpoint: { host: '::1', port: 7000 },
+        database: 3,
+        username: 'me',
+        password: 'p@ss',
+      },
+    ],
+    ['a list as a cluster', 'redis://:secret@a:1,redis://:secret@b:2', cluster],
+    ['a list as a cluster', 'redis://:secret@a:1,b:2', cluster],
+    ['a list as a cluster', 'redis://:secret@a:1, b:2', cluster],
+    ['sentinels and their master', 'redis-sentinel://:secret@a:1,b/scoring', { ...sentinel, tls: false }],
+    ['sentinels and their master', 'rediss-sentinel://:secret@a:1,b/scoring', { ...sentinel, tls: true }],
+  ] as const)
+    it(`takes ${what}: ${url}`, () => {
+      expect(parseRedisUrl(url)).to.deep.equal(parsed);
     });
-  });
-
-  it('takes TLS, credentials, an IPv6 address and a database', () => {
-    expect(parseRedisUrl('rediss://me:p%40ss@[::1]:7000/3')).to.deep.equal({
-      kind: 'standalone',
-      tls: true,
-      endpoint: { host: '::1', port: 7000 },
-      database: 3,
-      username: 'me',
-      password: 'p@ss',
-    });
-  });
-
-  for (const list of [
-    'redis://:secret@a:1,redis://:secret@b:2',
-    'redis://:secret@a:1,b:2',
-    'redis://:secret@a:1, b:2',
-  ]) {
-    it(`takes a list as a cluster: ${list}`, () => {
-      expect(parseRedisUrl(list)).to.deep.equal({
-        kind: 'cluster',
-        tls: false,
-        endpoints: [
-          { host: 'a', port: 1 },
-          { host: 'b', port: 2 },
-        ],
-        username: undefined,
-        password: 'secret',
-      });
-    });
-  }
-
-  for (const [scheme, tls] of [
-    ['redis-sentinel', false],
-    ['rediss-sentinel', true],
-  ] as const) {
-    it(`takes sentinels and the name of their master: ${scheme}`, () => {
-      expect(parseRedisUrl(`${scheme}://:secret@a:1,b/scoring`)).to.deep.equal({
-        kind: 'sentinel',
-        tls,
-        endpoints: [
-          { host: 'a', port: 1 },
-          { host: 'b', port: 26379 },
-        ],
-        masterName: 'scoring',
-        username: undefined,
-        password: 'secret',
-      });
-    });
-  }
 
   for (const [url, complaint] of [
     ['localhost:6379', 'unknown scheme'],
