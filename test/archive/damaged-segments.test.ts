@@ -172,8 +172,12 @@ describe('a segment with a file', () => {
 
     it('is reported by verify', async () => {
       const { unreadable } = await verifyArchive({
-        ...{ archiveDir: place.archive.folder, rulesDir: RULES_FOLDER },
-        ...{ from: null, to: null, threads: 1, onProgress: () => {} },
+        archiveDir: place.archive.folder,
+        rulesDir: RULES_FOLDER,
+        from: null,
+        to: null,
+        threads: 1,
+        onProgress: () => {},
       });
       expect(unreadable).to.deep.equal([damaged.name]);
     });
@@ -185,11 +189,13 @@ describe('a segment with a file', () => {
       };
       const gone = `${path()} was cut off or is gone.`;
       expect(await backedUp(backup)).to.deep.equal([
-        ...[1, `${gone} The backup has it from before: copy it back into the archive.\n`],
+        1,
+        `${gone} The backup has it from before: copy it back into the archive.\n`,
       ]);
       rmSync(place.archive.pathOf(damaged));
       expect(await backedUp(join(temporaryDirectory(), 'another'))).to.deep.equal([
-        ...[1, `${gone} No backup here has it: its 1 row is missing from now on.\n`],
+        1,
+        `${gone} No backup here has it: its 1 row is missing from now on.\n`,
       ]);
       putBack();
       expect(await new Archive(place.archive.folder).torn(place.archive.read())).to.deep.equal([]);

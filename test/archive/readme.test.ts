@@ -17,8 +17,7 @@ describe('the guide of the archive', () => {
       await history.verdict('ann', 'ann-1');
       place.end();
     });
-    const folder = archive.kind === 'archive' ? archive.folder : expect.fail('it is an archive');
-    const env = { ARCHIVE_DIR: folder, DATA_DIR: temporaryDirectory(), REDIS_URL: '' };
+    const env = { ARCHIVE_DIR: archive.folder, DATA_DIR: temporaryDirectory(), REDIS_URL: '' };
     const [block] = blocksOf(section(GUIDE, 'Five questions'));
     const questions = [...(block?.text ?? '').matchAll(/archive query "([^"]*)"/g)].map(
       ([, sql = '']) => sql,

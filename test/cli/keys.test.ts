@@ -61,11 +61,13 @@ describe('keys', () => {
     expect(JSON.parse(stdout)).to.deep.include({ platform: '*', operations: ['rules', 'operate'] });
     for (const [platform, operations, why] of [
       [
-        ...(['shop', 'rules,operate'] as const),
+        'shop',
+        'rules,operate',
         `"operate" concerns every platform; it is granted to keys of the whole installation alone: --platform '*'`,
       ],
       [
-        ...(['*', 'clients'] as const),
+        '*',
+        'clients',
         'keys of the whole installation may have lists:read, lists, rules:read, rules, operate, keys, audit, approve; issue a key of a platform for "clients"',
       ],
     ] as const) {

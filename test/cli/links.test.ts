@@ -57,7 +57,9 @@ describe('the links command', () => {
   it('shows what was known at a time in the past', async () => {
     const { exitCode, stdout } = await run('ann', '--as-of', '2020-02-02');
     expect([exitCode, ...stdout.split('\n').slice(0, 2)]).to.deep.equal([
-      ...[0, 'As known at 2020-02-02T00:00:00Z.', 'Since 2019-12-04T00:00:00.000Z:'],
+      0,
+      'As known at 2020-02-02T00:00:00Z.',
+      'Since 2019-12-04T00:00:00.000Z:',
     ]);
     expect(stdout).to.include('Nobody is proposed for a list.');
     expect(stdout).to.include('Nobody shares a device or an address with it.').and.not.include('DEVICE');

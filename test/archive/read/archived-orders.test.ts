@@ -4,17 +4,17 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { ArchivedOrders, type AskedOrder } from '../../../src/archive/read/archived-orders.ts';
+import type { TableName } from '../../../src/archive/tables.ts';
+import type { PlatformName } from '../../../src/client/client-key.ts';
 import type { ReportedOutcome } from '../../../src/client/order.ts';
 import { RECENT_OUTCOMES_MAX } from '../../../src/client/outcomes.ts';
-import { Metrics } from '../../../src/metrics/metrics.ts';
-import { fixedRules } from '../../../src/rollout/loaded-rules.ts';
-import { ScoringService } from '../../../src/service/scoring.ts';
+import type { ScoringService } from '../../../src/service/scoring.ts';
 import { RETENTION } from '../../../src/state/retention.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { clientKey, TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
-import { currentRules } from '../../service/current-rules.ts';
+import { scoringService } from '../../service/scoring-service.ts';
 import { newPlatform, T0 } from '../../state/clients.ts';
 import { ArchivedStore } from '../archived-store.ts';
 
@@ -43,14 +43,7 @@ describe('an order that only the archive remembers', () => {
       readings.push([...asked]);
       return reader.orders(of, asked);
     });
-    service = new ScoringService({
-      store,
-      ruleSource: fixedRules(currentRules()),
-      clock: () => nowMs,
-      pseudonym: (_kind, text) => text,
-      metrics: new Metrics(),
-      archivedOrders,
-    });
+    service = scoringService(store, () => nowMs, { archivedOrders });
     for (let order = 1; order <= RECENT_OUTCOMES_MAX + OLD_ORDERS; order++) {
       nowMs = T0 + order;
       await report(`order-${order}`, PAID, nowMs);
@@ -71,10 +64,7 @@ describe('an order that only the archive remembers', () => {
   it('is corrected by a chargeback, and is one of the newest again', async () => {
     expect(await report('order-2', REVERSED, nowMs)).to.equal('superseded');
     const { paidCount, unpaidCount, recent } = await outcomes();
-    expect({ paidCount, unpaidCount }).to.deep.equal({
-      paidCount: RECENT_OUTCOMES_MAX + OLD_ORDERS - 1,
-      unpaidCount: 1,
-    });
+    expect([paidCount, unpaidCount]).to.deep.equal([RECENT_OUTCOMES_MAX + OLD_ORDERS - 1, 1]);
     expect(recent.at(-1)?.reports?.map(({ outcome }) => outcome)).to.deep.equal(['PAID', 'UNPAID']);
   });
 
@@ -100,12 +90,9 @@ describe('an order that only the archive remembers', () => {
   });
 
   it('is looked up with the others of the same request, each once', async () => {
-    const expected = ['order-3', 'order-4', 'order-6'].map((orderRef, index) => ({
-      clientIdKey: 'ann',
-      orderRef,
-      ...REVERSED,
-      occurredAt: nowMs + index,
-    }));
+    const expected = ['order-3', 'order-4', 'order-6'].map((orderRef, index) => {
+      return { clientIdKey: 'ann', orderRef, ...REVERSED, occurredAt: nowMs + index };
+    });
     const recorder = service.outcomes(platform);
     for (const report of expected) recorder.expect(report);
     readings.length = 0;
@@ -117,12 +104,8 @@ describe('an order that only the archive remembers', () => {
 
   it('changes nothing while a part of the archive cannot be read', async () => {
     const before = await outcomes();
-    const [segment] = place.archive.segments(place.archive.read(), { table: 'outcomes', platform });
-    if (segment === undefined) throw new Error('nothing was shipped');
-    truncateSync(place.archive.pathOf(segment), 100);
-    expect(String(await report('order-5', PAID, T0 + 5).catch(String))).to.equal(
-      'StoreUnavailable: a part of the archive cannot be read, and the order may be there',
-    );
+    damage(place, 'outcomes', platform);
+    expect(await report('order-5', PAID, T0 + 5).catch(String)).to.equal(UNREADABLE);
     expect(await outcomes()).to.deep.equal(before);
   });
 });
@@ -152,14 +135,7 @@ describe('an order that was refused weeks ago', () => {
     store = openSqliteStore(folder, { clock: () => nowMs, salt: TEST_SALT });
     place = await ArchivedStore.open(store);
     reader = new ArchiveReader(place.archive.folder, store);
-    service = new ScoringService({
-      store,
-      ruleSource: fixedRules(currentRules()),
-      clock: () => nowMs,
-      pseudonym: (_kind, text) => text,
-      metrics: new Metrics(),
-      archivedOrders: ArchivedOrders.of(reader),
-    });
+    service = scoringService(store, () => nowMs, { archivedOrders: ArchivedOrders.of(reader) });
     const verdicts: string[] = [];
     for (const order of ['granted', 'refused', 'refused too']) verdicts.push(await ask(order));
     expect(verdicts).to.deep.equal(['GET_NEW', 'WAIT', 'WAIT']);
@@ -189,15 +165,18 @@ describe('an order that was refused weeks ago', () => {
 
   it('does not count as one without a request while a part of the archive cannot be read', async () => {
     const before = await outcomes();
-    const [segment] = place.archive.segments(place.archive.read(), { table: 'decisions', platform });
-    if (segment === undefined) throw new Error('nothing was shipped');
-    truncateSync(place.archive.pathOf(segment), 100);
-    expect(String(await expired('refused too').catch(String))).to.equal(
-      'StoreUnavailable: a part of the archive cannot be read, and the order may be there',
-    );
+    damage(place, 'decisions', platform);
+    expect(await expired('refused too').catch(String)).to.equal(UNREADABLE);
     expect(await outcomes()).to.deep.equal(before);
   });
 });
+
+const UNREADABLE = 'StoreUnavailable: a part of the archive cannot be read, and the order may be there';
+
+function damage({ archive }: ArchivedStore, table: TableName, platform: PlatformName): void {
+  const [segment] = archive.segments(archive.read(), { table, platform });
+  truncateSync(archive.pathOf(segment ?? expect.fail('nothing was shipped')), 100);
+}
 
 /** As the store does later with shipped data. */
 function forgetDecisions(folder: string): void {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import {
+  type FoundDecisions,
   findInPages,
   LOOKED_AT_DECISIONS_MAX,
   PAGE_DECISIONS_MAX,
@@ -26,29 +27,28 @@ function paged(all: readonly Decision[]) {
   return { pages, nextPage };
 }
 
+/** How many decisions were looked at, back to when, whether these are all, and where to go on. */
+const toldOf = (
+  { decisions, backTo, complete, ...rest }: FoundDecisions['lookedAt'],
+  next: string | null,
+) => {
+  expect(rest).to.deep.equal({});
+  return [decisions, backTo, complete, next];
+};
+
 describe('a search back through decisions', () => {
   it('goes on over pages until nothing is left', async () => {
     const all = decisions(2 * PAGE_DECISIONS_MAX + 1, PAGE_DECISIONS_MAX);
     const { decisions: found, next, lookedAt } = await findInPages(paged(all).nextPage, { rule: 'rare' }, 10);
     expect(found.length).to.equal(2);
-    expect({ ...lookedAt, next }).to.deep.equal({
-      decisions: all.length,
-      backTo: T0 + 1,
-      complete: true,
-      next: null,
-    });
+    expect(toldOf(lookedAt, next)).to.deep.equal([all.length, T0 + 1, true, null]);
   });
 
   it('reads one more page after a full last one', async () => {
     const { pages, nextPage } = paged(decisions(PAGE_DECISIONS_MAX, PAGE_DECISIONS_MAX));
     const { next, lookedAt } = await findInPages(nextPage, { rule: 'none' }, 10);
     expect(pages.given).to.equal(2);
-    expect({ ...lookedAt, next }).to.deep.equal({
-      decisions: PAGE_DECISIONS_MAX,
-      backTo: T0 + 1,
-      complete: true,
-      next: null,
-    });
+    expect(toldOf(lookedAt, next)).to.deep.equal([PAGE_DECISIONS_MAX, T0 + 1, true, null]);
   });
 
   it('reads no more pages than the limit needs, and does not claim to have seen all', async () => {
@@ -57,23 +57,18 @@ describe('a search back through decisions', () => {
     const { decisions: found, next, lookedAt } = await findInPages(nextPage, { rule: 'rare' }, 3);
     expect(found.length).to.equal(3);
     expect(pages.given).to.equal(1);
-    expect({ ...lookedAt, next }).to.deep.equal({
-      decisions: 30,
-      backTo: T0 + 5 * PAGE_DECISIONS_MAX - 29,
-      complete: false,
-      next: all[29]?.decisionId,
-    });
+    expect(toldOf(lookedAt, next)).to.deep.equal([
+      30,
+      T0 + 5 * PAGE_DECISIONS_MAX - 29,
+      false,
+      all[29]?.decisionId,
+    ]);
   });
 
   it('does not claim to have seen all when the limit falls before the last decision', async () => {
     const all = decisions(3, 2);
     const { next, lookedAt } = await findInPages(paged(all).nextPage, { rule: 'rare' }, 1);
-    expect({ ...lookedAt, next }).to.deep.equal({
-      decisions: 2,
-      backTo: T0 + 2,
-      complete: false,
-      next: all[1]?.decisionId,
-    });
+    expect(toldOf(lookedAt, next)).to.deep.equal([2, T0 + 2, false, all[1]?.decisionId]);
   });
 
   it('gives up after a number of decisions, however many are left', async () => {
@@ -83,22 +78,19 @@ describe('a search back through decisions', () => {
     expect(found).to.deep.equal([]);
     // One more page shows that the last millisecond has ended.
     expect(pages.given * PAGE_DECISIONS_MAX).to.equal(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX);
-    expect({ ...lookedAt, next }).to.deep.equal({
-      decisions: LOOKED_AT_DECISIONS_MAX,
-      backTo: T0 + PAGE_DECISIONS_MAX + 1,
-      complete: false,
-      next: all[LOOKED_AT_DECISIONS_MAX - 1]?.decisionId,
-    });
+    expect(toldOf(lookedAt, next)).to.deep.equal([
+      LOOKED_AT_DECISIONS_MAX,
+      T0 + PAGE_DECISIONS_MAX + 1,
+      false,
+      all[LOOKED_AT_DECISIONS_MAX - 1]?.decisionId,
+    ]);
   });
 
   it('names no place to continue from when it did not come as far as the search before', async () => {
     const all = decisions(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX, 1_000_000);
     const after = parseDecisionId(all.at(-2)?.decisionId ?? '') ?? undefined;
-    const { next, lookedAt } = await findInPages(
-      paged(all).nextPage,
-      after === undefined ? {} : { after },
-      1,
-    );
+    const filter = after === undefined ? {} : { after };
+    const { next, lookedAt } = await findInPages(paged(all).nextPage, filter, 1);
     expect([lookedAt.complete, next]).to.deep.equal([false, null]);
   });
 });

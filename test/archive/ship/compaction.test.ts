@@ -27,12 +27,11 @@ describe('the segments that are merged', () => {
   it('are those of quiet days of a month that is over', () => {
     const [quiet, also] = [segment('a', '2026-10-03', 200), segment('b', '2026-10-31', 50_000)];
     expect(nextMerge([quiet, also, segment('c', '2026-10-04', 50_001)], TODAY)).to.deep.equal([quiet, also]);
-    expect(nextMerge([segment('a', '2026-11-03', 200), segment('b', '2026-11-04', 200)], TODAY)).to.equal(
-      null,
-    );
-    expect(nextMerge([segment('a', '2026-10-03', 200), segment('b', '2026-09-03', 200)], TODAY)).to.equal(
-      null,
-    );
+    for (const [day, other] of [
+      ['2026-11-03', '2026-11-04'],
+      ['2026-10-03', '2026-09-03'],
+    ] as const)
+      expect(nextMerge([segment('a', day, 200), segment('b', other, 200)], TODAY)).to.equal(null);
   });
 
   it('are those of quiet days of erasures only when these name nobody any more', () => {
@@ -58,11 +57,8 @@ describe('the segments that are merged', () => {
   });
 
   it('have at most two million rows together', () => {
-    const day = [
-      segment('a', '2026-11-20', 1_500_000),
-      segment('b', '2026-11-20', 600_000),
-      segment('c', '2026-11-20', 9),
-    ];
+    const rows = { a: 1_500_000, b: 600_000, c: 9 };
+    const day = Object.entries(rows).map(([name, some]) => segment(name, '2026-11-20', some));
     expect(nextMerge(day, TODAY)?.map(({ name }) => name)).to.deep.equal(['c', 'b']);
   });
 
@@ -74,16 +70,6 @@ describe('the segments that are merged', () => {
 });
 
 function segment(name: string, day: string, rows: number): Segment {
-  return {
-    table: 'decisions',
-    platform: 'shop',
-    day,
-    name,
-    rows,
-    bytes: 1,
-    from: 0,
-    to: 0,
-    firstTick: 0,
-    lastTick: 0,
-  };
+  const when = { day, from: 0, to: 0, firstTick: 0, lastTick: 0 };
+  return { table: 'decisions', platform: 'shop', ...when, name, rows, bytes: 1 };
 }

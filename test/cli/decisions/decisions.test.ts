@@ -4,9 +4,6 @@ import { expect } from 'chai';
 import { AccessKeys } from '../../../src/access/access-keys.ts';
 import { ArchivedRuleSets } from '../../../src/archive/ship/archived-rule-sets.ts';
 import { platformName } from '../../../src/client/client-key.ts';
-import { Metrics } from '../../../src/metrics/metrics.ts';
-import { fixedRules } from '../../../src/rollout/loaded-rules.ts';
-import { ScoringService } from '../../../src/service/scoring.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
 import { RULES_DIR, SOUND_VERSION } from '../../rule-fixtures/sound-rules.ts';
@@ -14,6 +11,7 @@ import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { currentRules } from '../../service/current-rules.ts';
 import { MovableClock } from '../../service/movable-clock.ts';
 import { verdictBody } from '../../service/request-bodies.ts';
+import { scoringService } from '../../service/scoring-service.ts';
 import { scoring } from '../scoring.ts';
 
 const dataDir = temporaryDirectory();
@@ -36,13 +34,7 @@ describe('the decisions commands', () => {
   before(async () => {
     const store = openSqliteStore(dataDir, { salt: TEST_SALT });
     const clock = new MovableClock();
-    const service = new ScoringService({
-      store,
-      ruleSource: fixedRules(currentRules()),
-      clock: clock.now,
-      pseudonym: (_kind, text) => text,
-      metrics: new Metrics(),
-    });
+    const service = scoringService(store, clock.now);
     const platform = platformName('shop');
     // Without a platform's name, decisions are searched at platforms with keys.
     await new AccessKeys(store.documents, clock.now).issue(platform, ['verdict'], null);
@@ -96,7 +88,8 @@ describe('the decisions commands', () => {
     const unknown = `${id().split('.')[0]}.99`;
     for (const wrong of [unknown, 'nonsense']) {
       expect(await run(['explain', wrong])).to.deep.equal({
-        ...{ exitCode: 1, stdout: '' },
+        exitCode: 1,
+        stdout: '',
         stderr: `There is no decision "${wrong}", or it is past its retention; decisions find lists the ids by order or client.\n`,
       });
     }
@@ -171,7 +164,8 @@ describe('the decisions commands', () => {
   for (const [title, args, exitCode, stderr] of [
     [
       'names what it did not find',
-      ...(['--order order-1 --client payer-2', 1] as const),
+      '--order order-1 --client payer-2',
+      1,
       'No decision about order "order-1" of client "payer-2" is kept.',
     ],
     [
@@ -183,7 +177,8 @@ describe('the decisions commands', () => {
     ['names a missing argument', '', 2, 'error: name what to find: --order REF, --client KEY, or both'],
     [
       'refuses a bad limit',
-      ...(['--client payer-1 --limit 0', 2] as const),
+      '--client payer-1 --limit 0',
+      2,
       'error: --limit must be a whole number from 1 to 500, not "0"',
     ],
   ] as const)

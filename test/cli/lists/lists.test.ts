@@ -24,7 +24,8 @@ describe('lists', () => {
       expect([told.exitCode, told.stdout || told.stderr]).to.deep.equal([exitCode, text]);
     };
     await says(
-      ...([add, 1] as const),
+      add,
+      1,
       'error: There is no list "blocked". A list is made first, with the kind of its entries: PUT /v1/platform/lists/blocked, or the command lists make.',
     );
     const make = ['make', 'blocked', ...SHOP, '--kind', 'ip'];

@@ -48,17 +48,26 @@ describe('rules check', () => {
   ])[] = [
     ['says that a rule set is valid', {}, [], 0, sound],
     [
-      ...(['reports every problem of every file at once, with its place', twoTypos, ['p1.v1'], 1] as const),
+      'reports every problem of every file at once, with its place',
+      twoTypos,
+      ['p1.v1'],
+      1,
       'p1.v1/ladder.yaml:6:15  level 2 (30s) must be longer than level 1 (30s)\n' +
         'p1.v1/verdicts.yaml:21:19  unknown fact "isBott"; did you mean "isBot"?\n' +
         'p1.v1: 2 problems; rules are compared with each other once these are solved\n',
     ],
     [
-      ...(['says what is proved, with an example', coveredRule, [], 1] as const),
+      'says what is proved, with an example',
+      coveredRule,
+      [],
+      1,
       `p1.v1/verdicts.yaml:70:5  ${FINDING}\n    example: waitRemainingSeconds = 61\np1.v1: 1 problem in 27 rules\n`,
     ],
     [
-      ...(['prints notes without failing', added(always), [], 0] as const),
+      'prints notes without failing',
+      added(always),
+      [],
+      0,
       'p1.v1/verdicts.yaml:71:1  note: "otherwise" is never reached: some rule always matches\np1.v1: sound, 27 rules\n',
     ],
     ['prints one object with --json', coveredRule, ['--json'], 1, json],
@@ -72,7 +81,9 @@ describe('rules check', () => {
     ],
     [
       'prints workflow commands, with the example on a line of its own',
-      ...([coveredRule, ['--format', 'github'], 1] as const),
+      coveredRule,
+      ['--format', 'github'],
+      1,
       `::error file=p1.v1/verdicts.yaml,line=70,col=5::${FINDING}%0Aexample: waitRemainingSeconds = 61\n`,
     ],
     [

@@ -95,11 +95,13 @@ describe('evidence by command', () => {
     ['is not JSON', 'Dear Ann,', 'the line is not JSON'],
     ['is no object', '[]', 'the line is no journal entry: it must be an object'],
     [
-      ...(['is an unknown kind of entry', `{"kind":"letter",${about}}`] as const),
+      'is an unknown kind of entry',
+      `{"kind":"letter",${about}}`,
       'the line is no journal entry: "kind" must be one of score, verdict, outcome, binding, override, waitEnded, erasure',
     ],
     [
-      ...(['is a verdict without its facts', `{"kind":"verdict",${about},"decision":{}}`] as const),
+      'is a verdict without its facts',
+      `{"kind":"verdict",${about},"decision":{}}`,
       'the line is no journal entry: "decision" must be a decision with its facts',
     ],
   ] as const)
@@ -127,7 +129,9 @@ describe('evidence by command', () => {
       ],
     ] as const)
       expect(await rules('report', ...journal)).to.deep.equal({
-        ...{ code: 2, stdout: '', stderr: `error: ${message}\n` },
+        code: 2,
+        stdout: '',
+        stderr: `error: ${message}\n`,
       });
     expect((await onJournal('backtest', 'p2.v99')).code).to.equal(2);
     const { code, stderr } = await onJournal('experiment', 'newest');
@@ -227,7 +231,8 @@ describe('evidence by command', () => {
       (await onJournal('experiment', '--json')).stdout,
     );
     expect({ arms, differences, recommendation }).to.deep.equal({
-      ...{ arms: [], differences: [] },
+      arms: [],
+      differences: [],
       recommendation: { version: null, takeBack: [], errorBound: 0.01 },
     });
   });

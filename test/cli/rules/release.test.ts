@@ -42,19 +42,27 @@ describe('rules release', () => {
   for (const [title, version, exitCode, told] of [
     ['bad files', 'p2.v12', 1, /^error: p2\.v12 is not sound:\n.*bot-signals\.yaml:6:12 {2}/],
     [
-      ...(['what check proves', 'p2.v13', 1] as const),
+      'what check proves',
+      'p2.v13',
+      1,
       /^error: p2\.v13 has findings and is not released; see: rules check p2\.v13\n.*verdicts\.yaml:26:5 {2}"asked-too-early" can never match: /,
     ],
     [
-      ...(['cases that fail', 'p2.v14', 1] as const),
+      'cases that fail',
+      'p2.v14',
+      1,
       /^error: \d+ cases of p2\.v14 failed; it is not released; see: rules test p2\.v14\n$/,
     ],
     [
-      ...(['a version whose cases were deleted', 'p2.v16', 1] as const),
+      'a version whose cases were deleted',
+      'p2.v16',
+      1,
       /^error: p2\.v16 has no cases and is not released; write into \S+\/rules\/p2\.v16\/cases what it must answer, or copy the cases of the version before it\n$/,
     ],
     [
-      ...(['the name of a draft', 'p2.v11-night', 2] as const),
+      'the name of a draft',
+      'p2.v11-night',
+      2,
       /^error: p2\.v11-night has a draft's name, which is never released; release a copy of it: rules new p2\.v11 --from p2\.v11-night\n$/,
     ],
   ] as const)

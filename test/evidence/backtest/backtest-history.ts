@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { platformName } from '../../../src/client/client-key.ts';
 import type { OutcomeCause } from '../../../src/client/order.ts';
-import { Metrics } from '../../../src/metrics/metrics.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { fixedRules } from '../../../src/rollout/loaded-rules.ts';
 import { loadRuleSet } from '../../../src/rules/folder/rule-folder.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
-import { ScoringService } from '../../../src/service/scoring.ts';
+import type { ScoringService } from '../../../src/service/scoring.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { scoring } from '../../cli/scoring.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 import { SIGNAL_SECRET } from '../../service/running-service.ts';
+import { scoringService } from '../../service/scoring-service.ts';
 
 export const PLATFORM = platformName('demo');
 export const JULY = Date.UTC(2026, 6, 1);
@@ -103,13 +103,8 @@ export class History {
   readonly #service: ScoringService;
 
   constructor(store: Store, rules: RuleSet) {
-    this.#service = new ScoringService({
-      store,
-      ruleSource: fixedRules(rules),
-      clock: () => this.now,
-      pseudonym: hmacPseudonym('secret'),
-      metrics: new Metrics(),
-    });
+    const parts = { ruleSource: fixedRules(rules), pseudonym: hmacPseudonym('secret') };
+    this.#service = scoringService(store, () => this.now, parts);
   }
 
   async score(clientIdKey: string, device = clientIdKey): Promise<void> {
@@ -126,11 +121,8 @@ export class History {
 
   async verdict(clientIdKey: string, orderRef: string, amountRequested = '10.50'): Promise<string> {
     const body = { sellPointKey: 'shop-1', clientIdKey, method: 'card', amountRequested, orderRef };
-    const { answer } = await this.#service.verdict(PLATFORM, body, {
-      requestId: 'request',
-      idempotencyKey: null,
-    });
-    return answer.verdict;
+    const asked = { requestId: 'request', idempotencyKey: null };
+    return (await this.#service.verdict(PLATFORM, body, asked)).answer.verdict;
   }
 
   async outcome(

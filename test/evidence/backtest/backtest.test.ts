@@ -1,13 +1,21 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { backtest } from '../../../src/evidence/backtest/backtest.ts';
 import { type BacktestReport, presentBacktest } from '../../../src/evidence/backtest/backtest-report.ts';
+import { type Input, inputsOf } from '../../../src/evidence/backtest/input.ts';
+import { paretoFront } from '../../../src/evidence/backtest/order-outcomes.ts';
 import { variationsOf } from '../../../src/evidence/backtest/variations.ts';
 import type { OrderCounts } from '../../../src/evidence/presentation.ts';
+import { BadQuestion } from '../../../src/evidence/question.ts';
 import { report } from '../../../src/evidence/report/report.ts';
 import { type Evidence, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { makeInputView } from '../../../src/evidence/source/shared-devices.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
-import { draftCandidates, playJuly, Workplace } from './backtest-history.ts';
+import { currentRules, RULES_FOLDER } from '../../service/current-rules.ts';
+import { SIGNAL_SECRET } from '../../service/running-service.ts';
+import { all, type LivedEvidence, servedEvidence } from '../source/lived-evidence.ts';
+import { draftCandidates, JULY, playJuly, Workplace } from './backtest-history.ts';
 
 const CHAIN = 'groups.blocked-by-unpaid-chain.unpaidChain';
 
@@ -24,8 +32,7 @@ describe('a backtest', () => {
   after(() => place.end());
 
   function onJournal<T>(work: (evidence: Evidence) => Promise<T>, path = place.path('j')): Promise<T> {
-    const journal = { kind: 'journal', path } as const;
-    return withEvidence({ place: journal, from: null, to: null, platform: null, threads: 1 }, work);
+    return withEvidence(all({ kind: 'journal', path }), work);
   }
 
   function run(
@@ -160,9 +167,10 @@ describe('a backtest', () => {
   });
 
   it('gives the span of the journal and who decided, and leaves out an incomplete last line', async () => {
-    const span = ({ decisions, from, to, gaps, torn, versions }: BacktestReport) => [
-      ...[decisions, from, to, gaps, torn, versions],
-    ];
+    const span = (found: BacktestReport) => {
+      const { decisions, from, to, gaps, torn, versions } = found;
+      return [decisions, from, to, gaps, torn, versions];
+    };
     const all = [13, Date.UTC(2026, 6, 1), Date.UTC(2026, 6, 6, 5, 7, 23, 1), []];
     expect(span(await run('p2.v10'))).to.deep.equal([...all, false, ['p2.v10']]);
     writeFileSync(place.path('torn'), readFileSync(place.path('j')));
@@ -172,10 +180,172 @@ describe('a backtest', () => {
 
   it('reads lines whose members stand in another order', async () => {
     const lines = readFileSync(place.path('j'), 'utf8').trim().split('\n');
-    const turned = lines.map((line) =>
-      JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(line)).toReversed())),
-    );
+    const turnedLine = (line: object) => Object.fromEntries(Object.entries(line).toReversed());
+    const turned = lines.map((line) => JSON.stringify(turnedLine(JSON.parse(line))));
     writeFileSync(place.path('turned'), `${turned.join('\n')}\n`);
     expect(await run('p2.v11', { path: place.path('turned') })).to.deep.equal(await run('p2.v11'));
+  });
+});
+
+describe('the inputs of a history', () => {
+  let place: Workplace;
+  before(async () => {
+    place = await Workplace.after(playJuly);
+  });
+  after(() => place.end());
+
+  function read<T>(work: (evidence: Evidence) => Promise<T>): Promise<T> {
+    const journal = { kind: 'journal', path: place.path('j') } as const;
+    return withEvidence(all(journal), async (evidence) => {
+      await makeInputView(evidence, []);
+      return work(evidence);
+    });
+  }
+
+  async function inputs(
+    { duck }: Evidence,
+    where: string,
+    orderedAtOnceMax: number,
+  ): Promise<readonly Input[]> {
+    return (await Array.fromAsync(inputsOf(duck, where, orderedAtOnceMax))).flat();
+  }
+
+  for (const where of ['true', `"at" > ${JULY + 38_000}`]) {
+    it(`come in the same order however few are ordered at once${where === 'true' ? '' : ', also when some are asked for'}`, () =>
+      read(async (evidence) => {
+        const expected = await inputs(evidence, where, 1_000_000);
+        expect(expected.length).to.be.above(10);
+        for (const most of [1, 2, 3, 7, expected.length - 1])
+          expect(await inputs(evidence, where, most), `${most} at once`).to.deep.equal(expected);
+      }));
+  }
+});
+
+const PAYERS = 12;
+const RULE = 'groups/blocked-by-unpaid-chain';
+
+describe('a replay under rules with holdouts', () => {
+  let place: Workplace;
+  let lived: LivedEvidence;
+  /** Payers with four unpaid orders who were not blocked because they were held out. */
+  let heldOut = 0;
+
+  before(async () => {
+    place = new Workplace();
+    place.draft('p2.v20', {
+      file: 'groups.yaml',
+      from: '    priority: 80\n',
+      to: '    priority: 80\n    holdout: 50%\n',
+    });
+    lived = await servedEvidence(place.rules('p2.v20'), async (shop, { clock }) => {
+      for (let n = 0; n < PAYERS; n++) {
+        const clientIdKey = `payer-${n}`;
+        for (const order of ['a', 'b', 'c', 'd']) await shop.outcome(clientIdKey, `${order}-${n}`, 'UNPAID');
+        clock.moveSeconds(1);
+        const { body } = await shop.verdict({ clientIdKey, orderRef: `e-${n}`, amountRequested: '10.00' });
+        if (body['verdict'] === 'GET_NEW') heldOut++;
+        clock.moveSeconds(1);
+        await shop.outcome(clientIdKey, `e-${n}`, 'UNPAID');
+      }
+    });
+    expect(heldOut).to.be.within(1, PAYERS - 1);
+  });
+  after(() => place.end());
+
+  it('holds out the clients of live traffic, in every variation, and says how many', async () => {
+    const files = readRuleFiles(place.path('rules', 'p2.v20'), []) ?? new Map();
+    const rules = place.rules('p2.v20');
+    const tried = variationsOf(rules, files, ['groups.blocked-by-unpaid-chain.unpaidChain=3,6']);
+    for (const where of [lived.archive, lived.journal]) {
+      const ask = { ...all(where), holdoutSecret: SIGNAL_SECRET };
+      const found = await withEvidence(ask, (evidence) =>
+        backtest(evidence, { tried, against: null, rulesOf: () => rules }),
+      );
+      const skipped = { rule: RULE, share: 0.5, decisions: heldOut, clients: heldOut };
+      expect(found.heldOut).to.deep.equal([skipped]);
+      expect(found.candidates.map((one) => one.heldOut)).to.deep.equal([
+        [skipped],
+        [skipped],
+        [{ ...skipped, decisions: 0, clients: 0 }],
+      ]);
+      expect([found.candidates[0]?.changed, found.reproduced]).to.deep.equal([0, PAYERS]);
+    }
+  });
+
+  it('holds nobody out without the secret of the draw', async () => {
+    const rules = place.rules('p2.v20');
+    const { reproduced } = await withEvidence(all(lived.archive), (evidence) =>
+      backtest(evidence, { tried: [{ rules, values: {} }], against: null, rulesOf: () => rules }),
+    );
+    expect(reproduced).to.equal(PAYERS - heldOut);
+  });
+});
+
+describe('the variation of a version', () => {
+  const files = readRuleFiles(RULES_FOLDER, []) ?? new Map();
+  const chain = 'groups.blocked-by-unpaid-chain.unpaidChain';
+  const varied = (...vary: readonly string[]) =>
+    variationsOf(currentRules(), files, vary).map(({ values }) => Object.values(values).join(' '));
+
+  it('is a range, a range with steps, or a list; the version as it is comes first', () => {
+    expect(varied(`${chain}=2..5`)).to.deep.equal(['4', '2', '3', '5']);
+    expect(varied(`${chain}=2..8:3`)).to.deep.equal(['4', '2', '5', '8']);
+    expect(varied('ladder.levels[0]=15s, 30s,60s')).to.deep.equal(['30s', '15s', '60s']);
+    expect(varied(`${chain}=3,4`, 'ladder.levels[0]=15s,30s')).to.deep.equal([
+      '4 30s',
+      '3 15s',
+      '3 30s',
+      '4 15s',
+    ]);
+  });
+
+  const refused: readonly (readonly [string, string])[] = [
+    [
+      chain,
+      `--vary is PATH=VALUES, like groups.blocked-by-unpaid-chain.unpaidChain=2..8 or ladder.levels[0]=15s,30s,60s, unlike "${chain}"`,
+    ],
+    [
+      `${chain}=8..2`,
+      `"8..2" in "${chain}=8..2" is no range; the smaller number comes first, like 2..8 or 2..8:2`,
+    ],
+    [`${chain}=1..9999`, `"1..9999" in "${chain}=1..9999" has 9999 values; at most 200 are tried`],
+    ['groups.nothing.unpaidChain=3', 'groups.nothing'],
+    ['ladder.levels[0]=10m', 'ladder.levels[0]=10m is no sound rule set: ladder.yaml:'],
+    [`${chain}=3,{ }`, `"{ }" in "${chain}=3,{ }" is no number, duration or word;`],
+  ];
+  for (const [text, message] of refused)
+    it(`refuses ${text}`, () => {
+      expect(() => varied(text)).to.throw(BadQuestion, message);
+    });
+
+  it('is refused when one constant is varied twice', () => {
+    expect(() => varied(`${chain}=3`, `${chain}=5`)).to.throw(
+      `${chain} is varied twice; give all its values in one --vary`,
+    );
+  });
+});
+
+describe('the front of trade-offs', () => {
+  const effect = (orders: number) => ({ orders, share: null, amount: {} });
+  const tradeOff = ([unpaid = 0, paid = 0, heldBack = 0]: readonly number[]) => ({
+    unpaidClosed: effect(unpaid),
+    paidClosed: effect(paid),
+    paidHeldBack: effect(heldBack),
+  });
+
+  it('has exactly those that no other one beats', () => {
+    const figures = fc.array(fc.tuple(fc.nat(4), fc.nat(4), fc.nat(4)), { minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(figures, (all) => {
+        const front = paretoFront(all.map(tradeOff));
+        for (const [place, [stopped, refused, heldBack]] of all.entries()) {
+          const betters = all.some(
+            ([s, r, h]) =>
+              s >= stopped && r <= refused && h <= heldBack && (s > stopped || r < refused || h < heldBack),
+          );
+          expect(front[place]).to.equal(!betters);
+        }
+      }),
+    );
   });
 });

@@ -8,19 +8,13 @@ import type { AskedInput, Input } from '../../../src/evidence/backtest/input.ts'
 import { Replays } from '../../../src/evidence/backtest/replay.ts';
 import { ShownDevices } from '../../../src/evidence/source/shared-devices.ts';
 import { NO_SIGHTINGS } from '../../../src/facts/fact.ts';
-import { loadRuleSet } from '../../../src/rules/folder/rule-folder.ts';
+import { currentRules } from '../../service/current-rules.ts';
 
 const PLATFORM = platformName('demo');
 const HOUR_MS = 3_600_000;
 const START = Date.UTC(2026, 6, 1);
 
-function releasedRules() {
-  const loaded = loadRuleSet(`${import.meta.dirname}/../../../rules/p2.v10`);
-  if (!loaded.ok) throw new Error('p2.v10 is not sound');
-  return loaded.ruleSet;
-}
-
-const RULES = releasedRules();
+const RULES = currentRules();
 
 function asked(at: number, clientIdKey: string, orderRef: string): AskedInput {
   return {

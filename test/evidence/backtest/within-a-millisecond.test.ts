@@ -9,18 +9,18 @@ import { exported } from '../../../src/archive/ship/journal-file.ts';
 import type { PlatformName } from '../../../src/client/client-key.ts';
 import { backtest } from '../../../src/evidence/backtest/backtest.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
-import { Metrics } from '../../../src/metrics/metrics.ts';
-import { fixedRules } from '../../../src/rollout/loaded-rules.ts';
 import { rebuiltState } from '../../../src/service/rebuild.ts';
-import { ScoringService } from '../../../src/service/scoring.ts';
+import type { ScoringService } from '../../../src/service/scoring.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
 import { clientKey } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { currentRules } from '../../service/current-rules.ts';
 import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
+import { scoringService } from '../../service/scoring-service.ts';
 import { newPlatform, T0 } from '../../state/clients.ts';
 import { endOfJournal, readAll } from '../../state/read-journal.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
+import { all } from '../source/lived-evidence.ts';
 
 const ORDERS = ['order-1', 'order-2', 'order-3', 'order-4', 'order-5'] as const;
 
@@ -65,13 +65,7 @@ describeOnStores('events within a millisecond', (store) => {
   after(() => place.duck.close());
 
   async function live(platform: PlatformName, clientIdKey: string, happenings: readonly Happening[]) {
-    const service = new ScoringService({
-      store: store(),
-      ruleSource: fixedRules(currentRules()),
-      clock: () => nowMs,
-      pseudonym: (_kind: string, text: string) => text,
-      metrics: new Metrics(),
-    });
+    const service = scoringService(store(), () => nowMs);
     for (const { gapMs, input } of happenings) {
       nowMs += gapMs;
       await happen(service, platform, clientIdKey, input, nowMs);
@@ -81,7 +75,7 @@ describeOnStores('events within a millisecond', (store) => {
   /** The backtest with the version that decided. */
   function again(from: EvidencePlace, platform: PlatformName) {
     const rules = currentRules();
-    return withEvidence({ place: from, from: null, to: null, platform, threads: 1 }, async (evidence) => {
+    return withEvidence({ ...all(from), platform }, async (evidence) => {
       const { compared, reproduced } = await backtest(evidence, {
         tried: [{ rules, values: {} }],
         against: null,
@@ -108,10 +102,10 @@ describeOnStores('events within a millisecond', (store) => {
         );
         await place.shipAll();
         const verdicts = payers.flat().filter(({ input }) => input.kind === 'verdict').length;
-        const all = { compared: verdicts, reproduced: verdicts };
-        expect(await again({ kind: 'journal', path }, platform)).to.deep.equal(all);
+        const each = { compared: verdicts, reproduced: verdicts };
+        expect(await again({ kind: 'journal', path }, platform)).to.deep.equal(each);
         const folder = place.archive.folder;
-        expect(await again({ kind: 'archive', folder }, platform)).to.deep.equal(all);
+        expect(await again({ kind: 'archive', folder }, platform)).to.deep.equal(each);
       }),
       // Each ships and opens two archives; every run of the suite tries others.
       { numRuns: 3 },
@@ -157,16 +151,11 @@ async function happen(
   nowMs: number,
 ): Promise<void> {
   switch (input.kind) {
-    case 'score':
-      await service.score(
-        platform,
-        scoreBody({
-          clientIdKey,
-          fingerprint: `device of ${clientIdKey}`,
-          userAgent: 'Mozilla/5.0 Firefox/128.0',
-        }),
-      );
+    case 'score': {
+      const device = { fingerprint: `device of ${clientIdKey}`, userAgent: 'Mozilla/5.0 Firefox/128.0' };
+      await service.score(platform, scoreBody({ clientIdKey, ...device }));
       return;
+    }
     case 'verdict': {
       const { orderRef } = input;
       const body = verdictBody({ clientIdKey, orderRef });

@@ -36,7 +36,7 @@ describe('the evidence desk', () => {
   before(async () => {
     place = new Workplace();
     lived = await livedEvidence(liveBusyMonth);
-    archiveDir = lived.archive.kind === 'archive' ? lived.archive.folder : '';
+    archiveDir = lived.archive.folder;
   });
   after(() => place.end());
 
@@ -50,9 +50,11 @@ describe('the evidence desk', () => {
     beforeEach(async () => {
       shop = await issue(SHOP);
     });
+    const desks: EvidenceDesk[] = [];
+    afterEach(() => Promise.all(desks.splice(0).map((desk) => desk.close())));
     const open = (of: Store = store(), folder = archiveDir) => {
       const onTrouble = (message: string) => expect.fail(message);
-      return new EvidenceDesk({
+      const desk = new EvidenceDesk({
         past: new ArchiveReader(folder, of),
         rulesDir: place.rulesDir,
         signalSecret: 'a secret that holds nobody out here',
@@ -60,6 +62,8 @@ describe('the evidence desk', () => {
         clock: () => now++,
         onTrouble,
       });
+      desks.push(desk);
+      return desk;
     };
     const task = (from: number): EvidenceTask => ({
       kind: 'report',
@@ -94,7 +98,6 @@ describe('the evidence desk', () => {
       expect((await open().ask(shop, task(0))).jobId).to.equal(asked.jobId);
       now += 600_000;
       expect((await desk.ask(shop, task(0))).jobId).not.to.equal(asked.jobId);
-      await desk.close();
     });
 
     it('works out what was decided before anything is shipped', async () => {
@@ -119,7 +122,6 @@ describe('the evidence desk', () => {
       const again = await over(desk, await desk.ask(shop, task(1)));
       expect(await decisionsOf(desk, again)).to.be.above(0);
       expect((await desk.ask(shop, task(1))).jobId).to.equal(again.jobId);
-      await desk.close();
     });
 
     it('works nothing out from an archive of another store', async () => {
@@ -130,46 +132,36 @@ describe('the evidence desk', () => {
         'message',
         "ARCHIVE_DIR of this node is not the archive that the store's decisions are in; set it to that one, or when that one is lost, run state forget-archive.",
       );
-      await desk.close();
     });
 
-    it('keeps no result that was finished while another node stopped the job', async () => {
-      const { documents } = store();
-      const stopping: typeof documents = {
-        ...documents,
-        set: async (collection, name, ...rest) => {
-          if (collection.startsWith('evidence-results')) {
-            const job = await desk.jobStore.get(SHOP, name);
-            await open().remove(job ?? expect.fail('the job is gone'));
-          }
-          await documents.set(collection, name, ...rest);
-        },
-      };
-      const desk = open(storeWith(store(), { documents: stopping }));
-      const ended = await over(desk, await desk.ask(shop, task(500)));
-      expect(ended.state).to.equal('cancelled');
-      expect(await desk.jobStore.result(ended)).to.equal(null);
-      await desk.close();
-    });
-
-    it('does not finish a job that was stopped while it finished', async () => {
-      const { documents } = store();
-      const stopping: typeof documents = {
-        ...documents,
-        set: async (collection, name, value, ...rest) => {
-          const running = await desk.jobStore.get(SHOP, name);
-          const isDone = JSON.stringify(value).includes('"state":"done"');
-          if (running?.state === 'running' && isDone) await open().remove(running);
-          await documents.set(collection, name, value, ...rest);
-        },
-      };
-      const desk = open(storeWith(store(), { documents: stopping }));
-      const { jobId } = await desk.ask(shop, task(499));
-      const stateNow = async () => (await desk.jobStore.get(SHOP, jobId))?.state;
-      await until('it is cancelled', async () => (await stateNow()) === 'cancelled', 120_000);
-      expect(await desk.jobStore.result({ platform: SHOP, jobId })).to.equal(null);
-      await desk.close();
-    });
+    for (const [title, from, isWritten] of [
+      [
+        'keeps no result that was finished while another node stopped the job',
+        500,
+        (collection: string) => collection.startsWith('evidence-results'),
+      ],
+      [
+        'does not finish a job that was stopped while it finished',
+        499,
+        (_collection: string, value: unknown) => JSON.stringify(value).includes('"state":"done"'),
+      ],
+    ] as const)
+      it(title, async () => {
+        const { documents } = store();
+        const stopping: typeof documents = {
+          ...documents,
+          set: async (collection, name, value, ...rest) => {
+            const job = isWritten(collection, value) ? await desk.jobStore.get(SHOP, name) : null;
+            if (job?.state === 'running') await open().remove(job);
+            await documents.set(collection, name, value, ...rest);
+          },
+        };
+        const desk = open(storeWith(store(), { documents: stopping }));
+        const { jobId } = await desk.ask(shop, task(from));
+        const stateNow = async () => (await desk.jobStore.get(SHOP, jobId))?.state;
+        await until('it is cancelled', async () => (await stateNow()) === 'cancelled', 120_000);
+        expect(await desk.jobStore.result({ platform: SHOP, jobId })).to.equal(null);
+      });
 
     it('keeps 40 jobs of a platform, apart from those of others', async () => {
       const desk = open();
@@ -212,7 +204,6 @@ describe('the evidence desk', () => {
       expect(cancelled.map(({ state }) => state)).to.deep.equal(waiting.map(() => 'cancelled'));
       goOn();
       expect((await over(desk, first ?? expect.fail('no job'))).state).to.equal('done');
-      await desk.close();
     });
 
     it('takes turns by platform, so that a busy one delays only itself', async () => {
@@ -224,7 +215,6 @@ describe('the evidence desk', () => {
       for (const job of [first, neighbours, second])
         begun.push((await over(desk, job ?? expect.fail('no job'))).startedAt ?? 0);
       expect(begun).to.deep.equal(begun.toSorted());
-      await desk.close();
     });
 
     it('always has a place for the owner of the installation, who comes next, and may see and stop running jobs', async () => {
@@ -249,13 +239,11 @@ describe('the evidence desk', () => {
       expect(owned.state).to.equal('done');
       await desk.close();
       const others = (await desk.jobStore.list(SHOP)).filter(({ task: { from } }) => (from ?? 0) > 2000);
-      const before = others.filter(
-        ({ startedAt }) => startedAt !== null && startedAt < (owned.startedAt ?? 0),
-      );
+      const begunAt = owned.startedAt ?? 0;
+      const before = others.filter(({ startedAt }) => startedAt !== null && startedAt < begunAt);
       expect([others.length, before]).to.deep.equal([3, []]);
-      expect((await desk.jobStore.seenBy(INSTALLATION)).map(({ platform }) => platform)).to.deep.equal([
-        INSTALLATION,
-      ]);
+      const left = (await desk.jobStore.seenBy(INSTALLATION)).map(({ platform }) => platform);
+      expect(left).to.deep.equal([INSTALLATION]);
     });
 
     it('ends a job, waiting or running, when its key is revoked', async () => {
@@ -268,7 +256,6 @@ describe('the evidence desk', () => {
       expect(await second).to.include({ state: 'failed', trouble, startedAt: null });
       goOn();
       expect(await first).to.include({ state: 'failed', trouble });
-      await desk.close();
     });
 
     it('frees the place of a job that the store did not accept', async () => {
@@ -281,18 +268,14 @@ describe('the evidence desk', () => {
       }
       desk.jobStore.add = add;
       expect((await desk.ask(shop, task(400))).state).to.equal('waiting');
-      await desk.close();
     });
 
     it('says that a job must be asked for again when its node was stopped', async () => {
       const desk = open();
       const job = await desk.ask(shop, task(200));
       await desk.close();
-      const ended = await over(desk, job);
-      expect([ended.state, ended.trouble]).to.deep.equal([
-        'failed',
-        'the node that worked on it was stopped; ask again',
-      ]);
+      const trouble = 'the node that worked on it was stopped; ask again';
+      expect(await over(desk, job)).to.include({ state: 'failed', trouble });
       await desk.jobStore.put({ ...job, jobId: 'silent', state: 'running' });
       now += 30_001;
       expect((await desk.jobStore.get(SHOP, 'silent'))?.state).to.equal('failed');
@@ -303,7 +286,6 @@ describe('the evidence desk', () => {
       const other = { ...task(300), ruleSets: { 'p2.v10': 'ab'.repeat(32) } };
       const ended = await over(desk, await desk.ask(shop, other));
       expect(ended.trouble).to.equal('the files of p2.v10 were changed meanwhile; ask again');
-      await desk.close();
     });
 
     it('drops only results that may name orders of an erased client, of its platform and of the installation', async () => {

@@ -2,65 +2,59 @@ import { expect } from 'chai';
 import { timeText } from '../../../src/client/instant.ts';
 import { drift } from '../../../src/evidence/drift.ts';
 import { type Drift, presentDrift } from '../../../src/evidence/drift-report.ts';
+import { type ScoredClusters, scoreFigures } from '../../../src/evidence/score-figures.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { populationStability } from '../../../src/statistics/distributions.ts';
-import { History, JULY, Workplace } from '../backtest/backtest-history.ts';
+import { clusteredInterval } from '../../../src/statistics/intervals.ts';
+import { currentRules } from '../../service/current-rules.ts';
+import { seeded } from '../../simulation/seeded-random.ts';
+import { History, JULY } from '../backtest/backtest-history.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
 
 const WEEK = 7 * 24 * 3_600_000;
 
-/** Two weeks, each of which begins as `liveWeek` has it. */
-async function liveTwoWeeks(
-  store: Store,
-  liveWeek: (history: History, isLater: boolean) => Promise<void>,
-): Promise<void> {
-  const place = new Workplace();
-  const history = new History(store, place.rules('p2.v10'));
-  place.end();
-  for (const isLater of [false, true]) {
-    await liveWeek(history, isLater);
-    history.now += WEEK;
-  }
-}
+/** What somebody asks for in a second of a week, and what is reported of it. */
+type Asked = { readonly client: string; readonly order: string; readonly amount?: string } & {
+  readonly outcome?: 'PAID' | 'UNPAID';
+};
+
+/** Two weeks, each of which begins with what is asked. */
+const twoWeeks =
+  (count: number, askedAt: (number: number, isLater: boolean) => Asked) =>
+  async (store: Store): Promise<void> => {
+    const history = new History(store, currentRules());
+    for (const isLater of [false, true]) {
+      for (let number = 0; number < count; number++) {
+        const { client, order, amount, outcome } = askedAt(number, isLater);
+        history.now += 1000;
+        await history.verdict(client, order, amount);
+        if (outcome !== undefined) await history.outcome(client, order, outcome);
+      }
+      history.now += WEEK;
+    }
+  };
 
 /** Forty payers who pay, and a week later forty who do not, and who ask for ten times as much. */
-function live(store: Store): Promise<void> {
-  return liveTwoWeeks(store, async (history, isLater) => {
-    const [client, amount, outcome] = isLater
-      ? (['late', '100.00', 'UNPAID'] as const)
-      : (['early', '10.00', 'PAID'] as const);
-    for (let number = 0; number < 40; number++) {
-      history.now += 1000;
-      await history.verdict(`${client}-${number}`, `${client}-order-${number}`, amount);
-      await history.outcome(`${client}-${number}`, `${client}-order-${number}`, outcome);
-    }
-  });
-}
+const live = twoWeeks(40, (number, isLater) => {
+  const names = isLater ? 'late' : 'early';
+  const told = isLater
+    ? ({ amount: '100.00', outcome: 'UNPAID' } as const)
+    : ({ amount: '10.00', outcome: 'PAID' } as const);
+  return { client: `${names}-${number}`, order: `${names}-order-${number}`, ...told };
+});
 
 /** Three orders of which two are reported as paid, and a week later three that are still to be reported. */
-function liveWithLateReports(store: Store): Promise<void> {
-  return liveTwoWeeks(store, async (history, isLater) => {
-    const week = isLater ? 'second' : 'first';
-    for (let number = 0; number < 3; number++) {
-      history.now += 1000;
-      await history.verdict(`${week}-${number}`, `${week}-order-${number}`);
-    }
-    if (isLater) return;
-    for (const number of [0, 1]) await history.outcome(`first-${number}`, `first-order-${number}`, 'PAID');
-  });
-}
+const liveWithLateReports = twoWeeks(3, (number, isLater) => {
+  const names = { client: `${isLater}-${number}`, order: `${isLater}-order-${number}` };
+  return isLater || number === 2 ? names : { ...names, outcome: 'PAID' };
+});
 
 /** Ten payers with one order each, of whom one asks nine times more; a week later the same. */
-function liveWithOneWhoAsksMost(store: Store): Promise<void> {
-  return liveTwoWeeks(store, async (history, isLater) => {
-    const week = isLater ? 'second' : 'first';
-    for (let number = 0; number < 19; number++) {
-      history.now += 1000;
-      await history.verdict(`${week}-${Math.min(number, 9)}`, `${week}-order-${number}`);
-    }
-  });
-}
+const liveWithOneWhoAsksMost = twoWeeks(19, (number, isLater) => ({
+  client: `${isLater}-${Math.min(number, 9)}`,
+  order: `${isLater}-order-${number}`,
+}));
 
 describe('drift', () => {
   let lived: LivedEvidence;
@@ -116,15 +110,12 @@ describe('drift', () => {
   it('gives the sizes, verdicts, paid shares and calibration of both parts', () => {
     const { earlier, later, splitAt } = found;
     expect(splitAt).to.be.within(JULY + 60_000, JULY + WEEK);
-    expect([earlier.decisions, earlier.clients, later.decisions, later.clients]).to.deep.equal([
-      40, 40, 40, 40,
-    ]);
+    for (const { decisions, clients } of [earlier, later])
+      expect([decisions, clients]).to.deep.equal([40, 40]);
     expect([earlier.verdicts.GET_NEW?.value, later.verdicts.BLOCK?.value]).to.deep.equal([1, 0]);
     expect([earlier.paidShare?.value, later.paidShare?.value]).to.deep.equal([1, 0]);
-    expect([earlier.orders, later.orders]).to.deep.equal([
-      { known: 40, unknown: 0, neverGranted: 0 },
-      { known: 40, unknown: 0, neverGranted: 0 },
-    ]);
+    const orders = { known: 40, unknown: 0, neverGranted: 0 };
+    expect([earlier.orders, later.orders]).to.deep.equal([orders, orders]);
     expect([earlier.score.brier?.value, later.score.calibrationError?.value]).to.deep.equal([0.25, 0.5]);
   });
 
@@ -161,5 +152,49 @@ describe('drift', () => {
     const { earlier, facts } = await driftOf(empty.archive);
     expect([earlier.decisions, earlier.paidShare, earlier.verdicts.WAIT]).to.deep.equal([0, null, null]);
     expect(facts.every(({ index }) => index === 0)).to.equal(true);
+  });
+});
+
+/** 150 clients with 3 orders each, whose scores all are too high by `error`. */
+function worldOf(seed: number, error: number): readonly ScoredClusters[] {
+  const random = seeded(seed);
+  return Array.from({ length: 150 }, (_, cluster) => {
+    const score = 0.15 + 0.8 * random();
+    const paid = [0, 0, 0].filter(() => random() < score - error).length;
+    return { cluster, score, paid, unpaid: 3 - paid };
+  });
+}
+
+describe('the figures of a score', () => {
+  it('have an interval that contains the true calibration error, with right scores and too high ones', () => {
+    for (const error of [0, 0.05, 0.12]) {
+      const worlds = Array.from({ length: 25 }, (_, seed) => scoreFigures(worldOf(seed + 1, error)));
+      const covered = worlds.filter(
+        ({ calibrationError }) =>
+          calibrationError !== null && calibrationError.low <= error && error <= calibrationError.high,
+      );
+      expect(covered.length / worlds.length, `too high by ${error}`).to.be.at.least(0.85);
+      for (const { calibrationError } of worlds)
+        expect(calibrationError?.value).to.be.within(calibrationError?.low ?? 1, calibrationError?.high ?? 0);
+    }
+  });
+
+  it('have intervals by clients in the shares of the tenths, too', () => {
+    const groups = Array.from({ length: 40 }, (_, cluster): ScoredClusters => {
+      const paid = cluster % 2 === 0 ? 4 : 0;
+      return { cluster, score: cluster < 20 ? 0.3 : 0.9, paid, unpaid: 4 - paid };
+    });
+    const { reliability } = scoreFigures(groups);
+    const counts = groups.map(({ paid }) => ({ part: paid, whole: 4 }));
+    expect(reliability.map(({ from, paidShare }) => [from, paidShare])).to.deep.equal([
+      [0.3, clusteredInterval(counts.slice(0, 20))],
+      [0.9, clusteredInterval(counts.slice(20))],
+    ]);
+  });
+
+  it('are unknown for one client, who cannot be resampled', () => {
+    const one = [{ cluster: 7, score: 0.6, paid: 3, unpaid: 2 }];
+    const { orders, brier, auc, calibrationError } = scoreFigures(one);
+    expect([orders, brier, auc, calibrationError]).to.deep.equal([5, null, null, null]);
   });
 });

@@ -15,14 +15,8 @@ function arm(version: string, ofThousand: Partial<Record<Metric, number>>): ArmT
     const sum = 4 * part;
     return [metric, { clients, seen: sum, sum, size: sum, squares: sum }] as const;
   });
-  return {
-    version,
-    share: 0.5,
-    clients,
-    unknown: 0,
-    unreported: null,
-    totals: new Map(totals.filter(isMetric)),
-  };
+  const figures = { share: 0.5, clients, unknown: 0, unreported: null };
+  return { version, ...figures, totals: new Map(totals.filter(isMetric)) };
 }
 
 function isMetric<T>(entry: readonly [string, T]): entry is readonly [Metric, T] {
@@ -57,10 +51,8 @@ describe('the recommendation of an experiment', () => {
 
   it('withdraws a candidate with less value, and keeps the active version once all are worse', () => {
     expect(recommended([], worse)).to.deep.equal({ version: 'p2.v10', takeBack: ['p2.v11'] });
-    expect(recommended([], worse, { ...ACTIVE, version: 'p2.v12' })).to.deep.equal({
-      version: null,
-      takeBack: ['p2.v11'],
-    });
+    const alike = { ...ACTIVE, version: 'p2.v12' };
+    expect(recommended([], worse, alike)).to.deep.equal({ version: null, takeBack: ['p2.v11'] });
   });
 
   it('goes by the value alone: what it counts as a cost is no other reason', () => {
@@ -70,7 +62,7 @@ describe('the recommendation of an experiment', () => {
   });
 
   it('lets harm without a price, and less lasting money, veto a candidate, but no taking back', () => {
-    const harmful = { ...{ unpaidRequisites: 400, reversals: 300, reversedAmount: 300, amount: 400 } };
+    const harmful = { unpaidRequisites: 400, reversals: 300, reversedAmount: 300, amount: 400 };
     const candidate = arm('p2.v11', { value: 580, ...harmful });
     const vetoes = vetoesOf(ACTIVE, [candidate], UNPRICED);
     expect(vetoes.map(({ veto, why }) => [veto, why])).to.deep.equal([
@@ -91,10 +83,8 @@ describe('the recommendation of an experiment', () => {
     const unreported = (sum: number) => ({ clients: 4000, seen: 900, sum, size: 900, squares: 900 });
     const one = { ...worse, unknown: 900, unreported: unreported(400) };
     const vetoes = vetoesOf({ ...ACTIVE, unknown: 100, unreported: unreported(-400) }, [one], PRICED);
-    expect(vetoes.map(({ veto, why }) => [veto, why])).to.deep.include([
-      'outcomesMissing',
-      '900 of p2.v11, 100 of p2.v10',
-    ]);
+    const missing = 'outcomesMissing: 900 of p2.v11, 100 of p2.v10';
+    expect(vetoes.map(({ veto, why }) => `${veto}: ${why}`)).to.include(missing);
     expect(recommended(vetoes, one, better)).to.deep.equal({ version: 'p2.v12', takeBack: [] });
   });
 

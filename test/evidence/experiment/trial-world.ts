@@ -1,17 +1,17 @@
 import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
 import { isGrant } from '../../../src/decision/conclude-verdict.ts';
-import { Metrics } from '../../../src/metrics/metrics.ts';
 import { rollOut } from '../../../src/rollout/change-rollout.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
 import { fixedRules, type RuleSource } from '../../../src/rollout/loaded-rules.ts';
 import { objectiveText } from '../../../src/rollout/objective.ts';
 import type { RolloutNode } from '../../../src/rollout/rollout-node.ts';
 import { isRuleVersion, type RuleVersion } from '../../../src/rules/rule-set.ts';
-import { ScoringService } from '../../../src/service/scoring.ts';
+import type { ScoringService } from '../../../src/service/scoring.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { startQuietNode } from '../../rollout/quiet-node.ts';
 import { addVersion, rulesDirectory } from '../../rollout/rule-folders.ts';
 import { scoreBody } from '../../service/request-bodies.ts';
+import { scoringService } from '../../service/scoring-service.ts';
 import { seeded } from '../../simulation/seeded-random.ts';
 import { T0 } from '../../state/clients.ts';
 
@@ -65,8 +65,7 @@ export class TrialWorld {
 
   /** p2.v11 for so many of the clients, and p2.v12, which is p2.v10 by another name, for some others. */
   async begin(percent: number, ofTheSame = 0): Promise<void> {
-    const [node] = this.nodes;
-    if (node === undefined) throw new Error('there is no node');
+    const node = this.#first();
     const also = ofTheSame === 0 ? [] : [{ version: version('p2.v12'), percent: ofTheSame }];
     const objective = objectiveText({ windowDays: 1, reversalDays: 1, reversalCost: 5 }) ?? '';
     const goal = { mode: 'canary', percent, guardPoints: null, objective, also } as const;
@@ -83,23 +82,23 @@ export class TrialWorld {
     await this.start();
   }
 
-  /** Reverses a payment. */
-  async reverse({ clientIdKey, orderRef }: PaidOrder): Promise<void> {
+  #first(): RolloutNode {
     const [node] = this.nodes;
     if (node === undefined) throw new Error('there is no node');
+    return node;
+  }
+
+  /** Reverses a payment. */
+  async reverse({ clientIdKey, orderRef }: PaidOrder): Promise<void> {
     const report = { outcome: 'UNPAID', cause: 'REVERSED', occurredAt: this.now } as const;
-    await this.#service(node).outcome(SHOP, { clientIdKey, orderRef, ...report });
+    await this.#service(this.#first()).outcome(SHOP, { clientIdKey, orderRef, ...report });
   }
 
   /** The first clients show one device. */
   async shareDevice(clients: number): Promise<void> {
-    const [node] = this.nodes;
-    if (node === undefined) throw new Error('there is no node');
+    const service = this.#service(this.#first());
     for (let client = 0; client < clients; client++)
-      await this.#service(node).score(
-        SHOP,
-        scoreBody({ clientIdKey: `payer-${client}`, fingerprint: 'a device' }),
-      );
+      await service.score(SHOP, scoreBody({ clientIdKey: `payer-${client}`, fingerprint: 'a device' }));
   }
 
   async stop(): Promise<void> {
@@ -121,8 +120,7 @@ export class TrialWorld {
 
   /** The same lives under one version alone. */
   async liveUnder(name: string, seed: number, clients: number): Promise<readonly Lived[]> {
-    const [node] = this.nodes;
-    const rules = node?.rules.get(name) ?? null;
+    const rules = this.#first().rules.get(name);
     if (rules === null) throw new Error(`there is no ${name}`);
     const service = this.#service(fixedRules(rules));
     const lived: Lived[] = [];
@@ -133,9 +131,7 @@ export class TrialWorld {
   readonly #clock = () => this.now;
 
   #service(ruleSource: RuleSource): ScoringService {
-    const pseudonym = (_kind: string, text: string) => text;
-    const metrics = new Metrics();
-    return new ScoringService({ store: this.#store, ruleSource, clock: this.#clock, pseudonym, metrics });
+    return scoringService(this.#store, this.#clock, { ruleSource });
   }
 
   async #life(service: ScoringService, seed: number, client: number): Promise<Lived> {

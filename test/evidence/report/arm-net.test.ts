@@ -35,17 +35,8 @@ describe('the net of a rule by a trial', () => {
     [],
     [],
   );
-  const arm = {
-    share: 0.5,
-    young: 0,
-    matureShare: 1,
-    money: {},
-    capped: 0,
-    requisites: 0,
-    waits: 0,
-    lostAfterWait: 0,
-    waitsEnded: 0,
-  };
+  const none = { young: 0, capped: 0, requisites: 0, waits: 0, lostAfterWait: 0, waitsEnded: 0 };
+  const arm = { ...none, share: 0.5, matureShare: 1, money: {} };
   const orders = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
   const found: Experiment = {
     ...{ ...nothing, version: 'p2.v10', objective: { ...MONEY_ALONE, currency: 'EUR' } },

@@ -1,18 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { report } from '../../../src/evidence/report/report.ts';
+import type { OrderCounts } from '../../../src/evidence/presentation.ts';
 import {
   type Report,
   type RuleReport,
   SLICE_NAMES,
   type SliceName,
 } from '../../../src/evidence/report/rule-report.ts';
-import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
-import type { RuleSet } from '../../../src/rules/rule-set.ts';
+import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { clusteredInterval } from '../../../src/statistics/intervals.ts';
-import { RULES_FOLDER } from '../../service/current-rules.ts';
+import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
+import { currentRules } from '../../service/current-rules.ts';
+import type { MovableClock } from '../../service/movable-clock.ts';
+import type { Tenant } from '../../service/tenant.ts';
 import { History, Workplace } from '../backtest/backtest-history.ts';
-import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
+import {
+  all,
+  type LivedEvidence,
+  livedEvidence,
+  reportOn,
+  servedEvidence,
+} from '../source/lived-evidence.ts';
 import { liveBusyMonth } from './busy-month.ts';
 import { countByHand, type HandCount } from './count-by-hand.ts';
 
@@ -25,17 +33,13 @@ describe('the report on rules', () => {
     place = new Workplace();
     lived = await livedEvidence(liveBusyMonth);
     found = await reportOn(lived.archive, place.rules('p2.v10'));
-    if (lived.journal.kind === 'journal')
-      byHand = countByHand(RULES_FOLDER, readFileSync(lived.journal.path, 'utf8'));
+    byHand = countByHand(place.rules('p2.v10'), readFileSync(lived.journal.path, 'utf8'));
   });
   after(() => place.end());
 
-  const reportOn = (from: EvidencePlace, rules: RuleSet, by: SliceName | null = null) =>
-    withEvidence(all(from), (evidence) => report(evidence, { rules, by }));
   const ruleOf = ({ rules }: Report, name: string): RuleReport => {
     const rule = rules.find((one) => one.name === name && one.file !== 'groups.yaml');
-    if (rule === undefined) throw new Error(`there is no rule ${name}`);
-    return rule;
+    return rule ?? expect.fail(`there is no rule ${name}`);
   };
 
   it('gives for every rule what counting line by line gives', () => {
@@ -124,13 +128,12 @@ describe('the report on rules', () => {
       for (const { name, matched, decided, orders, by: parts = [] } of sliced.rules) {
         const sum = (of: (part: (typeof parts)[number]) => number) =>
           parts.reduce((total, part) => total + of(part), 0);
-        expect([by, name, sum((part) => part.matched), sum((part) => part.decided)]).to.deep.equal([
-          by,
-          name,
-          matched,
-          decided,
-        ]);
-        expect(sum((part) => part.orders.unpaid)).to.equal(orders.unpaid);
+        const sums = [
+          sum((part) => part.matched),
+          sum((part) => part.decided),
+          sum((part) => part.orders.unpaid),
+        ];
+        expect(sums, `${name} by ${by}`).to.deep.equal([matched, decided, orders.unpaid]);
       }
       for (const status of ['paid', 'unpaid', 'reversed', 'turnedAway', 'unknown'] as const) {
         const parts = (sliced.slices ?? []).map(({ amount }) => amount['EUR']?.[status] ?? 0);
@@ -155,27 +158,20 @@ describe('the report on rules', () => {
         .map(({ slice, ...part }) => `${slice}: ${part.decided}, ${part.orders.paid} paid`)
         .toSorted();
     };
-    expect({
-      version: await told('version'),
-      arm: await told('arm'),
-      group: await told('group'),
-      level: await told('level'),
-    }).to.deep.equal({
-      version: ['p2.v10: 1, 1 paid', 'p2.v10: 1, 1 paid'],
-      arm: ['active: 1, 1 paid', 'active: 1, 1 paid'],
-      group: ['NEW: 1, 1 paid', 'NEW: 1, 1 paid'],
-      level: ['0: 1, 0 paid', '1: 1, 1 paid'],
-    });
+    for (const [by, first, second] of [
+      ['version', 'p2.v10: 1, 1 paid', 'p2.v10: 1, 1 paid'],
+      ['arm', 'active: 1, 1 paid', 'active: 1, 1 paid'],
+      ['group', 'NEW: 1, 1 paid', 'NEW: 1, 1 paid'],
+      ['level', '0: 1, 0 paid', '1: 1, 1 paid'],
+    ] as const)
+      expect(await told(by)).to.deep.equal([first, second]);
   });
 
   it('applies another version to the recorded facts, and says whose decisions they are', async () => {
     place.draft('p2.v11', { file: 'groups.yaml', from: 'value: 4 }', to: 'value: 2 }' });
     const stricter = await reportOn(lived.archive, place.rules('p2.v11'));
-    expect([stricter.version, stricter.ownDecisions, found.ownDecisions]).to.deep.equal([
-      'p2.v11',
-      0,
-      found.decisions,
-    ]);
+    expect([stricter.version, stricter.ownDecisions]).to.deep.equal(['p2.v11', 0]);
+    expect(found.ownDecisions).to.equal(found.decisions);
     expect(ruleOf(stricter, 'client-blocked').matched).to.be.above(ruleOf(found, 'client-blocked').matched);
   });
 
@@ -186,10 +182,105 @@ describe('the report on rules', () => {
       to: 'clientsOnFingerprint, params: { window: 48h }',
     });
     const lacking = await reportOn(lived.archive, place.rules('p2.v13'));
-    expect(lacking.undecidable).to.deep.equal({
-      count: found.decisions,
-      facts: ['clientsOnFingerprint(2d)'],
-    });
+    const undecidable = { count: found.decisions, facts: ['clientsOnFingerprint(2d)'] };
+    expect(lacking.undecidable).to.deep.equal(undecidable);
     expect(lacking.orders).to.deep.equal({ paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 });
+  });
+});
+
+describe('the amounts in a report', () => {
+  it('keep fractions of a cent, and show no digits from rounding errors', async () => {
+    const rules = currentRules();
+    const { archive } = await servedEvidence(rules, async (shop, { clock }) => {
+      for (const [n, amountRequested] of ['0.0001', '0.0002'].entries()) {
+        const order = { clientIdKey: `payer-${n}`, orderRef: `order-${n}` };
+        await shop.verdict({ ...order, amountRequested });
+        clock.moveSeconds(1);
+        await shop.outcome(order.clientIdKey, order.orderRef, 'PAID');
+      }
+    });
+    expect((await reportOn(archive, rules)).amount).to.deep.equal({
+      EUR: { paid: 0.0003, unpaid: 0, reversed: 0, turnedAway: 0, unknown: 0 },
+    });
+  });
+});
+
+describe('the interval of a rule about shared devices', () => {
+  const [RINGS, PAYERS] = [12, 4];
+
+  it('counts those who share one as one, since they pay together or not at all', async () => {
+    const ofWeight = (weight: number) =>
+      `operator: greaterThanInclusive, value: 2 }\n    event: { type: signal, params: { weight: ${weight} } }`;
+    const rules = edited({ 'bot-signals.yaml': swap(ofWeight(4), ofWeight(1)) });
+    const { archive } = await servedEvidence(rules, async (shop) => {
+      for (let payer = 0; payer < RINGS * PAYERS; payer++) {
+        const ring = Math.floor(payer / PAYERS);
+        const clientIdKey = `payer-${payer}`;
+        await shop.score({ clientIdKey, fingerprint: `ring-${ring}` });
+        await shop.verdict({ clientIdKey, orderRef: `order-${payer}` });
+        await shop.outcome(clientIdKey, `order-${payer}`, ring % 3 === 0 ? 'UNPAID' : 'PAID');
+      }
+    });
+    const found = await reportOn(archive, rules);
+    const signal = found.rules.find(({ name }) => name === 'shared-fingerprint');
+    // The first of a ring shares its device with nobody yet.
+    const whole = PAYERS - 1;
+    const rings = Array.from({ length: RINGS }, (_, ring) => ({ part: ring % 3 === 0 ? whole : 0, whole }));
+    expect(signal?.orders.paid).to.equal((RINGS * whole * 2) / 3);
+    expect(signal?.unpaidShare).to.deep.equal(clusteredInterval(rings));
+  });
+});
+
+describe('the holdout in the report', () => {
+  const CLIENTS = 12;
+  const rules = edited({ 'groups.yaml': swap('    priority: 80\n', '    priority: 80\n    holdout: 50%\n') });
+  /** Clients who were held out, by the outcome of their order. */
+  const held: Record<'PAID' | 'UNPAID', number> = { PAID: 0, UNPAID: 0 };
+
+  /** Four unpaid orders, one that was asked for before them, and two that only held-out clients may try to pay. */
+  async function liveChain(shop: Tenant, clock: MovableClock, n: number): Promise<void> {
+    const clientIdKey = `payer-${n}`;
+    await shop.verdict({ clientIdKey, orderRef: `before-${n}` });
+    await shop.outcome(clientIdKey, `before-${n}`, 'PAID');
+    clock.moveSeconds(60);
+    for (const order of ['a', 'b', 'c', 'd']) await shop.outcome(clientIdKey, `${order}-${n}`, 'UNPAID');
+    // For every second one the draw is first recorded by a score.
+    if (n % 2 === 0) await shop.score({ clientIdKey });
+    const { body } = await shop.verdict({ clientIdKey, orderRef: `e-${n}` });
+    if (body['verdict'] === 'BLOCK') {
+      await shop.verdict({ clientIdKey, orderRef: `f-${n}` });
+      return;
+    }
+    const outcome = n % 4 < 2 ? 'PAID' : 'UNPAID';
+    held[outcome]++;
+    await shop.outcome(clientIdKey, `e-${n}`, outcome);
+    await shop.verdict({ clientIdKey, orderRef: `f-${n}` });
+    if (outcome === 'PAID') await shop.outcome(clientIdKey, `f-${n}`, outcome);
+  }
+
+  it('gives all orders of both sides from their draw on, turned away or not, and says that they are too few', async () => {
+    const lived = await servedEvidence(rules, async (shop, { clock }) => {
+      for (let n = 0; n < CLIENTS; n++) await liveChain(shop, clock, n);
+    });
+    const { PAID: paid, UNPAID: unpaid } = held;
+    const others = CLIENTS - paid - unpaid;
+    expect(others).to.be.within(1, CLIENTS - 1);
+    const side = (clients: number, orders: Partial<OrderCounts>) => ({
+      clients,
+      paidShare: null,
+      orders: { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0, ...orders },
+    });
+    // An order from before the draw counts for nobody. Who did not pay waits before the next one.
+    for (const place of [lived.archive, lived.journal]) {
+      const found = (await reportOn(place, rules)).rules.find(
+        ({ name }) => name === 'blocked-by-unpaid-chain',
+      );
+      expect(found?.holdout).to.deep.equal({
+        share: 0.5,
+        ...side(paid + unpaid, { paid: 2 * paid, unpaid, turnedAway: unpaid }),
+        others: side(others, { turnedAway: 2 * others }),
+      });
+      expect(found?.net).to.equal(null);
+    }
   });
 });

@@ -4,27 +4,24 @@ import type { DuckRow } from '../../../src/archive/duck.ts';
 import { report } from '../../../src/evidence/report/report.ts';
 import type { Report } from '../../../src/evidence/report/rule-report.ts';
 import { waitLevelsTable } from '../../../src/evidence/report/wait-levels.ts';
-import { type Evidence, type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
-import { History, JULY, Workplace } from '../backtest/backtest-history.ts';
-import { all, livedEvidence } from '../source/lived-evidence.ts';
+import { type Evidence, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { currentRules } from '../../service/current-rules.ts';
+import { History, JULY } from '../backtest/backtest-history.ts';
+import { all, livedEvidence, reportOn } from '../source/lived-evidence.ts';
 import { liveBusyMonth } from './busy-month.ts';
 
 const DAY = 86_400_000;
 
 describe('the cost of a wait by level', () => {
-  const place = new Workplace();
-  after(() => place.end());
-
-  const levelsOf = async (lived: EvidencePlace) =>
-    (
-      await withEvidence(all(lived), (evidence) =>
-        report(evidence, { rules: place.rules('p2.v10'), by: null }),
-      )
-    ).waitLevels;
+  const rules = currentRules();
+  const levelsOf = async (live: (history: History, store: Store) => Promise<void>) => {
+    const { archive } = await livedEvidence((store) => live(new History(store, rules), store));
+    return (await reportOn(archive, rules)).waitLevels;
+  };
 
   it('counts who came back, asked too early, was lost, or is not known yet', async () => {
-    const { archive } = await livedEvidence(async (store) => {
-      const history = new History(store, place.rules('p2.v10'));
+    const levels = await levelsOf(async (history) => {
       for (const client of ['paid', 'back', 'lost']) {
         await history.verdict(client, '1', '10.00');
         await history.verdict(client, '2', '10.00');
@@ -39,7 +36,7 @@ describe('the cost of a wait by level', () => {
       history.now = JULY + 3 * DAY;
       for (const order of ['1', '2', '2']) await history.verdict('hasty', order, '5.00');
     });
-    const [first, second] = await levelsOf(archive);
+    const [first, second] = levels;
     expect(first).to.deep.include({
       ...{ version: 'p2.v10', ladder: null, level: 1, waitSeconds: 30 },
       ...{ orders: 4, unknown: 1, early: 0, cameBack: 2, granted: 2, paid: 1, lost: 1 },
@@ -51,36 +48,26 @@ describe('the cost of a wait by level', () => {
   });
 
   it('counts a wait that a person ended apart, whatever came of it', async () => {
-    const { archive } = await livedEvidence(async (store) => {
-      const history = new History(store, place.rules('p2.v10'));
+    const levels = await levelsOf(async (history, store) => {
       for (const order of ['1', '2']) await history.verdict('called', order, '10.00');
       await history.endWait(store, 'called');
       await history.verdict('called', '2', '10.00');
     });
-    const [first] = await levelsOf(archive);
-    expect(first).to.deep.include({
-      level: 1,
-      orders: 1,
-      unknown: 0,
-      early: 0,
-      cameBack: 0,
-      lost: 0,
-      ended: 1,
-    });
+    const [first] = levels;
+    const none = { unknown: 0, early: 0, cameBack: 0, lost: 0 };
+    expect(first).to.deep.include({ level: 1, orders: 1, ...none, ended: 1 });
   });
 
   it('is told in no money while nobody knows what became of the orders', async () => {
-    const { archive } = await livedEvidence(async (store) => {
-      const history = new History(store, place.rules('p2.v10'));
+    const levels = await levelsOf(async (history) => {
       for (const order of ['1', '2']) await history.verdict('new', order, '10.00');
     });
-    const [row = []] = waitLevelsTable(await levelsOf(archive)).rows;
+    const [row = []] = waitLevelsTable(levels).rows;
     expect(row.slice(3, 7)).to.deep.equal(['EUR', 'unknown', 'unknown', 'unknown']);
   });
 
   it('counts a payment for one wait, the last before the grant that it came after', async () => {
-    const { archive } = await livedEvidence(async (store) => {
-      const history = new History(store, place.rules('p2.v10'));
+    const levels = await levelsOf(async (history) => {
       // Granted, told to wait 30 s, granted again, told to wait 5 min, granted and paid.
       for (const seconds of [0, 0, 60, 0, 600]) {
         history.now += seconds * 1000;
@@ -90,17 +77,14 @@ describe('the cost of a wait by level', () => {
       history.now += 3 * DAY;
       await history.verdict('bob', '1');
     });
-    expect((await levelsOf(archive)).map(({ level, granted, paid }) => [level, granted, paid])).to.deep.equal(
-      [
-        [1, 1, 0],
-        [2, 1, 1],
-      ],
-    );
+    expect(levels.map(({ level, granted, paid }) => [level, granted, paid])).to.deep.equal([
+      [1, 1, 0],
+      [2, 1, 1],
+    ]);
   });
 
   it('counts 24 hours from the wait', async () => {
-    const { archive } = await livedEvidence(async (store) => {
-      const history = new History(store, place.rules('p2.v10'));
+    const levels = await levelsOf(async (history) => {
       for (const [client, backAfterMs] of [
         ['in time', DAY],
         ['too late', DAY + 1],
@@ -115,17 +99,13 @@ describe('the cost of a wait by level', () => {
       history.now += 3 * DAY;
       await history.verdict('somebody', '1');
     });
-    const found = await withEvidence(all(archive), (evidence) =>
-      report(evidence, { rules: place.rules('p2.v10'), by: null }),
-    );
-    expect(
-      found.waitLevels.map(({ cameBack, granted, paid, lost }) => [cameBack, granted, paid, lost]),
-    ).to.deep.equal([[1, 1, 1, 1]]);
+    expect(levels.map(({ cameBack, granted, paid, lost }) => [cameBack, granted, paid, lost])).to.deep.equal([
+      [1, 1, 1, 1],
+    ]);
   });
 
   it('equals a count decision by decision at any time, with one result per order', async () => {
     const { archive } = await livedEvidence(liveBusyMonth);
-    const rules = place.rules('p2.v10');
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 9 }), async (days) => {
         const ask = { ...all(archive), asOf: JULY + days * DAY };

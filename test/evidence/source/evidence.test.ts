@@ -13,6 +13,7 @@ import {
   isEvidence,
   withEvidence,
 } from '../../../src/evidence/source/evidence.ts';
+import { reversalNotes } from '../../../src/evidence/source/reversals.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { History, JULY, PLATFORM, Workplace } from '../backtest/backtest-history.ts';
@@ -48,11 +49,7 @@ function rowsOf(ask: EvidenceAsk, sql: string): Promise<readonly DuckRow[]> {
   return withEvidence(ask, ({ duck }) => duck.rows(sql));
 }
 
-async function failure(ask: EvidenceAsk): Promise<string> {
-  return withEvidence(ask, async () => 'it was read').catch(
-    (error: Error) => `${error.name}: ${error.message}`,
-  );
-}
+const spanOf = (ask: EvidenceAsk) => withEvidence(ask, async ({ span }) => span);
 
 describe('evidence', () => {
   let lived: LivedEvidence;
@@ -60,8 +57,7 @@ describe('evidence', () => {
     lived = await livedEvidence(live);
   });
   const places: readonly ['archive', 'journal'] = ['archive', 'journal'];
-  const journalText = () =>
-    lived.journal.kind === 'journal' ? readFileSync(lived.journal.path, 'utf8') : '';
+  const journalText = () => readFileSync(lived.journal.path, 'utf8');
   const journalOf = (text: string): EvidencePlace => {
     const path = join(temporaryDirectory(), 'journal.ndjson');
     writeFileSync(path, text);
@@ -71,10 +67,8 @@ describe('evidence', () => {
   it('has the same decisions and outcomes from an archive and from an exported journal', async () => {
     for (const table of ['decisions', 'outcomes']) {
       const sql = `SELECT * FROM ${table} ORDER BY order_ref, client_hash`;
-      const [archived, exported] = [
-        await rowsOf(all(lived.archive), sql),
-        await rowsOf(all(lived.journal), sql),
-      ];
+      const archived = await rowsOf(all(lived.archive), sql);
+      const exported = await rowsOf(all(lived.journal), sql);
       expect(byName(exported)).to.deep.equal(byName(archived));
       expect(archived.length).to.be.above(3);
     }
@@ -111,29 +105,33 @@ describe('evidence', () => {
       }));
       const to = JULY + 2 * HOUR + 1000;
       expect(span).to.deep.equal({ from: JULY, to, decisions: 5, gaps: [], silences: [], torn: false });
-      expect(rules.map(({ ruleVersion, decisions }) => [ruleVersion, decisions])).to.deep.equal([
-        ['p2.v10', 5],
+      expect(rules.map(({ ruleVersion, decisions }) => `${ruleVersion}: ${decisions}`)).to.deep.equal([
+        'p2.v10: 5',
       ]);
     });
 
     it(`is limited to a platform, from the ${kind}`, async () => {
-      const decisions = async (platform: typeof PLATFORM) => {
-        const [row] = await rowsOf(
-          { ...all(lived[kind]), platform },
-          'SELECT count(*)::INT AS n FROM decisions',
-        );
-        return row?.['n'];
-      };
-      expect(await decisions(PLATFORM)).to.equal(5);
-      expect(await decisions(platformName('other'))).to.equal(0);
+      for (const [platform, n] of [
+        [PLATFORM, 5],
+        [platformName('other'), 0],
+      ] as const) {
+        const count = 'SELECT count(*)::INT AS n FROM decisions';
+        expect(await rowsOf({ ...all(lived[kind]), platform }, count)).to.deep.equal([{ n }]);
+      }
     });
   }
 
   it('is empty over an empty archive', async () => {
     const place: EvidencePlace = { kind: 'archive', folder: temporaryDirectory() };
     expect(await rowsOf(all(place), 'SELECT * FROM orders')).to.deep.equal([]);
-    const { span } = await withEvidence(all(place), async (evidence) => evidence);
-    expect(span).to.deep.equal({ from: null, to: null, decisions: 0, gaps: [], silences: [], torn: false });
+    expect(await spanOf(all(place))).to.deep.equal({
+      from: null,
+      to: null,
+      decisions: 0,
+      gaps: [],
+      silences: [],
+      torn: false,
+    });
   });
 
   it('names the gaps of an archive within the span', async () => {
@@ -143,10 +141,9 @@ describe('evidence', () => {
     const gap = { from: JULY, to: JULY + HOUR, entries: 12 };
     await archive.commit(archive.read(), { by: 'test', at: JULY, add: [], remove: [], gap });
     const ask = all({ kind: 'archive', folder });
-    const gapsOf = (some: EvidenceAsk) => withEvidence(some, async ({ span }) => span.gaps);
-    expect(await gapsOf(ask)).to.deep.equal([gap]);
-    expect(await gapsOf({ ...ask, from: JULY + 2 * HOUR })).to.deep.equal([]);
-    expect(await gapsOf({ ...ask, to: JULY })).to.deep.equal([]);
+    expect((await spanOf(ask)).gaps).to.deep.equal([gap]);
+    for (const outside of [{ from: JULY + 2 * HOUR }, { to: JULY }])
+      expect((await spanOf({ ...ask, ...outside })).gaps).to.deep.equal([]);
   });
 
   it('fetches every table of a remote archive: also the devices of scores, and later reports', () => {
@@ -165,37 +162,21 @@ describe('evidence', () => {
     const first = lines.findIndex((line) => line.includes('"seq":1,') && line.includes('"bob"'));
     const again = lines.findIndex((line) => line.includes('"seq":2,') && line.includes('"bob"'));
     const third = lines[again]?.replace('"seq":2,', '"seq":4,') ?? '';
-    const { span } = await withEvidence(
-      all(journalOf(lines.map((line, index) => (index === again ? third : line)).join('\n'))),
-      async (evidence) => evidence,
-    );
+    const { gaps } = await spanOf(all(journalOf(lines.with(again, third).join('\n'))));
     expect(first).to.be.below(again);
-    expect(span.gaps).to.deep.equal([{ from: JULY + HOUR, to: JULY + HOUR + 1000, entries: 2 }]);
+    expect(gaps).to.deep.equal([{ from: JULY + HOUR, to: JULY + HOUR + 1000, entries: 2 }]);
   });
 
   it('leaves out an incomplete last line, and says so', async () => {
-    const { span } = await withEvidence(
-      all(journalOf(`${journalText()}{"kind":"verdict","at":17`)),
-      async (evidence) => evidence,
-    );
-    expect([span.decisions, span.torn]).to.deep.equal([5, true]);
+    const { decisions, torn } = await spanOf(all(journalOf(`${journalText()}{"kind":"verdict","at":17`)));
+    expect([decisions, torn]).to.deep.equal([5, true]);
   });
 
   it('refuses a file that is not a journal, and names the line', async () => {
     const lines = journalText().trimEnd().split('\n').length;
     const bad = journalOf(`${journalText()}\nDear Ann,\n`);
-    expect(await failure(all(bad))).to.equal('JournalFileError: the line is not JSON');
-    expect(
-      await withEvidence(all(bad), async () => 0).catch((error: { line: number }) => error.line),
-    ).to.equal(lines + 2);
-    expect(await failure(all(journalOf('')))).to.equal(
-      'JournalFileError: the file has no complete line; this is not a journal',
-    );
-    expect(
-      await failure(
-        all(journalOf('{"kind":"verdict","at":1,"platform":"demo","clientIdKey":"a","decision":{}}\n')),
-      ),
-    ).to.include('"decision" must be a decision with its facts');
+    const error: unknown = await spanOf(all(bad)).catch((thrown: unknown) => thrown);
+    expect(error).to.include({ name: 'JournalFileError', message: 'the line is not JSON', line: lines + 2 });
   });
 
   it("keeps reading while the archive's segments change", async () => {
@@ -234,17 +215,14 @@ describe('evidence', () => {
 
   it('passes on errors unchanged', async () => {
     const { ask } = await ownArchive();
-    const failure = await withEvidence(ask, async () => {
-      throw new Error('the question is wrong');
-    }).catch((error: Error) => error.message);
-    expect(failure).to.equal('the question is wrong');
+    const failing = withEvidence(ask, () => Promise.reject(new Error('the question is wrong')));
+    expect(await failing.catch(String)).to.equal('Error: the question is wrong');
   });
 });
 
 /** A new archive, so that a test may change it. */
 async function ownArchive(): Promise<{ readonly archive: Archive; readonly ask: EvidenceAsk }> {
   const { archive: place } = await livedEvidence(live);
-  if (place.kind !== 'archive') throw new Error('an archive is wanted');
   return { archive: new Archive(place.folder), ask: all(place) };
 }
 
@@ -293,5 +271,16 @@ describe('evidence of a time in which a platform told nothing', () => {
   it('says nothing of a silence over few orders, nor of a platform that never reports', async () => {
     expect((await silencesOf(100, 148)).found).to.deep.equal([]);
     expect((await silencesOf(0, 240)).found).to.deep.equal([]);
+  });
+});
+
+describe('what a reader must know of reversals', () => {
+  it('counts one order in the singular', () => {
+    const immature = [{ currency: 'EUR', orders: 1, amount: 10 }];
+    const seen = { causes: [], seen: 1, immature, expected: null };
+    const [, young] = reversalNotes({ ...seen, maturityDays: 33 });
+    expect(young).to.match(/^Immature: 1 paid order is younger than 33 days, /);
+    const [, unknown] = reversalNotes({ ...seen, maturityDays: null });
+    expect(unknown).to.match(/ 1 paid order may yet be reversed: do not judge by that yet\.$/);
   });
 });

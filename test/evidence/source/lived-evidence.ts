@@ -1,17 +1,22 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exported } from '../../../src/archive/ship/journal-file.ts';
-import type { EvidenceAsk, EvidencePlace } from '../../../src/evidence/source/evidence.ts';
+import { report } from '../../../src/evidence/report/report.ts';
+import type { Report, SliceName } from '../../../src/evidence/report/rule-report.ts';
+import { type EvidenceAsk, type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
+import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { type RunningService, startService } from '../../service/running-service.ts';
+import type { Tenant } from '../../service/tenant.ts';
 
 /** The history of a store as both kinds of evidence: an archive and an exported journal. */
 export interface LivedEvidence {
-  readonly archive: EvidencePlace;
-  readonly journal: EvidencePlace;
+  readonly archive: Extract<EvidencePlace, { readonly kind: 'archive' }>;
+  readonly journal: Extract<EvidencePlace, { readonly kind: 'journal' }>;
 }
 
 /** Runs `live` on a new store, then ships and exports its journal. */
@@ -35,7 +40,26 @@ export async function livedEvidence(live: (store: Store) => Promise<void>): Prom
   }
 }
 
+/** What a platform of a service under these rules lived. */
+export function servedEvidence(
+  rules: RuleSet,
+  live: (shop: Tenant, service: RunningService) => Promise<void>,
+): Promise<LivedEvidence> {
+  return livedEvidence(async (store) => {
+    const service = await startService({ store, rules });
+    try {
+      await live(await service.tenant(), service);
+    } finally {
+      await service.stop();
+    }
+  });
+}
+
 /** All evidence of a source. */
 export function all(place: EvidencePlace): EvidenceAsk {
   return { place, from: null, to: null, platform: null, threads: 1 };
+}
+
+export function reportOn(place: EvidencePlace, rules: RuleSet, by: SliceName | null = null): Promise<Report> {
+  return withEvidence(all(place), (evidence) => report(evidence, { rules, by }));
 }

@@ -1,0 +1,16 @@
+import { Metrics } from '../../src/metrics/metrics.ts';
+import { fixedRules } from '../../src/rollout/loaded-rules.ts';
+import { ScoringService, type ServiceParts } from '../../src/service/scoring.ts';
+import type { Store } from '../../src/state/store.ts';
+import { currentRules } from './current-rules.ts';
+
+/** The service below HTTP, by the current rules unless others are given; it notes devices as they are sent. */
+export function scoringService(
+  store: Store,
+  clock: () => number,
+  more: Partial<ServiceParts> = {},
+): ScoringService {
+  const ruleSource = fixedRules(currentRules());
+  const pseudonym = (_kind: string, text: string) => text;
+  return new ScoringService({ store, ruleSource, clock, pseudonym, metrics: new Metrics(), ...more });
+}
