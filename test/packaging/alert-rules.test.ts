@@ -196,7 +196,8 @@ function complaint(title: string, rules: Rules): string | null {
     }),
     alert_rule_test: [
       {
-        ...{ eval_time: at, alertname: alert },
+        eval_time: at,
+        alertname: alert,
         exp_alerts: fires === 'quiet' ? [] : [fired(ruleOf(alert), Object.fromEntries(labels))],
       },
     ],

@@ -7,23 +7,22 @@ import { type ServiceProcess, spawnService } from '../service/service-process.ts
 import { Tenant } from '../service/tenant.ts';
 import { packaged } from './packaged.ts';
 
-interface AlertFile {
-  readonly groups: readonly {
-    readonly rules: readonly {
-      readonly alert: string;
-      readonly expr: string;
-      readonly annotations: { readonly summary: string; readonly description: string };
-    }[];
-  }[];
+interface Alert extends Readonly<Record<'alert' | 'expr', string>> {
+  readonly annotations: Readonly<Record<'summary' | 'description', string>>;
 }
 
-interface Dashboard {
-  readonly panels: readonly {
-    readonly id: number;
-    readonly title: string;
-    readonly targets: readonly { readonly expr: string }[];
-  }[];
+type AlertFile = { readonly groups: readonly { readonly rules: readonly Alert[] }[] };
+
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly targets: readonly { readonly expr: string }[];
 }
+
+type Dashboard = { readonly panels: readonly Panel[] };
+
+/** What a running service shows: the names of its metrics, and their labels. */
+type Shown = Readonly<Record<'names' | 'labels', ReadonlySet<string>>>;
 
 const ALERT_FILE: AlertFile = parse(packaged('packaging/alerts.yaml'));
 const ALERTS = ALERT_FILE.groups.flatMap(({ rules }) => rules);
@@ -45,10 +44,7 @@ function labelsIn(expression: string): readonly string[] {
 }
 
 /** What a running service shows after some traffic: the names with their labels. */
-async function scrape(
-  service: ServiceProcess,
-  dataDir: string,
-): Promise<{ names: Set<string>; labels: Set<string> }> {
+async function scrape(service: ServiceProcess, dataDir: string): Promise<Shown> {
   const shop = new Tenant(service, await issueKey({ dataDir }));
   await shop.score({ clientHints: { honeypotTriggered: true } });
   for (let n = 0; n < 3; n++)
@@ -73,7 +69,7 @@ const METRIC_SOURCES = ['src/metrics/metrics.ts', 'src/metrics/node-gauges.ts'] 
 
 describe('alerts and dashboard', () => {
   let service: ServiceProcess;
-  let shown: { names: Set<string>; labels: Set<string> };
+  let shown: Shown;
   before(async () => {
     const dataDir = temporaryDirectory();
     service = await spawnService(dataDir);
@@ -89,14 +85,11 @@ describe('alerts and dashboard', () => {
       ),
     ];
     expect(expressions.length).to.be.above(25);
-    const strangers = expressions.flatMap(({ where, expr }) => [
-      ...metricsIn(expr)
-        .filter((name) => !shown.names.has(name))
-        .map((name) => `${where}: ${name}`),
-      ...labelsIn(expr)
-        .filter((label) => !shown.labels.has(label))
-        .map((label) => `${where}: label ${label}`),
-    ]);
+    const strangers = expressions.flatMap(({ where, expr }) => {
+      const names = metricsIn(expr).filter((name) => !shown.names.has(name));
+      const labels = labelsIn(expr).filter((label) => !shown.labels.has(label));
+      return [...names, ...labels].map((what) => `${where}: ${what}`);
+    });
     expect(strangers).to.deep.equal([]);
     const silent = expressions.filter(({ expr }) => metricsIn(expr).length === 0 && !/^up\{/.test(expr));
     expect(silent).to.deep.equal([]);
@@ -111,14 +104,9 @@ describe('alerts and dashboard', () => {
   });
 
   it('would notice a metric that does not exist', () => {
-    expect(metricsIn('sum by (le) (rate(scoring_nothing_total{operation="verdict"}[5m]))')).to.deep.equal([
-      'scoring_nothing_total',
-    ]);
-    expect(labelsIn('sum by (le, rule) (rate(a{operation="verdict"}[5m]))')).to.deep.equal([
-      'operation',
-      'le',
-      'rule',
-    ]);
+    const expression = 'sum by (le, rule) (rate(scoring_nothing_total{operation="verdict"}[5m]))';
+    expect(metricsIn(expression)).to.deep.equal(['scoring_nothing_total']);
+    expect(labelsIn(expression)).to.deep.equal(['operation', 'le', 'rule']);
   });
 
   it('say where to look and what to do, with existing metrics', () => {

@@ -13,25 +13,17 @@ import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
 import { packaged, packagedPath } from './packaged.ts';
 
-interface Compose {
-  readonly services: Readonly<
-    Record<
-      string,
-      {
-        readonly image?: string;
-        readonly environment?: Readonly<Record<string, string>>;
-        readonly command?: string[];
-        readonly ports?: readonly string[];
-        readonly secrets?: readonly string[];
-        readonly volumes?: readonly string[];
-        readonly mem_limit?: string;
-        readonly logging?: { readonly options: object };
-        readonly ulimits?: { readonly nofile: number };
-        readonly read_only?: boolean;
-      }
-    >
-  >;
+type Lists = Readonly<Partial<Record<'command' | 'ports' | 'secrets' | 'volumes', readonly string[]>>>;
+
+interface Service extends Lists, Readonly<Partial<Record<'image' | 'mem_limit', string>>> {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly healthcheck?: { readonly test: readonly string[] };
+  readonly logging?: { readonly options: object };
+  readonly ulimits?: { readonly nofile: number };
+  readonly read_only?: boolean;
 }
+
+type Compose = { readonly services: Readonly<Record<string, Service>> };
 
 describe('the container files', () => {
   const compose: Compose = parse(packaged('compose.yaml'), { merge: true });
@@ -49,22 +41,16 @@ describe('the container files', () => {
     expect(given).to.deep.equal(['signal-secret', 'redis-url', 'redis-ca', 's3-credentials']);
     expect(config.redisUrl).to.equal('rediss://:secret@redis:6379');
     expect(config.trustedProxies).to.equal(1);
-    expect(config.archiveS3).to.deep.include({
-      bucket: 'client-scoring',
-      prefix: 'archive/',
-      pathStyle: true,
-    });
+    const s3 = { bucket: 'client-scoring', prefix: 'archive/', pathStyle: true };
+    expect(config.archiveS3).to.deep.include(s3);
     expect(config.erasureLedger).to.equal('/ledger/erased');
   });
 
   it('run two nodes, Redis with our settings and a password, an S3 server, and a proxy', () => {
     expect(Object.keys(compose.services)).to.deep.equal(['scoring-1', 'scoring-2', 'redis', 's3', 'haproxy']);
     const { command, secrets } = compose.services['redis'] ?? {};
-    expect(command?.slice(1, 4)).to.deep.equal([
-      '/etc/redis/redis.conf',
-      '--include',
-      `/run/secrets/${secrets?.[0]}`,
-    ]);
+    const settings = ['/etc/redis/redis.conf', '--include', `/run/secrets/${secrets?.[0]}`];
+    expect(command?.slice(1, 4)).to.deep.equal(settings);
   });
 
   it("open only the proxy's port for callers, on this machine", () => {
@@ -136,8 +122,8 @@ describeWithServer('redis-server', 'Redis in compose.yaml', () => {
       .replace('DNS:redis', 'IP:127.0.0.1')
       .replace('@redis:6379', `@127.0.0.1:${port}`);
     execFileSync('sh', ['-ec', here], { cwd: folder, stdio: 'pipe' });
-    const { redis }: Readonly<Record<string, RedisInCompose>> = parse(text, { merge: true }).services;
-    if (redis === undefined) throw new Error('there is a Redis');
+    const { services }: Compose = parse(text, { merge: true });
+    const { command = [], healthcheck } = services['redis'] ?? {};
     const placed = (word: string) =>
       word
         .replaceAll('/run/secrets', secrets)
@@ -145,11 +131,11 @@ describeWithServer('redis-server', 'Redis in compose.yaml', () => {
         .replace(/^\/data$/, data)
         .replace('0.0.0.0', '127.0.0.1')
         .replace(/^6379$/, String(port));
-    const [program = '', ...options] = redis.command.map(placed);
+    const [program = '', ...options] = command.map(placed);
     const server = own(spawn(program, options, { stdio: 'ignore' }));
-    const [, check = ''] = redis.healthcheck.test.map((word) =>
-      placed(word).replaceAll('$$', '$').replace('redis-cli', `redis-cli -p ${port}`),
-    );
+    const check = placed(healthcheck?.test[1] ?? '')
+      .replaceAll('$$', '$')
+      .replace('redis-cli', `redis-cli -p ${port}`);
     await until('it is well', async () => spawnSync('sh', ['-c', check]).status === 0);
     const env = { REDIS_URL_FILE: join(secrets, 'redis-url'), REDIS_CA: join(secrets, 'redis-ca') };
     const config = readConfig({ ...env, SIGNAL_SECRET: 'x'.repeat(32), DATA_DIR: data });
@@ -159,11 +145,6 @@ describeWithServer('redis-server', 'Redis in compose.yaml', () => {
     await end(server);
   });
 });
-
-interface RedisInCompose {
-  readonly command: readonly string[];
-  readonly healthcheck: { readonly test: readonly string[] };
-}
 
 describeWithServer('redis-server', 'redis.conf', () => {
   /** What redis-server says when it starts with a file of settings, until it takes connections or gives up. */

@@ -19,10 +19,7 @@ const OTHER_LOOPBACK = '127.0.0.2';
 
 /** What the image sets: the check of the proxy works with what is packaged, or not at all. */
 const IMAGE_HOSTS: HeaderList = Object.fromEntries(
-  [...packaged('Dockerfile').matchAll(/\b((?:PLATFORM_)?HOST)=(\S+)/g)].map(([, name, host]) => [
-    name,
-    host ?? '',
-  ]),
+  [...packaged('Dockerfile').matchAll(/\b((?:PLATFORM_)?HOST)=(\S+)/g)].map(([, ...set]) => set),
 );
 
 /** Whether something was sent to a port that nobody has read yet; Linux tells. */
@@ -92,6 +89,11 @@ describeWithServer('haproxy', 'a caller behind the packaged proxy', () => {
     service = await spawnService(dataDir, { ...ports, ...IMAGE_HOSTS, TRUSTED_PROXIES: '1' });
   };
   const score = () => shop.post<Problem>('score', { clientIdKey: 'payer' });
+  const isThere = () =>
+    score().then(
+      ({ status }) => status === 400,
+      () => false,
+    );
 
   before(async () => {
     const dataDir = temporaryDirectory();
@@ -104,12 +106,7 @@ describeWithServer('haproxy', 'a caller behind the packaged proxy', () => {
     proxy = own(spawn('haproxy', ['-f', fileOf(settingsFor(port, [ports, nobody]))], { stdio: 'ignore' }));
     url = `http://127.0.0.1:${port}`;
     shop = new Tenant({ callerUrl: url, platformUrl: service.platformUrl }, key);
-    await until('the proxy answers', () =>
-      score().then(
-        ({ status }) => status === 400,
-        () => false,
-      ),
-    );
+    await until('the proxy answers', isThere);
   });
   after(async () => {
     await end(proxy);
@@ -130,15 +127,14 @@ describeWithServer('haproxy', 'a caller behind the packaged proxy', () => {
 
   it('gets a problem for an unknown path', async () => {
     const { status, headers, body } = await call<Problem>('GET', `${url}/livez`, { 'X-Request-Id': 'r-1' });
-    expect(status).to.equal(404);
-    expect(headers.get('Content-Type')).to.equal('application/problem+json');
+    expect([status, headers.get('Content-Type')]).to.deep.equal([404, 'application/problem+json']);
     expect(body).to.deep.equal({
       title: 'not found',
       status: 404,
       code: 'not-found',
       retryable: false,
-      detail: 'Callers have /v1/client/score, /v1/client/verdict and /openapi.json.',
       requestId: 'r-1',
+      detail: 'Callers have /v1/client/score, /v1/client/verdict and /openapi.json.',
     });
   });
 
@@ -149,12 +145,7 @@ describeWithServer('haproxy', 'a caller behind the packaged proxy', () => {
     service.child.kill('SIGCONT');
     await asked;
     expect(standing.status).to.not.equal(504);
-    await until('the node is taken back', () =>
-      score().then(
-        ({ status }) => status === 400,
-        () => false,
-      ),
-    );
+    await until('the node is taken back', isThere);
   });
 
   it('cannot end the problem early by its X-Request-Id', async () => {
@@ -180,8 +171,7 @@ describeWithServer('haproxy', 'a caller behind the packaged proxy', () => {
 
   it('gets 503 with Retry-After and a problem while no node runs', async () => {
     const { status, headers, body } = await score();
-    expect(status).to.equal(503);
-    expect(headers.get('Retry-After')).to.equal('1');
+    expect([status, headers.get('Retry-After')]).to.deep.equal([503, '1']);
     expect(headers.get('Content-Type')).to.equal('application/problem+json');
     expect(body).to.deep.equal({
       title: 'temporarily unavailable',

@@ -8,11 +8,8 @@ import { temporaryDirectory } from '../servers/temporary-directory.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 const run = promisify(execFile);
 
-interface LockFile {
-  readonly packages: Readonly<
-    Record<string, { readonly hasInstallScript?: true; readonly engines?: { readonly node?: string } }>
-  >;
-}
+type Locked = { readonly hasInstallScript?: true; readonly engines?: { readonly node?: string } };
+type LockFile = { readonly packages: Readonly<Record<string, Locked>> };
 
 /** A folder in which `node` is a script of these lines. */
 function folderWithNode(...lines: readonly string[]): string {
@@ -45,21 +42,14 @@ describe('Installing and starting', () => {
     expect(namesOf(others.filter(([, { engines }]) => wantsMore(engines?.node ?? '')))).to.deep.equal([]);
   });
 
-  it('under an older Node ends with what to do', async () => {
-    const error = await startWith(folderWithNode('#!/bin/sh', 'echo v24.9.0'));
-    expect(error).to.include({
-      code: 3,
-      stderr: `error: Node 26 or newer is needed; here is v24.9.0.\n${ADVICE}`,
+  for (const [title, lines, here] of [
+    ['under an older Node', ['#!/bin/sh', 'echo v24.9.0'], 'v24.9.0'],
+    ['where no Node can run', ['#!/no/such/loader'], 'none that runs'],
+  ] as const)
+    it(`${title} ends with what to do`, async () => {
+      const stderr = `error: Node 26 or newer is needed; here is ${here}.\n${ADVICE}`;
+      expect(await startWith(folderWithNode(...lines))).to.include({ code: 3, stderr });
     });
-  });
-
-  it('where no Node can run ends with what to do', async () => {
-    const error = await startWith(folderWithNode('#!/no/such/loader'));
-    expect(error).to.include({
-      code: 3,
-      stderr: `error: Node 26 or newer is needed; here is none that runs.\n${ADVICE}`,
-    });
-  });
 
   it('explains it to a caller of scoring where the Node of the packages cannot run', async () => {
     const folder = temporaryDirectory();

@@ -13,59 +13,45 @@ import { packaged, packagedPath } from './packaged.ts';
 
 const FOLDER = 'packaging/kubernetes';
 
+type Named = { readonly name: string };
+type Labels = Readonly<Record<string, string>>;
+
 interface Kustomization {
   readonly resources: readonly string[];
-  readonly configMapGenerator: readonly { readonly name: string; readonly literals: readonly string[] }[];
-  readonly secretGenerator: readonly { readonly name: string; readonly files: readonly string[] }[];
-  readonly images: readonly { readonly name: string; readonly newTag: string }[];
+  readonly configMapGenerator: readonly { readonly literals: readonly string[] }[];
+  readonly secretGenerator: readonly (Named & { readonly files: readonly string[] })[];
+  readonly images: readonly (Named & { readonly newTag: string })[];
 }
 
-interface Manifest {
-  readonly kind: string;
-  readonly metadata: { readonly name: string };
-}
+type Manifest = { readonly kind: string; readonly metadata: Named };
 
-interface Probe {
-  readonly httpGet: { readonly path: string; readonly port: string };
-}
+type Probe = { readonly httpGet: { readonly path: string; readonly port: string } };
 
-interface Container {
+interface Container extends Readonly<Record<'startupProbe' | 'livenessProbe' | 'readinessProbe', Probe>> {
   readonly image: string;
-  readonly env: readonly { readonly name: string; readonly value: string }[];
-  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
-  readonly startupProbe: Probe;
-  readonly livenessProbe: Probe;
-  readonly readinessProbe: Probe;
-  readonly resources: { readonly limits: object; readonly requests: object };
+  readonly env: readonly (Named & { readonly value: string })[];
+  readonly ports: readonly (Named & { readonly containerPort: number })[];
 }
 
-interface Deployment extends Manifest {
+interface Deployment {
   readonly spec: {
     readonly replicas: number;
     readonly template: {
-      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
-      readonly spec: {
-        readonly terminationGracePeriodSeconds: number;
-        readonly containers: readonly [Container];
-        readonly volumes: readonly { readonly name: string }[];
-      };
+      readonly metadata: { readonly labels: Labels };
+      readonly spec: { readonly containers: readonly [Container]; readonly volumes: readonly Named[] };
     };
   };
 }
 
-interface Policy extends Manifest {
+type Ports<Port> = { readonly ports: readonly { readonly port: Port }[] };
+
+interface Policy {
   readonly spec: {
     readonly policyTypes: readonly string[];
-    readonly ingress: readonly {
-      readonly from: readonly {
-        readonly podSelector: { readonly matchLabels: Readonly<Record<string, string>> };
-      }[];
-      readonly ports: readonly { readonly port: string }[];
-    }[];
-    readonly egress: readonly {
-      readonly to: readonly object[];
-      readonly ports: readonly { readonly port: number }[];
-    }[];
+    readonly ingress: readonly (Ports<string> & {
+      readonly from: readonly { readonly podSelector: { readonly matchLabels: Labels } }[];
+    })[];
+    readonly egress: readonly (Ports<number> & { readonly to: readonly object[] })[];
   };
 }
 
@@ -103,6 +89,7 @@ function builtWith(secret: string): readonly Manifest[] {
 describe('the Kubernetes manifests', () => {
   const kustomization: Kustomization = parse(packaged(`${FOLDER}/kustomization.yaml`));
   const deployment: Deployment = parse(packaged(`${FOLDER}/deployment.yaml`));
+  const policy: Policy = parse(packaged(`${FOLDER}/network-policy.yaml`));
   const { template } = deployment.spec;
   const [container] = template.spec.containers;
 
@@ -129,13 +116,15 @@ describe('the Kubernetes manifests', () => {
     );
   });
 
-  it('are all named by the kustomization', () => {
+  it('are all named by the kustomization, and take the rule folders from the image', () => {
     const files = readdirSync(packagedPath(FOLDER)).filter(
       (file) => file !== 'kustomization.yaml' && file !== 'secrets',
     );
     expect([...kustomization.resources].toSorted()).to.deep.equal(files.toSorted());
     const [image] = kustomization.images;
     expect(image).to.include({ name: container.image, newTag: packageFile.version });
+    expect(image?.newTag, 'a tag that does not move').to.match(/^\d+\.\d+\.\d+$/);
+    expect(packaged('Dockerfile')).to.include('COPY rules ./rules');
   });
 
   it('choose the pods of the deployment, each by the label that its pods have', () => {
@@ -154,9 +143,9 @@ describe('the Kubernetes manifests', () => {
       { name: 'callers', containerPort: 8080 },
       { name: 'platform', containerPort: 8081 },
     ]);
-    expect(startupProbe.httpGet).to.deep.equal({ path: '/livez', port: 'platform' });
-    expect(livenessProbe.httpGet).to.deep.equal({ path: '/livez', port: 'platform' });
-    expect(readinessProbe.httpGet).to.deep.equal({ path: '/readyz', port: 'platform' });
+    const asked = [startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => httpGet);
+    const [live, ready] = ['/livez', '/readyz'].map((path) => ({ path, port: 'platform' }));
+    expect(asked).to.deep.equal([live, live, ready]);
   });
 
   it('set valid values of existing settings', () => {
@@ -197,13 +186,7 @@ describe('the Kubernetes manifests', () => {
     expect(packaged(`${FOLDER}/disruption-budget.yaml`)).to.include('maxUnavailable: 1');
   });
 
-  it('take the rule folders from the image, which has no tag that moves', () => {
-    expect(packaged('Dockerfile')).to.include('COPY rules ./rules');
-    expect(kustomization.images[0]?.newTag).to.match(/^\d+\.\d+\.\d+$/);
-  });
-
   it('let nodes reach names, Redis and what speaks TLS, and nothing else', () => {
-    const policy: Policy = parse(packaged(`${FOLDER}/network-policy.yaml`));
     expect(policy.spec.policyTypes).to.deep.equal(['Ingress', 'Egress']);
     const ports = policy.spec.egress.flatMap((rule) => rule.ports.map(({ port }) => port));
     expect(new Set(ports)).to.deep.equal(new Set([53, 80, 6379, 26379, 443]));
@@ -213,7 +196,6 @@ describe('the Kubernetes manifests', () => {
   });
 
   it('let only the pods with its label reach a listener', () => {
-    const policy: Policy = parse(packaged(`${FOLDER}/network-policy.yaml`));
     const allowed = policy.spec.ingress.map(({ from, ports }) => [
       ports.map(({ port }) => port),
       from.map(({ podSelector }) => podSelector.matchLabels),
@@ -226,17 +208,10 @@ describe('the Kubernetes manifests', () => {
 
   if (hasProgram('kubectl')) {
     it('are put together by kubectl', () => {
-      const manifests = builtWith('one secret');
-      const kinds = manifests.map(({ kind }) => kind);
-      expect(kinds.toSorted()).to.deep.equal([
-        'ConfigMap',
-        'Deployment',
-        'NetworkPolicy',
-        'PodDisruptionBudget',
-        'Secret',
-        'Service',
-        'Service',
-      ]);
+      const kinds = builtWith('one secret').map(({ kind }) => kind);
+      expect(kinds.toSorted().join(' ')).to.equal(
+        'ConfigMap Deployment NetworkPolicy PodDisruptionBudget Secret Service Service',
+      );
     });
 
     it('roll the pods when a secret changes', () => {

@@ -97,21 +97,25 @@ describe('a line of recorded payments', () => {
     ['a time without an outcome', { outcomeAt: START }, '"outcome" is missing'],
     ['a cause without an outcome', { cause: 'EXPIRED' }, '"outcome" is missing'],
     [
-      ...(['a cause of what was paid', { outcome: 'PAID', cause: 'REVERSED', outcomeAt: START }] as const),
+      'a cause of what was paid',
+      { outcome: 'PAID', cause: 'REVERSED', outcomeAt: START },
       '"cause" goes only with UNPAID',
     ],
     [
-      ...(['an unknown outcome', { outcome: 'paid', outcomeAt: START }] as const),
+      'an unknown outcome',
+      { outcome: 'paid', outcomeAt: START },
       '"outcome" must be one of PAID, UNPAID, not "paid"',
     ],
     [
-      ...(['an outcome before the attempt', { outcome: 'PAID', outcomeAt: START - 1 }] as const),
+      'an outcome before the attempt',
+      { outcome: 'PAID', outcomeAt: START - 1 },
       `"outcomeAt" ${START - 1} lies before "at" ${START}; an order ends after it began`,
     ],
     ['a label that is no flag', { abuse: 1 }, '"abuse" must be true or false, not 1'],
     ['hints that are no object', { clientHints: 1 }, '"clientHints" must be an object, not 1'],
     [
-      ...(['an unknown kind', { kind: 'refund' }] as const),
+      'an unknown kind',
+      { kind: 'refund' },
       '"kind" must be one of payment, outcome, binding, unbinding, not "refund"',
     ],
     [
@@ -147,13 +151,23 @@ describe('a file of recorded payments', () => {
   it('gives outcomes at the time when they became known, in whatever order the lines are', async () => {
     const { at, ...rest } = payment(10, 20);
     expect(await read(payment(30, 90), { at, ...rest }, payment(0, 50))).to.deep.equal([
-      ...['payment 3 0', 'payment 2 10', 'outcome 2 20', 'payment 1 30', 'outcome 3 50', 'outcome 1 90'],
+      'payment 3 0',
+      'payment 2 10',
+      'outcome 2 20',
+      'payment 1 30',
+      'outcome 3 50',
+      'outcome 1 90',
     ]);
   });
 
   it('keeps the order of lines at the same time, with every outcome after its own payment', async () => {
     expect(await read(payment(0, 10), payment(10, 10), payment(10, 20))).to.deep.equal([
-      ...['payment 1 0', 'outcome 1 10', 'payment 2 10', 'outcome 2 10', 'payment 3 10', 'outcome 3 20'],
+      'payment 1 0',
+      'outcome 1 10',
+      'payment 2 10',
+      'outcome 2 10',
+      'payment 3 10',
+      'outcome 3 20',
     ]);
   });
 
@@ -197,11 +211,18 @@ describe('the summary of a replay', () => {
   it('compares isBot of the verdict, not of the score, with abuse', () => {
     const { bot } = summaryOf(
       ...[true, true, false].map((abuse) => ({ isBotAtVerdict: true, abuse })),
-      ...[{ isBotAtScore: true, abuse: true }, { abuse: true }, { abuse: false }, { isBotAtVerdict: true }],
+      { isBotAtScore: true, abuse: true },
+      { abuse: true },
+      { abuse: false },
+      { isBotAtVerdict: true },
     );
     expect(bot).to.deep.equal({
-      ...{ precision: 2 / 3, recall: 0.5, truePositives: 2, falsePositives: 1 },
-      ...{ falseNegatives: 2, trueNegatives: 1 },
+      precision: 2 / 3,
+      recall: 0.5,
+      truePositives: 2,
+      falsePositives: 1,
+      falseNegatives: 2,
+      trueNegatives: 1,
     });
   });
 
@@ -373,8 +394,12 @@ const EXPECTED = {
   blocked: { paidShare: 0, unpaidShare: 0 },
   waiting: { paidShare: 0, unpaidShare: 0.6 },
   bot: {
-    ...{ precision: 0.5, recall: 1 / 3, truePositives: 1, falsePositives: 1 },
-    ...{ falseNegatives: 2, trueNegatives: 1 },
+    precision: 0.5,
+    recall: 1 / 3,
+    truePositives: 1,
+    falsePositives: 1,
+    falseNegatives: 2,
+    trueNegatives: 1,
   },
   ruleVersion: version,
   digest,
@@ -391,8 +416,15 @@ function attempt(payer: string, seconds: number, more: object): object {
 
 function seen(more: Partial<Observation>): Observation {
   return {
-    ...{ clientGroup: 'NEW', paymentScore: 0.5, isBotAtScore: false, verdict: 'GET_NEW' },
-    ...{ isBotAtVerdict: false, waitLevel: null, outcome: null, isFirst: true, abuse: null },
+    clientGroup: 'NEW',
+    paymentScore: 0.5,
+    isBotAtScore: false,
+    verdict: 'GET_NEW',
+    isBotAtVerdict: false,
+    waitLevel: null,
+    outcome: null,
+    isFirst: true,
+    abuse: null,
     ...more,
   };
 }
@@ -409,7 +441,10 @@ function replayOf(observations: readonly Observation[]): Replay {
       clients: { count: 0, ms: 0 },
       decisions: { count: 0, ms: 0 },
     },
-    ...{ ruleVersion: 'p2.v10', digest: 'd1', storeName: 'sqlite', elapsedMs: 2402 },
+    ruleVersion: 'p2.v10',
+    digest: 'd1',
+    storeName: 'sqlite',
+    elapsedMs: 2402,
   };
 }
 

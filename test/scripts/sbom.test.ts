@@ -3,12 +3,7 @@ import packageFile from '../../package.json' with { type: 'json' };
 import lockfile from '../../package-lock.json' with { type: 'json' };
 import { type Sbom, sbomOfLockfile, unknownLicenses } from '../../scripts/sbom.ts';
 
-interface LockedPackage {
-  readonly name?: string;
-  readonly version?: string;
-  readonly license?: string;
-  readonly dev?: boolean;
-}
+type LockedPackage = Partial<Record<'name' | 'version' | 'license', string>> & { readonly dev?: boolean };
 
 /** `name@version license` of all packages that the lock file does not mark as for development only. */
 function lockedInProduction(): ReadonlySet<string> {
