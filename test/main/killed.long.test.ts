@@ -1,6 +1,15 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { platformName } from '../../src/client/client-key.ts';
+import { ErasureLedger } from '../../src/service/erasure.ts';
+import { openSqliteStore } from '../../src/state/sqlite/store.ts';
+import { s3Environment, startS3 } from '../servers/s3.ts';
+import { askUnlessStandstill } from '../servers/standstill.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
+import { issueKey } from '../service/issued-key.ts';
 import { type ServiceProcess, spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
 import { describeOnSharedStates } from '../stores/shared-state.ts';
@@ -98,3 +107,112 @@ describeOnSharedStates('a service that is killed', (share) => {
     await service.stop();
   });
 });
+
+const PAYERS = 10;
+
+describe("a disk that refuses to sync SQLite's writes", () => {
+  it('ends the service without another answer, and a restart reads what is on the disk', async () => {
+    const dataDir = temporaryDirectory();
+    const key = await issueKey({ dataDir });
+    const refusing = join(dataDir, 'refusing');
+    const preload = `--import=${join(import.meta.dirname, 'refusing-disk.ts')}`;
+    const start = () => spawnService(dataDir, { NODE_OPTIONS: preload, REFUSING_DISK: refusing });
+
+    const first = await start();
+    const shop = new Tenant(first, key);
+    const acknowledged = Array.from({ length: PAYERS }, (_, n) => `order-${n}`);
+    for (const orderRef of acknowledged)
+      expect((await shop.verdict({ clientIdKey: `payer of ${orderRef}`, orderRef })).status).to.equal(200);
+    writeFileSync(refusing, '');
+    const unheard = { clientIdKey: 'unheard', orderRef: 'unheard' };
+    const fate = await shop.verdict(unheard, { 'Idempotency-Key': 'unheard' }).then(
+      ({ status }) => status,
+      () => 'no answer',
+    );
+    expect(fate).to.equal('no answer');
+    expect(await first.exited).to.equal(1);
+    expect(first.stderr()).to.include(
+      'the disk refused to keep what was written (EIO: i/o error, fdatasync); look at the disk, then start the service again',
+    );
+
+    rmSync(refusing);
+    const second = await start();
+    const again = new Tenant(second, key);
+    const kept = await Promise.all(
+      acknowledged.map(async (orderRef) => {
+        const { body } = await again.ask<{ decisions: unknown[] }>('GET', `decisions?orderRef=${orderRef}`);
+        return body.decisions.length;
+      }),
+    );
+    expect(kept).to.deep.equal(acknowledged.map(() => 1));
+    const repeated = await again.verdict(unheard, { 'Idempotency-Key': 'unheard' });
+    expect([repeated.status, repeated.body.verdict]).to.deep.equal([200, 'GET_NEW']);
+    expect((await again.client('unheard')).body.decisionCount).to.equal(1);
+    await second.stop();
+  });
+});
+
+describeOnSharedStates('two processes', (share) => {
+  it('take one step for each of 50 parallel verdicts of one client', async () => {
+    const { dataDir, env, key } = await share();
+    const processes = await Promise.all([spawnService(dataDir, env), spawnService(dataDir, env)]);
+    const tenants = processes.map((service) => new Tenant(service, key));
+    const clientIdKey = 'shared';
+    const answers = await Promise.all(
+      Array.from({ length: 25 }, (_, index) =>
+        tenants.map((tenant, at) =>
+          askUnlessStandstill(() => tenant.verdict({ clientIdKey, orderRef: `order-${index}-${at}` })),
+        ),
+      ).flat(),
+    );
+    expect(answers.map(({ status }) => status)).to.deep.equal(Array.from({ length: 50 }, () => 200));
+    const [tenant] = tenants;
+    const decisions = (await tenant?.decisions({ clientIdKey }))?.toReversed() ?? [];
+    expect(decisions.map(({ seq }) => seq)).to.deep.equal(Array.from({ length: 50 }, (_, n) => n + 1));
+    expect(new Set(decisions.map(({ orderRef }) => orderRef)).size).to.equal(50);
+    for (const [index, { ladderBefore }] of decisions.entries()) {
+      if (index > 0) expect(ladderBefore).to.deep.equal(decisions[index - 1]?.ladderAfter);
+    }
+    await Promise.all(processes.map((service) => service.stop()));
+  });
+});
+
+const ANN = 'ann-who-is-erased';
+
+describe('a start while S3 is away', function () {
+  this.timeout(120_000);
+
+  it('serves callers, and repeats erasures in the store at once and in the archive later', async () => {
+    const dataDir = temporaryDirectory();
+    const ledger = join(temporaryDirectory(), 'ledger');
+    const server = await startS3();
+    const env = { ...s3Environment(server.port, 'years'), ERASURE_LEDGER: ledger };
+    const key = await issueKey({ dataDir });
+    let service = await spawnService(dataDir, env);
+    await new Tenant(service, key).verdict({ clientIdKey: ANN });
+    await service.stop();
+    const store = openSqliteStore(dataDir);
+    const platform = platformName('shop');
+    const { hash: clientHash } = store.clientKeys.of(platform, ANN);
+    await store.close();
+    await new ErasureLedger(ledger).append({ at: Date.now(), platform, clientHash });
+
+    await server.stop();
+    service = await spawnService(dataDir, env);
+    const shop = new Tenant(service, key);
+    expect((await shop.verdict({ clientIdKey: 'bob' })).status).to.equal(200);
+    expect((await shop.ask('GET', `client?clientIdKey=${ANN}`)).status).to.equal(404);
+    expect(logOf(service)).to.include('erased again whom a backup had brought back');
+    expect(logOf(service)).to.include('the archive is away: whether it was put back');
+    await server.restart();
+    await until('the ledger is repeated on the archive', async () =>
+      logOf(service).includes('the archive is there, and the erasure ledger was repeated on it'),
+    );
+    await service.stop();
+    await server.stop();
+  });
+});
+
+function logOf(service: ServiceProcess): string {
+  return service.stdout() + service.stderr();
+}

@@ -1,14 +1,19 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { startNode } from '../processes/node-process.ts';
+import { freePort } from '../servers/free-port.ts';
 import { hasProgram } from '../servers/needed-programs.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { until } from '../servers/until.ts';
 import { issueKey } from '../service/issued-key.ts';
 import { type ServiceProcess, spawnService } from '../service/service-process.ts';
+import { Tenant } from '../service/tenant.ts';
 
 const EXAMPLES = join(import.meta.dirname, '..', '..', 'scripts', 'examples');
 const PROGRAMS = [
@@ -97,5 +102,24 @@ describe('an example of a checkout', () => {
     const { stdout, status } = spawnSync(process.execPath, [join(EXAMPLES, 'checkout.ts'), '--help']);
     expect(status).to.equal(0);
     expect(stdout.toString()).to.match(/^npm run -s example -- --key KEY --owner-key OWNER_KEY/);
+  });
+});
+
+describe('npm run demo', () => {
+  it('serves a made-up day of all verdicts to the key it prints, and leaves nothing behind', async () => {
+    const [port, platformPort, folder] = [await freePort(), await freePort(), temporaryDirectory()];
+    const env = { ...process.env, PORT: String(port), PLATFORM_PORT: String(platformPort), TMPDIR: folder };
+    const demo = startNode(['scripts/demo.ts'], { env: { ...env, REDIS_URL: 'redis://127.0.0.1:1' } });
+    await until('it says what to look at', async () => demo.stdout().includes('Ctrl-C ends it'), 60_000);
+    const [, key = ''] = /^ {2}(ka_\S+)$/m.exec(demo.stdout()) ?? [];
+    expect(demo.stdout()).to.include(`at http://127.0.0.1:${platformPort}/ and look at`);
+    const [callerUrl, platformUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${platformPort}`];
+    const shop = new Tenant({ callerUrl, platformUrl }, key);
+    const decisions = await shop.decisions({ limit: '500' });
+    expect(decisions.length).to.be.above(100);
+    expect(new Set(decisions.map(({ verdict }) => verdict))).to.include.all.keys('GET_NEW', 'WAIT', 'BLOCK');
+    demo.child.kill('SIGINT');
+    expect(await demo.exited).to.equal(0);
+    expect(readdirSync(folder).filter((name) => name.startsWith('client-scoring-demo'))).to.deep.equal([]);
   });
 });

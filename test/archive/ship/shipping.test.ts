@@ -1,8 +1,28 @@
+import { readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect } from 'chai';
+import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
+import { readSetAside } from '../../../src/archive/set-aside.ts';
+import { ArchivedRuleSets } from '../../../src/archive/ship/archived-rule-sets.ts';
 import type { ShippingTurn } from '../../../src/archive/ship/shipper.ts';
 import { keepShipping } from '../../../src/archive/ship/shipping.ts';
 import { platformName } from '../../../src/client/client-key.ts';
+import { exactSystemClock } from '../../../src/clock.ts';
+import { storeClock } from '../../../src/state/clock-offset.ts';
+import { journalKey, partitionOf } from '../../../src/state/keys.ts';
+import { openRedisStore } from '../../../src/state/redis/store.ts';
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
+import { describeWithServer } from '../../servers/needed-programs.ts';
+import { openToOthers } from '../../servers/open-to-others.ts';
+import { type RedisServers, startStandalone } from '../../servers/redis.ts';
+import { command } from '../../servers/redis-command.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { RULES_FOLDER } from '../../service/current-rules.ts';
+import { startService } from '../../service/running-service.ts';
 import { newClient, T0, verdict } from '../../state/clients.ts';
+import { emptyRedisUrl } from '../../stores/empty-redis.ts';
+import { openPatiently } from '../../stores/temporary-store.ts';
 import { ArchivedStore } from '../archived-store.ts';
 
 describe('shipping with new entries at every step', () => {
@@ -57,5 +77,125 @@ describe('shipping with new entries at every step', () => {
   it('ships new entries at least at every other step', async () => {
     const turns = await keepBusy(12, () => false);
     expect(turns.filter((turn) => turn === 'ship').length).to.be.at.least(6);
+  });
+});
+
+describe('the files under DATA_DIR', () => {
+  const usual = process.umask();
+  before(() => process.umask(0));
+  after(() => process.umask(usual));
+
+  it('are for the user of the service alone: store, archive, filters, lease and rule sets', async () => {
+    const dataDir = join(temporaryDirectory(), 'data');
+    const archived = await ArchivedStore.open(
+      openSqliteStore(dataDir, { salt: TEST_SALT }),
+      join(dataDir, 'archive'),
+    );
+    const service = await startService({ store: archived.store });
+    try {
+      const shop = await service.tenant('shop');
+      await shop.verdict({ clientIdKey: 'payer-1' });
+      await shop.outcome('payer-1', 'order-1', 'PAID');
+      const shelf = new ArchivedRuleSets(archived.archive.folder, dirname(RULES_FOLDER));
+      await archived.shipAll(archived.shipper({ ruleSets: shelf, holder: 'tester' }));
+      const kept = readdirSync(dataDir, { recursive: true }).map(String);
+      for (const wanted of [/\.sqlite$/, /-wal$/, /\.parquet$/, /\.orders$/, /verdicts\.yaml$/])
+        expect(
+          kept.some((path) => wanted.test(path)),
+          String(wanted),
+        ).to.equal(true);
+      expect(openToOthers(dataDir)).to.deep.equal([]);
+    } finally {
+      await service.stop();
+      await archived.close();
+    }
+  });
+});
+
+const DAY_MS = 86_400_000;
+
+describeWithServer('redis-server', 'a node whose clock jumps two years ahead', () => {
+  it('keeps rows for ARCHIVE_KEEP by the clock of the store', async () => {
+    const url = await emptyRedisUrl();
+    let aheadMs = 0;
+    const clock = () => exactSystemClock() + aheadMs;
+    const right = await openPatiently(url);
+    await verdict(right, newClient(), 'order-1', Date.now());
+    await right.close();
+    const place = await ArchivedStore.open(await openPatiently(url, { clock }));
+    const shipping = { clock: storeClock(clock, place.store), keepMs: 400 * DAY_MS };
+    try {
+      await place.shipAll(place.shipper(shipping));
+      aheadMs = 730 * DAY_MS;
+      await place.shipAll(place.shipper(shipping));
+      expect(place.archive.contents().segments).to.equal(1);
+    } finally {
+      await place.close();
+    }
+  });
+});
+
+describeWithServer('redis-server', 'an entry of the journal that cannot be read', () => {
+  let servers: RedisServers;
+  let place: ArchivedStore;
+  before(async () => {
+    servers = await startStandalone();
+    place = await ArchivedStore.open(await openRedisStore(servers.url, () => {}, { salt: TEST_SALT }));
+  });
+  after(async () => {
+    await place.close();
+    await servers.stop();
+  });
+
+  it('is set aside and named, while everything else is shipped and listed', async () => {
+    const client = newClient();
+    const { store, archive } = place;
+    const port = servers.nodes[0]?.port ?? 0;
+    const key = journalKey(partitionOf(client.hash));
+    const add = (text: string) =>
+      command(port, ['XADD', key, '*', 'entry', `${client.platform} ${client.hash} ${text}`]);
+    await verdict(store, client, 'order-1');
+    await add('z["of a newer version"]');
+    await add('o[1,');
+    await verdict(store, client, 'order-2');
+    const reader = new ArchiveReader(archive, store);
+    const { entries, isWhole } = await reader.history(client, null, 10);
+    expect({ entries: entries.length, isWhole }).to.deep.equal({ entries: 2, isWhole: false });
+    const found = await reader.findDecisions(client.platform, {}, 10);
+    await reader.close();
+    expect(found.decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['order-2', 'order-1']);
+    await place.shipAll();
+    expect(archive.segments(archive.read(), { table: 'decisions' })[0]?.rows).to.equal(2);
+    expect(archive.contents().setAsideEntries).to.equal(2);
+    const [newer, damaged] = readSetAside(archive.folder);
+    expect(newer?.text).to.equal('z["of a newer version"]');
+    expect(newer?.why).to.equal('no journal entry is stored as z["of a newer version"]');
+    expect(damaged?.text).to.equal('o[1,');
+  });
+
+  it('is forgotten with its client', async () => {
+    const client = newClient();
+    const port = servers.nodes[0]?.port ?? 0;
+    await verdict(place.store, client, 'order-1');
+    const key = journalKey(partitionOf(client.hash));
+    await command(port, ['XADD', key, '*', 'entry', `${client.platform} ${client.hash} z`]);
+    await place.shipAll();
+    const before = readSetAside(place.archive.folder).length;
+    await place.store.erase(client);
+    await place.shipAll();
+    expect(readSetAside(place.archive.folder)).to.have.length(before - 1);
+  });
+
+  it('whose record is damaged is set aside, too', async () => {
+    const client = newClient();
+    await verdict(place.store, client, 'order-1');
+    await verdict(place.store, client, 'order-2');
+    const port = servers.nodes[0]?.port ?? 0;
+    const keys = await command(port, ['KEYS', `d:*${client.hash}.1`]);
+    const [record] = Array.isArray(keys) ? keys.map(String) : [];
+    await command(port, ['SET', record ?? '', '[no record']);
+    const before = place.archive.contents().setAsideEntries;
+    await place.shipAll();
+    expect(place.archive.contents().setAsideEntries).to.equal(before + 1);
   });
 });
