@@ -13,11 +13,11 @@ export interface UnrulyProxy {
 }
 
 /** Stands between a client and a server on 127.0.0.1, and spoils answers. What is asked passes as it is. */
-export async function startUnrulyProxy(serverPort: number): Promise<UnrulyProxy> {
+export async function startUnrulyProxy(serverPort: number | (() => number)): Promise<UnrulyProxy> {
   let meddling: Meddling | null = null;
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
-    const far = connect(serverPort, '127.0.0.1');
+    const far = connect(typeof serverPort === 'number' ? serverPort : serverPort(), '127.0.0.1');
     const end = () => {
       near.destroy();
       far.destroy();

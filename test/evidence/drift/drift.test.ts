@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { timeText } from '../../../src/client/instant.ts';
 import { drift } from '../../../src/evidence/drift.ts';
 import { type Drift, presentDrift } from '../../../src/evidence/drift-report.ts';
@@ -8,7 +10,6 @@ import type { Store } from '../../../src/state/store.ts';
 import { populationStability } from '../../../src/statistics/distributions.ts';
 import { clusteredInterval } from '../../../src/statistics/intervals.ts';
 import { currentRules } from '../../service/current-rules.ts';
-import { seeded } from '../../simulation/seeded-random.ts';
 import { History, JULY } from '../backtest/backtest-history.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
 
@@ -154,6 +155,12 @@ describe('drift', () => {
     expect(facts.every(({ index }) => index === 0)).to.equal(true);
   });
 });
+
+/** Numbers from 0 to 1 that a seed repeats. */
+function seeded(seed: number): () => number {
+  const chance = xoroshiro128plus(seed);
+  return () => uniformInt(chance, 0, 999_999) / 1_000_000;
+}
 
 /** 150 clients with 3 orders each, whose scores all are too high by `error`. */
 function worldOf(seed: number, error: number): readonly ScoredClusters[] {

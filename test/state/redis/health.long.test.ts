@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { exactSystemClock } from '../../../src/clock.ts';
@@ -11,17 +9,12 @@ import { NodeClocks } from '../../../src/state/redis/node-clocks.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { type RunCall, StoreUnavailable } from '../../../src/state/store-errors.ts';
-import { healthTexts, type StoreHealth, servesClients } from '../../../src/state/store-health.ts';
+import { healthTexts, servesClients } from '../../../src/state/store-health.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
-import {
-  NO_FAILOVER_MS,
-  type RedisServers,
-  startCluster,
-  startSentinel,
-  startStandalone,
-} from '../../servers/redis.ts';
+import { NO_FAILOVER_MS, type RedisServers, startCluster, startStandalone } from '../../servers/redis.ts';
 import { command } from '../../servers/redis-command.ts';
 import { APPEND_ONLY } from '../../servers/redis-process.ts';
+import { startUnrulyProxy } from '../../servers/unruly-proxy.ts';
 import { until } from '../../servers/until.ts';
 import { AS_PROMISED, openPatiently } from '../../stores/temporary-store.ts';
 
@@ -138,34 +131,6 @@ describeWithServer('redis-server', 'the health of Redis', () => {
   }
 });
 
-describeWithServer('redis-server', 'the health of a Redis Cluster with one hanging master', () => {
-  let servers: RedisServers;
-  let store: Store;
-  before(async () => {
-    servers = await startCluster();
-    store = await openPatiently(servers.url, AS_PROMISED);
-  });
-  after(async () => {
-    for (const node of servers.nodes) node.resume();
-    await store.close();
-    await servers.stop();
-  });
-
-  it('names that master alone, and stays ready for the clients of the others', async () => {
-    const before = await store.check();
-    expect(before.map(({ failure }) => failure)).to.deep.equal([null, null, null]);
-    const [hanging] = servers.nodes;
-    hanging?.suspend();
-    const health = await store.check();
-    expect(failing(health)).to.deep.equal([`Redis at 127.0.0.1:${hanging?.port}`]);
-    expect(servesClients(health)).to.equal(true);
-    expect(healthTexts(health)[0]).to.equal(
-      `The clients on Redis at 127.0.0.1:${hanging?.port} get 503: Redis at 127.0.0.1:${hanging?.port} did not answer within 200 ms.`,
-    );
-    await until('a replica took over', async () => failing(await store.check()).length === 0, 30_000);
-  });
-});
-
 describeWithServer(
   'redis-server',
   'the health of a Redis Cluster of which one node reaches two masters',
@@ -255,52 +220,19 @@ class CutOff {
 
 const cutOff: RunCall = () => Promise.reject(new StoreUnavailable('it is cut off'));
 
-describeWithServer('redis-server', 'the health of Redis behind Sentinel', () => {
-  it('is that of the master', async () => {
-    const servers = await startSentinel(NO_FAILOVER_MS);
-    const store = await openPatiently(servers.url);
-    const health = await store.check();
-    expect(health.map(({ server, failure }) => `${server}: ${failure}`)).to.deep.equal([
-      'Redis at scoring: null',
-    ]);
-    await store.close();
-    await servers.stop();
-  });
-});
-
 describeWithServer('redis-server', 'a Redis that is too old', () => {
   it('is refused, with what to do', async () => {
     const servers = await startStandalone();
-    const proxy = await asVersion(servers.nodes[0]?.port ?? 0, '6');
-    const address = proxy.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const failure = await openRedisStore(`redis://127.0.0.1:${port}`, IGNORED).catch(String);
+    const proxy = await startUnrulyProxy(servers.nodes[0]?.port ?? 0);
+    proxy.meddle((piece) => {
+      const text = piece.toString('latin1').replace(/redis_version:\d/, 'redis_version:6');
+      return Buffer.from(text, 'latin1');
+    });
+    const failure = await openRedisStore(`redis://127.0.0.1:${proxy.port}`, IGNORED).catch(String);
+    await proxy.stop();
+    await servers.stop();
     expect(failure).to.match(
       /^StoreUnavailable: Redis at 127\.0\.0\.1:\d+ is version 6\.0\.\d+, and 7\.0 or newer is needed; upgrade it, or set REDIS_URL to another$/,
     );
-    proxy.close();
-    await servers.stop();
   });
 });
-
-/** A real Redis behind a proxy that changes the version in its INFO, of the same length. */
-async function asVersion(port: number, major: string): Promise<Server> {
-  const sockets = new Set<Socket>();
-  const proxy = createServer((client) => {
-    const redis = connect(port, '127.0.0.1');
-    sockets.add(client).add(redis);
-    client.pipe(redis);
-    redis.setEncoding('latin1').on('data', (text: string) => {
-      client.write(text.replace(/redis_version:\d/, `redis_version:${major}`), 'latin1');
-    });
-    for (const socket of [client, redis]) socket.on('error', IGNORED);
-    client.on('close', () => redis.destroy());
-    redis.on('close', () => client.destroy());
-  }).listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  return proxy;
-}
-
-function failing(health: StoreHealth): readonly string[] {
-  return health.filter(({ failure }) => failure !== null).map(({ server }) => server);
-}

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { connect, createServer, type Server } from 'node:net';
 import { expect } from 'chai';
 import { installationKey, PARTITIONS, registerKey } from '../../../src/state/keys.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
@@ -9,6 +7,7 @@ import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startCluster, startStandalone } from '../../servers/redis.ts';
 import { command } from '../../servers/redis-command.ts';
 import { APPEND_ONLY } from '../../servers/redis-process.ts';
+import { startUnrulyProxy, type UnrulyProxy } from '../../servers/unruly-proxy.ts';
 import { until } from '../../servers/until.ts';
 import { openPatiently } from '../../stores/temporary-store.ts';
 import { newClient, verdict } from '../clients.ts';
@@ -77,24 +76,10 @@ describeWithServer('redis-server', 'the installation of a Redis Cluster', () => 
   });
 });
 
-/** An address that leads new connections to the current master; open ones stay where they are. */
-async function addressOf(master: () => number): Promise<{ readonly server: Server; readonly url: string }> {
-  const server = createServer((near) => {
-    const far = connect(master(), '127.0.0.1');
-    near.pipe(far).pipe(near);
-    near.on('error', () => far.destroy()).on('close', () => far.destroy());
-    far.on('error', () => near.destroy()).on('close', () => near.destroy());
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  return { server, url: `redis://127.0.0.1:${port}` };
-}
-
 describeWithServer('redis-server', 'a Redis whose address leads to another master after a failover', () => {
   let servers: readonly RedisServers[];
-  let address: Awaited<ReturnType<typeof addressOf>>;
+  /** Leads new connections to the current master; open ones stay where they are. */
+  let address: UnrulyProxy;
   let master: number;
   let store: Store;
   const portOf = (index: number) => servers[index]?.nodes[0]?.port ?? 0;
@@ -102,13 +87,13 @@ describeWithServer('redis-server', 'a Redis whose address leads to another maste
   before(async () => {
     servers = [await startStandalone(), await startStandalone()];
     master = portOf(0);
-    address = await addressOf(() => master);
-    store = await openPatiently(address.url);
+    address = await startUnrulyProxy(() => master);
+    store = await openPatiently(`redis://127.0.0.1:${address.port}`);
   });
 
   after(async () => {
     await store.close();
-    address.server.close();
+    await address.stop();
     for (const one of servers) await one.stop();
   });
 

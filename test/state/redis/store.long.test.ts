@@ -4,6 +4,7 @@ import { decisionId } from '../../../src/client/client-key.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { StoreUnavailable } from '../../../src/state/store-errors.ts';
+import { healthTexts, servesClients } from '../../../src/state/store-health.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import {
   NO_FAILOVER_MS,
@@ -115,17 +116,28 @@ describeWithServer('redis-server', 'a Redis Cluster with a stopped server', () =
     await servers.stop();
   });
 
-  it('keeps serving the clients of the others and fails over for the rest', async () => {
+  it('names it, keeps serving the clients of the others and fails over for the rest', async () => {
+    const failing = async () => (await store.check()).filter(({ failure }) => failure !== null);
     const clients = Array.from({ length: 60 }, () => newClient());
     const reach = async () => {
       const failures = await Promise.all(clients.map((client) => failureOf(store.load(client))));
       return failures.filter((failure) => failure === null).length;
     };
-    expect(await reach()).to.equal(60);
-    servers.nodes[0]?.suspend();
+    expect(await store.check()).to.have.length(3);
+    expect([await reach(), await failing()]).to.deep.equal([60, []]);
+    const [hanging] = servers.nodes;
+    hanging?.suspend();
+    const server = `Redis at 127.0.0.1:${hanging?.port}`;
+    const health = await store.check();
+    expect(servesClients(health)).to.equal(true);
+    expect(healthTexts(health)[0]).to.equal(
+      `The clients on ${server} get 503: ${server} did not answer within 200 ms.`,
+    );
+    expect((await failing()).map((one) => one.server)).to.deep.equal([server]);
     expect(await reach()).to.be.within(1, 59);
     expect(await reach()).to.be.within(1, 59);
     await until('a replica took over', async () => (await reach()) === 60, 30_000);
+    await until('it is well', async () => (await failing()).length === 0, 30_000);
   });
 });
 
@@ -143,6 +155,10 @@ describeWithServer('redis-server', 'a Redis master behind Sentinel', () => {
   });
 
   it('that hangs is replaced, and changes sent to it are never applied', async () => {
+    const health = await store.check();
+    expect(health.map(({ server, failure }) => `${server}: ${failure}`)).to.deep.equal([
+      'Redis at scoring: null',
+    ]);
     const client = newClient();
     await verdict(store, client, 'order-1');
     await until('the replica has it', async () => (await dump(servers)).split(client.clientIdKey).length > 2);
