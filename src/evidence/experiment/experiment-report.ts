@@ -25,10 +25,13 @@ import {
   type EvidenceSpan,
   type EvidenceTable,
   number,
+  orderCounts,
   type Presentation,
   percentText,
   SPAN,
+  STATUS_COLUMNS,
   spanNotes,
+  statusCells,
 } from '../presentation.ts';
 import { amountSum } from '../source/order-sums.ts';
 import {
@@ -43,12 +46,7 @@ import {
 } from './recommendation.ts';
 
 const FIGURES = {
-  orders: shape('Orders by what became of them; those whose last outcome is technical are left out', {
-    paid: count('The last outcome is PAID'),
-    unpaid: count('Granted, and the last outcome is UNPAID'),
-    turnedAway: count('Asked for and never granted, and not paid'),
-    unknown: count('Granted, and nothing was reported'),
-  }),
+  orders: orderCounts,
   requisites: count('Verdicts that let a requisite be shown'),
   waits: count('WAIT verdicts'),
   lostAfterWait: count(
@@ -329,28 +327,18 @@ function armsTable({ arms }: Experiment): EvidenceTable {
     columns: [
       ...columns('text', 'version'),
       ...columns('share', 'share'),
-      ...columns('count', 'clients', 'too young', ...FIGURE_COLUMNS, 'waits ended'),
+      ...columns('count', 'clients', 'too young'),
+      ...FIGURE_COLUMNS,
+      ...columns('count', 'waits ended'),
     ],
-    rows: arms.map((arm) => [
-      arm.version,
-      arm.share,
-      arm.clients,
-      arm.young,
-      ...figureCells(arm),
-      arm.waitsEnded,
-    ]),
+    rows: arms.map((arm) => {
+      const { version, share, clients, young, waitsEnded } = arm;
+      return [version, share, clients, young, ...figureCells(arm), waitsEnded];
+    }),
   };
 }
 
-const FIGURE_COLUMNS = [
-  'paid',
-  'unpaid',
-  'turned away',
-  'unknown',
-  'requisites',
-  'waits',
-  'lost after a wait',
-];
+const FIGURE_COLUMNS = [...STATUS_COLUMNS, ...columns('count', 'requisites', 'waits', 'lost after a wait')];
 
 function figureCells({
   orders,
@@ -358,7 +346,7 @@ function figureCells({
   waits,
   lostAfterWait,
 }: Omit<ExperimentLevel, 'version' | 'level'>) {
-  return [orders.paid, orders.unpaid, orders.turnedAway, orders.unknown, requisites, waits, lostAfterWait];
+  return [...statusCells(orders), requisites, waits, lostAfterWait];
 }
 
 function moneyTable({ arms }: Experiment): EvidenceTable {
@@ -406,7 +394,7 @@ function levelsTable({ levels }: Experiment): EvidenceTable {
   return {
     name: 'levels',
     title: 'Orders by arm and level of the ladder when they were first asked for',
-    columns: [...columns('text', 'version', 'level'), ...columns('count', ...FIGURE_COLUMNS)],
+    columns: [...columns('text', 'version', 'level'), ...FIGURE_COLUMNS],
     rows: levels.map((level) => [level.version, String(level.level), ...figureCells(level)]),
   };
 }

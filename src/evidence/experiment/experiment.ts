@@ -15,9 +15,9 @@ import { makeDevices } from '../source/device-clusters.ts';
 import { between, type Evidence, knownRows, makeDecisionsView } from '../source/evidence.ts';
 import { lastingDaysOf } from '../source/reversals.ts';
 import { clientPasses, makeTableView } from '../source/shared-devices.ts';
-import { ArmSums } from './arm-sums.ts';
+import { ArmSums, addSums, levelsOf, makeSums } from './arm-sums.ts';
 import { type Experiment, experimentOf, type Judged } from './experiment-report.ts';
-import { COUNTED, type Veto } from './recommendation.ts';
+import type { Veto } from './recommendation.ts';
 
 /** A trial while its shares stay the same. */
 interface Stage {
@@ -69,14 +69,17 @@ export async function experiment(
   const judged = await judgedBy(evidence, stage, otherwise);
   const knownUntil = evidence.ask.asOf ?? (await newestOf(duck));
   const looks = looksAt(stage.since, knownUntil);
-  const sums = new ArmSums();
+  await makeSums(duck);
   const passes = clientPasses(span.decisions, PASS_DECISIONS_MAX);
   for (const [pass, clients] of passes.entries()) {
     onProgress(pass, passes.length);
-    await addPass(evidence, { stage, clients, sums, judged, looks, knownUntil });
+    await addPass(evidence, { stage, clients, judged, looks, knownUntil });
   }
+  const sums = await ArmSums.of(duck, looks.at.length);
   const armsAt = (look: number) =>
-    names.map((name) => sums.arm(name, (stage.shares.get(name) ?? 0) / 100, look, looks.at.length));
+    names.map((name) => sums.arm(name, (stage.shares.get(name) ?? 0) / 100, look));
+  const counts = (what: 'asked' | 'waitsEnded') =>
+    new Map(names.map((name) => [name, sums.count(name, what)]));
   const seen = looks.at.map((at, place) => ({ at, arms: armsAt(place + 1) }));
   const vetoes = [
     ...sampleRatioVeto(stage, sums, looks.at.length),
@@ -85,9 +88,9 @@ export async function experiment(
   ];
   return experimentOf(
     span,
-    { ...stage, ...judged, vetoes, asked: sums.asked(names, looks.at.length), ended: sums.endedWaits },
+    { ...stage, ...judged, vetoes, asked: counts('asked'), ended: counts('waitsEnded') },
     seen,
-    sums.levels(names),
+    await levelsOf(duck, names),
   );
 }
 
@@ -185,7 +188,6 @@ interface Pass {
   readonly stage: Stage;
   /** SQL: which clients. */
   readonly clients: string;
-  readonly sums: ArmSums;
   readonly judged: Judged;
   readonly looks: Looks;
   readonly knownUntil: number;
@@ -193,7 +195,7 @@ interface Pass {
 
 async function addPass(
   { duck, ask }: Evidence,
-  { stage, clients, sums, judged, looks, knownUntil }: Pass,
+  { stage, clients, judged, looks, knownUntil }: Pass,
 ): Promise<void> {
   const { objective } = judged;
   const [windowMs, waitedMs] = [objective.windowDays * DAY_MS, objective.reversalDays * DAY_MS];
@@ -234,8 +236,9 @@ async function addPass(
       GROUP BY waits.order_key
     ) soon USING (order_key), LATERAL (SELECT ${askedStatusSql('report', 'requisites > 0')} AS status)`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE valued AS
-    SELECT *, ${valueSql(objective, { lasting: 'amount', reversals: 'reversals', requisites: '"unpaidRequisites"' })} AS value FROM (
-      SELECT arm, look, client_hash, ${cap(paidWorth)} AS amount, ${paidWorth} AS uncapped, ${cap(`coalesce(sum(${WORTH}) FILTER (reversed), 0)`)} AS "reversedAmount",
+    SELECT *, ${valueSql(objective, { lasting: 'amount', reversals: 'reversals', requisites: '"unpaidRequisites"' })} AS value,
+      1::DOUBLE AS clients, unknown * granted AS "unknownGranted" FROM (
+      SELECT arm, look, client_hash, ${cap(paidWorth)} AS amount, ${paidWorth} - ${cap(paidWorth)} AS capped, ${cap(`coalesce(sum(${WORTH}) FILTER (reversed), 0)`)} AS "reversedAmount",
         ${tally("status = 'PAID'")} AS paid, ${tally("status = 'UNPAID'")} AS unpaid, ${tally("status = 'TURNED_AWAY'")} AS "turnedAway",
         ${tally("status = 'UNKNOWN'")} AS unknown, ${tally('reversed')} AS reversals,
         coalesce(sum(requisites), 0)::DOUBLE AS requisites, coalesce(sum(waits), 0)::DOUBLE AS waits, ${tally('lost')} AS "lostAfterWait",
@@ -246,27 +249,21 @@ async function addPass(
     )`);
   const money = (what: string) =>
     cap(what, ` / (${worthSql(objective, objective.currency, '1', 'currency')})`);
-  for (const row of await duck.rows(ASKED_SQL)) sums.addAsked(row);
-  for (const row of await duck.rows(momentsSql('valued', COUNTED, ['unknown', 'granted', 'uncapped'])))
-    sums.addCounted(row);
-  for (const row of await duck.rows(
-    momentsSql(
-      `(SELECT arm, look, currency, ${money('paid')} AS paid, ${money('reversed')} AS reversed FROM (
+  await addSums(
+    duck,
+    `SELECT arm, look, metric, x FROM (UNPIVOT valued ON COLUMNS(* EXCLUDE (arm, look, client_hash)) INTO NAME metric VALUE x)
+    UNION ALL SELECT arm, look, 'money.' || currency || '.' || metric, x FROM (UNPIVOT (
+      SELECT arm, look, currency, ${money('paid')} AS paid, ${money('reversed')} AS reversed FROM (
         SELECT arm, look, client_hash, currency, coalesce(sum(amount) FILTER (status = 'PAID'), 0)::DOUBLE AS paid,
           coalesce(sum(amount) FILTER (reversed), 0)::DOUBLE AS reversed
-        FROM (SELECT * FROM entered WHERE matures_ms <= ${knownUntil}) JOIN bought USING (client_hash) GROUP BY ALL))`,
-      ['paid', 'reversed'],
-      [],
-      ', currency',
-    ),
-  ))
-    sums.addMoney(row);
-  for (const row of await duck.rows(UNREPORTED_SQL)) sums.addUnreported(row);
-  for (const row of await duck.rows(`SELECT arm, count(*)::DOUBLE AS ended FROM waits_ended JOIN entered USING (client_hash)
-    WHERE matures_ms <= ${knownUntil} AND epoch_ms(ended_at) BETWEEN matures_ms - ${windowMs + waitedMs} AND matures_ms - ${waitedMs + 1}
-    GROUP BY arm`))
-    sums.addEndedWaits(row);
-  for (const row of await duck.rows(levelsSql(knownUntil))) sums.addLevel(row);
+        FROM (SELECT * FROM entered WHERE matures_ms <= ${knownUntil}) JOIN bought USING (client_hash) GROUP BY ALL)
+      ) ON paid, reversed INTO NAME metric VALUE x)
+    UNION ALL SELECT arm, asked_look, 'asked', 1 FROM entered
+    UNION ALL SELECT arm, look, 'waitsEnded', 1 FROM waits_ended JOIN entered USING (client_hash)
+      WHERE matures_ms <= ${knownUntil} AND epoch_ms(ended_at) BETWEEN matures_ms - ${windowMs + waitedMs} AND matures_ms - ${waitedMs + 1}`,
+  );
+  await duck.run(`INSERT INTO levels SELECT arm, level, status, count(*), sum(requisites), sum(waits), count(*) FILTER (lost)
+    FROM bought JOIN (SELECT client_hash, arm FROM entered WHERE matures_ms <= ${knownUntil}) USING (client_hash) GROUP BY ALL`);
 }
 
 const WORTH = 'worth';
@@ -276,41 +273,15 @@ function tally(where: string): string {
   return `count(*) FILTER (${where})::DOUBLE`;
 }
 
-/** Clients by arm and by the look at which they first asked, and how many of them count. */
-const ASKED_SQL = 'SELECT arm, asked_look AS look, count(*)::DOUBLE AS clients FROM entered GROUP BY ALL';
-
-/** SQL: the moments of columns over clients by arm and by the look from which they count, and the sums of others. */
-function momentsSql(from: string, columns: readonly string[], others: readonly string[], and = ''): string {
-  const moments = columns.map(
-    (
-      name,
-    ) => `sum("${name}") AS "${name}", sum(abs("${name}")) AS "${name}_size", sum("${name}" ** 2) AS "${name}_squares",
-      count(*) FILTER ("${name}" <> 0)::DOUBLE AS "${name}_seen"`,
-  );
-  const sums = others.map((name) => `sum("${name}") AS "${name}"`);
-  return `SELECT arm, look${and}, count(*)::DOUBLE AS clients, ${[...moments, ...sums].join(', ')} FROM ${from} GROUP BY arm, look${and}`;
-}
-
-/** By arm, what the moments of the unreported orders beyond a share of the granted ones follow from. */
-const UNREPORTED_SQL = `SELECT arm, count(*)::DOUBLE AS clients, sum(unknown) AS u, sum(granted) AS g, sum(unknown ** 2) AS uu,
-  sum(unknown * granted) AS ug, sum(granted ** 2) AS gg, count(*) FILTER (unknown > 0)::DOUBLE AS seen FROM valued GROUP BY arm`;
-
-function levelsSql(knownUntil: number): string {
-  return `SELECT arm, level, ${tally("status = 'PAID'")} AS paid, ${tally("status = 'UNPAID'")} AS unpaid,
-    ${tally("status = 'TURNED_AWAY'")} AS "turnedAway", ${tally("status = 'UNKNOWN'")} AS unknown, sum(requisites)::DOUBLE AS requisites,
-    sum(waits)::DOUBLE AS waits, ${tally('lost')} AS "lostAfterWait"
-    FROM bought JOIN (SELECT client_hash, arm FROM entered WHERE matures_ms <= ${knownUntil}) USING (client_hash) GROUP BY ALL`;
-}
-
 /** Of all clients at their first request, at each look: a draw that was ever off stays so. */
 function sampleRatioVeto({ shares }: Stage, sums: ArmSums, looks: number): readonly Veto[] {
   const at = (look: number) =>
-    [...shares].map(([version, share]) => ({ clients: sums.askedBy(version, look), share }));
+    [...shares].map(([version, share]) => ({ clients: sums.count(version, 'asked', look), share }));
   const isOff = Array.from({ length: looks }, (_, look) => at(look + 1)).some(
     (arms) => arms.length > 1 && isOffBalance(arms, SAMPLE_RATIO_ALPHA),
   );
   const seen = [...shares].map(
-    ([version, share]) => `${version} ${sums.askedBy(version, looks)} clients by ${share} %`,
+    ([version, share]) => `${version} ${sums.count(version, 'asked')} clients by ${share} %`,
   );
   return isOff ? [{ veto: 'sampleRatio', version: null, why: seen.join(', ') }] : [];
 }

@@ -25,6 +25,10 @@ export const COUNTED = [
 /** What the clients of two arms are compared by, each with its total; money currency by currency, too. */
 export type Metric = (typeof COUNTED)[number] | `money.${string}.${'paid' | 'reversed'}`;
 
+export function isMetric(name: string): name is Metric {
+  return name.startsWith('money.') || COUNTED.some((one) => one === name);
+}
+
 /** The clients that were drawn into one arm, whatever version decided for them. */
 export interface ArmTotals {
   readonly version: string;
