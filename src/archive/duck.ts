@@ -237,14 +237,8 @@ export class DuckBatch {
     return this.#values(column, (value) => (typeof value === 'string' ? value : null));
   }
 
-  flags(column: string): readonly (boolean | null)[] {
-    return this.#values(column, (value) => (typeof value === 'boolean' ? value : null));
-  }
-
-  cells(column: string): readonly (number | string | boolean | null)[] {
-    return this.#values(column, (value) =>
-      typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean' ? value : null,
-    );
+  cells(column: string): readonly BatchCell[] {
+    return this.#values(column, (value) => (value === undefined || typeof value === 'object' ? null : value));
   }
 
   text(column: string, row: number): string {
@@ -273,12 +267,14 @@ export class DuckAppender {
   readonly #appender: DuckDBAppender;
   readonly #newChunk: NewChunk;
   readonly #types: readonly DuckDBType[];
+  readonly #added: BatchCell[][];
 
   private constructor(connection: DuckDBConnection, appender: DuckDBAppender, newChunk: NewChunk) {
     this.#connection = connection;
     this.#appender = appender;
     this.#newChunk = newChunk;
     this.#types = Array.from({ length: appender.columnCount }, (_, column) => appender.columnType(column));
+    this.#added = this.#types.map(() => []);
   }
 
   static async open(connection: DuckDBConnection, table: string): Promise<DuckAppender> {
@@ -297,7 +293,19 @@ export class DuckAppender {
     this.#appender.appendDataChunk(chunk);
   }
 
+  /** One row, which is in the table with some others, at the latest when this is closed. */
+  add(...cells: readonly BatchCell[]): void {
+    for (const [column, cell] of cells.entries()) this.#added[column]?.push(cell);
+    if (this.#added[0]?.length === BATCH_ROWS_MAX) this.#flush();
+  }
+
+  #flush(): void {
+    this.append(this.#added);
+    for (const column of this.#added) column.length = 0;
+  }
+
   close(): void {
+    this.#flush();
     this.#appender.closeSync();
     this.#connection.closeSync();
   }

@@ -28,8 +28,6 @@ export function statusSql(reportNumber: string): string {
     ELSE ['UNPAID', 'TECHNICAL', 'PAID', 'UNPAID'][(${reportNumber} % 4 + 1)::INT] END`;
 }
 
-export type AskedStatus = OrderStatus | 'TURNED_AWAY';
-
 /**
  * The same of an order that was asked for. One that was never granted and not paid was TURNED_AWAY, whatever was
  * reported of it: nobody could pay it, which proves nothing.

@@ -32,14 +32,14 @@ export async function drift(
   const splitAt = split ?? Math.round(((span.from ?? 0) + (span.to ?? 0)) / 2);
   const columns = (await columnsOf(duck, 'decisions')).filter((name) => factLabel(name) !== null);
   const [earlier, later] = [await mixOf(evidence, splitAt, false), await mixOf(evidence, splitAt, true)];
-  const sizes = [await sizeOf(evidence, splitAt, false), await sizeOf(evidence, splitAt, true)] as const;
+  const sizes = [earlier.size, later.size] as const;
   const facts: FactDrift[] = [];
   for (const column of columns) {
     onProgress(facts.length, columns.length + 1);
     facts.push(await factDrift(duck, column, splitAt, sizes));
   }
   const { groups, unknown } = await scoredOrders(evidence, splitAt);
-  const part = (mix: typeof earlier, isLater: boolean): DriftPart => {
+  const part = ({ mix }: typeof earlier, isLater: boolean): DriftPart => {
     const some = groups.filter((group) => group.later === isLater);
     const [granted, others] = [some.filter((group) => group.granted), some.filter((group) => !group.granted)];
     const orders = {
@@ -75,31 +75,26 @@ function beyondChance({ index, byChance }: FactDrift): number {
   return byChance === 0 ? 0 : index / byChance;
 }
 
+/** Its `size` is the effective number of its clients (Kish, Survey sampling, 1965): one with most decisions moves every share. */
 async function mixOf({ duck }: Evidence, splitAt: number, isLater: boolean) {
   const counts = VERDICTS.map((verdict) => `count(*) FILTER (verdict = '${verdict}') AS "${verdict}"`);
+  const sums = VERDICTS.map((verdict) => `sum("${verdict}") AS "${verdict}"`);
   const rows = await duck.rows(
-    `SELECT ${clusterOf('client_hash')} AS cluster, count(*) AS decisions, count(DISTINCT client_hash) AS clients,
-       ${counts.join(', ')}
-     FROM decisions WHERE (decided_at >= make_timestamp_ms(${splitAt})) = ${isLater} GROUP BY cluster ORDER BY cluster`,
+    `SELECT ${clusterOf('client_hash')} AS cluster, sum(decisions) AS decisions, sum(decisions ** 2) AS squares, count(*) AS clients,
+       ${sums.join(', ')}
+     FROM (SELECT client_hash, count(*)::DOUBLE AS decisions, ${counts.join(', ')} FROM decisions
+       WHERE (decided_at >= make_timestamp_ms(${splitAt})) = ${isLater} GROUP BY client_hash) GROUP BY cluster ORDER BY cluster`,
   );
   const count = (row: DuckRow, column: string) => numberOf(row[column]) ?? 0;
   const total = (column: string) => rows.reduce((sum, row) => sum + count(row, column), 0);
   const verdicts = byVerdict((verdict) =>
     clusteredInterval(rows.map((row) => ({ part: count(row, verdict), whole: count(row, 'decisions') }))),
   );
-  return { decisions: total('decisions'), clients: total('clients'), verdicts };
-}
-
-/**
- * The effective number of clients of a part (Kish, Survey sampling, 1965): how many with equally many decisions would
- * say as much. A single client with most of the decisions moves every share.
- */
-async function sizeOf({ duck }: Evidence, splitAt: number, isLater: boolean): Promise<number> {
-  const [row = {}] = await duck.rows(
-    `SELECT sum(n) ** 2 / sum(n ** 2) AS size FROM (SELECT count(*)::DOUBLE AS n FROM decisions
-     WHERE (decided_at >= make_timestamp_ms(${splitAt})) = ${isLater} GROUP BY client_hash)`,
-  );
-  return numberOf(row['size']) ?? 0;
+  const [decisions, squares] = [total('decisions'), total('squares')];
+  return {
+    mix: { decisions, clients: total('clients'), verdicts },
+    size: squares === 0 ? 0 : decisions ** 2 / squares,
+  };
 }
 
 /** Other values of a text are one bin. */

@@ -41,59 +41,57 @@ type OptionText = Pick<Option<unknown>, 'name' | 'description'> &
 
 const PLAIN = { isArgument: false, isRequired: false, values: [], form: null } as const;
 
+function optionOf<T>(
+  kind: OptionKind,
+  { schema, ...told }: OptionText & Partial<Option<unknown>> & Pick<Option<unknown>, 'schema'>,
+  valueIn: (value: unknown) => T,
+): Option<T> {
+  return { ...PLAIN, ...told, kind, schema, read: (options) => valueIn(options[told.name]) };
+}
+
 /** A rule set by its version, released or a draft; null where none is named. */
 export function versionOption(told: OptionText): Option<string | null> {
-  const schema = versionText(told.description);
-  return { ...PLAIN, ...told, kind: 'version', schema, read: (options) => textIn(options[told.name]) };
+  return optionOf('version', { ...told, schema: versionText(told.description) }, textIn);
 }
 
 export function versionsOption(told: OptionText): Option<readonly string[]> {
   const schema = Type.Array(versionText('A version'), { maxItems: 10, description: told.description });
-  return { ...PLAIN, ...told, kind: 'versions', schema, read: (options) => textsIn(options[told.name]) };
+  return optionOf('versions', { ...told, schema }, textsIn);
 }
 
 export function choiceOption<const T extends string>(
   told: OptionText & { readonly values: readonly T[] },
 ): Option<T | null> {
-  const { name, values, description } = told;
-  const read = (options: AskedOptions) => values.find((value) => value === options[name]) ?? null;
-  return { ...PLAIN, ...told, kind: 'choice', schema: choice(values, description), read };
+  const schema = choice(told.values, told.description);
+  return optionOf(
+    'choice',
+    { ...told, schema },
+    (given) => told.values.find((value) => value === given) ?? null,
+  );
 }
 
 /** Several texts of a form, each option given once more. */
-export function textsOption(
-  told: OptionText & { readonly form: string; readonly most: number },
-): Option<readonly string[]> {
-  const { most, ...rest } = told;
-  const schema = Type.Array(text(200, told.form), {
-    minItems: 1,
-    maxItems: most,
-    description: told.description,
-  });
-  return { ...PLAIN, ...rest, kind: 'texts', schema, read: (options) => textsIn(options[told.name]) };
+export function textsOption({
+  most: maxItems,
+  ...told
+}: OptionText & { readonly form: string; readonly most: number }): Option<readonly string[]> {
+  const { description } = told;
+  const schema = Type.Array(text(200, told.form), { minItems: 1, maxItems, description });
+  return optionOf('texts', { ...told, schema }, textsIn);
 }
 
 export function textOption(told: OptionText): Option<string | null> {
-  const schema = text(200, told.description);
-  return { ...PLAIN, ...told, kind: 'text', schema, read: (options) => textIn(options[told.name]) };
+  return optionOf('text', { ...told, schema: text(200, told.description) }, textIn);
 }
 
 /** As the schema bounds it; null for none. */
-export function numberOption({
-  schema,
-  ...told
-}: OptionText & Pick<Option<unknown>, 'schema'>): Option<number | null> {
-  const read = (options: AskedOptions) => {
-    const value = options[told.name];
-    return typeof value === 'number' ? value : null;
-  };
-  return { ...PLAIN, ...told, kind: 'number', schema, read };
+export function numberOption(told: OptionText & Pick<Option<unknown>, 'schema'>): Option<number | null> {
+  return optionOf('number', told, (value) => (typeof value === 'number' ? value : null));
 }
 
 /** Epoch ms; null for none. */
 export function timeOption(told: OptionText): Option<number | null> {
-  const schema = { ...instant, description: told.description };
-  return { ...PLAIN, ...told, kind: 'time', schema, read: (options) => toEpochMs(options[told.name]) };
+  return optionOf('time', { ...told, schema: { ...instant, description: told.description } }, toEpochMs);
 }
 
 function textIn(value: unknown): string | null {

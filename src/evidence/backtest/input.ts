@@ -1,4 +1,4 @@
-import { type Duck, type DuckBatch, numberOf } from '../../archive/duck.ts';
+import { type BatchCell, type Duck, type DuckBatch, numberOf } from '../../archive/duck.ts';
 import { decimalText } from '../../client/amount.ts';
 import { isPlatformName, type PlatformName } from '../../client/client-key.ts';
 import { type Binding, OVERRIDE_GROUPS, type Override } from '../../client/client-state.ts';
@@ -182,21 +182,22 @@ function overrideAt(rows: Rows, row: number, at: number): Override | null {
 
 /** A batch read by cells; a column is read once and only when some row asks for it. */
 class Rows {
-  readonly #batch: DuckBatch;
-  readonly #texts = new Map<string, readonly (string | null)[]>();
-  readonly #numbers = new Map<string, readonly (number | null)[]>();
-  readonly #integers = new Map<string, readonly (bigint | null)[]>();
-  readonly #flags = new Map<string, readonly (boolean | null)[]>();
-
   readonly sharing: readonly SharingColumn[];
+  readonly #batch: DuckBatch;
+  readonly #cells = new Map<string, readonly BatchCell[]>();
 
   constructor(batch: DuckBatch) {
     this.#batch = batch;
     this.sharing = sharingColumnsAmong(batch.columns);
   }
 
+  #cell(column: string, row: number): BatchCell {
+    return this.#cells.getOrInsertComputed(column, () => this.#batch.cells(column))[row] ?? null;
+  }
+
   maybeText(column: string, row: number): string | null {
-    return this.#texts.getOrInsertComputed(column, () => this.#batch.texts(column))[row] ?? null;
+    const cell = this.#cell(column, row);
+    return typeof cell === 'string' ? cell : null;
   }
 
   text(column: string, row: number): string {
@@ -204,7 +205,8 @@ class Rows {
   }
 
   maybeNumber(column: string, row: number): number | null {
-    return this.#numbers.getOrInsertComputed(column, () => this.#batch.numbers(column))[row] ?? null;
+    const cell = this.#cell(column, row);
+    return typeof cell === 'number' ? cell : null;
   }
 
   number(column: string, row: number): number {
@@ -212,10 +214,12 @@ class Rows {
   }
 
   integer(column: string, row: number): bigint {
-    return this.#integers.getOrInsertComputed(column, () => this.#batch.integers(column))[row] ?? 0n;
+    const cell = this.#cell(column, row);
+    return typeof cell === 'bigint' ? cell : 0n;
   }
 
   flag(column: string, row: number): boolean | null {
-    return this.#flags.getOrInsertComputed(column, () => this.#batch.flags(column))[row] ?? null;
+    const cell = this.#cell(column, row);
+    return typeof cell === 'boolean' ? cell : null;
   }
 }

@@ -1,6 +1,4 @@
 import {
-  BATCH_ROWS_MAX,
-  type BatchCell,
   type Duck,
   type DuckAppender,
   numberOf,
@@ -38,19 +36,17 @@ interface AnsweredRequest {
 export class AnswerTable {
   readonly codes = new AnswerCodes();
   readonly #appender: DuckAppender;
-  readonly #columns: BatchCell[][];
   #rows = 0;
 
-  private constructor(appender: DuckAppender, columns: number) {
+  private constructor(appender: DuckAppender) {
     this.#appender = appender;
-    this.#columns = Array.from({ length: columns }, () => []);
   }
 
   static async create(duck: Duck, sides: number): Promise<AnswerTable> {
     const answers = Array.from({ length: sides }, (_, side) => `answer_${side} INTEGER`);
     const columns = ['client_hash UBIGINT', 'order_key UBIGINT', '"at" DOUBLE', ...answers];
     await duck.run(`CREATE OR REPLACE TABLE answers (${columns.join(', ')})`);
-    return new AnswerTable(await duck.appender('answers'), columns.length);
+    return new AnswerTable(await duck.appender('answers'));
   }
 
   get rows(): number {
@@ -58,25 +54,13 @@ export class AnswerTable {
   }
 
   add({ clientHash, orderKey, at }: AnsweredRequest, answers: readonly RuleAnswer[]): void {
-    const columns = this.#columns;
-    columns[0]?.push(clientHash);
-    columns[1]?.push(orderKey);
-    columns[2]?.push(at);
-    let column = 3;
-    for (const answer of answers) columns[column++]?.push(this.codes.codeOf(answer));
+    this.#appender.add(clientHash, orderKey, at, ...answers.map((answer) => this.codes.codeOf(answer)));
     this.#rows++;
-    if (columns[0]?.length === BATCH_ROWS_MAX) this.#flush();
   }
 
   /** Rows that are added later are lost. */
   close(): void {
-    this.#flush();
     this.#appender.close();
-  }
-
-  #flush(): void {
-    this.#appender.append(this.#columns);
-    for (const column of this.#columns) column.length = 0;
   }
 }
 

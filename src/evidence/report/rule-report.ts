@@ -106,26 +106,39 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
 
 export type RuleFigures = Shape<typeof RuleFiguresSchema>;
 export type RuleReport = Shape<typeof RuleReportSchema>;
-export type SliceReport = Shape<typeof SliceSchema>;
 export type Report = Shape<typeof ReportSchema>;
 
 /** A report for its reader. The tables `rules` have a rule a row, all others the file and the rule before its figures. */
 export function presentReport(report: Report): Presentation {
-  const { decisions, rules, version, digest } = report;
+  const { decisions, rules, version, digest, amount, by, slices = [] } = report;
   const head = [ruleSetText(version, digest), ...spanNotes(report)];
   if (decisions === 0) return { notes: head, tables: [] };
   const fired = rules.filter(({ matched }) => matched > 0);
   const silent = rules.filter(({ matched, name }) => matched === 0 && name !== OTHERWISE);
   const tables = [
-    moneyTable(report),
-    ...(report.by === null ? [] : [sliceMoneyTable(report, report.by)]),
-    ruleMoneyTable(fired.filter(({ file }) => file === 'verdicts.yaml')),
+    moneyTable('money', 'Money', [], [[[], amount]]),
+    ...(by === null
+      ? []
+      : [
+          moneyTable(
+            'sliceMoney',
+            `Money by ${by}`,
+            [by],
+            slices.map((one) => [[one.slice], one.amount]),
+          ),
+        ]),
+    moneyTable(
+      'ruleMoney',
+      'Money by verdict rule',
+      ['file', 'rule'],
+      fired.flatMap((one) => (one.file === 'verdicts.yaml' ? [[[one.file, one.name], one.amount]] : [])),
+    ),
     ...[...Map.groupBy(fired, ({ file }) => file)].map(([file, some]) => rulesTable(file, some)),
     causesTable(report.reversals),
     waitLevelsTable(report.waitLevels),
     holdoutsTable(fired),
     netTable(fired),
-    ...(report.by === null ? [] : [slicesTable(fired, report.by)]),
+    ...(by === null ? [] : [slicesTable(fired, by)]),
     ...(report.against === null ? [] : comparisonTables(report.against, [report.against.version, version])),
   ].filter(({ rows }) => rows.length > 0);
   return {
@@ -222,40 +235,21 @@ const MONEY = columns(
   ...['asked', 'granted', 'paid', 'reversed', 'turned away', 'unpaid', 'unknown'],
 );
 
-/** A row for each currency: amounts of two are never added. */
-function moneyRows(amount: Money, ...before: readonly string[]): EvidenceTable['rows'] {
-  return Object.entries(amount).map(([currency, { paid, unpaid, reversed, turnedAway, unknown }]) => {
-    const granted = amountSum(paid + unpaid + unknown);
-    const asked = amountSum(granted + turnedAway);
-    return [...before, currency, asked, granted, paid, reversed, turnedAway, unpaid, unknown];
-  });
-}
-
-function moneyTable({ amount }: Report): EvidenceTable {
-  return {
-    name: 'money',
-    title: 'Money',
-    columns: [...columns('text', 'currency'), ...MONEY],
-    rows: moneyRows(amount),
-  };
-}
-
-function sliceMoneyTable({ slices = [] }: Report, by: SliceName): EvidenceTable {
-  return {
-    name: 'sliceMoney',
-    title: `Money by ${by}`,
-    columns: [...columns('text', by, 'currency'), ...MONEY],
-    rows: slices.flatMap(({ slice, amount }) => moneyRows(amount, slice)),
-  };
-}
-
-function ruleMoneyTable(rules: readonly RuleReport[]): EvidenceTable {
-  return {
-    name: 'ruleMoney',
-    title: 'Money by verdict rule',
-    columns: [...columns('text', 'file', 'rule', 'currency'), ...MONEY],
-    rows: rules.flatMap(({ file, name, amount }) => moneyRows(amount, file, name)),
-  };
+/** A row for each currency of each one: amounts of two are never added. */
+function moneyTable(
+  name: string,
+  title: string,
+  headings: readonly string[],
+  money: readonly (readonly [readonly string[], Money])[],
+): EvidenceTable {
+  const rows = money.flatMap(([of, amount]) =>
+    Object.entries(amount).map(([currency, { paid, unpaid, reversed, turnedAway, unknown }]) => {
+      const granted = amountSum(paid + unpaid + unknown);
+      const asked = amountSum(granted + turnedAway);
+      return [...of, currency, asked, granted, paid, reversed, turnedAway, unpaid, unknown];
+    }),
+  );
+  return { name, title, columns: [...columns('text', ...headings, 'currency'), ...MONEY], rows };
 }
 
 function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {

@@ -1,8 +1,7 @@
-import { type Duck, type DuckRow, numberOf, numbersOf, textOf } from '../../archive/duck.ts';
+import { type Duck, numberOf, numbersIn, numbersOf, textOf } from '../../archive/duck.ts';
 import { paidAfterWait, waitWorthUntil } from '../../archive/order-status.ts';
 import { count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { clusteredInterval } from '../../statistics/intervals.ts';
-import { eachOf, plus } from '../../statistics/sums.ts';
 import { columns, type EvidenceTable, interval, number } from '../presentation.ts';
 import { amountSum } from '../source/order-sums.ts';
 
@@ -99,65 +98,55 @@ export async function noteWaits(duck: Duck, knownUntil: number): Promise<void> {
 
 /** The results of all noted waits, out of the tables `waits` and `places`. */
 export async function waitLevelsOf(duck: Duck): Promise<readonly WaitLevel[]> {
-  const ends = Object.keys(ENDS).map(
-    (ending) => `count(*) FILTER (ending = '${ending}')::DOUBLE AS "${ending}"`,
-  );
+  const ends = Object.keys(ENDS);
+  const ended = ends.map((ending) => `count(*) FILTER (ending = '${ending}')::DOUBLE AS "${ending}"`);
+  const counts = ['orders', ...ends, 'granted', 'paid'].map((name) => `sum("${name}") AS "${name}"`);
+  const shares = SHARES.map((name) => `list("${name}" ORDER BY cluster) AS "${name}Parts"`);
   const waits = '(SELECT waits.*, currency FROM waits JOIN places USING (place))';
-  const clusters = Map.groupBy(
-    await duck.rows(`SELECT version, ladder, level, currency, cluster, count(*)::DOUBLE AS orders, ${ends.join(', ')},
-      count(*) FILTER (granted)::DOUBLE AS granted, count(*) FILTER (paid)::DOUBLE AS paid
-    FROM ${waits} GROUP BY ALL ORDER BY cluster`),
-    keyOf,
-  );
-  const rows = await duck.rows(`SELECT version, ladder, level, waits.currency, median(seconds) AS seconds,
-      quantile_cont(back_after, 0.5) FILTER (ending = 'cameBack') / 1000 AS median,
-      quantile_cont(back_after, 0.9) FILTER (ending = 'cameBack') / 1000 AS p90,
-      sum(amount) FILTER (ending <> 'unknown')::DOUBLE AS asked,
-      coalesce(sum(paid_amount) FILTER (paid AND other.currency = waits.currency), 0)::DOUBLE AS paid,
-      coalesce(sum(amount) FILTER (ending = 'lost'), 0)::DOUBLE AS lost
-    FROM ${waits} waits LEFT JOIN places other ON other.place = paid_place
-    GROUP BY ALL ORDER BY version, ladder NULLS FIRST, level, waits.currency`);
+  const rows = await duck.rows(`SELECT * FROM (
+      SELECT version, ladder, level, currency, ${[...counts, ...shares].join(', ')}, list(early + "cameBack" + lost ORDER BY cluster) AS wholes
+      FROM (
+        SELECT version, ladder, level, currency, cluster, count(*)::DOUBLE AS orders, ${ended.join(', ')},
+          count(*) FILTER (granted)::DOUBLE AS granted, count(*) FILTER (paid)::DOUBLE AS paid
+        FROM ${waits} GROUP BY ALL
+      ) GROUP BY version, ladder, level, currency
+    ) counted JOIN (
+      SELECT version, ladder, level, waits.currency, median(seconds) AS seconds,
+        quantile_cont(back_after, 0.5) FILTER (ending = 'cameBack') / 1000 AS median,
+        quantile_cont(back_after, 0.9) FILTER (ending = 'cameBack') / 1000 AS p90,
+        sum(amount) FILTER (ending <> 'unknown')::DOUBLE AS asked,
+        coalesce(sum(paid_amount) FILTER (paid AND other.currency = waits.currency), 0)::DOUBLE AS paid_amount,
+        coalesce(sum(amount) FILTER (ending = 'lost'), 0)::DOUBLE AS lost_amount
+      FROM ${waits} waits LEFT JOIN places other ON other.place = paid_place GROUP BY ALL
+    ) worth ON worth.version = counted.version AND worth.level = counted.level AND worth.currency = counted.currency
+      AND worth.ladder IS NOT DISTINCT FROM counted.ladder
+    ORDER BY counted.version, counted.ladder NULLS FIRST, counted.level, counted.currency`);
   return rows.map((row) => {
     const [median, p90] = [numberOf(row['median']), numberOf(row['p90'])];
-    const amount = row['asked'] === null ? null : numbersOf(row, { asked: 0, paid: 0, lost: 0 });
+    const { orders, ...known } = numbersOf(row, NO_COUNTS);
+    const wholes = numbersIn(row['wholes']);
+    const share = (name: (typeof SHARES)[number]) =>
+      clusteredInterval(numbersIn(row[`${name}Parts`]).map((part, at) => ({ part, whole: wholes[at] ?? 0 })));
+    const amount = { asked: 'asked', paid: 'paid_amount', lost: 'lost_amount' } as const;
+    const sum = (name: keyof typeof amount) => amountSum(numberOf(row[amount[name]]) ?? 0);
     return {
       version: textOf(row['version']) ?? '',
       ladder: textOf(row['ladder']),
       level: numberOf(row['level']) ?? 0,
       currency: textOf(row['currency']) ?? '',
       waitSeconds: numberOf(row['seconds']) ?? 0,
-      ...countsOf(clusters.get(keyOf(row)) ?? []),
+      orders,
+      unknown: orders - known.early - known.cameBack - known.lost - known.ended,
+      ...known,
+      shares: { cameBack: share('cameBack'), paid: share('paid'), lost: share('lost') },
       backAfterSeconds: median === null || p90 === null ? null : { median, p90 },
-      amount: amount === null ? null : eachOf(amount, amountSum),
+      amount: row['asked'] === null ? null : { asked: sum('asked'), paid: sum('paid'), lost: sum('lost') },
     };
   });
 }
 
-function keyOf({ version, ladder, level, currency }: DuckRow): string {
-  return JSON.stringify([version, ladder, level, currency].map(String));
-}
-
 const NO_COUNTS = { orders: 0, early: 0, cameBack: 0, lost: 0, ended: 0, granted: 0, paid: 0 };
-
-function countsOf(clusters: readonly DuckRow[]) {
-  const counts = clusters.map((row) => numbersOf(row, NO_COUNTS));
-  const { orders, early, cameBack, lost, ended, granted, paid } = counts.reduce(plus, NO_COUNTS);
-  const share = (what: keyof typeof NO_COUNTS) =>
-    clusteredInterval(counts.map((one) => ({ part: one[what], whole: one.early + one.cameBack + one.lost })));
-  return {
-    ...{
-      orders,
-      unknown: orders - early - cameBack - lost - ended,
-      early,
-      cameBack,
-      lost,
-      ended,
-      granted,
-      paid,
-    },
-    shares: { cameBack: share('cameBack'), paid: share('paid'), lost: share('lost') },
-  };
-}
+const SHARES = ['cameBack', 'paid', 'lost'] as const;
 
 /** A wait's price: a row for each level and currency. */
 export function waitLevelsTable(found: readonly WaitLevel[]): EvidenceTable {

@@ -1,4 +1,4 @@
-import { type BatchCell, type Duck, type DuckBatch, numberOf } from '../../archive/duck.ts';
+import { type Duck, type DuckAppender, type DuckBatch, numberOf } from '../../archive/duck.ts';
 import type { Column } from '../../archive/record-columns.ts';
 import { JOURNAL_ORDER_SQL, TABLES } from '../../archive/tables.ts';
 import { DeviceBook } from '../../authoring/simulation.ts';
@@ -93,7 +93,7 @@ export async function countSharedDevices(duck: Duck, windows: SharingWindows): P
   const spans = await timeSpans(duck, 'device_events', ORDERED_AT_ONCE_MAX);
   for (const span of spans) {
     const sql = `SELECT * FROM device_events WHERE ${span} ORDER BY "at", ${JOURNAL_ORDER_SQL}, client_hash`;
-    for await (const batch of duck.batches(sql)) appender.append(sharedIn(batch, devices, columns));
+    for await (const batch of duck.batches(sql)) addShared(batch, devices, columns, appender);
   }
   appender.close();
   return names;
@@ -114,46 +114,35 @@ const DEVICE_EVENTS = `
   UNION ALL BY NAME SELECT epoch_ms(decided_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform,
     client_hash, seq::DOUBLE AS seq FROM decisions`;
 
-/** The columns of `shared_devices` for the verdicts among some events. */
-function sharedIn(
+/** Appends the rows of `shared_devices` for the verdicts among some events. */
+function addShared(
   batch: DuckBatch,
   devices: ShownDevices,
   counts: readonly Omit<SharingColumn, 'name'>[],
-): readonly (readonly BatchCell[])[] {
+  appender: DuckAppender,
+): void {
   const [clients, times, seqs] = [batch.integers('client_hash'), batch.numbers('at'), batch.numbers('seq')];
-  const [fingerprints, ips, platforms] = [
-    batch.texts('fingerprint'),
-    batch.texts('ip'),
-    batch.texts('platform'),
-  ];
-  const shared = new SharedColumns(3 + counts.length);
+  const [fingerprints, ips] = [batch.texts('fingerprint'), batch.texts('ip')];
+  const platforms = batch.texts('platform');
+  let before = '';
   for (const [row, client] of clients.entries()) {
     const [seq = null, at] = [seqs[row], times[row] ?? 0];
     if (client === null) continue;
-    if (seq === null) devices.score(client, fingerprints[row] ?? null, ips[row] ?? null, at);
-    else {
-      const sightings = devices.verdict(platforms[row] ?? '', client, at);
-      const seen = counts.map(({ kind, windowMs }) => sightings[kind].get(windowMs) ?? 0);
-      if (seen.some((count) => count > 1)) shared.add([client, seq, at, ...seen]);
+    if (seq === null) {
+      devices.score(client, fingerprints[row] ?? null, ips[row] ?? null, at);
+      continue;
     }
+    const seen = countsIn(devices.verdict(platforms[row] ?? '', client, at), counts);
+    const cells = [client, seq, at, ...seen];
+    // Without repeating the row before: a journal may contain the same decision twice.
+    if (!seen.some((count) => count > 1) || cells.join() === before) continue;
+    appender.add(...cells);
+    before = cells.join();
   }
-  return shared.columns;
 }
 
-class SharedColumns {
-  readonly columns: readonly BatchCell[][];
-  #before: readonly BatchCell[] = [];
-
-  constructor(columns: number) {
-    this.columns = Array.from({ length: columns }, () => []);
-  }
-
-  /** Without repeating the row before: a journal may contain the same decision twice. */
-  add(cells: readonly BatchCell[]): void {
-    if (cells.some((cell, place) => cell !== this.#before[place]))
-      for (const [place, cell] of cells.entries()) this.columns[place]?.push(cell);
-    this.#before = cells;
-  }
+function countsIn(sightings: Sightings, columns: readonly Omit<SharingColumn, 'name'>[]): readonly number[] {
+  return columns.map(({ kind, windowMs }) => sightings[kind].get(windowMs) ?? 0);
 }
 
 /** Tables of the archive that only a replay asks for. */

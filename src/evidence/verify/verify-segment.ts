@@ -22,7 +22,7 @@ export async function verifySegment(
   let sum = NOTHING_VERIFIED;
   try {
     for await (const rows of duck.stream(`SELECT * FROM ${archive.source([segment])} WHERE ${where}`))
-      sum = verifyRows(sum, rows, rulesOf, clientKeys);
+      sum = addVerifications(sum, verifyRows(rows, rulesOf, clientKeys));
     return sum;
   } catch {
     return { ...sum, unreadable: [segment.name] };
@@ -43,38 +43,21 @@ export function keptRules(archiveDir: string, rulesDir: string): RulesOf {
   return (asked) => known.getOrInsertComputed(asked.digest, () => find(asked));
 }
 
-function verifyRows(
-  before: Verification,
-  rows: readonly DuckRow[],
-  rulesOf: RulesOf,
-  clientKeys: ClientKeys,
-): Verification {
-  const mismatches = [...before.mismatches];
-  const withoutRules: Record<string, number> = { ...before.withoutRules };
-  let { checked, reproduced, notReproduced, damagedRows } = before;
-  for (const row of rows) {
-    checked++;
-    const decision = readDecision(row, clientKeys);
-    if (decision === null) {
-      damagedRows++;
-      continue;
-    }
-    const rules = rulesOf(decision);
-    if (rules === null) {
-      const name = `${decision.ruleVersion} ${decision.digest.slice(0, 12)}`;
-      withoutRules[name] = (withoutRules[name] ?? 0) + 1;
-      continue;
-    }
-    const differences = rederive(rules, decision);
-    if (differences.length === 0) reproduced++;
-    else {
-      notReproduced++;
-      const members = differences.map(({ member }) => member);
-      if (mismatches.length < MISMATCHES_MAX)
-        mismatches.push({ decisionId: decision.decisionId, orderRef: decision.orderRef, members });
-    }
-  }
-  return { ...before, checked, reproduced, notReproduced, damagedRows, mismatches, withoutRules };
+function verifyRows(rows: readonly DuckRow[], rulesOf: RulesOf, clientKeys: ClientKeys): Verification {
+  return rows.map((row) => verifyRow(row, rulesOf, clientKeys)).reduce(addVerifications, NOTHING_VERIFIED);
+}
+
+function verifyRow(row: DuckRow, rulesOf: RulesOf, clientKeys: ClientKeys): Verification {
+  const checked = { ...NOTHING_VERIFIED, checked: 1 };
+  const decision = readDecision(row, clientKeys);
+  if (decision === null) return { ...checked, damagedRows: 1 };
+  const rules = rulesOf(decision);
+  if (rules === null)
+    return { ...checked, withoutRules: { [`${decision.ruleVersion} ${decision.digest.slice(0, 12)}`]: 1 } };
+  const members = rederive(rules, decision).map(({ member }) => member);
+  if (members.length === 0) return { ...checked, reproduced: 1 };
+  const { decisionId, orderRef } = decision;
+  return { ...checked, notReproduced: 1, mismatches: [{ decisionId, orderRef, members }] };
 }
 
 function readDecision(row: DuckRow, clientKeys: ClientKeys): Decision | null {
