@@ -126,15 +126,6 @@ describeOnStores('the audit over HTTP', (store) => {
     expect((await found(shop, `after=${next}`)).entries).to.have.length(1);
   });
 
-  it('says of an erased payer only that somebody erased one, and no name', async () => {
-    const shop = await tenant();
-    await shop.ask('PUT', 'client/override?clientIdKey=to-forget', OVERRIDE);
-    await shop.ask('DELETE', 'client?clientIdKey=to-forget');
-    const page = await found(shop);
-    expect(told(page)).to.deep.equal(['client erased null', 'override null']);
-    expect(JSON.stringify(page)).not.to.include('to-forget');
-  });
-
   it('names an entry that was changed past recognition, and shows those around it', async () => {
     const shop = await tenant();
     await shop.ask('PUT', 'lists/closed', MADE);

@@ -10,6 +10,7 @@ const REASON = { reason: 'a test' };
 const LISTS = [
   ['decisions', 'decisions'],
   ['decisions?orderRef=order-ann', 'decisions'],
+  ['decisions?clientIdKey=ann', 'decisions'],
   ['client/history?clientIdKey=ann', 'entries'],
   ['audit', 'entries'],
   ['keys', 'keys'],

@@ -121,16 +121,6 @@ describeOnStores('the history of a client', (store) => {
     expectHidden(JSON.stringify(entries), device);
   });
 
-  it('is cut at the limit, says so, and is read on from there', async () => {
-    for (let order = 0; order < 3; order++) await shop.outcome('cut', `cut-${order}`, 'PAID');
-    const two = (await historyOf(shop, 'cut', '?limit=2')).body;
-    expect(two.entries.map(inWords)).to.deep.equal(['PAID null cut-2', 'PAID null cut-1']);
-    expect(two.complete).to.equal(false);
-    const last = (await historyOf(shop, 'cut', `?after=${two.next}`)).body;
-    expect(last.entries.map(inWords)).to.deep.equal(['PAID null cut-0']);
-    expect([last.next, last.complete]).to.deep.equal([null, true]);
-  });
-
   it('lists 100 entries unless asked for another number', async () => {
     for (let order = 0; order < 101; order++) await shop.outcome('busy', `busy-${order}`, 'PAID');
     expect((await historyOf(shop, 'busy')).body.entries).to.have.length(100);

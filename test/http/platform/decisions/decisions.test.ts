@@ -56,16 +56,6 @@ describeOnStores('the search for decisions', (store) => {
     expect(ids((await find({ to: String(all[4]?.at) })).decisions)).to.deep.equal(ids(all.slice(5)));
   });
 
-  it('continues after the last one listed, of all, of a client and of an order', async () => {
-    for (const whose of [{}, { clientIdKey: 'ann' }, { orderRef: 'order-ann' }]) {
-      const whole = await find(whose);
-      const first = await find({ ...whose, limit: '1' });
-      const rest = await find({ ...whose, after: first.next ?? '' });
-      expect(ids([...first.decisions, ...rest.decisions])).to.deep.equal(ids(whole.decisions));
-      expect(rest.next).to.equal(null);
-    }
-  });
-
   it('ends at the limit, and says how far back it went', async () => {
     const waits = all.filter(({ verdict }) => verdict === 'WAIT');
     const { decisions, lookedAt } = await find({ verdict: 'WAIT', limit: '2' });
